@@ -29,7 +29,7 @@ def augment_images(
   every step changes. So they differ from step to step, and a run is repeatable.
 
   Args:
-    model: A model whose x is float32 [batch, height, width, channels].
+    model: A model of x, float32 [batch, height, width, channels].
     padding: The number of pixels on each side.
     fill: The padding's value for each channel, such as that of black pixels
       after standardisation.

@@ -71,7 +71,7 @@ def create_class_metric_fns(class_names: Sequence[str]) -> MetricFns:
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
       labels=labels, logits=logits
     )
-    # A product of two small matrices, whose counts are exact in float32.
+    # A product of two small matrices; its counts are exact in float32.
     confusion = tf.matmul(
       tf.one_hot(labels, num_classes),
       tf.one_hot(tf.argmax(logits, axis=-1), num_classes),

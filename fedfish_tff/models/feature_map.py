@@ -37,7 +37,7 @@ class FeatureMap:
   """A map from inputs to features, the same in training and evaluation.
 
   `extract` computes features with the initial weights. A call makes the map a
-  part of a model whose weights can be trained.
+  part of a model with trainable weights.
 
   Attributes:
     input_spec: The spec of a batch of inputs, [None, ...]; sizes may be None.

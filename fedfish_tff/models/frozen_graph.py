@@ -38,16 +38,16 @@ def freeze_keras_model(
 
   Args:
     model: A built model with one input.
-    layer: The name of the layer whose output is the features; by default, the
-      model's output is. From outputs [n, height, width, channels], the features
-      are the means over the image.
+    layer: The name of the layer that outputs the features; by default, they are
+      the model's output. From outputs [n, height, width, channels], the
+      features are the means over the image.
     preprocess: The function that is applied to inputs first, in the graph, for
       instance to scale and resize images.
     input_spec: The spec of a batch before `preprocess`, [None, ...]; by default
       that of the model's input.
 
   Returns:
-    An extractor, whose layers run in evaluation mode. It can be split before
+    An extractor with layers in evaluation mode. It can be split before
     any layer if the later layers use nothing else of the earlier ones than that
     layer's inputs. Its fingerprint depends on the names of layers, too. So
     stored features are found in other processes only if the layers were given
@@ -109,7 +109,7 @@ def load_extractor(
 
   Args:
     path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
-      whose signature serving_default has one input and one output.
+      with one input and one output in its signature serving_default.
     layer: The name of a layer, see `freeze_keras_model`; a SavedModel has none.
     preprocess: The first function, see `freeze_keras_model`.
     input_spec: The spec of a batch, see `freeze_keras_model`.

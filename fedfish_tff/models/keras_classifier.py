@@ -29,7 +29,7 @@ import tensorflow_federated as tff
 # Maps (x, training) to logits [batch, classes].
 KerasCall = Callable[[tf.Tensor, bool], tf.Tensor]
 
-# The operations of recurrent networks, whose layers have their own dropout.
+# The operations of recurrent networks. Their layers have their own dropout.
 _SEEDED_BUT_NOT_RANDOM = 'CudnnRNN'
 # Activations that turn logits into probabilities, and operations that may
 # follow them.
@@ -59,8 +59,8 @@ def create_keras_classifier(
   mask per step.
 
   Args:
-    keras_model: A model whose weights exist; it may change afterwards and is no
-      longer needed.
+    keras_model: A model that has its weights; it may change afterwards and is
+      no longer needed.
     input_spec: The spec of a batch's x, [None, ...]; labels are int32 [batch].
     call: The function from (x, training) to logits [batch, classes], by the
       variables of `keras_model`; by default
@@ -296,7 +296,7 @@ def _trace_pass(
       f'Model {keras_model.name!r} has logits of {output.dtype.name}; float32 '
       "was expected, by dtype='float32' for the last layer."
     )
-  # Leaves out assertions, whose failures other operations report, too.
+  # Leaves out assertions, since other operations report the same failures.
   graph_def = traced_graph.take_part(traced.graph_def, output.name)
   last = _find_last_step(graph_def, output.name)
   if last in _PROBABILITIES:

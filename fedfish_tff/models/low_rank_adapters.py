@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""LoRA: a model whose matrices change by products of two thin ones.
+"""LoRA: changes of a model's matrices by products of two thin ones.
 
 Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models" (2021,
 arXiv:2106.09685), equation 3: a frozen matrix W0 becomes W0 + (alpha / r) B A.
@@ -29,7 +29,7 @@ _FACTORS = ('lora_a', 'lora_b')
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AdaptedModel:
-  """A model whose adapters and some of whose tensors are trained.
+  """A model with trained adapters and some trained tensors.
 
   Attributes:
     model: The model. Its trainable weights have each adapter's A [inputs, rank]
@@ -77,11 +77,11 @@ def add_low_rank_adapters(
   the paper, with the variance of its authors' code, 1 / (3 inputs).
 
   Args:
-    model: The model, whose matrices are [inputs, outputs].
+    model: The model, with matrices [inputs, outputs].
     tensor_names: A name for each of its trainable tensors, with slashes, such
       as 'layer_0/attention/self/query/kernel'.
-    targets: The names of the layers whose matrices get adapters, or the ends of
-      these names: 'query' for all layers of that name, or
+    targets: The names of the layers with adapters of their matrices, or the
+      ends of these names: 'query' for all layers of that name, or
       'layer_0/attention/self/query'. A layer's bias is frozen.
     seed: The seed, which alone decides the initial A.
     rank: r; the paper's for RoBERTa is 8.

@@ -126,7 +126,7 @@ def _dense_gradients(
     tape: The tape that recorded the target.
     target: A loss; or tensors, with a vector of as many.
     weights: The weights that the target depends on.
-    vector: The vector whose product with the target is differentiated; None for
+    vector: The factor of the target before it is differentiated; None for
       the target itself.
   """
   gradients = tape.gradient(

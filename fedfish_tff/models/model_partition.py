@@ -29,7 +29,7 @@ class PartitionedModel:
   """A model of which some tensors are trained.
 
   Attributes:
-    model: The model whose trainable weights are the trained tensors, in order.
+    model: The model. Its trainable weights are the trained tensors, in order.
       Its non-trainable weights are those of the whole model.
     trained: Whether each trainable tensor of the whole model is trained.
     start: The whole model's initial weights; frozen tensors keep them.
@@ -125,7 +125,7 @@ def partition_model(
   @autograph.graph_function
   def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
     part, other = model_weights
-    # Lifted out of this function, whose gradient would hold a second copy.
+    # Lifted out of this function, since its gradient would hold a second copy.
     with tf.init_scope():
       constants = tuple(map(tf.constant, frozen))
     whole = tf.nest.pack_sequence_as(
@@ -246,7 +246,7 @@ def bind_part(
   trained: Sequence[bool],
   frozen: Sequence[tf.Tensor],
 ) -> model_functions.BoundModel:
-  """Returns a model whose trainable weights are a part of another's.
+  """Returns a model that has a part of another's trainable weights.
 
   Gradients of the other tensors are not computed: TensorFlow leaves out unused
   values.
@@ -260,7 +260,7 @@ def bind_part(
 
 
 class _PartOfModel(model_functions.BoundModel):
-  """A model whose trainable weights are a part of another's."""
+  """A model that has a part of another's trainable weights."""
 
   def __init__(
     self,

@@ -35,7 +35,7 @@ class _Block(NamedTuple):
 
   channels_in: int
   channels: int
-  # False in the first block, whose input is normalised already.
+  # False in the first block, since its input is normalised already.
   normalize_first: bool
 
 

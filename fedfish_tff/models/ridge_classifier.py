@@ -46,13 +46,13 @@ def create_feature_classifier(
   """Creates the model (phi(x) W + bias) / T, trained with cross-entropy.
 
   Args:
-    feature_map: phi, whose weights are the first of the model's.
+    feature_map: phi; its weights are the first of the model's.
     num_classes: The width of the output; labels are int32 [batch].
     temperature: T, by which logits are divided in training and evaluation; 0.1
       in Fed3R's fine-tuning. It changes no prediction.
 
   Returns:
-    A model with the metrics loss, accuracy and num_examples, whose trainable
+    A model with the metrics loss, accuracy and num_examples. Its trainable
     weights are (*feature_map.initial_weights, kernel, bias); the classifier's
     are zero at first. Models of one feature map and number of classes have
     weights of one type, whatever their temperature.

@@ -31,7 +31,7 @@ def solve_ridge_path(
   """Solves for each lambda.
 
   Args:
-    feature_map: The map whose features the sums are of.
+    feature_map: The map of the features that were summed.
     statistics: The sums gram [p, p] and moments [p, C], see `ridge_solution`; a
       Fed3R state's `statistics`.
     regularizations: The lambdas.

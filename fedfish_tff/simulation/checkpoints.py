@@ -3,11 +3,11 @@
 """Checkpoints with a checksum, in place of TFF's file program state manager.
 
 `tff.program.FileProgramStateManager` does not notice a state that was damaged
-after it was written, and writes each as a SavedModel, whose graph takes a tenth
-of a second. Here a checkpoint is one .npz file, written atomically. It holds a
-manifest and the tensors, numbered in the structure's order. Reading an array
-verifies the archive's checksum of it. A damaged checkpoint is skipped, and so
-is one that does not match the run's other files, whose digests are in the
+after it was written, and writes each as a SavedModel, with a graph that takes a
+tenth of a second. Here a checkpoint is one .npz file, written atomically. It
+holds a manifest and the tensors, numbered in the structure's order. Reading an
+array verifies the archive's checksum of it. A damaged checkpoint is skipped,
+and so is one that does not match the run's other files by their digests in the
 manifest.
 """
 
@@ -40,7 +40,7 @@ class DamagedCheckpointError(errors.InputError):
 
 
 class CheckpointManager(tff.program.ProgramStateManager[Any]):
-  """A `tff.program.ProgramStateManager` whose states carry a checksum.
+  """A `tff.program.ProgramStateManager` of states with a checksum.
 
   A state is any structure of tensors that `tf.nest` can flatten. A loaded state
   equals the saved one bit for bit.

@@ -167,7 +167,8 @@ def build_wall_clock(
   """Returns the seconds of rounds: the slowest client's, plus communication.
 
   Section 4.1 of SRPFL: a round takes T + C, with T the seconds of the slowest
-  client whose answer the server takes. A round without answers takes C.
+  client among the answers that the server takes. A round without answers takes
+  C.
 
   Args:
     speeds: The clients' seconds.

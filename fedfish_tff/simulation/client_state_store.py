@@ -258,7 +258,7 @@ class ClientStateStore:
       round_number: The round of a checkpoint.
       digest: The store's digest after that round.
       visitors: Each round from this one back to the first, with its clients;
-        read only to name the client whose state was lost.
+        read only to name the client of a lost state.
 
     Raises:
       errors.InputError: If a state is missing, damaged or of another round.
@@ -322,7 +322,7 @@ class ClientStateStore:
   def _describe_loss(
     self, round_number: int, visitors: Iterable[tuple[int, Iterable[str]]]
   ) -> str:
-    """Names the client whose lost state is the most recent."""
+    """Names the client of the most recent lost state."""
     seen = set()
     for visit, client_ids in visitors:
       for client_id in client_ids:

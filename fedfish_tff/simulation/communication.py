@@ -87,7 +87,7 @@ def measure_wire_bytes(
   Args:
     process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), a
       process with client states, which are not sent, or a single computation.
-      A process whose rounds are several computations has the attribute
+      A process with several computations per round has the attribute
       `sent_types`, the types that a client receives and sends; these are
       measured.
 

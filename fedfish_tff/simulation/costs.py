@@ -17,7 +17,7 @@ Totals = collections.OrderedDict[str, np.int64 | np.float64]
 EXCLUDED_COLUMN = 'train/excluded_clients'
 WIRE_BYTES_COLUMN = 'communication/wire_bytes'
 _STEPS_COLUMN = 'compute/local_steps'
-# A column of only those processes whose clients choose what they send.
+# A column only of processes in which clients choose the values that they send.
 _PAYLOAD_BYTES_COLUMN = 'communication/payload_bytes'
 
 # The column that each total sums up.

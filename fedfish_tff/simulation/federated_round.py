@@ -139,7 +139,7 @@ def report_problems(
 ) -> None:
   """Warns of excluded clients and of a round that changed nothing.
 
-  In a round without clients, or whose clients were all excluded, the row's
+  In a round without clients, or with excluded clients only, the row's
   averages become NaN.
 
   Args:

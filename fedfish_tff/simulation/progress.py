@@ -61,8 +61,8 @@ class ProgressReporter(hooks.Hook):
       rounds: The number of rounds of the whole run.
       report_every: The number of rounds between two plain lines.
       show_bar: Whether to draw a bar; None to do so on a terminal only.
-      first_round: The round that a new run begins with. A run whose first
-        reported round is later is a resumed one.
+      first_round: The round that a new run begins with. A run that first
+        reports a later round is a resumed one.
       stream: The stream to write to; stderr by default.
     """
     self._rounds = rounds

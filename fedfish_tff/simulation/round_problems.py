@@ -79,7 +79,7 @@ def skip_barrier(
 
 
   Args:
-    round_number: The round whose barrier is measured.
+    round_number: The round of the barrier.
   """
   return _skip(f'The barrier of round {round_number} was not measured.')
 
