@@ -200,8 +200,8 @@ def _normalize(
   x, scale, offset, mean, variance = inputs
   axes, shape = _AXES[attributes['data_format'].s]
   images = tf.cast(x, tf.float32)
-  # Without images, oneDNN returns 0 for the gradient, and NaN for the running
-  # statistics.
+  # Without images, oneDNN returns statistics of 0 for the gradient, and running
+  # ones of NaN.
   has_images = tf.size(x) > 0
   running_mean, running_variance = mean, variance
   if attributes['is_training'].b:
