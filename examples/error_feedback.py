@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A method of somebody's own whose clients keep a state: error feedback.
+r"""A method of your own, with client states: error feedback.
 
   python -m launch.train --workdir=runs/error_feedback \
     --config=launch/configs/digits.py:examples.error_feedback:METHOD
 
 Clients send only the largest coordinates of each tensor of their update, and
-keep the rest, which they add to their next update: Stich, Cordonnier and Jaggi,
-"Sparsified SGD with Memory", NeurIPS 2018 (arXiv:1809.07599), at FedAvg's
-clients. docs/tutorial.md goes through this file.
+add the rest to their next update. The idea is from Stich, Cordonnier and Jaggi,
+"Sparsified SGD with Memory", NeurIPS 2018 (arXiv:1809.07599), applied to
+FedAvg's clients. docs/tutorial.md explains this file.
 """
 
 from fedfish_tff import algorithms
@@ -38,12 +38,14 @@ def build_error_feedback(
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    server_optimizer_fn: Applied to the mean of what clients send.
-    share: Of a tensor's coordinates, how many are sent, one at least.
-    client_weighting: By |D_i| (times local epochs), or uniform.
+    server_optimizer_fn: The server optimizer, applied to the mean of the sent
+      updates.
+    share: The share of a tensor's coordinates to send, at least one coordinate.
+    client_weighting: The clients' weights, by |D_i| (times local epochs) or
+      uniform.
 
   Returns:
-    The process; a client's state is what it has not sent yet.
+    The process; a client's state is the unsent part of its updates.
   """
   train = client_work.build_model_delta_update(
     client_optimizer_fn, client_weighting=client_weighting
@@ -51,17 +53,18 @@ def build_error_feedback(
   initial_model = models.build_initial_weights(model_fn)
   model_type = initial_model.type_signature.result
 
-  # A client that comes for the first time has held nothing back.
+  # On its first visit, a client has held nothing back.
   @tff.tensorflow.computation(model_type)
   def initialize_client(weights):
     return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))
 
   client_type = initialize_client.type_signature.result
 
-  # One client's round: what it sends, and its new state.
+  # One client's round: the values to send, and the new state.
   def client_update(bound, weights, held_back, dataset):
     trained = train(bound, models.flatten_weights(weights), dataset, 0)
-    # Without data it weighs nothing, so that what it sent would be lost.
+    # A client without data has weight 0, so the values that it sent would be
+    # lost.
     takes_part = trained.weight > 0
     wanted = [
       delta + rest for delta, rest in zip(trained.update['delta'], held_back)
@@ -86,7 +89,7 @@ def build_error_feedback(
 
   @tff.tensorflow.computation(model_type, client_type)
   def client_model_weights(weights, held_back):
-    del held_back  # It changes what is sent, not the client's model.
+    del held_back  # It changes the update, not the client's model.
     return weights
 
   return algorithms.compose_client_state_process(
@@ -108,7 +111,7 @@ def build_error_feedback(
 
 
 def _largest(tensor: tf.Tensor, share: float) -> tf.Tensor:
-  """Returns the coordinates of the largest magnitude, zeros for the others."""
+  """Returns the coordinates of the largest magnitude, with zeros elsewhere."""
   size = tensor.shape.num_elements()
   flat = tf.reshape(tensor, [size])
   _, places = tf.math.top_k(tf.abs(flat), k=max(1, round(share * size)))
