@@ -401,7 +401,7 @@ def call_function(
     name: The function's name.
     tensors: The function's arguments.
     num_results: The number of tensors that it returns.
-    attributes: Alternating names and values; see `function_call_options`.
+    attributes: The alternating names and values; see `function_call_options`.
     cancellation_manager: The manager that can end the call early; None for
       none.
 

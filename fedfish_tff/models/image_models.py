@@ -54,7 +54,7 @@ def create_compact_cnn(
   normalisation and dropout, a step is a few operations.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32.
+    input_shape: The shape (height, width, channels) of the images, float32.
     num_classes: The number of classes; labels are int32 [batch].
     seed: The seed, which alone decides the initial weights.
     filters: The output channels of the convolutions.
@@ -107,7 +107,7 @@ def create_fed_avg_cnn(
   'cnn' of `tff.simulation.baselines.emnist` without the final softmax.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32.
+    input_shape: The shape (height, width, channels) of the images, float32.
     num_classes: The number of classes; labels are int32 [batch].
     seed: The seed, which alone decides the initial weights.
 
@@ -154,8 +154,8 @@ def create_dropout_cnn(
   repeatable.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32, at least
-      6x6.
+    input_shape: The shape (height, width, channels) of the images, float32, at
+      least 6x6.
     num_classes: The number of classes; labels are int32 [batch].
     seed: The seed, which alone decides the initial weights.
 
@@ -215,8 +215,8 @@ def create_lenet5(
   published code leaves out the latter's relu.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32, at least
-      16x16.
+    input_shape: The shape (height, width, channels) of the images, float32, at
+      least 16x16.
     num_classes: The number of classes; labels are int32 [batch].
     seed: The seed, which alone decides the initial weights.
     filters: The channels of the two convolutions.
@@ -284,7 +284,8 @@ def create_vgg9(
   `create_dropout_cnn`.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32, at least 8x8.
+    input_shape: The shape (height, width, channels) of the images, float32, at
+      least 8x8.
     num_classes: The number of classes; labels are int32 [batch].
     seed: The seed, which alone decides the initial weights.
     filters: The channels of the six convolutions.

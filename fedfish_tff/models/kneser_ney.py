@@ -72,7 +72,7 @@ class KneserNeyModel:
       x: The tokens, int [rows, length]. Rows are independent: nothing precedes
         a row's first token.
       y: The tokens of x one place ahead; padding is not counted.
-      order: n, the length of n-grams with the predicted token.
+      order: The length n of n-grams, the predicted token included.
       vocabulary_size: The number of token ids.
       special_tokens: The tokens that are no words. Padding and bos are never
         predicted, and no special token is suggested.

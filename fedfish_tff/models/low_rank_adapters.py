@@ -84,7 +84,7 @@ def add_low_rank_adapters(
       ends of these names: 'query' for all layers of that name, or
       'layer_0/attention/self/query'. A layer's bias is frozen.
     seed: The seed, which alone decides the initial A.
-    rank: r; the paper's for RoBERTa is 8.
+    rank: The rank r of adapters; 8 in the paper for RoBERTa.
     alpha: The scale of adapters, which are multiplied by alpha / rank.
     trained: The names of layers or tensors that are trained as a whole, such as
       a classifier, see `select_tensors`.

@@ -62,7 +62,7 @@ def fine_tuned_tensors(
 
   Args:
     model: A model by `create_feature_classifier`.
-    strategy: FT, FT-LP or FT-FEAT.
+    strategy: The strategy FT, FT-LP or FT-FEAT.
 
   Returns:
     Whether each trainable tensor is trained.

@@ -63,7 +63,7 @@ def create_resnet18(
   weight decay.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32.
+    input_shape: The shape (height, width, channels) of the images, float32.
     num_classes: The number of classes; labels are int32 [batch].
     seed: The seed, which alone decides the initial weights: He normal in the
       convolutions, normal with standard deviation 0.01 in the dense layer.

@@ -46,7 +46,7 @@ def create_feature_classifier(
   """Creates the model (phi(x) W + bias) / T, trained with cross-entropy.
 
   Args:
-    feature_map: phi; its weights are the first of the model's.
+    feature_map: The map phi; its weights are the first of the model's.
     num_classes: The width of the output; labels are int32 [batch].
     temperature: T, by which logits are divided in training and evaluation; 0.1
       in Fed3R's fine-tuning. It changes no prediction.
@@ -94,7 +94,7 @@ def with_classifier(
   """Returns a feature classifier's weights from a map's and a classifier.
 
   Args:
-    feature_map: phi, with its initial weights.
+    feature_map: The map phi, with its initial weights.
     kernel: The classifier's kernel [num_features, num_classes], an array or
       tensor.
     bias: The classifier's bias [num_classes].

@@ -33,7 +33,7 @@ def solve_ridge(
   Args:
     gram: The sums gram [p, p], float32 or float64, of at least one example.
     moments: The sums moments [p, C].
-    regularization: lambda, a scalar.
+    regularization: The regularisation lambda, a scalar.
     bias: The kind of bias.
     normalize_classes: Whether each class' weights and bias are divided by the
       weights' norm, as in the official code.

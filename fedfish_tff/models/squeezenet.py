@@ -227,7 +227,7 @@ def _apply(
     weights: The kernels and biases of the steps.
     x: The output of the earlier steps, [n, height, width, channels]; for the
       first step, BGR images less the mean.
-    steps: Consecutive ones of `_STEPS`.
+    steps: The consecutive steps, of `_STEPS`.
   """
   convolutions = iter(layers.kernels_and_biases(tuple(weights)))
 

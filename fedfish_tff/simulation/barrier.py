@@ -27,8 +27,9 @@ class Barrier(hooks.Hook):
     """Takes the measurement, such as `evaluation.CohortBarrier`.
 
     Args:
-      barrier_fn: Maps (the weights that clients start from before the round,
-        those after it, the cohort's batches) to numbers by column name.
+      barrier_fn: The function from (the weights that clients start from before
+        the round, those after it, the cohort's batches) to numbers by column
+        name.
     """
     self._barrier_fn = barrier_fn
 

@@ -60,11 +60,11 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       root_dir: The folder of the checkpoints.
       keep_total: The number of newest checkpoints to keep. With two or more, a
         run survives a damaged checkpoint.
-      keep_versions: Returns further versions to keep; called at each save. Each
-        takes the disk space of a checkpoint.
-      run_digests: Maps a version to digests of the run's other files by name,
-        such as `Workdir.digests`. A state is loaded only if they equal those
-        that it was saved with.
+      keep_versions: The function that returns further versions to keep; called
+        at each save. Each takes the disk space of a checkpoint.
+      run_digests: The function from a version to digests of the run's other
+        files by name, such as `Workdir.digests`. A state is loaded only if they
+        equal those that it was saved with.
 
     Raises:
       errors.InputError: If `keep_total` is not positive or the folder cannot be

@@ -39,7 +39,8 @@ class CohortPrefetcher:
 
     Args:
       train_data: The clients that may take part; read from another thread.
-      participation: Returns the cohort of a round; called from another thread.
+      participation: The function that returns the cohort of a round; called
+        from another thread.
       batch_spec: The batches of a client in a round.
       seed: The seed that, with the round, decides each client's batches.
       last_round: The last round to load.

@@ -25,8 +25,8 @@ class Criterion(hooks.Hook):
     """Takes the measurement, such as `evaluation.AccuracyCriterion`.
 
     Args:
-      criterion_fn: Maps (the weights that clients start from after the round,
-        the cohort's batches) to numbers by column name.
+      criterion_fn: The function from (the weights that clients start from after
+        the round, the cohort's batches) to numbers by column name.
     """
     self._criterion_fn = criterion_fn
 

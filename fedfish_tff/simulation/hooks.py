@@ -29,12 +29,12 @@ class Run:
   Attributes:
     first_round: The round that the run starts from, the first one with a row.
     last_round: The last completed round; None before the first row.
-    participation: Returns the cohort of a round.
+    participation: The function that returns the cohort of a round.
     start_totals: The totals of the start, by name.
-    read_rows: Reads the rows up to `last_round`. Raises InputError if no
-      metrics manager has them.
-    load: Returns the state in a round's checkpoint; None if there is none.
-      Raises InputError if the checkpoint is damaged.
+    read_rows: The function that reads the rows up to `last_round`. Raises
+      InputError if no metrics manager has them.
+    load: The function that returns the state in a round's checkpoint; None if
+      there is none. Raises InputError if the checkpoint is damaged.
   """
 
   first_round: int

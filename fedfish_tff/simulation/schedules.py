@@ -17,8 +17,8 @@ class Schedules(hooks.Hook):
     """Takes the schedules.
 
     Args:
-      round_parameters: Maps a round to numbers by name, such as factors of
-        learning rates.
+      round_parameters: The function from a round to numbers by name, such as
+        factors of learning rates.
     """
     self._round_parameters = round_parameters
 

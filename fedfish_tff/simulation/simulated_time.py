@@ -22,7 +22,7 @@ class SimulatedTime(hooks.Hook):
     """Begins at 0 seconds.
 
     Args:
-      wall_clock: Returns the seconds of a round.
+      wall_clock: The function that returns the seconds of a round.
     """
     self._wall_clock = wall_clock
     self._seconds = 0.0

@@ -29,7 +29,7 @@ def drop_out(
   server notices a failure at once and does not wait for the client.
 
   Args:
-    asked: Returns the clients that are asked in a round.
+    asked: The function that returns the clients that are asked in a round.
     probability: The probability that a client does not answer, in [0, 1).
     seed: The run's seed.
 
@@ -67,7 +67,8 @@ def fastest_participation(
   order.
 
   Args:
-    asked: Returns the clients that are asked in a round and answer.
+    asked: The function that returns the clients that are asked in a round and
+      answer.
     size: The number of clients to take, or a function of the round to it.
     speeds: The clients' seconds.
   """

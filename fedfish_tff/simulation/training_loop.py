@@ -98,14 +98,15 @@ def run_training(
       package also count clients with a non-finite update; a warning names them.
     train_data: The clients that may take part. Another thread reads the next
       round's clients while a round computes.
-    participation: Returns the cohort of a round; called from that thread.
+    participation: The function that returns the cohort of a round; called from
+      that thread.
     batch_spec: The batches of a client in a round.
     seed: The seed that, with the round, decides each client's batches.
     rounds: The last round.
-    evaluation_fn: Maps (state, round) to numbers by column name. It is called
-      on the initial state, every `evaluate_every` rounds and after the last. If
-      the state has no model (Fed3R without lambda and with too few examples), a
-      warning says so, and the row lacks these columns.
+    evaluation_fn: The function from (state, round) to numbers by column name.
+      It is called on the initial state, every `evaluate_every` rounds and after
+      the last. If the state has no model (Fed3R without lambda and with too few
+      examples), a warning says so, and the row lacks these columns.
     evaluate_every: The number of rounds between two evaluations.
     checkpoint_every: The number of rounds between two checkpoints; the last
       round always has one.

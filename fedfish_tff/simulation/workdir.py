@@ -162,8 +162,8 @@ class Workdir:
     Args:
       round_number: The round up to which rows count; None to leave out the
         rows.
-      metrics_digest: Maps a round to the digest of metrics.csv up to it, such
-        as `CsvMetricsManager.digest`; None to read the file.
+      metrics_digest: The function from a round to the digest of metrics.csv up
+        to it, such as `CsvMetricsManager.digest`; None to read the file.
       with_times: Whether times count: the columns of times in metrics.csv, and
         start.npz, which has the seconds that the start took.
 
