@@ -22,8 +22,8 @@ time by up to a third between processes, so there are several processes. TFF's
 runtime and workloads of 1,000 clients have one.
 
 FedAvg also has a row for another package if --peer names the Python interpreter
-of an environment with it, made by `python3.11 -m venv E` and `E/bin/pip install
--r benchmarks/peers/fedjax.txt` (or pfl.txt).
+of an environment with it, made by `python3.11 -m venv E` and
+`E/bin/pip install -r benchmarks/peers/fedjax.txt` (or pfl.txt).
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The client-server barrier: the clients' loss when their models are merged.
+"""The client-server barrier: the cost to clients of merging their models.
 
 FedFish (arXiv 2311.10291), equation 5: the distance, on a client's own data, of
 the new global model from the model that the client trained in the round. The
