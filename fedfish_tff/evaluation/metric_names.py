@@ -45,8 +45,8 @@ def before(metric: str) -> str | None:
     metric: A column, such as a metric or its median over clients.
 
   Returns:
-    The column of the metric itself, since its statistics have none; None if the
-    argument is that column.
+    The column `_before` of the metric itself, since its statistics have none;
+    None if `metric` is that column.
   """
   if metric.endswith(_BEFORE):
     return None
@@ -54,7 +54,7 @@ def before(metric: str) -> str | None:
 
 
 def without_suffix(metric: str) -> str:
-  """Returns a column's name without the suffixes of statistics over clients."""
+  """Returns a column's name without suffixes, such as those of statistics."""
   for suffix in (*SUFFIXES, _STD, _BY_EXAMPLES):
     metric = metric.removesuffix(suffix)
   return metric

@@ -198,7 +198,7 @@ def _find_splits(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
   found = []
   for layer in model.layers:
     if isinstance(layer, tf.keras.layers.InputLayer):
-      continue  # There is nothing before it.
+      continue  # No layer comes before it.
     try:
       # Keras raises for a layer that is called twice. The input of a layer may
       # be something else than a tensor.

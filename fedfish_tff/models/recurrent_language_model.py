@@ -64,9 +64,9 @@ def create_stackoverflow_rnn(
   """Creates an LSTM between an embedding and two dense layers.
 
   It is the model of Reddi et al. (2021, arXiv:2003.00295) and of
-  `tff.simulation.baselines.stackoverflow`'s word prediction, with Keras'
-  initial weights. TFF's model skips padding. If padding comes last, as in
-  `token_chunks`, both models' outputs for all tokens are equal.
+  `tff.simulation.baselines.stackoverflow`'s word prediction, with initial
+  weights drawn as in Keras. TFF's model skips padding. If padding comes last,
+  as in `token_chunks`, both models' outputs for all tokens are equal.
 
   Args:
     vocabulary_size: The number of token ids.
@@ -102,9 +102,9 @@ def create_character_lstm(
   """Creates an LSTM between an embedding and a dense layer.
 
   It is the model of Wang et al. (2020, arXiv:2002.06440) for Shakespeare's
-  characters, with Keras' initial weights. Theirs predicts the character after a
-  window of 80; this one predicts the next character at each place, like the
-  other models here.
+  characters, with initial weights drawn as in Keras. Theirs predicts the
+  character after a window of 80; this one predicts the next character at each
+  place, like the other models here.
 
   Args:
     vocabulary_size: The number of token ids.
