@@ -1,15 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Measures rounds on a device of PJRT, in process and in a loop of plain JAX.
+r"""Measures rounds on a PJRT device, in process and in a loop of plain JAX.
 
   python -m benchmarks.accelerator --platform=cpu
 
-Prints one table, in Markdown: FedAvg on softmax regression and on a CNN, whose
-rounds take minutes on a CPU where eight clients compute side by side; the data
-are random. Rounds in process and with --context=pjrt, whose clients compute one
-after the other or eight side by side, are measured in turns and come to the
-same weights. Then a loop over the same batches in plain JAX, in the environment
-that `make accelerator` makes, has the device and must come to them, too.
+Prints one Markdown table of FedAvg on softmax regression and on a CNN, with
+random data. On a CPU, rounds of the CNN with eight clients side by side take
+minutes. Rounds in process are measured in turns with rounds of --context=pjrt,
+in which clients compute one after the other or eight side by side; all lead to
+the same weights. Then a loop over the same batches in plain JAX, in the
+environment of `make accelerator`, gets the device and must lead to these
+weights, too.
 """
 
 from collections.abc import Sequence
@@ -50,7 +51,7 @@ def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
   with tempfile.TemporaryDirectory() as folder:
     rows = [built.build('cohort')()]
     for width in (1, 8):
-      # Nothing is compiled before its first round.
+      # A new cache, so nothing is compiled before the first round.
       context = execution.create_context(
         'pjrt', platform=_PLATFORM.value, vectorized_clients=width, cache=folder
       )
@@ -81,7 +82,7 @@ def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  # Says at once if there is no such environment or device.
+  # Fails at once if there is no such environment or device.
   device_client.DeviceProcess(_PLATFORM.value, cache='').stop()
   lines = [
     ['seconds a round', 'in process', 'pjrt', 'ratio', '8 side by side']

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A round in plain TensorFlow, without TFF: the yardstick.
+"""The yardstick: a round in plain TensorFlow, without TFF.
 
-A compiled function is called once per client, on arrays in memory; it trains
-the client's weights in variables and adds to the cohort's sums. Of the plain
-forms that were tried (weights as arguments, sums outside of the function, a
-call per batch) it is the fastest.
+A compiled function is called once per client, on arrays in memory. It trains
+the client's weights in variables and adds to the cohort's sums. It is the
+fastest of the plain forms that were tried (weights as arguments, sums outside
+the function, a call per batch).
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ def build_round(
     clients: Each client's arrays.
     batch_size: The number of examples in a batch.
     learning_rate: The clients' learning rate.
-    fed_fish: Whether the method is FedFish: a client goes over its data once
-      more to add up squared gradients, and the mean of model deltas is weighted
-      by them. Else it is FedAvg.
+    fed_fish: Whether the method is FedFish, in which a client makes another
+      pass over its data to sum squared gradients, the weights of the mean of
+      model deltas; otherwise it is FedAvg.
   """
   bound = model_functions.bind_model(model)
   start = [tf.constant(w) for w in model.initial_weights[0]]

@@ -1,16 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Measures grouping of text beside Dataset Grouper's own pipeline.
+r"""Measures grouping of text, next to Dataset Grouper's own pipeline.
 
   python -m benchmarks.grouping
   python -m benchmarks.grouping --megabytes=1000 --share=1 --way=local
 
-Groups generated lines of web pages, of which one host has --share: by the engine
-of this machine, in one process and in one a core; on Beam's runner in its process;
-and there by Dataset Grouper's transforms, which read the same lines, take the
-host out of them and write, without a check or an index. Prints a table of
-seconds, CPU seconds and peak memory; each way is measured in a process of its
-own, imports included, in turns.
+Groups generated lines of web pages, of which one host has --share. The ways
+are: the local engine, in one process and in one process per core; Beam's runner
+within its process; and on that runner, Dataset Grouper's transforms, which read
+the same lines, extract the host and write, without checks or an index. Prints a
+table of seconds, CPU seconds and peak memory. The ways are measured in turns,
+each in its own process, imports included.
 """
 
 from collections.abc import Callable
@@ -56,13 +56,13 @@ _SECONDS_BETWEEN_LOOKS = 0.1
 def write_lines(
   folder: pathlib.Path, num_bytes: int, *, page_bytes: int, share: float
 ) -> str:
-  """Writes files of lines of JSON, as C4 is published.
+  """Writes files of JSON lines in the form of C4.
 
   Args:
     folder: An existing folder.
-    num_bytes: The text of all pages.
-    page_bytes: The text of a page.
-    share: The share of pages that one host has.
+    num_bytes: The number of bytes of text of all pages.
+    page_bytes: The number of bytes of text of a page.
+    share: The share of pages of one host.
 
   Returns:
     A pattern for the files.
@@ -109,7 +109,7 @@ def _group_stock(pattern: str, folder: str) -> None:
       pipeline
       | beam.io.ReadFromText(pattern)
       | beam.Map(json.loads)
-      # As TFDS hands them to it.
+      # The form in which TFDS gives pages to Dataset Grouper.
       | 'Convert'
       >> beam.Map(
         lambda page: {name: tf.constant(page[name]) for name in names}
@@ -146,11 +146,11 @@ def measure(way: str, pattern: str) -> tuple[float, float, float]:
 
   Args:
     way: The way.
-    pattern: The files.
+    pattern: The pattern of the files.
 
   Returns:
-    The seconds, the CPU seconds and the most bytes of memory of the process and
-    of all that it starts; memory that they share counts once.
+    The seconds, the CPU seconds and the peak bytes of memory of the process and
+    all its children; memory that they share counts once.
   """
   cpu, peak = {}, 0.0
   with tempfile.TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Measures rounds of a workload in a new process, on the cores it is given."""
+"""Measures rounds of a workload in a new process, on given cores."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -18,9 +18,10 @@ class Result:
   """The figures of one process.
 
   Attributes:
-    seconds: Median seconds of a round, by row.
-    first_round_seconds: Seconds of `workloads.FIRST_ROUND_ROW` from a built
-      process, the first computation here, to the end of its first round.
+    seconds: The median seconds of a round, by row.
+    first_round_seconds: The seconds of the first computation of this process:
+      from a built process of `workloads.FIRST_ROUND_ROW` to the end of its
+      first round.
     general_path_reasons: The reasons why rounds ran client by client, if any.
   """
 
@@ -30,18 +31,18 @@ class Result:
 
 
 def in_new_process(**arguments: Any) -> Result:
-  """Returns what `measure` returns in a new process.
+  """Returns the result of `measure` in a new process.
 
   The number of threads is fixed when TensorFlow starts, so each measurement has
-  a process of its own.
+  its own process.
 
   Args:
     **arguments: The arguments of `measure`.
   """
   answer = peer_rounds.call(
     *(sys.executable, '-m', 'benchmarks.measurement', json.dumps(arguments)),
-    # All rows alike; the package's contexts want it so that results do not
-    # depend on the number of cores.
+    # The same for all rows. The package's contexts use one thread, so results
+    # do not depend on the number of cores.
     TF_NUM_INTRAOP_THREADS='1',
   )
   return Result(**answer)
@@ -61,11 +62,10 @@ def measure(
   Args:
     workload: A name in `workloads.WORKLOADS`.
     num_clients: The cohort size.
-    rows: Names in `workloads.ROWS`, among them that whose first round is
-      timed.
+    rows: Names in `workloads.ROWS`, `workloads.FIRST_ROUND_ROW` included.
     repeats: The number of measured rounds of each.
     cores: The number of cores that the process may use.
-    task_path: The file for the round as peers take it, if any.
+    task_path: The file to write the round to for peers; None for no file.
   """
   # Before TensorFlow is imported; TFF's worker inherits it.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
@@ -78,7 +78,8 @@ def measure(
   try:
     rounds = {}
     first_seconds = {}
-    # The row whose first round is timed comes before all else in TensorFlow.
+    # The row with the timed first round runs before anything else in
+    # TensorFlow.
     for name in sorted(rows, key=lambda n: n != workloads.FIRST_ROUND_ROW):
       initialize = built.build(name)
 

@@ -4,10 +4,10 @@
 
   python -m benchmarks.memory
 
-Trains softmax regression 784->62 by FedAvg in the cohort context, each round
-with another number of clients of other sizes, batches in another order, and
-prints this process's resident memory on the way. A few minutes; memory should
-be flat once every cohort size has been met.
+Trains softmax regression 784->62 by FedAvg in the cohort context, and prints
+this process's resident memory meanwhile. The number and sizes of clients and
+the order of batches change each round. It takes a few minutes. Memory should be
+constant once every cohort size has occurred.
 """
 
 from collections.abc import Iterator
@@ -53,12 +53,12 @@ def sample_rounds(rounds: int, largest_cohort: int) -> Iterator[int]:
 
 
 def growth_bytes(samples: Sequence[int]) -> float:
-  """Returns the last tenth's median minus the second's.
+  """Returns the median of the last tenth minus that of the second tenth.
 
-  The first tenth traces graphs and meets the largest cohorts.
+  The first tenth traces graphs and has the largest cohorts.
 
   Args:
-    samples: Resident bytes, 20 or more.
+    samples: The resident bytes after each round, 20 or more.
   """
   tenth = len(samples) // 10
   early, late = samples[tenth : 2 * tenth], samples[-tenth:]
@@ -68,7 +68,7 @@ def growth_bytes(samples: Sequence[int]) -> float:
 def main(argv: Sequence[str]) -> None:
   """Prints memory against rounds, and its growth."""
   cli.check_no_arguments(argv)
-  # Before TensorFlow's first operation, for its number of threads.
+  # Before TensorFlow's first operation, to set its number of threads.
   execution.set_default_context()
   print(f'{"round":>8}{"resident MB":>14}')
   samples = []

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The same round in other packages, each in an environment of its own.
+"""The same round in other packages, each in its own environment.
 
-A round is handed over as a file: clients, weights, and the weights that the
-round leads to. A script of `benchmarks/peers`, which imports nothing of
-`fedfish_tff`, checks that its package gets there, and times it.
+A round is passed as a file with clients, weights, and the weights after the
+round. A script of `benchmarks/peers`, which imports nothing of `fedfish_tff`,
+checks that its package gets the same weights, and times it.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,8 @@ from fedfish_tff import errors
 
 _ROOT = pathlib.Path(__file__).parents[1]
 SCRIPTS = pathlib.Path(__file__).parent / 'peers'
-# Titles; each has a script, <name>_round.py, and requirements, <name>.txt.
+# The peers' titles by name; each has a script, <name>_round.py, and
+# requirements, <name>.txt.
 PEERS: Mapping[str, str] = types.MappingProxyType(
   {'fedjax': 'FedJAX', 'pfl': 'pfl-research'}
 )
@@ -31,8 +32,8 @@ class PeerResult(NamedTuple):
   """The figures of a peer.
 
   Attributes:
-    seconds: Median seconds of a round.
-    versions: Names and versions of the packages that computed it.
+    seconds: The median seconds of a round.
+    versions: The names and versions of the packages that computed it.
   """
 
   seconds: float
@@ -74,9 +75,9 @@ def measure(
 
   Args:
     name: A name in `PEERS`, or `jax` for a loop in plain JAX.
-    interpreter: The Python of its environment.
-    task_path: The file that `rounds.Rounds.write_task` has written.
-    **environment: Environment variables beside those of this process.
+    interpreter: The Python interpreter of its environment.
+    task_path: The file by `rounds.Rounds.write_task`.
+    **environment: Environment variables in addition to those of this process.
 
   Raises:
     RuntimeError: If the peer failed, or got other weights than expected.
@@ -87,11 +88,11 @@ def measure(
 
 
 def call(*command: str | os.PathLike[str], **environment: str) -> Any:
-  """Runs a program; returns the JSON that it prints as the last line.
+  """Runs a program; returns the JSON in the last line that it prints.
 
   Args:
     *command: The program and its arguments.
-    **environment: Environment variables beside those of this process.
+    **environment: Environment variables in addition to those of this process.
 
   Raises:
     RuntimeError: If the program failed.
@@ -101,7 +102,7 @@ def call(*command: str | os.PathLike[str], **environment: str) -> Any:
     capture_output=True,
     text=True,
     check=False,
-    # For the modules of this folder; nothing else of this environment.
+    # Finds the modules of this folder, but nothing else of this environment.
     env={**os.environ, 'PYTHONPATH': str(_ROOT), **environment},
   )
   if done.returncode:

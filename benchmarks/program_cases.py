@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of TFF, and Keras models, for `programs` to time.
+"""Programs of TFF and Keras models, which `programs` times.
 
-A case makes a program anew, and returns a function that runs it once in TFF's
+A case makes a new program, and returns a function that runs it once in TFF's
 default context.
 """
 
@@ -40,7 +40,7 @@ _adagrad = tff.learning.optimizers.build_adagrad(0.1)
 
 
 def _clients(draw: Callable[[np.random.Generator], Any]) -> list[Any]:
-  """Returns a dataset of the rows that `draw` makes for each client."""
+  """Returns a dataset of the rows by `draw` for each client."""
   return [_slices(draw(np.random.default_rng(i))) for i in range(_NUM_CLIENTS)]
 
 
@@ -57,7 +57,7 @@ def _words(rng: np.random.Generator) -> np.ndarray:
 
 
 def _rounds(process: Any, data: list[Any]) -> Run:
-  """Returns a round of a process; the first one begins with its state."""
+  """Returns a round of a process; the first round also initialises it."""
   state = functools.cache(process.initialize)
   return lambda: process.next(state(), data)
 
@@ -208,7 +208,7 @@ def _quantile() -> Run:
 
 
 def _federated(work: Any, element: tff.Type) -> Any:
-  """Returns a computation that adds the clients' results of `work`."""
+  """Returns a computation of the sum of clients' results of `work`."""
   sequence = tff.SequenceType(element)
   if not isinstance(work, tff.Computation):
     work = tff.tensorflow.computation(work, sequence)
@@ -221,7 +221,7 @@ def _federated(work: Any, element: tff.Type) -> Any:
 
 
 def _sequence_reduce(mapped: bool) -> Run:
-  """Returns a sum of pairs, which a function has doubled if `mapped`."""
+  """Returns a sum of pairs, which are doubled by a function if `mapped`."""
   pair = tff.types.to_type(_dict(a=np.float32, b=np.int32))
   compute = tff.tensorflow.computation
   zero = compute(lambda: _dict(a=0.0, b=0))
@@ -246,7 +246,7 @@ def _sum(data: Any) -> Any:
 
 
 def _in_graph(make_dataset: Callable[[Any], Any]) -> Case:
-  """Returns a sum over a dataset that the graph makes of slices of a tensor."""
+  """Returns a sum over a dataset that the graph makes from slices."""
 
   def work(data: Any) -> Any:
     return _sum(make_dataset(_slices(tf.range(50.0) * _sum(data))))
@@ -255,12 +255,12 @@ def _in_graph(make_dataset: Callable[[Any], Any]) -> Case:
 
 
 def warm_up() -> None:
-  """Runs a little client work, for what a context does once."""
+  """Runs a little client work, for one-time work of a context."""
   _federated(_sum, _FLOAT)([_slices([1.0])])
 
 
 class _Block(_layers.Layer):
-  """Self-attention and a feed-forward part, each with its skip."""
+  """Self-attention and a feed-forward part, each with a skip connection."""
 
   def __init__(self) -> None:
     super().__init__()
@@ -282,7 +282,7 @@ _embed = _partial(_layers.Embedding, 100, 32)
 _embed_small = _partial(_layers.Embedding, 100, 16)
 _pool_tokens = _layers.GlobalAveragePooling1D
 
-# Arguments of a builder besides the model.
+# The arguments of each builder besides the model.
 _ALGORITHMS = {
   'build_weighted_fed_avg': [_sgd],
   'build_unweighted_fed_avg': [_sgd],

@@ -6,11 +6,11 @@ r"""Compares the cohort context with TFF's own runtime on programs of TFF.
   python -m benchmarks.programs --programs='*IBLT*' --repeats=3
 
 Runs all of `tff.learning.algorithms` and `tff.analytics`, operations on
-sequences, datasets that graphs make, and ten Keras models (`program_cases`): the
-first call, which compiles, and the next ones. Both contexts take turns in one
-process, each with a new context for every first call, so that nothing is left of
-the one before. Prints one table, in Markdown, after a quarter of an hour on a
-quiet machine.
+sequences, datasets that graphs make, and ten Keras models (`program_cases`). It
+times the first call, which compiles, and the next ones. Both contexts take
+turns in one process, with a new context for every first call, so that nothing
+is left of earlier ones. Prints one Markdown table after a quarter of an hour on
+a quiet machine.
 """
 
 from collections.abc import Callable
@@ -42,7 +42,7 @@ _REPEATS = flags.DEFINE_integer(
 def _measure(
   make: Callable[[], Callable[[], Any]],
 ) -> tuple[list[str], tuple[str, ...]]:
-  """Returns a program's cells, and why clients ran one by one, if they did."""
+  """Returns a program's cells, and the reasons if clients ran one by one."""
   from benchmarks import program_cases  # pylint: disable=g-import-not-at-top
 
   stack = tff.framework.get_context_stack()
@@ -55,7 +55,7 @@ def _measure(
       runs = []
       for context, seconds in zip((ours, theirs), first):
         with stack.install(context):
-          # The worker starts with its first call.
+          # TFF's worker starts at its first call.
           program_cases.warm_up()
           runs.append(make())
           gc.collect()
@@ -67,7 +67,7 @@ def _measure(
       reasons = ours.general_path_reasons
   cells = []
   for times in (first, following):
-    # What else the machine does only adds.
+    # The minimum, since other work on the machine only adds time.
     here, there = map(min, times)
     cells += [f'{1e3 * s:,.0f}' for s in (here, there)]
     cells.append(f'{here / there:.2f}')
@@ -77,7 +77,7 @@ def _measure(
 def main(argv: Sequence[str]) -> None:
   """Prints the table."""
   cli.check_no_arguments(argv)
-  # Before the first operation, that of `program_cases`.
+  # Before the first operation, which is in `program_cases`.
   execution.set_default_context()
   from benchmarks import program_cases  # pylint: disable=g-import-not-at-top
 

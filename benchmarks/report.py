@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of benchmarks, in Markdown that a terminal shows as well."""
+"""Tables of benchmarks, in Markdown that is also readable in a terminal."""
 
 from collections.abc import Sequence
 import os
@@ -23,8 +23,8 @@ def format_table(lines: Sequence[Sequence[str]], notes: Sequence[str]) -> str:
   """Returns a table with notes below.
 
   Args:
-    lines: The header, then the rows. A row of which only the first cell has
-      text is the title of those that follow.
+    lines: The header, then the rows. A row with text in its first cell only is
+      the title of the following ones.
     notes: The paragraphs below the table.
   """
   rows = [

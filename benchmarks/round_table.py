@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Times of rounds as one table with notes."""
+"""The table of rounds' times, with notes."""
 
 from collections.abc import Sequence
 import dataclasses
@@ -18,9 +18,9 @@ class WorkloadResults:
   """The figures of a workload.
 
   Attributes:
-    workload: The workload, as it was measured.
+    workload: The measured workload.
     by_cores: The results of each process, by number of cores.
-    peer_versions: Versions of the other packages that were measured, by name.
+    peer_versions: The versions of the other measured packages, by name.
   """
 
   workload: workloads.Workload
@@ -31,13 +31,13 @@ class WorkloadResults:
 
 
 def _number(value: float) -> str:
-  """Returns three digits, or all before the point."""
+  """Returns a number with three digits, or all digits before the point."""
   digits = 3 if value < 1 else 2 if value < 10 else 1 if value < 100 else 0
   return f'{value:.{digits}f}'
 
 
 def _cells(row: str, results: Sequence[measurement.Result]) -> list[str]:
-  """Returns seconds and ratio."""
+  """Returns the cells of a row's seconds and ratio."""
   measured = [r.seconds for r in results if row in r.seconds]
   if not measured:
     return ['', '']

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Times rows side by side, so that what else the machine does hits all."""
+"""Times rows in turns, so that other work on the machine affects all."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
 import statistics
 import time
 
-# A row that has been measured for as long needs no further round.
+# A row that was measured for so long needs no further round.
 _ENOUGH_SECONDS = 8.0
 
 

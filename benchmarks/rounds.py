@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ways of computing a round that the benchmark compares."""
+"""The ways of computing a round that the benchmark compares."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _CLIENT_LEARNING_RATE = 0.01
-# As EMNIST with digits and letters has.
+# The number of classes of EMNIST with digits and letters.
 _NUM_CLASSES = 62
 
-# Images float32 [n, ...] and labels int32 [n].
+# A client's images, float32 [n, ...], and labels, int32 [n].
 Client = tuple[np.ndarray, np.ndarray]
 # Computes a round; returns the new weights.
 Round = Callable[[], list[np.ndarray]]
@@ -37,8 +37,9 @@ class Network(NamedTuple):
 
   Attributes:
     example_shape: The shape of one example's features.
-    create_functional: Makes the functional model.
-    create_keras_layers: Makes the same layers for Keras, without the input.
+    create_functional: The function that makes the functional model.
+    create_keras_layers: The function that makes the same layers for Keras,
+      without the input.
   """
 
   example_shape: tuple[int, ...]
@@ -46,7 +47,7 @@ class Network(NamedTuple):
   create_keras_layers: Callable[[], list[tf.keras.layers.Layer]]
 
   def generate_clients(self, num_clients: int) -> list[Client]:
-    """Returns random clients of `workloads.NUM_EXAMPLES`."""
+    """Returns random clients with `workloads.NUM_EXAMPLES` examples each."""
     clients = []
     for i in range(num_clients):
       rng = datasets.random_generator('benchmark', i)
@@ -56,7 +57,7 @@ class Network(NamedTuple):
     return clients
 
   def create_variable_model(self) -> tff.learning.models.VariableModel:
-    """Returns a new Keras model, as TFF takes it; its weights are random."""
+    """Returns a new Keras model with random weights, in TFF's form."""
     return tff.learning.models.from_keras_model(
       tf.keras.Sequential(
         [tf.keras.layers.InputLayer(self.example_shape)]
@@ -109,7 +110,7 @@ NETWORKS: Mapping[str, Network] = types.MappingProxyType(
 def build_process(
   model: model_functions.ModelFn, *, fed_fish: bool = False
 ) -> algorithms.FederatedProcess:
-  """Returns FedAvg or FedFish; the server takes plain steps of rate 1."""
+  """Returns FedAvg or FedFish with plain server steps of rate 1."""
   build = algorithms.build_fed_fish if fed_fish else algorithms.build_fed_avg
   return build(
     model,
@@ -134,7 +135,7 @@ class Rounds:
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
-    """Why rounds in the cohort context ran client by client, if they did."""
+    """The reasons if rounds in the cohort context ran client by client."""
     return self._context.general_path_reasons
 
   def close(self) -> None:
@@ -147,12 +148,12 @@ class Rounds:
     """Builds a row's process; returns a function that starts it.
 
     That function initialises the process and returns its round, which always
-    starts from the same weights. The first round traces, compiles and allocates
-    what later ones have at hand.
+    starts from the same weights. The first round traces, compiles and
+    allocates, and later ones reuse the results.
 
     Args:
       name: The row's name.
-      context: The context in place of the row's own.
+      context: The context that replaces the row's own; None for the row's own.
     """
     if name == 'bare':
       return lambda: bare_loop.build_round(
@@ -198,7 +199,7 @@ class Rounds:
 
     Args:
       path: The file.
-      expected: The weights that the round leads to.
+      expected: The weights after the round.
       repeats: The number of timed rounds.
     """
     weights = [np.asarray(w) for w in self._model.initial_weights[0]]
@@ -216,7 +217,7 @@ class Rounds:
     )
 
   def _client_batches(self) -> list[datasets.ClientBatches]:
-    # As the package's own simulations pass them.
+    # The form in which the package's own simulations pass batches.
     return [
       datasets.sequential_batches(
         client, client_id=str(i), batch_size=workloads.BATCH_SIZE

@@ -1,27 +1,28 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Measures the time of a round beside a bare TensorFlow loop.
+r"""Measures the time of a round, next to a bare TensorFlow loop.
 
   python -m benchmarks.run
   python -m benchmarks.run --workloads=softmax --cores=1 --repeats=5
   python -m benchmarks.run --peer=fedjax=E/bin/python
 
-Prints one table, in Markdown, after some 12 minutes on a quiet machine. Its rows
-compute the same round, on one core and on two: a compiled function called once a
-client on arrays in memory, without metrics or TFF (the yardstick); the cohort
-context on the package's own client data, with a functional and with a Keras
-model, and on new tf.data.Dataset objects every round, which are made in the time;
-and TFF's C++ worker on datasets that are made once, its best case. The first
-round is that of a new process, tracing and all.
+Prints one Markdown table after some 12 minutes on a quiet machine. Its rows
+compute the same round, on one core and on two. They are: a compiled function
+called once per client on arrays in memory, without metrics or TFF (the
+yardstick); the cohort context on the package's own client data, with a
+functional and with a Keras model; the cohort context on tf.data.Dataset objects
+that are made anew every round, within the measured time; and TFF's C++ worker
+on datasets that are made once, its best case. The first round is that of a new
+process, tracing included.
 
-Rows are measured in turns in one process, with one intra-op thread. Where a loop
-of the graph pools images, TensorFlow picks the gradient of the pooling from a
-fast and a slow kernel by addresses in memory, which moves the bare loop by up to
-a third from process to process. So there are several processes; TFF's runtime,
-and workloads of 1,000 clients, have one.
+Rows are measured in turns in one process, with one intra-op thread. If a loop
+of the graph pools images, TensorFlow chooses a fast or a slow kernel for the
+gradient of the pooling by addresses in memory. This changes the bare loop's
+time by up to a third between processes, so there are several processes. TFF's
+runtime and workloads of 1,000 clients have one.
 
-FedAvg has a row for another package, too, where --peer names the Python of an
-environment with it, made by `python3.11 -m venv E` and
+FedAvg also has a row for another package if --peer names the Python interpreter
+of an environment with it, made by `python3.11 -m venv E` and
 `E/bin/pip install -r benchmarks/peers/fedjax.txt` (or pfl.txt).
 """
 
@@ -77,7 +78,7 @@ _PEERS = flags.DEFINE_multi_string(
 
 
 def _chosen_workloads() -> dict[str, workloads.Workload]:
-  """Returns the workloads as the flags change them, by name."""
+  """Returns the workloads with the flags' changes, by name."""
   changes = {
     'num_clients': _CLIENTS.value,
     'repeats': _REPEATS.value,
@@ -93,7 +94,7 @@ def _chosen_workloads() -> dict[str, workloads.Workload]:
 def _measure(
   name: str, workload: workloads.Workload, interpreters: Mapping[str, str]
 ) -> round_table.WorkloadResults:
-  """Measures a workload, one process after the other."""
+  """Measures a workload in one process after the other."""
   interpreters = interpreters if workload.has_peers else {}
   results = round_table.WorkloadResults(workload=workload)
   for cores in dict.fromkeys(_CORES.value):

@@ -1,18 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Workloads of `make bench`, their rows, and how often they are measured.
+"""Workloads of `make bench`, their rows and their numbers of measurements.
 
-Without TensorFlow, so that flags and tables need not wait for it.
+Plain Python, without TensorFlow, so flags and tables need not wait for it.
 """
 
 from collections.abc import Mapping
 import dataclasses
 import types
 
-NUM_EXAMPLES = 100  # Of each client.
+NUM_EXAMPLES = 100  # The number of examples of each client.
 BATCH_SIZE = 10
 
-# By the names of `rounds.Rounds.build`.
+# The rows' titles by the names of `rounds.Rounds.build`.
 ROWS: Mapping[str, str] = types.MappingProxyType(
   {
     'bare': 'bare tf.function loop',
@@ -23,20 +23,20 @@ ROWS: Mapping[str, str] = types.MappingProxyType(
   }
 )
 YARDSTICK = 'bare'
-# The row whose first round is timed, in a new process.
+# The row of which the first round is timed, in a new process.
 FIRST_ROUND_ROW = 'cohort'
-# The slowest; its figure needs no more than one process.
+# The slowest row, for which one process is enough.
 MEASURED_ONCE_ROW = 'stock'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Workload:
-  """One local epoch of a cohort of equal clients, and how it is measured.
+  """One local epoch of a cohort of equal clients, and its measurement.
 
   Attributes:
     title: The name in tables.
     network: A name in `rounds.NETWORKS`.
-    fed_fish: Whether the method is FedFish; else it is FedAvg.
+    fed_fish: Whether the method is FedFish; otherwise it is FedAvg.
     num_clients: The cohort size.
     has_peers: Whether other packages can compute it, see `peer_rounds`.
     repeats: The number of measured rounds of a row in a process.

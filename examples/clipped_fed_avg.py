@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A method of somebody's own, in one file: FedAvg with clipped updates.
+r"""A method of your own, in one file: FedAvg with clipped updates.
 
   python -m launch.train --workdir=runs/clipped \
     --config=launch/configs/digits.py:examples.clipped_fed_avg:METHOD
 
-A client's update has at most the norm of the field clipping_norm, so that no
-client moves the model far. Nothing of the package knows of this file: its name
-in the variant, package.module:NAME, is enough. It goes with the axes and tools
-that it says it supports.
+A client's update has at most the norm clipping_norm, a field, so no client
+moves the model far. The package does not know this file: its name in the
+variant, package.module:NAME, is enough. The method combines with the axes and
+tools that it declares to support.
 """
 
 from fedfish_tff import algorithms

@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A method of somebody's own whose clients keep a state: error feedback.
+r"""A method of your own, with client states: error feedback.
 
   python -m launch.train --workdir=runs/error_feedback \
     --config=launch/configs/digits.py:examples.error_feedback:METHOD
 
 Clients send only the largest coordinates of each tensor of their update, and
-keep the rest, which they add to their next update: Stich, Cordonnier and Jaggi,
-"Sparsified SGD with Memory", NeurIPS 2018 (arXiv:1809.07599), at FedAvg's
-clients. docs/tutorial.md goes through this file.
+add the rest to their next update. The idea is from Stich, Cordonnier and Jaggi,
+"Sparsified SGD with Memory", NeurIPS 2018 (arXiv:1809.07599), applied to
+FedAvg's clients. docs/tutorial.md explains this file.
 """
 
 import collections
@@ -40,18 +40,20 @@ def build_error_feedback(
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    server_optimizer_fn: Applied to the mean of what clients send.
-    share: Of a tensor's coordinates, how many are sent, one at least.
-    client_weighting: By |D_i| (times local epochs), or uniform.
+    server_optimizer_fn: The server optimizer, applied to the mean of the sent
+      updates.
+    share: The share of a tensor's coordinates to send, at least one coordinate.
+    client_weighting: The clients' weights, by |D_i| (times local epochs) or
+      uniform.
 
   Returns:
-    The process; a client's state is what it has not sent yet.
+    The process; a client's state is the unsent part of its updates.
   """
   train = client_work.build_model_delta_update(
     client_optimizer_fn, client_weighting=client_weighting
   )
 
-  # One client's round: what it sends, and its new state.
+  # One client's round: the values to send, and the new state.
   def client_update(bound, weights, held_back, dataset):
     trained = train(bound, models.flatten_weights(weights), dataset, ())
     # Without data it weighs nothing, so that what it sent would be lost.
@@ -84,7 +86,7 @@ def build_error_feedback(
 
 
 def _largest(tensor: tf.Tensor, share: float) -> tf.Tensor:
-  """Returns the coordinates of the largest magnitude, zeros for the others."""
+  """Returns the coordinates of the largest magnitude, with zeros elsewhere."""
   size = tensor.shape.num_elements()
   flat = tf.reshape(tensor, [size])
   _, places = tf.math.top_k(tf.abs(flat), k=max(1, round(share * size)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of error feedback in limits that are known, for a project of one's own."""
+"""Tests of error feedback in known limits, for a project of your own."""
 
 from examples import error_feedback
 from examples import wine
@@ -38,7 +38,7 @@ def _train(share, *, rounds):
 
 
 def test_a_client_that_sends_everything_has_fed_avg() -> None:
-  """Equals FedAvg, with nothing held back, where all coordinates are sent."""
+  """Equals FedAvg, and holds nothing back, if all coordinates are sent."""
   execution.set_default_context()
   found, states = _train(1.0, rounds=2)
   task = wine.create_task(seed=0)
@@ -56,7 +56,7 @@ def test_a_client_that_sends_everything_has_fed_avg() -> None:
 
 
 def test_a_client_keeps_what_it_has_not_sent() -> None:
-  """Has zeros where coordinates were sent, and the rest elsewhere."""
+  """Keeps zeros at sent coordinates, and the rest elsewhere."""
   execution.set_default_context()
   _, states = _train(0.1, rounds=1)
   for held_back in states:

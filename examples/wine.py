@@ -1,16 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A task of one's own, in one file, with its config and a sweep: wines.
+r"""A task of your own, in one file, with its config and a sweep: wines.
 
   python -m launch.train --config=examples/wine.py:fed_avg \
     --workdir=runs/wine
 
-The 178 wines of three cultivars that are embedded in scikit-learn are divided among
-ten clients with heterogeneous shares. Nothing of the package knows of this file: its
-name in the config's task, package.module:NAME, is enough. Expect, with seed 0, an
-accuracy of 0.944 on the two test clients after a few seconds.
+The 178 wines of three cultivars that are embedded in scikit-learn are divided
+among ten clients with heterogeneous shares. The package does not know this
+file: its name in the config's task, package.module:NAME, is enough. With seed
+0, expect an accuracy of 0.944 on the two test clients after a few seconds.
 
-Three seeds of FedAvg, FedFish and a method of one's own:
+Three seeds of FedAvg, FedFish and a method of your own:
 
   python -m launch.sweep --config=examples/wine.py:seeds --sweep_dir=runs/wines
 """
@@ -37,7 +37,7 @@ def create_task(
 
   Args:
     seed: The seed of the partition, the held-out clients and initial weights.
-    data_dir: Not used: the data are embedded.
+    data_dir: Unused, since the data are embedded.
     alpha: The concentration of clients' shares; the smaller, the more
       heterogeneous.
 

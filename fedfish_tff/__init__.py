@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedFish, FedAvg and kin on TensorFlow Federated.
+"""FedFish, FedAvg and related methods on TensorFlow Federated.
 
 Importing this package before TensorFlow keeps TensorFlow's start-up messages
-off stderr; a level set in the environment wins.
+off stderr; a level in the environment takes precedence.
 """
 
 import atexit
@@ -24,20 +24,21 @@ __version__ = '0.1.0'
 
 # Level 3 because TensorFlow 2.14 logs the absence of CUDA as errors.
 os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
-# NumPy's threads wait for work in a loop of 2^14 processor cycles, not the usual
-# 2^26, which keeps all cores busy where a program calls linear algebra now and
-# then, as Matplotlib does. Their number stays, and so do results.
+# NumPy's threads wait for work in a loop of 2^14 processor cycles instead of
+# 2^26. The longer loop keeps all cores busy in programs that call linear
+# algebra now and then, such as Matplotlib. The number of threads and results do
+# not change.
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '14')
 # Dependencies of TFF still import pkg_resources, which warns at each import.
 warnings.filterwarnings(
   'ignore', message='pkg_resources is deprecated', category=UserWarning
 )
 
-# TFF imports it in any case. Before TensorFlow it leaves its parts until they are
-# used, of which TFF uses one, for discrete noise.
+# TFF imports it in any case. Imported before TensorFlow, it loads its parts at
+# their first use, and TFF uses only one, for discrete noise.
 import tensorflow_probability  # noqa: E402
 
-# Private, and not in `private_apis`, which imports TensorFlow.
+# Private; not in `private_apis`, since that imports TensorFlow.
 _RUNTIME_ERROR_CONTEXT = (
   'tensorflow_federated.python.core.impl.context_stack.runtime_error_context'
 )
@@ -47,8 +48,8 @@ _AUTOGRAPH_LOADER = 'tensorflow.python.autograph.pyct.loader'
 def _end_default_context() -> None:
   """Ends the default context that TFF makes when it is imported.
 
-  Python would do so after it has taken TFF's modules apart: TFF's context then
-  prints an error, and leaves its server behind where it has started one.
+  Python would end it only after removing TFF's modules. The context would then
+  print an error, and leave behind the server that it may have started.
   """
   runtime_error_context = sys.modules.get(_RUNTIME_ERROR_CONTEXT)
   tff = sys.modules.get('tensorflow_federated')
@@ -63,11 +64,11 @@ def _end_default_context() -> None:
 def _terminate_servers() -> None:
   """Ends the servers that TFF has started in this process.
 
-  TFF's context sends them SIGINT and waits, for ever where they ignore it, as
-  do all children of a shell's background job.
+  TFF's context sends them SIGINT and waits, for ever if they ignore it, like
+  all children of a shell's background job.
   """
   for path in glob.glob('/proc/self/task/*/children'):
-    with contextlib.suppress(OSError):  # What has ended meanwhile.
+    with contextlib.suppress(OSError):  # A process may have ended meanwhile.
       with open(path, encoding='ascii') as children:
         for child in children.read().split():
           if os.readlink(f'/proc/{child}/exe').endswith('/worker_binary'):
@@ -83,22 +84,23 @@ _numbers = itertools.count()
 def _load_generated_source(
   source: str, delete_on_exit: bool
 ) -> tuple[types.ModuleType, str]:
-  """Loads a module that AutoGraph has generated, from memory.
+  """Loads a module that AutoGraph has generated from memory.
 
-  TensorFlow's own function writes it to the temporary folder and imports it
-  there. On most machines all users share that folder, and Python would run the
-  compiled code that another one has put into its __pycache__.
+  TensorFlow's own function writes the module to the temporary folder and
+  imports it from there. On most machines all users share that folder, and
+  Python would run compiled code that another user has put into its __pycache__.
 
   Args:
     source: The code of the module.
-    delete_on_exit: Whether the file is removed at the end; there is none.
+    delete_on_exit: Whether to remove the file at the end; unused, since there
+      is no file.
 
   Returns:
-    The module and the path that tracebacks and `inspect` call it by.
+    The module, and its path in tracebacks and `inspect`.
   """
   name = f'__autograph_generated_file{next(_numbers)}'
   module = types.ModuleType(name)
-  # No file can be there that would be taken for the source.
+  # A path at which no file can be, which would be read as the source.
   module.__file__ = f'{os.devnull}/{name}.py'
   module.__loader__ = types.SimpleNamespace(get_source=lambda _: source)
   linecache.lazycache(module.__file__, vars(module))
@@ -108,7 +110,7 @@ def _load_generated_source(
 
 
 class _AutographFinder(importlib.abc.MetaPathFinder):
-  """Changes AutoGraph's loader as soon as it is imported."""
+  """Replaces a function of AutoGraph's loader when it is imported."""
 
   def find_spec(
     self,

@@ -1,23 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What methods leave to choose: enums of several parts, without TensorFlow.
+"""Choices of methods, as enums without TensorFlow.
 
-Configs and flags name their values before TensorFlow is imported.
+Configs and flags use their values before TensorFlow is imported.
 """
 
 import enum
 
 
 class FisherEstimator(enum.Enum):
-  """Which squared gradients make the Fisher diagonal.
+  """The squared gradients that make the Fisher diagonal.
 
   Attributes:
     BATCH_GRADIENT: (grad of a batch's mean loss)^2, summed over batches: the
       paper's Algorithm 2 as written.
     PER_EXAMPLE: (grad of one example's loss)^2, real labels, summed over
       examples: the empirical Fisher.
-    SAMPLED_LABEL: As PER_EXAMPLE with labels drawn from the model: the Fisher
-      information itself, estimated with one draw an example.
+    SAMPLED_LABEL: PER_EXAMPLE with labels drawn from the model: the Fisher
+      information itself, estimated with one draw per example.
   """
 
   BATCH_GRADIENT = 'batch_gradient'
@@ -26,10 +26,11 @@ class FisherEstimator(enum.Enum):
 
 
 class FisherNormalization(enum.Enum):
-  """What the sum of squared gradients is divided by.
+  """The divisor of the sum of squared gradients.
 
   Attributes:
-    SUM: Nothing, as the paper's Algorithm 2; grows with the client's data.
+    SUM: None, as in the paper's Algorithm 2; the sum grows with the client's
+      data.
     MEAN: The number of batches (BATCH_GRADIENT) or examples (otherwise).
   """
 
@@ -38,12 +39,12 @@ class FisherNormalization(enum.Enum):
 
 
 class ControlUpdate(enum.Enum):
-  """What a client's control variate becomes in a round of SCAFFOLD.
+  """The update of a client's control variate in a round of SCAFFOLD.
 
   Attributes:
     GRADIENT: Option I of the paper: the gradient of the client's loss at the
       global weights, which takes one more pass over its data.
-    LOCAL_STEPS: Option II, that of the paper's experiments: the mean gradient
+    LOCAL_STEPS: Option II, used in the paper's experiments: the mean gradient
       of the client's local steps.
   """
 
@@ -52,14 +53,14 @@ class ControlUpdate(enum.Enum):
 
 
 class MetaGradient(enum.Enum):
-  """What becomes of the Hessian in the gradient of F(w) = f(w - alpha grad f(w)).
+  """The Hessian term in the gradient of F(w) = f(w - alpha grad f(w)).
 
-  With g = grad f(w - alpha grad f(w)) that is g - alpha H(w) g.
+  With g = grad f(w - alpha grad f(w)), the gradient is g - alpha H(w) g.
 
   Attributes:
-    HESSIAN_FREE: H g by a central difference of gradients: HF-MAML.
-    EXACT: H g by automatic differentiation: MAML.
-    FIRST_ORDER: It is left out: FO-MAML.
+    HESSIAN_FREE: H g by a central difference of gradients (HF-MAML).
+    EXACT: H g by automatic differentiation (MAML).
+    FIRST_ORDER: No Hessian term (FO-MAML).
   """
 
   HESSIAN_FREE = 'hessian_free'
@@ -68,12 +69,12 @@ class MetaGradient(enum.Enum):
 
 
 class MetaBatches(enum.Enum):
-  """Which data a step of MAML estimates its gradients and Hessian on.
+  """The batches for the gradients and the Hessian of a step of MAML.
 
   Attributes:
-    INDEPENDENT: Each on a batch of its own, as published: a step takes the next
-      three batches of a client, and the next two where no Hessian is needed.
-    SHARED: All on one batch, so that every batch is a step.
+    INDEPENDENT: A separate batch for each, as published: a step takes the next
+      three batches of a client, or the next two without a Hessian.
+    SHARED: One batch for all, so each batch is a step.
   """
 
   INDEPENDENT = 'independent'
@@ -81,10 +82,10 @@ class MetaBatches(enum.Enum):
 
 
 class Direction(enum.Enum):
-  """Which drift is sent.
+  """The kind of drift to send.
 
-  The memo sends the largest; Passban et al. found the smallest to be the better
-  half.
+  The memo sends the largest; Passban et al. found the smallest half to be
+  better.
   """
 
   LARGEST = 'largest'
@@ -92,7 +93,7 @@ class Direction(enum.Enum):
 
 
 class CoordinateScore(enum.Enum):
-  """What coordinates are chosen by, as FL4Health names its scores.
+  """The score by which coordinates are chosen, named as in FL4Health.
 
   WEIGHT is |w| after training, CHANGE is |w - w0|, MAGNITUDE_CHANGE is
   ||w| - |w0||.
@@ -104,13 +105,13 @@ class CoordinateScore(enum.Enum):
 
 
 class RidgeBias(enum.Enum):
-  """What becomes of the bias.
+  """The kind of bias of a ridge classifier.
 
   Attributes:
-    REGULARIZED: The weight of the constant feature, regularised as any other:
-      the official code's.
-    CENTERED: Not regularised, as in scikit-learn's Ridge: features and labels
-      are centred.
+    REGULARIZED: The weight of the constant feature, regularised like any other,
+      as in the official code.
+    CENTERED: A bias without regularisation, as in scikit-learn's Ridge:
+      features and labels are centred.
     NONE: No bias.
   """
 
@@ -120,10 +121,10 @@ class RidgeBias(enum.Enum):
 
 
 class FineTuning(enum.Enum):
-  """What is trained of a feature classifier; names as in the Fed3R paper.
+  """The trained part of a feature classifier, named as in the Fed3R paper.
 
   Attributes:
-    FT: Everything.
+    FT: The whole classifier.
     FT_LP: The classifier only, a linear probe.
     FT_FEAT: The feature extractor only; the classifier is frozen.
   """
@@ -134,12 +135,12 @@ class FineTuning(enum.Enum):
 
 
 class ClassDistance(enum.Enum):
-  """How near features are to a class' mean m.
+  """The distance of features phi to a class' mean m.
 
   Attributes:
-    COSINE: By the product with m / |m|, as published. A class without examples
-      has weights of zero.
-    EUCLIDEAN: By |phi - m|^2, as logits phi m - |m|^2 / 2. A class without
+    COSINE: The product with m / |m|, as published. A class without examples has
+      weights of zero.
+    EUCLIDEAN: |phi - m|^2, by the logits phi m - |m|^2 / 2. A class without
       examples is never the nearest.
   """
 
@@ -148,17 +149,18 @@ class ClassDistance(enum.Enum):
 
 
 class UnitAverage(enum.Enum):
-  """What the weights of a unit are that several clients' units are matched to.
+  """The weights of a unit to which several clients' units are matched.
 
   Attributes:
-    MEAN: The mean over the clients that have the unit, so that one of a few is
-      not made smaller. The authors' LSTM has it so.
+    MEAN: The mean over the clients that have the unit, so units of few clients
+      are not scaled down. The authors' LSTM uses it.
     OVER_ALL: The sum over the clients that have the unit, divided by the number
-      of all: Algorithm 1 of FedMA as it is written. It is the mean where all
+      of all clients: Algorithm 1 of FedMA as written. It is the mean if all
       have the unit.
-    POSTERIOR_MEAN: The mean of its posterior, which the prior draws to 0: with
-      variances of 1, the sum divided by one more than the clients. The authors'
-      code for images; one client's network does not stay what it was.
+    POSTERIOR_MEAN: The mean of the posterior, which the prior draws to 0: with
+      variances of 1, the sum divided by the number of clients plus one. The
+      authors' code for images uses it. It changes even a single client's
+      network.
   """
 
   MEAN = 'mean'

@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The error that bad input raises, and what checks inside of graphs say."""
+"""The error for bad input, and the messages of checks inside graphs."""
 
 from collections.abc import Sequence
 import numbers
 import re
 
-# How TensorFlow tells that a `tf.debugging.Assert` of a graph has failed: which
-# node it was, then the texts and values that it was given, in brackets. The
-# cohort context says before all that whose it was.
+# TensorFlow's message of a failed `tf.debugging.Assert` in a graph: the node,
+# then the assertion's texts and values in brackets. The cohort context puts the
+# client first.
 _FAILED_CHECK = re.compile(
   r'(?:Client (?P<position>\d+) of \d+: .*?)?'
   r'assertion failed: (?P<parts>(?:\[[^\]]*\] ?)+)',
@@ -17,10 +17,11 @@ _FAILED_CHECK = re.compile(
 
 
 class InputError(ValueError):
-  """Input that a run cannot use: one sentence says what and why.
+  """Input that a run cannot use.
 
-  The message names the client, file, field or tensor, what was found and what
-  was expected. Binaries print it as one line on stderr and exit with code 2.
+  The message is a sentence that names the client, file, field or tensor, what
+  was found and what was expected. Binaries print it as one line on stderr and
+  exit with code 2.
   """
 
 
@@ -34,18 +35,18 @@ def check_positive_integer(name: str, value: int) -> None:
 def describe_failed_check(
   error: BaseException, client_ids: Sequence[str] = ()
 ) -> str | None:
-  """Returns what a check inside of a computation says that has failed.
+  """Returns the message of a failed check inside a computation.
 
-  Computations cannot raise `InputError`: TensorFlow raises an error of its own,
-  with the check's sentence among the names of nodes.
+  Computations cannot raise `InputError`: TensorFlow raises its own error, with
+  the check's message among the names of nodes.
 
   Args:
-    error: What calling the computation raised.
-    client_ids: The cohort, to name the client whose check it was, where the
-      context tells.
+    error: The error of the computation's call.
+    client_ids: The cohort, to name the client of the check if the context
+      reports it.
 
   Returns:
-    The sentence; None if the error is another.
+    The message; None if the error is another one.
   """
   match = _FAILED_CHECK.search(str(error))
   if match is None:

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Packages that import a module when the first of its symbols is asked for.
+"""Packages that import a module at the first use of one of its symbols.
 
 TensorFlow Federated takes seconds to import, and much of the library, such as
-reading metrics.csv or comparing two methods, does without it.
+reading metrics.csv or comparing two methods, works without it.
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ def attach(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
   """Returns the `__getattr__` and the `__dir__` of a package.
 
-  Editors and type checkers run neither: they read the imports under `if
+  Editors and type checkers run neither; they read the imports under `if
   TYPE_CHECKING:` in the package's `__init__.py`.
 
   Args:
     package: The package's `__name__`.
-    exports: The exported symbols, separated by spaces, by the module that
-      defines them, without the package's name.
+    exports: The exported symbols, separated by spaces, by the name of their
+      module without the package's name.
   """
   modules = {
     name: f'{package}.{module}'
@@ -36,7 +36,7 @@ def attach(
     if name not in modules:
       raise AttributeError(f'module {package!r} has no attribute {name!r}')
     value = getattr(importlib.import_module(modules[name]), name)
-    setattr(sys.modules[package], name, value)  # Found at once the next time.
+    setattr(sys.modules[package], name, value)  # The next access finds it.
     return value
 
   def list_attributes() -> list[str]:

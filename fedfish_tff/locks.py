@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lock files, which the kernel frees however a process ends."""
+"""Lock files, which the kernel frees when a process ends for any reason."""
 
 from collections.abc import Iterator
 import contextlib
@@ -17,15 +17,18 @@ _WITHOUT_LOCKS = 'FEDFISH_TFF_WITHOUT_LOCKS'
 def hold(
   path: str | os.PathLike[str], *, in_use: str | None = None
 ) -> Iterator[None]:
-  """Lets no other process hold the same lock while the body runs.
+  """Holds a lock that no other process can hold while the body runs.
 
   Args:
-    path: The lock file; it is made, with its folder, and removed at the end.
-    in_use: The error where another process holds it; None to wait for that one.
+    path: The lock file, which is created with its folder and removed at the
+      end.
+    in_use: The message of the error if another process holds the lock; None to
+      wait for that process.
 
   Raises:
-    errors.InputError: If another process holds it, or locks do not work there.
-    OSError: If the file cannot be made.
+    errors.InputError: If another process holds the lock, or locks do not work
+      there.
+    OSError: If the file cannot be created.
   """
   path = pathlib.Path(path)
   while (descriptor := _lock(path, in_use)) is None:
@@ -33,7 +36,7 @@ def hold(
   try:
     yield
   finally:
-    # Those who wait for it see that it is gone, and make another.
+    # Waiting processes see that the file was removed, and create another.
     with contextlib.suppress(OSError):
       path.unlink(missing_ok=True)
     os.close(descriptor)
@@ -42,7 +45,7 @@ def hold(
 def _lock(path: pathlib.Path, in_use: str | None) -> int | None:
   """Returns a locked file; None if its holder has removed it meanwhile."""
   path.parent.mkdir(parents=True, exist_ok=True)
-  # NFS locks files that may be written, not folders.
+  # NFS locks writable files but not folders.
   descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
   try:
     try:
@@ -61,7 +64,7 @@ def _lock(path: pathlib.Path, in_use: str | None) -> int | None:
 
 
 def _is_alone(path: pathlib.Path, descriptor: int) -> bool:
-  """Whether a path is still the file that is locked, which no other can lock."""
+  """Returns whether a path is still the locked file; checks that locks work."""
   try:
     other = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
   except FileNotFoundError:
@@ -78,7 +81,7 @@ def _is_alone(path: pathlib.Path, descriptor: int) -> bool:
 
 
 def are_dispensable() -> bool:
-  """Whether the user vouches that no two processes write to one folder."""
+  """Returns whether the user vouches that each folder has one writer."""
   return os.environ.get(_WITHOUT_LOCKS) == '1'
 
 

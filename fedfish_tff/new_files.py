@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""New files, under names that nobody can guess until they are whole."""
+"""New files, written under unguessable names until they are complete."""
 
 from collections.abc import Collection
 from collections.abc import Iterator
@@ -16,13 +16,13 @@ _TEMPORARY_NAME = re.compile(r'.+\.[0-9a-f]{32}\.partial', re.DOTALL)
 
 @contextlib.contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-  """Gives a new file, which takes a path's place once the body has ended.
+  """Yields a new file, which replaces a path when the body ends.
 
-  A reader, or a run after a crash, sees the old content or all of the new one.
-  What the path was, a link too, is replaced and not written to.
+  A reader, or a run after a crash, sees either the old content or the whole new
+  one. A link at the path is replaced, not followed.
 
   Args:
-    path: The path; its folder exists.
+    path: The path, in an existing folder.
 
   Yields:
     The file, open for writing.
@@ -33,7 +33,7 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
   path = pathlib.Path(path)
   temporary = temporary_path(path)
   try:
-    # Exclusively: a link would not be followed.
+    # Exclusive creation does not follow links.
     with open(temporary, 'xb') as file:
       yield file
       file.flush()
@@ -41,37 +41,37 @@ def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     os.replace(temporary, path)
     sync(path.parent)
   finally:
-    # Whatever keeps it from being removed has kept it from being made.
+    # If the file cannot be removed, it could not be created either.
     with contextlib.suppress(OSError):
       temporary.unlink(missing_ok=True)
 
 
 def temporary_path(path: str | os.PathLike[str]) -> pathlib.Path:
-  """Returns a path beside another for what is to take its place."""
+  """Returns a path beside another, for a file that is to replace it."""
   return pathlib.Path(temporary_name(path))
 
 
 def temporary_name(path: str | os.PathLike[str]) -> str:
-  """Returns what `temporary_path` does, also for a URL."""
+  """Returns the name of `temporary_path`, also for a URL."""
   return f'{os.fspath(path)}.{secrets.token_hex(16)}.partial'
 
 
 def is_temporary(path: str | os.PathLike[str]) -> bool:
-  """Whether a path is one that an interrupted `new_file` leaves."""
+  """Returns whether a path is that of an interrupted `new_file`."""
   return _TEMPORARY_NAME.fullmatch(os.path.basename(path)) is not None
 
 
 def remove_temporaries(
   folder: str | os.PathLike[str], *, skipped: Collection[str] = ()
 ) -> None:
-  """Removes what interrupted processes have left in a folder and below it.
+  """Removes files of interrupted processes in and below a folder.
 
   Args:
     folder: A folder to which no other process writes.
-    skipped: Names of folders in it to which others may write.
+    skipped: The names of folders in it to which other processes may write.
 
   Raises:
-    OSError: If something cannot be removed.
+    OSError: If a file cannot be removed.
   """
   for parent, folders, names in os.walk(folder):
     folders[:] = (name for name in folders if name not in skipped)
@@ -80,7 +80,7 @@ def remove_temporaries(
 
 
 def sync(path: str | os.PathLike[str]) -> None:
-  """Makes a file's content or a folder's entries outlast a power failure."""
+  """Makes a file's content or a folder's entries survive a power failure."""
   descriptor = os.open(path, os.O_RDONLY)
   try:
     os.fsync(descriptor)

@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in computations that another run may replace, without a new trace.
+"""Numbers in computations that another run may replace without a new trace.
 
 A number that a computation is traced with is a constant of its graph. A
-parameter is a constant with a name: it is the number that it was made with, but
-where the cohort contexts run it, it is what `replaced` says at the time; others
-know nothing of that. So runs that differ in such numbers only can share what is
-traced, and compute bit for bit what each computes by itself.
+parameter is a constant with a name and a default. In the cohort contexts its
+value is that of `replaced` at the time; in other contexts it is the default. So
+runs that differ only in such numbers can share a trace, and each gets bit for
+bit the same results as by itself.
 """
 
 from collections.abc import Iterator
@@ -25,16 +25,16 @@ _NAME = '_fedfish_parameter'
 _DEFAULT = '_fedfish_parameter_default'
 _PROBE = 'probe'
 
-# Of the process, since computations run in several threads.
+# Global to the process, since computations run in several threads.
 _values: dict[str, float] = {}
 
 
 class Parameter(NamedTuple):
-  """A parameter, as graphs hold it.
+  """A parameter in a graph.
 
   Attributes:
-    name: Its name.
-    default: What it is unless it is replaced.
+    name: The parameter's name.
+    default: The value unless it is replaced.
   """
 
   name: str
@@ -42,7 +42,7 @@ class Parameter(NamedTuple):
 
   @property
   def value(self) -> float:
-    """What it is now."""
+    """The current value."""
     return _values.get(self.name, self.default)
 
 
@@ -50,17 +50,17 @@ def create(name: str, default: float) -> tf.Tensor:
   """Creates a parameter in the graph being built.
 
   Args:
-    name: Its name; parameters of one name have one value.
-    default: What it is unless it is replaced.
+    name: The parameter's name; parameters of one name have one value.
+    default: The value unless it is replaced.
 
   Returns:
-    A scalar of float32. Outside of a graph it is a plain constant.
+    A float32 scalar; outside a graph, a plain constant.
   """
   constant = tf.constant(default, tf.float32)
   if tf.executing_eagerly():
     return constant
-  # An operation that nobody folds into others, and that is its input to all who
-  # do not know its attributes.
+  # An operation that is never folded into others. Code that does not know its
+  # attributes treats it as its input.
   attributes = {
     _NAME: tf.compat.v1.AttrValue(s=name.encode()),
     _DEFAULT: tf.compat.v1.AttrValue(f=default),
@@ -71,10 +71,10 @@ def create(name: str, default: float) -> tf.Tensor:
 
 @contextlib.contextmanager
 def replaced(values: Mapping[str, float]) -> Iterator[None]:
-  """Replaces parameters in all that this process runs meanwhile.
+  """Replaces parameters in all computations of this process meanwhile.
 
   Args:
-    values: By the name of the parameter.
+    values: The parameters' values by name.
   """
   before = dict(_values)
   _values.update(values)
@@ -86,12 +86,12 @@ def replaced(values: Mapping[str, float]) -> Iterator[None]:
 
 
 def values() -> dict[str, float]:
-  """Returns what is replaced now, for another process to replace."""
+  """Returns the current replacements, to apply them in another process."""
   return dict(_values)
 
 
 def are_replaced_here() -> bool:
-  """Whether the execution context of this moment knows of parameters."""
+  """Returns whether the current execution context replaces parameters."""
   with replaced({_PROBE: 1.0}):
     return bool(_read_probe()())
 
@@ -106,17 +106,18 @@ def _read_probe() -> tff.Computation:
 
 
 def read(node: tf.compat.v1.NodeDef) -> Parameter | None:
-  """Returns the parameter that a node of a graph is; None if it is none."""
+  """Returns the parameter of a node of a graph; None if it has none."""
   if _NAME not in node.attr:
     return None
   return Parameter(node.attr[_NAME].s.decode(), node.attr[_DEFAULT].f)
 
 
 def names_in(computation: tff.Computation) -> frozenset[str]:
-  """Returns the names of the parameters of a computation of TensorFlow.
+  """Returns the names of the parameters of a TensorFlow computation.
 
   Args:
-    computation: Of `tff.tensorflow.computation`; others have no graph.
+    computation: A computation by `tff.tensorflow.computation`; others have no
+      graph.
   """
   graph = tf.compat.v1.GraphDef()
   tff.framework.serialize_computation(computation).tensorflow.graph_def.Unpack(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Finds somebody else's method or task: by where it is, or as an entry point.
+"""Loading of third-party methods and tasks, by module or entry point.
 
 Plain Python, without TensorFlow.
 """
@@ -24,18 +24,18 @@ def load(
   is_one: Callable[[Any], bool],
   expected: str,
 ) -> Any:
-  """Loads what a name stands for that is not one of ours.
+  """Loads the object of a name that is not one of this package's.
 
   Args:
-    name: package.module:NAME, or the name of an entry point.
-    field: Where the name stands, for errors.
-    group: Of entry points that installed packages announce.
-    known: Returns our own names, for errors.
-    is_one: Whether what was found is what was looked for.
-    expected: What is looked for: 'a launch.methods.method.Method'.
+    name: The name: package.module:NAME, or that of an entry point.
+    field: The field that holds the name, for errors.
+    group: The group of entry points that installed packages announce.
+    known: The function that returns this package's own names, for errors.
+    is_one: The function that tells whether an object is of the right kind.
+    expected: The right kind, such as 'a launch.methods.method.Method'.
 
   Raises:
-    errors.InputError: If there is no such thing, it is something else, or
+    errors.InputError: If there is no such object, it is of another kind, or
       named modules are not trusted.
   """
   if isinstance(name, str) and ':' in name:

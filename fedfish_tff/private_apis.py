@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private APIs of TensorFlow and TFF that this package uses, with the reasons.
 
-A new version may drop them without notice: the test of this module then names
-what has gone. No other module touches them, but for `fedfish_tff` itself, which
+New versions may drop them without notice; the test of this module then names
+the missing ones. No other module uses them, except `fedfish_tff` itself, which
 ends TFF's default context, keeps AutoGraph's generated code in memory, and must
 not import TensorFlow.
 
-The protocol buffers of `tensorflow.core` and `tensorflow_federated.proto` are
-not among them: they are the format of saved graphs and computations.
+The protocol buffers of `tensorflow.core` and `tensorflow_federated.proto` do
+not count as private: they are the format of saved graphs and computations.
 """
 
 from collections.abc import Callable
@@ -39,36 +39,36 @@ from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_v2_func_graphs
 
-# AutoGraph, as Keras applies it to the call of a layer: the public decorators
-# convert only code that no `do_not_convert` is around.
+# AutoGraph, in the way in which Keras applies it to a layer's call. The public
+# decorators do not convert code inside a `do_not_convert`.
 autograph_status = tf.__internal__.autograph.control_status_ctx
 convert_to_graph_code = tf.__internal__.autograph.tf_convert
 
-# Where the classes of TFF's optimizers are, of which only the base is public,
-# and which of the modules there call code of the user's.
+# The package of TFF's optimizers, of which only the base class is public, and
+# its modules that call users' code.
 TFF_OPTIMIZERS = 'tensorflow_federated.python.learning.optimizers'
 TFF_OPTIMIZERS_WITH_CODE_OF_USERS = ('keras_optimizer', 'scheduling')
 
-# What cancels calls of TensorFlow, which has no public way to that.
+# Cancels calls of TensorFlow, which has no public way to do so.
 CancellationManager = cancellation.CancellationManager
 
-# How the operations of functions called in its block are scheduled: no option
-# of `tf.function` says that.
+# Sets how operations of functions called in its block are scheduled;
+# `tf.function` has no option for this.
 function_executor_type = eager_context.function_executor_type
 
-# TensorFlow that is imported within absl's `app.run` makes its context before it
-# turns eager execution on, so that every thread seems to be one of TensorFlow 1 to
-# `tf.init_scope` and to Keras, whose Sequential then fails.
+# If TensorFlow is imported within absl's `app.run`, it makes its context before
+# it turns eager execution on. Then `tf.init_scope` and Keras take every thread
+# for one of TensorFlow 1, and Keras' Sequential fails.
 if not eager_context.context().context_switches.stack:
   eager_context.context()._context_switches = eager_context._ContextSwitchStack(
     eager=True
   )
 
-# By which `tf.vectorized_map` does operations for many elements at once; a function
-# of its package has its name.
+# Vectorises operations for `tf.vectorized_map`. Imported by name, since a
+# function of its package has the same name.
 _PFOR = importlib.import_module('tensorflow.python.ops.parallel_for.pfor')
 
-# What a step of a tf.data pipeline was made with; see `step_setting`.
+# The settings of steps of a tf.data pipeline; see `step_setting`.
 StepSetting = Literal[
   'batch_size',
   'count',
@@ -87,10 +87,10 @@ StepSetting = Literal[
 def find_operation(name: str) -> op_def_pb2.OpDef | None:
   """Returns TensorFlow's definition of an operation; None if it has none.
 
-  What is public creates operations; here they are met in serialized graphs.
+  Public APIs only create operations; here they come from serialized graphs.
 
   Args:
-    name: Such as 'AddV2'.
+    name: The operation's name, such as 'AddV2'.
   """
   return op_def_registry.get(name)
 
@@ -104,14 +104,15 @@ def create_operation(
 ) -> tf.Operation:
   """Creates an operation in the graph being built.
 
-  `tf.raw_ops` take other forms of attributes than a node of a serialized graph,
-  and the public `Graph.create_op` does not capture inputs of an outer graph.
+  `tf.raw_ops` take attributes in another form than a node of a serialized graph
+  has, and the public `Graph.create_op` does not capture inputs of an outer
+  graph.
 
   Args:
-    name: The operation's.
-    inputs: Its inputs.
-    attributes: Its attributes.
-    node_name: What to call it.
+    name: The operation's name.
+    inputs: The operation's inputs.
+    attributes: The operation's attributes.
+    node_name: The name of the new node.
   """
   graph = tf.compat.v1.get_default_graph()
   return graph._create_op_internal(
@@ -122,12 +123,12 @@ def create_operation(
 def attribute_scope(
   attributes: Mapping[str, tf.compat.v1.AttrValue],
 ) -> contextlib.AbstractContextManager[None]:
-  """Gives the operations that its block creates more attributes.
+  """Adds attributes to the operations that its block creates.
 
-  Nothing public notes in a graph what TensorFlow does not know of.
+  No public API adds attributes that TensorFlow does not know to a graph.
 
   Args:
-    attributes: Whose names begin with an underscore.
+    attributes: The attributes; their names begin with an underscore.
   """
   return tf.compat.v1.get_default_graph()._attr_scope(attributes)
 
@@ -137,29 +138,30 @@ def capture_at_call(
 ) -> tf.Tensor:
   """Returns a tensor that each call of the function being traced makes anew.
 
-  `tf.function` keeps what it captured when it was traced, variables aside.
+  `tf.function` keeps the values captured during tracing, except variables.
 
   Args:
-    make: Makes the tensor.
-    spec: The tensor's.
-    key: Of tensors that are the same.
+    make: The function that makes the tensor.
+    spec: The tensor's spec.
+    key: The key of the tensor; tensors with equal keys are the same.
   """
   graph = tf.compat.v1.get_default_graph()
-  # That of the function; loops and branches in it capture its tensor.
+  # The function's own graph; its loops and branches capture that graph's
+  # tensor.
   while isinstance(graph.outer_graph, tf.__internal__.FuncGraph):
     graph = graph.outer_graph
   return graph.capture_call_time_value(make, spec, key=key)
 
 
 def is_branch(graph: tf.Graph) -> bool:
-  """Whether a graph is a branch of one around it, and no loop's body."""
+  """Returns whether a graph is a conditional branch and not a loop's body."""
   return isinstance(graph, control_flow_v2_func_graphs.CondBranchFuncGraph)
 
 
 def keras_layers(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
-  """Returns a model and all layers in it, cells of recurrent networks included.
+  """Returns a model and all its layers, cells of recurrent networks included.
 
-  `submodules` fails where a cell has made masks of dropout.
+  `submodules` fails if a cell has made dropout masks.
   """
   return list(model._flatten_layers())
 
@@ -168,14 +170,15 @@ def keras_layers(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
 def draw_keras_numbers(
   model: tf.keras.Model, make_seed: Callable[[Any], tf.Tensor]
 ) -> Iterator[None]:
-  """Makes Keras layers draw stateless random numbers while a block runs.
+  """Makes Keras layers draw stateless random numbers within a block.
 
-  Layers have generators of a private class, which can draw in that way but for
-  seeds that differ from call to call.
+  Layers have generators of a private class. It can draw statelessly, but not
+  with seeds that differ between calls.
 
   Args:
     model: The model.
-    make_seed: Returns the seed, int32 [2], of the next numbers of a layer.
+    make_seed: The function from a layer to the seed, int32 [2], of its next
+      numbers.
   """
   saved = {}
   for layer in keras_layers(model):
@@ -196,14 +199,14 @@ def draw_keras_numbers(
 
 
 def captures_at_call(function: Any) -> bool:
-  """Whether a concrete function has tensors of `capture_at_call`."""
+  """Returns whether a concrete function has tensors of `capture_at_call`."""
   return bool(function.graph.deferred_external_captures)
 
 
 def freeze_variables(function: Any) -> Any:
-  """Returns a concrete function with the values of variables for constants.
+  """Returns a concrete function with its variables' values as constants.
 
-  The public way, TensorFlow Lite's, makes cycles of loops.
+  The public API, TensorFlow Lite's, lowers loops to cycles.
 
   Args:
     function: A concrete function.
@@ -221,7 +224,7 @@ def function_definition(
 ) -> function_pb2.FunctionDef:
   """Returns a graph as a function.
 
-  `tf.function` names results itself.
+  `tf.function` chooses the names of results itself.
 
   Args:
     name: The function's.
@@ -243,17 +246,18 @@ def function_definition(
 def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
   """Returns the first rows of a tensor, in a graph that XLA compiles.
 
-  Shapes are known to XLA, but for an axis that has a bound; what is made of it
-  is as if it had that size. `tf.slice` would make the size a constant.
+  XLA knows all shapes, except that an axis may have a bound on its size.
+  Results are computed as if the axis had its dynamic size. `tf.slice` would
+  make the size a constant.
 
   Args:
-    tensor: Its rows bound the size.
-    size: How many rows there are.
+    tensor: The tensor; its number of rows bounds the size.
+    size: The number of rows to return.
   """
   rows = gen_xla_ops.xla_set_dynamic_dimension_size(
     tensor, tf.constant(0), tf.reshape(tf.cast(size, tf.int32), [])
   )
-  # TensorFlow would not even know the rank.
+  # Without this, TensorFlow would not even know the rank.
   rows.set_shape([None, *tensor.shape[1:]])
   return rows
 
@@ -261,14 +265,14 @@ def set_dynamic_size(tensor: tf.Tensor, size: tf.Tensor) -> tf.Tensor:
 def vectorize_operation(
   name: str, convert: Callable[[Any, Callable[[], Any] | None], Any]
 ) -> None:
-  """Sets how `tf.vectorized_map` does an operation for many elements at once.
+  """Sets how `tf.vectorized_map` computes an operation for many elements.
 
-  Nothing public adds to what it knows.
+  No public API adds to its operations.
 
   Args:
-    name: The operation's.
-    convert: From a node that is met, and how TensorFlow would do it (None if it
-      would not), to the results' tensors with an axis for elements in front.
+    name: The operation's name.
+    convert: The function from a node and TensorFlow's own conversion (None if
+      it has none) to the results' tensors, with a leading axis for elements.
   """
   converters = _PFOR._pfor_converter_registry
   former = converters.get(name)
@@ -287,27 +291,27 @@ def vectorize_operation(
 def call_in_graph(
   graph: tf.Graph, name: str, arguments: Sequence[tf.Tensor]
 ) -> Sequence[tf.Tensor]:
-  """Calls a function that a graph knows by name, where operations are made.
+  """Calls a function of a graph by name, in the graph being built.
 
   Args:
-    graph: The graph.
-    name: The function's.
-    arguments: Its arguments.
+    graph: The graph that has the function.
+    name: The function's name.
+    arguments: The function's arguments.
   """
   return graph._get_function(name)(*arguments)
 
 
 def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:
-  """Returns a concrete function as an HLO module, not optimised.
+  """Returns a concrete function as an unoptimised HLO module.
 
-  The public way asks for values where shapes are enough, and makes constants of
-  those that it may.
+  The public API takes values, not only shapes, and may turn them into
+  constants.
 
   Args:
-    function: A concrete function, all of whose shapes are known.
+    function: A concrete function with known shapes.
 
   Raises:
-    ValueError: If it has no such module.
+    ValueError: If the function has no HLO module.
     tf.errors.OpError: If XLA does not know an operation.
   """
   return hlo_pb2.HloModuleProto.FromString(
@@ -317,32 +321,32 @@ def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:
   )
 
 
-# Functions of TensorFlow's runtime. The public way is by the Python objects
-# that they were traced from, with checks that take longer than a small model.
+# Functions of TensorFlow's runtime. The public API calls them through the
+# Python objects of the trace, with checks that take longer than a small model.
 
 
 def add_function(definition: function_pb2.FunctionDef) -> None:
-  """Makes a function known to TensorFlow's runtime."""
+  """Adds a function to TensorFlow's runtime."""
   eager_context.context().add_function_def(definition)
 
 
 def remove_function(name: str) -> None:
-  """Makes TensorFlow's runtime forget a function."""
+  """Removes a function from TensorFlow's runtime."""
   eager_context.context().remove_function(name)
 
 
 def function_call_options() -> tuple[Any, ...]:
-  """Returns the attributes by which `tf.function` calls functions now."""
+  """Returns the attributes with which `tf.function` calls functions now."""
   options = eager_context.context().function_call_options
   return tuple(itertools.chain(*options.as_attrs().items()))
 
 
 def start_runtime() -> None:
-  """Starts TensorFlow's runtime, in which tf.data runs functions as they are.
+  """Starts TensorFlow's runtime without optimisation of tf.data's functions.
 
-  tf.data has its functions optimised each time a graph makes a dataset, for longer
-  than they then run; what is set when the runtime starts is for them alone. TFF's
-  own runtime does not optimise them either.
+  tf.data optimises its functions each time that a graph makes a dataset, which
+  takes longer than running them. Options set when the runtime starts apply only
+  to these functions. TFF's own runtime does not optimise them either.
   """
   before = tf.config.optimizer.get_experimental_options()
   tf.config.optimizer.set_experimental_options({'disable_meta_optimizer': True})
@@ -356,17 +360,17 @@ def start_runtime() -> None:
 
 @contextlib.contextmanager
 def exact_functions() -> Iterator[tuple[Any, ...]]:
-  """Lets functions be traced that TensorFlow's optimiser does not change.
+  """Traces functions in its block without some of TensorFlow's optimisations.
 
-  It makes zeros of a product with a constant of zeros, and leaves out what the
-  other factor is computed of, with its errors. It does not in TFF's own runtime.
-  Constants are folded all the same, by the executor. And it joins a convolution
-  and a sum to one operation, whose kernel, oneDNN's, may not run beside itself
-  (see `stateless_kernels`). `tf.function` has no option for that, only all of a
-  program's functions have.
+  The optimiser replaces a product with a constant of zeros by zeros, and
+  removes the computation of the other factor with its errors. TFF's own runtime
+  does not. The executor still folds constants. The optimiser also joins a
+  convolution and a sum to one operation of oneDNN, with a kernel that may not
+  run beside itself (see `stateless_kernels`). `tf.function` has no option for
+  this; there is one only for all functions of a program.
 
   Yields:
-    The attributes to call such functions by.
+    The attributes to call such functions with.
   """
   context = eager_context.context()
   before = context.function_call_options
@@ -374,13 +378,13 @@ def exact_functions() -> Iterator[tuple[Any, ...]]:
   rewrites = config.graph_options.rewrite_options
   rewrites.constant_folding = type(rewrites).OFF
   rewrites.remapping = type(rewrites).OFF
-  # A second pass finds little, and takes a third of the time of a first call.
+  # A second pass finds little and takes a third of the time of a first call.
   rewrites.meta_optimizer_iterations = type(rewrites).ONE
   context.function_call_options = eager_context.FunctionCallOptions(
     before.executor_type, config
   )
   try:
-    # Now: `function_executor_type` changes them for a while.
+    # Read now, since `function_executor_type` changes them temporarily.
     yield function_call_options()
   finally:
     context.function_call_options = before
@@ -397,14 +401,15 @@ def call_function(
   """Calls a function of TensorFlow's runtime.
 
   Args:
-    name: Of the function.
-    tensors: Its arguments.
-    num_results: How many tensors it returns.
-    attributes: Names and values in turns; see `function_call_options`.
-    cancellation_manager: Whose cancellation ends the call early.
+    name: The function's name.
+    tensors: The function's arguments.
+    num_results: The number of tensors that it returns.
+    attributes: The alternating names and values; see `function_call_options`.
+    cancellation_manager: The manager that can end the call early; None for
+      none.
 
   Raises:
-    tf.errors.OpError: What the function raised.
+    tf.errors.OpError: If the function raises it.
   """
   arguments = (name, num_results, tensors, attributes, eager_context.context())
   if cancellation_manager is None:
@@ -413,13 +418,13 @@ def call_function(
 
 
 def share_memory(array: np.ndarray) -> tf.Tensor:
-  """Returns a tensor that shares an array's memory where TensorFlow can.
+  """Returns a tensor that shares an array's memory if TensorFlow can.
 
   `tf.constant` copies an array twice, in case it changes later.
 
   Args:
-    array: Must not change as long as the tensor, or what shares its memory, is
-      in use. Strings are objects of type bytes.
+    array: The array. It must not change while the tensor, or anything that
+      shares its memory, is in use. Strings are objects of type bytes.
   """
   eager_context.context().ensure_initialized()
   dtype = tf.string if array.dtype == object else tf.as_dtype(array.dtype)
@@ -430,8 +435,8 @@ def share_memory(array: np.ndarray) -> tf.Tensor:
   )
 
 
-# Pipelines of tf.data, which has no public way to what they are made of, short
-# of serializing them with a copy of all their data.
+# Pipelines of tf.data. Its only public API to their steps serializes them with
+# a copy of all their data.
 
 
 def step_kind(step: tf.data.Dataset) -> str:
@@ -440,7 +445,7 @@ def step_kind(step: tf.data.Dataset) -> str:
 
 
 def step_inputs(step: tf.data.Dataset) -> Sequence[tf.data.Dataset]:
-  """Returns the datasets that a dataset's last step takes."""
+  """Returns the input datasets of a dataset's last step."""
   return step._inputs()
 
 
@@ -450,18 +455,19 @@ def step_functions(step: tf.data.Dataset) -> list[Any]:
 
 
 def step_setting(step: tf.data.Dataset, name: StepSetting) -> Any:
-  """Returns what a dataset's last step was made with.
+  """Returns a setting of a dataset's last step.
 
   Args:
-    step: Of a kind that has such a setting.
-    name: Of the setting.
+    step: A dataset with a last step that has the setting.
+    name: The setting's name.
 
   Returns:
-    A Python or NumPy value; None also where only running the dataset tells.
+    A Python or NumPy value; None also if only running the dataset determines
+    it.
   """
   return tf.get_static_value(getattr(step, f'_{name}'))
 
 
 def slices_of(step: tf.data.Dataset) -> Sequence[tf.Tensor]:
-  """Returns the tensors of which a '_TensorSliceDataset' gives rows."""
+  """Returns the tensors of a '_TensorSliceDataset', which yields their rows."""
   return step._tensors

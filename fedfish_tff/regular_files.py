@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files that users give: read as what they should be, or refused in a sentence.
+"""Reading of users' files, which are checked and refused with one sentence.
 
-Such a file may be a pipe, which would be waited for, a device without an end, or
-hold anything.
+A user's file may be a pipe, which would block, an endless device, or hold
+anything.
 """
 
 from collections.abc import Iterator
@@ -22,10 +22,11 @@ from typing import Any
 
 from fedfish_tff import errors
 
-# The form of a JSON value: one of the types below; an integer or text that it
-# must be; a tuple of forms, of which it has one; `[form]` for a list of such
-# values; or a dict for an object, with the form of each member by its name, and
-# by `...` that of all others, any by default. A missing member counts as null.
+# The form of a JSON value: one of the types below; the integer or text that it
+# must equal; a tuple of alternative forms; `[form]` for a list of such values;
+# or a dict for an object, with the form of each member by its name, and that of
+# all other members by `...` (any form by default). A missing member counts as
+# null.
 Form = Any
 
 _TYPES = {
@@ -45,26 +46,26 @@ _INTEGER_BITS = 63
 
 
 class MissingFileError(errors.InputError):
-  """A file that is not there."""
+  """A missing file."""
 
 
 def opener(path: str | os.PathLike[str], flags: int) -> int:
-  """Opens a regular file only: `open(path, 'rb', opener=opener)`.
+  """Opens only regular files: `open(path, 'rb', opener=opener)`.
 
   Args:
     path: The file.
-    flags: The flags that `open` gives.
+    flags: The flags from `open`.
 
   Returns:
-    A descriptor.
+    A file descriptor.
 
   Raises:
     OSError: If it cannot be opened, or is a pipe, a device or a socket.
   """
-  # Which does not wait for who writes to a pipe.
+  # O_NONBLOCK: opening a pipe does not wait for a writer.
   descriptor = os.open(path, flags | os.O_NONBLOCK, 0o666)
   mode = os.fstat(descriptor).st_mode
-  # What is a folder, `open` says.
+  # `open` itself reports folders.
   if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
     os.close(descriptor)
     raise OSError(errno.EINVAL, 'Not a regular file', os.fspath(path))
@@ -79,7 +80,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
 
   Raises:
     MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, or is larger or no regular file.
+    errors.InputError: If it cannot be read, is too large or no regular file.
   """
   content = b''.join(_read_pieces(path, _MOST_BYTES))
   if len(content) > _MOST_BYTES:
@@ -116,7 +117,7 @@ def read_json(path: str | os.PathLike[str], form: Form) -> Any:
 
   Raises:
     MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, is no JSON or of another form.
+    errors.InputError: If it cannot be read, is no JSON or has another form.
   """
   content = read_bytes(path)
   try:
@@ -128,14 +129,14 @@ def read_json(path: str | os.PathLike[str], form: Form) -> Any:
 
 
 def parse_json(content: str | bytes, form: Form) -> Any:
-  """Returns the value that a JSON text stands for; see `read_json`.
+  """Returns the value of a JSON text; see `read_json`.
 
   Args:
     content: The text.
     form: The form that the value must have.
 
   Raises:
-    ValueError: If it is no JSON or of another form.
+    ValueError: If the text is no JSON or has another form.
   """
   try:
     value = json.loads(content)
@@ -158,7 +159,7 @@ def read_csv(
     columns: The columns that it must have; it may have more.
 
   Returns:
-    The number of the line at which each row ends, and its cells by column.
+    For each row, the number of its last line, and its cells by column.
 
   Raises:
     MissingFileError: If there is no such file.
@@ -191,13 +192,13 @@ def read_csv(
 
 @contextlib.contextmanager
 def plain_folder(path: str | os.PathLike[str]) -> Iterator[str]:
-  """Gives a path of a folder without what TensorFlow takes for a pattern.
+  """Yields a path to a folder that TensorFlow does not take for a pattern.
 
   Args:
-    path: The folder, in whose path there may be *, ?, [ and backslashes.
+    path: The folder. Its path may contain *, ?, [ and backslashes.
 
   Yields:
-    A path that holds in this process, until the end.
+    A path that is valid in this process until the end of the block.
 
   Raises:
     OSError: If there is no such folder.
@@ -213,11 +214,11 @@ def plain_folder(path: str | os.PathLike[str]) -> Iterator[str]:
 
 
 def find_files(pattern: str) -> list[str]:
-  """Returns the files that a path means: one of that name, or a pattern's.
+  """Returns the file of a path, or the files that match it as a pattern.
 
   Args:
-    pattern: A path. Below the longest part of it that is a folder's name, *, ?,
-      [] and ** stand for many.
+    pattern: A path or pattern. *, ?, [] and ** are wildcards below the longest
+      part of it that is a folder.
 
   Returns:
     The paths, sorted.
@@ -240,12 +241,12 @@ def find_files(pattern: str) -> list[str]:
 def _read_pieces(
   path: str | os.PathLike[str], enough: float = math.inf
 ) -> Iterator[bytes]:
-  """Yields what a file holds until that is more than enough."""
+  """Yields the content of a file, piece by piece, until it exceeds `enough`."""
   try:
     with open(path, 'rb', opener=opener) as file:
       length = 0
       while length <= enough and (piece := file.read(_PIECE_BYTES)) != b'':
-        if piece is None:  # A file of the kernel's that would be waited for.
+        if piece is None:  # A file of the kernel that would block.
           raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         length += len(piece)
         yield piece
@@ -257,7 +258,7 @@ def _read_pieces(
 
 
 def _check_values(value: Any) -> None:
-  """Raises ValueError for what parses, and is refused in every JSON file."""
+  """Raises ValueError for valid JSON that is refused in every file."""
   level = [value]
   for _ in range(_MOST_LEVELS):
     following = []
@@ -279,7 +280,7 @@ def _check_values(value: Any) -> None:
 
 
 def _find_misfit(value: Any, form: Form, name: str) -> str | None:
-  """Returns which part of a value is not of its form, and what was expected."""
+  """Returns a message on a part of a value that does not fit; None if all do."""
   if isinstance(form, tuple):
     found = [_find_misfit(value, one, name) for one in form]
     return None if None in found else found[0]

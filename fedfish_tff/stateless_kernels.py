@@ -1,24 +1,24 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Operations whose kernels may not run beside themselves, and what replaces them.
+"""Replacement of operations with kernels that must not run concurrently.
 
-All calls of a node share its kernel: clients side by side, iterations of a
-loop, threads that call one function. If a call writes to the kernel, another
-takes its sizes and values for its own.
+All calls of a node share its kernel: concurrent clients, iterations of a loop,
+threads that call one function. If a call writes to the kernel, another call may
+take those sizes and values for its own.
 
-oneDNN's kernels, which TensorFlow 2.14 takes on CPUs, were read for members that
-a call writes. Convolutions and matrix products of constant weights keep these in
-oneDNN's order, behind a lock, and the primitives of all are a thread's own.
-Gradients of convolutions, products of many matrices, pooling, softmax,
-quantisation and its inverse, instance and layer normalisation keep attributes only.
-TensorFlow's own generators of random numbers have a lock; of its other kernels a
-test sweeps those that layers of Keras need. Three kinds have members for the call
-that runs:
+oneDNN's kernels, which TensorFlow 2.14 uses on CPUs, were read for members that
+a call writes. Convolutions and matrix products keep constant weights in
+oneDNN's order, behind a lock, and the primitives of all kernels belong to a
+thread. Gradients of convolutions, products of many matrices, pooling, softmax,
+quantisation and its inverse, instance and layer normalisation keep only
+attributes. TensorFlow's own random generators have a lock. Among its other
+kernels, a test runs those that Keras' layers need. Three kinds have members
+that a call writes:
 
-*   Fused batch normalisation and its gradient: `make_stateless` replaces it.
+*   Fused batch normalisation and its gradient: `make_stateless` replaces them.
 *   A convolution joined with a sum, which TensorFlow's optimiser makes of the
-    two: `private_apis.exact_functions` keeps it from that.
-*   Quantised convolutions and matrix products: `has_state` tells these.
+    two: `private_apis.exact_functions` prevents it.
+*   Quantised convolutions and matrix products: `has_state` detects them.
 """
 
 from collections.abc import Callable
@@ -33,9 +33,10 @@ import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 from tensorflow.core.framework import node_def_pb2
 
-# The number of channels, and where the means and variances of the call are
-# (mkl_fused_batch_norm_op.cc, until TensorFlow's pull request 99852). Keras' layer
-# normalisation, too, is one, with as many channels as a batch has rows.
+# Their kernels keep the number of channels, and the places of the call's means
+# and variances (mkl_fused_batch_norm_op.cc, until TensorFlow's pull request
+# 99852). Keras' layer normalisation uses them, too, with the batch's rows as
+# channels.
 _NORMALIZATIONS = (
   'FusedBatchNorm',
   'FusedBatchNormV2',
@@ -47,32 +48,33 @@ _GRADIENTS = (
   'FusedBatchNormGradV3',
 )
 
-# The bias and the summand of the call (MklQuantizedConv2DOp of mkl_conv_ops.cc,
-# mkl_qmatmul_op.cc). Nothing of Keras makes them.
+# Their kernels keep the call's bias and summand (MklQuantizedConv2DOp of
+# mkl_conv_ops.cc, mkl_qmatmul_op.cc). Keras does not make them.
 _QUANTIZED = (
   'QuantizedConv2D',
   'QuantizedDepthwiseConv2D',
   'QuantizedMatMulWithBias',
 )
 
-# All axes but that of the channels, and where their values stand for an image.
+# All axes except that of the channels, and the shape that broadcasts values of
+# channels over images.
 _AXES = {b'NHWC': ([0, 1, 2], [-1]), b'NCHW': ([0, 2, 3], [-1, 1, 1])}
 
 
 def has_state(operation: str) -> bool:
-  """Whether a kernel keeps what a call writes, and nothing replaces it.
+  """Returns whether a kernel keeps a call's values and cannot be replaced.
 
   Args:
-    operation: Its operation, such as 'AddV2'.
+    operation: The kernel's operation, such as 'AddV2'.
   """
   return operation.startswith(_QUANTIZED)
 
 
 def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
-  """Replaces fused batch normalisation, whose kernel keeps what a call writes.
+  """Replaces fused batch normalisation, since its kernel keeps a call's values.
 
-  A call of a function of other operations takes the place of each, with the same
-  results to rounding.
+  A call of a function of other operations replaces each, with the same results
+  up to rounding.
 
   Args:
     graph_def: The graph, changed in place.
@@ -81,12 +83,12 @@ def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
   for node in graph_functions.nodes(graph_def):
     if node.op not in (*_NORMALIZATIONS, *_GRADIENTS):
       continue
-    # What has its default may be left out of a node.
+    # A node may leave out attributes with default values.
     attributes = {
       attribute.name: node.attr.get(attribute.name, attribute.default_value)
       for attribute in private_apis.find_operation(node.op).attr
     }
-    # oneDNN has no kernel of images with a depth.
+    # oneDNN has no kernel for images with a depth.
     if attributes['data_format'].s not in _AXES:
       continue
     content = node_def_pb2.NodeDef(op=node.op, attr=attributes)
@@ -102,14 +104,14 @@ def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
 def trace(
   function: Callable[[tf.Tensor], tf.Tensor], spec: tf.TensorSpec
 ) -> Callable[[np.ndarray], tf.Tensor]:
-  """Traces a function that threads call side by side.
+  """Traces a function that threads may call concurrently.
 
   Args:
-    function: From a tensor to a tensor.
-    spec: The argument's.
+    function: A function from a tensor to a tensor.
+    spec: The spec of its argument.
 
   Returns:
-    The function.
+    The traced function.
   """
   traced = tf.function(function, input_signature=[spec]).get_concrete_function()
   graph_def = traced.graph.as_graph_def()
@@ -147,7 +149,7 @@ def _function(
       inputs, attributes
     )
   names = [output.name for output in definition.output_arg]
-  # The older ones have no last one, which is for cuDNN.
+  # Older versions of the operation lack the last output, which is for cuDNN.
   return private_apis.function_definition(
     name, graph, inputs, dict(zip(names, outputs))
   )
@@ -156,11 +158,12 @@ def _function(
 def _normalize(
   inputs: list[tf.Tensor], attributes: Mapping[str, tf.compat.v1.AttrValue]
 ) -> list[tf.Tensor]:
-  """Computes what FusedBatchNormV3 does."""
+  """Computes the outputs of FusedBatchNormV3."""
   x, scale, offset, mean, variance = inputs
   axes, shape = _AXES[attributes['data_format'].s]
   images = tf.cast(x, tf.float32)
-  # Of no images oneDNN returns 0 for the gradient, and NaN for who keeps it.
+  # Without images, oneDNN returns statistics of 0 for the gradient, and running
+  # ones of NaN.
   has_images = tf.size(x) > 0
   running_mean, running_variance = mean, variance
   if attributes['is_training'].b:
@@ -173,7 +176,7 @@ def _normalize(
     unbiased = variance * (count / tf.maximum(count - 1.0, 1.0))
     factor = attributes['exponential_avg_factor'].f
     if factor == 1.0:
-      # There need be no running ones.
+      # The running statistics may be empty here.
       running_mean, running_variance = mean, unbiased
     else:
       running_mean += factor * (mean - running_mean)
@@ -196,7 +199,7 @@ def _normalize(
 def _differentiate(
   inputs: list[tf.Tensor], attributes: Mapping[str, tf.compat.v1.AttrValue]
 ) -> list[tf.Tensor]:
-  """Computes what FusedBatchNormGradV3 does."""
+  """Computes the outputs of FusedBatchNormGradV3."""
   y_backprop, x, scale, mean, variance, *_ = inputs
   axes, shape = _AXES[attributes['data_format'].s]
   change = tf.cast(y_backprop, tf.float32)
@@ -207,7 +210,7 @@ def _differentiate(
   offset_backprop = tf.reduce_sum(change, axes)
   x_backprop = change
   if attributes['is_training'].b:
-    # Means and variances are of the images themselves.
+    # In training, means and variances depend on the images.
     count = _count(images, mean)
     x_backprop -= tf.reshape(offset_backprop / count, shape)
     x_backprop -= centered * tf.reshape(scale_backprop * inverse / count, shape)
@@ -222,7 +225,7 @@ def _differentiate(
 
 
 def _count(images: tf.Tensor, mean: tf.Tensor) -> tf.Tensor:
-  """Returns how many numbers of the images each mean is of."""
+  """Returns the number of values of the images in each mean."""
   return tf.cast(tf.size(images), tf.float32) / tf.cast(
     tf.size(mean), tf.float32
   )

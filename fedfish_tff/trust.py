@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What may be run that is not this package: nothing of a stranger's run.
+"""Trust in code outside this package, of which a stranger's run can run none.
 
 A run's folder is data. But its config can name two kinds of programs: a saved
-model, whose layers and graph may run code, and a Python module with a task or a
-method. Saved models are loaded once the process has been told to trust them.
-Modules are imported, since callers of a library name their own, unless the
-process was told that names come from somewhere else.
+model, which may run code in its layers and graph, and a Python module with a
+task or a method. Saved models are loaded only after the process was told to
+trust them. Modules are imported, since a library's callers name their own,
+unless the process was told that the names come from elsewhere.
 
 Plain Python, without TensorFlow.
 """
@@ -17,7 +17,7 @@ _trusted = {'saved_models': False, 'modules': True}
 
 
 def trust(*, saved_models: bool = False, modules: bool = True) -> None:
-  """Decides for this process.
+  """Sets the trust of this process.
 
   Args:
     saved_models: Whether models may be loaded from files.
@@ -27,7 +27,7 @@ def trust(*, saved_models: bool = False, modules: bool = True) -> None:
 
 
 def granted() -> dict[str, bool]:
-  """Returns what `trust` was called with, for another process to be told."""
+  """Returns the arguments of `trust`, to repeat the call in another process."""
   return dict(_trusted)
 
 
@@ -35,7 +35,7 @@ def check_saved_model(path: object) -> None:
   """Raises InputError unless saved models are trusted.
 
   Args:
-    path: A SavedModel or a file of Keras.
+    path: The SavedModel or file of Keras.
   """
   if not _trusted['saved_models']:
     raise errors.InputError(
@@ -48,8 +48,8 @@ def check_module(field: str, name: str) -> None:
   """Raises InputError unless named modules are trusted.
 
   Args:
-    field: Where the name stands.
-    name: package.module:NAME.
+    field: The field that holds the name.
+    name: The name, package.module:NAME.
   """
   if not _trusted['modules']:
     raise errors.InputError(

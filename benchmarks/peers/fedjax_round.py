@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A round of FedAvg in FedJAX; see `peers`. Needs nothing of this package."""
+"""A round of FedAvg in FedJAX, without this package; see `peers`."""
 
 import os
 import sys

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The networks of `benchmarks.rounds` in JAX; needs nothing of this package."""
+"""The networks of `benchmarks.rounds` in JAX, without this package."""
 
 from collections.abc import Sequence
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A round of FedAvg in plain JAX, one client after the other; see `peers`.
 
-The yardstick of `benchmarks.accelerator`, on the device that JAX finds first.
+It is the yardstick of `benchmarks.accelerator`, on the first device of JAX.
 """
 
 import os
@@ -24,7 +24,7 @@ def _main(path: str) -> None:
   import jax  # pylint: disable=g-import-not-at-top
   import jax.numpy as jnp  # pylint: disable=g-import-not-at-top
 
-  # As exact as the programs with which it is compared.
+  # The same precision as that of the programs with which it is compared.
   jax.config.update('jax_default_matmul_precision', 'highest')
 
   def step(weights, batch):

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Checks and times of the peers' scripts, with NumPy alone."""
+"""Checks and timing of the peers' scripts, with NumPy alone."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -11,8 +11,9 @@ import time
 
 import numpy as np
 
-# Of how far a round moves a tensor's weights. Sums of float32 in another order
-# give 1e-5; a unit that then is off at one client, and on at another, 1e-2.
+# The largest error, relative to the change of a tensor's weights in a round.
+# Another order of float32 sums gives 1e-5; a relu unit that it switches on or
+# off gives 1e-2.
 _TOLERANCE = 0.05
 
 Task = Mapping[str, np.ndarray]
@@ -30,7 +31,7 @@ def measure(
 
   Args:
     task: The round.
-    run: Computes it; returns the new weights.
+    run: The function that computes the round and returns the new weights.
     **packages: The arguments of `report`.
   """
   check(task, run())
@@ -43,7 +44,7 @@ def measure(
 
 
 def check(task: Task, weights: Sequence[np.ndarray]) -> None:
-  """Raises AssertionError if a round has led to other weights than expected."""
+  """Raises AssertionError if a round's weights are not the expected ones."""
   for i, w in enumerate(weights):
     expected, start = task[f'expected_{i}'], task[f'weights_{i}']
     error = np.abs(w - expected).max() / np.abs(expected - start).max()
@@ -52,11 +53,11 @@ def check(task: Task, weights: Sequence[np.ndarray]) -> None:
 
 
 def report(seconds: Sequence[float], **packages: str) -> None:
-  """Prints JSON.
+  """Prints the figures as JSON.
 
   Args:
     seconds: The seconds of each round.
-    **packages: Names of the packages whose versions count, by their titles.
+    **packages: The names of the packages to report with versions, by title.
   """
   versions = ', '.join(
     f'{title} {metadata.version(name)}' for title, name in packages.items()

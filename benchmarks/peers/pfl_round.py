@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A round of FedAvg in pfl-research; see `peers`. Needs nothing of this package."""
+"""A round of FedAvg in pfl-research, without this package; see `peers`."""
 
 import itertools
 import os
@@ -33,7 +33,8 @@ def _main(path: str) -> None:
   torch.set_num_threads(len(task['cores']))
   weights = peer_timing.weights_of(task)
   is_cnn = weights[0].ndim == 4
-  # Of the dense layer after the convolutions: PyTorch has channels first.
+  # The inputs of the dense layer after the convolutions, which PyTorch orders
+  # with channels first.
   flat = [28 // 4, 28 // 4, 64]
 
   def to_torch(i: int, w: np.ndarray) -> torch.Tensor:
@@ -57,7 +58,7 @@ def _main(path: str) -> None:
     return w
 
   class Model(torch.nn.Sequential):
-    """With the two methods that pfl-research asks for."""
+    """The network with the two methods that pfl-research requires."""
 
     def loss(self, x, y):
       return torch.nn.functional.cross_entropy(self(x), y)
@@ -90,12 +91,12 @@ def _main(path: str) -> None:
   with torch.no_grad():
     for i, (p, w) in enumerate(zip(network.parameters(), weights)):
       p.copy_(to_torch(i, w))
-  # The first round evaluates, too, whatever is asked for; it is not timed.
+  # The first round always evaluates, too, so it is not timed.
   rounds = 1 + int(task['repeats'])
   after_first, ends = [], []
 
   class Clock(callback.TrainingProcessCallback):
-    """Notes when rounds end, and what the first has led to."""
+    """Notes the times at which rounds end, and the weights after the first."""
 
     def after_central_iteration(self, aggregate_metrics, model, **kwargs):
       if not ends:

@@ -2,15 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores models on clients: each client's metrics, and those over all examples.
 
-A model is the server's, or what a client makes of it: its start, such as the
-server's weights joined with the client's own, and then its tuning, such as a
-process's local training (FedFish, arXiv 2311.10291, evaluation protocol).
-Scores before tuning are those of a scorer without it.
+A model is the server's or a client's. A client's model has a start, such as the
+server's weights joined with the client's own, and then a tuning, such as a
+process's local training (FedFish, arXiv 2311.10291, evaluation protocol). A
+scorer without tuning gives the scores before it.
 
-A metric over no examples is missing, not zero: it is NaN beside a
-`num_examples` of 0. So is every metric of a model that has diverged, since an
-accuracy of weights that are not finite looks like any other number.
-`client_statistics` leaves both out.
+A metric over no examples is missing, not zero: it is NaN, and `num_examples` is
+0. Every metric of a diverged model is NaN, too, since an accuracy of non-finite
+weights looks like any other number. `client_statistics` leaves both out.
 """
 
 import collections
@@ -27,9 +26,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# A client's data by name, as the current context takes them: `test`, on which
-# its model is scored, and what a scorer needs before, `state` and `train`. What
-# it does not need is not read.
+# A client's data by name, in the form of the current context: `test`, on which
+# its model is scored, and `state` and `train` if the scorer needs them.
+# Unneeded data is not read.
 ClientInput = Mapping[str, Any]
 
 
@@ -38,7 +37,7 @@ class Scores(NamedTuple):
 
   Attributes:
     total: `num_examples` and the metrics over all examples.
-    per_client: The same of each client, in the order they were given in.
+    per_client: The same of each client, in the given order.
   """
 
   total: collections.OrderedDict[str, Any]
@@ -51,24 +50,23 @@ def build_client_scores(
   start: tff.Computation | None = None,
   tuning: tff.Computation | None = None,
 ) -> tff.Computation:
-  """Builds the pass that gives each client's metrics and the sums over all.
+  """Builds the pass that returns each client's metrics and the sums over all.
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    start: A client's model before tuning, `(<S, C> -> M)`, not placed, such as
-      `client_model_weights` of a `ClientStateProcess`. None for the server's
-      model: S is M then.
-    tuning: The model that a client makes of it, `(<M, B*> -> M)`, not placed,
-      such as a process's local training; None to score the former.
+    start: The computation of a client's model before tuning, `(<S, C> -> M)`,
+      not placed, such as `client_model_weights` of a `ClientStateProcess`. None
+      for the server's model: S is M then.
+    tuning: The computation of a client's model after tuning, `(<M, B*> -> M)`,
+      not placed, such as a process's local training; None for no tuning.
 
   Returns:
     A computation `(<S@SERVER, {<state=C, train=B*, test=B*>}@CLIENTS> ->
     <per_client={OrderedDict(num_examples=int64, <metric>...)}@CLIENTS,
-    total=T@SERVER>)`, without `state` where there is no start, and without
-    `train` where there is no tuning. T holds the sums over the clients of the
-    metrics' states and of `num_examples`: the sum of those of several groups of
-    clients is that of all of them. Where clients have weights of their own, it
-    is without those that have diverged.
+    total=T@SERVER>)`, without `state` if there is no start, and without `train`
+    if there is no tuning. T holds the sums over the clients of the metrics'
+    states and of `num_examples`, so the totals of several groups of clients add
+    up. If clients have weights of their own, T leaves out diverged clients.
   """
   weights_type = model_functions.weights_type(model)
   data_type = model_functions.data_type(model)
@@ -101,10 +99,10 @@ def build_client_scores(
 class ClientScorer:
   """Scores models on any number of clients, one group of them at a time.
 
-  A computation over all clients has all of their data in memory at once, as
-  copies. Here only one group of clients is, and the metrics over all examples
-  are still exact for any metric whose states add up, as TFF asks: the metrics'
-  states are summed over the groups, not their values. Every example counts
+  A computation over all clients needs copies of all their data in memory at
+  once. Here only one group of clients is in memory. The metrics over all
+  examples are still exact, since the metrics' states are summed over the groups
+  instead of their values; TFF requires that states add up. Every example counts
   alike, whichever client holds it.
   """
 
@@ -118,9 +116,9 @@ class ClientScorer:
     """Builds the computations.
 
     Args:
-      model: See `build_client_scores`.
-      start: See the same.
-      tuning: See the same.
+      model: The model, see `build_client_scores`.
+      start: The start of a client's model, see there.
+      tuning: The tuning of a client's model, see there.
     """
     self._scores = build_client_scores(model, start=start, tuning=tuning)
     self._finalize = _build_finalizer(model, self._scores)
@@ -133,9 +131,10 @@ class ClientScorer:
     """Scores models on groups of clients.
 
     Args:
-      sent: What the server sends: the model's weights, or the start's S.
-      chunks: Groups of clients' data; each is used before the next is asked
-        for. The groups' sizes change results by rounding at most.
+      sent: The value that the server sends: the model's weights, or the start's
+        S.
+      chunks: The groups of clients' data; each is used before the next is
+        loaded. The groups' sizes change results by rounding at most.
 
     Returns:
       The metrics, NaN where missing.
@@ -152,7 +151,7 @@ class ClientScorer:
         if total is None
         else tf.nest.map_structure(np.add, total, result['total'])
       )
-      # Or it would be in memory while the next group is made.
+      # Frees the group before the next one is made.
       del chunk
     if total is None:
       raise errors.InputError(
@@ -182,9 +181,9 @@ def _build_local_scores(
   """Builds the pass over one client, not placed.
 
   Args:
-    model: See `build_client_scores`.
-    without_diverged: Whether the states of a client whose weights or states are
-      not finite count as zero, where every client has weights of its own.
+    model: The model, see `build_client_scores`.
+    without_diverged: Whether a client with non-finite weights or states adds
+      nothing to the total; for clients with weights of their own.
 
   Returns:
     A computation `(<M, B*> -> <client=OrderedDict(num_examples=int64,
@@ -220,7 +219,7 @@ def _build_local_scores(
 def _build_finalizer(
   model: model_functions.ModelFn, client_scores: tff.Computation
 ) -> tff.Computation:
-  """Builds what makes metrics of the totals, not placed."""
+  """Builds the computation of metrics from the totals, not placed."""
 
   @tff.tensorflow.computation(client_scores.type_signature.result.total.member)
   def finalize(total):
@@ -253,7 +252,7 @@ def _finalize(
   finalizer = model_functions.build_metrics_finalizer(model)
   metrics = tf.nest.map_structure(nan_if_missing, finalizer(unfinalized))
   result = collections.OrderedDict(num_examples=num_examples)
-  # Models built by TFF from Keras count their examples as a metric too.
+  # TFF's models from Keras have num_examples as a metric, too.
   result.update((k, v) for k, v in metrics.items() if k != 'num_examples')
   return result
 

@@ -1,17 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The client-server barrier: what clients lose when their models are merged.
+"""The client-server barrier: the cost to clients of merging their models.
 
-FedFish (arXiv 2311.10291), equation 5: how far the new global model is, on a
-client's own data, from the model that client trained in the round. The formula
-is our reading of the paper's text: signed, so that it is positive where the
-global model serves the client worse than the client's own,
+FedFish (arXiv 2311.10291), equation 5: the distance, on a client's own data, of
+the new global model from the model that the client trained in the round. The
+formula is our reading of the paper's text. It is signed, and positive if the
+global model is worse for the client than the client's own,
 
   mean_i [accuracy(theta_i, D_i) - accuracy(theta_G, D_i)], or
   mean_i [loss(theta_G, D_i) - loss(theta_i, D_i)].
 
-The paper leaves the mean's weights open, so there are both: every client
-alike, and by its number of examples.
+The paper leaves the mean's weights open, so there are two means: with equal
+weights, and with the clients' numbers of examples as weights.
 """
 
 from collections.abc import Mapping
@@ -53,11 +53,11 @@ class CohortBarrier:
 
     Args:
       computations: The computations of the model and the process's local
-        training. Run from the weights the round started with, on the round's
-        batches, it gives the clients' own models again.
-      eval_batch_size: Examples per batch.
-      higher_is_better: The metrics to measure the barrier in, and whether more
-        of them is better.
+        training. Run on the round's batches from the weights that the round
+        started with, it gives the clients' own models again.
+      eval_batch_size: The number of examples per batch.
+      higher_is_better: The metrics of the barrier, each with whether a higher
+        value is better.
     """
     self._computations = computations
     self._eval_batch_size = eval_batch_size
@@ -66,16 +66,16 @@ class CohortBarrier:
   def __call__(
     self, before: Any, after: Any, cohort: Sequence[datasets.ClientBatches]
   ) -> dict[str, float]:
-    """Returns `csb/<metric>`, and `csb/<metric>_by_examples`.
+    """Returns `csb/<metric>` and `csb/<metric>_by_examples`.
 
     They are means of equation 5 of FedFish as read above: lower is better.
-    Clients whose own model has diverged are left out and counted as
+    Clients with a diverged model are left out and counted as
     `csb/diverged_clients`.
 
     Args:
-      before: See `score_clients`.
-      after: See the same.
-      cohort: See the same.
+      before: The global weights before the round.
+      after: The global weights after the round.
+      cohort: The round's batches, see `score_clients`.
     """
     scores = self.score_clients(before, after, cohort)
     columns = {}
@@ -100,8 +100,8 @@ class CohortBarrier:
     Args:
       before: The global weights before the round.
       after: The global weights after the round.
-      cohort: The round's batches. Each example among them is scored once: the
-        |D_i| after the cap, on which the client's own model was trained.
+      cohort: The round's batches. Each of their examples is scored once: the
+        |D_i| examples after the cap, on which the client's model was trained.
     """
     clients = [
       inputs.build_barrier_input(client, eval_batch_size=self._eval_batch_size)
@@ -119,17 +119,18 @@ def client_barriers(
   *,
   higher_is_better: bool,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the signed barrier of every scored client, with their sizes.
+  """Returns the signed barrier of each scored client, with the clients' sizes.
 
   Args:
     scores: The scores of the clients.
     metric: The name of the metric, for example `'accuracy'`.
-    higher_is_better: True for accuracies, False for losses.
+    higher_is_better: Whether a higher value is better: True for accuracies,
+      False for losses.
 
   Returns:
     Two float64 arrays of shape `[num_scored_clients]`: the barrier, in the
-    metric's unit, positive where the global model is worse and NaN where one
-    of the two has diverged, and the number of examples it was measured on.
+    metric's unit, positive if the global model is worse and NaN if one of the
+    two models has diverged; and the number of examples that it was measured on.
 
   Raises:
     errors.InputError: If a scored client has no such metric.

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics over the clients of an evaluation, in plain NumPy.
 
-A client that had no example to score (`num_examples` 0) is missing, whatever
-value its metrics carry, and one whose value is not finite has diverged. Both
-are left out of every statistic here; who prints one says how many diverged.
+A client without examples to score (`num_examples` 0) is missing, whatever its
+metrics' values, and a client with a non-finite value has diverged. All
+statistics here leave out both. Code that prints one should also print the
+number of diverged clients.
 """
 
 from collections.abc import Mapping
@@ -22,7 +23,7 @@ _WEIGHTINGS = ('uniform', 'examples')
 def metric_values(
   per_client: Sequence[Mapping[str, Any]], metric: str
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Returns one metric of the clients that were scored, with their sizes.
+  """Returns one metric of the scored clients, with the clients' sizes.
 
   Args:
     per_client: One mapping per client with `num_examples` and the metrics.
@@ -30,7 +31,7 @@ def metric_values(
 
   Returns:
     Two float64 arrays of shape `[num_scored_clients]`, in the clients' order:
-    the metric and the number of examples it was computed on.
+    the metric, and the number of examples that it was computed on.
 
   Raises:
     errors.InputError: If a scored client has no such metric.
@@ -51,40 +52,42 @@ def metric_values(
 
 
 def count_diverged(values: Sequence[float] | np.ndarray) -> int:
-  """Returns how many values are not finite, so left out of statistics."""
+  """Returns the number of non-finite values, which statistics leave out."""
   return int(np.sum(~np.isfinite(np.asarray(values, np.float64))))
 
 
 def score_names(per_client: Sequence[Mapping[str, Any]]) -> list[str]:
-  """Returns the names of the metrics that are no counts."""
+  """Returns the names of the metrics other than counts."""
   return [name for name in per_client[0] if not metric_names.is_count(name)]
 
 
 def count_diverged_clients(per_client: Sequence[Mapping[str, Any]]) -> int:
-  """Returns how many scored clients are missing in the mean of some metric."""
+  """Returns the number of scored clients with a metric that is not finite."""
   if not per_client:
     return 0
   values = [metric_values(per_client, n)[0] for n in score_names(per_client)]
-  # The greatest magnitude is finite only if all of a client's values are.
+  # The greatest magnitude is finite only if all of a client's values are
+  # finite.
   return count_diverged(np.max(np.abs(values), axis=0))
 
 
 def weighted_mean(
   values: np.ndarray, sizes: np.ndarray, *, weighting: str = 'uniform'
 ) -> float:
-  """Returns the mean over clients, each counted once or by its examples.
+  """Returns the mean over clients, each weighted once or by its examples.
 
   Args:
-    values: Float array of shape `[num_clients]`; those that are not finite are
-      left out.
-    sizes: Float array of shape `[num_clients]`, examples per client.
-    weighting: `'uniform'` or `'examples'`.
+    values: A float array of shape `[num_clients]`; non-finite values are left
+      out.
+    sizes: The number of examples of each client, a float array of shape
+      `[num_clients]`.
+    weighting: The weights, `'uniform'` or `'examples'`.
 
   Returns:
-    The mean; NaN where no client has a finite value.
+    The mean; NaN if no client has a finite value.
 
   Raises:
-    errors.InputError: If `weighting` is neither.
+    errors.InputError: If `weighting` is unknown.
   """
   if weighting not in _WEIGHTINGS:
     raise errors.InputError(
@@ -112,11 +115,10 @@ def standard_deviation(values: Sequence[float] | np.ndarray) -> float:
   """Returns the standard deviation over clients (divided by their number).
 
   Args:
-    values: One value per scored client; those that are not finite are left
-      out.
+    values: One value per scored client; non-finite values are left out.
 
   Returns:
-    The deviation; NaN where no client has a finite value.
+    The standard deviation; NaN if no client has a finite value.
   """
   values = np.asarray(values, np.float64)
   values = values[np.isfinite(values)]
@@ -126,17 +128,16 @@ def standard_deviation(values: Sequence[float] | np.ndarray) -> float:
 def worst_tenth(
   values: Sequence[float] | np.ndarray, *, higher_is_better: bool = True
 ) -> float:
-  """Returns the mean over the tenth of the clients that are served worst.
+  """Returns the mean over the tenth of the clients with the worst values.
 
   Args:
-    values: One value per scored client; those that are not finite are left
-      out. The tenth of the others is rounded up, so that it holds at least one
-      client.
-    higher_is_better: Whether the worst clients are those with low values
-      (accuracy) or those with high ones (loss).
+    values: One value per scored client; non-finite values are left out. The
+      tenth of the others is rounded up, so it holds at least one client.
+    higher_is_better: Whether a higher value is better (accuracy) or a lower one
+      (loss).
 
   Returns:
-    The mean of the worst tenth; NaN where no client has a finite value.
+    The mean of the worst tenth; NaN if no client has a finite value.
   """
   values = np.asarray(values, np.float64)
   values = values[np.isfinite(values)]

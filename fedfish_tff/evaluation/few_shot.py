@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Scores what clients make of weights with a share of their examples.
+"""Few-shot evaluation: scores after fine-tuning on a share of the examples.
 
-The protocol of the FedFish paper (arXiv 2311.10291, section 5): fine-tuned on
-0, 25 or 50 % of a client's examples, and always scored on the same half, which
-fine-tuning has not seen.
+This is the protocol of the FedFish paper (arXiv 2311.10291, section 5): weights
+are fine-tuned on 0, 25 or 50 % of a client's examples, and always scored on the
+same half, which fine-tuning has not seen.
 """
 
 from collections.abc import Iterator
@@ -22,12 +22,12 @@ import tensorflow_federated as tff
 
 
 class FewShotScores(NamedTuple):
-  """What weights score; nothing where no client has enough examples.
+  """The scores of weights; empty if no client has enough examples.
 
   Attributes:
-    per_client: `num_examples` and the metrics of each client that was scored,
-      NaN where its fine-tuning has diverged.
-    total: The same over all examples of the clients that have not diverged.
+    per_client: `num_examples` and the metrics of each scored client; NaN if its
+      fine-tuning has diverged.
+    total: The same over all examples of clients that have not diverged.
   """
 
   per_client: Mapping[str, Mapping[str, Any]]
@@ -35,7 +35,7 @@ class FewShotScores(NamedTuple):
 
 
 class FewShotEvaluation:
-  """Scores weights on the unseen half of each client, by share of its data."""
+  """Scores weights on each client's unseen half, after few-shot fine-tuning."""
 
   def __init__(
     self,
@@ -48,11 +48,11 @@ class FewShotEvaluation:
     """Prepares the evaluation.
 
     Args:
-      computations: Those of the model and local training.
-      fine_tune_spec: Batches and epochs of the fine-tuning; None where nothing
-        but the fraction 0 will be asked for.
-      eval_batch_size: Examples per batch in evaluation.
-      seed: Decides the halves and the batches.
+      computations: The computations of the model and local training.
+      fine_tune_spec: The batches and epochs of the fine-tuning; None to score
+        with the fraction 0 only.
+      eval_batch_size: The number of examples per batch in evaluation.
+      seed: The seed of the halves and the batches.
     """
     self._computations = computations
     self._spec = fine_tune_spec
@@ -69,9 +69,9 @@ class FewShotEvaluation:
 
     Args:
       weights: The model's weights.
-      clients: The clients. Those of less than two examples are left out, and
-        those of less than `datasets.MIN_FEW_SHOT_EXAMPLES`, too, but for the
-        fractions 0 and 0.5.
+      clients: The clients. Those with fewer than two examples are left out;
+        with fractions other than 0 and 0.5, also those with fewer than
+        `datasets.MIN_FEW_SHOT_EXAMPLES`.
       fraction: The share of the examples to fine-tune on, in [0, 0.5].
     """
     evaluate = (
@@ -85,7 +85,7 @@ class FewShotEvaluation:
     if first is None:
       return FewShotScores({}, {})
     chunks = itertools.chain([first], chunks)
-    # Or it would be in memory while the next group is made.
+    # Frees the group before the next one is made.
     del first
     total, per_client = evaluate(weights, chunks)
     return FewShotScores(dict(zip(client_ids, per_client, strict=True)), total)
@@ -93,7 +93,7 @@ class FewShotEvaluation:
   def _load_chunks(
     self, clients: datasets.ClientData, fraction: float, loaded: list[str]
   ) -> Iterator[list[client_scorer.ClientInput]]:
-    """Yields clients' data for a scorer; adds their ids."""
+    """Yields clients' data for a scorer; adds the clients' ids to `loaded`."""
     is_half = fraction in (0, 0.5)
     fewest = 2 if is_half else datasets.MIN_FEW_SHOT_EXAMPLES
     for chunk in inputs.chunk_clients(clients.client_ids):
@@ -113,7 +113,7 @@ class FewShotEvaluation:
             seed=self._seed,
           )
         )
-      # Or it would be in memory while the next group is made.
+      # Frees the client's data before the next group is made.
       del client
       if group:
         yield group

@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How far a cohort's loss is from a minimum, by its gradient, and how far it may.
+"""FLANP's criterion: the gradient of a cohort's loss, and its allowed size.
 
 FLANP (Reisizadeh et al., arXiv:2012.14453), Algorithm 1: n clients with s
-examples each know the loss of everybody only up to their statistical accuracy
-c / (n s). Where the loss is mu-strongly convex the model has reached that as
-soon as |grad L_n(w)|^2 <= 2 mu c / (n s), with L_n the mean loss of the n s
-examples: more rounds on them would be in vain.
+examples each determine the loss of all clients only up to their statistical
+accuracy c / (n s). If the loss is mu-strongly convex, the model has reached
+this accuracy when |grad L_n(w)|^2 <= 2 mu c / (n s), with L_n the mean loss of
+the n s examples. More rounds on these examples would then be useless.
 """
 
 import collections
@@ -26,15 +26,15 @@ import tensorflow_federated as tff
 def build_gradient_norm(model: model_functions.ModelFn) -> tff.Computation:
   """Builds the squared norm of the gradient of all clients' mean loss.
 
-  Every example counts alike, whoever holds it.
+  Every example counts alike, whichever client holds it.
 
   Args:
-    model: A functional model, or a function that returns a variable model; in
-      training mode, as clients train it.
+    model: A functional model, or a function that returns a variable model. It
+      runs in training mode, the same as on clients.
 
   Returns:
     A computation `(<M@SERVER, {B*}@CLIENTS> -> <squared=float32,
-    num_examples=int64>@SERVER)`. The square is NaN without an example.
+    num_examples=int64>@SERVER)`. The square is NaN without examples.
   """
 
   @tff.tensorflow.computation(
@@ -95,7 +95,7 @@ def build_gradient_norm(model: model_functions.ModelFn) -> tff.Computation:
 
 
 class AccuracyCriterion:
-  """FLANP's criterion on a round's cohort; who decides by it reads the row."""
+  """FLANP's criterion on a round's cohort; `AccuracyStages` decides by it."""
 
   def __init__(
     self, gradient_norm: tff.Computation, *, constant: float
@@ -103,8 +103,8 @@ class AccuracyCriterion:
     """Prepares the measurement.
 
     Args:
-      gradient_norm: Of `build_gradient_norm`.
-      constant: 2 mu c.
+      gradient_norm: The computation by `build_gradient_norm`.
+      constant: The constant 2 mu c.
     """
     self._gradient_norm = gradient_norm
     self._constant = constant
@@ -112,11 +112,11 @@ class AccuracyCriterion:
   def __call__(
     self, weights: Any, cohort: Sequence[datasets.ClientBatches]
   ) -> dict[str, float]:
-    """Returns both sides of the criterion, as columns; NaN without an example.
+    """Returns both sides of the criterion as columns; NaN without examples.
 
     Args:
       weights: The global weights after the round.
-      cohort: The round's batches; the first epoch of each client is used, which
+      cohort: The round's batches. The first epoch of each client is used, which
         has each of its examples once.
     """
     result = self._gradient_norm(

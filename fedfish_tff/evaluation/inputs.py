@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients' data as scorers take them (`client_scorer.ClientScorer`)."""
+"""Clients' data in the form for `client_scorer.ClientScorer`."""
 
 from collections.abc import Iterator
 from collections.abc import Sequence
@@ -11,12 +11,13 @@ from fedfish_tff.evaluation import client_scorer
 
 import numpy as np
 
-# Clients whose examples, or copies of them, are in memory at once.
+# The number of clients that have examples, or copies of them, in memory at
+# once.
 _CLIENTS_AT_A_TIME = 64
 
 
 def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-  """Yields the clients in groups that are to be in memory at once."""
+  """Yields the clients in groups that are in memory together."""
   for start in range(0, len(client_ids), _CLIENTS_AT_A_TIME):
     yield client_ids[start : start + _CLIENTS_AT_A_TIME]
 
@@ -24,11 +25,11 @@ def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
 def load_chunks(
   clients: datasets.ClientData, *, eval_batch_size: int
 ) -> Iterator[list[client_scorer.ClientInput]]:
-  """Yields clients in groups, for a scorer without tuning, loading as it goes.
+  """Yields groups of clients, loaded one by one, for a scorer without tuning.
 
   Args:
-    clients: The clients, in whose order they are yielded.
-    eval_batch_size: Examples per batch.
+    clients: The clients, which are yielded in order.
+    eval_batch_size: The number of examples per batch.
 
   Yields:
     All examples of each client of a group, in batches, as `test`.
@@ -47,12 +48,13 @@ def load_chunks(
 def plan_whole_client(
   clients: datasets.ClientData, client_id: str, *, batch_size: int
 ) -> datasets.ClientBatches:
-  """Returns a client's examples as `datasets.sequential_batches` has them.
+  """Returns a client in the batches of `datasets.sequential_batches`.
 
   Args:
-    clients: Clients, which are read where they are used if they have a source.
+    clients: The clients. If they have a source, they are read where they are
+      used.
     client_id: The client.
-    batch_size: Examples per batch.
+    batch_size: The number of examples per batch.
   """
   return datasets.plan_client(
     clients,
@@ -71,10 +73,10 @@ def build_barrier_input(
 
   Args:
     client: The client's batches of the round.
-    eval_batch_size: Examples per batch in evaluation.
+    eval_batch_size: The number of examples per batch in evaluation.
 
   Returns:
-    The round's batches as `train`, and as `test` each example among them once.
+    The round's batches as `train`, and each of their examples once as `test`.
   """
   scored = client.replan(np.sort, batch_size=eval_batch_size)
   return {
@@ -93,15 +95,16 @@ def split_client(
   """Returns a share of a client's examples, and its unseen half.
 
   Args:
-    client: All examples of the client, as `plan_whole_client` has them: two at
-      least, and `datasets.MIN_FEW_SHOT_EXAMPLES` for a share below a half.
+    client: All examples of the client, see `plan_whole_client`: at least two,
+      and at least `datasets.MIN_FEW_SHOT_EXAMPLES` for a share below a half.
     fraction: The share of the examples to fine-tune on, in (0, 0.5].
-    fine_tune_spec: Batches and epochs of the fine-tuning; None for no `train`.
-    seed: Decides the halves and the order of the batches.
+    fine_tune_spec: The batches and epochs of the fine-tuning; None for no
+      `train`.
+    seed: The seed of the halves and of the order of the batches.
 
   Returns:
-    Batches to fine-tune on as `train`, and as `test` those to score, the same
-    for every share.
+    The batches to fine-tune on as `train`, and those to score as `test`, which
+    are the same for every share.
   """
   keys = dict(client_id=client.client_id, seed=seed)
   parts = {'test': client.replan(functools.partial(_plan_unseen, **keys))}

@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Scores what each client would use itself, on test data of its own.
+"""Evaluation of each client's own model on its own test data.
 
-A client's model is what it would begin a round with: the server's, with the
-weights of its own where clients keep some. It is tuned on the client's training
-data and scored on the client's test data, as FedRep (Collins et al., 2021,
-arXiv:2102.07078, section 5) and SRPFL (Tziotis et al., 2022, section 5) do; a
-client that was never in a round begins as any new one does.
+A client's own model is the one with which it would begin a round: the server's,
+with the client's own weights if clients keep some. It is tuned on the client's
+training data and scored on its test data, as in FedRep (Collins et al., 2021,
+arXiv:2102.07078, section 5) and SRPFL (Tziotis et al., 2022, section 5). A
+client that was never in a round begins like any new one.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ import tensorflow_federated as tff
 
 _TENTHS = {'low_tenth': 0.1, 'median': 0.5, 'high_tenth': 0.9}
 
-# Takes (client id, a state of the same structure), returns the client's state,
-# or None for a client that never came.
+# Maps (client id, a state of the same structure) to the client's state; None
+# for a client that was never in a round.
 LoadClientStateFn = Callable[[str, Any], Any | None]
 
 
@@ -42,10 +42,11 @@ def own_models(
 
   Args:
     process: The process.
-    state: Its state after the round.
+    state: The process' state after the round.
     client_ids: The clients.
-    load_client_state: Loads their states after the round, such as `load` of a
-      `ClientStateStore`. A client that has none has what a new one begins with.
+    load_client_state: The function that loads their states after the round,
+      such as `load` of a `ClientStateStore`. A client without a state has that
+      of a new client.
   """
   for client_state in _load_states(
     process, state, client_ids, load_client_state
@@ -86,13 +87,14 @@ class OwnDataEvaluation:
     Args:
       process: The process.
       computations: The computations of its model and local training.
-      train: The clients to score, with what they tune on.
-      test: What they are scored on, under the same ids; clients that have none
-        there, or no example, are left out.
-      tuning_spec: Batches and epochs of the tuning; None to do without.
-      eval_batch_size: Examples per batch in evaluation.
-      higher_is_better: The metrics to give, and whether more of them is better.
-      seed: Decides the order of the batches.
+      train: The clients to score, with the data that they tune on.
+      test: The data that they are scored on, under the same ids; clients
+        without examples there are left out.
+      tuning_spec: The batches and epochs of the tuning; None for no tuning.
+      eval_batch_size: The number of examples per batch in evaluation.
+      higher_is_better: The metrics to return, each with whether a higher value
+        is better.
+      seed: The seed of the order of the batches.
     """
     self._process = process
     self._has_states = isinstance(
@@ -110,19 +112,19 @@ class OwnDataEvaluation:
     state: Any,
     load_client_state: LoadClientStateFn | None = None,
   ) -> dict[str, float]:
-    """Returns `<metric>`, each the mean over clients, and what surrounds it.
+    """Returns each `<metric>`'s mean over clients and its spread.
 
-    With the suffix `_before` the mean before tuning, without tuning there is
-    none; of the values after tuning, `_client_std`, the standard deviation,
-    `_worst_tenth`, the mean of the tenth of the clients that are served worst,
-    and the quantiles `_low_tenth`, `_median` and `_high_tenth`. Each client
-    counts alike; those whose model has diverged are left out and counted as
-    `diverged_clients`.
+    The suffix `_before` marks the mean before tuning, if there is tuning. The
+    suffixes of the values after tuning are `_client_std` (the standard
+    deviation), `_worst_tenth` (the mean over the tenth of the clients with the
+    worst values), and the quantiles `_low_tenth`, `_median` and `_high_tenth`.
+    Each client counts alike. Clients with a diverged model are left out and
+    counted as `diverged_clients`.
 
     Args:
       state: The process's state.
-      load_client_state: Loads clients' states after the same round; None for
-        new clients', which have what a client begins with.
+      load_client_state: The function that loads clients' states after the same
+        round; None to use the states of new clients.
     """
     before, after = self._score(state, load_client_state)
     columns = {'diverged_clients': 0}
@@ -163,7 +165,7 @@ class OwnDataEvaluation:
       before += self._computations.own_models.score_group(sent, clients)
       if self._spec is not None:
         after += self._computations.tuned_own_models.score_group(sent, clients)
-      # Or it would be in memory while the next group is made.
+      # Frees the group before the next one is made.
       del clients
     return before, before if self._spec is None else after
 

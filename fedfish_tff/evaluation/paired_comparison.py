@@ -3,9 +3,9 @@
 """Compares two methods by paired differences with bootstrap intervals.
 
 Two runs with one seed see the same initial weights, clients and batches, so
-their difference is much less noisy than either of them. What is compared is
-therefore the difference of the two methods within each seed, or within each
-client of each seed, never two separate averages.
+their difference is much less noisy than either of them. So the comparison takes
+the difference of the two methods within each seed, or within each client of
+each seed, never two separate averages.
 """
 
 from collections.abc import Hashable
@@ -19,14 +19,14 @@ from fedfish_tff.evaluation import ranking
 import numpy as np
 from scipy import stats
 
-# A bound on the memory of the nested bootstrap: about 64 MB of counts.
+# The bound on the memory of the nested bootstrap: about 64 MB of counts.
 _MAX_COUNTS = 8_000_000
 
 
-# Of fewer pairs a percentile interval is all but their minimum and maximum.
+# With fewer pairs, a percentile interval is nearly their minimum and maximum.
 _FEWEST_PAIRS = 5
-# With fewer pairs even a win in every one has a chance above 5 % (two-sided)
-# where the methods do not differ.
+# With fewer pairs, even wins in all of them have a probability above 5 %
+# (two-sided) if the methods do not differ.
 _FEW_PAIRS = 6
 
 
@@ -35,15 +35,15 @@ class PairedComparison:
   """The mean paired difference (method A minus method B) and its interval.
 
   Attributes:
-    mean: Mean of the differences, in the unit of the metric; NaN where no pair
+    mean: The mean of the differences, in the unit of the metric; NaN if no pair
       has two finite values.
-    low: Lower end of the confidence interval; NaN where there is none.
-    high: Upper end of the confidence interval; NaN where there is none.
-    n: Number of pairs that were compared.
-    wins: Number of pairs in which A is better.
-    ties: Number of pairs in which A and B differ by rounding at most, see
+    low: The lower end of the confidence interval; NaN if there is none.
+    high: The upper end of the confidence interval; NaN if there is none.
+    n: The number of compared pairs.
+    wins: The number of pairs in which A is better.
+    ties: The number of pairs in which A and B differ by rounding at most, see
       `ranking.gains`; such a difference counts as 0.
-    note: What is particular about the interval, empty where nothing is.
+    note: A remark on the interval, often empty.
   """
 
   mean: float
@@ -72,9 +72,9 @@ def _pair(
   what: str,
   **options: Any,
 ) -> tuple[np.ndarray, int]:
-  """Returns the finite gains of A and how many pairs have none.
+  """Returns the finite gains of A, and the number of pairs without one.
 
-  A diverged method has no finite value: one such pair would make the mean
+  A diverged method has no finite value. One such pair would make the mean
   infinite and hide all others.
   """
   unpaired = sorted(map(str, set(a) ^ set(b)))
@@ -101,7 +101,7 @@ def _count_outcomes(gains: np.ndarray) -> dict[str, int]:
 
 
 def _all_equal(differences: np.ndarray) -> bool:
-  """Whether the differences are equal but for rounding."""
+  """Returns whether the differences are equal up to rounding."""
   return np.ptp(differences) <= 1e-12 * np.abs(differences).max()
 
 
@@ -133,24 +133,25 @@ def compare_paired(
 ) -> PairedComparison:
   """Compares two methods over exchangeable pairs, for example seeds.
 
-  The interval is SciPy's percentile bootstrap. It is repeatable: it depends on
-  the values and on `seed` only. From a handful of pairs any bootstrap interval
-  is too narrow: of three seeds it would be the spread that was seen.
+  The interval is SciPy's percentile bootstrap. It is repeatable, since it
+  depends only on the values and on `seed`. From a handful of pairs, any
+  bootstrap interval is too narrow: from three seeds, it would be the observed
+  spread.
 
   Args:
-    a: The metric of method A for each key (a seed, or a client). A value that
-      is not finite is missing: its pair is left out and counted in the note.
+    a: The metric of method A for each key (a seed, or a client). A non-finite
+      value is missing: its pair is left out and counted in the note.
     b: The metric of method B for the same keys.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     scale: The least scale of the metric, see `ranking.gains`.
-    confidence_level: Coverage of the interval, between 0 and 1.
-    num_resamples: Number of bootstrap samples.
-    seed: Seed of the bootstrap samples.
+    confidence_level: The coverage of the interval, between 0 and 1.
+    num_resamples: The number of bootstrap samples.
+    seed: The seed of the bootstrap samples.
 
   Returns:
-    The comparison. Fewer than five pairs give no interval, equal differences
-    one of no width, and five pairs one that is too narrow; the note says so.
-    Without a finite pair, mean and interval are NaN.
+    The comparison. Fewer than five pairs give no interval, equal differences an
+    interval of width zero, and five pairs one that is too narrow; the note says
+    so. Without a finite pair, mean and interval are NaN.
 
   Raises:
     errors.InputError: If the keys differ, or there are none.
@@ -203,9 +204,9 @@ def _bootstrap_mean(
     confidence_level=confidence_level,
     n_resamples=num_resamples,
     batch=max(1, _MAX_COUNTS // len(differences)),
-    # Not BCa: resampled means that equal the mean, common among few seeds or
-    # clients with equal accuracies, bias its correction. Of two values it
-    # gives an interval that ends at their mean.
+    # Not BCa: its correction is biased by resampled means that equal the mean,
+    # which are common among few seeds or clients with equal accuracies. From
+    # two values it gives an interval that ends at their mean.
     method='percentile',
     random_state=np.random.default_rng(seed),
   ).confidence_interval
@@ -225,25 +226,25 @@ def compare_nested(
   """Compares two methods over clients nested in seeds.
 
   The mean is that of the seeds' means, so every seed counts alike. The
-  percentile bootstrap draws seeds with replacement and then clients within
-  each drawn seed, so the interval holds both sources of variation, and
-  thousands of clients do not stand in for a few seeds. Of fewer than five seeds
-  all are taken, and the interval is over their clients only.
+  percentile bootstrap draws seeds with replacement and then clients within each
+  drawn seed. So the interval includes both sources of variation, and thousands
+  of clients cannot replace a few seeds. Fewer than five seeds are not
+  resampled, and the interval is over their clients only.
 
   Args:
-    a: For each seed, the metric of method A for each client. A value that is
-      not finite is missing: its pair is left out and counted in the note.
+    a: The metric of method A for each client, by seed. A non-finite value is
+      missing: its pair is left out and counted in the note.
     b: The same of method B, for the same seeds and clients.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     scale: The least scale of the metric, see `ranking.gains`.
-    confidence_level: Coverage of the interval, between 0 and 1.
-    num_resamples: Number of bootstrap samples.
-    seed: Seed of the bootstrap samples.
+    confidence_level: The coverage of the interval, between 0 and 1.
+    num_resamples: The number of bootstrap samples.
+    seed: The seed of the bootstrap samples.
 
   Returns:
-    The comparison; `n`, `wins` and `ties` count clients over all seeds. There is
-    no interval where seeds and the clients of one of them are fewer than five.
-    Without a finite pair, mean and interval are NaN.
+    The comparison; `n`, `wins` and `ties` count clients over all seeds. There
+    is no interval if there are fewer than five seeds and one of them has fewer
+    than five clients. Without a finite pair, mean and interval are NaN.
 
   Raises:
     errors.InputError: If seeds or clients differ, or there are none.
@@ -304,7 +305,7 @@ def _resample_nested(
     step = max(1, _MAX_COUNTS // len(group))
     for start in range(0, len(slots), step):
       rows, columns = slots[start : start + step].T
-      # How often each client of the group is drawn, instead of whom.
+      # Draws the number of times that each client of the group occurs.
       counts = rng.multinomial(
         len(group), np.full(len(group), 1 / len(group)), size=len(rows)
       )

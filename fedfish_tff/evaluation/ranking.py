@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which values of a metric are better than others: rounding decides nothing.
+"""Comparison of a metric's values, in which rounding decides nothing.
 
-Whatever calls one value better than another asks here. Without TensorFlow.
+All code that calls one value better than another uses it. Plain Python and
+NumPy, without TensorFlow.
 """
 
 from collections.abc import Hashable
@@ -19,7 +20,7 @@ _Key = TypeVar('_Key', bound=Hashable)
 
 # The share of a metric's scale below which a difference is rounding.
 _ROUNDING = 1e-6
-# A few outliers are not the scale of a metric.
+# The quantile of the sizes that is a metric's scale; outliers do not count.
 _SCALE_QUANTILE = 0.9
 
 
@@ -27,7 +28,7 @@ class Selection(NamedTuple):
   """A choice among candidates.
 
   Attributes:
-    best: The key of the best candidate; of those that tie, the first.
+    best: The key of the best candidate; the first of those that tie.
     values: The metric of all candidates, by key.
   """
 
@@ -42,21 +43,21 @@ def gains(
   higher_is_better: bool,
   scale: float = 0.0,
 ) -> np.ndarray:
-  """Returns by how much values are better than others; exactly 0 for a tie.
+  """Returns the gains of values over others; exactly 0 for a tie.
 
-  Two values tie where they differ by less than 1e-6 of the metric's scale: the
-  size that nine of ten pairs do not exceed, or the pair's own where that is
-  larger.
+  Two values tie if they differ by less than 1e-6 of the metric's scale. The
+  scale is the size that nine of ten pairs do not exceed, or the pair's own size
+  if that is larger.
 
   Args:
     values: The values of a metric.
     others: The values that they are compared with, one by one.
-    higher_is_better: Whether the metric is better when higher.
-    scale: The least scale: that of the metric where `values` and `others` are
-      differences of it, such as barriers, and may all be close to 0.
+    higher_is_better: Whether a higher value is better.
+    scale: The least scale. Give the metric's scale if `values` and `others` are
+      differences of it, such as barriers, which may all be close to 0.
 
   Returns:
-    The gains; one with a value that is not finite is infinite or NaN.
+    The gains; infinite or NaN for a non-finite value.
   """
   values, others = np.asarray(values, float), np.asarray(others, float)
   with np.errstate(invalid='ignore'):  # inf - inf
@@ -72,14 +73,14 @@ def gains(
 def select_best(
   values: Mapping[_Key, float], *, higher_is_better: bool
 ) -> Selection | None:
-  """Chooses by a metric that has been measured.
+  """Chooses the best candidate by a metric.
 
   Args:
-    values: The metric, by what tells candidates apart; NaN is never chosen.
-    higher_is_better: Whether larger values are better.
+    values: The metric of each candidate, by key; NaN is never chosen.
+    higher_is_better: Whether a higher value is better.
 
   Returns:
-    The best and all values; None if none is a number.
+    The best candidate and all values; None if all are NaN.
   """
   usable = [key for key, value in values.items() if not math.isnan(value)]
   if not usable:
@@ -92,5 +93,5 @@ def select_best(
 
 
 def is_better(value: float, other: float, *, higher_is_better: bool) -> bool:
-  """Whether a value is better than another by more than rounding."""
+  """Returns whether a value is better than another by more than rounding."""
   return bool(gains(value, other, higher_is_better=higher_is_better) > 0)

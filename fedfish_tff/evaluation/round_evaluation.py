@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates weights on held-out clients while training, to columns of metrics.
+"""Evaluation of weights on held-out clients during training, as columns.
 
-Those that are scored are the global weights, and the weights that clients make
-of them by the process's local training.
+It scores the global weights, and the weights after clients' fine-tuning by the
+process's local training.
 """
 
 from collections.abc import Mapping
@@ -26,9 +26,9 @@ _NOT_A_METRIC = 'num_examples'
 
 
 class SharedComputations:
-  """What the evaluations of one model compute, built and traced once for all.
+  """The computations of a model's evaluations, built and traced once for all.
 
-  Each is built when it is first asked for.
+  Each is built at its first use.
   """
 
   def __init__(
@@ -42,7 +42,8 @@ class SharedComputations:
     Args:
       model: The model.
       local_training: The process's local training.
-      client_model_weights: The process's, if its clients have states.
+      client_model_weights: The process's computation of that name, if its
+        clients have states.
     """
     self._model = model
     self._local_training = local_training
@@ -50,17 +51,17 @@ class SharedComputations:
 
   @functools.cached_property
   def global_model(self) -> client_scorer.ClientScorer:
-    """Scores the same weights on every client."""
+    """The scorer of the same weights on every client."""
     return client_scorer.ClientScorer(self._model)
 
   @functools.cached_property
   def fine_tuned(self) -> client_scorer.ClientScorer:
-    """Scores what each client's local training makes of the same weights."""
+    """The scorer of the same weights after each client's local training."""
     return client_scorer.ClientScorer(self._model, tuning=self._local_training)
 
   @functools.cached_property
   def own_models(self) -> client_scorer.ClientScorer:
-    """Scores the model that each client begins a round with."""
+    """The scorer of the model with which each client begins a round."""
     if self._client_model_weights is None:
       return self.global_model
     return client_scorer.ClientScorer(
@@ -69,7 +70,7 @@ class SharedComputations:
 
   @functools.cached_property
   def tuned_own_models(self) -> client_scorer.ClientScorer:
-    """Scores what each client's local training makes of that model."""
+    """The scorer of that model after each client's local training."""
     if self._client_model_weights is None:
       return self.fine_tuned
     return client_scorer.ClientScorer(
@@ -80,15 +81,15 @@ class SharedComputations:
 
   @functools.cached_property
   def gradient_norm(self) -> tff.Computation:
-    """Tells how far clients' loss is from a minimum."""
+    """The computation of the gradient norm of clients' loss."""
     return gradient_norm.build_gradient_norm(self._model)
 
 
 class HeldOutEvaluation:
   """Evaluates weights on held-out clients, before and after personalisation.
 
-  Clients are loaded in groups each time, so that what is in memory does not
-  grow with their number, but for what the client data itself keeps.
+  Clients are loaded in groups each time, so memory does not grow with their
+  number, except for data that the client data itself keeps.
   """
 
   def __init__(
@@ -104,14 +105,15 @@ class HeldOutEvaluation:
     """Prepares the evaluation.
 
     Args:
-      computations: Those of the model and, for personalisation, local training.
+      computations: The computations of the model and, for personalisation, of
+        local training.
       clients: The held-out clients.
-      eval_batch_size: Examples per batch.
-      fine_tune_spec: Batches of the half that is fine-tuned on; None to leave
-        personalisation out. Clients of a single example are left out of it.
-      seed: Decides the halves.
-      spread_of: Metrics whose spread over clients is wanted, too, and whether
-        more of them is better.
+      eval_batch_size: The number of examples per batch.
+      fine_tune_spec: The batches of the half that is fine-tuned on; None for no
+        personalisation. Clients with a single example are left out of it.
+      seed: The seed of the halves.
+      spread_of: The metrics to return with their spread over clients, each with
+        whether a higher value is better.
 
     Raises:
       errors.InputError: If a client's data cannot be used, or none has two
@@ -147,20 +149,19 @@ class HeldOutEvaluation:
     """Returns `global/<metric>` and `personalized/<metric>`.
 
     The former are over all examples. The latter are means over the clients'
-    unseen halves, by their numbers of examples; with the suffix `_before`,
-    those before fine-tuning. Clients whose model has diverged are left out and
+    unseen halves, by their numbers of examples; the suffix `_before` marks
+    those before fine-tuning. Clients with a diverged model are left out and
     counted as `personalized/diverged_clients`.
 
-    The spread over clients, where it was asked for, has the suffixes
-    `_client_mean` and `_client_std`, in which every client counts alike, and
-    `_worst_tenth`, the mean over the tenth of the clients with the worst
-    values. Counts by pairs of classes have no means, so none of personalised
-    models.
+    The spread over clients, if requested, has the suffixes `_client_mean` and
+    `_client_std`, in which every client counts alike, and `_worst_tenth`, the
+    mean over the tenth of the clients with the worst values. Counts by pairs of
+    classes have no means, so they have no personalised columns.
     """
     return self.score_global(weights) | self.score_personalized(weights)
 
   def score_global(self, weights: Any) -> dict[str, float]:
-    """Returns the columns of a call that personalisation has no part in."""
+    """Returns the columns of the global weights."""
     result = self._computations.global_model(
       weights,
       inputs.load_chunks(self._clients, eval_batch_size=self._eval_batch_size),
@@ -173,7 +174,7 @@ class HeldOutEvaluation:
     return columns | self._spread('global', result.per_client)
 
   def score_personalized(self, weights: Any) -> dict[str, float]:
-    """Returns the other columns of a call."""
+    """Returns the columns of personalised weights."""
     if self._spec is None:
       return {}
     before, after = [], []
@@ -191,7 +192,7 @@ class HeldOutEvaluation:
       ]
       before += self._computations.global_model.score_group(weights, clients)
       after += self._computations.fine_tuned.score_group(weights, clients)
-      # Or it would be in memory while the next group is made.
+      # Frees the group before the next one is made.
       del clients
     columns = {}
     for scores, suffix in ((after, ''), (before, '_before')):

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How far a learned representation is from another one."""
+"""The distance between two learned representations."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ import numpy as np
 def principal_angle_distance(one: np.ndarray, other: np.ndarray) -> float:
   """Returns the sine of the largest angle between two column spaces.
 
-  ||(I - A A^T) B||_2 for bases A and B: definition 4.1 of Tziotis et al.
+  It is ||(I - A A^T) B||_2 for bases A and B: definition 4.1 of Tziotis et al.
   (arXiv:2206.02078).
 
   Args:
-    one: [d, k], of rank k; its columns need not be orthonormal.
-    other: [d, k], likewise.
+    one: A matrix [d, k] of rank k; its columns need not be orthonormal.
+    other: Another matrix [d, k] of rank k.
 
   Returns:
-    From 0, of one space, to 1, where a direction of `other` is orthogonal to all
-    of `one`.
+    The distance from 0, for the same space, to 1, if a direction of `other` is
+    orthogonal to all of `one`.
   """
   a, b = (np.linalg.qr(np.asarray(m, np.float64)).Q for m in (one, other))
   return float(np.linalg.norm(b - a @ (a.T @ b), 2))

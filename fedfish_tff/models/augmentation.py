@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Random crops and mirrors of images in training, and what decides them."""
+"""Random crops and mirror images in training, and their seeds."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,15 +21,15 @@ def augment_images(
   """Makes a model crop and mirror the images that it is trained on.
 
   In training, each image is padded on all sides, cropped to its size at a
-  uniform offset, and mirrored left to right with probability 1/2, as CIFAR is
-  augmented since He et al., arXiv:1512.03385, section 4.2. In evaluation, images
-  stay as they are.
+  uniform offset, and mirrored left to right with probability 1/2. This is the
+  usual augmentation of CIFAR since He et al., arXiv:1512.03385, section 4.2. In
+  evaluation, images stay unchanged.
 
-  The draws are a function of the batch and the last trainable weight, which every
-  step moves, so that they differ from step to step and a run can yet be repeated.
+  The draws are a function of the batch and the last trainable weight, which
+  every step changes. So they differ from step to step, and a run is repeatable.
 
   Args:
-    model: A model whose x is float32 [batch, height, width, channels].
+    model: A model of x, float32 [batch, height, width, channels].
     padding: The number of pixels on each side.
     fill: The padding's value for each channel, such as that of black pixels
       after standardisation.
@@ -38,8 +38,8 @@ def augment_images(
     The model, which has the same weights, loss and metrics.
 
   Raises:
-    errors.InputError: If x is of another rank, padding is negative, or `fill`
-      has not a value for each channel.
+    errors.InputError: If x has another rank, padding is negative, or `fill`
+      does not have a value for each channel.
   """
   shape = tf.nest.flatten(model.input_spec)[0].shape
   if shape.rank != 4 or len(fill) != shape[3]:
@@ -51,7 +51,7 @@ def augment_images(
     raise errors.InputError(f'padding must be 0 or more, got {padding}.')
 
   def crop(x: tf.Tensor, offsets: tf.Tensor, axis: int) -> tf.Tensor:
-    """Moves each image by its offset along an axis, and fills what is outside."""
+    """Moves each image by its offset along an axis, and fills the rest."""
     size = shape[axis]
     places = offsets[:, tf.newaxis] - padding + tf.range(size)
     moved = tf.gather(
@@ -96,7 +96,7 @@ def batch_seed(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
 
   Args:
     x: The batch's inputs, float32 or integers.
-    weight: A weight that each step moves, float32.
+    weight: A weight that each step changes, float32.
   """
   return tf.stack([_fingerprint(x), _fingerprint(weight)])
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where AutoGraph rewrites Python code, and where it does not.
+"""Control of which Python code AutoGraph rewrites.
 
 This package's graph code is written in graph operations, and rewriting it takes
-longer than tracing it does. What users hand in, such as models, optimizers and
-label samplers, may branch and loop over tensors as within any `tf.function`.
+longer than tracing it. Users' models, optimizers and label samplers may branch
+and loop over tensors, as in any `tf.function`.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ import tensorflow as tf
 
 _Function = TypeVar('_Function', bound=Callable)
 
-# That of code which is in no graph: what it hands to TensorFlow is rewritten.
+# The status outside of any graph, under which code is rewritten.
 _STATUS = private_apis.autograph_status()
 
 
@@ -25,8 +25,8 @@ def graph_function(function: _Function) -> _Function:
   """Makes a `tf.function` of code that needs no AutoGraph.
 
   Args:
-    function: Written in graph operations, also what it calls; but for what
-      `convert` was applied to.
+    function: A function written in graph operations. So is all that it calls,
+      except for results of `convert`.
   """
   return tf.function(
     tf.autograph.experimental.do_not_convert(function), autograph=False
@@ -34,11 +34,11 @@ def graph_function(function: _Function) -> _Function:
 
 
 def convert(function: _Function) -> _Function:
-  """Lets a function of the user's have AutoGraph inside a `graph_function`.
+  """Lets AutoGraph rewrite a user's function inside a `graph_function`.
 
   Args:
-    function: Any callable; this package's own and the steps of TFF's optimizers
-      are left as they are.
+    function: Any callable. This package's own and the steps of TFF's optimizers
+      are returned unchanged.
   """
   if _needs_none(function):
     return function

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of classifiers class by class, from one confusion matrix.
 
-The matrix is a sum over examples, so that what is made of it in the end, F1
-scores included, is exact over batches and clients of any size.
+The matrix is a sum over examples, so all metrics computed from it, F1 scores
+included, are exact over batches and clients of any size.
 """
 
 import collections
@@ -30,19 +30,20 @@ MetricFns = tuple[
 def create_class_metric_fns(class_names: Sequence[str]) -> MetricFns:
   """Creates the metrics of a model that outputs logits.
 
-  A class's F1 is 2 TP / (2 TP + FP + FN), and 0 where nothing is of the class
-  nor taken for it, as scikit-learn's f1_score with zero_division=0; macro F1 is
-  the mean over all classes, whether they occur or not.
+  A class's F1 is 2 TP / (2 TP + FP + FN). It is 0 if no example is of the class
+  or predicted as it, as in scikit-learn's f1_score with zero_division=0. Macro
+  F1 is the mean over all classes, whether they occur or not.
 
   Args:
-    class_names: The classes 0, 1, ... by name, of letters, digits and
+    class_names: The names of the classes 0, 1, ..., of letters, digits and
       underscores.
 
   Returns:
-    What begins, updates and finalises the metrics loss (mean cross-entropy),
-    accuracy, macro_f1, f1_<class>, confusion_<true>_as_<predicted> (numbers of
-    examples, int64) and num_examples (int64). They are 0 where there is no
-    example; the likeliest class is the first of those with the largest logit.
+    The functions that begin, update and finalise the metrics loss (mean
+    cross-entropy), accuracy, macro_f1, f1_<class>,
+    confusion_<true>_as_<predicted> (numbers of examples, int64) and
+    num_examples (int64). They are 0 without examples. The predicted class is
+    the first of those with the largest logit.
 
   Raises:
     errors.InputError: If there are fewer than two classes, or two metrics would
@@ -70,7 +71,7 @@ def create_class_metric_fns(class_names: Sequence[str]) -> MetricFns:
     losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
       labels=labels, logits=logits
     )
-    # A product of two small matrices; their counts are exact in float32.
+    # A product of two small matrices; its counts are exact in float32.
     confusion = tf.matmul(
       tf.one_hot(labels, num_classes),
       tf.one_hot(tf.argmax(logits, axis=-1), num_classes),
@@ -127,7 +128,7 @@ def check_class_names(class_names: Sequence[str]) -> None:
 def _confusion_names(
   class_names: Sequence[str],
 ) -> list[tuple[str, int, int]]:
-  """Returns (metric, true class, predicted class)."""
+  """Returns (metric, true class, predicted class) of each pair of classes."""
   return [
     (f'confusion_{true}_as_{predicted}', t, p)
     for t, true in enumerate(class_names)

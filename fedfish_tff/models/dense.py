@@ -36,10 +36,10 @@ def create_mlp_classifier(
   """Creates a perceptron that outputs logits, trained with cross-entropy.
 
   Args:
-    num_features: Width of the input, float32 [batch, num_features].
-    num_classes: Width of the output; labels are int32 [batch].
-    hidden_units: Widths of the hidden layers; none for softmax regression.
-    seed: The initial weights are a function of it alone.
+    num_features: The width of the input, float32 [batch, num_features].
+    num_classes: The width of the output; labels are int32 [batch].
+    hidden_units: The widths of the hidden layers; none for softmax regression.
+    seed: The seed, which alone decides the initial weights.
     activation: The units of the hidden layers: elu, gaussian (exp(-z^2)), gelu,
       relu, sigmoid or tanh.
 
@@ -70,20 +70,21 @@ def create_mlp_regressor(
 ) -> tff.learning.models.FunctionalModel:
   """Creates a perceptron trained with the mean squared error.
 
-  Biases start at random too: with few inputs, units whose bias is zero all
-  bend at the origin, and the network fits nothing else in reasonable time.
+  Biases start at random, too. Units with a bias of zero all bend at the origin,
+  so a network with few inputs would hardly fit anything else.
 
   Args:
-    hidden_units: Widths of the hidden layers; none for linear regression.
-    seed: The initial weights are a function of it alone.
+    hidden_units: The widths of the hidden layers; none for linear regression.
+    seed: The seed, which alone decides the initial weights.
     activation: The units of the hidden layers: elu, gaussian (exp(-z^2)), gelu,
       relu, sigmoid or tanh.
-    slope: The standard deviation of the first layer's kernel, whose units are
-      then centred uniformly on [-2, 2] for each feature; the steeper, the fewer
-      inputs a Gaussian unit answers to. None for kernels and biases of standard
-      deviation 1.
-    num_features: Width of the input, float32 [batch, num_features].
-    num_targets: Width of the output; labels are float32 [batch, num_targets].
+    slope: The standard deviation of the first layer's kernel. Its units are
+      then centred uniformly on [-2, 2] for each feature; the steeper a Gaussian
+      unit, the fewer inputs it responds to. None for kernels and biases of
+      standard deviation 1.
+    num_features: The width of the input, float32 [batch, num_features].
+    num_targets: The width of the output; labels are float32 [batch,
+      num_targets].
 
   Returns:
     A model with the metrics loss and mse (both the mean over examples and
@@ -120,7 +121,7 @@ def mlp_tensor_names(num_hidden_layers: int) -> tuple[str, ...]:
   """Returns names of a perceptron's trainable tensors, in its order.
 
   Args:
-    num_hidden_layers: How many layers come before the last one.
+    num_hidden_layers: The number of layers before the last one.
   """
   hidden = (f'hidden_{number}' for number in range(num_hidden_layers))
   return layers.kernel_and_bias_names((*hidden, 'output'))
@@ -150,12 +151,12 @@ def _build_predict(activation: str) -> supervised.Predict:
 def _spread_weights(
   widths: tuple[int, ...], seed: int, slope: float | None
 ) -> tuple[np.ndarray, ...]:
-  """Returns (kernel, bias, kernel, bias, ...): normal, biases included.
+  """Returns (kernel, bias, kernel, bias, ...), all normally distributed.
 
-  Kernels have variance 1 / fan_in; biases have standard deviation 1 in the
-  first layer, which spreads the units over inputs of order one, and 0.1 after.
-  With a slope, the first kernel has that deviation, and its biases put the
-  middles of units anywhere on [-2, 2].
+  Kernels have variance 1 / fan_in. Biases have standard deviation 1 in the
+  first layer, which spreads the units over inputs of order one, and 0.1 in
+  later ones. With a slope, the first kernel has that standard deviation, and
+  its biases centre the units uniformly on [-2, 2].
   """
   weights = []
   for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(widths)):

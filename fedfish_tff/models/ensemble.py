@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Several networks as one model, which predicts what they do in the mean."""
+"""Several networks as one model, which predicts their mean probabilities."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,12 +21,12 @@ def create_ensemble(
 
   Args:
     model: A classifier that outputs logits.
-    members: Trainable weights of it, of each network.
+    members: The classifier's trainable weights in each network.
 
   Returns:
-    A model with the metrics of `model`. Its outputs are the logarithm of the mean
-    of the members' probabilities, logits again; its trainable weights are those
-    of all members, one after the other.
+    A model with the metrics of `model`. It outputs logits, the logarithm of the
+    members' mean probabilities. Its trainable weights are those of all members,
+    one after the other.
 
   Raises:
     errors.InputError: If there is no member.

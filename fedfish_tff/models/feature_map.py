@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Feature maps: what turns inputs into the features of a linear classifier.
+"""Feature maps, which turn inputs into the features of a linear classifier.
 
-A feature map, such as a pretrained network without its classifier, is frozen
-where features are kept or statistics of them computed, and may be trained
-afterwards, with the classifier on it; so its weights are arguments.
+A feature map is, for example, a pretrained network without its classifier. It
+is frozen while features are stored or their statistics computed, and may be
+trained with the classifier afterwards. So its weights are arguments.
 """
 
 from collections.abc import Callable
@@ -25,30 +25,31 @@ from fedfish_tff.models import layers
 import numpy as np
 import tensorflow as tf
 
-# From (weights, inputs [n, ...]) to features [n, num_features]; no variables.
+# Maps (weights, inputs [n, ...]) to features [n, num_features], without
+# variables.
 Apply = Callable[[tuple[tf.Tensor, ...], tf.Tensor], tf.Tensor]
-# From the name of a layer to the maps before it and from it on.
+# Maps the name of a layer to the maps before it and from it on.
 Divide = Callable[[str], tuple['FeatureMap', 'FeatureMap']]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class FeatureMap:
-  """From a batch of inputs to features, the same in training and evaluation.
+  """A map from inputs to features, the same in training and evaluation.
 
-  `extract` computes features with the initial weights; a call makes the map a
-  part of a model whose weights can be trained.
+  `extract` computes features with the initial weights. A call makes the map a
+  part of a model with trainable weights.
 
   Attributes:
     input_spec: The spec of a batch of inputs, [None, ...]; sizes may be None.
     num_features: The number of features of one example.
     initial_weights: The weights that training could change, such as those of a
-      pretrained network; anything else is a part of `apply`.
+      pretrained network; all other constants are a part of `apply`.
     apply: The map, with the weights as arguments.
     name: A name for people, such as 'squeezenet'.
-    architecture: A text that changes whenever features of the same weights
-      would, other than by rounding; `fingerprint` alone needs it.
+    architecture: A text that changes whenever the features of the same weights
+      change by more than rounding; only `fingerprint` needs it.
     layers: The names of layers before which the map can be split.
-    divide: The function that `split` calls with one of them.
+    divide: The function that `split` calls with one of these names.
   """
 
   input_spec: tf.TensorSpec
@@ -64,8 +65,8 @@ class FeatureMap:
     """Returns the features of a batch.
 
     Args:
-      weights: As many as there are initial ones.
-      x: Inputs of `input_spec`.
+      weights: The weights, as many as initial ones.
+      x: The inputs, of `input_spec`.
 
     Returns:
       Features [batch, num_features].
@@ -85,8 +86,8 @@ class FeatureMap:
   def check(self) -> None:
     """Raises InputError if the map gives features of another width.
 
-    Calls tell as well, but inside of what TensorFlow compiles, where messages
-    grow long.
+    Calls of the map raise it as well, but inside TensorFlow's tracing, which
+    makes messages long.
     """
     with tf.Graph().as_default():
       self(
@@ -95,7 +96,7 @@ class FeatureMap:
       )
 
   def with_input_shape(self, input_shape: Sequence[int]) -> 'FeatureMap':
-    """Returns the map of inputs of one shape, as a model needs it.
+    """Returns the map for inputs of one shape, which a model needs.
 
     Args:
       input_shape: The shape of one input, such as (32, 32, 3).
@@ -115,7 +116,7 @@ class FeatureMap:
 
   @functools.cached_property
   def fingerprint(self) -> str:
-    """A checksum of architecture and weights, the same in every process.
+    """Returns a checksum of architecture and weights, equal in all processes.
 
     Raises:
       errors.InputError: If the map has no architecture.
@@ -141,12 +142,12 @@ class FeatureMap:
     """Returns the features of inputs, computed on all cores.
 
     Args:
-      inputs: [n, ...] of `input_spec`; numbers of another dtype are cast where
-        that loses nothing.
-      batch_size: Inputs at a time, on each core.
+      inputs: The inputs [n, ...], of `input_spec`. Numbers of another dtype are
+        cast if that loses nothing.
+      batch_size: The number of inputs at a time, on each core.
 
     Returns:
-      float32 [n, d].
+      The features, float32 [n, d].
 
     Raises:
       errors.InputError: If the inputs are of another shape or dtype, or
@@ -161,7 +162,8 @@ class FeatureMap:
       )
       features[start : start + batch_size] = self._extract_batch(batch)
 
-    # Several batches at a time: operations may have one thread each.
+    # Several batches run at a time, since operations may have only one thread
+    # each.
     with futures.ThreadPoolExecutor(os.cpu_count() or 1) as pool:
       for _ in pool.map(fill, range(0, len(inputs), batch_size)):
         pass
@@ -174,14 +176,14 @@ class FeatureMap:
     return features
 
   def split(self, layer: str) -> tuple['FeatureMap', 'FeatureMap']:
-    """Divides the network, to train its last layers on kept inputs of theirs.
+    """Divides the network, to train its last layers on their stored inputs.
 
     Args:
-      layer: Name of the first layer of the second part.
+      layer: The name of the first layer of the second part.
 
     Returns:
-      (lower, upper): the inputs of the layer as vectors, and the features of
-      such vectors; `upper` after `lower` computes what the whole does.
+      (lower, upper): the map to the layer's inputs as vectors, and the map from
+      these vectors to the features. `upper` after `lower` equals the whole map.
 
     Raises:
       errors.InputError: If the network has no such layer, or cannot be divided
@@ -206,7 +208,7 @@ class FeatureMap:
     def extract_batch(inputs: tf.Tensor) -> tf.Tensor:
       return self(weights, inputs)
 
-    # Traced here, since threads would each do so.
+    # Traced here, since otherwise each thread would trace it.
     return stateless_kernels.trace(extract_batch, self.input_spec)
 
   def _check_inputs(self, inputs: np.ndarray) -> np.ndarray:
@@ -224,10 +226,10 @@ class FeatureMap:
 
 
 def create_identity_features(num_features: int) -> FeatureMap:
-  """Creates the map of inputs that are features already.
+  """Creates the identity map, for inputs that are features already.
 
   Args:
-    num_features: Width of x, float32 [batch, num_features].
+    num_features: The width of x, float32 [batch, num_features].
 
   Returns:
     A map without weights.
@@ -251,17 +253,17 @@ def create_dense_features(
   """Creates the map to the last hidden layer of a perceptron with relu.
 
   Args:
-    num_inputs: Width of x, float32 [batch, num_inputs].
-    hidden_units: Widths of the layers, one at least; the last is the number of
-      features.
-    seed: The weights are a function of it alone.
+    num_inputs: The width of x, float32 [batch, num_inputs].
+    hidden_units: The widths of the layers, at least one; the last is the number
+      of features.
+    seed: The seed, which alone decides the weights.
 
   Returns:
     The map, with random weights (Glorot uniform, biases zero).
 
   Raises:
-    errors.InputError: If a width is not a positive integer, there is none, or
-      there are more weights than a graph can hold.
+    errors.InputError: If a width is not a positive integer, there is no width,
+      or there are more weights than a graph can hold.
   """
   if not hidden_units:
     raise errors.InputError(
@@ -289,14 +291,14 @@ def create_dense_features(
 def with_unit_features(features: FeatureMap) -> FeatureMap:
   """Returns a map whose features are divided by their length.
 
-  Rates of gradient steps on a classifier then mean the same for every network.
+  Learning rates of a classifier are then comparable between networks.
 
   Args:
-    features: Any map; features of length 0 stay as they are.
+    features: Any map; features of length 0 stay unchanged.
   """
 
   def apply(weights: tuple[tf.Tensor, ...], inputs: tf.Tensor) -> tf.Tensor:
-    # The bound keeps 0 from being divided by 0.
+    # The bound avoids a division of 0 by 0.
     return tf.math.l2_normalize(
       features(weights, inputs), axis=1, epsilon=1e-24
     )
@@ -307,7 +309,7 @@ def with_unit_features(features: FeatureMap) -> FeatureMap:
 
   return dataclasses.replace(
     features,
-    # Without one, the result has none either.
+    # Without an architecture, the result has none either.
     architecture=features.architecture
     and f'{features.architecture}; of length 1',
     apply=apply,
@@ -319,11 +321,11 @@ def resize_images(images: tf.Tensor, size: int) -> tf.Tensor:
   """Returns images in another size, as float32.
 
   Args:
-    images: Numbers [n, height, width, channels].
-    size: Height and width of the result, by bilinear interpolation.
+    images: The images, numbers [n, height, width, channels].
+    size: The height and width of the result, by bilinear interpolation.
 
   Returns:
-    float32 [n, size, size, channels].
+    The resized images, float32 [n, size, size, channels].
   """
   images = tf.cast(images, tf.float32)
   if images.shape[1:3].as_list() == [size, size]:

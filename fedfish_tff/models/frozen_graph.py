@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Extractors from Keras models, SavedModels and files of either.
+"""Feature extractors from Keras models, SavedModels and files of either.
 
-A network is traced once, as it is in evaluation, into a graph without
-variables. Its trainable weights become inputs of that graph again, so that
-fine-tuning can change them; all else, such as the statistics of batch
-normalisation, stays a constant.
+A network is traced once, in evaluation mode, to a graph without variables. Its
+trainable weights become inputs of that graph, so that fine-tuning can change
+them. Other values, such as the statistics of batch normalisation, stay
+constants.
 """
 
 from collections.abc import Callable
@@ -34,23 +34,24 @@ def freeze_keras_model(
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
 ) -> feature_map.FeatureMap:
-  """Makes an extractor of a Keras model, which may change afterwards.
+  """Makes an extractor from a Keras model, which may change afterwards.
 
   Args:
     model: A built model with one input.
-    layer: Name of the layer whose output the features are; by default the
-      model's output. Of outputs [n, height, width, channels] the means over
-      the image are the features.
-    preprocess: Applied to inputs first, in the graph: for instance to scale and
-      resize images.
-    input_spec: Of a batch before `preprocess`, [None, ...]; by default that of
-      the model's input.
+    layer: The name of the layer that outputs the features; by default, they are
+      the model's output. From outputs [n, height, width, channels], the
+      features are the means over the image.
+    preprocess: The function that is applied to inputs first, in the graph, for
+      instance to scale and resize images.
+    input_spec: The spec of a batch before `preprocess`, [None, ...]; by default
+      that of the model's input.
 
   Returns:
-    An extractor. Layers compute what they do in evaluation. It can be split
-    before any layer whose inputs are all that goes on from those before it. Its
-    fingerprint depends on the names of layers, too: features are kept across
-    processes where these are given, or the model is from a file.
+    An extractor with layers in evaluation mode. It can be split before
+    any layer if the later layers use nothing else of the earlier ones than that
+    layer's inputs. Its fingerprint depends on the names of layers, too. So
+    stored features are found in other processes only if the layers were given
+    names or the model is from a file.
 
   Raises:
     errors.InputError: If the model has no such layer, more than one input or
@@ -77,7 +78,7 @@ def freeze_keras_model(
   layers = _find_splits(model)
   if layers:
     inputs = [layer.input for layer in layers]
-    # The name is in the graph: Keras would number one by the models before.
+    # The graph has the name, and Keras would number a default one.
     called = tf.keras.Model(
       model.inputs, [*model.outputs, *inputs], name=model.name
     )
@@ -99,19 +100,19 @@ def load_extractor(
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
 ) -> feature_map.FeatureMap:
-  """Makes an extractor of a file.
+  """Makes an extractor from a file.
 
   A model is a program: layers of Keras may hold Python code (Lambda), and some
-  of TensorFlow's operations read and write files (ReadFile, WriteFile). So it
-  is loaded only once `trust.trust` has been told to, a file of Keras in Keras'
-  own safe mode.
+  of TensorFlow's operations read and write files (ReadFile, WriteFile). So
+  models are loaded only after a call of `trust.trust`. Files of Keras are
+  loaded in Keras' own safe mode.
 
   Args:
     path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
-      whose signature serving_default has one input and one output.
-    layer: As for `freeze_keras_model`; a SavedModel has none.
-    preprocess: As for `freeze_keras_model`.
-    input_spec: As for `freeze_keras_model`.
+      with one input and one output in its signature serving_default.
+    layer: The name of a layer, see `freeze_keras_model`; a SavedModel has none.
+    preprocess: The first function, see `freeze_keras_model`.
+    input_spec: The spec of a batch, see `freeze_keras_model`.
 
   Returns:
     An extractor.
@@ -142,7 +143,7 @@ def load_extractor(
 def _load_keras_model(path: pathlib.Path) -> tf.keras.Model:
   try:
     return tf.keras.models.load_model(path, compile=False)
-  # Keras raises whatever the contents make its layers raise.
+  # Depending on the file, Keras' layers raise any exception.
   except Exception as error:
     raise errors.InputError(
       f'The model {path} cannot be read ({_first_line(error)}).'
@@ -157,7 +158,7 @@ def _freeze_saved_model(
   try:
     with regular_files.plain_folder(path) as folder:
       loaded = tf.saved_model.load(folder)
-  # Of TensorFlow's many errors on damaged files.
+  # TensorFlow raises many kinds of errors on damaged files.
   except Exception as error:
     raise errors.InputError(
       f'The SavedModel {path} cannot be read ({_first_line(error)}).'
@@ -186,7 +187,8 @@ def _freeze_saved_model(
     name=path.name,
     preprocess=preprocess,
     input_spec=input_spec or tf.TensorSpec(spec.shape, spec.dtype),
-    # What the signature reads, which tf.function would not keep alive.
+    # The signature reads its variables, and tf.function does not keep them
+    # alive.
     keep_alive=loaded,
   )
 
@@ -196,10 +198,10 @@ def _find_splits(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
   found = []
   for layer in model.layers:
     if isinstance(layer, tf.keras.layers.InputLayer):
-      continue  # There is nothing before it.
+      continue  # No layer comes before it.
     try:
-      # As Keras has it for those that are called twice and those that take
-      # something else than a tensor.
+      # Keras raises for a layer that is called twice. The input of a layer may
+      # be something else than a tensor.
       if tf.keras.backend.is_keras_tensor(layer.input):
         found.append(layer)
     except (AttributeError, ValueError):
@@ -216,15 +218,16 @@ def _freeze(
   layers: tuple[str, ...] = (),
   keep_alive: Any = None,
 ) -> feature_map.FeatureMap:
-  """Makes an extractor of a function that reads variables.
+  """Makes an extractor from a function that reads variables.
 
   Args:
-    call: Returns the output and, after it, the input of each of `layers`.
-    name: The extractor's.
-    preprocess: Applied first.
-    input_spec: Of a batch.
-    layers: Where the extractor can be split.
-    keep_alive: What holds variables that `call` reads.
+    call: The function. It returns the output and, after it, the input of each
+      of `layers`.
+    name: The extractor's name.
+    preprocess: The function that is applied first.
+    input_spec: The spec of a batch.
+    layers: The names of the layers before which the extractor can be split.
+    keep_alive: The object that holds the variables that `call` reads.
   """
 
   def compute(inputs: tf.Tensor) -> list[tf.Tensor]:
@@ -272,7 +275,7 @@ def _freeze(
 
 
 def _pool(output: tf.Tensor) -> tf.Tensor:
-  """Returns means over the image where there is one, as float32."""
+  """Returns the output as float32, averaged over the image if there is one."""
   if output.shape.rank == 4:
     output = tf.reduce_mean(output, axis=[1, 2])
   return tf.cast(output, tf.float32)

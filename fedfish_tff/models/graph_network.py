@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Networks that are graphs, as feature extractors, whole or in two parts."""
+"""Feature extractors from networks that are graphs, whole or in two parts."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -16,7 +16,7 @@ from fedfish_tff.models import traced_graph
 import numpy as np
 import tensorflow as tf
 
-# What is given where a network is divided.
+# The name of the input of the second part of a divided network.
 _PART_INPUT = 'part_input'
 
 
@@ -25,16 +25,16 @@ class GraphNetwork:
   """A network, or a part of one.
 
   Attributes:
-    name: The extractor's.
+    name: The extractor's name.
     graph_def: The graph, in which weights are constants.
-    inputs: Name of the tensor that is given.
-    input_spec: Of a batch.
-    output: Spec of the features, by the tensor's name; of a fixed size.
-    weights: Values of weights by the names of their nodes; those that features
-      do not depend on are left out.
-    splits: Specs of the inputs of layers, by the layers' names and with the
-      names of the tensors: where the network can be split.
-    input_shape: Shape of one input in the graph, if inputs come as vectors.
+    inputs: The name of the input tensor.
+    input_spec: The spec of a batch.
+    output: The spec of the features, with the tensor's name and a fixed size.
+    weights: The values of weights by the names of their nodes. The extractor
+      leaves out those that its features do not depend on.
+    splits: The specs of layers' inputs, with the tensors' names, by the names
+      of the layers before which the network can be split.
+    input_shape: The shape of one input in the graph, if inputs come as vectors.
   """
 
   name: str
@@ -50,7 +50,7 @@ class GraphNetwork:
     """Returns the extractor that computes the graph."""
     graph_def = traced_graph.take_part(self.graph_def, self.output.name)
     present = {node.name for node in graph_def.node}
-    # Not those whose values the features do not depend on.
+    # Leaves out weights that the features do not depend on.
     weights = {key: self.weights[key] for key in self.weights if key in present}
     num_features = math.prod(self.output.shape[1:])
 
@@ -93,12 +93,12 @@ class GraphNetwork:
 def _split(
   whole: GraphNetwork, layer: str
 ) -> tuple[feature_map.FeatureMap, feature_map.FeatureMap]:
-  """Returns what is before a layer, and what begins with it."""
+  """Returns the part before a layer, and the part that begins with it."""
   between = whole.splits[layer]
   output = tf.TensorSpec(
     whole.output.shape,
     whole.output.dtype,
-    # The output itself waits until all weights are read, those below too.
+    # The output itself waits for all weights, those of the lower part included.
     traced_graph.source_of(whole.graph_def, whole.output.name),
   )
   with tf.Graph().as_default() as graph:

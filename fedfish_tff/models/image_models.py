@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutional networks for small images, as functional models.
 
-All output logits. Initial weights are Glorot uniform, biases zero.
+All output logits. Initial kernels are Glorot uniform, and biases zero.
 """
 
 from collections.abc import Sequence
@@ -16,8 +16,8 @@ from fedfish_tff.models import supervised
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Names of the trainable tensors, in the models' order; of the compact network
-# with its default filters.
+# The names of the trainable tensors, in the model's order, with the default
+# filters.
 COMPACT_CNN_TENSORS = layers.kernel_and_bias_names(
   ('convolution_0', 'convolution_1', 'convolution_2', 'output')
 )
@@ -28,7 +28,7 @@ DROPOUT_CNN_TENSORS = FED_AVG_CNN_TENSORS
 LENET5_TENSORS = layers.kernel_and_bias_names(
   ('convolution_0', 'convolution_1', 'hidden_0', 'hidden_1', 'output')
 )
-# Of `create_lenet5` with one hidden layer.
+# Those of `create_lenet5` with one hidden layer.
 LENET_TENSORS = layers.kernel_and_bias_names(
   ('convolution_0', 'convolution_1', 'hidden_0', 'output')
 )
@@ -50,19 +50,19 @@ def create_compact_cnn(
   """Creates a network of strided convolutions that is fast on a CPU.
 
   Each convolution halves height and width (kernels of 5x5 in the first, 3x3 in
-  the others, stride 2, relu); a dense layer gives the logits. There is no
-  pooling, no normalisation and no dropout: a step is a few operations.
+  the others, stride 2, relu). A dense layer gives the logits. Without pooling,
+  normalisation and dropout, a step is a few operations.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32.
-    num_classes: Number of classes; labels are int32 [batch].
-    seed: The initial weights are a function of it alone.
-    filters: Output channels of the convolutions.
+    input_shape: The shape (height, width, channels) of the images, float32.
+    num_classes: The number of classes; labels are int32 [batch].
+    seed: The seed, which alone decides the initial weights.
+    filters: The output channels of the convolutions.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
-    num_examples: with the default filters, 46,110 weights for 62 classes of
-    28x28x1.
+    num_examples. With the default filters, it has 46,110 weights for 62 classes
+    of 28x28x1.
 
   Raises:
     errors.InputError: If a size is not a positive integer or missing.
@@ -104,13 +104,12 @@ def create_fed_avg_cnn(
 
   McMahan et al. (2017, arXiv:1602.05629): two 5x5 convolutions of 32 and 64
   channels, each with 2x2 max pooling, and a dense layer of 512. It is the model
-  'cnn' of `tff.simulation.baselines.emnist` up to the softmax: this one gives
-  logits.
+  'cnn' of `tff.simulation.baselines.emnist` without the final softmax.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32.
-    num_classes: Number of classes; labels are int32 [batch].
-    seed: The initial weights are a function of it alone.
+    input_shape: The shape (height, width, channels) of the images, float32.
+    num_classes: The number of classes; labels are int32 [batch].
+    seed: The seed, which alone decides the initial weights.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
@@ -146,19 +145,19 @@ def create_dropout_cnn(
 ) -> tff.learning.models.FunctionalModel:
   """Creates the CNN with dropout of Reddi et al. (2021, arXiv:2003.00295).
 
-  Two 3x3 convolutions of 32 and 64 channels, 2x2 max pooling, dropout of 1/4, a
-  dense layer of 128 and dropout of 1/2. It is the model 'cnn_dropout' of
-  `tff.simulation.baselines.emnist` up to the softmax: this one gives logits.
+  It has two 3x3 convolutions of 32 and 64 channels, 2x2 max pooling, dropout of
+  1/4, a dense layer of 128 and dropout of 1/2. It is the model 'cnn_dropout' of
+  `tff.simulation.baselines.emnist` without the final softmax.
 
-  What is dropped is a function of the batch and the last layer's bias, which
-  every step moves, so that it differs from step to step and a run can yet be
-  repeated.
+  The dropped units are a function of the batch and of the last layer's bias,
+  which every step changes. So they differ from step to step, and a run is
+  repeatable.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32, at least
-      6x6.
-    num_classes: Number of classes; labels are int32 [batch].
-    seed: The initial weights are a function of it alone.
+    input_shape: The shape (height, width, channels) of the images, float32, at
+      least 6x6.
+    num_classes: The number of classes; labels are int32 [batch].
+    seed: The seed, which alone decides the initial weights.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
@@ -188,7 +187,7 @@ def create_dropout_cnn(
       x = tf.nn.experimental.stateless_dropout(x, 0.25, tf.stack(stream))
     x = tf.nn.relu(_dense(x, *hidden))
     if training:
-      # The same pair in the other order is another stream.
+      # The same pair in reverse order is another stream.
       x = tf.nn.experimental.stateless_dropout(x, 0.5, tf.stack(stream[::-1]))
     return _dense(x, *last)
 
@@ -206,32 +205,32 @@ def create_lenet5(
   hidden_units: Sequence[int] = (120, 64),
   dropout: float = 0.0,
 ) -> tff.learning.models.FunctionalModel:
-  """Creates LeNet-5 (LeCun et al., 1998) as personalised models are tried on.
+  """Creates LeNet-5 (LeCun et al., 1998) as used in personalised learning.
 
-  Two 5x5 convolutions, each with 2x2 max pooling, and dense layers; relu. The
-  widths by default are those of the published code of SRPFL (Tziotis et al.,
-  2022) for CIFAR-10; for CIFAR-100 it has filters (64, 128), hidden_units (256,
-  128) and dropout 0.6 before the last layer. FedMA's LeNet (Wang et al., 2020)
-  has filters (20, 50) and hidden_units (500,), whose relu its published code
-  leaves out.
+  It has two 5x5 convolutions, each with 2x2 max pooling, and dense layers, all
+  with relu. The default widths are those of SRPFL's published code (Tziotis et
+  al., 2022) for CIFAR-10; for CIFAR-100 that has filters (64, 128),
+  hidden_units (256, 128) and dropout 0.6 before the last layer. FedMA's LeNet
+  (Wang et al., 2020) has filters (20, 50) and hidden_units (500,); its
+  published code leaves out the latter's relu.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32, at least
-      16x16.
-    num_classes: Number of classes; labels are int32 [batch].
-    seed: The initial weights are a function of it alone.
-    filters: Channels of the two convolutions.
-    hidden_units: Widths of the hidden layers, one or more; two in LeNet-5.
-    dropout: Share of the last hidden layer that is dropped in training; what is
-      dropped repeats, as in `create_dropout_cnn`.
+    input_shape: The shape (height, width, channels) of the images, float32, at
+      least 16x16.
+    num_classes: The number of classes; labels are int32 [batch].
+    seed: The seed, which alone decides the initial weights.
+    filters: The channels of the two convolutions.
+    hidden_units: The widths of the hidden layers, one or more; two in LeNet-5.
+    dropout: The share of the last hidden layer that is dropped in training,
+      repeatably, as in `create_dropout_cnn`.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples: 307,842 weights for 10 classes of 32x32x3.
 
   Raises:
-    errors.InputError: If a size is not a positive integer or missing, dropout
-      no share, or images are too small.
+    errors.InputError: If a size is missing or not a positive integer, dropout
+      is not a share, or images are too small.
   """
   layers.check_image_shape(input_shape, least=16)
   layers.check_sizes(
@@ -276,20 +275,21 @@ def create_vgg9(
   filters: Sequence[int] = (32, 64, 128, 128, 256, 256),
   hidden_units: Sequence[int] = (512, 512),
 ) -> tff.learning.models.FunctionalModel:
-  """Creates VGG-9 as FedMA was tried on CIFAR-10 with it.
+  """Creates VGG-9 as in FedMA's experiments on CIFAR-10.
 
-  Wang et al. (2020, arXiv:2002.06440) and their code: six 3x3 convolutions, with
-  2x2 max pooling after each second one, and three dense layers; relu. In
-  training, one in twenty of the fourth convolution's channels is dropped, and
-  one in ten of what the first and the last dense layer are given; what is
-  dropped repeats, as in `create_dropout_cnn`.
+  Wang et al. (2020, arXiv:2002.06440) and their code: six 3x3 convolutions,
+  with 2x2 max pooling after each second one, and three dense layers; relu.
+  Training drops one in twenty of the fourth convolution's channels, and one in
+  ten of the inputs of the first and the last dense layer, repeatably, as in
+  `create_dropout_cnn`.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32, at least 8x8.
-    num_classes: Number of classes; labels are int32 [batch].
-    seed: The initial weights are a function of it alone.
-    filters: Channels of the six convolutions.
-    hidden_units: Widths of the two hidden layers.
+    input_shape: The shape (height, width, channels) of the images, float32, at
+      least 8x8.
+    num_classes: The number of classes; labels are int32 [batch].
+    seed: The seed, which alone decides the initial weights.
+    filters: The channels of the six convolutions.
+    hidden_units: The widths of the two hidden layers.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and

@@ -3,9 +3,9 @@
 """Any Keras classifier, subclassed models too, as a functional model.
 
 TFF's `functional_model_from_keras` clones models, which subclassed ones (such
-as those of the `transformers` library) do not allow. Here the model is traced,
-once as it is in training and once as it is in evaluation, and its variables
-become arguments of these graphs.
+as those of the `transformers` library) do not allow. Here the model is traced
+once in training mode and once in evaluation mode, and its variables become
+arguments of these graphs.
 """
 
 from collections.abc import Callable
@@ -26,12 +26,13 @@ from fedfish_tff.models import traced_graph
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# From (x, training) to logits [batch, classes].
+# Maps (x, training) to logits [batch, classes].
 KerasCall = Callable[[tf.Tensor, bool], tf.Tensor]
 
-# Recurrent networks, whose layers have a dropout of their own.
+# The operations of recurrent networks. Their layers have their own dropout.
 _SEEDED_BUT_NOT_RANDOM = 'CudnnRNN'
-# Activations that make probabilities of logits, and what may follow them.
+# Activations that turn logits into probabilities, and operations that may
+# follow them.
 _PROBABILITIES = ('Sigmoid', 'Softmax')
 _SAME_VALUES = ('Cast', 'Identity', 'Reshape', 'Squeeze', 'StopGradient')
 
@@ -44,43 +45,45 @@ def create_keras_classifier(
   class_names: Sequence[str] = (),
   freeze_statistics: bool = False,
 ) -> tff.learning.models.FunctionalModel:
-  """Creates a functional model that computes what a Keras model does.
+  """Creates a functional model that computes the same as a Keras model.
 
-  Its loss is the mean cross-entropy of the logits and nothing else, so that a
-  model with more is refused; `tff.learning.models.from_keras_model` takes
-  regularisers, and all methods take what it returns.
+  Its loss is only the mean cross-entropy of the logits, so a model that adds
+  losses is refused. `tff.learning.models.from_keras_model` takes regularisers,
+  and all methods take its models.
 
-  What Keras' layers draw at random (dropout, noise, augmentation) is a function
-  of the batch and the last trainable weight, which every step moves, so that it
-  differs from step to step and a run can yet be repeated. Recurrent dropout has
-  one mask for all steps of a sequence (Gal and Ghahramani, arXiv:1512.05287), as
-  Keras has it in eager mode; in a graph, Keras draws a mask per step.
+  The random numbers of Keras' layers (dropout, noise, augmentation) are a
+  function of the batch and the last trainable weight, which every step changes.
+  So they differ from step to step, and a run is repeatable. Recurrent dropout
+  has one mask for all steps of a sequence (Gal and Ghahramani,
+  arXiv:1512.05287), the same as Keras in eager mode; in a graph, Keras draws a
+  mask per step.
 
   Args:
-    keras_model: A model whose weights exist; it may change afterwards, and is
-      not needed any more.
-    input_spec: Of a batch's x, [None, ...]; labels are int32 [batch].
-    call: From (x, training) to logits [batch, classes] by the variables of
-      `keras_model`; by default `keras_model(x, training=training)`.
+    keras_model: A model that has its weights; it may change afterwards and is
+      no longer needed.
+    input_spec: The spec of a batch's x, [None, ...]; labels are int32 [batch].
+    call: The function from (x, training) to logits [batch, classes], by the
+      variables of `keras_model`; by default
+      `keras_model(x, training=training)`.
     class_names: The names of all classes, for metrics of each class; none by
       default.
-    freeze_statistics: Whether batch normalisation keeps the means and variances
-      that it has, such as pretrained ones, in training too; its scales and
-      offsets are trained. Otherwise a model with batch normalisation is refused,
-      since statistics of one client are those of no other.
+    freeze_statistics: Whether batch normalisation keeps its means and
+      variances, such as pretrained ones, in training, too; its scales and
+      offsets are trained. Otherwise a model with batch normalisation is
+      refused, since statistics differ between clients.
 
   Returns:
-    A model as of `supervised.create_classifier`, whose initial weights are
-    those that `keras_model` has: its trainable ones in its order, and then
-    those not trainable that it reads.
+    A model, see `supervised.create_classifier`, with the initial weights of
+    `keras_model`: its trainable ones in its order, then the non-trainable ones
+    that it reads.
 
   Raises:
-    errors.InputError: If an argument is of another kind, logits are not
-      float32 of rank 2 or are probabilities, the model is compiled or adds
-      losses, a trainable weight has a constraint, is not float32 or not read,
-      training changes weights outside of gradients, as batch normalisation
-      does, or a random number is drawn by anything but a layer of the model, or
-      by a layer in a loop.
+    errors.InputError: If an argument is of another kind; if logits are not
+      float32 of rank 2 or are probabilities; if the model is compiled or adds
+      losses; if a trainable weight has a constraint, is not float32 or not
+      read; if training changes weights other than by gradients, like batch
+      normalisation; or if a random number is drawn by anything but a layer of
+      the model, or by a layer in a loop.
   """
   if not isinstance(keras_model, tf.keras.Model):
     raise errors.InputError(
@@ -130,12 +133,12 @@ def create_keras_classifier(
         "constraint, which TFF's optimizers do not apply; none was expected."
       )
   known = set(map(_identify, trainable))
-  # Of others than the model too, which `call` may read.
+  # `call` may also read variables outside the model.
   others = {key: v for key, v in read.items() if key not in known}
   positions = {
     _identify(v): i for i, v in enumerate([*trainable, *others.values()])
   }
-  # Without the variables, which are not to be kept.
+  # Keeps places instead of the variables, which can then be freed.
   places = {
     training: {
       name: positions[_identify(variable)]
@@ -153,7 +156,7 @@ def create_keras_classifier(
   def predict_on_batch(
     model_weights: Any, x: tf.Tensor, training: bool
   ) -> tf.Tensor:
-    # Gradients of embeddings forget their shape, unless there is a reshape.
+    # The reshape keeps the shape of embeddings' gradients.
     weights = [
       tf.reshape(weight, weight.shape)
       for weight in (*model_weights[0], *model_weights[1])
@@ -175,7 +178,7 @@ def create_keras_classifier(
     )
     return logits
 
-  # For the loss and the metrics, which do not depend on the weights.
+  # Gives the loss and the metrics, which do not depend on the weights.
   standard = supervised.create_classifier(
     lambda weights, x, training: predict_on_batch((weights, ()), x, training),
     [],
@@ -200,22 +203,22 @@ def create_keras_classifier(
 
 
 def _identify(variable: tf.Variable) -> int:
-  """Returns what a variable and one around it, of mixed precision, share."""
+  """Returns an id that a variable shares with its mixed-precision wrapper."""
   return id(variable.handle)
 
 
 def keras_tensor_names(keras_model: tf.keras.Model) -> tuple[str, ...]:
   """Returns a name for each trainable weight, in the model's order.
 
-  Those of the variables, such as 'encoder/layer_0/query/kernel': without the
-  model's own name, which depends on what the process has made before, and
-  unique.
+  The names are those of the variables, such as 'encoder/layer_0/query/kernel',
+  made unique. The model's own name is left out, since it depends on earlier
+  models of the process.
   """
   names: list[str] = []
   for variable in keras_model.trainable_variables:
     name = variable.name.partition(':')[0]
     name = name.removeprefix(f'{keras_model.name}/')
-    # As the `transformers` library writes members of a list.
+    # The `transformers` library writes members of a list like this.
     name = name.replace('_._', '_')
     unique, number = name, 1
     while unique in names:
@@ -226,15 +229,15 @@ def keras_tensor_names(keras_model: tf.keras.Model) -> tuple[str, ...]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Pass:
-  """What a model computes, in training or in evaluation.
+  """A model's computation in training or in evaluation.
 
   Attributes:
-    graph_def: A graph without the values of weights.
-    inputs: Name of the tensor that x stands for.
-    output: Name of the logits.
-    weights: The variables by the names of the tensors that they stand for.
-    seed: Name of the tensor, int32 [2], that decides the random numbers; empty
-      where there are none.
+    graph_def: The graph without the values of weights.
+    inputs: The name of the tensor of x.
+    output: The name of the logits.
+    weights: The variables by the names of their tensors.
+    seed: The name of the tensor, int32 [2], that decides the random numbers;
+      empty if there are none.
   """
 
   graph_def: tf.compat.v1.GraphDef
@@ -252,7 +255,7 @@ def _trace_pass(
   freeze_statistics: bool,
 ) -> _Pass:
   losses, looping = [], []
-  # A variable for the trace, so that what draws nothing has no seed.
+  # A variable, so that the trace reads the seed only if the model draws.
   seed = tf.Variable([0, 0], dtype=tf.int32, trainable=False)
 
   def compute(x: tf.Tensor) -> tf.Tensor:
@@ -293,7 +296,7 @@ def _trace_pass(
       f'Model {keras_model.name!r} has logits of {output.dtype.name}; float32 '
       "was expected, by dtype='float32' for the last layer."
     )
-  # Without assertions, whose failure other operations have a word for too.
+  # Leaves out assertions, since other operations report the same failures.
   graph_def = traced_graph.take_part(traced.graph_def, output.name)
   last = _find_last_step(graph_def, output.name)
   if last in _PROBABILITIES:
@@ -326,13 +329,13 @@ def _trace_pass(
 
 
 class _SeedMaker:
-  """Makes a seed for each time that a layer draws."""
+  """Makes a seed for each draw of a layer."""
 
   def __init__(self, seed: tf.Tensor) -> None:
     self._seed = seed
     self._graph = tf.compat.v1.get_default_graph()
     self._count = 0
-    # Reported after the trace, whose layers wrap what is raised in them.
+    # Reported after the trace, since layers wrap the errors raised in them.
     self.looping: list[str] = []
 
   def __call__(self, layer: tf.keras.layers.Layer) -> tf.Tensor:
@@ -350,9 +353,9 @@ class _SeedMaker:
 
 @contextlib.contextmanager
 def _frozen_statistics(keras_model: tf.keras.Model) -> Iterator[None]:
-  """Makes batch normalisation compute as in evaluation while a block runs.
+  """Runs batch normalisation in evaluation mode within a block.
 
-  In Keras, a layer of it that is not trainable does.
+  In Keras, a batch normalisation layer that is not trainable does so.
   """
   layers = [
     layer
@@ -378,7 +381,7 @@ def _find_last_step(graph_def: tf.compat.v1.GraphDef, output: str) -> str:
 
 
 def _make_placeholder(node: Any, dtype: tf.DType) -> None:
-  """Turns a node into one that holds no value, which may be large."""
+  """Turns a node into a placeholder, to drop its value, which may be large."""
   node.op = 'Placeholder'
   node.ClearField('input')
   node.attr.clear()
@@ -386,7 +389,7 @@ def _make_placeholder(node: Any, dtype: tf.DType) -> None:
 
 
 def _is_random(op: str) -> bool:
-  """Whether an operation draws numbers that differ from call to call."""
+  """Returns whether an operation's random numbers differ between calls."""
   definition = private_apis.find_operation(op)
   if definition is None or op.startswith(_SEEDED_BUT_NOT_RANDOM):
     return False

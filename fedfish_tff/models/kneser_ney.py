@@ -3,16 +3,17 @@
 """An n-gram model of next words with interpolated Kneser-Ney smoothing.
 
 Kneser and Ney (ICASSP 1995), interpolated as by Chen and Goodman (TR-10-98,
-1998), with one discount an order:
+1998), with one discount per order:
 
   p(w | h) = (c(h w) - D) / c(h) + D N(h) / c(h) p(w | h')
 
-h' is h without its oldest token, c(h) the sum of c(h w) over w, N(h) the number
-of words w with c(h w) > 0; where c(h w) = 0 the first term is 0. At the highest
-order c counts occurrences, at all others the different tokens that stand before
-h w. Below single words every token is as likely as the others. D = n1 / (n1 + 2
-n2) (Ney, Essen and Kneser, 1994), of the numbers of n-grams of the order with
-c = 1 and c = 2. After a history that never occurred, p is that after h'.
+h' is h without its oldest token, c(h) the sum of c(h w) over w, and N(h) the
+number of words w with c(h w) > 0. If c(h w) = 0, the first term is 0. At the
+highest order, c counts occurrences; at lower orders, the different tokens that
+precede h w. Below single words, all tokens are equally likely.
+D = n1 / (n1 + 2 n2) (Ney, Essen and Kneser, 1994), with the numbers n1 and n2
+of the order's n-grams with c = 1 and c = 2. After a history that never
+occurred, p is that after h'.
 """
 
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from fedfish_tff.datasets import vocabulary as vocabulary_lib
 
 import numpy as np
 
-# Of an order whose counts do not tell it: none occurs once.
+# The discount of an order in which no n-gram occurs once.
 _USUAL_DISCOUNT = 0.5
 
 
@@ -31,12 +32,13 @@ class _Order(NamedTuple):
   """The n-grams h w of one length, sorted by h and w.
 
   Attributes:
-    histories: Sorted keys of the histories h, int64 [histories]: the oldest
-      token and the number of the rest, a history of the order below.
-    starts: Where the n-grams of each history begin, int64 [histories + 1].
+    histories: The sorted keys of the histories h, int64 [histories]. A key
+      combines the oldest token with the number of the rest, a history of the
+      order below.
+    starts: The index of each history's first n-gram, int64 [histories + 1].
     words: The last token of each n-gram, int32 [n-grams].
-    discounted: (c - D) / c(h) of each, float64 [n-grams].
-    backoff: D N(h) / c(h), float64 [histories].
+    discounted: (c - D) / c(h) of each n-gram, float64 [n-grams].
+    backoff: D N(h) / c(h) of each history, float64 [histories].
     suggestions: The likeliest words after each history, the likeliest first,
       int32 [histories, number].
   """
@@ -50,7 +52,7 @@ class _Order(NamedTuple):
 
 
 class KneserNeyModel:
-  """Predicts words from the few before them."""
+  """Predicts words from the few words before them."""
 
   def __init__(
     self,
@@ -64,17 +66,17 @@ class KneserNeyModel:
     ),
     num_suggestions: int = 3,
   ) -> None:
-    """Counts the n-grams; all are kept in memory.
+    """Counts the n-grams, which are all kept in memory.
 
     Args:
-      x: int [rows, length]. A row stands for itself, its first token being the
-        first there is.
-      y: x one token ahead; padding is not counted.
-      order: n, the token that is predicted included.
-      vocabulary_size: Number of token ids.
-      special_tokens: Those that are no words; padding and bos are never
+      x: The tokens, int [rows, length]. Rows are independent: nothing precedes
+        a row's first token.
+      y: The tokens of x one place ahead; padding is not counted.
+      order: The length n of n-grams, the predicted token included.
+      vocabulary_size: The number of token ids.
+      special_tokens: The tokens that are no words. Padding and bos are never
         predicted, and no special token is suggested.
-      num_suggestions: How many words are suggested.
+      num_suggestions: The number of suggested words.
 
     Raises:
       errors.InputError: If `order` is not positive, or there is no label.
@@ -100,12 +102,12 @@ class KneserNeyModel:
     """Returns the likeliest words after each token of some rows.
 
     Args:
-      x: int [rows, length], as for training.
+      x: The rows, int [rows, length], see `__init__`.
 
     Returns:
-      int32 [rows, length, num_suggestions], the likeliest first; of words that
-      are equally likely the lower id. -1 stands for no word, where the
-      vocabulary has fewer.
+      int32 [rows, length, num_suggestions], the likeliest first; of equally
+      likely words, the lower id comes first. If the vocabulary has too few
+      words, the rest is -1.
     """
     found = self._find(self._windows(x, len(self._orders) - 1))
     suggestions = self._orders[0].suggestions[found[0]]
@@ -115,10 +117,10 @@ class KneserNeyModel:
     return suggestions
 
   def probabilities(self, history: Sequence[int]) -> np.ndarray:
-    """Returns how likely each token is to come next, float64 [vocabulary].
+    """Returns the probability of each next token, float64 [vocabulary].
 
     Args:
-      history: The tokens of a row so far; of them the last order - 1 matter.
+      history: The tokens of a row so far; only the last order - 1 matter.
     """
     row = np.array([history], np.int32).reshape([1, -1])
     padded = self._windows(row, len(self._orders) - 1)[:, -1:]
@@ -134,8 +136,8 @@ class KneserNeyModel:
   def _windows(self, x: np.ndarray, size: int) -> np.ndarray:
     """Returns the last tokens at each place, [rows, length, size].
 
-    Before a row's first token stands padding, so that all n-grams are of the
-    highest order.
+    Padding precedes a row's first token, so that all n-grams have the highest
+    order.
     """
     if not size:
       return np.zeros([*x.shape, 0], np.int64)
@@ -150,8 +152,8 @@ class KneserNeyModel:
     """Returns the orders, single words first.
 
     Args:
-      windows: int64 [n-grams, order - 1].
-      labels: int [n-grams].
+      windows: The tokens before each label, int64 [n-grams, order - 1].
+      labels: The last token of each n-gram, int [n-grams].
     """
     histories, ids = [np.zeros(1, np.int64)], np.zeros(len(labels), np.int64)
     for token in windows.T[::-1]:
@@ -163,8 +165,8 @@ class KneserNeyModel:
     keys, counts = np.unique(ids * size + labels, return_counts=True)
     grams = [(keys, counts, np.zeros_like(keys))]
     for held, lower in zip(histories[:0:-1], histories[-2::-1]):
-      # How often an n-gram occurs among those without their oldest tokens is
-      # how many tokens stand before it.
+      # The count of an n-gram among the longer ones without their oldest tokens
+      # is the number of different tokens before it.
       keys, shorter, counts = np.unique(
         held[keys // size] % len(lower) * size + keys % size,
         return_inverse=True,
@@ -173,7 +175,8 @@ class KneserNeyModel:
       grams[-1] = (*grams[-1][:2], shorter)
       grams.append((keys, counts, np.zeros_like(keys)))
     orders = []
-    # Below the single words, of which the first are as good as any.
+    # The suggestions below single words: all words are equally likely, so the
+    # first ones are suggested.
     words = np.setdiff1d(np.arange(size), self._special_tokens)
     number = self._num_suggestions
     suggested = np.pad(words, (0, number), constant_values=-1)[
@@ -190,8 +193,8 @@ class KneserNeyModel:
       discounted = (counts - discount) / totals[owners]
       backoff = discount * np.diff(starts) / totals
       likely = discounted + backoff[owners] * likely[shorter]
-      # What is unseen after a history comes in the order of the shorter one, so
-      # that only the first words there can be among the first words here.
+      # Words unseen after a history have the order of the shorter history, so
+      # only the first words there can be among the first words here.
       rest = held % len(suggested)
       suggested, scores = self._choose(
         keys, likely, suggested[rest], backoff[:, np.newaxis] * scores[rest]
@@ -215,13 +218,13 @@ class KneserNeyModel:
     others: np.ndarray,
     scores: np.ndarray,
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the likeliest words of each history, and how likely they are.
+    """Returns the likeliest words of each history and their probabilities.
 
     Args:
-      keys: Sorted n-grams: history * vocabulary_size + word.
-      likely: How likely each is.
+      keys: The sorted n-grams: history * vocabulary_size + word.
+      likely: The probability of each n-gram's word.
       others: Words that may be unseen, int [histories, num_suggestions].
-      scores: How likely they are if they are, of the same shape.
+      scores: The probabilities of these words if unseen, of the same shape.
     """
     number = len(others)
     owners, words = np.divmod(keys, self._size)
@@ -245,7 +248,7 @@ class KneserNeyModel:
     """Returns the numbers of the histories, shortest first; -1 for unknown.
 
     Args:
-      windows: int64 [rows, length, order - 1].
+      windows: The last tokens at each place, int64 [rows, length, order - 1].
     """
     places = [np.zeros(windows.shape[:2], np.int64)]
     for number, order in enumerate(self._orders[1:], 1):

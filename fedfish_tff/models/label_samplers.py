@@ -3,8 +3,8 @@
 """Labels drawn from a model's own predictive distribution.
 
 The sampled-label Fisher (the true Fisher information, estimated with one draw
-per example) needs to know what distribution a model's output stands for; TFF's
-models do not say, so a task names the sampler that fits its loss.
+per example) depends on the distribution that a model's output describes. TFF's
+models do not declare it, so a task names the sampler that fits its loss.
 """
 
 from typing import Any
@@ -18,11 +18,11 @@ import tensorflow as tf
 def categorical_label_sampler(
   *, from_logits: bool = True
 ) -> model_functions.LabelSampler:
-  """Draws class labels, for models trained with cross-entropy.
+  """Returns a sampler of class labels, for models trained with cross-entropy.
 
   Args:
-    from_logits: Whether the model's output is logits; probabilities otherwise
-      (as TFF's own EMNIST models, which end in a softmax).
+    from_logits: Whether the model outputs logits; otherwise it outputs
+      probabilities, like TFF's EMNIST models, which end in a softmax.
 
   Returns:
     A function of (predictions float [..., classes], labels int of any shape
@@ -37,8 +37,8 @@ def categorical_label_sampler(
     drawn = tf.random.stateless_categorical(
       rows, num_samples=1, seed=seed, dtype=tf.int32
     )
-    # Of logits that are not finite comes num_classes, which the loss refuses; a
-    # diverged client is to be left out of the round and not to end it.
+    # Non-finite logits yield num_classes, which the loss refuses. A diverged
+    # client should be left out of the round, not end it.
     drawn = tf.minimum(drawn, num_classes - 1)
     return tf.cast(tf.reshape(drawn, tf.shape(labels)), labels.dtype)
 
@@ -46,10 +46,10 @@ def categorical_label_sampler(
 
 
 def token_label_sampler(*, padding: int = 0) -> model_functions.LabelSampler:
-  """Draws next tokens, for language models.
+  """Returns a sampler of next tokens, for language models.
 
-  Padding among the labels stays where it is, and is not drawn: what it is drawn
-  for would count nowhere.
+  Padding among the labels stays padding, and padding is never drawn, since it
+  would not count.
 
   Args:
     padding: The id of padding.
@@ -77,10 +77,10 @@ def token_label_sampler(*, padding: int = 0) -> model_functions.LabelSampler:
 def gaussian_label_sampler(
   *, stddev: float = 0.5**0.5
 ) -> model_functions.LabelSampler:
-  """Draws real labels, for models trained with the squared error.
+  """Returns a sampler of real labels, for models with the squared error.
 
   Args:
-    stddev: Standard deviation around the prediction. The default makes the
+    stddev: The standard deviation around the prediction. The default makes the
       squared error (y - f)^2 the negative log-likelihood up to a constant.
 
   Returns:
@@ -88,7 +88,7 @@ def gaussian_label_sampler(
     seed int32 [2]) that returns labels like the given ones.
 
   Raises:
-    InputError: If `stddev` is not positive.
+    errors.InputError: If `stddev` is not positive.
   """
   if stddev <= 0:
     raise errors.InputError(f'stddev must be positive, got {stddev}.')

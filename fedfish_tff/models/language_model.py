@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What language models share: a loss and metrics per token, not per example.
+"""Common parts of language models: a loss and metrics per token.
 
-Labels that are padding count nowhere. The loss of a batch is the mean over the
-other tokens, in nats; the metrics are kept as sums over tokens until the end,
-so that they are exact over batches and clients of any size.
+Padding among the labels does not count. The loss of a batch is the mean over
+the other tokens, in nats. The metrics are sums over tokens until the end, so
+they are exact over batches and clients of any size.
 """
 
 import collections
@@ -36,22 +36,21 @@ def create_language_model(
     predict: A function of (weights, x, training) that returns logits, float32
       [batch, length, vocabulary].
     initial_weights: The weights to start from.
-    special_tokens: The ids of padding, end and what is out of vocabulary.
-    recall_at: Numbers k of words that a keyboard suggests at once.
+    special_tokens: The ids of padding, eos and oov.
+    recall_at: The numbers k of words that a keyboard suggests at once.
 
   Returns:
     A model of x and y, both int32 [batch, length] of any length; y is x one
     token ahead. Its metrics are loss (nats per token), accuracy (of the most
-    likely token; oov and eos count as any other),
-    accuracy_without_oov_and_eos (labels that are one of these do not count),
-    perplexity (exp of the loss), top_<k>_recall for each of `recall_at`,
-    num_tokens (labels that are no padding) and num_examples (rows). All are 0
-    where there is no token.
+    likely token; oov and eos count like any other),
+    accuracy_without_oov_and_eos (these labels do not count), perplexity (exp of
+    the loss), top_<k>_recall for each of `recall_at`, num_tokens (labels other
+    than padding) and num_examples (rows). All are 0 without tokens.
 
-    top_<k>_recall is the share of words to be typed that are among the k
-    likeliest, as Hard et al. (2018, arXiv:1811.03604) report it. Labels that
-    are padding, bos or eos are not typed; oov is, and always missed. Suggested
-    are words only, never special tokens, and of equal logits the lower id.
+    top_<k>_recall is the share of typed words that are among the k likeliest,
+    as reported by Hard et al. (2018, arXiv:1811.03604). Padding, bos and eos
+    are not typed; oov is typed and always missed. Only words are suggested,
+    never special tokens; of equal logits, the lower id comes first.
   """
 
   @autograph.graph_function
@@ -68,7 +67,8 @@ def create_language_model(
     is_token = tf.not_equal(label, special_tokens.pad)
     losses = _token_losses(output, label, is_token)
     if sample_weight is not None:
-      # Of rows or of tokens; as Keras has it, divided by the number of tokens.
+      # Weights of rows or tokens; the sum is divided by the number of tokens,
+      # the same as in Keras.
       weights = tf.cast(sample_weight, losses.dtype)
       losses *= tf.reshape(weights, [tf.shape(losses)[0], -1])
     return tf.math.divide_no_nan(
@@ -94,7 +94,7 @@ def _token_losses(
   losses = tf.nn.sparse_softmax_cross_entropy_with_logits(
     labels=labels, logits=logits
   )
-  # A product would hand on what is not finite, as a padded row's may be.
+  # A product would pass on non-finite losses, which padded rows may have.
   return tf.where(is_token, losses, tf.zeros_like(losses))
 
 
@@ -103,14 +103,14 @@ def _count(mask: tf.Tensor, dtype: tf.DType = tf.int64) -> tf.Tensor:
 
 
 def _find_likeliest(logits: tf.Tensor, count: int) -> tf.Tensor:
-  """Returns as `tf.math.top_k` the ids of the greatest logits, in half its time.
+  """Returns the ids of the greatest logits in half the time of `tf.math.top_k`.
 
   They are in the `count` groups of tokens with the greatest maxima, and maxima
-  take vector instructions.
+  are computed by vector instructions.
 
   Args:
-    logits: [batch, length, vocabulary].
-    count: How many, at most the vocabulary.
+    logits: The logits, [batch, length, vocabulary].
+    count: The number of ids, at most the vocabulary's size.
 
   Returns:
     int32 [batch, length, count]; of equal logits the lower id comes first.
@@ -120,7 +120,7 @@ def _find_likeliest(logits: tf.Tensor, count: int) -> tf.Tensor:
   grouped = tf.reshape(logits, [-1, size // width, width])
   num_groups = min(count, size // width)
   groups = tf.math.top_k(tf.reduce_max(grouped, axis=-1), num_groups).indices
-  groups = tf.sort(groups)  # As top_k goes by the order where logits are equal.
+  groups = tf.sort(groups)  # Among equal logits, top_k takes the first.
   candidates = tf.reshape(
     tf.gather(grouped, groups, batch_dims=1), [-1, num_groups * width]
   )
@@ -137,13 +137,13 @@ def _find_places(
   """Returns each label's place among the likeliest words.
 
   Args:
-    likeliest: int32 [batch, length, count], the most likely token first.
-    labels: int32 [batch, length].
-    special: Tokens that are no words.
+    likeliest: The likeliest tokens, int32 [batch, length, count], the most
+      likely one first.
+    labels: The labels, int32 [batch, length].
+    special: The tokens that are no words.
 
   Returns:
-    int32 [batch, length], from 1 on; 0 for labels that are not there or no
-    words.
+    int32 [batch, length], from 1 on; 0 for labels that are missing or no words.
   """
   is_word = tf.reduce_all(
     tf.not_equal(likeliest[..., tf.newaxis], special), axis=-1
@@ -156,7 +156,7 @@ def _find_places(
 def _build_metrics_fns(
   special_tokens: vocabulary_lib.SpecialTokens, recall_at: tuple[int, ...]
 ) -> tuple[Any, Any, Any]:
-  """Returns what begins, updates and finalises the metrics."""
+  """Returns the functions that begin, update and finalise the metrics."""
   recall_counts = [f'num_recalled_at_{k}' for k in recall_at]
   if recall_at:
     recall_counts.append('num_typed')
@@ -189,7 +189,7 @@ def _build_metrics_fns(
       & tf.not_equal(labels, special_tokens.eos)
     )
     if recall_at:
-      # Even if all special tokens are among them, so are the words asked for.
+      # Enough tokens, even if all special tokens are among them.
       count = min(max(recall_at) + len(special), logits.shape[-1])
       likeliest = _find_likeliest(logits, count)
       most_likely = likeliest[..., 0]
@@ -212,7 +212,7 @@ def _build_metrics_fns(
         & tf.not_equal(labels, special_tokens.eos)
       )
       places = _find_places(likeliest, labels, special)
-      # Logits that are no numbers are in no order: nothing is suggested.
+      # NaN logits have no order, so nothing is suggested.
       places = tf.where(tf.math.is_finite(losses), places, 0)
       batch['num_typed'] = _count(is_typed)
       batch |= {

@@ -13,12 +13,12 @@ from fedfish_tff.datasets import random_streams
 import numpy as np
 import tensorflow as tf
 
-# As float32 these take 2 GiB, the most that a graph of TensorFlow holds.
+# As float32 they take 2 GiB, the maximum of a TensorFlow graph.
 _MOST_WEIGHTS = 2**29
 
 
 def check_sizes(**sizes: Sequence[int]) -> None:
-  """Raises an InputError for what is not a positive integer, by its name."""
+  """Raises an InputError for a size that is not a positive integer."""
   for name, values in sizes.items():
     for value in values:
       is_integer = isinstance(value, (int, np.integer))
@@ -32,14 +32,14 @@ def check_widths(**sizes: Sequence[int]) -> tuple[int, ...]:
   """Checks the widths of dense layers that follow each other.
 
   Args:
-    **sizes: The widths by name: of the input, and of each layer's output.
+    **sizes: The widths of the input and of each layer's output, by name.
 
   Returns:
     All widths.
 
   Raises:
-    errors.InputError: If one is not a positive integer, or the layers have more
-      weights than a graph can hold.
+    errors.InputError: If a width is not a positive integer, or the layers have
+      more weights than a graph can hold.
   """
   check_sizes(**sizes)
   widths = tuple(int(width) for values in sizes.values() for width in values)
@@ -59,11 +59,11 @@ def check_image_shape(input_shape: Sequence[int], *, least: int = 1) -> None:
   """Checks the shape of images.
 
   Args:
-    input_shape: What should be (height, width, channels).
-    least: The smallest height and width that will do.
+    input_shape: The shape to check, which should be (height, width, channels).
+    least: The smallest allowed height and width.
 
   Raises:
-    errors.InputError: If it is no such shape.
+    errors.InputError: If it is no such shape, or too small.
   """
   if len(input_shape) != 3:
     raise errors.InputError(
@@ -85,9 +85,9 @@ def glorot_weights(
   """Draws initial weights: kernels Glorot uniform, biases zero.
 
   Args:
-    shapes: Of each layer's kernel: (fan in, fan out) or (height, width, input
-      channels, output channels).
-    seed: The weights are a function of it and the shapes.
+    shapes: The shape of each layer's kernel: (fan in, fan out) or (height,
+      width, input channels, output channels).
+    seed: The seed, which with the shapes decides the weights.
 
   Returns:
     (kernel, bias, kernel, bias, ...), float32.
@@ -105,7 +105,7 @@ def glorot_weights(
 def draw_embedding(
   vocabulary_size: int, embedding_size: int, seed: int
 ) -> np.ndarray:
-  """Draws normal vectors whose length is 1 in the mean square, float32."""
+  """Draws normal vectors whose mean squared length is 1, float32."""
   stream = random_streams.random_generator('initial weights', seed, 'embedding')
   shape = (vocabulary_size, embedding_size)
   return (stream.standard_normal(shape) / np.sqrt(embedding_size)).astype(
@@ -114,7 +114,7 @@ def draw_embedding(
 
 
 def kernel_and_bias_names(layers: Iterable[str]) -> tuple[str, ...]:
-  """Returns the names of (kernel, bias, kernel, ...), given those of layers."""
+  """Returns the names of (kernel, bias, kernel, ...) from those of layers."""
   return tuple(
     f'{layer}/{part}' for layer in layers for part in ('kernel', 'bias')
   )

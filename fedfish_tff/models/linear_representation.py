@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The model of linear representations: features of a subspace, and a head."""
+"""The linear representation model: features of a subspace, and a head."""
 
 import collections
 
@@ -21,18 +21,21 @@ def create_linear_representation(
 ) -> tff.learning.models.FunctionalModel:
   """Creates y = x B w, trained with half the mean squared error.
 
-  The model of section 4 of Tziotis et al. (arXiv:2206.02078) and of Collins et
-  al. (arXiv:2102.07078), with the representation B and a client's head w.
+  It is the model of section 4 of Tziotis et al. (arXiv:2206.02078) and of
+  Collins et al. (arXiv:2102.07078), with the representation B and a client's
+  head w.
 
   Args:
-    num_features: d, width of x, float32 [batch, d]; y is float32 [batch, 1].
-    num_components: k, at most d.
-    seed: The initial B [d, k] is a function of it alone: a basis of a random
-      subspace. The initial w [k, 1] is 0, the mean head where none is likelier.
+    num_features: d, the width of x, float32 [batch, d]; y is float32 [batch,
+      1].
+    num_components: k, the dimension of the subspace, at most d.
+    seed: The seed, which alone decides the initial B [d, k], a basis of a
+      random subspace. The initial w [k, 1] is 0, the mean of all heads if no
+      direction is likelier.
 
   Returns:
-    A model with the metrics loss and mse (the mean over examples of half the
-    squared error, and of all of it) and num_examples.
+    A model with the metrics loss (half the mean squared error), mse (the mean
+    squared error) and num_examples.
 
   Raises:
     errors.InputError: If a width is not a positive integer, or k larger than d.

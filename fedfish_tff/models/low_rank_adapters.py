@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""LoRA: a model whose matrices move by products of two thin ones.
+"""LoRA: changes of a model's matrices by products of two thin ones.
 
 Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models" (2021,
 arXiv:2106.09685), equation 3: a frozen matrix W0 becomes W0 + (alpha / r) B A.
-The sum is taken before the model is called and not in its layers, which is the
-same function, so that any functional model will do. A step costs what one of
-all weights does; what is trained, kept by optimizers and sent is small.
+The sum is taken before the model is called instead of in its layers. This is
+the same function and works for any functional model. A step takes as long as
+with all weights, but few weights are trained, kept by optimizers and sent.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,20 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Names of an adapter's tensors within the layer of its matrix.
+# The names of an adapter's tensors within the layer of its matrix.
 _FACTORS = ('lora_a', 'lora_b')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class AdaptedModel:
-  """A model of which adapters and some tensors are trained.
+  """A model with trained adapters and some trained tensors.
 
   Attributes:
-    model: The model whose trainable weights these are: each adapter's A
-      [inputs, rank] and B [rank, outputs] where its matrix was, in the order of
-      the plain model. Other weights are constants of its graph.
-    tensor_names: Names of these weights: a layer's 'lora_a' and 'lora_b'.
+    model: The model. Its trainable weights have each adapter's A [inputs, rank]
+      and B [rank, outputs] in the place of its matrix, in the order of the
+      plain model. Frozen weights are constants of its graph.
+    tensor_names: The names of its trainable weights; those of adapters are a
+      layer's 'lora_a' and 'lora_b'.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -45,10 +46,10 @@ class AdaptedModel:
   _scale: float
 
   def merge(self, weights: Any) -> tff.learning.models.ModelWeights:
-    """Returns the plain model's weights, which compute the same.
+    """Returns weights of the plain model that compute the same outputs.
 
     Args:
-      weights: Those of `model`.
+      weights: The weights of `model`.
     """
     whole = self._part.merge(weights)
     return tff.learning.models.ModelWeights(
@@ -70,29 +71,29 @@ def add_low_rank_adapters(
   alpha: float = 8.0,
   trained: Sequence[str] = (),
 ) -> AdaptedModel:
-  """Freezes a model, but for adapters of some matrices and some whole tensors.
+  """Freezes a model except for adapters of matrices and some whole tensors.
 
-  B is zero to begin with, so that the model computes what it did. A is normal,
-  as in the paper, of the variance that its authors' code has, 1 / (3 inputs).
+  B is initially zero, so the model's outputs do not change. A is normal, as in
+  the paper, with the variance of its authors' code, 1 / (3 inputs).
 
   Args:
-    model: The model, whose matrices are [inputs, outputs].
+    model: The model, with matrices [inputs, outputs].
     tensor_names: A name for each of its trainable tensors, with slashes, such
       as 'layer_0/attention/self/query/kernel'.
-    targets: Names of the layers whose matrices get adapters, or ends of them:
-      'query' for all layers of that name, or 'layer_0/attention/self/query'. A
-      layer's bias is frozen.
-    seed: A is a function of it alone.
-    rank: r; 8 is the paper's for RoBERTa.
-    alpha: Adapters are scaled by alpha / rank.
-    trained: Names of layers or tensors that are trained as a whole, such as a
-      classifier, as `select_tensors` takes them.
+    targets: The names of the layers with adapters of their matrices, or the
+      ends of these names: 'query' for all layers of that name, or
+      'layer_0/attention/self/query'. A layer's bias is frozen.
+    seed: The seed, which alone decides the initial A.
+    rank: The rank r of adapters; 8 in the paper for RoBERTa.
+    alpha: The scale of adapters, which are multiplied by alpha / rank.
+    trained: The names of layers or tensors that are trained as a whole, such as
+      a classifier, see `select_tensors`.
 
   Returns:
     The adapted model.
 
   Raises:
-    errors.InputError: If an argument is out of range, or nothing is called so.
+    errors.InputError: If an argument is out of range, or a name is unknown.
   """
   initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
   if len(tensor_names) != len(initial):
@@ -173,9 +174,9 @@ def _merge(
   """Returns the plain model's tensors.
 
   Args:
-    tensors: Its own, arrays or tensors, adapters each after their matrix.
-    adapted: For each of its own whether it has an adapter.
-    scale: alpha / rank.
+    tensors: The plain model's arrays or tensors, each adapter after its matrix.
+    adapted: Whether the plain model's tensors have an adapter, one by one.
+    scale: The factor of adapters, alpha / rank.
   """
   rest = iter(tensors)
   return tuple(

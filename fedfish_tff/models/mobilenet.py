@@ -1,6 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""MobileNetV2 as a feature extractor (Sandler et al. 2018, arXiv:1801.04381)."""
+"""MobileNetV2 as a feature extractor.
+
+See Sandler et al. (2018, arXiv:1801.04381).
+"""
 
 from collections.abc import Iterator
 import contextlib
@@ -29,27 +32,27 @@ def load_mobilenet_v2(
 ) -> feature_map.FeatureMap:
   """Loads the MobileNetV2 of `keras.applications`, without its classifier.
 
-  Nothing is downloaded. Normalisation is by batch, with the statistics in the
-  file; Fed3R's authors have a network with group normalisation instead, which
-  `load_extractor` takes where its file is at hand.
+  Nothing is downloaded. Batch normalisation uses the statistics in the file.
+  Fed3R's authors use a network with group normalisation instead, which
+  `load_extractor` can load from a file.
 
   Args:
-    path: An .h5 file of its weights without top; None for the one that Keras
-      keeps in ~/.keras/models once it has downloaded it.
-    image_size: Height and width that images are resized to, at least 32.
-    width: Multiplies the number of filters: the file's alpha.
+    path: An .h5 file of the weights without the top layer; None for the file
+      that Keras has downloaded to ~/.keras/models.
+    image_size: The height and width that images are resized to, at least 32.
+    width: The factor of the number of filters, the file's alpha.
 
   Returns:
     An extractor of 1,280 features (with a width of at most 1). It takes RGB
-    images of any size, [n, height, width, 3] with values of 0 to 255.
+    images of any size, [n, height, width, 3], with values from 0 to 255.
 
   Raises:
-    errors.InputError: If the file is not there or holds other weights, or the
+    errors.InputError: If the file is missing or holds other weights, or the
       size is too small.
   """
   layers.check_image_shape([image_size, image_size, 3], least=_LEAST_SIZE)
   if path is None:
-    # Weights do not depend on the size; Keras names files by the nearest.
+    # Weights do not depend on the image size, which Keras has in files' names.
     name = f'mobilenet_v2_weights_tf_dim_ordering_tf_kernels_{width}_224_no_top'
     path = pathlib.Path('~/.keras/models').expanduser() / f'{name}.h5'
     url = f' (published as {_URL}{name}.h5)'
@@ -68,7 +71,7 @@ def load_mobilenet_v2(
         include_top=False,
         weights=os.fspath(path),
       )
-  # By which byte is wrong, h5py and Keras raise nearly anything.
+  # Depending on the wrong byte, h5py and Keras raise nearly any exception.
   except Exception as error:
     raise errors.InputError(
       f'The weights of MobileNetV2 of width {width} cannot be read from '
@@ -76,7 +79,7 @@ def load_mobilenet_v2(
     ) from error
 
   def preprocess(images: tf.Tensor) -> tf.Tensor:
-    # Of -1 to 1, as `keras.applications.mobilenet_v2.preprocess_input`.
+    # From -1 to 1, see `keras.applications.mobilenet_v2.preprocess_input`.
     return feature_map.resize_images(images, image_size) / 127.5 - 1
 
   return frozen_graph.freeze_keras_model(
@@ -88,7 +91,7 @@ def load_mobilenet_v2(
 
 @contextlib.contextmanager
 def _usual_settings() -> Iterator[None]:
-  """Lets Keras make layers as its weights are, whatever keras.json says."""
+  """Lets Keras make layers that fit the weights, whatever keras.json says."""
   policy = tf.keras.mixed_precision.global_policy()
   data_format = tf.keras.backend.image_data_format()
   tf.keras.mixed_precision.set_global_policy('float32')

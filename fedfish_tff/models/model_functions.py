@@ -3,12 +3,12 @@
 """One view of TFF's two kinds of model, for graph-building code.
 
 TFF has `tff.learning.models.FunctionalModel` (weights are arguments) and
-`tff.learning.models.VariableModel` (weights are variables, as a Keras model's
-are). Client work and evaluation are written once, against `BoundModel`, which
+`tff.learning.models.VariableModel` (weights are variables, like a Keras
+model's). Client work and evaluation are written once, for `BoundModel`, which
 takes weights as arguments for both.
 
 Weights inside a graph are flat tuples of tensors (`FlatWeights`), because
-`tf.data.Dataset.reduce` would stack the lists that Keras models have.
+`tf.data.Dataset.reduce` would stack the lists of Keras models.
 """
 
 import abc
@@ -28,7 +28,7 @@ ModelFn = (
   Callable[[], tff.learning.models.VariableModel]
   | tff.learning.models.FunctionalModel
 )
-# Takes (predictions, labels, seed), returns labels drawn from the model.
+# Maps (predictions, labels, seed) to labels drawn from the model.
 LabelSampler = Callable[[Any, Any, tf.Tensor], Any]
 
 
@@ -40,13 +40,14 @@ class FlatWeights(NamedTuple):
 
 
 class TrainingGradients(NamedTuple):
-  """What one batch of local training yields.
+  """The results of one batch of local training.
 
   Attributes:
-    gradients: Of the batch's mean loss, one dense tensor a trainable weight.
+    gradients: The gradients of the batch's mean loss, one dense tensor per
+      trainable weight.
     non_trainable: The non-trainable weights after the forward pass.
     metrics_state: The metrics after the batch.
-    num_examples: int64 scalar, examples in the batch.
+    num_examples: The number of examples in the batch, an int64 scalar.
   """
 
   gradients: tuple[tf.Tensor, ...]
@@ -56,17 +57,17 @@ class TrainingGradients(NamedTuple):
 
 
 def is_functional(model: ModelFn) -> bool:
-  """Whether `model` is functional; raises TypeError if it is no model."""
+  """Returns whether a model is functional; raises TypeError for no model."""
   if isinstance(model, tff.learning.models.FunctionalModel):
     return True
-  # A model of Keras is callable too, with data.
+  # Keras models are callable, too, but take data.
   if callable(model) and not isinstance(model, tf.keras.layers.Layer):
     return False
   raise TypeError(_say_what_to_write('model is', model))
 
 
 def _say_what_to_write(where: str, found: Any) -> str:
-  """Returns the sentence for what is no model; `where` it is goes before it."""
+  """Returns the message for an object that is no model, after `where`."""
   if isinstance(found, tff.learning.models.VariableModel):
     return (
       f'{where} a {type(found).__name__}, whose variables are made already; a '
@@ -94,7 +95,7 @@ def _new_variable_model(
   model = model_fn()
   if not isinstance(model, tff.learning.models.VariableModel):
     raise TypeError(_say_what_to_write('The model function returns', model))
-  # In a graph, the variables of a model that is new are the graph's.
+  # In a graph, the variables of a new model belong to the graph.
   if not tf.executing_eagerly() and any(
     hasattr(variable.handle, 'numpy')
     for variable in tf.nest.flatten(model.trainable_variables)
@@ -107,7 +108,7 @@ def _new_variable_model(
 
 
 def split_batch(batch: Any) -> tuple[Any, Any]:
-  """Returns (x, y) of a batch given as a pair or as a mapping."""
+  """Returns (x, y) of a batch that is a pair or a mapping."""
   if isinstance(batch, Mapping):
     return batch['x'], batch['y']
   x, y = batch
@@ -120,13 +121,14 @@ def _dense_gradients(
   weights: tuple[Any, ...],
   vector: tuple[tf.Tensor, ...] | None = None,
 ) -> tuple[tf.Tensor, ...]:
-  """Returns a gradient for each weight, zeros where there is none.
+  """Returns a gradient for each weight; zeros if there is none.
 
   Args:
-    tape: Of the target.
+    tape: The tape that recorded the target.
     target: A loss; or tensors, with a vector of as many.
-    weights: What the target depends on.
-    vector: The gradients are those of its product with the target.
+    weights: The weights that the target depends on.
+    vector: The factor of the target before it is differentiated; None for
+      the target itself.
   """
   gradients = tape.gradient(
     target,
@@ -142,7 +144,7 @@ def _hessian_product(
   weights: tuple[Any, ...],
   vector: tuple[tf.Tensor, ...],
 ) -> tuple[tf.Tensor, ...]:
-  """Returns the gradient of <gradients, vector>, which costs two gradients."""
+  """Returns the gradient of <gradients, vector>; it costs two gradients."""
   with tf.GradientTape() as tape:
     tape.watch(weights)
     found = gradients()
@@ -150,7 +152,7 @@ def _hessian_product(
 
 
 class BoundModel(abc.ABC):
-  """A model inside the graph that is being built; weights are arguments."""
+  """A model inside the graph being built, with weights as arguments."""
 
   @abc.abstractmethod
   def initial_metrics(self) -> Any:
@@ -166,13 +168,13 @@ class BoundModel(abc.ABC):
   def loss_gradients(
     self, weights: FlatWeights, x: Any, y: Any
   ) -> tuple[tf.Tensor, ...]:
-    """Returns gradients of the mean loss; metrics stay as they are."""
+    """Returns gradients of the mean loss; leaves the metrics unchanged."""
 
   @abc.abstractmethod
   def hessian_product(
     self, weights: FlatWeights, x: Any, y: Any, vector: tuple[tf.Tensor, ...]
   ) -> tuple[tf.Tensor, ...]:
-    """Returns the mean loss' Hessian times a vector; metrics stay, too."""
+    """Returns the mean loss' Hessian times a vector; metrics do not change."""
 
   @abc.abstractmethod
   def predictions(self, weights: FlatWeights, x: Any) -> Any:
@@ -186,7 +188,7 @@ class BoundModel(abc.ABC):
 
   @abc.abstractmethod
   def unfinalized_metrics(self, metrics_state: Any) -> Any:
-    """Returns the metrics in the form that metrics aggregators take."""
+    """Returns the metrics in the form for metrics aggregators."""
 
 
 class _BoundFunctionalModel(BoundModel):
@@ -194,7 +196,7 @@ class _BoundFunctionalModel(BoundModel):
 
   def __init__(self, model: tff.learning.models.FunctionalModel):
     self._model = model
-    # Its predict_on_batch is a tf.function of its own.
+    # Its predict_on_batch is a tf.function, which needs no conversion.
     self._loss = autograph.convert(model.loss)
     self._update_metrics = autograph.convert(model.update_metrics_state)
 
@@ -322,7 +324,7 @@ class _BoundVariableModel(BoundModel):
   def loss_gradients(
     self, weights: FlatWeights, x: Any, y: Any
   ) -> tuple[tf.Tensor, ...]:
-    # A forward pass updates them.
+    # The forward pass updates metrics, so their values are restored.
     metrics = [(v, v.read_value()) for v in self._model.local_variables]
     gradients, _ = self._gradients(weights, self._batch(x, y))
     for variable, value in metrics:
@@ -348,7 +350,7 @@ class _BoundVariableModel(BoundModel):
     return metrics_state, tf.cast(output.num_examples, tf.int64)
 
   def unfinalized_metrics(self, metrics_state: Any) -> Any:
-    del metrics_state  # They are in the model's variables.
+    del metrics_state  # The metrics are in the model's variables.
     return autograph.convert(self._model.report_local_unfinalized_metrics)()
 
 
@@ -357,8 +359,8 @@ def bind_model(model: ModelFn) -> BoundModel:
 
   Args:
     model: A functional model, or a function that returns a new variable model.
-      Its variables are created here, so call this once a `tff.tensorflow`
-      computation and outside of any `tf.function`.
+      Its variables are created here, so call this once per `tff.tensorflow`
+      computation and outside any `tf.function`.
   """
   if is_functional(model):
     return _BoundFunctionalModel(model)
@@ -376,7 +378,7 @@ def flatten_weights(weights: Any) -> FlatWeights:
 def weights_like(
   weights: Any, flat: FlatWeights
 ) -> tff.learning.models.ModelWeights:
-  """Packs `flat` as the `tff.learning.models.ModelWeights` given."""
+  """Packs `flat` in the structure of a `tff.learning.models.ModelWeights`."""
   return tff.learning.models.ModelWeights(
     tf.nest.pack_sequence_as(weights.trainable, flat.trainable),
     tf.nest.pack_sequence_as(weights.non_trainable, flat.non_trainable),
@@ -401,7 +403,7 @@ def _input_spec(model: ModelFn) -> Any:
 
 
 def batch_type(model: ModelFn) -> tff.types.Type:
-  """Returns the TFF type of one batch the model takes."""
+  """Returns the TFF type of one batch of the model."""
   return tff.types.tensorflow_to_type(_input_spec(model))
 
 
@@ -411,11 +413,11 @@ def data_type(model: ModelFn) -> tff.types.SequenceType:
 
 
 def build_initial_weights(model: ModelFn) -> tff.Computation:
-  """Returns a computation of type ( -> ModelWeights): the weights to start from.
+  """Returns a computation ( -> ModelWeights) of the weights to start from.
 
   Args:
     model: A functional model, or a function that returns a variable model. A
-      functional model's weights are constants: the same in every process.
+      functional model's weights are constants, the same in every process.
   """
   if is_functional(model):
 
@@ -444,7 +446,7 @@ def weights_type(model: ModelFn) -> tff.types.StructWithPythonType:
 
 
 def metric_finalizers(model: ModelFn) -> Any:
-  """Returns what `tff.learning.metrics.sum_then_finalize` takes."""
+  """Returns the argument of `tff.learning.metrics.sum_then_finalize`."""
   if is_functional(model):
     return model.finalize_metrics
   with tf.Graph().as_default():
@@ -454,7 +456,7 @@ def metric_finalizers(model: ModelFn) -> Any:
 def build_metrics_finalizer(
   model: ModelFn,
 ) -> Callable[[Any], collections.OrderedDict[str, tf.Tensor]]:
-  """Returns a graph-time function from unfinalized to finalized metrics."""
+  """Returns a function of the graph that finalizes metrics."""
   finalizers = metric_finalizers(model)
   if callable(finalizers):
     return finalizers
@@ -471,7 +473,7 @@ def build_metrics_finalizer(
 def build_evaluation_pass(
   model: ModelFn,
 ) -> Callable[[Any, tf.data.Dataset], tuple[Any, tf.Tensor]]:
-  """Returns a graph-time function that evaluates weights on one client's data.
+  """Returns a function of the graph that evaluates weights on a client's data.
 
   Call the result inside a `tff.tensorflow.computation`, once.
 

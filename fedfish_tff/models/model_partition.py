@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a model's tensors are trained, and which stay as they are.
+"""Partition of a model's tensors into trained and frozen ones.
 
-A partitioned model is a model: its weights are those that are trained, and the
-others are constants. So any client work, aggregator and process takes it, and
-what is frozen is neither trained nor sent in a round. `bind_part` is the same
-inside of a graph, where the others are tensors that change from call to call.
+A partitioned model is a model: its weights are the trained tensors, and the
+frozen ones are constants. So any client work, aggregator and process takes it,
+and frozen tensors are neither trained nor sent. `bind_part` does the same
+inside a graph, where the frozen tensors may change from call to call.
 """
 
 from collections.abc import Callable
@@ -29,10 +29,10 @@ class PartitionedModel:
   """A model of which some tensors are trained.
 
   Attributes:
-    model: The model whose trainable weights are the trained tensors, in their
-      order; what is not trainable is as in the whole model.
-    trained: For each trainable tensor of the whole model whether it is trained.
-    start: The whole model's weights to start from; those of frozen tensors stay.
+    model: The model. Its trainable weights are the trained tensors, in order.
+      Its non-trainable weights are those of the whole model.
+    trained: Whether each trainable tensor of the whole model is trained.
+    start: The whole model's initial weights; frozen tensors keep them.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -40,14 +40,14 @@ class PartitionedModel:
   start: tff.learning.models.ModelWeights
 
   def split(self, weights: Any) -> tff.learning.models.ModelWeights:
-    """Returns the weights of `model` among those of the whole model."""
+    """Returns the weights of `model` from those of the whole model."""
     flat = model_functions.flatten_weights(weights)
     return tff.learning.models.ModelWeights(
       split_tensors(flat.trainable, self.trained)[0], flat.non_trainable
     )
 
   def merge(self, weights: Any) -> tff.learning.models.ModelWeights:
-    """Returns the whole model's weights, given those of `model`."""
+    """Returns the whole model's weights from those of `model`."""
     flat = model_functions.flatten_weights(weights)
     _, frozen = split_tensors(self.start.trainable, self.trained)
     return tff.learning.models.ModelWeights(
@@ -61,11 +61,11 @@ def fine_tuned_tensors(
   """Returns which tensors of a feature classifier a strategy trains.
 
   Args:
-    model: Of `create_feature_classifier`.
-    strategy: FT, FT-LP or FT-FEAT.
+    model: A model by `create_feature_classifier`.
+    strategy: The strategy FT, FT-LP or FT-FEAT.
 
   Returns:
-    For each trainable tensor whether it is trained.
+    Whether each trainable tensor is trained.
 
   Raises:
     errors.InputError: For FT-FEAT, if the feature extractor has no weights.
@@ -92,18 +92,16 @@ def partition_model(
 
   Args:
     model: The whole model.
-    trained: For each of its trainable tensors whether it is trained; one at
-      least is.
-    start: Weights of the whole model to start from and to freeze, such as
+    trained: Whether each of its trainable tensors is trained; at least one is.
+    start: The weights of the whole model to start from and to freeze, such as
       Fed3R's; its initial ones by default.
 
   Returns:
-    The model with the trained tensors as its weights, and how they go with the
-    whole model's.
+    The model with the trained tensors as its weights, and the conversions
+    between these and the whole model's.
 
   Raises:
-    errors.InputError: If `trained` does not fit, or weights are of another
-      shape.
+    errors.InputError: If `trained` does not fit, or weights have other shapes.
   """
   initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
   trained = tuple(map(bool, trained))
@@ -127,7 +125,7 @@ def partition_model(
   @autograph.graph_function
   def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
     part, other = model_weights
-    # Within this function, its gradient would hold them once more.
+    # Lifted out of this function, since its gradient would hold a second copy.
     with tf.init_scope():
       constants = tuple(map(tf.constant, frozen))
     whole = tf.nest.pack_sequence_as(
@@ -158,14 +156,14 @@ def partition_model(
 def split_tensors(
   tensors: Sequence[Any], chosen: Sequence[bool]
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-  """Returns those of a model's tensors that are chosen, and the others.
+  """Returns the chosen ones of a model's tensors, and the others.
 
   Args:
-    tensors: One for each of the model's trainable tensors.
-    chosen: For each of them whether it is chosen.
+    tensors: One tensor for each of the model's trainable tensors.
+    chosen: Whether each of them is chosen.
 
   Raises:
-    errors.InputError: If there are more or fewer of these.
+    errors.InputError: If the lengths differ.
   """
   if len(chosen) != len(tensors):
     raise errors.InputError(
@@ -181,12 +179,12 @@ def split_tensors(
 def join_tensors(
   part: Sequence[Any], others: Sequence[Any], chosen: Sequence[bool]
 ) -> tuple[Any, ...]:
-  """Returns all tensors in the model's order, given the two of `split_tensors`.
+  """Returns all tensors in the model's order; the inverse of `split_tensors`.
 
   Args:
-    part: Those that are chosen.
-    others: The others.
-    chosen: For each trainable tensor of the model whether it is chosen.
+    part: The chosen tensors.
+    others: The other tensors.
+    chosen: Whether each trainable tensor of the model is chosen.
   """
   both = {True: iter(part), False: iter(others)}
   return tuple(next(both[bool(c)]) for c in chosen)
@@ -201,16 +199,16 @@ def select_tensors(
   Args:
     tensor_names: A name for each trainable tensor, with slashes, such as
       'hidden_0/kernel'.
-    select: Names of layers or tensors, or whole parts of names from the left:
-      'encoder' or 'encoder/layer_0' for 'encoder/layer_0/kernel'. Or a function
-      that says of a name whether its tensor is chosen.
+    select: The names of layers or tensors, or whole parts of names from the
+      left: 'encoder' or 'encoder/layer_0' for 'encoder/layer_0/kernel'. Or a
+      function from a name to whether its tensor is chosen.
 
   Returns:
-    For each tensor whether it is chosen.
+    Whether each tensor is chosen.
 
   Raises:
-    errors.InputError: If a name is that of no tensor, or if all tensors are
-      chosen, or none.
+    errors.InputError: If a name matches no tensor, or if all tensors or none
+      are chosen.
   """
   there_are = f'there are: {", ".join(tensor_names)}'
   if callable(select):
@@ -234,7 +232,7 @@ def select_tensors(
 
 
 def last_layer(tensor_names: Sequence[str]) -> str:
-  """Returns the layer of a model's last tensor: a classifier's output layer."""
+  """Returns the name of the last layer, such as a classifier's output layer."""
   layer, _, tensor = tensor_names[-1].rpartition('/')
   return layer or tensor
 
@@ -248,21 +246,21 @@ def bind_part(
   trained: Sequence[bool],
   frozen: Sequence[tf.Tensor],
 ) -> model_functions.BoundModel:
-  """Returns a model whose trainable weights are a part of another's.
+  """Returns a model that has a part of another's trainable weights.
 
-  Gradients of the others are not computed: TensorFlow leaves out what nobody
-  uses.
+  Gradients of the other tensors are not computed: TensorFlow leaves out unused
+  values.
 
   Args:
     bound: The whole model, bound to the graph being built.
-    trained: For each of its trainable tensors whether it is one of the part.
-    frozen: The others.
+    trained: Whether each of its trainable tensors belongs to the part.
+    frozen: The other tensors.
   """
   return _PartOfModel(bound, tuple(trained), tuple(frozen))
 
 
 class _PartOfModel(model_functions.BoundModel):
-  """See `bind_part`."""
+  """A model that has a part of another's trainable weights."""
 
   def __init__(
     self,

@@ -4,8 +4,9 @@
 
 Rahimi and Recht, "Random Features for Large-Scale Kernel Machines", NeurIPS
 2007: z(v) = sqrt(2 / D) cos(Omega v + u) with Omega ~ N(0, 1 / sigma^2) and
-u ~ U[0, 2 pi], so that z(v) z(w) approximates exp(-|v - w|^2 / (2 sigma^2)) with
-an error that falls as D^(-1/2). Fed3R-RF takes them of an extractor's features.
+u ~ U[0, 2 pi], so that z(v) z(w) approximates exp(-|v - w|^2 / (2 sigma^2))
+with an error that falls as D^(-1/2). Fed3R-RF applies them to an extractor's
+features.
 """
 
 import math
@@ -18,7 +19,7 @@ from fedfish_tff.models import layers
 import numpy as np
 import tensorflow as tf
 
-# Enough for a median within a percent or two.
+# Enough for a median within one or two per cent.
 _MAX_MEDIAN_EXAMPLES = 1000
 
 
@@ -31,18 +32,18 @@ def create_random_features(
 ) -> feature_map_lib.FeatureMap:
   """Creates the map to random Fourier features of a map's features.
 
-  The random matrix Omega is no weight: it is never trained, nor sent or counted
-  in a round. It is drawn here, once, and is a constant of every computation
-  made of the map, which takes 4 d D bytes in each that is serialised (51 MB for
-  d = 1,280 and D = 10,000). Where clients are to make it from a shared seed, as
-  published, they call this function.
+  The random matrix Omega is no weight: it is never trained, sent or counted in
+  a round. It is drawn once, here, and is a constant of every computation with
+  the map; serialised, it takes 4 d D bytes in each (51 MB for d = 1,280 and D =
+  10,000). To make it on clients from a shared seed, as published, call this
+  function there.
 
   Args:
-    feature_map: Gives v.
-    num_random_features: D.
+    feature_map: The map to v.
+    num_random_features: D, the number of random features.
     bandwidth: sigma of the Gaussian kernel, in units of distances between
       features; see `median_bandwidth`.
-    seed: Omega and u are a function of it, and of the sizes.
+    seed: The seed, which with the sizes decides Omega and u.
 
   Returns:
     The map, with the weights of `feature_map`.
@@ -76,18 +77,18 @@ def create_random_features(
 
 
 def median_bandwidth(features: np.ndarray, *, seed: int = 0) -> float:
-  """Returns the median distance between examples, a usual sigma.
+  """Returns the median distance between examples, a usual choice of sigma.
 
   Args:
-    features: [examples, features], such as those of held-out clients; of more
-      than a thousand examples, a thousand are drawn.
-    seed: Of that draw.
+    features: The features [examples, features], such as those of held-out
+      clients. From more than a thousand examples, a thousand are drawn.
+    seed: The seed of that draw.
 
   Returns:
     The median over all pairs of different examples.
 
   Raises:
-    errors.InputError: If there are less than two examples, or most are alike.
+    errors.InputError: If there are fewer than two examples, or most are equal.
   """
   features = np.asarray(features, np.float64)
   if features.ndim != 2 or len(features) < 2:

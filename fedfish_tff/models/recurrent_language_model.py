@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Recurrent models: TFF's of Stack Overflow, FedMA's of letters, a keyboard's.
+"""Recurrent language models.
 
-All are one layer that starts at zero; what a step does is the cell's.
+They are TFF's for Stack Overflow, FedMA's for characters and a keyboard's. Each
+has one recurrent layer that starts at zero; its cell computes a step.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Names of the trainable tensors, in the model's order.
+# The names of the trainable tensors, in the model's order.
 STACKOVERFLOW_RNN_TENSORS = (
   'embedding/table',
   'lstm/kernel',
@@ -40,12 +41,13 @@ CIFG_LSTM_TENSORS = (
   'projection/kernel',
 )
 
-# Of Keras's embeddings.
+# The limit of Keras' uniform initial embeddings.
 _EMBEDDING_LIMIT = 0.05
-# How many words a keyboard has room to suggest: one, or three in a row.
+# The numbers of words that a keyboard suggests: one, or three in a row.
 _NUM_SUGGESTIONS = (1, 3)
 
-# (inputs of all gates, the cell's state) -> (output, new state), of a batch.
+# Maps (inputs of all gates, the cell's state) to (output, new state), for a
+# batch.
 _Cell = Callable[[tf.Tensor, tf.Tensor], tuple[tf.Tensor, tf.Tensor]]
 
 
@@ -61,20 +63,20 @@ def create_stackoverflow_rnn(
 ) -> tff.learning.models.FunctionalModel:
   """Creates an LSTM between an embedding and two dense layers.
 
-  The model of Reddi et al. (2021, arXiv:2003.00295) and of
-  `tff.simulation.baselines.stackoverflow`'s word prediction, with weights drawn
-  as Keras draws them. Where padding comes last, as in `token_chunks`, outputs
-  for all tokens are those of TFF's model, which stands still at padding.
+  It is the model of Reddi et al. (2021, arXiv:2003.00295) and of
+  `tff.simulation.baselines.stackoverflow`'s word prediction, with initial
+  weights drawn as in Keras. TFF's model skips padding. If padding comes last,
+  as in `token_chunks`, both models' outputs for all tokens are equal.
 
   Args:
-    vocabulary_size: Number of token ids.
-    seed: The initial weights are a function of it alone.
-    embedding_size: Width of the embedding and of the layer after the LSTM.
-    lstm_size: Units of the LSTM.
-    special_tokens: The ids of padding, end and what is out of vocabulary.
+    vocabulary_size: The number of token ids.
+    seed: The seed, which alone decides the initial weights.
+    embedding_size: The width of the embedding and of the layer after the LSTM.
+    lstm_size: The number of units of the LSTM.
+    special_tokens: The ids of padding, eos and oov.
 
   Returns:
-    A model as of `language_model.create_language_model`: 4,050,748 weights for
+    A model, see `language_model.create_language_model`: 4,050,748 weights for
     10,004 tokens.
 
   Raises:
@@ -99,19 +101,20 @@ def create_character_lstm(
 ) -> tff.learning.models.FunctionalModel:
   """Creates an LSTM between an embedding and a dense layer.
 
-  The model of Wang et al. (2020, arXiv:2002.06440) for Shakespeare's characters,
-  with weights drawn as Keras draws them. Theirs predicts the one character after
-  a window of 80; this one, as the other models here, the one after each.
+  It is the model of Wang et al. (2020, arXiv:2002.06440) for Shakespeare's
+  characters, with initial weights drawn as in Keras. Theirs predicts the
+  character after a window of 80; this one predicts the next character at each
+  place, like the other models here.
 
   Args:
-    vocabulary_size: Number of token ids.
-    seed: The initial weights are a function of it alone.
-    embedding_size: Width of the embedding.
-    lstm_size: Units of the LSTM.
-    special_tokens: The ids of padding, end and what is out of vocabulary.
+    vocabulary_size: The number of token ids.
+    seed: The seed, which alone decides the initial weights.
+    embedding_size: The width of the embedding.
+    lstm_size: The number of units of the LSTM.
+    special_tokens: The ids of padding, eos and oov.
 
   Returns:
-    A model as of `language_model.create_language_model`: 292,560 weights for 80
+    A model, see `language_model.create_language_model`: 292,560 weights for 80
     tokens.
 
   Raises:
@@ -133,30 +136,31 @@ def create_cifg_lstm(
     vocabulary_lib.DEFAULT_SPECIAL_TOKENS
   ),
 ) -> tff.learning.models.FunctionalModel:
-  """Creates a keyboard's model: an LSTM that forgets what it lets in.
+  """Creates a keyboard's model: an LSTM with coupled gates.
 
-  The model of Hard et al. (2018, arXiv:1811.03604): coupled gates, f = 1 - i
-  (CIFG), and one embedding E for the words that go in and those that come out,
-  without a bias: logits = (output P) E^T, P being [lstm_size, embedding_size].
+  It is the model of Hard et al. (2018, arXiv:1811.03604): coupled input and
+  forget gates, f = 1 - i (CIFG), and one embedding E for input and output
+  words, without a bias: logits = (output P) E^T, with P [lstm_size,
+  embedding_size].
 
-  What the layer feeds back is output P, as Sak et al. (2014, arXiv:1402.1128)
-  project it. The paper does not say so; its 1.4 M weights do. With its 10,000
-  words they are 960,000 + 3 ((96 + 96) 670 + 670) + 670 x 96 = 1,412,250; a
-  layer that feeds back its output has 960,000 + 3 ((96 + 670) 670 + 670) +
-  670 x 96 = 2,565,990. (A bias of the logits would add 10,000 to either.)
+  The layer feeds back output P, the projection of Sak et al. (2014,
+  arXiv:1402.1128). This follows from the paper's 1.4 M weights, not from its
+  text. With its 10,000 words there are 960,000 + 3 ((96 + 96) 670 + 670) +
+  670 x 96 = 1,412,250 weights; a layer that feeds back its output has 960,000 +
+  3 ((96 + 670) 670 + 670) + 670 x 96 = 2,565,990. (A bias of the logits would
+  add 10,000 to either.)
 
   Args:
-    vocabulary_size: Number of token ids.
-    seed: The initial weights are a function of it alone.
-    embedding_size: Width of the embedding and of P.
-    lstm_size: Units of the LSTM.
-    recurrent_projection: Whether output P is fed back; else the output is, and
-      P only leads to the logits.
-    special_tokens: The ids of padding, begin, end and what is out of
-      vocabulary.
+    vocabulary_size: The number of token ids.
+    seed: The seed, which alone decides the initial weights.
+    embedding_size: The width of the embedding and of P.
+    lstm_size: The number of units of the LSTM.
+    recurrent_projection: Whether output P is fed back; otherwise the output is,
+      and P only leads to the logits.
+    special_tokens: The ids of padding, bos, eos and oov.
 
   Returns:
-    A model as of `language_model.create_language_model`, with top_1_recall and
+    A model, see `language_model.create_language_model`, with top_1_recall and
     top_3_recall; its tensors are `CIFG_LSTM_TENSORS`.
 
   Raises:
@@ -197,7 +201,7 @@ def create_cifg_lstm(
   kernel, bias, projection, _ = layers.glorot_weights(
     [(embedding_size, 3 * lstm_size), (lstm_size, embedding_size)], seed
   )
-  bias[:lstm_size] = -1  # It keeps at first.
+  bias[:lstm_size] = -1  # The cell keeps its state at first.
   fed_back = embedding_size if recurrent_projection else lstm_size
   return language_model.create_language_model(
     predict,
@@ -221,10 +225,10 @@ def _create_lstm(
   """Creates an LSTM between an embedding and dense layers.
 
   Args:
-    sizes: Of the vocabulary, the embedding, the LSTM, and of dense layers
-      before the last one.
-    seed: Of the initial weights.
-    special_tokens: Of the vocabulary.
+    sizes: The sizes of the vocabulary, the embedding, the LSTM, and the dense
+      layers before the last one.
+    seed: The seed of the initial weights.
+    special_tokens: The special tokens of the vocabulary.
   """
   vocabulary_size, embedding_size, lstm_size, *_ = sizes
   layers.check_sizes(
@@ -239,7 +243,7 @@ def _create_lstm(
     del training  # The same pass in training and evaluation.
     embedding, kernel, recurrent, bias, *dense = weights
     shape = tf.shape(tokens)
-    # Time comes first: a step of the LSTM is a row.
+    # Time is the first axis: a step of the LSTM takes a row.
     x = tf.gather(embedding, tf.transpose(tokens))
     x = _run(x, kernel, recurrent, bias, cell=_lstm, units=lstm_size)
     for dense_kernel, dense_bias in layers.kernels_and_biases(tuple(dense)):
@@ -252,14 +256,14 @@ def _create_lstm(
 
 
 def _lstm(gates: tf.Tensor, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Gates that let in, that keep, what comes in, and the gate that lets out."""
+  """Computes an LSTM's step; its gates are input, forget, cell and output."""
   let_in, keep, new, let_out = tf.split(gates, 4, axis=1)
   state = tf.sigmoid(keep) * state + tf.sigmoid(let_in) * tf.tanh(new)
   return tf.sigmoid(let_out) * tf.tanh(state), state
 
 
 def _cifg(gates: tf.Tensor, state: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """As `_lstm`, but that the gate that keeps is one less that which lets in."""
+  """Computes a step like `_lstm` with the forget gate 1 - the input gate."""
   let_in, new, let_out = tf.split(gates, 3, axis=1)
   state += tf.sigmoid(let_in) * (tf.tanh(new) - state)
   return tf.sigmoid(let_out) * tf.tanh(state), state
@@ -277,19 +281,19 @@ def _run(
   """Returns the outputs of a layer that starts at zero.
 
   Args:
-    x: [length, batch, features].
-    kernel: [features, gates x units], of the gates in the cell's order; an
-      LSTM's is that of Keras.
-    recurrent: [outputs, gates x units].
-    bias: [gates x units].
-    cell: What a step does.
-    units: Width of the cell's state.
+    x: The inputs, [length, batch, features].
+    kernel: The inputs' kernel, [features, gates x units], with the gates in the
+      cell's order; an LSTM's order is that of Keras.
+    recurrent: The recurrent kernel, [outputs, gates x units].
+    bias: The gates' bias, [gates x units].
+    cell: The function that computes a step.
+    units: The width of the cell's state.
 
   Returns:
     [batch x length, outputs].
   """
   length, batch = tf.unstack(tf.shape(x)[:2])
-  # All steps' inputs in one product; only the recurrent one needs the loop.
+  # One product serves the inputs of all steps; the recurrent one needs a loop.
   rows = tf.matmul(tf.reshape(x, [-1, kernel.shape[0]]), kernel)
   inputs = tf.reshape(
     tf.nn.bias_add(rows, bias), [length, batch, kernel.shape[1]]
@@ -310,7 +314,7 @@ def _run(
 def _initial_weights(sizes: tuple[int, ...], seed: int) -> list[np.ndarray]:
   """Draws the weights: embedding, LSTM, kernels and biases; see `_create_lstm`.
 
-  The LSTM keeps at first: the bias of the gate that does is one.
+  The bias of the forget gate is one, so the LSTM keeps its state at first.
   """
   vocabulary_size, embedding_size, lstm_size, *_ = sizes
   stream = random_streams.random_generator('initial weights', seed, 'embedding')
@@ -335,12 +339,12 @@ def _initial_weights(sizes: tuple[int, ...], seed: int) -> list[np.ndarray]:
 
 
 def _orthogonal(rows: int, columns: int, seed: int) -> np.ndarray:
-  """Returns orthonormal rows (or columns, if fewer), of no preferred direction.
+  """Returns orthonormal rows (or columns, if fewer) of uniform direction.
 
   Args:
-    rows: How many.
-    columns: How many.
-    seed: The matrix is a function of it and its shape.
+    rows: The number of rows.
+    columns: The number of columns.
+    seed: The seed, which with the shape decides the matrix.
   """
   stream = random_streams.random_generator('initial weights', seed, 'recurrent')
   shape = max(rows, columns), min(rows, columns)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Residual networks with group normalisation, as functional models.
 
-Group normalisation keeps no statistics, so that clients share none and small
+Group normalisation keeps no statistics, so clients share none, and small
 batches do no harm (Hsieh et al. 2020, arXiv:1910.00189).
 """
 
@@ -24,18 +24,18 @@ import tensorflow_federated as tff
 
 _GROUPS = 32
 _EPSILON = 1e-3
-# Keras cuts its normal initial weights there, in deviations.
+# Keras truncates its normal initial weights at so many standard deviations.
 _CUT = 2
 _STAGES = (64, 128, 256, 512)
 _BLOCKS_PER_STAGE = 2
 
 
 class _Block(NamedTuple):
-  """A residual block: two 3x3 convolutions beside a shortcut."""
+  """A residual block: two 3x3 convolutions and a shortcut."""
 
   channels_in: int
   channels: int
-  # The first block's input is normalised already.
+  # False in the first block, since its input is normalised already.
   normalize_first: bool
 
 
@@ -57,16 +57,16 @@ def create_resnet18(
   A pre-activation network (He et al. 2016, arXiv:1603.05027) with 32 groups: a
   7x7 convolution and a 3x3 max pooling, both with stride 2, four stages of two
   blocks with 64, 128, 256 and 512 channels, average pooling and a dense layer.
-  It is the model 'resnet18' of `tff.simulation.baselines.cifar100` up to the
-  softmax: this one gives logits. As there, no stage after the first pooling
-  has a stride. TFF adds 1e-4 times the sum of squared weights to the loss; this
-  one has no weight decay.
+  It is the model 'resnet18' of `tff.simulation.baselines.cifar100` without the
+  final softmax. As there, no stage after the first pooling has a stride. TFF
+  adds 1e-4 times the sum of squared weights to the loss; this model has no
+  weight decay.
 
   Args:
-    input_shape: (height, width, channels) of the images, float32.
-    num_classes: Number of classes; labels are int32 [batch].
-    seed: The initial weights are a function of it alone: He normal in the
-      convolutions, normal of deviation 0.01 in the dense layer.
+    input_shape: The shape (height, width, channels) of the images, float32.
+    num_classes: The number of classes; labels are int32 [batch].
+    seed: The seed, which alone decides the initial weights: He normal in the
+      convolutions, normal with standard deviation 0.01 in the dense layer.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
@@ -117,7 +117,7 @@ def _apply_block(
 
 
 def _normalize(x: tf.Tensor, remaining: Iterator[tf.Tensor]) -> tf.Tensor:
-  """Group normalisation (Wu and He 2018, arXiv:1803.08494)."""
+  """Applies group normalisation (Wu and He 2018, arXiv:1803.08494)."""
   scale, offset = next(remaining), next(remaining)
   _, height, width, channels = x.shape
   groups = [_GROUPS, channels // _GROUPS]
@@ -135,7 +135,7 @@ def _normalize(x: tf.Tensor, remaining: Iterator[tf.Tensor]) -> tf.Tensor:
 
 
 class _Weight(enum.Enum):
-  """What a weight is, which decides what it starts from."""
+  """The kind of a weight, which decides its initial values."""
 
   CONVOLUTION = 'convolution'
   SCALE = 'scale'
@@ -182,7 +182,7 @@ def _shapes(channels: int, num_classes: int) -> Iterator[_Tensor]:
   yield _Tensor('output/bias', _Weight.OFFSET, (num_classes,))
 
 
-# Names of the trainable tensors, in the model's order.
+# The names of the trainable tensors, in the model's order.
 RESNET18_TENSORS = tuple(tensor.name for tensor in _shapes(1, 1))
 
 
@@ -205,7 +205,7 @@ def _initial_weights(
 def _he_normal(
   shape: tuple[int, ...], stream: np.random.Generator
 ) -> np.ndarray:
-  """Draws from a normal cut at two deviations, of variance 2 / fan-in."""
+  """Draws from a normal truncated at two deviations, of variance 2 / fan-in."""
   low, high = special.ndtr([-_CUT, _CUT])
   density = math.exp(-(_CUT**2) / 2) / math.sqrt(2 * math.pi)
   variance = 1 - 2 * _CUT * density / (high - low)

@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A linear classifier on a feature map, as one model.
 
-What closed-form methods solve for and fine-tuning goes on from: the feature
-map's weights, then the classifier's kernel and bias, are the trainable weights.
+Closed-form methods solve for its classifier, and fine-tuning starts from it.
+Its trainable weights are the feature map's, then the classifier's kernel and
+bias.
 """
 
 import math
@@ -18,7 +19,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Kernel and bias come last among a feature classifier's weights.
+# The kernel and the bias, the last of a feature classifier's weights.
 NUM_CLASSIFIER_TENSORS = 2
 
 
@@ -27,7 +28,7 @@ def feature_classifier_tensor_names(
 ) -> tuple[str, ...]:
   """Returns names of a feature classifier's trainable tensors, in its order.
 
-  Those of the features by their numbers, 'features/0' and so on.
+  The feature map's tensors are numbered, 'features/0' and so on.
 
   Args:
     feature_map: The map.
@@ -45,20 +46,20 @@ def create_feature_classifier(
   """Creates the model (phi(x) W + bias) / T, trained with cross-entropy.
 
   Args:
-    feature_map: phi. Its weights are the first of the model's.
-    num_classes: Width of the output; labels are int32 [batch].
-    temperature: T, by which logits are divided in training and evaluation: 0.1
+    feature_map: The map phi; its weights are the first of the model's.
+    num_classes: The width of the output; labels are int32 [batch].
+    temperature: T, by which logits are divided in training and evaluation; 0.1
       in Fed3R's fine-tuning. It changes no prediction.
 
   Returns:
-    A model with the metrics loss, accuracy and num_examples, whose trainable
+    A model with the metrics loss, accuracy and num_examples. Its trainable
     weights are (*feature_map.initial_weights, kernel, bias); the classifier's
     are zero at first. Models of one feature map and number of classes have
     weights of one type, whatever their temperature.
 
   Raises:
-    errors.InputError: If an argument is out of range, or the map gives features
-      of another width than it says.
+    errors.InputError: If an argument is out of range, or the map's features
+      have another width than `num_features`.
   """
   layers.check_sizes(num_classes=[num_classes])
   feature_map.check()
@@ -90,12 +91,13 @@ def create_feature_classifier(
 def with_classifier(
   feature_map: feature_map_lib.FeatureMap, kernel: Any, bias: Any
 ) -> tff.learning.models.ModelWeights:
-  """Returns a feature classifier's weights: the map as it is, a classifier.
+  """Returns a feature classifier's weights from a map's and a classifier.
 
   Args:
-    feature_map: phi, with its initial weights.
-    kernel: [num_features, num_classes], array or tensor.
-    bias: [num_classes].
+    feature_map: The map phi, with its initial weights.
+    kernel: The classifier's kernel [num_features, num_classes], an array or
+      tensor.
+    bias: The classifier's bias [num_classes].
 
   Returns:
     Weights of the model that `create_feature_classifier` makes.

@@ -1,9 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What solving for one lambda and for many have in common.
+"""Common parts of ridge solutions for one lambda and for many.
 
-The equations (matrix + lambda I) W = right of each kind of bias, the classifier
-that W is, and what is said where sums do not tell it. Arrays may be NumPy's or TensorFlow's.
+They are the equations (matrix + lambda I) W = right of each kind of bias, the
+classifier of W, and the messages if the sums do not determine W. Arrays may be
+NumPy's or TensorFlow's.
 """
 
 from typing import Any
@@ -12,7 +13,7 @@ from fedfish_tff import choices
 
 import tensorflow as tf
 
-# What the official code divides a class' weights by where they are all zero.
+# The official code divides a class' weights by this if they are all zero.
 _NO_NORM = 1e-6
 _FLOAT64 = (
   'accumulator_dtype=tf.float64 (in a config: algorithm.accumulator=float64)'
@@ -41,7 +42,7 @@ def to_classifier(
   *,
   normalize_classes: bool,
 ) -> tuple[tf.Tensor, tf.Tensor]:
-  """Returns (kernel, bias) of W, which solves the equations of `gram`."""
+  """Returns the (kernel, bias) of W, which solves the equations of `gram`."""
   class_counts = moments[-1]
   if bias is choices.RidgeBias.REGULARIZED:
     kernel, intercept = weights[:-1], weights[-1]
@@ -61,13 +62,13 @@ def to_classifier(
 def coarse_sums_message(
   regularization: Any, count: Any, size: int, rounding: Any
 ) -> list[Any]:
-  """Returns the sentence, in parts, on a lambda that is lost in rounding.
+  """Returns the message, in parts, on a lambda that is lost in rounding.
 
   Args:
-    regularization: lambda.
+    regularization: The regularisation lambda.
     count: The number of examples.
-    size: p, features with the constant.
-    rounding: That of the float32 sums.
+    size: p, the number of features with the constant.
+    rounding: The rounding error of the float32 sums.
   """
   return [
     'lambda =',
@@ -83,7 +84,7 @@ def coarse_sums_message(
 
 
 def singular_message(regularization: Any, *, is_float32: bool) -> list[Any]:
-  """Returns the sentence, in parts, on a singular matrix."""
+  """Returns the message, in parts, on a singular matrix."""
   return [
     'With lambda =',
     regularization,

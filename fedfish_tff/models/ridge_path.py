@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The ridge solutions of many lambdas, from one set of sums.
 
-One eigendecomposition A = Q S Q^T serves them all: W(lambda) is
-Q (S + lambda I)^-1 Q^T b. It runs in NumPy, on every core.
+One eigendecomposition A = Q S Q^T serves all lambdas: W(lambda) is
+Q (S + lambda I)^-1 Q^T b. It runs in NumPy on all cores.
 """
 
 from collections.abc import Mapping
@@ -31,16 +31,17 @@ def solve_ridge_path(
   """Solves for each lambda.
 
   Args:
-    feature_map: What the sums are of.
-    statistics: gram [p, p] and moments [p, C] as in `ridge_solution`: a Fed3R
-      state's `statistics`.
+    feature_map: The map of the features that were summed.
+    statistics: The sums gram [p, p] and moments [p, C], see `ridge_solution`; a
+      Fed3R state's `statistics`.
     regularizations: The lambdas.
-    bias: See `choices.RidgeBias`.
-    normalize_classes: As in `ridge_solution.solve_ridge`.
+    bias: The kind of bias.
+    normalize_classes: Whether each class' weights and bias are divided by the
+      weights' norm, see `ridge_solution.solve_ridge`.
 
   Returns:
-    The weights of the model that `create_feature_classifier` makes, by lambda,
-    in the order given.
+    The weights of the model by `create_feature_classifier`, by lambda, in the
+    given order.
 
   Raises:
     errors.InputError: If there is no lambda or one is negative, if the sums are
@@ -65,7 +66,7 @@ def solve_ridge_path(
   precision = np.finfo(gram.dtype).eps
   gram = gram.astype(np.float64)
   moments = moments.astype(np.float64)
-  # What `ridge_solution` says of these bounds holds here.
+  # See `ridge_solution` on these bounds.
   sums_rounding = precision * np.trace(gram)
   for regularization in regularizations:
     if is_float32 and count < size and 0 < regularization < 2 * sums_rounding:
@@ -117,7 +118,7 @@ def check_regularizations(regularizations: Sequence[float]) -> None:
 
 
 def _input_error(parts: Sequence[Any]) -> errors.InputError:
-  """Returns the error that says a sentence given in parts."""
+  """Returns the error whose message is given in parts."""
   return errors.InputError(
     ' '.join(p if isinstance(p, str) else f'{p:g}' for p in parts)
   )

@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ridge regression on one-hot labels, from its sums alone.
+"""Ridge regression on one-hot labels, from sums alone.
 
 With features phi, the constant 1 appended, the sums over all examples are
 
   gram = sum phi phi^T,  [p, p],  and  moments = sum phi e_y^T,  [p, C],
 
-p = num_features + 1. They hold all that any bias needs: their last rows are the
-sums of the features, the number of examples, and the examples of each class.
-Fed3R (Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous
+with p = num_features + 1. They suffice for each kind of bias: their last rows
+are the sums of the features, the number of examples, and that of each class.
+See Fed3R (Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous
 Federated Learning with Closed-form Classifiers", ICML 2024).
 """
 
@@ -31,24 +31,24 @@ def solve_ridge(
   """Solves (A + lambda I) W = b by Cholesky, in float64.
 
   Args:
-    gram: [p, p], float32 or float64; sums over one example at least.
-    moments: [p, C].
-    regularization: lambda, a scalar.
-    bias: See `choices.RidgeBias`.
-    normalize_classes: Whether each class' weights are divided by their norm,
-      and its bias by the same, as the official code does.
+    gram: The sums gram [p, p], float32 or float64, of at least one example.
+    moments: The sums moments [p, C].
+    regularization: The regularisation lambda, a scalar.
+    bias: The kind of bias.
+    normalize_classes: Whether each class' weights and bias are divided by the
+      weights' norm, as in the official code.
 
   Returns:
-    (kernel [p - 1, C], bias [C]), float64. Fails to compute, saying so, if the
-    matrix is not positive definite, which is so if it is singular and lambda is
-    0, or if sums that are not exact have made it so; and if the sums are
-    float32 and of fewer than p examples, with a lambda above 0 but less than
-    twice their rounding.
+    (kernel [p - 1, C], bias [C]), float64. Running it fails with a message if
+    the matrix is not positive definite: it is singular and lambda is 0, or
+    inexact sums have made it so. It also fails if the sums are float32 and of
+    fewer than p examples, and lambda is above 0 but less than twice their
+    rounding.
   """
   dtype = gram.dtype
   gram = tf.cast(gram, tf.float64)
   moments = tf.cast(moments, tf.float64)
-  # A Python number would go through float32.
+  # Without the hint, a Python number would become float32.
   regularization = tf.cast(
     tf.convert_to_tensor(regularization, dtype_hint=tf.float64), tf.float64
   )
@@ -66,23 +66,23 @@ def solve_ridge(
 
 
 def _epsilon(dtype: tf.DType) -> tf.Tensor:
-  """Returns the distance from 1 to the type's next number, as float64."""
+  """Returns the distance from 1 to the next number of a type, as float64."""
   epsilon = {tf.float32: 2.0**-23, tf.float64: 2.0**-52}[dtype]
   return tf.constant(epsilon, tf.float64)
 
 
 def _check_precise(gram: tf.Tensor, regularization: tf.Tensor) -> tf.Operation:
-  """Returns what fails where lambda is lost in the rounding of float32 sums.
+  """Returns an assertion that lambda is not lost in rounding of float32 sums.
 
-  Sums of fewer examples than features have eigenvalues that are 0 but for
-  rounding, about +-epsilon * trace(A). Added to lambda they change W in
-  proportion, and nothing in the matrix shows it.
+  Sums of fewer examples than features have eigenvalues that are 0 except for
+  rounding, about +-epsilon * trace(A). Added to lambda, they change W in
+  proportion, and the matrix does not reveal it.
   """
   size = gram.shape[0]
   count = gram[-1, -1]
   rounding = _epsilon(tf.float32) * tf.linalg.trace(gram)
   return tf.debugging.Assert(
-    # Without lambda the matrix is singular, which is said below.
+    # Without lambda the matrix is singular, and `_solve` reports it.
     tf.equal(regularization, 0)
     | (count >= size)
     | (rounding <= regularization / 2),
@@ -99,10 +99,9 @@ def _solve(
   """Returns (matrix + regularization I)^-1 right, from sums of `dtype`."""
   size = matrix.shape[0]
   diagonal = tf.linalg.diag_part(matrix)
-  # Without lambda, an eigenvalue below the rounding of the sums may as well be
-  # 0, though it looks regular in float64. With it, that of the factorisation
-  # counts here: what the sums' own does to the smallest eigenvalues is for
-  # `_check_precise`.
+  # Without lambda, an eigenvalue below the rounding of the sums counts as 0,
+  # even if it is regular in float64. With lambda, the rounding of the
+  # factorisation counts here, and `_check_precise` checks that of the sums.
   rounding = (
     tf.where(tf.equal(regularization, 0), _epsilon(dtype), _epsilon(tf.float64))
     * size
@@ -126,9 +125,9 @@ def _cholesky(
 ) -> tuple[tf.Tensor, tf.Tensor]:
   """Returns (lower factor, smallest eigenvalue of a pivot block).
 
-  TensorFlow's own fails where the matrix is not positive definite, and does
-  not say why. Here blocks of pivots are looked at first: if an eigenvalue is
-  not above `floor`, the factor is of no use and the smallest of them tells.
+  TensorFlow's own factorisation fails without a reason if the matrix is not
+  positive definite. This one checks blocks of pivots first. If the smallest
+  eigenvalue is not above `floor`, the factor must not be used.
   """
   size = matrix.shape[0]
   smallest = tf.reduce_max(tf.linalg.diag_part(matrix))
@@ -140,7 +139,7 @@ def _cholesky(
       known, known[:width], transpose_b=True
     )
     pivots = panel[:width]
-    # Of what is not finite there are no eigenvalues, and zero is not above.
+    # Non-finite pivots have no eigenvalues; those of zeros are not above floor.
     lowest = tf.reduce_min(tf.linalg.eigvalsh(_finite(pivots)))
     smallest = tf.minimum(smallest, lowest)
     identity = tf.eye(width, dtype=matrix.dtype)

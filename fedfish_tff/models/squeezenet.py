@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SqueezeNet v1.1 as a feature extractor (Iandola et al. 2016).
 
-The network of arXiv:1602.07360 in its authors' later version, which takes 2.4
-times less computation: 722,496 weights up to the classifier.
+It is the network of arXiv:1602.07360 in its authors' later version, which takes
+2.4 times less computation. It has 722,496 weights before the classifier.
 """
 
 from collections.abc import Sequence
@@ -24,13 +24,13 @@ _URL = (
   'squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5'
 )
 _NUM_FEATURES = 512
-# After three poolings, nothing would be left of smaller images.
+# Three poolings would leave nothing of smaller images.
 _LEAST_SIZE = 31
-# The mean of ImageNet's images, blue, green and red: what the published
-# weights were trained with.
+# The mean of ImageNet's images (blue, green, red), with which the published
+# weights were trained.
 _MEAN = (103.939, 116.779, 123.68)
 
-# The fire modules: filters of the squeezing convolution, and of either of the
+# The fire modules: the filters of the squeezing convolution, and of each of the
 # two expanding ones.
 _FIRES = {
   'fire2': (16, 64),
@@ -73,14 +73,14 @@ def load_squeezenet(
       fire2/expand1x1, ...), such as weights/
       squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5, which commit
       62b3f058 of https://github.com/rcmalli/keras-squeezenet holds.
-    image_size: Height and width that images are resized to, at least 31. The
-      network was trained with 227; below, it is faster.
+    image_size: The height and width that images are resized to, at least 31.
+      The network was trained with 227; smaller sizes are faster.
 
   Returns:
-    An extractor of 512 features, the means over the image of the last layer.
-    It takes RGB images of any size, [n, height, width, 3] with values of 0 to
-    255. It can be split before a fire module, fire2 to fire9, or within it,
-    before fire2/expand to fire9/expand, where there is least to keep.
+    An extractor of 512 features, the last layer's means over the image. It
+    takes RGB images of any size, [n, height, width, 3], with values from 0 to
+    255. It can be split before a fire module, fire2 to fire9, or within one,
+    before fire2/expand to fire9/expand, where the inputs to store are smallest.
 
   Raises:
     errors.InputError: If the file cannot be read or lacks a weight, or the size
@@ -107,7 +107,7 @@ def load_squeezenet(
           weights.append(np.asarray(weight, np.float32))
   except errors.InputError:
     raise
-  # By which byte is wrong, h5py raises nearly anything.
+  # Depending on the wrong byte, h5py raises nearly any exception.
   except Exception as error:
     raise errors.InputError(
       f'The weights of SqueezeNet cannot be read from {os.fspath(path)} '
@@ -122,12 +122,12 @@ def create_squeezenet(
   """Creates SqueezeNet v1.1 with given weights.
 
   Args:
-    weights: A kernel and a bias for each convolution: conv1, then of fire2 to
-      fire9 squeeze1x1, expand1x1 and expand3x3.
-    image_size: As for `load_squeezenet`.
+    weights: A kernel and a bias for each convolution: conv1, then squeeze1x1,
+      expand1x1 and expand3x3 of fire2 to fire9.
+    image_size: The height and width that images are resized to, at least 31.
 
   Returns:
-    As `load_squeezenet` does.
+    An extractor, see `load_squeezenet`.
 
   Raises:
     errors.InputError: If a weight is missing or has another shape, or the size
@@ -214,20 +214,20 @@ def create_squeezenet(
 
 
 def _num_weights(step: str) -> int:
-  """Returns the number of kernels and biases that a step takes."""
+  """Returns the number of kernels and biases of a step."""
   return 4 if step.endswith(_EXPAND) else 2
 
 
 def _apply(
   weights: Sequence[tf.Tensor], x: tf.Tensor, steps: Sequence[str]
 ) -> tf.Tensor:
-  """Returns what some steps make of the output of those before.
+  """Returns the output of consecutive steps.
 
   Args:
-    weights: Kernels and biases of the steps.
-    x: [n, height, width, channels]; for the first step BGR images less the
-      mean.
-    steps: Some of `_STEPS` that follow each other.
+    weights: The kernels and biases of the steps.
+    x: The output of the earlier steps, [n, height, width, channels]; for the
+      first step, BGR images less the mean.
+    steps: The consecutive steps, of `_STEPS`.
   """
   convolutions = iter(layers.kernels_and_biases(tuple(weights)))
 
@@ -251,7 +251,7 @@ def _apply(
 
 
 def _find_weights(file: h5py.File, layer: str) -> dict[str, h5py.Dataset]:
-  """Returns the weights in a layer's group by kind, which is in their names."""
+  """Returns the weights in a layer's group by kind, a part of their names."""
   found: dict[str, h5py.Dataset] = {}
 
   def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:

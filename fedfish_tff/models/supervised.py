@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the functional models of this package share: losses and metrics."""
+"""Losses and metrics of this package's functional models."""
 
 import collections
 from collections.abc import Callable
@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# From (trainable weights, x, training) to the outputs of a batch.
+# Maps (trainable weights, x, training) to the outputs of a batch.
 Predict = Callable[[tuple[tf.Tensor, ...], Any, bool], tf.Tensor]
 Metrics = collections.OrderedDict[str, Callable[[], tf.keras.metrics.Metric]]
 
@@ -36,12 +36,13 @@ def create_supervised_model(
     initial_weights: The weights to start from.
     example_loss: A function of (outputs, labels) that returns the loss per
       example, [batch].
-    metrics: What makes each metric, by its name; num_examples is added to
-      them. Or what begins, updates and finalises all metrics.
-    input_spec: (x, y) of a batch.
+    metrics: The function that makes each metric, by the metric's name;
+      num_examples is added to them. Or the functions that begin, update and
+      finalise all metrics.
+    input_spec: The specs (x, y) of a batch.
 
   Returns:
-    A model with the metrics given.
+    A model with the given metrics.
   """
 
   @autograph.graph_function
@@ -57,7 +58,7 @@ def create_supervised_model(
   ) -> tf.Tensor:
     losses = example_loss(output, label)
     if sample_weight is not None:
-      # As Keras has it: weighted losses, divided by the number of examples.
+      # The same as in Keras: weighted losses over the number of examples.
       losses *= tf.cast(sample_weight, losses.dtype)
     return tf.reduce_mean(losses)
 
@@ -88,9 +89,9 @@ def create_classifier(
     predict: A function of (weights, x, training) that returns logits
       [batch, classes].
     initial_weights: The weights to start from, all trainable.
-    input_shape: Shape of one example's x; labels y are int32 [batch].
-    input_dtype: Of x.
-    class_names: Of all classes, to have metrics class by class, too.
+    input_shape: The shape of one example's x; labels y are int32 [batch].
+    input_dtype: The dtype of x.
+    class_names: The names of all classes, to add metrics class by class.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and

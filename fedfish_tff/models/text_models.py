@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Small classifiers of texts that are token ids, free of variables.
+"""Small classifiers of texts of token ids, free of variables.
 
-Texts of different lengths are filled up with padding, id 0, which changes no
-output: neither the mean nor the maximum over a text is taken over it.
+Texts of different lengths are padded with id 0. Padding changes no output,
+since it is left out of means and maxima over a text.
 """
 
 from collections.abc import Sequence
@@ -42,14 +42,15 @@ def create_bag_of_tokens_classifier(
 ) -> tff.learning.models.FunctionalModel:
   """Creates a linear model of the mean of a text's token embeddings.
 
-  As fastText (Joulin et al. 2017, arXiv:1607.01759) without its n-grams.
+  It is fastText (Joulin et al. 2017, arXiv:1607.01759) without its n-grams.
 
   Args:
-    vocabulary_size: Number of token ids; 0 is padding.
-    class_names: Of the classes 0, 1, ...
-    seed: The initial weights are a function of it alone.
-    sequence_length: Tokens of a text, padding included; None for any number.
-    embedding_size: Width of the embeddings.
+    vocabulary_size: The number of token ids; 0 is padding.
+    class_names: The names of the classes 0, 1, ...
+    seed: The seed, which alone decides the initial weights.
+    sequence_length: The number of tokens of a text, padding included; None for
+      any number.
+    embedding_size: The width of the embeddings.
 
   Returns:
     A model of x int32 [batch, length] and y int32 [batch] that outputs logits,
@@ -57,8 +58,8 @@ def create_bag_of_tokens_classifier(
     `BAG_OF_TOKENS_TENSORS`.
 
   Raises:
-    errors.InputError: If a size is not a positive integer or the classes'
-      names will not do.
+    errors.InputError: If a size is not a positive integer, or the classes'
+      names are invalid.
   """
   _check(vocabulary_size, class_names, sequence_length, embedding_size)
 
@@ -97,25 +98,26 @@ def create_text_cnn(
 ) -> tff.learning.models.FunctionalModel:
   """Creates the CNN of Kim (2014, arXiv:1408.5882), without its dropout.
 
-  Three convolutions over 3, 4 and 5 tokens side by side, the maximum of each
-  filter over the text, and a dense layer. A window begins at each token, and
-  zeros stand for what is after the last one.
+  It has parallel convolutions over 3, 4 and 5 tokens, the maximum of each
+  filter over the text, and a dense layer. A window begins at each token, with
+  zeros after the last one.
 
   Args:
-    vocabulary_size: Number of token ids; 0 is padding.
-    class_names: Of the classes 0, 1, ...
-    seed: The initial weights are a function of it alone.
-    sequence_length: Tokens of a text, padding included; None for any number.
-    embedding_size: Width of the embeddings; 300 in the paper.
-    num_filters: Of each convolution; 100 in the paper.
+    vocabulary_size: The number of token ids; 0 is padding.
+    class_names: The names of the classes 0, 1, ...
+    seed: The seed, which alone decides the initial weights.
+    sequence_length: The number of tokens of a text, padding included; None for
+      any number.
+    embedding_size: The width of the embeddings; 300 in the paper.
+    num_filters: The number of filters of each convolution; 100 in the paper.
 
   Returns:
     A model of x int32 [batch, length] and y int32 [batch] that outputs logits,
     with the metrics of `class_metrics`; its tensors are `TEXT_CNN_TENSORS`.
 
   Raises:
-    errors.InputError: If a size is not a positive integer or the classes'
-      names will not do.
+    errors.InputError: If a size is not a positive integer, or the classes'
+      names are invalid.
   """
   _check(vocabulary_size, class_names, sequence_length, embedding_size)
   layers.check_sizes(num_filters=[num_filters])
@@ -151,17 +153,17 @@ def _convolve_and_pool(
   """Returns each filter's maximum over the windows that begin at a token.
 
   Args:
-    x: [batch, length, features], zeros for padding.
-    is_token: [batch, length, 1], 1 for tokens and 0 for padding.
-    kernel: [width, features, filters].
-    bias: [filters].
+    x: The embeddings [batch, length, features], zeros for padding.
+    is_token: 1 for tokens and 0 for padding, [batch, length, 1].
+    kernel: The convolution's kernel, [width, features, filters].
+    bias: The convolution's bias, [filters].
 
   Returns:
-    [batch, filters], at least 0; 0 for a text without tokens.
+    The maxima [batch, filters], at least 0; 0 for a text without tokens.
   """
   x = tf.pad(x, [[0, 0], [0, kernel.shape[0] - 1], [0, 0]])
   x = tf.nn.bias_add(tf.nn.conv1d(x, kernel, 1, 'VALID'), bias)
-  # Nothing is below zero any more, so that zeros win no maximum.
+  # After relu nothing is below zero, so zeros of padding win no maximum.
   return tf.reduce_max(tf.nn.relu(x) * is_token, axis=1)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Functions that read variables, as graphs without them."""
+"""Graphs without variables, from functions that read variables."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -13,16 +13,17 @@ from fedfish_tff import private_apis
 
 import tensorflow as tf
 
-# Of images, with channels before height and width; of anything for a bias.
+# The data format with channels before height and width. Bias operations may
+# have it for any input.
 _CHANNELS_FIRST = b'NCHW'
-# Beginning of the names of the nodes that hold variables' values.
+# The prefix of the names of nodes that hold variables' values.
 _VARIABLE = 'fedfish_tff/variable'
-# Beginnings of the names of operations that change variables.
+# The prefixes of the names of operations that change variables.
 _CHANGES = (
   'Assign',
   'RngReadAndSkip',
   'ResourceScatter',
-  # Which draw from a generator's variable.
+  # These draw from a generator's variable.
   'StatefulRandomBinomial',
   'StatefulStandardNormal',
   'StatefulTruncatedNormal',
@@ -32,12 +33,12 @@ _CHANGES = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TracedGraph:
-  """A graph in which variables have become constants.
+  """A graph in which variables are constants.
 
   Attributes:
     graph_def: The graph.
-    inputs: Name of the tensor that is given.
-    outputs: Specs of the outputs, with the names of the tensors.
+    inputs: The name of the input tensor.
+    outputs: The specs of the outputs, with the names of the tensors.
     variables: The variables, by the names of the nodes that hold their values,
       in the order of use.
   """
@@ -51,11 +52,11 @@ class TracedGraph:
 def trace_graph(
   compute: Callable[[tf.Tensor], Any], input_spec: tf.TensorSpec
 ) -> TracedGraph:
-  """Traces a function of one tensor, which keeps its variables alive.
+  """Traces a function of one tensor that keeps its variables alive.
 
   Args:
-    compute: Returns a tensor or a structure of them.
-    input_spec: Of its argument.
+    compute: The function, which returns a tensor or a structure of tensors.
+    input_spec: The spec of its argument.
 
   Raises:
     errors.InputError: If the function changes a variable, or takes images with
@@ -77,8 +78,8 @@ def trace_graph(
         'computes on no CPU; data_format channels_last was expected (see '
         'image_data_format in ~/.keras/keras.json).'
       )
-  # In the graph, variables have the names of the placeholders that hold them,
-  # which come in the order of use; `variables` has no order.
+  # In the graph, variables have the names of the placeholders that hold them.
+  # These come in the order of use; `variables` has no order.
   variables = {
     id(variable.handle): variable for variable in function.graph.variables
   }
@@ -91,10 +92,10 @@ def trace_graph(
   graph_def = frozen.graph.as_graph_def()
   for node in all_nodes(graph_def):
     if node.op == 'IdentityN':
-      # Where the gradient of its operations is replaced by a function of the
-      # graph before this one, as of swish to save memory.
+      # It may replace a gradient, such as that of swish to save memory, by a
+      # function of the original graph, which this graph lacks.
       node.attr.pop('_gradient_op_type', None)
-  # Some placeholders are named by a number of this process.
+  # Some placeholders' names have a number that depends on the process.
   names = {name: f'{_VARIABLE}_{i}' for i, name in enumerate(held)}
   for node in graph_def.node:
     node.name = names.get(node.name, node.name)
@@ -114,7 +115,7 @@ def trace_graph(
 def take_part(
   graph_def: tf.compat.v1.GraphDef, output: str
 ) -> tf.compat.v1.GraphDef:
-  """Returns a graph of the nodes that a tensor is computed by.
+  """Returns the graph of the nodes that a tensor depends on.
 
   Args:
     graph_def: The graph.
@@ -136,7 +137,7 @@ def take_part(
 
 
 def source_of(graph_def: tf.compat.v1.GraphDef, tensor: str) -> str:
-  """Returns the tensor that identities give on, such as a graph's outputs.
+  """Returns the tensor that identities pass on to a tensor.
 
   Args:
     graph_def: The graph.
@@ -149,7 +150,7 @@ def source_of(graph_def: tf.compat.v1.GraphDef, tensor: str) -> str:
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph and those of its functions.
+  """Yields the nodes of a graph and of its functions.
 
   Args:
     graph_def: The graph.
@@ -160,5 +161,5 @@ def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
 
 
 def _node_of(tensor: str) -> str:
-  """Returns the name of the node in a tensor's or a control edge's name."""
+  """Returns the node's name in the name of a tensor or control edge."""
   return tensor.removeprefix('^').partition(':')[0]

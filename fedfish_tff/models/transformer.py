@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A causal transformer that predicts the next token, as a functional model.
 
-The decoder of Vaswani et al. (2017, arXiv:1706.03762) without a source, with
-normalisation before each part (as Radford et al. 2019, GPT-2) and one matrix
-for the tokens that go in and those that come out.
+It is the decoder of Vaswani et al. (2017, arXiv:1706.03762) without a source,
+with normalisation before each part (Radford et al. 2019, GPT-2) and one
+embedding matrix for input and output tokens.
 
-Positions are sinusoids, not weights: clients whose texts are short would hardly
-ever train the later ones, and a model that was trained with one length takes
-any other.
+Positions are sinusoids, not weights: clients with short texts would hardly
+train the later ones, and the model takes sequences of any length.
 """
 
 from collections.abc import Iterator
@@ -26,7 +25,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Arguments of `create_transformer` by name; 'tiny' is for tests and CPUs.
+# Sets of arguments of `create_transformer`; 'tiny' is for tests and CPUs.
 TRANSFORMER_SIZES: Mapping[str, Mapping[str, int]] = {
   'tiny': dict(num_layers=2, num_heads=4, hidden_size=64),
   '6x384': dict(num_layers=6, num_heads=6, hidden_size=384),
@@ -37,7 +36,7 @@ _EPSILON = 1e-5
 _FEED_FORWARD_FACTOR = 4
 _LONGEST_WAVE = 10_000.0
 _WEIGHTS_PER_LAYER = 12
-# Softmax makes exactly 0 of it, and it fits into every float type in use.
+# Softmax maps it to exactly 0, and every float type in use can hold it.
 _HIDDEN = -1e9
 _ACTIVATION_DTYPES = {'float32': tf.float32, 'bfloat16': tf.bfloat16}
 
@@ -57,25 +56,27 @@ def create_transformer(
   """Creates a causal transformer with a feed-forward width of 4 x hidden.
 
   Args:
-    vocabulary_size: Number of token ids.
-    num_layers: Layers, each of attention and a feed-forward network (gelu).
-    num_heads: Attention heads of a layer.
-    hidden_size: Width of the layers, even and a multiple of `num_heads`;
+    vocabulary_size: The number of token ids.
+    num_layers: The number of layers, each with attention and a feed-forward
+      network (gelu).
+    num_heads: The number of attention heads of a layer.
+    hidden_size: The width of the layers, even and a multiple of `num_heads`;
       `TRANSFORMER_SIZES` has sets of these three.
-    seed: The initial weights are a function of it alone.
-    activation_dtype: 'float32', or 'bfloat16' for matrix products and what is
-      kept between them at half the memory; weights, normalisation, softmax and
-      logits are float32 in any case.
-    special_tokens: The ids of padding, end and what is out of vocabulary.
+    seed: The seed, which alone decides the initial weights.
+    activation_dtype: 'float32', or 'bfloat16' for matrix products and their
+      results, which takes half the memory. Weights, normalisation, softmax and
+      logits are always float32.
+    special_tokens: The ids of padding, eos and oov.
 
   Returns:
-    A model as of `language_model.create_language_model`, for sequences of any
+    A model, see `language_model.create_language_model`, for sequences of any
     length: 123,653,376 weights for 12x768 and GPT-2's 50,257 tokens (GPT-2's
-    own but for its positions).
+      own
+    number without its positions).
 
   Raises:
-    errors.InputError: If a size is not a positive integer, the sizes do not fit
-      or there is no such type of activations.
+    errors.InputError: If a size is not a positive integer, the sizes do not
+      fit, or the type of activations is unknown.
   """
   layers.check_sizes(
     vocabulary_size=[vocabulary_size],
@@ -127,11 +128,11 @@ def create_transformer(
 def transformer_tensor_names(num_layers: int) -> tuple[str, ...]:
   """Returns names of the trainable tensors, in the model's order.
 
-  The embedding is the last matrix as well, so that 'last_normalization' is all
-  that comes after the layers.
+  The embedding is also the output matrix, so only 'last_normalization' comes
+  after the layers.
 
   Args:
-    num_layers: Layers of the model.
+    num_layers: The number of layers.
   """
   names = ['embedding/table']
   for number in range(num_layers):
@@ -146,9 +147,9 @@ def transformer_tensor_names(num_layers: int) -> tuple[str, ...]:
 
 
 def _positions(length: tf.Tensor, hidden_size: int) -> tf.Tensor:
-  """Returns sinusoids, float32 [length, hidden_size]: all sines come first.
+  """Returns sinusoids, float32 [length, hidden_size], with all sines first.
 
-  Their amplitude is the deviation that the embedding starts with.
+  Their amplitude is the standard deviation of the initial embedding.
   """
   half = hidden_size // 2
   rates = _LONGEST_WAVE ** -(np.arange(half) / half)
@@ -182,14 +183,16 @@ def _attend(
   num_heads: int,
   hidden_future: tf.Tensor,
 ) -> tf.Tensor:
-  """Returns each token's attention to those before it and itself.
+  """Returns the attention of each token to itself and those before it.
 
   Args:
-    x: [batch x length, hidden].
-    weights: Kernel and bias for queries, keys and values, and for the output.
-    shape: [batch, length].
+    x: The tokens' vectors, [batch x length, hidden].
+    weights: The kernels and biases for queries, keys and values, and for the
+      output.
+    shape: The shape of the tokens, [batch, length].
     num_heads: The number of heads.
-    hidden_future: float32 [length, length], added to the scores.
+    hidden_future: The mask of later tokens, float32 [length, length], which is
+      added to the scores.
   """
   kernel, bias, last_kernel, last_bias = weights
   size = x.shape[-1] // num_heads
@@ -210,20 +213,20 @@ def _feed_forward(x: tf.Tensor, weights: list[tf.Tensor]) -> tf.Tensor:
 
 
 class _Weight(enum.Enum):
-  """What a weight is, which decides how it starts."""
+  """The kind of a weight, which decides its initial values."""
 
   EMBEDDING = enum.auto()
   SCALE = enum.auto()
   OFFSET = enum.auto()
   KERNEL = enum.auto()
-  # Of a part's output, which is added to what the layers before made.
+  # The kernel of a part's output, which is added to the residual stream.
   RESIDUAL_KERNEL = enum.auto()
 
 
 def _shapes(
   vocabulary_size: int, num_layers: int, hidden_size: int
 ) -> Iterator[tuple[_Weight, tuple[int, ...]]]:
-  """Yields what each weight is, with its shape, in their order."""
+  """Yields the kind and shape of each weight, in order."""
   inner = _FEED_FORWARD_FACTOR * hidden_size
   yield _Weight.EMBEDDING, (vocabulary_size, hidden_size)
   for _ in range(num_layers):
@@ -243,9 +246,9 @@ def _initial_weights(
 ) -> list[np.ndarray]:
   """Draws kernels of variance 1 / fan-in and an embedding of 1 / hidden.
 
-  Logits then have variance one. What 2 x layers parts add up is of order one
-  too, as in GPT-2, and not much less than the embedding: since the embedding is
-  tied, each token would otherwise foretell itself.
+  Logits then have variance one. The sum of the outputs of all 2 x layers parts
+  is of order one, too, as in GPT-2. If it were much smaller than the embedding,
+  each token would predict itself, since the embedding is tied.
   """
   weights = []
   for number, (kind, shape) in enumerate(

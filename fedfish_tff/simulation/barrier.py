@@ -17,18 +17,19 @@ BarrierFn = Callable[
 
 
 class Barrier(hooks.Hook):
-  """A hook that measures the barrier of each round that is evaluated.
+  """A hook that measures the barrier of each evaluated round.
 
-  Where the model before the round or after it does not exist, the row lacks
-  the columns, and a warning says so.
+  If the model before or after the round does not exist, the row lacks the
+  columns, and a warning says so.
   """
 
   def __init__(self, barrier_fn: BarrierFn) -> None:
     """Takes the measurement, such as `evaluation.CohortBarrier`.
 
     Args:
-      barrier_fn: From (weights that clients start from before the round, after
-        it, the cohort's batches) to numbers by column name.
+      barrier_fn: The function from (the weights that clients start from before
+        the round, those after it, the cohort's batches) to numbers by column
+        name.
     """
     self._barrier_fn = barrier_fn
 

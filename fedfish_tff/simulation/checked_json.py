@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""JSON objects that carry a checksum of what else they hold."""
+"""JSON objects that carry a checksum of their content."""
 
 from collections.abc import Mapping
 import hashlib
@@ -15,22 +15,22 @@ _CHECKSUM = 'checksum'
 
 
 def add_checksum(content: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns an object of JSON values, with its checksum at the end."""
+  """Returns a JSON object with its checksum as the last entry."""
   return {**content, _CHECKSUM: _checksum(content)}
 
 
 def read(
   path: str | os.PathLike[str], form: Mapping[Any, Any]
 ) -> dict[str, Any]:
-  """Returns the object in a file, without its checksum.
+  """Returns the object in a file without its checksum.
 
   Args:
     path: The file.
-    form: The form of the object, as of `regular_files.read_json`.
+    form: The form of the object, see `regular_files.read_json`.
 
   Raises:
     regular_files.MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read or is of another form, or the
+    errors.InputError: If the file cannot be read or has another form, or its
       checksum is missing or does not match.
   """
   content = regular_files.read_json(path, {**form, _CHECKSUM: str})

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Manifests of checkpoints, read without TensorFlow.
 
-A manifest is the JSON text in a checkpoint's array `manifest`: `round` and `run`
-say whose it is, the latter by digests of the run's files up to that round, and
-`tensors` has the dtype and shape of each tensor, in the order of the state's
+A manifest is the JSON text in a checkpoint's array `manifest`. `round` is the
+checkpoint's round, `run` the digests of the run's files up to that round, and
+`tensors` the dtype and shape of each tensor in the order of the state's
 structure.
 """
 
@@ -40,7 +40,7 @@ def versions_in(folder: pathlib.Path) -> list[int]:
 
 
 def write(manifest: Mapping[str, Any]) -> np.ndarray:
-  """Returns the array that `read` finds a manifest in."""
+  """Returns a manifest as the array that `read` decodes."""
   return np.array(json.dumps(manifest))
 
 
@@ -61,7 +61,7 @@ def read_manifests(folder: pathlib.Path) -> dict[int, dict[str, Any]]:
   """Returns the undamaged manifests in a folder of checkpoints, by round."""
   manifests = {}
   for version in versions_in(folder):
-    # Damaged, or removed meanwhile: whoever loads the checkpoint is told.
+    # Loading a damaged or removed checkpoint reports it.
     with contextlib.suppress(*npz_files.NPZ_READ_ERRORS):
       path = checkpoint_path(folder, version)
       with (
@@ -75,12 +75,11 @@ def read_manifests(folder: pathlib.Path) -> dict[int, dict[str, Any]]:
 
 
 def changed_file(then: Mapping[str, str], now: Mapping[str, str]) -> str | None:
-  """Returns a file of a run that is not what it was; None if all are.
+  """Returns the name of a file of a run that has changed; None without one.
 
   Args:
-    then: The digests of the run's files by name, as a manifest or a summary has
-      them.
-    now: The same, as the files are.
+    then: The digests of the run's files by name, from a manifest or a summary.
+    now: The current digests of the files by name.
   """
   return next(
     (name for name in {**then, **now} if then.get(name) != now.get(name)), None

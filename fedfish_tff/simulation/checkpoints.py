@@ -3,12 +3,12 @@
 """Checkpoints with a checksum, in place of TFF's file program state manager.
 
 `tff.program.FileProgramStateManager` does not notice a state that was damaged
-after it was written, and writes each as a SavedModel, whose graph takes a tenth
-of a second. Here a checkpoint is one .npz file, written whole or not at all: the
-tensors alone, numbered in the structure's order, and a manifest. The archive's
-checksum of each is compared whenever it is read; a checkpoint that is damaged is
-passed over. So is one that does not go with the run's other files, whose digests
-are in the manifest.
+after it was written, and writes each as a SavedModel, with a graph that takes a
+tenth of a second. Here a checkpoint is one .npz file, written atomically. It
+holds a manifest and the tensors, numbered in the structure's order. Reading an
+array verifies the archive's checksum of it. A damaged checkpoint is skipped,
+and so is one that does not match the run's other files by their digests in the
+manifest.
 """
 
 from collections.abc import Callable
@@ -31,19 +31,19 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Numbers of NumPy's own, which an .npz file holds as they are.
+# NumPy's own numeric kinds, which an .npz file stores unchanged.
 _PLAIN_KINDS = 'biufc'
 
 
 class DamagedCheckpointError(errors.InputError):
-  """A checkpoint that cannot be read, or is not what was saved."""
+  """A checkpoint that cannot be read or differs from what was saved."""
 
 
 class CheckpointManager(tff.program.ProgramStateManager[Any]):
-  """A `tff.program.ProgramStateManager` whose states carry a checksum.
+  """A `tff.program.ProgramStateManager` of states with a checksum.
 
-  A state is any structure of tensors that `tf.nest` can flatten; what is loaded
-  equals what was saved bit for bit.
+  A state is any structure of tensors that `tf.nest` can flatten. A loaded state
+  equals the saved one bit for bit.
   """
 
   def __init__(
@@ -54,17 +54,17 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     keep_versions: Callable[[], Collection[int]] = tuple,
     run_digests: Callable[[int], Mapping[str, str]] | None = None,
   ) -> None:
-    """Creates the folder if need be; reads nothing.
+    """Creates the folder if it does not exist; reads nothing.
 
     Args:
       root_dir: The folder of the checkpoints.
-      keep_total: How many of the newest checkpoints to keep. With two or more,
-        one that is damaged does not cost the run.
-      keep_versions: Returns, whenever one is saved, versions that are kept
-        beside those; each takes the disk space of a checkpoint.
-      run_digests: From a version to digests of the other files of its run, by
-        name, such as `Workdir.digests`. A state is loaded only if those that it
-        was saved with are the same.
+      keep_total: The number of newest checkpoints to keep. With two or more, a
+        run survives a damaged checkpoint.
+      keep_versions: The function that returns further versions to keep; called
+        at each save. Each takes the disk space of a checkpoint.
+      run_digests: The function from a version to digests of the run's other
+        files by name, such as `Workdir.digests`. A state is loaded only if they
+        equal those that it was saved with.
 
     Raises:
       errors.InputError: If `keep_total` is not positive or the folder cannot be
@@ -84,7 +84,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise files.unwritable_error(self._root_dir, error) from error
 
   async def get_versions(self) -> list[int] | None:
-    """Returns the versions that are there, damaged ones included, or None."""
+    """Returns the versions, damaged ones included; None without any."""
     return checkpoint_manifest.versions_in(self._root_dir) or None
 
   async def load(self, version: int, structure: Any) -> Any:
@@ -92,15 +92,15 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
     Args:
       version: The version.
-      structure: A state of the same structure, with values of any content.
+      structure: A state of the same structure; its values do not matter.
 
     Returns:
       The state, with NumPy arrays and scalars as leaves.
 
     Raises:
       tff.program.ProgramStateNotFoundError: If there is no such version.
-      DamagedCheckpointError: If the checkpoint cannot be read, or is not what
-        was saved.
+      DamagedCheckpointError: If the checkpoint cannot be read or differs from
+        what was saved.
       errors.InputError: If it holds other tensors than `structure`.
     """
     try:
@@ -125,12 +125,12 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     return tf.nest.pack_sequence_as(structure, leaves)
 
   async def load_latest(self, structure: Any) -> tuple[Any, int]:
-    """Returns the newest state that is not damaged, and its version.
+    """Returns the newest undamaged state and its version.
 
-    Each damaged one passed over is logged as a warning with its reason.
+    Each damaged checkpoint that is skipped is logged as a warning.
 
     Args:
-      structure: A state of the same structure, with values of any content.
+      structure: A state of the same structure; its values do not matter.
 
     Returns:
       (state, version); (None, 0) if nothing was saved.
@@ -155,18 +155,18 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     )
 
   async def save(self, program_state: Any, version: int) -> None:
-    """Saves a state and removes old ones; first, leftovers of a crash.
+    """Saves a state, then removes old ones; leftovers of a crash go first.
 
     Args:
       program_state: The state.
-      version: Larger than that of the state loaded or saved before; damaged
-        checkpoints from this version on are replaced.
+      version: The version, larger than that of the last state loaded or saved.
+        Damaged checkpoints from this version on are replaced.
 
     Raises:
-      tff.program.ProgramStateExistsError: If this version is already there and
-        not damaged.
-      errors.InputError: If it cannot be written, as on a full disk. Earlier
-        checkpoints are intact.
+      tff.program.ProgramStateExistsError: If this version already exists and
+        is not damaged.
+      errors.InputError: If the file cannot be written, such as on a full disk.
+        Earlier checkpoints are intact.
     """
     path = self._path(version)
     try:
@@ -199,7 +199,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise files.unwritable_error(path, error) from error
 
   def remove_after(self, version: int) -> None:
-    """Removes later versions, which the run that goes on has not reached.
+    """Removes later versions, which the resumed run has not reached.
 
     Args:
       version: The version.
@@ -216,11 +216,11 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     try:
       self._path(version).unlink()
     except OSError as error:
-      # As of a version of another user's: it is in nobody's way.
+      # Such as another user's file, which does no harm.
       logging.warning('Cannot remove %s: %s', self._path(version), error)
 
   def _remove_damaged_from(self, version: int) -> bool:
-    """Removes damaged versions from one on; returns whether that is sound."""
+    """Removes damaged versions from this one on; returns if it is sound."""
     is_sound = False
     for other in checkpoint_manifest.versions_in(self._root_dir):
       if other < version:
@@ -241,8 +241,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
     Raises:
       FileNotFoundError: If there is no such version.
-      DamagedCheckpointError: If it cannot be read, is not what was saved, or is
-        of another round or run.
+      DamagedCheckpointError: If it cannot be read, differs from what was saved,
+        or belongs to another round or run.
     """
     path = self._path(version)
     try:
@@ -277,11 +277,11 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
 
 def _to_array(leaf: Any) -> np.ndarray:
-  """Returns a tensor as an .npz file can hold it without pickling."""
+  """Returns a tensor as an array that .npz files hold without pickling."""
   array = np.asarray(leaf)
   if array.dtype.kind in _PLAIN_KINDS:
     return array
-  # Texts, and numbers such as bfloat16, which NumPy does not know.
+  # Strings, and numeric types that NumPy lacks, such as bfloat16.
   return np.frombuffer(tf.io.serialize_tensor(array).numpy(), np.uint8)
 
 
@@ -290,11 +290,11 @@ def _from_array(array: np.ndarray, description: str) -> Any:
 
   Args:
     array: The array.
-    description: What `_describe` says of the tensor.
+    description: The tensor's description by `_describe`.
 
   Raises:
     ValueError: If the array holds another tensor.
-    tf.errors.OpError: If it holds none.
+    tf.errors.OpError: If the array holds no tensor.
   """
   dtype = tf.as_dtype(description.partition('[')[0])
   if np.dtype(dtype.as_numpy_dtype).kind in _PLAIN_KINDS:

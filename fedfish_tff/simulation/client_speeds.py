@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How long clients take, and how long a round therefore lasts.
+"""Simulated seconds of clients, and of the rounds that wait for them.
 
 A client's seconds are a function of (seed, round, client): algorithms with one
-seed see the same stragglers, and who else is there changes nothing. Only those
-who are asked for are computed, so that a round of a few among millions costs
-what the few cost.
+seed see the same stragglers, and the other clients change nothing. Only the
+seconds of requested clients are computed, so a round costs the same among
+millions of clients as among a few.
 """
 
 from collections.abc import Callable
@@ -21,10 +21,10 @@ from fedfish_tff.datasets import random_streams
 
 import numpy as np
 
-# From (round, client ids) to float64 [num_clients], the seconds of each
+# Maps (round, client ids) to float64 [num_clients], the seconds of each
 # client's work in that round.
 Speeds = Callable[[int, Sequence[str]], np.ndarray]
-# From (round, ids of its cohort) to the seconds that the round lasts.
+# Maps (round, ids of its cohort) to the seconds that the round lasts.
 WallClock = Callable[[int, Sequence[str]], float]
 
 _TRACE_COLUMNS = ['client_id', 'seconds']
@@ -34,8 +34,8 @@ class DeviceClass(NamedTuple):
   """Clients of one kind.
 
   Attributes:
-    share: How many they are, relative to the shares of the other classes.
-    seconds: Their mean seconds a round.
+    share: The share of clients, relative to those of the other classes.
+    seconds: The mean seconds per round.
   """
 
   share: float
@@ -43,9 +43,9 @@ class DeviceClass(NamedTuple):
 
 
 def fixed_exponential_speeds(*, seed: int, scale: float = 1.0) -> Speeds:
-  """Returns seconds that are drawn once for each client: scale * Exp(1).
+  """Returns seconds that are drawn once per client: scale * Exp(1).
 
-  The fixed computation speeds of SRPFL's experiments (section 5).
+  These are the fixed computation speeds of SRPFL's experiments (section 5).
 
   Args:
     seed: The run's seed.
@@ -64,12 +64,13 @@ def dynamic_exponential_speeds(
 ) -> Speeds:
   """Returns seconds that are drawn anew every round: scale_i * Exp(1).
 
-  The dynamic computation speeds of SRPFL's experiments (section 5); U[1, 100]
-  is that of its published code, which draws scale_i once.
+  These are the dynamic computation speeds of SRPFL's experiments (section 5).
+  U[1, 100] is from its published code, which draws scale_i once.
 
   Args:
     seed: The run's seed.
-    scales: Between which each client's own mean is drawn, uniformly and once.
+    scales: The bounds between which each client's mean scale_i is drawn,
+      uniformly and once.
   """
   low, high = scales
 
@@ -84,8 +85,8 @@ def dynamic_exponential_speeds(
 def device_class_speeds(classes: Sequence[DeviceClass], *, seed: int) -> Speeds:
   """Returns seconds that are drawn anew every round around a class' mean.
 
-  Each client belongs to a class for good, drawn by the classes' shares; a
-  round takes it the class' mean times Exp(1).
+  Each client is drawn into one class, by the classes' shares, and stays in it.
+  A round takes the client the class' mean times Exp(1).
 
   Args:
     classes: The classes.
@@ -107,7 +108,7 @@ def device_class_speeds(classes: Sequence[DeviceClass], *, seed: int) -> Speeds:
 
   def speeds(round_number: int, client_ids: Sequence[str]) -> np.ndarray:
     drawn = random_streams.uniform_numbers(client_ids, 'device class', seed)
-    # Without the last end, which rounding could put below a number drawn.
+    # The last end is left out: rounding could put it below a drawn number.
     mean = means[np.searchsorted(ends[:-1] / ends[-1], drawn, side='right')]
     return mean * _exponential(client_ids, 'seconds', seed, round_number)
 
@@ -117,14 +118,15 @@ def device_class_speeds(classes: Sequence[DeviceClass], *, seed: int) -> Speeds:
 def read_trace_speeds(
   path: str | os.PathLike[str], client_ids: Iterable[str]
 ) -> Speeds:
-  """Returns the seconds that a file has measured, the same every round.
+  """Returns measured seconds from a file, the same in every round.
 
   Args:
-    path: A CSV file with the columns client_id and seconds, a line a client.
-    client_ids: Those that may be asked for; the file may have more.
+    path: A CSV file with the columns client_id and seconds, one line per
+      client.
+    client_ids: The clients that may be requested; the file may have more.
 
   Raises:
-    errors.InputError: If the file cannot be read, a client is missing or there
+    errors.InputError: If the file cannot be read, a client is missing or occurs
       twice, or its seconds are not a positive number.
   """
   seconds: dict[str, float] = {}
@@ -162,14 +164,15 @@ def read_trace_speeds(
 def build_wall_clock(
   speeds: Speeds, *, communication_seconds: float = 0.0
 ) -> WallClock:
-  """Returns how long rounds last: as its slowest participant, plus messages.
+  """Returns the seconds of rounds: the slowest client's, plus communication.
 
-  Section 4.1 of SRPFL: a round costs T + C, with T the seconds of the slowest
-  of those whose answers the server takes. A round that nobody answers costs C.
+  Section 4.1 of SRPFL: a round takes T + C, with T the seconds of the slowest
+  client among the answers that the server takes. A round without answers takes
+  C.
 
   Args:
     speeds: The clients' seconds.
-    communication_seconds: C, what exchanging the models costs a round.
+    communication_seconds: C, the seconds per round to exchange the models.
   """
 
   def round_seconds(round_number: int, client_ids: Sequence[str]) -> float:

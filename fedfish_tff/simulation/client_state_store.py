@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where clients' states are between the rounds they take part in.
+"""Storage of clients' states between their rounds.
 
-One SQLite file, in which a round is one transaction: a kill at any moment
-leaves all of a round's states or none. There is a state for every round that a
-kept checkpoint may be resumed from. Each has a checksum, of its client and
-round too; the sum of those of the clients' newest states, the digest, is in the
-checkpoint. So a state that is damaged, another client's, missing or older than
-the checkpoint is an error.
+The store is one SQLite file, and a round is one transaction: a kill at any
+moment leaves all of a round's states or none. The store keeps the states that a
+run needs to resume from any kept checkpoint. Each state has a checksum that
+covers its client and round. The checkpoint holds the digest, the sum of the
+checksums of the clients' newest states. So a state that is damaged, missing,
+another client's or older than the checkpoint is an error.
 """
 
 from collections.abc import Callable
@@ -31,14 +31,16 @@ from fedfish_tff import regular_files
 import numpy as np
 import tensorflow as tf
 
-# With the default journal, not WAL, the file is all there is between two rounds,
-# and a large state is written once. EXTRA: a round outlasts a power failure.
+# With the default journal instead of WAL, the store is a single file between
+# two rounds, and a large state is written once. With EXTRA, a round survives a
+# power failure.
 _SETTINGS = """
   PRAGMA synchronous = EXTRA;
   PRAGMA secure_delete = OFF;
   PRAGMA foreign_keys = ON;
 """
-# A client's id may hold what is not UTF-8; `until` is the client's next visit.
+# Client ids are blobs, since they need not be UTF-8. `until` is the round of
+# the client's next visit.
 _TABLES = """
   BEGIN;
   CREATE TABLE visits (
@@ -53,9 +55,10 @@ _TABLES = """
     arrays TEXT NOT NULL, value BLOB NOT NULL);
   COMMIT;
 """
-# The end of a journal that names another file, see `_check_journal`.
+# The last bytes of a journal that names another file, see `_check_journal`.
 _JOURNAL_MAGIC = bytes.fromhex('d9d505f920a163d7')
-# The line in brackets is for speed: it leaves out what the first round needs.
+# The condition in brackets is for speed: it skips rows that the first kept
+# round needs.
 _PRUNE = """
   DELETE FROM visits WHERE
     (round > :first AND until IS NOT NULL OR until <= :first)
@@ -78,34 +81,35 @@ _ADVICE = '; restore it, or start afresh with --overwrite.'
 class ClientStateStore:
   """States by client and round, in memory or in a file.
 
-  A training loop calls `reset` when it starts or `rewind` when it resumes; then
-  `load` and `save` in each round. Memory does not grow with the clients in a
-  file. A state has at most 1e9 bytes, SQLite's limit.
+  A training loop calls `reset` when it starts or `rewind` when it resumes, then
+  `load` and `save` in each round. With a file, memory does not grow with the
+  number of clients. A state has at most 1e9 bytes, SQLite's limit.
 
   Attributes:
-    digest: Of the states after the last `save`; what `rewind` asks for.
+    digest: The digest of the states after the last `save`, which `rewind`
+      takes.
   """
 
   def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
-    """Opens the file, or makes it.
+    """Opens or creates the file.
 
     Args:
-      path: The file; its folder exists. None to have the states in memory, from
-        where no run can be resumed.
+      path: The file, in an existing folder. None to keep the states in memory,
+        from which no run can resume.
 
     Raises:
-      errors.InputError: If the file is not that of a store.
+      errors.InputError: If the file is not a store.
     """
     self._name = 'memory' if path is None else os.fspath(path)
     self.digest = 0
     with self._input_errors(f'{self._name} cannot be opened'):
       if path is not None:
-        # As SQLite does, which has its journal beside what a link leads to.
+        # SQLite, too, puts the journal beside the file that a link leads to.
         path = os.path.realpath(path)
         _check_journal(path)
         path = pathlib.Path(path).as_uri()
         if locks.are_dispensable():
-          path += '?vfs=unix-none'  # The kind of unix that locks nothing.
+          path += '?vfs=unix-none'  # SQLite's file system without locks.
       self._connection = sqlite3.connect(
         path or ':memory:', uri=True, check_same_thread=False
       )
@@ -117,30 +121,30 @@ class ClientStateStore:
   def has_state(
     self, client_id: str, *, round_number: int = _LAST_ROUND
   ) -> bool:
-    """Whether a client has a state, which is not read.
+    """Returns whether a client has a state, without reading the state.
 
     Args:
       client_id: The client.
-      round_number: After which round, if there are newer states.
+      round_number: The round; states of later rounds do not count.
     """
     return self._newest_round(client_id, round_number) is not None
 
   def load(
     self, client_id: str, structure: Any, *, round_number: int = _LAST_ROUND
   ) -> Any | None:
-    """Returns a client's newest state; None if it has never come.
+    """Returns a client's newest state; None before its first visit.
 
     Args:
       client_id: The client.
-      structure: A state of the same structure, with values of any content.
-      round_number: The round whose state is asked for, if there are newer ones.
+      structure: A state of the same structure; its values do not matter.
+      round_number: The round; states of later rounds do not count.
 
     Returns:
       The state, with NumPy arrays and scalars as leaves.
 
     Raises:
-      errors.InputError: If the state is missing, damaged, that of another
-        client or round, or of another structure.
+      errors.InputError: If the state is missing or damaged, belongs to another
+        client or round, or has another structure.
     """
     whose = f'The state of client {client_id!r} in {self._name}'
     with self._input_errors(f'{whose} cannot be read'):
@@ -169,7 +173,7 @@ class ClientStateStore:
     leaves, offset = [], 0
     for template in templates:
       leaf = np.ndarray(template.shape, template.dtype, value, offset)
-      # With memory of its own, aligned; the index makes scalars.
+      # The copy owns aligned memory; the index turns 0-d arrays into scalars.
       leaves.append(leaf.copy()[()])
       offset += leaf.nbytes
     return tf.nest.pack_sequence_as(structure, leaves)
@@ -184,14 +188,14 @@ class ClientStateStore:
     """Saves the states of a round's clients, in one transaction.
 
     Args:
-      round_number: The round; after that of the last call.
-      states: By client, a structure of numeric arrays.
-      kept_rounds: The rounds that the run may be resumed from. Older states
-        that none of them needs are removed.
+      round_number: The round, later than that of the last call.
+      states: The state of each client, a structure of numeric arrays, by id.
+      kept_rounds: The rounds that the run may resume from. Older states that
+        none of them needs are removed.
 
     Raises:
-      TypeError: If a state holds something else than numbers.
-      errors.InputError: If they cannot be written; nothing was then.
+      TypeError: If a state holds anything but numbers.
+      errors.InputError: If they cannot be written; the store is then unchanged.
     """
     digest, kept = self.digest, list(kept_rounds)
     with self._changes() as execute:
@@ -228,9 +232,9 @@ class ClientStateStore:
     """Removes the states of later rounds, to resume after a round.
 
     Args:
-      round_number: As for `check`.
-      digest: As for `check`.
-      visitors: As for `check`.
+      round_number: The round of a checkpoint.
+      digest: The store's digest after that round.
+      visitors: The clients of each round back to the first, see `check`.
 
     Raises:
       errors.InputError: If the states of that round are not here; nothing was
@@ -248,19 +252,20 @@ class ClientStateStore:
     digest: int,
     visitors: Iterable[tuple[int, Iterable[str]]],
   ) -> None:
-    """Checks that the states after a round are here; nothing is changed.
+    """Checks that the states after a round are there; changes nothing.
 
     Args:
       round_number: The round of a checkpoint.
       digest: The store's digest after that round.
-      visitors: Each round from this one back to the first, with the clients
-        that came; gone through only to name the client whose state was lost.
+      visitors: Each round from this one back to the first, with its clients;
+        read only to name the client of a lost state.
 
     Raises:
       errors.InputError: If a state is missing, damaged or of another round.
     """
     with self._input_errors(f'{self._name} cannot be read'):
-      # Or the digest may find a visit that its client's name does not lead to.
+      # With a damaged index, the digest could count a visit that a look-up by
+      # client does not find.
       (damage,) = self._connection.execute(
         'PRAGMA integrity_check(visits)'
       ).fetchone()
@@ -275,7 +280,7 @@ class ClientStateStore:
       )
 
   def reset(self) -> None:
-    """Removes all states, to start anew.
+    """Removes all states for a new start.
 
     Raises:
       errors.InputError: If the file cannot be written.
@@ -287,7 +292,7 @@ class ClientStateStore:
 
   @contextlib.contextmanager
   def _changes(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
-    """A transaction: committed at the end, undone by any error."""
+    """Yields a transaction: committed at the end, undone by any error."""
     with self._input_errors(f'Cannot write {self._name}'), self._connection:
       yield self._connection.execute
 
@@ -300,7 +305,8 @@ class ClientStateStore:
       sqlite3.DataError,
       OverflowError,
     ) as error:
-      # A full disk, too large a state and the like: nothing is to be restored.
+      # Such as a full disk or too large a state; the file is intact, so the
+      # advice to restore it is left out.
       raise errors.InputError(f'{what}: {error}.') from error
     except (sqlite3.Error, UnicodeDecodeError) as error:
       raise errors.InputError(f'{what}: {error}{_ADVICE}') from error
@@ -316,7 +322,7 @@ class ClientStateStore:
   def _describe_loss(
     self, round_number: int, visitors: Iterable[tuple[int, Iterable[str]]]
   ) -> str:
-    """Names, of the clients without their states, the one that came last."""
+    """Names the client of the most recent lost state."""
     seen = set()
     for visit, client_ids in visitors:
       for client_id in client_ids:
@@ -337,11 +343,12 @@ class ClientStateStore:
 def _check_journal(path: str) -> None:
   """Refuses journals that no store leaves.
 
-  When SQLite undoes an interrupted transaction, it deletes the file that the end
-  of the journal names: one over several data bases, which a store never has.
+  When SQLite undoes an interrupted transaction, it deletes the file that the
+  end of the journal names. Only transactions over several databases name one,
+  and a store has none of these.
 
   Args:
-    path: The data base.
+    path: The database.
   """
   if os.path.exists(f'{path}-wal'):
     raise sqlite3.DatabaseError('it has a write-ahead log, as no store does')
@@ -365,7 +372,7 @@ def _read_schema(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
 
 
 def _check_schema(connection: sqlite3.Connection) -> None:
-  """Refuses tables, views and triggers that are not those of a store."""
+  """Refuses tables, views and triggers other than a store's."""
   with contextlib.closing(sqlite3.connect(':memory:')) as empty:
     empty.executescript(_TABLES)
     if _read_schema(connection) != _read_schema(empty):
@@ -381,12 +388,12 @@ def _checksum(
 ) -> int:
   sha256 = hashlib.sha256(ascii((client_id, round_number, arrays)).encode())
   sha256.update(value)
-  # Of 32 bits SQLite can add up those of two billion clients.
+  # SQLite can add up the 32-bit checksums of two billion clients.
   return int.from_bytes(sha256.digest()[:4], 'big')
 
 
 def _encode(state: Any) -> tuple[str, bytes]:
-  """Returns what a state's arrays are, and their bytes one after the other."""
+  """Returns the description of a state's arrays, and their joined bytes."""
   arrays = [np.asarray(leaf) for leaf in tf.nest.flatten(state)]
   for array in arrays:
     if array.dtype.kind not in 'biufc':

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Loads the next round's cohort while a round computes."""
+"""Prefetching of the next round's cohort while a round computes."""
 
 from collections.abc import Sequence
 from concurrent import futures
@@ -12,17 +12,17 @@ from fedfish_tff.simulation import participation as participation_lib
 
 Cohort = Sequence[batches_lib.ClientBatches]
 
-# How often a waiting caller looks for signals. Python sees a signal that comes
-# just before it begins to wait only when the wait has ended.
+# The interval in which a waiting caller checks for signals. Python handles a
+# signal that arrives just before a wait only after that wait.
 _SIGNAL_SECONDS = 0.2
 
 
 class CohortPrefetcher:
-  """Gives the cohorts of one round after the other, loaded ahead of time.
+  """Returns the cohort of each round, loaded ahead of time.
 
-  A cohort is the same whenever it is loaded, since participation and batches
-  are functions of the round. As a context manager it leaves no thread behind:
-  on exit, loading stops after the client that is being read.
+  Participation and batches are functions of the round, so a cohort does not
+  depend on when it is loaded. Used as a context manager, it leaves no thread
+  behind: on exit, loading stops after the client that is being read.
   """
 
   def __init__(
@@ -38,10 +38,11 @@ class CohortPrefetcher:
 
     Args:
       train_data: The clients that may take part; read from another thread.
-      participation: The cohort of a round; called from another thread.
-      batch_spec: Batches of a client in a round.
-      seed: With the round, decides each client's batches.
-      last_round: The round after which nothing is loaded.
+      participation: The function that returns the cohort of a round; called
+        from another thread.
+      batch_spec: The batches of a client in a round.
+      seed: The seed that, with the round, decides each client's batches.
+      last_round: The last round to load.
     """
     self._train_data = train_data
     self._participation = participation
@@ -73,8 +74,8 @@ class CohortPrefetcher:
       The clients' batches, in the order of the cohort.
 
     Raises:
-      errors.InputError: If a client of this round cannot be used. That a client
-        of the next round cannot is said in the next round.
+      errors.InputError: If a client of this round cannot be used. An error in
+        the next round's cohort is raised when that round is loaded.
     """
     if self._next is not None and self._next[0] == round_number:
       _, future = self._next

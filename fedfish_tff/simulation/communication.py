@@ -14,7 +14,7 @@ from fedfish_tff.simulation import hooks
 import numpy as np
 import tensorflow_federated as tff
 
-# What sums come down to, and what has no fixed size.
+# The intrinsics that sums compile to, and those without a fixed size.
 _SUMS = (
   'federated_aggregate',
   'federated_secure_modular_sum',
@@ -28,8 +28,9 @@ class WireBytes(NamedTuple):
   """Uncompressed bytes of one client in one round.
 
   Attributes:
-    download: From the server to one client.
-    upload: From one client to the server, metrics and weights included.
+    download: The bytes from the server to one client.
+    upload: The bytes from one client to the server, including metrics and
+      weights.
   """
 
   download: int
@@ -41,19 +42,19 @@ class WireBytes(NamedTuple):
 
 
 class CommunicationCosts(hooks.Hook):
-  """A hook that counts what a round sends."""
+  """A hook that counts the bytes that a round sends."""
 
   def __init__(
     self,
     wire_bytes: WireBytes,
     costs_per_client: Mapping[str, int] | None = None,
   ) -> None:
-    """Prepares the columns `communication/wire_bytes` and its `_total`.
+    """Prepares the column `communication/wire_bytes` and its `_total`.
 
     Args:
-      wire_bytes: Bytes per client and round, see `measure_wire_bytes`.
-      costs_per_client: Further costs of a client in a round, by column; rows
-        have them for the whole cohort.
+      wire_bytes: The bytes per client and round, see `measure_wire_bytes`.
+      costs_per_client: Further costs per client and round, by column. A row has
+        their sum over the cohort.
     """
     self._costs = {
       costs.WIRE_BYTES_COLUMN: wire_bytes.total,
@@ -79,22 +80,23 @@ def measure_wire_bytes(
 ) -> WireBytes:
   """Measures a process' communication from its types.
 
-  The computation is taken apart to a broadcast, client work and sums; the sizes
-  are those of what is broadcast and of what a client gives to the sums, plain
-  and secure. Nothing is run.
+  The computation is split into broadcasts, client work and sums. The sizes are
+  those of the broadcast values and of the values that a client gives to the
+  sums, plain and secure. Nothing is run.
 
   Args:
-    process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), or
-      one with client states, which stay where they are; or a computation by
-      itself. One whose rounds are several computations has `sent_types`, of
-      what a client gets and of what it sends, and that is measured.
+    process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), a
+      process with client states, which are not sent, or a single computation.
+      A process with several computations per round has the attribute
+      `sent_types`, the types that a client receives and sends; these are
+      measured.
 
   Returns:
     The bytes per client and round.
 
   Raises:
-    errors.InputError: If a tensor's size is not known from its type, or what a
-      client gets depends on keys that it selects.
+    errors.InputError: If a type does not fix the size of its tensor, or a
+      client receives values by keys that it selects.
   """
   if hasattr(process, 'sent_types'):
     return WireBytes(*map(_count_bytes, process.sent_types))
@@ -124,7 +126,7 @@ def measure_wire_bytes(
         )
     return part, False
 
-  # In this form every call is made once, and all are in one list.
+  # The call-dominant form makes every call once, in one list.
   tff.framework.transform_postorder(
     tff.framework.to_call_dominant(block), count
   )
@@ -132,15 +134,15 @@ def measure_wire_bytes(
 
 
 def closed_form_upload_bytes(num_features: int, num_classes: int) -> int:
-  """Returns what a client of Fed3R uploads, as its paper counts it.
+  """Returns the upload of a client of Fed3R, as its paper counts it.
 
-  (D^2 + D C) * 4 bytes: Fani et al., ICML 2024, count all of A in float32, and
-  no constant feature. `measure_wire_bytes` tells what is sent here: A's upper
-  triangle, in the precision of the sums.
+  It is (D^2 + D C) * 4 bytes: Fani et al., ICML 2024, count all of A in float32
+  and no constant feature. `measure_wire_bytes` counts the bytes sent here: A's
+  upper triangle, in the precision of the sums.
 
   Args:
-    num_features: D.
-    num_classes: C.
+    num_features: The number of features, D.
+    num_classes: The number of classes, C.
   """
   return 4 * num_features * (num_features + num_classes)
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Costs of a run: of a round, and in total since the beginning."""
+"""Costs of a run, per round and in total."""
 
 import collections
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ Totals = collections.OrderedDict[str, np.int64 | np.float64]
 EXCLUDED_COLUMN = 'train/excluded_clients'
 WIRE_BYTES_COLUMN = 'communication/wire_bytes'
 _STEPS_COLUMN = 'compute/local_steps'
-# Only processes whose clients choose what they send have it.
+# A column only of processes in which clients choose the values that they send.
 _PAYLOAD_BYTES_COLUMN = 'communication/payload_bytes'
 
 # The column that each total sums up.
@@ -31,10 +31,10 @@ _COLUMNS = collections.OrderedDict(
 
 
 def totals_of(numbers: Mapping[str, int | float]) -> Totals:
-  """Returns the totals of a run that begins where another has led.
+  """Returns the first totals of a run that starts from another run's end.
 
   Args:
-    numbers: Its totals by name; those that it has not counted are 0.
+    numbers: The other run's totals by name; missing ones are 0.
   """
   return collections.OrderedDict(
     (
@@ -51,8 +51,8 @@ def add_round(totals: Totals, row: Mapping[str, Any]) -> Totals:
   """Returns the totals after one more round.
 
   Args:
-    totals: The totals before it.
-    row: Its row, which need not have all columns.
+    totals: The totals before the round.
+    row: The round's row, which need not have all columns.
   """
   return collections.OrderedDict(
     (name, total + type(total)(row.get(_COLUMNS[name], 0)))
@@ -65,12 +65,12 @@ def count_local_steps(
   cohort: Sequence[batches_lib.ClientBatches],
   further_passes: int,
 ) -> dict[str, int]:
-  """Returns the gradient evaluations on a batch of a round, as a column.
+  """Returns the number of a round's batch gradients, as a column.
 
   Args:
     process: The process.
     cohort: The round's clients.
-    further_passes: The passes over their data beside those of the process.
+    further_passes: The passes over their data in addition to the process' own.
   """
   extra_passes = getattr(process, 'extra_passes', 0) + further_passes
   steps = sum(
@@ -87,7 +87,7 @@ def total_columns(totals: Totals, row: Mapping[str, Any]) -> dict[str, Any]:
 
   Args:
     totals: The totals after the round.
-    row: Its row so far.
+    row: The round's row so far.
   """
   columns = {f'{_STEPS_COLUMN}_total': totals['local_steps']}
   if _PAYLOAD_BYTES_COLUMN in row:

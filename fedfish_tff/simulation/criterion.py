@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The criterion by which later cohorts are chosen, measured in each round."""
+"""The criterion that decides on later cohorts, measured in each round."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -19,15 +19,14 @@ CriterionFn = Callable[
 class Criterion(hooks.Hook):
   """A hook that measures the criterion of `AccuracyStages` in each round."""
 
-  # Over each client's data.
   passes = 1
 
   def __init__(self, criterion_fn: CriterionFn) -> None:
     """Takes the measurement, such as `evaluation.AccuracyCriterion`.
 
     Args:
-      criterion_fn: From (weights that clients start from after the round, the
-        cohort's batches) to numbers by column name.
+      criterion_fn: The function from (the weights that clients start from after
+        the round, the cohort's batches) to numbers by column name.
     """
     self._criterion_fn = criterion_fn
 

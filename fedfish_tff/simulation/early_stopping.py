@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Early stopping: the best evaluation, and whether a run should go on.
+"""Early stopping: the best evaluation so far, and when a run stops.
 
-Decisions follow from the rows of metrics.csv alone, so that a run that resumes
-has those of one that was never interrupted.
+Decisions follow from the rows of metrics.csv alone, so a resumed run decides
+the same as an uninterrupted one.
 """
 
 from collections.abc import Mapping
@@ -19,8 +19,8 @@ class EarlyStopping(hooks.Hook):
   """Watches a column as `tf.keras.callbacks.EarlyStopping` watches a metric.
 
   Differences within rounding (see `ranking.gains`) are no gain. The best round
-  so far has a checkpoint, that of the initial model too; whether it is kept, the
-  run's manager of checkpoints decides.
+  so far has a checkpoint, even if it is the initial model. The run's checkpoint
+  manager decides whether to keep it.
 
   Attributes:
     column: The column.
@@ -43,11 +43,10 @@ class EarlyStopping(hooks.Hook):
 
     Args:
       column: A column `eval/*`.
-      higher_is_better: Whether it is better when higher.
-      patience: The evaluations, one after the other, none better than the best
-        before them, after which the run stops; 0 for never.
-      min_delta: The gain that an evaluation must exceed to be better, as far as
-        `patience` goes.
+      higher_is_better: Whether a higher value is better.
+      patience: The number of consecutive evaluations without a gain over the
+        best one before them after which the run stops; 0 for never.
+      min_delta: The gain that an evaluation must exceed to reset `patience`.
     """
     self.column = column
     self.best_round: int | None = None
@@ -64,21 +63,21 @@ class EarlyStopping(hooks.Hook):
       return
     self.observe_rows(run.read_rows())
     if self.best_round is not None:
-      # A damaged one is told now, not after the rounds that are left.
+      # Reports a damaged checkpoint now instead of at the end of the run.
       run.load(self.best_round)
 
   def keeps(self, round_number: int) -> bool:
     return self.best_round == round_number or self.reason is not None
 
   def observe(self, round_number: int, row: Mapping[str, Any]) -> None:
-    """Takes a row into account; rows come in their order.
+    """Takes a row into account; rows come in the order of their rounds.
 
     Args:
-      round_number: Its round.
-      row: The row; one without columns `eval/*` is not that of an evaluation.
+      round_number: The row's round.
+      row: The row. A row without columns `eval/*` is no evaluation.
 
     Raises:
-      errors.InputError: If the first evaluation is of other columns.
+      errors.InputError: If the first evaluation lacks the column.
     """
     others = [name for name in row if name.startswith('eval/')]
     if not others:
@@ -90,7 +89,7 @@ class EarlyStopping(hooks.Hook):
         'expected.'
       )
     self._seen = True
-    # What is not finite, or is not there since models have diverged, is no
+    # A value that is not finite, or missing because models have diverged, is no
     # improvement.
     value = float(row.get(self.column, math.nan))
     is_finite = math.isfinite(value)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One round of a process, whether its clients have states or not."""
+"""One round of a process, with or without client states."""
 
 import collections
 from collections.abc import Collection
@@ -20,19 +20,19 @@ from fedfish_tff.simulation import round_problems
 from absl import logging
 import tensorflow_federated as tff
 
-# Beginnings of the names of averages over clients.
+# The prefixes of columns that are averages over clients.
 _AVERAGES = ('train/', 'aggregator/sent/')
 _NON_FINITE_COLUMN = 'finalizer/update_non_finite'
 
 
 class RoundResult(NamedTuple):
-  """What a round of training leaves.
+  """The result of a round of training.
 
   Attributes:
-    state: The process' state after it.
-    row: What the process measured, as columns.
-    old_client_states: The clients' states before it, in the order of the
-      cohort; None if they have none.
+    state: The process' state after the round.
+    row: The process' measurements, as columns.
+    old_client_states: The clients' states before the round, in the order of the
+      cohort; None if clients have no states.
   """
 
   state: Any
@@ -41,7 +41,7 @@ class RoundResult(NamedTuple):
 
 
 def has_client_states(process: round_problems.AnyProcess) -> bool:
-  """Whether clients of a process keep states between their rounds."""
+  """Returns whether a process' clients keep states between their rounds."""
   return isinstance(process, client_state_process.ClientStateProcess)
 
 
@@ -49,14 +49,14 @@ def check_client_states(
   process: round_problems.AnyProcess,
   client_states: client_state_store.ClientStateStore | None,
 ) -> client_state_store.ClientStateStore | None:
-  """Returns the store that rounds of a process need, None if they need none.
+  """Returns the store of a process' client states; None if it needs none.
 
   Args:
     process: The process.
-    client_states: Where its clients' states would be.
+    client_states: The store, if there is one.
 
   Raises:
-    errors.InputError: If there is none and the clients have states.
+    errors.InputError: If the clients have states and there is no store.
   """
   if not has_client_states(process):
     return None
@@ -79,25 +79,26 @@ def run_round(
 ) -> RoundResult:
   """Trains for one round.
 
-  The first-visit rule: a client that comes for the first time has
+  The first-visit rule: a client that takes part for the first time starts from
   `process.initialize_client` of the server's state before this round, not of
   the initial one.
 
   Args:
     process: The process.
-    state: Its state before the round.
+    state: The process' state before the round.
     cohort: The round's clients.
     round_number: The round.
-    client_states: Of `check_client_states`.
-    kept_rounds: The rounds that the run may be resumed from; None not to save
-      the clients' new states.
+    client_states: The result of `check_client_states`.
+    kept_rounds: The rounds that the run may resume from. With None, the
+      clients' new states are not saved.
 
   Raises:
     errors.InputError: If a client's data or state cannot be used, its new state
       cannot be written, or a client with a state is in the cohort twice.
   """
   context = tff.framework.get_context_stack().current
-  # What a round costs, where the context says that; not what came before it.
+  # Discards the costs that the context, if it counts them, has counted before
+  # this round.
   take_columns = getattr(context, 'take_columns', dict)
   take_columns()
   inputs = [batches_lib.to_client_input(client) for client in cohort]
@@ -108,7 +109,7 @@ def run_round(
   else:
     client_ids = [client.client_id for client in cohort]
     _check_distinct(client_ids, round_number)
-    # By the first-visit rule; and the structure of all states.
+    # The state of a first visit, and the structure of all client states.
     new_client = process.initialize_client(state)
     old_states = []
     for client_id in client_ids:
@@ -135,24 +136,24 @@ def report_problems(
   round_number: int,
   result: RoundResult,
 ) -> None:
-  """Warns of clients that were left out, and of a round that changed nothing.
+  """Warns of excluded clients and of a round that changed nothing.
 
-  Averages over clients that were all left out, or over nobody where no client
-  came, become NaN in the row.
+  In a round without clients, or with excluded clients only, the row's
+  averages become NaN.
 
   Args:
     process: The process.
-    state: Its state before the round.
+    state: The process' state before the round.
     cohort: The round's clients.
     round_number: The round.
-    result: What the round has left.
+    result: The round's result.
   """
   row = result.row
   if not cohort:
     logging.info('Round %d: no client came.', round_number)
     _forget_averages(row)
     if _NON_FINITE_COLUMN in row:
-      # The mean of nobody is no number, but nobody has diverged.
+      # The mean over no clients is NaN, but no client has diverged.
       row[_NON_FINITE_COLUMN] = 0
     return
   num_excluded = row.get(costs.EXCLUDED_COLUMN)
@@ -186,10 +187,10 @@ def _check_distinct(client_ids: Sequence[str], round_number: int) -> None:
 
 
 def _forget_averages(row: dict[str, Any]) -> None:
-  """Makes a row's averages over nobody NaN.
+  """Sets a row's averages over no clients to NaN.
 
-  The process divides sums over nobody and reports 0, a perfect loss, or that
-  nothing is sent. Counts, which are integers, are right.
+  Without clients, the process reports averages of 0, such as a perfect loss.
+  Counts, which are integers, are right.
   """
   for name, value in row.items():
     if name.startswith(_AVERAGES) and isinstance(value, float):

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files and folders of a run, and the errors where they cannot be written."""
+"""Files and folders of a run, and the errors if they cannot be written."""
 
 from collections.abc import Collection
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from fedfish_tff import errors
 from fedfish_tff import locks
 from fedfish_tff import new_files
 
-if TYPE_CHECKING:  # Whose import takes seconds.
+if TYPE_CHECKING:  # Importing TensorFlow takes seconds.
   import tensorflow as tf
 
 LOCK_NAME = '.lock'
@@ -33,11 +33,11 @@ _SYSTEM_ERRORS = (
 def write_atomically(
   path: str | os.PathLike[str], content: bytes | memoryview
 ) -> None:
-  """Writes a file as `new_files.new_file` does.
+  """Writes a file by `new_files.new_file`.
 
   Args:
-    path: The file; its folder exists.
-    content: All of the new content.
+    path: The file, in an existing folder.
+    content: The whole new content.
 
   Raises:
     errors.InputError: If it cannot be written; the old content is intact.
@@ -50,13 +50,13 @@ def write_atomically(
 
 
 def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
-  """Makes a folder with its parents unless it is there; returns its path.
+  """Creates a folder and its parents if need be; returns its path.
 
   Args:
     path: The folder.
 
   Raises:
-    errors.InputError: If it cannot be made.
+    errors.InputError: If it cannot be created.
   """
   path = pathlib.Path(path)
   try:
@@ -70,15 +70,16 @@ def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
 def locked_folder(
   folder: str | os.PathLike[str], *, in_use: str, skipped: Collection[str] = ()
 ) -> Iterator[None]:
-  """Lets no other process write to a folder, and tidies up after killed ones.
+  """Locks a folder, and removes the temporary files of killed processes.
 
   Args:
     folder: The folder.
-    in_use: The error where another process writes to it.
-    skipped: Names of folders in it to which others may write.
+    in_use: The message of the error if another process holds the lock.
+    skipped: The names of its folders to which other processes may write.
 
   Raises:
-    errors.InputError: If another process writes to it, or it cannot be locked.
+    errors.InputError: If another process holds the lock, or the folder cannot
+      be locked.
   """
   with contextlib.ExitStack() as stack:
     try:
@@ -92,13 +93,13 @@ def locked_folder(
 
 
 def check_entries(folder: str | os.PathLike[str]) -> None:
-  """Checks that below a folder are files and folders of its own.
+  """Checks that a folder holds files and folders of its own only.
 
-  A pipe would be waited for, and what is written through a link that leads out
-  of the folder would be written elsewhere.
+  Opening a pipe would block, and a link that leads out of the folder would let
+  a run write elsewhere.
 
   Args:
-    folder: The folder, which may be a link itself; it need not exist.
+    folder: The folder, which may itself be a link and need not exist.
 
   Raises:
     errors.InputError: If there is a pipe, a device, a socket or such a link.
@@ -108,7 +109,7 @@ def check_entries(folder: str | os.PathLike[str]) -> None:
     for path in (os.path.join(parent, name) for name in folders + names):
       try:
         mode = os.lstat(path).st_mode
-      except FileNotFoundError:  # Removed meanwhile, by another process.
+      except FileNotFoundError:  # Another process has removed it.
         continue
       if stat.S_ISLNK(mode):
         if not pathlib.Path(os.path.realpath(path)).is_relative_to(root):
@@ -128,8 +129,8 @@ def unwritable_error(
   """Returns the error for a path that cannot be written.
 
   Args:
-    path: What was to be written.
-    error: Python's error, or TensorFlow's from its own file system.
+    path: The file or folder.
+    error: Python's error, or that of TensorFlow's file system.
   """
   number, reason = _number_and_reason(error)
   advice = (
@@ -145,7 +146,7 @@ def _number_and_reason(
 ) -> tuple[int | None, str]:
   if isinstance(error, OSError):
     return error.errno, error.strerror or str(error)
-  # TensorFlow puts the system's words behind names of its own internals.
+  # TensorFlow puts the system's message after names of its internals.
   for number in _SYSTEM_ERRORS:
     if os.strerror(number) in error.message:
       return number, os.strerror(number)

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Hooks of the training loop: all that a run does beside training.
+"""Hooks of the training loop: everything that a run does besides training.
 
 The loop initialises, trains, evaluates and saves. Schedules, costs, clocks,
-privacy, early stopping, the barrier and progress are hooks, each in the module
-of its idea.
+privacy, early stopping, the barrier and progress are hooks, each in a module of
+its own.
 """
 
 from collections.abc import Callable
@@ -18,23 +18,23 @@ from typing import TYPE_CHECKING
 from fedfish_tff.simulation import metrics_rows
 
 if TYPE_CHECKING:
-  # Progress is shown while TensorFlow is imported.
+  # Not imported at run time: progress is shown while TensorFlow is imported.
   from fedfish_tff.datasets import batches as batches_lib
 
 
 @dataclasses.dataclass(frozen=True)
 class Run:
-  """A run that begins, or goes on from a checkpoint.
+  """A run that begins or resumes from a checkpoint.
 
   Attributes:
-    first_round: The round that it starts from, whose row is its first.
-    last_round: The last round that is done; None where no row is there yet.
-    participation: The cohort of a round.
-    start_totals: The totals of what it starts from, by name.
-    read_rows: Reads the rows up to `last_round`. Raises InputError if no
-      metrics manager has them.
-    load: From a round to the state in its checkpoint; None if there is none.
-      Raises InputError if it is damaged.
+    first_round: The round that the run starts from, the first one with a row.
+    last_round: The last completed round; None before the first row.
+    participation: The function that returns the cohort of a round.
+    start_totals: The totals of the start, by name.
+    read_rows: The function that reads the rows up to `last_round`. Raises
+      InputError if no metrics manager has them.
+    load: The function that returns the state in a round's checkpoint; None if
+      there is none. Raises InputError if the checkpoint is damaged.
   """
 
   first_round: int
@@ -46,7 +46,7 @@ class Run:
 
   @property
   def is_resumed(self) -> bool:
-    """Whether it goes on from a checkpoint."""
+    """Whether the run resumes from a checkpoint."""
     return self.last_round is not None
 
 
@@ -55,13 +55,13 @@ class Round:
   """A round, with the row that hooks add columns to.
 
   Attributes:
-    number: Its number.
-    row: Its columns so far.
+    number: The round's number.
+    row: The row's columns so far.
     process: The learning process.
-    state: The process' state after it; `Hook.finish` may replace it.
+    state: The process' state after the round; `Hook.finish` may replace it.
     old_state: The state before it; None for the row of the initial model.
-    cohort: Its clients; empty for the row of the initial model.
-    totals: Of the run, this round included; from `finish` on.
+    cohort: The round's clients; empty for the row of the initial model.
+    totals: The run's totals, this round included; set from `finish` on.
   """
 
   number: int
@@ -74,19 +74,19 @@ class Round:
 
 
 class Hook:
-  """A part of a run beside training; each method does nothing by itself.
+  """A part of a run besides training; by default, each method does nothing.
 
-  Hooks are called in the order in which the loop is given them. A run that
-  resumes has the rows of one that never stopped, so a hook knows nothing that
-  does not follow from the rounds' numbers, cohorts and rows: `begin` tells it
-  the earlier ones. What must be in checkpoints is part of the process' state,
-  as the average of `algorithms.build_weight_averaging_process` is.
+  The loop calls its hooks in their order. A resumed run has the same rows as an
+  uninterrupted one, so a hook's state must follow from the rounds' numbers,
+  cohorts and rows; `begin` receives the earlier ones. Anything that checkpoints
+  must hold is part of the process' state, such as the average of
+  `algorithms.build_weight_averaging_process`.
 
   Attributes:
-    passes: The passes over the cohort's data that `after_round` makes.
-    may_stop: Whether `reason` may become a text.
-    reason: Why the run ends before its last round, a part of a sentence; None
-      to go on.
+    passes: The number of passes over the cohort's data by `after_round`.
+    may_stop: Whether the hook may set `reason`.
+    reason: The reason to end the run before its last round, a part of a
+      sentence; None to go on.
   """
 
   passes: int = 0
@@ -94,40 +94,42 @@ class Hook:
   reason: str | None = None
 
   def begin(self, run: Run) -> None:
-    """Prepares for the first round, or for the one after a checkpoint."""
+    """Prepares for the first round, or the round after a checkpoint."""
 
   def before_round(self, round_number: int) -> Mapping[str, float]:
-    """Returns `fedfish_tff.parameters` in a round, by name.
+    """Returns the values of `fedfish_tff.parameters` in a round, by name.
+
+    They hold in training and in `after_evaluation`. The row has them as
+    `schedule/*`.
 
     Args:
-      round_number: The round. Its training and `after_evaluation` have them, and
-        its row has them as `schedule/*`.
+      round_number: The round.
     """
     del round_number
     return {}
 
   def after_round(self, round_: Round) -> None:
-    """Adds columns of a trained round, as part of its `time/round_seconds`."""
+    """Adds columns of a trained round; counts in its `time/round_seconds`."""
 
   def finish(self, round_: Round) -> None:
     """Replaces the state after the last round, before it is evaluated."""
 
   def after_evaluation(self, round_: Round) -> None:
-    """Adds columns of a trained round that is evaluated."""
+    """Adds columns of a trained and evaluated round."""
 
   def complete_row(self, round_: Round) -> None:
-    """Adds columns that every row has, that of the initial model included."""
+    """Adds columns of every row, that of the initial model included."""
 
   def observe(self, round_number: int, row: metrics_rows.Row) -> None:
-    """Takes a row into account that was released; rows come in their order."""
+    """Takes a released row into account; rows come in order."""
 
   def observe_rows(self, rows: Iterable[metrics_rows.Row]) -> None:
-    """Takes the rows of earlier rounds into account, in their order."""
+    """Takes the rows of earlier rounds into account, in order."""
     for row in rows:
       self.observe(row[metrics_rows.ROUND_COLUMN], row)
 
   def keeps(self, round_number: int) -> bool:
-    """Whether a round that was observed has a checkpoint in any case."""
+    """Returns whether an observed round must have a checkpoint."""
     del round_number
     return False
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""metrics.csv: one row a round, never torn, never with a lost digit.
+"""Writer of metrics.csv: one row per round, safe from crashes and exact.
 
-TFF's own `tff.program.CSVFileReleaseManager` appends without care for a crash;
-this one repairs and rewinds the file, so that a resumed run continues it as if
-it had never stopped.
+`tff.program.CSVFileReleaseManager` does not guard against crashes. This manager
+repairs and rewinds the file, so that a resumed run continues it as if it had
+never stopped.
 """
 
 from collections.abc import Iterable
@@ -27,22 +27,22 @@ import tensorflow_federated as tff
 class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   """A `tff.program.ReleaseManager` that appends rows to a CSV file.
 
-  The first column is `round`. Floats are written so that reading them gives the
-  same bits. A row is on the disk when `release` returns. A value without a
-  column yet widens the header: the file is rewritten atomically.
+  The first column is `round`. Reading a written float gives the same bits. A
+  row is on the disk when `release` returns. A value without a column adds one,
+  and the file is rewritten atomically.
   """
 
   def __init__(self, path: str | os.PathLike[str]) -> None:
-    """Opens a new or existing file; a torn last row is dropped.
+    """Opens a new or existing file; drops a torn last row.
 
-    Of a file that is damaged, the rows before the damage are kept; the file is
-    left as it is until a row is added, or those of later rounds are dropped.
+    Of a damaged file, the rows before the damage are used. The file stays
+    unchanged until a row is added or rows of later rounds are dropped.
 
     Args:
-      path: The file; its folder exists.
+      path: The file, in an existing folder.
 
     Raises:
-      errors.InputError: If the file exists and is not one of metrics.
+      errors.InputError: If the file exists and is no file of metrics.
     """
     self._path = pathlib.Path(path)
     self._columns, self._cells = [metrics_rows.ROUND_COLUMN], []
@@ -73,7 +73,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     return int(self._cells[-1][0]) if self._cells else None
 
   def digest(self, round_number: int) -> str | None:
-    """Returns that of the rows up to a round's; None if there is no such row.
+    """Returns the digest of the rows up to a round's; None without that row.
 
     Args:
       round_number: The round.
@@ -98,7 +98,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
 
     Raises:
       errors.InputError: If the file cannot be written; earlier rows are intact.
-      ValueError: If the rounds do not increase.
+      ValueError: If the round is not larger than the last row's.
     """
     last = self.last_round
     if last is not None and key <= last:
@@ -127,7 +127,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     self._damaged = False
 
   def _append(self, row: bytes) -> None:
-    """Appends to the file; takes a part back if the rest does not fit."""
+    """Appends a row to the file; removes it again if it does not fit whole."""
     try:
       with open(self._path, 'ab', buffering=0) as file:
         size = file.seek(0, os.SEEK_END)

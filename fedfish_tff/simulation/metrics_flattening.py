@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a process' nested metrics to named columns of numbers."""
+"""Flattening of a process' nested metrics to named columns of numbers."""
 
 import collections
 from collections.abc import Iterator
@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-# Where `tff.learning` puts the model's metrics, and how columns name them.
+# The prefixes of `tff.learning`'s metrics, and those of the columns.
 _RENAMED_PREFIXES = (
   ('client_work/train/', 'train/'),
   ('client_work/', 'train/'),
-  # Beside communication/wire_bytes.
+  # The same prefix as that of communication/wire_bytes.
   ('aggregator/payload_bytes', 'communication/payload_bytes'),
 )
 
@@ -21,14 +21,14 @@ _RENAMED_PREFIXES = (
 def flatten_metrics(metrics: Any) -> collections.OrderedDict[str, int | float]:
   """Flattens the metrics of a learning process to slash-named numbers.
 
-  Client work's metrics become `train/...`; those of the other parts keep their
-  names (`aggregator/...`, `finalizer/...`) but for the bytes that clients have
-  really sent, `communication/payload_bytes`. Arrays become one number per
-  element, the index at the end of the name; empty structures vanish.
+  Client work's metrics become `train/...`. Those of the other parts keep their
+  names (`aggregator/...`, `finalizer/...`), except the bytes that clients have
+  sent, which become `communication/payload_bytes`. Arrays become one number per
+  element, with the index at the end of the name; empty structures vanish.
 
   Args:
-    metrics: Nested mappings, sequences and arrays of numbers, as the metrics of
-      `tff.learning.templates.LearningProcessOutput`.
+    metrics: Nested mappings, sequences and arrays of numbers, such as the
+      metrics of `tff.learning.templates.LearningProcessOutput`.
 
   Returns:
     Python integers and floats by name, in the structure's order.
@@ -47,8 +47,8 @@ def flatten_metrics(metrics: Any) -> collections.OrderedDict[str, int | float]:
 
 
 def to_number(value: Any) -> int | float:
-  """Returns a scalar as the Python number of exactly its value."""
-  if isinstance(value, int):  # NumPy's integers end at 64 bits.
+  """Returns a scalar as the Python number of exactly the same value."""
+  if isinstance(value, int):  # NumPy's integers have at most 64 bits.
     return int(value)
   array = np.asarray(value)
   if array.shape or array.dtype.kind not in 'biuf':

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads metrics.csv, which `CsvMetricsManager` writes, without TensorFlow."""
+"""Reading metrics.csv, which `CsvMetricsManager` writes, without TensorFlow."""
 
 import collections
 from collections.abc import Mapping
@@ -18,21 +18,20 @@ from fedfish_tff import regular_files
 
 ROUND_COLUMN = 'round'
 _ROUND = re.compile('[0-9]{1,18}')
-# Longer ones, which no float holds, are infinite.
+# Longer integers exceed every float; they are read as infinite floats.
 _INTEGER = re.compile('-?[0-9]{1,300}')
 
 Row = Mapping[str, int | float]
 
 
 class Cells(NamedTuple):
-  """What is left of a metrics.csv.
+  """The undamaged cells of a metrics.csv.
 
   Attributes:
     columns: The names of the columns.
-    rows: The whole rows, up to a damaged one.
+    rows: The whole rows before the first damaged one.
     torn: Whether a torn last row was left out.
-    damage: What is wrong with the row at which the rows end; None if they go on
-      to the end of the file.
+    damage: The damage of the row that ends `rows`; None if no row is damaged.
   """
 
   columns: list[str]
@@ -48,11 +47,11 @@ def read_rows(path: str | os.PathLike[str]) -> list[Row]:
     path: The file.
 
   Returns:
-    A mapping from column to number for each row, without the empty cells;
-    numbers without a decimal point are integers.
+    A mapping from column to number for each row, without the empty cells.
+    Numbers without a decimal point are integers.
 
   Raises:
-    errors.InputError: If the file is not one of metrics.
+    errors.InputError: If the file is no file of metrics, or is damaged.
   """
   cells = read_cells(pathlib.Path(path))
   if cells.damage is not None:
@@ -67,7 +66,7 @@ def to_rows(
 
   Args:
     columns: The names of the columns.
-    cells_by_row: The cells of each row, as of `read_cells`.
+    cells_by_row: The cells of each row, see `read_cells`.
   """
   return [
     collections.OrderedDict(
@@ -80,7 +79,7 @@ def to_rows(
 
 
 def read_cells(path: pathlib.Path) -> Cells:
-  """Reads the cells of a metrics.csv, as far as they are whole.
+  """Reads the cells of a metrics.csv up to the first damaged row.
 
   Args:
     path: The file.
@@ -89,12 +88,13 @@ def read_cells(path: pathlib.Path) -> Cells:
     The cells.
 
   Raises:
-    errors.InputError: If the file is not one of metrics.
+    errors.InputError: If the file is no file of metrics.
   """
   content = regular_files.read_bytes(path)
   whole, _, rest = content.rpartition(b'\n')
   torn = bool(rest)
-  # One by one: a damaged one may open a quotation that has no end.
+  # Lines are parsed one by one: a damaged line may open a quotation without an
+  # end.
   lines = [
     _split(line) for line in whole.decode('utf-8', 'replace').split('\n')
   ]
@@ -106,7 +106,7 @@ def read_cells(path: pathlib.Path) -> Cells:
       f'{ROUND_COLUMN!r}.'
     )
   columns, rows = lines[0], lines[1:]
-  # After a power failure the last line can be whole in length only.
+  # After a power failure the last line may have its length but not its content.
   if rows and not _is_valid(rows[-1], len(columns)):
     rows, torn = rows[:-1], True
   last = -1
@@ -140,16 +140,16 @@ def chain_digests(
 ) -> dict[int, str]:
   """Returns the digest of all rows up to each round's.
 
-  Empty cells do not count: columns of later rounds change no digest.
+  Empty cells do not count, so columns of later rounds change no digest.
 
   Args:
     columns: The names of the columns.
-    rows: The cells of each row, as of `read_cells`.
-    digest: The digest of the rows before.
-    with_times: Whether columns of `time/` count, which no two runs share.
+    rows: The cells of each row, see `read_cells`.
+    digest: The digest of the rows before them.
+    with_times: Whether the columns `time/*` count, which differ between runs.
 
   Returns:
-    SHA-256, in hexadecimal, by round.
+    The SHA-256 digest in hexadecimal, by round.
   """
   digests = {}
   for cells in rows:
@@ -172,7 +172,7 @@ def _split(line: str) -> list[str]:
 
 
 def _is_valid(cells: Sequence[str], width: int) -> bool:
-  """Whether the cells are a row: a round and numbers or nothing."""
+  """Returns whether the cells are a round and numbers or empty cells."""
   if len(cells) != width or not _ROUND.fullmatch(cells[0]):
     return False
   try:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a round: functions from the round number to client ids."""
+"""Participation: functions from a round's number to the ids of its clients."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from fedfish_tff.datasets import sorted_ids
 
 import numpy as np
 
-# Up to so many clients are permuted, in 0.3 ms. The time to draw from more
+# A draw permutes up to so many clients, in 0.3 ms. With more clients, its time
 # depends on the cohort's size alone.
 _MOST_PERMUTED = 10_000
 
@@ -26,14 +26,14 @@ def uniform_participation(
 ) -> Participation:
   """Returns cohorts drawn uniformly without replacement, anew every round.
 
-  A cohort is a pure function of (seed, round): algorithms with one seed see
-  the same clients, and a resumed run needs no saved sampler. Its order is part
-  of it, since sums of floats depend on their order.
+  A cohort is a pure function of (seed, round): algorithms with one seed see the
+  same clients, and a resumed run needs no saved sampler. This includes the
+  cohort's order, since sums of floats depend on it.
 
   Args:
-    client_ids: The ids of all training clients; their order does not matter.
-      `SortedIds` are used as they are, others are copied.
-    cohort_size: Clients a round.
+    client_ids: The ids of all training clients, in any order. `SortedIds` are
+      used directly, others are copied.
+    cohort_size: The number of clients per round.
     seed: The run's seed.
 
   Returns:
@@ -57,17 +57,17 @@ def uniform_participation(
 def poisson_participation(
   client_ids: Iterable[str], *, cohort_size: int, seed: int
 ) -> Participation:
-  """Returns cohorts that each client is in by chance, whoever else is.
+  """Returns cohorts that each client joins at random, independently of others.
 
-  Poisson sampling, from which differential privacy gains most (McMahan et al.,
-  arXiv:1710.06963, Algorithm 1): each client comes with the probability
-  `cohort_size` / clients, anew every round. A cohort may have nobody. It is a
-  pure function of (seed, round), as that of `uniform_participation`.
+  This is Poisson sampling, which benefits differential privacy most (McMahan et
+  al., arXiv:1710.06963, Algorithm 1): in every round, each client takes part
+  with the probability `cohort_size` / clients. A cohort may be empty. It is a
+  pure function of (seed, round), like that of `uniform_participation`.
 
   Args:
-    client_ids: The ids of all training clients; their order does not matter.
-      `SortedIds` are used as they are, others are copied.
-    cohort_size: Expected clients a round.
+    client_ids: The ids of all training clients, in any order. `SortedIds` are
+      used directly, others are copied.
+    cohort_size: The expected number of clients per round.
     seed: The run's seed.
 
   Returns:
@@ -83,7 +83,7 @@ def poisson_participation(
 
   def cohort(round_number: int) -> tuple[str, ...]:
     generator = random_streams.random_generator('poisson', seed, round_number)
-    # Given how many come, all sets of as many are equally likely.
+    # Given its size, all cohorts are equally likely.
     size = int(generator.binomial(len(client_ids), probability))
     chosen = _draw(generator, len(client_ids), size)
     return tuple(client_ids[index] for index in chosen)
@@ -96,17 +96,18 @@ def visit_once_participation(
 ) -> Participation:
   """Returns cohorts that together hold every client once.
 
-  For methods of closed form, such as Fed3R, that need to see each client and
-  must count none twice. Rounds are numbered from 1. The clients stand in an
-  order that is a function of the seed, and each round takes the next ones. They
-  are spread over `count_visiting_rounds(...)` rounds so that cohorts differ by
-  one client at most: a last cohort of what is left could be a single client,
-  whose own sums a secure sum would then reveal. After these rounds nobody comes.
+  They are for closed-form methods, such as Fed3R, which must see each client
+  exactly once. Rounds are numbered from 1. The seed decides the order of the
+  clients, and each round takes the next ones. The clients are spread over
+  `count_visiting_rounds(...)` rounds so that cohort sizes differ by one at
+  most. Otherwise the last cohort could be a single client, and a secure sum
+  would reveal that client's values. Later cohorts are empty.
 
   Args:
-    client_ids: The ids of all training clients; their order does not matter.
-      `SortedIds` are used as they are, others are copied.
-    cohort_size: Most clients a round; may be more than there are.
+    client_ids: The ids of all training clients, in any order. `SortedIds` are
+      used directly, others are copied.
+    cohort_size: The maximum number of clients per round; may exceed the number
+      of clients.
     seed: The run's seed.
 
   Returns:
@@ -121,16 +122,16 @@ def visit_once_participation(
 def epochs_participation(
   client_ids: Iterable[str], *, cohort_size: int, seed: int
 ) -> Participation:
-  """Returns cohorts that hold every client once an epoch, without an end.
+  """Returns cohorts that hold every client once per epoch, without an end.
 
-  As `visit_once_participation`, and then again, in another order: an epoch is
-  `count_visiting_rounds(...)` rounds, and its order a function of the seed and
-  the epoch. Rounds are numbered from 1.
+  An epoch is like `visit_once_participation`: it has
+  `count_visiting_rounds(...)` rounds, and its order is a function of the seed
+  and the epoch. Rounds are numbered from 1.
 
   Args:
-    client_ids: The ids of all training clients; their order does not matter.
-      `SortedIds` are used as they are, others are copied.
-    cohort_size: Most clients a round.
+    client_ids: The ids of all training clients, in any order. `SortedIds` are
+      used directly, others are copied.
+    cohort_size: The maximum number of clients per round.
     seed: The run's seed.
 
   Returns:
@@ -144,7 +145,7 @@ def epochs_participation(
   _check_size(cohort_size, client_ids)
   rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
 
-  # The next round's clients may be loaded while those before are asked for.
+  # Two epochs, since the next round's clients may be loaded meanwhile.
   @functools.lru_cache(maxsize=2)
   def visit(epoch: int) -> Participation:
     return _visit(client_ids, cohort_size, 'epoch', seed, epoch)
@@ -159,14 +160,14 @@ def epochs_participation(
 def _visit(
   client_ids: Sequence[str], cohort_size: int, *keys: int | str
 ) -> Participation:
-  """Returns cohorts of every client once, in an order that the keys name."""
+  """Returns cohorts that hold every client once, in an order by the keys."""
   _check_positive(cohort_size)
   generator = random_streams.random_generator(*keys)
   order = generator.permutation(len(client_ids))
   rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
 
   def count_before(round_number: int) -> int:
-    """Returns how many come before a round: the first cohorts are larger."""
+    """Returns the number of earlier clients; the first cohorts are larger."""
     size, num_larger = divmod(len(client_ids), rounds)
     return (round_number - 1) * size + min(round_number - 1, num_larger)
 
@@ -180,20 +181,20 @@ def _visit(
 
 
 def count_visiting_rounds(num_clients: int, *, cohort_size: int) -> int:
-  """Returns after how many rounds `visit_once_participation` has seen all."""
+  """Returns the number of rounds that `visit_once_participation` takes."""
   _check_positive(cohort_size)
   return -(-num_clients // cohort_size)
 
 
 def first_visits(participation: Participation) -> Participation:
-  """Returns the cohorts of a participation without whom came before.
+  """Returns the cohorts of a participation without the earlier clients.
 
-  For methods of closed form under any policy: a client counts once however
-  often it is sampled. Rounds are numbered from 1; a round may have nobody.
+  With it, a closed-form method counts each client once under any policy. Rounds
+  are numbered from 1. A cohort may be empty.
 
   Args:
-    participation: A pure function of the round. It is asked for each round
-      once, in order, and the ids of those who came are kept.
+    participation: A pure function of the round. It is called once per round, in
+      order, and the ids that it returns are kept.
 
   Returns:
     A function from the round number to those clients of its cohort that no
@@ -207,7 +208,7 @@ def first_visits(participation: Participation) -> Participation:
     _check_round(round_number)
     with lock:
       while len(cohorts) < round_number:
-        # Each once, should a cohort itself have a client twice.
+        # Removes duplicates within a cohort.
         came = dict.fromkeys(participation(len(cohorts) + 1))
         cohorts.append(tuple(c for c in came if c not in seen))
         seen.update(cohorts[-1])
@@ -241,7 +242,7 @@ def _check_positive(cohort_size: int) -> None:
 
 
 def _check_round(round_number: int) -> int:
-  """Returns a round number that is 1 or more."""
+  """Returns a round number after checking that it is 1 or more."""
   if round_number < 1:
     raise errors.InputError(
       f'A cohort of round {round_number} was asked for; rounds from 1 on were '
@@ -254,7 +255,7 @@ def _draw(generator: np.random.Generator, total: int, size: int) -> list[int]:
   """Returns `size` of the numbers below `total`, in a random order."""
   if total <= _MOST_PERMUTED:
     return generator.permutation(total)[:size].tolist()
-  # The first steps of Fisher and Yates' shuffle, with only the moved numbers in
+  # The first steps of a Fisher-Yates shuffle, with only the moved numbers in
   # memory.
   places = generator.integers(np.arange(size), total).tolist()
   moved = {}

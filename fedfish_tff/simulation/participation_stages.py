@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Stages of a run, with twice as many clients in each as in the one before.
+"""Stages of a run, each with twice as many clients as the one before.
 
 FLANP (Reisizadeh et al., arXiv:2012.14453) and SRPFL (Tziotis et al.,
-arXiv:2206.02078) begin with the fastest clients, and take in slower ones only
-when more accuracy needs their data.
+arXiv:2206.02078) begin with the fastest clients, and add slower ones only when
+more accuracy needs their data.
 """
 
 import bisect
@@ -19,23 +19,23 @@ from fedfish_tff.simulation import hooks
 
 
 class Stages(NamedTuple):
-  """When which number of clients takes part.
+  """The number of clients by round, in stages.
 
   Attributes:
     sizes: The number of clients in each stage.
-    first_rounds: With which round each stage begins, from 1 on. The last stage
-      has no end.
+    first_rounds: The first round of each stage, from 1 on. The last stage has
+      no end.
   """
 
   sizes: tuple[int, ...]
   first_rounds: tuple[int, ...]
 
   def size(self, round_number: int) -> int:
-    """Returns how many clients take part in a round."""
+    """Returns the number of clients in a round."""
     return self.sizes[self._stage(round_number)]
 
   def first_round(self, round_number: int) -> int:
-    """Returns with which round the stage of a round has begun."""
+    """Returns the first round of a round's stage."""
     return self.first_rounds[self._stage(round_number)]
 
   def _stage(self, round_number: int) -> int:
@@ -52,23 +52,23 @@ class AccuracyStages(hooks.Hook):
 
   Algorithm 1 of FLANP: a stage ends when the squared gradient of its clients'
   mean loss is as small as their examples allow; see
-  `evaluation.AccuracyCriterion`. What the row of round r says takes effect with
-  round r + 2, since the cohort of round r + 1 may be loaded while round r
-  computes; round r + 1 then decides nothing. So a stage has two rounds at least.
+  `evaluation.AccuracyCriterion`. The row of round r takes effect in round r +
+  2, since the cohort of round r + 1 may be loaded while round r computes. Round
+  r + 1 then decides nothing, so a stage has at least two rounds.
   """
 
   def __init__(self, n0: int, *, most: int) -> None:
     """Begins with the first stage.
 
     Args:
-      n0: Clients in the first stage.
-      most: Clients in the last stage, which may be less than twice as many as
-        before.
+      n0: The number of clients in the first stage.
+      most: The number of clients in the last stage, at most twice that of the
+        stage before.
 
     Raises:
       errors.InputError: If n0 is not positive, or is larger than `most`.
     """
-    # Replaced as a whole, as another thread may ask meanwhile.
+    # Replaced as a whole, since another thread may read it.
     self._stages = Stages(_double(n0, most), (1,))
     self._last_decided = 2
 
@@ -84,12 +84,12 @@ class AccuracyStages(hooks.Hook):
   def observe(self, round_number: int, row: Mapping[str, int | float]) -> None:
     """Decides on round `round_number` + 2.
 
-    Rounds come in their order. A round that comes again undoes what was decided
-    since.
+    Rounds are observed in order. Observing a round again undoes the decisions
+    since then.
 
     Args:
       round_number: The round.
-      row: Its row.
+      row: The round's row.
     """
     sizes, begun = self._stages
     effect = round_number + 2
@@ -103,18 +103,18 @@ class AccuracyStages(hooks.Hook):
     self._last_decided = effect
 
   def size(self, round_number: int) -> int:
-    """Returns how many clients take part in a round.
+    """Returns the number of clients in a round.
 
     Args:
-      round_number: The round, 2 after the last one observed at most.
+      round_number: The round, at most the last observed one plus 2.
 
     Raises:
-      ValueError: If it is not decided yet.
+      ValueError: If the round's stage is not decided yet.
     """
     return self._decided(round_number).size(round_number)
 
   def first_round(self, round_number: int) -> int:
-    """Returns with which round the stage of a round has begun; as `size`."""
+    """Returns the first round of a round's stage; see `size`."""
     return self._decided(round_number).first_round(round_number)
 
   def _decided(self, round_number: int) -> Stages:
@@ -129,26 +129,26 @@ class AccuracyStages(hooks.Hook):
 def expected_slowest(n: int, num_clients: int) -> float:
   """Returns the expected seconds of the slowest of the n fastest clients.
 
-  H_N - H_{N-n} with the harmonic numbers H, of clients of Exp(1); section 4.1 of
-  SRPFL.
+  It is H_N - H_{N-n}, with the harmonic numbers H, for clients' seconds of
+  Exp(1); section 4.1 of SRPFL.
 
   Args:
-    n: How many a round waits for.
-    num_clients: N, all clients.
+    n: The number of clients that a round waits for.
+    num_clients: N, the number of all clients.
   """
   return math.fsum(1 / k for k in range(num_clients - n + 1, num_clients + 1))
 
 
 def equal_stages(n0: int, *, most: int, rounds_a_stage: int) -> Stages:
-  """Returns stages of n0, 2 n0, 4 n0 ... clients that are equally long.
+  """Returns equally long stages of n0, 2 n0, 4 n0 ... clients.
 
-  SRPFL's experiments have 10, 20, 40, 80 and 100 clients, 10 rounds each.
+  SRPFL's experiments have 10, 20, 40, 80 and 100 clients for 10 rounds each.
 
   Args:
-    n0: Clients in the first stage.
-    most: Clients in the last stage, which may be less than twice as many as
-      before.
-    rounds_a_stage: Rounds of each stage but the last.
+    n0: The number of clients in the first stage.
+    most: The number of clients in the last stage, at most twice that of the
+      stage before.
+    rounds_a_stage: The number of rounds of each stage but the last.
 
   Raises:
     errors.InputError: If a number is not positive, or n0 is larger than `most`.
@@ -164,23 +164,25 @@ def equal_stages(n0: int, *, most: int, rounds_a_stage: int) -> Stages:
 
 
 def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
-  """Returns doubling stages that are best where speeds are exponential.
+  """Returns the doubling stages that are best for exponential speeds.
 
-  With a contraction 1 - a a round (SRPFL, inequality (10)), whose limit falls as
-  1 / sqrt(n), and T_n = (H_N - H_{N-n}) / lambda the expected seconds of the
-  slowest of the n fastest of N clients (H: the harmonic numbers), the total time
-  to a given accuracy is least where the stage of n clients has
+  Let each round contract the squared distance by 1 - a (SRPFL, inequality
+  (10)), with a limit that falls as 1 / sqrt(n). Let T_n = (H_N - H_{N-n}) /
+  lambda be the expected seconds of the slowest of the n fastest of N clients
+  (H: the harmonic numbers). The total time to a given accuracy is least if the
+  stage of n clients has
 
     ceil(2 log(sqrt(2) (T_2n - T_n) / (T_n - T_{n/2})) / log(1 / (1 - a)))
 
-  rounds. What all rounds cost, lambda and communication included, cancels out.
+  rounds. Common factors of all rounds, such as lambda, and their communication
+  cancel out.
 
   Args:
-    n0: Clients in the first stage.
-    most: N; also the clients of the last stage. Where it is less than twice as
-      many as before, sqrt(2) is replaced by what follows for their ratio.
-    contraction: 1 - a, between 0 and 1: what a round leaves of the squared
-      distance to the best representation.
+    n0: The number of clients in the first stage.
+    most: N, also the number of clients in the last stage. If that is less than
+      twice the stage before, a factor by their ratio replaces sqrt(2).
+    contraction: 1 - a, between 0 and 1: the factor by which a round reduces the
+      squared distance to the best representation.
 
   Raises:
     errors.InputError: If n0 is not positive or larger than `most`, or the
@@ -193,10 +195,10 @@ def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
   sizes = _double(n0, most)
   rounds = []
   for n, following in itertools.pairwise(sizes):
-    # The limits before, in and after this stage.
+    # The limits of the stages before, at and after this one.
     before, now, after = ((k / n) ** -0.5 for k in (n / 2, n, following))
     ratio = (before - now) / (now - after)
-    # Of n0 = 1 the half is nobody, who takes no time.
+    # For n0 = 1, half of it is no client, which takes no time.
     times = [expected_slowest(k, most) for k in (n // 2, n, following)]
     ratio *= (times[2] - times[1]) / (times[1] - times[0])
     rounds.append(

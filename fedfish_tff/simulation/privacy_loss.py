@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Epsilon of the rounds so far, by dp_accounting.
 
-Upper bounds by Rényi differential privacy (Mironov, arXiv:1702.07476), of all
-of a client's data (user level), for who sees every global model. They are pure
-functions of the number of rounds.
+The values are upper bounds by Rényi differential privacy (Mironov,
+arXiv:1702.07476). They protect all of a client's data (user level) from an
+observer of every global model. They are pure functions of the number of rounds.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from fedfish_tff.simulation import hooks
 import dp_accounting
 import numpy as np
 
-# From the number of rounds to epsilon, infinite without noise.
+# Maps the number of rounds to epsilon, which is infinite without noise.
 Epsilon = Callable[[int], float]
 
 _RELATION = dp_accounting.NeighboringRelation
@@ -36,17 +36,17 @@ class PrivacyLoss(hooks.Hook):
 def poisson_epsilon(
   noise_multiplier: float, *, delta: float, sampling_probability: float
 ) -> Epsilon:
-  """Returns epsilon of noised sums over clients who each come by chance.
+  """Returns epsilon of noised sums over Poisson-sampled clients.
 
-  Data sets are neighbours if one has a client more than the other. Mironov,
-  Talwar and Zhang, "Rényi Differential Privacy of the Sampled Gaussian
+  Data sets are neighbours if one has one client more than the other. See
+  Mironov, Talwar and Zhang, "Rényi Differential Privacy of the Sampled Gaussian
   Mechanism" (arXiv:1908.10530).
 
   Args:
     noise_multiplier: The noise's standard deviation over the clip norm.
-    delta: Between 0 and 1, and well below 1 / clients.
-    sampling_probability: That a client comes, independently of all others and
-      rounds.
+    delta: A number between 0 and 1, well below 1 / clients.
+    sampling_probability: The probability that a client takes part in a round,
+      independently of other clients and rounds.
   """
   return _epsilon_of_rounds(
     dp_accounting.PoissonSampledDpEvent(
@@ -63,16 +63,17 @@ def fixed_size_epsilon(
 ) -> Epsilon:
   """Returns epsilon of noised sums over cohorts drawn without replacement.
 
-  Data sets are neighbours if one client is another: their number is known. Such
-  a client changes the sum by up to twice the clip norm, so that the noise counts
-  half. Wang, Balle and Kasiviswanathan, "Subsampled Rényi Differential Privacy
-  and Analytical Moments Accountant" (arXiv:1808.00087), theorem 27.
+  Data sets are neighbours if one client is replaced by another; the number of
+  clients is known. Replacing a client changes the sum by up to twice the clip
+  norm, so the noise counts half. See Wang, Balle and Kasiviswanathan,
+  "Subsampled Rényi Differential Privacy and Analytical Moments Accountant"
+  (arXiv:1808.00087), theorem 27.
 
   Args:
     noise_multiplier: The noise's standard deviation over the clip norm.
-    delta: Between 0 and 1, and well below 1 / clients.
-    cohort_size: Clients a round, drawn anew each round.
-    num_clients: All clients.
+    delta: A number between 0 and 1, well below 1 / clients.
+    cohort_size: The number of clients per round, drawn anew each round.
+    num_clients: The number of all clients.
   """
   return _epsilon_of_rounds(
     dp_accounting.SampledWithoutReplacementDpEvent(
@@ -89,17 +90,17 @@ def fixed_size_epsilon(
 def tree_epsilon(
   noise_multiplier: float, *, delta: float, rounds_a_tree: int
 ) -> Epsilon:
-  """Returns epsilon of sums with tree noise, where a client comes once a tree.
+  """Returns epsilon of sums with tree noise and each client once per tree.
 
   Data sets are neighbours if a client's contributions are zero in one of them.
-  No randomness of who comes is made use of. Kairouz et al. (arXiv:2103.00039),
-  theorem 4.1 and appendix D.
+  The bound does not rely on random participation. See Kairouz et al.
+  (arXiv:2103.00039), theorem 4.1 and appendix D.
 
   Args:
     noise_multiplier: The standard deviation of a node's noise over the clip
       norm.
-    delta: Between 0 and 1, and well below 1 / clients.
-    rounds_a_tree: After how many rounds the tree begins anew.
+    delta: A number between 0 and 1, well below 1 / clients.
+    rounds_a_tree: The number of rounds after which the tree begins anew.
   """
 
   def epsilon(rounds: int) -> float:
@@ -126,11 +127,11 @@ def _epsilon_of_rounds(
   noise_multiplier: float,
   delta: float,
 ) -> Epsilon:
-  """Returns epsilon of rounds that are all alike."""
+  """Returns epsilon of identical rounds."""
 
   @functools.cache
   def round_loss() -> dp_accounting.rdp.RdpAccountant:
-    # Of cohorts of a fixed size this takes a second.
+    # Cached, since it takes a second for cohorts of a fixed size.
     accountant = dp_accounting.rdp.RdpAccountant(neighboring_relation=relation)
     return accountant.compose(event)
 
@@ -140,7 +141,7 @@ def _epsilon_of_rounds(
     if not noise_multiplier:
       return math.inf
     loss = round_loss()
-    # Of much noise the accountant's sums may end just below zero.
+    # With much noise, the accountant's sums may end just below zero.
     rdp = rounds * np.maximum(loss.rdp, 0)
     return float(dp_accounting.rdp.compute_epsilon(loss.orders, rdp, delta)[0])
 

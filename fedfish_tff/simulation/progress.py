@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a person watching a run sees on stderr."""
+"""Progress of a run on stderr, for a person who watches it."""
 
 from collections.abc import Mapping
 import sys
@@ -11,7 +11,7 @@ from fedfish_tff.simulation import hooks
 
 import tqdm
 
-# The columns shown, with short names, where a run has them.
+# The columns to show if a run has them, with short names.
 _SHOWN = (
   ('train/loss', 'loss'),
   ('train/accuracy', 'accuracy'),
@@ -22,30 +22,29 @@ _SHOWN = (
 
 
 class _Bar(tqdm.tqdm):
-  """A bar of this process: tqdm's lock between processes outlives a kill."""
+  """A bar with a lock of this process; tqdm's shared lock outlives a kill."""
 
 
 _Bar.set_lock(threading.RLock())
 
 
 def report_step(what: str) -> None:
-  """Says on stderr what begins, in a line, where there are no rounds to count."""
+  """Prints a line on stderr that a step without rounds begins."""
   report_line(f'{what} ...')
 
 
 def report_line(line: str) -> None:
-  """Prints a line on stderr, above bars."""
+  """Prints a line on stderr, above any bars."""
   _print(line, sys.stderr)
 
 
 def _print(line: str, stream: TextIO) -> None:
-  # Above bars, if there are any.
   _Bar.write(line, file=stream)
   stream.flush()
 
 
 class ProgressReporter(hooks.Hook):
-  """A bar with loss, accuracy and time left, or a plain line now and then."""
+  """A bar with loss, accuracy and time left, or plain lines."""
 
   def __init__(
     self,
@@ -56,15 +55,15 @@ class ProgressReporter(hooks.Hook):
     first_round: int = 0,
     stream: TextIO | None = None,
   ) -> None:
-    """Shows a bar at once; lines are for rounds.
+    """Shows a bar at once; plain lines follow rounds.
 
     Args:
-      rounds: Rounds of the whole run.
-      report_every: Rounds between two plain lines.
+      rounds: The number of rounds of the whole run.
+      report_every: The number of rounds between two plain lines.
       show_bar: Whether to draw a bar; None to do so on a terminal only.
-      first_round: The round that a run begins with; one that begins with a
-        later one is resumed.
-      stream: Where to write; stderr by default.
+      first_round: The round that a new run begins with. A run that first
+        reports a later round is a resumed one.
+      stream: The stream to write to; stderr by default.
     """
     self._rounds = rounds
     self._report_every = report_every
@@ -95,11 +94,11 @@ class ProgressReporter(hooks.Hook):
     self._started = True
 
   def report_clients(self, num_done: int, num_clients: int) -> None:
-    """Shows, in a bar, how far a round is.
+    """Shows the progress within a round in the bar.
 
     Args:
-      num_done: The clients that are done.
-      num_clients: All clients of the round.
+      num_done: The number of clients that are done.
+      num_clients: The number of all clients of the round.
     """
     if self._bar is not None:
       within = {'clients': f'{num_done}/{num_clients}'}
@@ -113,7 +112,7 @@ class ProgressReporter(hooks.Hook):
 
   def _update_bar(self, bar: _Bar, round_number: int) -> None:
     if not self._started:
-      # The time left counts rounds, from where a resumed run goes on.
+      # The estimate of the time left counts only the rounds of this process.
       bar.initial = bar.n = max(0, round_number - 1)
       bar.unpause()
     bar.set_postfix(self._shown, refresh=not self._started)

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What goes wrong in a round of training, in words that help.
+"""Reports of problems in a round of training.
 
-Clients that were left out get names, and checks that fail inside of a
-computation, which TensorFlow words at length, become one sentence.
+They name the clients that were left out, and replace TensorFlow's long message
+of a check that fails inside a computation by one sentence.
 """
 
 from collections.abc import Iterator
@@ -27,11 +27,11 @@ AnyProcess = (
 def training_weights(
   process: AnyProcess, state: Any
 ) -> tff.learning.models.ModelWeights:
-  """Returns what clients start from, which may be other than the model.
+  """Returns the weights that clients start from, which may not be the model's.
 
   Args:
-    process: The process; TFF's own know no difference.
-    state: Its state.
+    process: The process; with TFF's own, they are the model's.
+    state: The process' state.
   """
   get = getattr(process, 'get_training_weights', process.get_model_weights)
   return get(state)
@@ -39,10 +39,10 @@ def training_weights(
 
 @contextlib.contextmanager
 def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
-  """Raises InputError where a check inside of a computation fails.
+  """Raises InputError if a check inside a computation fails.
 
   Args:
-    cohort: The clients that it computes on, in order.
+    cohort: The clients of the computation, in order.
   """
   try:
     yield
@@ -56,14 +56,14 @@ def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
 def skip_evaluation(
   round_number: int,
 ) -> contextlib.AbstractContextManager[None]:
-  """Goes on, with a warning, where a check inside of an evaluation fails.
+  """Goes on with a warning if a check inside an evaluation fails.
 
   A process may have no model yet, such as Fed3R without regularisation before
-  its sums are of full rank. More rounds are what helps; who asks for a model
-  that there is not gets the error.
+  its sums are of full rank. More rounds help then. Outside this context, asking
+  for a missing model raises the error.
 
   Args:
-    round_number: The round that is evaluated.
+    round_number: The evaluated round.
   """
   return _skip(f'Round {round_number} was not evaluated.')
 
@@ -71,13 +71,14 @@ def skip_evaluation(
 def skip_barrier(
   round_number: int,
 ) -> contextlib.AbstractContextManager[None]:
-  """As `skip_evaluation`, for the client-server barrier of a round.
+  """Goes on with a warning if the barrier of a round cannot be measured.
 
-  It needs the model before the round too, so that a round may have an evaluation
-  and no barrier.
+  See `skip_evaluation`. The barrier also needs the model before the round, so a
+  round may have an evaluation and no barrier.
+
 
   Args:
-    round_number: The round whose barrier is measured.
+    round_number: The round of the barrier.
   """
   return _skip(f'The barrier of round {round_number} was not measured.')
 
@@ -102,22 +103,23 @@ def name_excluded_clients(
   *,
   client_states: Sequence[Any] | None = None,
 ) -> None:
-  """Logs which clients a round left out; sums hide it, so they are asked.
+  """Logs the clients that a round left out.
 
-  A client may be left out by what it knows in its round only, such as Mime
-  Lite's optimizer state; those that are not found are counted.
+  Sums do not identify them, so each client's local training is repeated. That
+  may not find a client that was left out because of its round's values, such as
+  Mime Lite's optimizer state; the log counts those that are not found.
 
   Args:
     process: The process.
-    state: Its state before the round.
+    state: The process' state before the round.
     cohort: The round's clients.
-    num_excluded: How many of them were left out, as the process has it.
+    num_excluded: The number of clients that the process left out.
     round_number: The round.
     client_states: The clients' states before the round, if they have any.
   """
   if num_excluded == len(cohort):
-    # A run that has diverged leaves out everyone, round after round: asking
-    # all of them would take longer than the rounds do.
+    # A diverged run leaves out all clients in every round, and repeating their
+    # training would take longer than the rounds.
     names = ', '.join(client.client_id for client in cohort)
   elif not hasattr(process, 'update_is_finite'):
     names = 'unknown to this process'
@@ -154,14 +156,14 @@ def _start_weights(
   num_clients: int,
   client_states: Sequence[Any] | None,
 ) -> Iterator[tff.learning.models.ModelWeights]:
-  """Yields what each client of a round starts its local training from."""
+  """Yields the weights from which each client of a round starts training."""
   if client_states is not None:
     for client_state in client_states:
       yield process.client_model_weights(state, client_state)
     return
   weights = training_weights(
     process,
-    # Any weights will do, and those of the state may not exist yet.
+    # Any weights will do here, and the state may not have any yet.
     state if _uses_weights(process) else process.initialize(),
   )
   for _ in range(num_clients):

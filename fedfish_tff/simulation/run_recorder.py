@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a run's rows and checkpoints through TFF's asynchronous managers."""
+"""Recording of a run's rows and checkpoints by TFF's asynchronous managers."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -24,9 +24,9 @@ import tensorflow_federated as tff
 class RunRecorder:
   """Saves, loads and releases from synchronous code.
 
-  The managers run in an event loop on a thread of its own: that works where
-  the caller's thread has a running loop, as in a notebook, and what is being
-  written when Ctrl-C comes is written to its end.
+  The managers run in an event loop on its own thread. So it works if the
+  caller's thread has a running loop, such as in a notebook, and Ctrl-C does not
+  interrupt a write.
   """
 
   def __init__(
@@ -48,7 +48,7 @@ class RunRecorder:
     return self
 
   def __exit__(self, *unused_exc_info: object) -> None:
-    # What is still being written is written to its end.
+    # Waits for pending writes.
     self._run(self._loop.shutdown_default_executor())
     self._loop.call_soon_threadsafe(self._loop.stop)
     self._thread.join()
@@ -64,8 +64,8 @@ class RunRecorder:
       (state, round); (`structure`, None) if there is no checkpoint.
 
     Raises:
-      errors.InputError: If all checkpoints are damaged, or metrics end before
-        the checkpoint's round; nothing was changed then.
+      errors.InputError: If all checkpoints are damaged, or the metrics end
+        before the checkpoint's round. Nothing is changed then.
     """
     state = None
     if self._state_manager is not None:
@@ -82,7 +82,7 @@ class RunRecorder:
     ):
       self._state_manager.remove_after(version)
     for manager in csv_managers:
-      # Before round 0 there is none to keep.
+      # Without a checkpoint, no row is kept.
       manager.drop_rows_after(-1 if state is None else version)
     return (structure, None) if state is None else (state, version)
 
@@ -90,7 +90,7 @@ class RunRecorder:
     """Returns the rows up to the checkpoint that `resume` has loaded.
 
     Raises:
-      errors.InputError: If no manager has them.
+      errors.InputError: If no metrics manager has them.
     """
     managers = self._csv_managers()
     if not managers:
@@ -122,11 +122,11 @@ class RunRecorder:
       return None
 
   def release(self, round_number: int, row: Mapping[str, Any]) -> None:
-    """Gives a round's row to every metrics manager, one after the other.
+    """Gives a round's row to the metrics managers, one after the other.
 
     Args:
       round_number: The round.
-      row: Its row.
+      row: The round's row.
 
     Raises:
       errors.InputError: If a manager cannot write.
@@ -137,14 +137,14 @@ class RunRecorder:
         try:
           await manager.release(row, round_number)
         except tf.errors.OpError as error:
-          # TFF's managers write through TensorFlow, which has its own errors.
+          # TFF's managers write by TensorFlow, which has its own errors.
           what = f'what {type(manager).__name__} writes of round {round_number}'
           raise files.unwritable_error(what, error) from error
 
     self._run(release())
 
   def save(self, state: Any, round_number: int) -> None:
-    """Saves a checkpoint, if the run has checkpoints and this is a new one."""
+    """Saves a checkpoint if the run has checkpoints and lacks this one."""
     if self._state_manager is None or self._last_saved == round_number:
       return
 
@@ -155,14 +155,14 @@ class RunRecorder:
     self._run(save())
 
   def stop(self, state: Any, round_number: int | None) -> str:
-    """Saves an interrupted run's last whole round; says where it stands.
+    """Saves the last whole round of an interrupted run.
 
     Args:
       state: The state after that round.
-      round_number: That round; None if there is none yet.
+      round_number: That round; None if no round is complete.
 
     Returns:
-      A sentence for the person who pressed Ctrl-C.
+      A sentence about the last checkpoint for the person who pressed Ctrl-C.
     """
     if self._pending is not None:
       concurrent.futures.wait([self._pending])
@@ -190,7 +190,7 @@ class RunRecorder:
 def _check_reaches(
   manager: metrics_csv.CsvMetricsManager, round_number: int
 ) -> None:
-  """Refuses to go on after a gap in the rows, which nothing could fill."""
+  """Raises InputError if rows up to a checkpoint's round are missing."""
   last = manager.last_round
   if last is None or last < round_number:
     raise errors.InputError(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Schedules of numbers that processes are traced with."""
+"""Schedules of the numbers that traced processes read, by round."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ class Schedules(hooks.Hook):
     """Takes the schedules.
 
     Args:
-      round_parameters: From a round to numbers by name, such as factors of
-        learning rates.
+      round_parameters: The function from a round to numbers by name, such as
+        factors of learning rates.
     """
     self._round_parameters = round_parameters
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The time that the rounds of a run would last together."""
+"""The simulated time of a run's rounds."""
 
 from collections.abc import Mapping
 
@@ -14,15 +14,15 @@ _TOTAL = 'simulated_seconds'
 class SimulatedTime(hooks.Hook):
   """A hook that adds up the rounds' seconds, as `simulated/seconds`.
 
-  Checkpoints do not hold it: a run that resumes asks the clock for all earlier
-  rounds again.
+  Checkpoints do not hold the sum: a resumed run computes the seconds of all
+  earlier rounds again.
   """
 
   def __init__(self, wall_clock: client_speeds.WallClock) -> None:
-    """Begins with no round.
+    """Begins at 0 seconds.
 
     Args:
-      wall_clock: The seconds of a round.
+      wall_clock: The function that returns the seconds of a round.
     """
     self._wall_clock = wall_clock
     self._seconds = 0.0

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who takes part in a round where clients are slow, or do not answer.
+"""Participation of clients that are slow or do not answer.
 
-Participations of clients who are asked, answer or do not, and are taken in the
-order of their answers. All are pure functions of the round, like those of
-`participation`, and go around any process.
+The server asks clients, some answer, and it takes them in the order of their
+answers. All participations are pure functions of the round, like those of
+`participation`, and combine with any process.
 """
 
 from collections.abc import Callable
@@ -23,14 +23,14 @@ import numpy as np
 def drop_out(
   asked: participation_lib.Participation, probability: float, *, seed: int
 ) -> participation_lib.Participation:
-  """Returns those who answer: each client fails to with the same probability.
+  """Returns the clients that answer; each fails with the same probability.
 
-  Whether a client answers is a function of (seed, round, client), whoever else
-  is asked. The server notices at once; it does not wait for those who fail.
+  Whether a client answers is a function of (seed, round, client) alone. The
+  server notices a failure at once and does not wait for the client.
 
   Args:
-    asked: Who is asked in a round.
-    probability: That a client does not answer: 0 or more, less than 1.
+    asked: The function that returns the clients that are asked in a round.
+    probability: The probability that a client does not answer, in [0, 1).
     seed: The run's seed.
 
   Raises:
@@ -59,15 +59,17 @@ def fastest_participation(
   size: int | Callable[[int], int],
   speeds: client_speeds.Speeds,
 ) -> participation_lib.Participation:
-  """Returns the first of those who are asked, in the order of their answers.
+  """Returns the clients that answer first, in the order of their answers.
 
-  Over-selection is this: more are asked than are needed, and the late ones are
-  not waited for (Bonawitz et al., arXiv:1902.01046). Where fewer
-  answer, all do; equally fast ones stay in the order in which they are asked.
+  This is over-selection: the server asks more clients than it needs and does
+  not wait for the late ones (Bonawitz et al., arXiv:1902.01046). If there are
+  fewer answers than needed, it takes them all. Equally fast clients keep their
+  order.
 
   Args:
-    asked: Who is asked in a round, and answers.
-    size: How many are taken, or that by the round.
+    asked: The function that returns the clients that are asked in a round and
+      answer.
+    size: The number of clients to take, or a function of the round to it.
     speeds: The clients' seconds.
   """
 
@@ -88,19 +90,20 @@ def flanp_participation(
   seed: int,
   cohort_size: int | None = None,
 ) -> participation_lib.Participation:
-  """Returns the fastest clients, more of them in each stage: FLANP.
+  """Returns the fastest clients, more of them in each stage (FLANP).
 
-  Reisizadeh et al., arXiv:2012.14453. Who comes in a stage comes in all that
-  follow, so speeds are expected to be known and not to change.
+  Reisizadeh et al., arXiv:2012.14453. The clients of a stage are in all later
+  ones, so speeds should be known and constant.
 
   Args:
-    client_ids: The ids of all training clients; their order does not matter.
-    stages: How many are in the pool of a round; in the last stage, all.
+    client_ids: The ids of all training clients, in any order.
+    stages: The number of clients in the pool of a round; in the last stage,
+      all.
     speeds: The clients' seconds; those of round 1 count.
-    seed: The run's seed, for `cohort_size`.
-    cohort_size: Most clients a round. Of a larger pool as many are drawn, anew
-      every round, as SRPFL's published code does with partial participation.
-      None for all of the pool.
+    seed: The run's seed, used with `cohort_size`.
+    cohort_size: The maximum number of clients per round. From a larger pool, as
+      many are drawn anew every round, as in SRPFL's published code with
+      partial participation. None for the whole pool.
 
   Raises:
     errors.InputError: If a stage is larger than the number of clients.
@@ -115,7 +118,7 @@ def flanp_participation(
       f'{len(fastest)} training clients; at most as many were expected.'
     )
 
-  # Of the stage at hand alone: a pool is as large as all ids.
+  # Only the current stage is cached, since a pool may hold all ids.
   @functools.lru_cache(maxsize=1)
   def draw(size: int) -> participation_lib.Participation:
     return participation_lib.uniform_participation(
@@ -141,23 +144,24 @@ def srpfl_participation(
   resample: str = 'round',
   dropout: float = 0.0,
 ) -> participation_lib.Participation:
-  """Returns the fastest of clients that are sampled, more in each stage: SRPFL.
+  """Returns the fastest sampled clients, more of them in each stage (SRPFL).
 
   Algorithm 1 of Tziotis et al., "Straggler-Resilient Personalized Federated
-  Learning" (TMLR 2023, arXiv:2206.02078). All who are sampled are asked and the
-  first answers count, so speeds need not be known, and may change (remark 3.2).
+  Learning" (TMLR 2023, arXiv:2206.02078). The server asks all sampled clients
+  and takes the first answers, so speeds may be unknown and may change (remark
+  3.2).
 
   Args:
-    client_ids: The ids of all training clients; their order does not matter.
-      `SortedIds` are used as they are.
-    stages: How many answers count in a round; in the last stage, `sampled`.
+    client_ids: The ids of all training clients, in any order. `SortedIds` are
+      used directly.
+    stages: The number of answers to take in a round; in the last stage,
+      `sampled`.
     speeds: The clients' seconds.
     seed: The run's seed.
-    sampled: M, the clients that are asked; drawn as `uniform_participation`
-      draws a cohort of that size.
-    resample: Whether they are drawn anew each `'round'` or each `'stage'`, as
-      the paper has both. With the latter the last stage, which has no end,
-      keeps its clients.
+    sampled: M, the number of clients to ask, drawn by `uniform_participation`.
+    resample: Whether to draw them anew each `'round'` or each `'stage'`; the
+      paper has both. With `'stage'`, the last stage, which has no end, keeps
+      its clients.
     dropout: The probability that a client does not answer, see `drop_out`.
 
   Raises:

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a learning process for some rounds, so that stopping costs nothing.
+"""The training loop, which runs a learning process and can resume it.
 
-The counterpart of `tff.simulation.run_training_process`. Cohorts and their
-batches are functions of (seed, round), and a checkpoint holds the process' state
-together with the running totals, so that a resumed run equals one that was
-never interrupted in all but the `time/` columns.
+It is the counterpart of `tff.simulation.run_training_process`. Cohorts and
+their batches are functions of (seed, round), and a checkpoint holds the
+process' state together with the running totals, so that a resumed run equals
+one that was never interrupted in all but the `time/` columns.
 """
 
 import collections
@@ -45,10 +45,10 @@ class TrainingResult(NamedTuple):
 
   Attributes:
     state: The process' state.
-    round_number: Rounds done.
-    totals: Over all rounds, resumed ones included: `wire_bytes`,
-      `payload_bytes`, `local_steps`, `excluded_clients` and `round_seconds`,
-      and those of the hooks.
+    round_number: The number of completed rounds.
+    totals: The totals over all rounds, those before a resumption included:
+      `wire_bytes`, `payload_bytes`, `local_steps`, `excluded_clients`,
+      `round_seconds` and those of the hooks.
     client_states_digest: The digest of the clients' states after the last
       round, by which a `ClientStateStore` checks that it has them.
   """
@@ -79,59 +79,61 @@ def run_training(
 ) -> TrainingResult:
   """Trains up to a number of rounds, from the last checkpoint if there is one.
 
-  The first row of the metrics, that of round 0 or of the start's, holds the
-  evaluation of the initial model. Besides the process' own metrics (see
-  `metrics_flattening`), those of `evaluation_fn` and those of the hooks, rows
-  have `compute/local_steps` (gradient evaluations on a batch, summed over the
-  cohort, extra passes included) with its `_total` over the run, and
-  `time/round_seconds`; the process' `communication/payload_bytes` has its
-  `_total` too. Averages over the cohort's training are NaN where every client
-  was excluded.
+  The first row of the metrics, for round 0 or the start's round, holds the
+  evaluation of the initial model. Rows have the metrics of the process (see
+  `metrics_flattening`), of `evaluation_fn` and of the hooks. They also have
+  `time/round_seconds` and `compute/local_steps` (gradient evaluations on a
+  batch, summed over the cohort, extra passes included).
+  `compute/local_steps_total` is its sum over the run, and the process'
+  `communication/payload_bytes` has a `_total`, too. Averages over the cohort's
+  training are NaN if every client was excluded.
 
   A round is: `before_round` of the hooks, training, `after_round`, `finish` in
-  the last one, evaluation and `after_evaluation` where it is due,
-  `complete_row`; then the row is released, `observe` is called, and the
-  checkpoint is written where one is due or a hook `keeps` the round.
+  the last round, evaluation and `after_evaluation` if due, and `complete_row`.
+  Then the row is released, `observe` is called, and a checkpoint is written if
+  it is due or a hook `keeps` the round.
 
   Args:
-    process: Any learning process, or one with client states. Those of this
-      package also count clients with a non-finite update, which are then named
-      in a warning.
-    train_data: The clients that may take part. The next round's are read in a
-      thread of their own while a round computes.
-    participation: The cohort of a round; called from that thread.
-    batch_spec: Batches of a client in a round.
-    seed: With the round, decides each client's batches.
+    process: Any learning process, or one with client states. Processes of this
+      package also count clients with a non-finite update; a warning names them.
+    train_data: The clients that may take part. Another thread reads the next
+      round's clients while a round computes.
+    participation: The function that returns the cohort of a round; called from
+      that thread.
+    batch_spec: The batches of a client in a round.
+    seed: The seed that, with the round, decides each client's batches.
     rounds: The last round.
-    evaluation_fn: From (state, round) to numbers by column name; called on the
-      initial state, every `evaluate_every` rounds and after the last. Where
-      the state has no model (Fed3R without lambda, before there are examples
-      enough) a warning says so, and the row lacks its columns.
-    evaluate_every: Rounds between two evaluations.
-    checkpoint_every: Rounds between two checkpoints; the last round has one.
+    evaluation_fn: The function from (state, round) to numbers by column name.
+      It is called on the initial state, every `evaluate_every` rounds and after
+      the last. If the state has no model (Fed3R without lambda and with too few
+      examples), a warning says so, and the row lacks these columns.
+    evaluate_every: The number of rounds between two evaluations.
+    checkpoint_every: The number of rounds between two checkpoints; the last
+      round always has one.
     checkpoint_at: Further rounds with a checkpoint.
-    program_state_manager: Saves and loads the run; None to do neither.
-    metrics_managers: Get each round's row. `metrics_csv.CsvMetricsManager`s
-      are rewound to the checkpoint first.
-    start: The end of another run, with a state of this process made of its
-      model: its rounds and totals count, and the next round is trained first.
-      None to begin with round 1.
-    client_states: The store of the clients' states between their rounds, if
-      they have any; not used otherwise. It is emptied where the run does not
-      resume. When a round is evaluated it has the states after it. Where the
-      run resumes, a state that is missing or not the checkpoint's is an error.
-    hooks: All else that the run does, in this order; see `hooks.Hook`.
+    program_state_manager: The manager that saves and loads the run; None to do
+      neither.
+    metrics_managers: The managers that receive each round's row. A
+      `metrics_csv.CsvMetricsManager` is rewound to the checkpoint first.
+    start: The end of another run, with a state of this process that has the
+      other run's model. Its rounds and totals count, and the next round is
+      trained first. None to begin with round 1.
+    client_states: The store of the clients' states between their rounds; unused
+      if they have none. A run that does not resume empties it. During an
+      evaluation it has the states after the round. In a resumed run, a state
+      that is missing or differs from the checkpoint's is an error.
+    hooks: Everything else that the run does, in order; see `hooks.Hook`.
 
   Returns:
     The final state, round and totals.
 
   Raises:
     errors.InputError: If a client's data or an argument cannot be used (checks
-      inside of the process included), or a file cannot be written; if the
-      start has all the rounds already; if the clients' states have no place
-      or were lost; if a run that resumes has no rows for a hook that needs
-      them; or if one hook may stop the run early and another one finishes the
-      state, which is for the round `rounds` alone.
+      inside the process included), or a file cannot be written; if the start
+      already has all rounds; if there is no store for the clients' states, or
+      it lost some; if a resumed run has no rows for a hook that needs them; or
+      if one hook may stop the run early and another has `finish`, which is for
+      the round `rounds` alone.
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
@@ -172,7 +174,7 @@ def run_training(
       costs.totals_of(start_totals),
     )
     loop_state, round_number = recorder.resume(initial)
-    # One assignment each, so that Ctrl-C cannot fall between state and round.
+    # A single assignment, so that Ctrl-C cannot separate state and round.
     done = (loop_state, round_number)
     checkpoints = recorder.kept_rounds()
     run = hooks_lib.Run(
@@ -236,7 +238,7 @@ def run_training(
             cohort,
             round_number,
             client_states,
-            # The round before is what Ctrl-C saves.
+            # On Ctrl-C, the round before is saved.
             kept_rounds={*checkpoints, round_number - 1},
           )
         row = result.row
@@ -252,7 +254,7 @@ def run_training(
         federated_round.report_problems(
           process, state, cohort, round_number, result
         )
-        # The clients' old states would be in memory during the next round.
+        # Frees the clients' old states before the next round.
         del result
         round_.totals = costs.add_round(loop_state['totals'], row)
         if round_number == rounds:
@@ -295,21 +297,20 @@ def load_result(
   *,
   round_number: int | None = None,
 ) -> TrainingResult | None:
-  """Returns the result so far, or that of an earlier round.
+  """Returns the result of a run so far, or that of an earlier round.
 
   Args:
-    process: The process the run trains.
-    program_state_manager: The run's.
-    round_number: The round; None for that of the last checkpoint that is not
-      damaged.
+    process: The process that the run trains.
+    program_state_manager: The run's manager of checkpoints.
+    round_number: The round; None for that of the last undamaged checkpoint.
 
   Returns:
-    The state, round and totals, but for those of hooks; None if there is no such
+    The state, round and totals without those of hooks; None if there is no such
     checkpoint.
 
   Raises:
-    errors.InputError: If the checkpoint is damaged or that of another process;
-      without `round_number`, if all are.
+    errors.InputError: If the checkpoint is damaged or of another process;
+      without `round_number`, if all are damaged or one is of another process.
   """
   with run_recorder.RunRecorder(program_state_manager, ()) as recorder:
     structure = _loop_state(process, process.initialize(), costs.totals_of({}))
@@ -338,7 +339,7 @@ def _loop_state(
   totals: costs.Totals,
   client_states_digest: int = 0,
 ) -> _LoopState:
-  """Returns what a checkpoint holds, by which client states are checked too."""
+  """Returns the content of a checkpoint, with the client states' digest."""
   loop_state = collections.OrderedDict(process=state, totals=totals)
   if federated_round.has_client_states(process):
     loop_state['client_states'] = np.int64(client_states_digest)

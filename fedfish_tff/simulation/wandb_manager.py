@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A run's rows in Weights & Biases, where its package is installed."""
+"""Logging of a run's rows to Weights & Biases, an optional package."""
 
 from collections.abc import Mapping
 import os
@@ -18,8 +18,9 @@ from fedfish_tff.simulation import workdir as workdir_lib
 
 import tensorflow_federated as tff
 
-# Otherwise it tells its authors of errors, and keeps what is printed, the code and
-# the repository's changes, by processes of git that stay until ours ends.
+# By default wandb reports errors to its authors, and records what is printed,
+# the code and the repository's changes, with git processes that run as long as
+# ours.
 _RESTRAINTS = {
   'WANDB_CONSOLE': 'off',
   'WANDB_DISABLE_CODE': 'true',
@@ -31,21 +32,21 @@ _RESTRAINTS = {
 class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   """A `tff.program.ReleaseManager` that logs rows to a run of `wandb`.
 
-  Nothing is sent unless the environment variable `WANDB_MODE` is `online`; else
-  `wandb sync` sends what the workdir's folder `wandb` has. `WANDB_PROJECT` and
-  other variables hold as well.
+  Nothing is sent unless the environment variable `WANDB_MODE` is `online`;
+  otherwise, `wandb sync` sends the workdir's folder `wandb`. `WANDB_PROJECT`
+  and other variables of `wandb` apply as well.
 
-  A workdir that is resumed goes on with its run of `wandb`, which has each round
-  once, however it was stopped: what `wandb` has lost, since it writes late, it is
-  given once more from metrics.csv. Offline that is all of it, in place of what was
-  there. `wandb.finish()` ends the run, as the next one or the process' end do.
+  A resumed workdir goes on with its run of `wandb`, which has each round once,
+  however it was stopped. `wandb` writes late, so rows that it has lost are
+  logged again from metrics.csv; offline, all rows are, and replace the earlier
+  ones. The run ends with `wandb.finish()`, the next run or the process.
   """
 
   def __init__(self, workdir: workdir_lib.Workdir) -> None:
-    """Begins a run of `wandb`, or goes on with it.
+    """Begins a run of `wandb` or resumes it.
 
     Args:
-      workdir: The run's folder, whose name and config it has.
+      workdir: The run's folder, which gives it its name and config.
 
     Raises:
       errors.InputError: If `wandb` is not installed, or a file cannot be read
@@ -53,7 +54,7 @@ class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     """
     wandb = _import_wandb()
     if not workdir.wandb_id_path.exists():
-      # Not from the path or config: --overwrite makes another run.
+      # A random id, since --overwrite begins another run.
       files.write_atomically(workdir.wandb_id_path, uuid.uuid4().hex.encode())
     run_id = workdir.wandb_id_path.read_text()
     earlier = [
@@ -79,7 +80,7 @@ class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
         shutil.rmtree(folder)
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:
-    """Logs the row of a round, if the run does not have it.
+    """Logs the row of a round unless the run has it.
 
     Args:
       value: Numbers by column name.
@@ -92,17 +93,17 @@ class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     self._log(row, key)
 
   def _log(self, row: Mapping[str, int | float], round_number: int) -> None:
-    # Where it is: after the last row, that of an earlier process included.
+    # The step is one past the last row, even of an earlier process.
     if round_number >= self._run.step:
       self._run.log(dict(row), step=round_number, commit=True)
 
 
 def _import_wandb() -> ModuleType:
-  """Returns wandb, which says no more than it is asked to."""
+  """Returns wandb, set to report no more than it is asked to."""
   for name, value in _RESTRAINTS.items():
     os.environ.setdefault(name, value)
   try:
-    # As late as this, since it is optional.
+    # Imported here, since it is optional.
     import wandb  # pylint: disable=g-import-not-at-top
 
     return wandb

@@ -1,11 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A run's folder: one config, one writer, nothing of anyone else touched.
+"""A run's folder, with one config and one writer.
 
-It holds config.json, data_fingerprint.json, data.json, metrics.csv, checkpoints/,
-tensorboard/, summary.json and plots/; a run that is fine-tuned from another,
-start/ and start.npz; one whose clients have states, client_states.sqlite; one
-that Weights & Biases gets, wandb_id.txt and wandb/.
+It holds config.json, data_fingerprint.json, data.json, metrics.csv,
+checkpoints/, tensorboard/, summary.json and plots/. A run that is fine-tuned
+from another also has start/ and start.npz, a run with client states
+client_states.sqlite, and a run that Weights & Biases logs wandb_id.txt and
+wandb/. Other files are never touched.
 """
 
 from collections.abc import Callable
@@ -27,9 +28,9 @@ from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_rows
 
-# The workdir of what a fine-tuning starts from.
+# The workdir of the run that a fine-tuning starts from.
 _START_NAME = 'start'
-# What --overwrite removes. The checkpoints go first, since a run that resumes
+# The entries that --overwrite removes. The checkpoints go first, since resuming
 # from them needs the rest; the config goes last, since it marks the folder.
 _OWN_NAMES = (
   'checkpoints',
@@ -117,7 +118,7 @@ class Workdir:
     """Returns the run's config.
 
     Raises:
-      errors.InputError: If the folder is not that of a run.
+      errors.InputError: If the folder is not a run's.
     """
     config = _read_config(self.config_path)
     if config is None:
@@ -128,10 +129,10 @@ class Workdir:
     return config
 
   def read_data(self) -> dict[str, Any]:
-    """Returns what is noted of the data, such as its folder; {} for nothing.
+    """Returns the notes on the data, such as its folder; {} without notes.
 
     Raises:
-      errors.InputError: If the note cannot be read.
+      errors.InputError: If the notes cannot be read.
     """
     try:
       return checked_json.read(self.data_path, _DATA)
@@ -139,7 +140,7 @@ class Workdir:
       return {}
 
   def read_data_fingerprint(self) -> dict[str, str] | None:
-    """Returns what tells the run's data from others; None where there is none.
+    """Returns the fingerprint of the run's data; None if there is none.
 
     Raises:
       errors.InputError: If the file cannot be read.
@@ -156,20 +157,21 @@ class Workdir:
     *,
     with_times: bool = True,
   ) -> dict[str, str]:
-    """Returns digests of what a run is, and of its rows up to a round.
+    """Returns digests of the files that identify a run, and of its rows.
 
     Args:
-      round_number: The round; None to leave out the rows.
-      metrics_digest: From a round to the digest of metrics.csv up to it, such as
-        `CsvMetricsManager.digest`; None to read the file.
-      with_times: Whether times count: the columns of times in that file, and
+      round_number: The round up to which rows count; None to leave out the
+        rows.
+      metrics_digest: The function from a round to the digest of metrics.csv up
+        to it, such as `CsvMetricsManager.digest`; None to read the file.
+      with_times: Whether times count: the columns of times in metrics.csv, and
         start.npz, which has the seconds that the start took.
 
     Returns:
-      SHA-256 in hexadecimal, by the names of the files that are there.
+      The SHA-256 digests in hexadecimal, by the names of existing files.
 
     Raises:
-      errors.InputError: If metrics.csv is not one.
+      errors.InputError: If metrics.csv is no file of metrics.
     """
     digests = {
       path.name: regular_files.digest(path)
@@ -191,10 +193,10 @@ class Workdir:
     return digests | ({self.metrics_path.name: digest} if digest else {})
 
   def check_files(self) -> None:
-    """Checks that files are what they were when the last checkpoint was saved.
+    """Checks that no file has changed since the last checkpoint was saved.
 
     Raises:
-      errors.InputError: If one is not.
+      errors.InputError: If a file has changed.
     """
     versions = checkpoint_manifest.read_manifests(self.checkpoints_path)
     if not versions:
@@ -219,12 +221,12 @@ class Workdir:
     )
 
   def write_summary(self, summary: Mapping[str, Any]) -> None:
-    """Writes summary.json atomically, with whose it is and a checksum.
+    """Writes summary.json atomically, with the run's digests and a checksum.
 
     Args:
       summary: The content, with the last round as `rounds`.
     """
-    # Runs of one config have one summary, but for its own times.
+    # Without times, so that runs of one config have the same digests.
     run = self.digests(summary['rounds'], with_times=False)
     files.write_atomically(
       self.summary_path,
@@ -234,15 +236,15 @@ class Workdir:
   def read_summary(
     self, form: Mapping[Any, Any] | None = None
   ) -> dict[str, Any]:
-    """Returns what `write_summary` was given; {} before the run is finished.
+    """Returns the content of summary.json; {} before the run is finished.
 
     Args:
       form: The form that it must have, see `regular_files.read_json`; None for
-        any.
+        any form.
 
     Raises:
-      errors.InputError: If it was changed, or is that of another run or of other
-        rows of metrics.csv.
+      errors.InputError: If the file was changed, or belongs to another run or
+        to other rows of metrics.csv.
     """
     path = self.summary_path
     try:
@@ -279,10 +281,10 @@ def open_workdir(
     path: The folder; created if need be.
     config: The run's config, of JSON values; written before anything else.
     data_fingerprint: The fingerprint of each part of the run's data by name,
-      see `datasets.fingerprint`; None to ask nothing of the data. Written
-      where the workdir has none yet.
-    data: What to note of the data in place of what was, such as its folder,
-      which may have moved; None to leave it.
+      see `datasets.fingerprint`; None to skip the check. Written if the workdir
+      has none yet.
+    data: The new notes on the data, such as its folder, which may have moved;
+      None to keep the earlier notes.
     overwrite: Whether to remove an earlier run first.
 
   Yields:
@@ -290,8 +292,8 @@ def open_workdir(
 
   Raises:
     errors.InputError: If the folder holds a run of another config or on other
-      data or something else than a run, is in use by another process, or
-      cannot be read or written.
+      data, or anything but a run; is in use by another process; or cannot be
+      read or written.
   """
   path = pathlib.Path(path)
   config = json.loads(_to_json(config))
@@ -330,20 +332,20 @@ def _to_json(value: Mapping[str, Any]) -> bytes:
 
 
 def _read_config(path: pathlib.Path) -> dict[str, Any] | None:
-  """Returns a run's config; None if there is none in that file."""
+  """Returns the run's config in a file; None if it holds none."""
   try:
     content = regular_files.read_bytes(path)
   except regular_files.MissingFileError:
     return None
   try:
     config = regular_files.parse_json(content, dict)
-  except ValueError:  # A file of something else.
+  except ValueError:  # Some other file.
     return None
   return config if _MARKING_FIELDS <= config.keys() else None
 
 
 def _check_is_ours(path: pathlib.Path) -> None:
-  """Refuses a folder in which something else than a run is."""
+  """Refuses a folder that holds anything but a run."""
   if _read_config(path / 'config.json') is not None:
     return
   foreign = sorted(
@@ -360,12 +362,12 @@ def _check_is_ours(path: pathlib.Path) -> None:
 
 
 def _remove_run(path: pathlib.Path) -> None:
-  """Removes an earlier run's files and no others."""
+  """Removes an earlier run's files but no others."""
   for name in _OWN_NAMES:
     entry = path / name
     if entry.is_dir() and not entry.is_symlink():
       if name == _START_NAME:
-        # A workdir, which is one until the last file that marks it.
+        # It is a workdir itself, so the file that marks it goes last.
         _remove_run(entry)
       shutil.rmtree(entry)
     else:
@@ -397,9 +399,9 @@ def _check_same_config(
 def _check_same_data(
   workdir: Workdir, data_fingerprint: Mapping[str, str]
 ) -> None:
-  """Refuses other data, naming the parts that differ; notes those of a new run.
+  """Refuses other data, naming the parts that differ; notes a new run's data.
 
-  The data's path does not count: it may be moved.
+  The data's path does not count, since the data may be moved.
   """
   path = workdir.data_fingerprint_path
   asked = dict(data_fingerprint)
