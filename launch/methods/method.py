@@ -12,6 +12,7 @@ import dataclasses
 from typing import Any
 
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.methods import fields as fields_lib
 
 # What a method may support, and why it does not, unless it has another reason.
@@ -51,10 +52,12 @@ class Method:
       scored beside the server's, whatever the config.
     sized: Whether it trains models of other widths than the task's, which only
       some tasks have, so that comparisons on any task leave it out.
-    shared_across: From a config to those of its fields that `build` does not
-      depend on, but for the model's initial weights and the values of
+    shared_across: The fields of a config that `build` does not depend on, but
+      for the model's initial weights and the values of
       `building.parameter_values`. Runs of a sweep that differ in such fields
       only share what is built; by default no two runs do.
+    draws: From the method's fields to whether `build` depends on the seed by
+      other things than initial weights.
   """
 
   name: str
@@ -71,9 +74,8 @@ class Method:
   personalizes: bool = False
   keeps_models: bool = False
   sized: bool = False
-  shared_across: Callable[[Mapping[str, Any]], frozenset[str]] = lambda config: (
-    frozenset()
-  )
+  shared_across: frozenset[str] = frozenset()
+  draws: Callable[[config_lib.Values], bool] = lambda algorithm: False
 
   def __post_init__(self) -> None:
     object.__setattr__(self, 'supports', frozenset(self.supports))
@@ -98,7 +100,7 @@ class Method:
       return ()
     # Who takes no step at the server has no optimizer there.
     at_server = 'server_optimizer' in self.fields
-    return building.CLIENT_RATE, *([building.SERVER_RATE] * at_server)
+    return config_lib.CLIENT_RATE, *([config_lib.SERVER_RATE] * at_server)
 
   @property
   def scheduled_rates(self) -> tuple[str, ...]:
@@ -109,12 +111,27 @@ class Method:
     return tuple(
       rate
       for rate in self.learning_rates
-      if rate != building.CLIENT_RATE or has_client_steps
+      if rate != config_lib.CLIENT_RATE or has_client_steps
     )
 
   def why_not(self, what: str) -> str:
     """Returns why the method does not support something."""
     return self.reasons.get(what, SUPPORTS[what])
+
+  def check(self, prefix: str, block: Mapping[str, Any]) -> None:
+    """Checks the name and the fields of the method.
+
+    Args:
+      prefix: The names of the blocks around, before the names of the fields.
+      block: The block with them.
+
+    Raises:
+      errors.InputError: If a field is missing, unknown or refused.
+    """
+    name = fields_lib.Field(self.name, fields_lib.text, 'The method.')
+    fields_lib.check_block(
+      prefix, block, {'name': name, **self.fields}, owner=self.name
+    )
 
   def defaults(self, variant: str = '') -> dict[str, Any]:
     """Returns the block `algorithm` of a config, with its name.

@@ -14,21 +14,15 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import dataclasses
 import functools
-import importlib
 import json
-import pkgutil
 import typing
 from typing import Any
 
 from fedfish_tff import plug_ins
-from launch import methods
-from launch.methods import adapters
+from launch.methods import block as block_lib
 from launch.methods import building
-from launch.methods import compression
-from launch.methods import exchange
-from launch.methods import fine_tuning
+from launch.methods import config as config_lib
 from launch.methods import method as method_lib
-from launch.methods import weight_average
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -41,16 +35,9 @@ ENTRY_POINTS = 'fedfish_tff.methods'
 @functools.cache
 def own_methods() -> Mapping[str, method_lib.Method]:
   """Returns the methods of this package by name."""
-  found = {}
-  for module in pkgutil.iter_modules(methods.__path__):
-    method = getattr(
-      importlib.import_module(f'{methods.__name__}.{module.name}'),
-      'METHOD',
-      None,
-    )
-    if method is not None:
-      found[method.name] = method
-  return found
+  return {
+    method.name: method for method in block_lib.find_declarations('METHOD')
+  }
 
 
 def find_method(
@@ -80,23 +67,8 @@ def find_method(
   return dataclasses.replace(method, name=name)
 
 
-def method_of(config: Mapping[str, Any]) -> method_lib.Method:
-  """Returns the method of a checked config."""
-  return find_method(config['algorithm']['name'])
-
-
-def clients_keep_models(config: Mapping[str, Any]) -> bool:
-  """Whether clients end up with models of their own.
-
-  Args:
-    config: A checked config.
-  """
-  unsent = config.get('exchange', {}).get('unsent')
-  return method_of(config).keeps_models or unsent == exchange.CLIENT_KEEPS
-
-
 def build_method(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
   *,
   start_weights: tff.learning.models.ModelWeights | None = None,
@@ -104,53 +76,54 @@ def build_method(
   """Builds the model and the process of a config.
 
   Args:
-    config: A checked config.
-    task: Its task.
-    start_weights: What the start of a fine-tuning has led to; None for a
-      config without one.
+    config: The config.
+    task: The task.
+    start_weights: The weights that the start of a fine-tuning has led to; None
+      for a config without one.
 
   Returns:
-    What a run trains.
+    The trained model and process.
 
   Raises:
     errors.InputError: If the task does not go with the method.
   """
-  built = method_of(config).build(
-    building.Ingredients(
-      config=config,
-      task=adapters.adapt_task(config, task),
-      start_weights=start_weights,
-    )
+  parts = building.prepare(config, task, start_weights=start_weights)
+  built = config.method.build(parts)
+  return dataclasses.replace(
+    built, process=parts.change(block_lib.PROCESS, built.process)
   )
-  return weight_average.apply(config, built)
 
 
-def sharing_key(config: Mapping[str, Any]) -> str | None:
+def label(config: config_lib.Config) -> str:
+  """Returns the name of a config's method and blocks: 'Partial FedAvg'."""
+  name = config.method.title
+  for block in block_lib.blocks_of(config):
+    name = block.label(config, name)
+  return name
+
+
+def sharing_key(config: config_lib.Config) -> str | None:
   """Returns what configs have in common whose runs may share what is built.
 
   Args:
-    config: A checked config.
+    config: The config of a run.
 
   Returns:
     A text, the same for these configs; None if the run builds its own. Where
     seeds may differ, so may the tasks' models, which is left to be checked.
   """
-  across = method_of(config).shared_across(config)
-  # Another run finds the weights that are frozen then.
-  if not across or fine_tuning.has_start(config):
+  method = config.method
+  seed = {'seed'} if method.draws(config.algorithm) else set()
+  across = method.shared_across - seed
+  for block in block_lib.blocks_of(config):
+    built_from = block.shares(config)
+    if built_from is None:
+      return None
+    across = across - built_from
+  if not across:
     return None
-  # Frozen weights are built in.
-  if 'fine_tuning' in config or 'adapters' in config:
-    across = across - {'seed'}
-  if compression.is_seeded(config):
-    across = across - {'seed'}
-  if 'privacy' in config:
-    if config['privacy']['mechanism'] == 'tree':
-      return None  # The noise is that of the config.
-    # The noise is for the cohorts.
-    across = across - {'cohort_size', 'participation', 'seed'}
   return json.dumps(
-    {field: value for field, value in config.items() if field not in across},
+    {name: v for name, v in config.values.items() if name not in across},
     sort_keys=True,
   )
 

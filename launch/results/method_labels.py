@@ -151,7 +151,8 @@ def rank_baseline(config: Mapping[str, Any]) -> int:
     0 for what is no baseline.
   """
   method = find_method(config['algorithm']['name'])
-  return method.baseline if method and not fine_tuning.has_start(config) else 0
+  start = config.get('fine_tuning', {}).get('start', {}).get('name', 'none')
+  return method.baseline if method and start == 'none' else 0
 
 
 def _fields(config: Mapping[str, Any]) -> dict[str, str]:

@@ -321,7 +321,7 @@ def check_config(config: Mapping[str, Any], path: pathlib.Path) -> None:
   if method_labels.find_method(config['algorithm']['name']) is None:
     return
   try:
-    config_checks.check_config(config)
+    config_checks.read(config)
   except errors.InputError as error:
     raise errors.InputError(f'{path}: {error}') from error
 

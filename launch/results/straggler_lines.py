@@ -160,9 +160,9 @@ def _is_tuned(
   config: Mapping[str, Any], runs: Sequence[run_reader.Run], metric: str
 ) -> bool:
   """Whether the metric is of one model of all clients, after fine-tuning."""
-  if registry.clients_keep_models(config) or (
-    registry.method_of(config).personalizes
-  ):
+  method = registry.find_method(config['algorithm']['name'])
+  unsent = config.get('exchange', {}).get('unsent')
+  if method.keeps_models or method.personalizes or unsent == 'client_keeps':
     return False
   before = metric_names.before(metric)
   return any(before in run.columns for run in runs)

@@ -12,6 +12,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.methods import config_checks
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -40,7 +41,7 @@ def open_run(
   Raises:
     errors.InputError: If something cannot be used or read.
   """
-  config = run_reader.read_config(workdir)
+  config = config_checks.read(run_reader.read_config(workdir))
   folder = simulation.Workdir(pathlib.Path(workdir))
   folder.check_files()
   folder.read_summary()
@@ -52,7 +53,7 @@ def open_run(
   )
   with simulation.open_workdir(
     workdir,
-    config,
+    config.values,
     data_fingerprint=experiment.fingerprint_data(),
     data=experiment_lib.note_data(experiment.task, data_dir),
   ) as folder:
@@ -143,7 +144,7 @@ def _load_half(
   if not result:
     raise errors.InputError(
       f'The workdir has no checkpoint of round {half}, half-way to round '
-      f'{experiment.config["rounds"]}: train it that far with launch.train, '
+      f'{experiment.config.rounds}: train it that far with launch.train, '
       'which keeps it, or score the last checkpoint only, by --at=last.'
     )
   return result

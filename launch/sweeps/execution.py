@@ -175,12 +175,13 @@ class Sweep:
       name=run.name,
       target=worker.TRAIN,
       arguments={
-        'config': run.config,
+        'config': run.config.values,
         # An actor of Ray has another working directory.
         'workdir': workdir.absolute(),
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
         'trust_saved_models': self.trust_saved_models,
-        'is_trained': folder.read_summary(run.name, run.config) is not None,
+        'is_trained': folder.read_summary(run.name, run.config.values)
+        is not None,
         'evaluated': self.evaluated,
       },
       log_path=folder.log_path(run.name).absolute(),
@@ -203,8 +204,8 @@ class Sweep:
   def _is_done(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
   ) -> bool:
-    return folder.read_summary(run.name, run.config) is not None and (
-      not self.evaluated or folder.is_evaluated(run.name, run.config)
+    return folder.read_summary(run.name, run.config.values) is not None and (
+      not self.evaluated or folder.is_evaluated(run.name, run.config.values)
     )
 
   def _count_here(self, num_runs: int) -> int:
@@ -235,7 +236,7 @@ class Sweep:
         continue
       if data is None:
         continue
-      key = repr((run.config['task'], run.config['seed']))
+      key = repr((run.config.task, run.config.seed))
       name, expected = first.setdefault(key, (run.name, data))
       if data != expected:
         others[run.name] = (

@@ -180,9 +180,9 @@ def describe(
   """
   lines: dict[tuple[Any, ...], list[str]] = {}
   for run in planned:
-    if not set(sweep_results.RATES) <= set(run.config):
+    rates = tuple(getattr(run.config, field) for field in sweep_results.RATES)
+    if None in rates:
       continue
-    rates = tuple(run.config[field] for field in sweep_results.RATES)
     lines.setdefault((run.variant, *rates), []).append(run.name)
   told = [
     f'{variant}: client_learning_rate {client:g}, server_learning_rate '
@@ -217,14 +217,14 @@ def _untuned_differences(
   differing = set()
   for run in planned:
     there = next(r for r in tuned if r['variant'] == run.variant)['config']
-    name, other = run.config['task']['name'], there['task']['name']
+    name, other = run.config.task['name'], there['task']['name']
     if name != other:
       raise errors.InputError(
         f'--tuned_by={path} is a sweep of task {other!r}; {name!r} was '
         'expected.'
       )
     old = config_checks.flatten(there)
-    new = config_checks.flatten(sweep_folder.to_json(run.config))
+    new = config_checks.flatten(sweep_folder.to_json(run.config.values))
     differing |= {
       f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
     }

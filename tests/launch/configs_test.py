@@ -67,7 +67,7 @@ class ConfigsTest(parameterized.TestCase):
   )
   def test_every_variant_is_valid(self, name, variant):
     config = _module(name).get_config(variant).to_dict()
-    config_checks.check_config(config)
+    config_checks.read(config)
     options = dict(config['task'])
     self.assertEqual(options.pop('name'), _task_name(name))
     self.assertContainsSubset(options, registry.task_options(_task_name(name)))

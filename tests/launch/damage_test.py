@@ -8,9 +8,11 @@ import shutil
 
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from launch.methods import config_checks
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
+from launch.runs import run_options
 from launch.runs import trained_run
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -93,10 +95,9 @@ class DamageTest(parameterized.TestCase):
 
   def _train(self, config, workdir):
     training_run.train_task(
-      config,
-      experiment_lib.create_task(config),
-      workdir=workdir,
-      progress_bar=False,
+      config_checks.read(config),
+      experiment_lib.create_task(config_checks.read(config)),
+      run_options.RunOptions(workdir=workdir, progress_bar=False),
       plots=False,
     )
 

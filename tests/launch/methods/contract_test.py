@@ -5,7 +5,6 @@
 import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
-import copy
 import functools
 import itertools
 import json
@@ -14,20 +13,12 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
-from launch.methods import adapters
-from launch.methods import aggregation
-from launch.methods import building
-from launch.methods import compression
+from launch.methods import block as block_lib
 from launch.methods import config_checks
 from launch.methods import early_stopping
-from launch.methods import exchange
 from launch.methods import fields as fields_lib
-from launch.methods import fine_tuning
 from launch.methods import participation
-from launch.methods import privacy
 from launch.methods import registry
-from launch.methods import schedules
-from launch.methods import weight_average
 from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
 
@@ -39,39 +30,18 @@ import tensorflow_federated as tff
 
 pytestmark = pytest.mark.thorough
 
-# By the axis of a variant: the block's place, its fields, and its presets.
-_BLOCKS: Mapping[str, tuple[str, Mapping[str, fields_lib.Field], Any]] = {
-  'adapters': ('adapters', adapters.FIELDS, adapters.PRESETS),
-  'aggregation': ('aggregation', aggregation.FIELDS, aggregation.PRESETS),
-  'compression': ('compression', compression.FIELDS, compression.PRESETS),
-  'early_stopping': (
-    'early_stopping',
-    early_stopping.FIELDS,
-    early_stopping.PRESETS,
-  ),
-  'exchange': ('exchange', exchange.FIELDS, exchange.PRESETS),
-  'fine_tuning': (
-    'fine_tuning',
-    {k: v for k, v in fine_tuning.FIELDS.items() if k != 'start'},
-    ['ft_lp'],
-  ),
-  'privacy': ('privacy', privacy.FIELDS, privacy.PRESETS),
-  'weight_average': (
-    'weight_average',
-    weight_average.FIELDS,
-    weight_average.PRESETS,
-  ),
-  **{
-    block: (block, schedules.FIELDS, schedules.PRESETS)
-    for block in building.SCHEDULES.values()
-  },
+# Participation is tried by policy.
+_BLOCKS = {
+  name: block
+  for name, block in block_lib.own_blocks().items()
+  if name != 'participation'
 }
 _POLICIES = {
   name: {
     **policy.fields,
     **{
       k: participation.OPTIONS[k]
-      for k in participation.defaults(name, 'exponential')
+      for k in participation.BLOCK.defaults(name)
       if k in participation.OPTIONS
     },
   }
@@ -169,11 +139,6 @@ def _messages(message: Any) -> Iterator[Any]:
           yield from _messages(inner)
 
 
-@functools.cache
-def _create_task(config: str) -> Any:
-  return experiment_lib.create_task(json.loads(config))
-
-
 def _describe(computation: tff.Computation) -> collections.Counter:
   """Returns what a computation does, without the names in it."""
   found = collections.Counter()
@@ -199,16 +164,16 @@ def _describe(computation: tff.Computation) -> collections.Counter:
   return found
 
 
-@functools.cache
-def _effects_of(text: str) -> Any:
-  config = json.loads(text)
-  config_checks.check_config(config)
-  task = _create_task(
-    json.dumps({**_config('fed_avg'), 'task': config['task']})
-  )
-  experiment = experiment_lib.build_experiment_of(config, task)
+# By process, which configs of other participations or stopping share.
+_described = {}
+
+
+def _describe_process(experiment: experiment_lib.Experiment) -> Any:
+  """Returns what the process of an experiment does."""
   process = experiment.process
-  computations = {
+  if id(process) in _described:
+    return _described[id(process)][0]
+  found = {
     name: _describe(value)
     for name, value in vars(process).items()
     if isinstance(value, tff.Computation)
@@ -228,10 +193,21 @@ def _effects_of(text: str) -> Any:
       np.asarray(w).tobytes()
       for w in process.get_model_weights(state).trainable
     ]
+  # With the process: the id of one that is gone may return.
+  _described[id(process)] = (found, trained), process
+  return found, trained
+
+
+@functools.cache
+def _effects_of(text: str) -> Any:
+  config = config_checks.read(json.loads(text))
+  task = experiment_lib.create_task(config)
+  experiment = experiment_lib.build_experiment_of(config, task)
+  computations, trained = _describe_process(experiment)
   stages = experiment.accuracy_stages
   names = ' '.join(map(str, computations.values()))
   # Without rows of training, accuracy has not decided on later cohorts.
-  rounds = range(1, 2 if stages else config['rounds'] + 1)
+  rounds = range(1, 2 if stages else config.rounds + 1)
   cohorts = {r: experiment.participation(r) for r in rounds}
   return dict(
     computations=computations,
@@ -252,7 +228,7 @@ def _effects_of(text: str) -> Any:
     stopping=experiment.build_stopping() and vars(experiment.build_stopping()),
     best=early_stopping.restores_best(config),
     path=experiment.built.solve_path
-    and str(config['algorithm']['regularization_path']),
+    and str(config.algorithm.regularization_path),
   )
 
 
@@ -265,6 +241,11 @@ def _effects(config: Mapping[str, Any]) -> Any:
 
 
 class ContractTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+
   def _assert_changes(self, variant, before, changes):
     """A change is refused, or what a run does is another."""
     first = _effects(_config(variant, **before))
@@ -275,11 +256,13 @@ class ContractTest(parameterized.TestCase):
         self.assertFalse(first == second)
 
   def test_finds_nothing_where_nothing_changes(self):
-    config = _config('fed_avg,client_schedule=cosine')
-    first = copy.deepcopy(_effects(config))
-    _effects_of.cache_clear()
-    self.assertEqual(first, _effects(config))
-    self.assertNotEmpty(first['computations'])
+    config = config_checks.read(_config('fed_avg,client_schedule=cosine'))
+    task = experiment_lib.create_task(config)
+    # Built anew each time.
+    build = registry.build_method.__wrapped__
+    first, second = (build(config, task).process for _ in range(2))
+    self.assertNotEmpty(_describe(first.next))
+    self.assertEqual(_describe(first.next), _describe(second.next))
 
   @parameterized.parameters(*registry.own_methods())
   def test_fields_of_methods(self, name):
@@ -289,9 +272,11 @@ class ContractTest(parameterized.TestCase):
 
   @parameterized.parameters(*_BLOCKS)
   def test_fields_of_blocks(self, axis):
-    place, some, presets = _BLOCKS[axis]
-    variant = f'fed_avg,{axis}={next(iter(presets))}'
-    for before, changes in _settings(place, some):
+    block = _BLOCKS[axis]
+    preset = 'ft_lp' if axis == 'fine_tuning' else next(iter(block.presets))
+    variant = f'fed_avg,{axis}={preset}'
+    some = {name: f for name, f in block.fields.items() if name != 'start'}
+    for before, changes in _settings(axis, some):
       self._assert_changes(variant, before, changes)
 
   @parameterized.parameters(*_POLICIES)
@@ -312,7 +297,7 @@ class ContractTest(parameterized.TestCase):
     *(
       f'fed_avg,{axis}={preset}'
       for axis in _BLOCKS
-      for preset in _BLOCKS[axis][2]
+      for preset in _BLOCKS[axis].presets
     ),
   )
   @pytest.mark.slow
@@ -321,14 +306,16 @@ class ContractTest(parameterized.TestCase):
 
   def _assert_blocks_change(self, variant, axes):
     for axis in axes:
-      place, _, presets = _BLOCKS[axis]
+      preset = 'ft_lp'
+      if axis != 'fine_tuning':
+        preset = next(iter(_BLOCKS[axis].presets))
       if f',{axis}=' in variant:
         continue
       try:
-        config = _config(f'{variant},{axis}={next(iter(presets))}')
+        config = _config(f'{variant},{axis}={preset}')
       except errors.InputError:
         continue
       found = _effects(config)
-      del config[place]
+      del config[axis]
       with self.subTest(axis):
         self.assertFalse(found is not None and found == _effects(config))

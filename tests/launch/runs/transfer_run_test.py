@@ -12,7 +12,6 @@ import tempfile
 from fedfish_tff import errors
 from launch.configs import digits
 from launch.results import transfer_reader
-from launch.runs import training_run
 from launch.runs import transfer_run
 from tasks import registry
 from tests.launch import small_configs
@@ -89,9 +88,7 @@ class TransferRunTest(parameterized.TestCase):
     cls.enterClassContext(small_configs.built_once())
     folder = cls.enterClassContext(tempfile.TemporaryDirectory())
     cls._trained = pathlib.Path(folder) / 'trained'
-    training_run.train(
-      _make_config(_TASK), workdir=cls._trained, progress_bar=False
-    )
+    small_configs.train(_make_config(_TASK), cls._trained)
 
   def setUp(self):
     super().setUp()

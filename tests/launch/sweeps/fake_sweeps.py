@@ -48,7 +48,7 @@ def write_result(
   """Writes what is in the workdir of a finished run; None has diverged."""
   workdir = folder.workdir(run.name)
   workdir.mkdir(parents=True, exist_ok=True)
-  (workdir / 'config.json').write_text(json.dumps(run.config))
+  (workdir / 'config.json').write_text(json.dumps(run.config.values))
   best = {
     'metric': f'eval/{judged_by}/{metric}',
     'value': validation,
@@ -56,7 +56,7 @@ def write_result(
     'higher_is_better': higher_is_better,
   }
   summary = {
-    'rounds': stopped_at or run.config['rounds'],
+    'rounds': stopped_at or run.config.values['rounds'],
     **(
       {'early_stopping': {'model_round': stopped_at, 'stopped': 'no gain'}}
       if stopped_at
@@ -88,5 +88,5 @@ def write_evaluation(folder, run):
   path.parent.mkdir()
   with open(path, 'w') as file:
     csv.writer(file).writerows(
-      [['evaluation', 'round'], ['global', run.config['rounds']]]
+      [['evaluation', 'round'], ['global', run.config.values['rounds']]]
     )
