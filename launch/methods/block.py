@@ -88,6 +88,8 @@ class Block:
       with each other nor with the rest, where `goes_with` cannot say it.
     label: From a config and the name of its method, in tables and figures, to
       the name of the method with the block.
+    in_loop: Whether the block is for the loop of rounds alone: no process is
+      built from it.
     shares: From a config to the fields that what is built depends on because of
       the block, so that runs which differ there build their own; None where no
       two runs share anything.
@@ -108,6 +110,7 @@ class Block:
   goes_with: Sequence[Rule] = ()
   check: Callable[[config_lib.Config], None] = lambda config: None
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
+  in_loop: bool = False
   shares: Callable[[config_lib.Config], frozenset[str] | None] = lambda config: (
     frozenset()
   )

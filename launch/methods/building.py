@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a config's method to a model and the process that trains it.
+"""Ingredients of methods, made from a config, and what a method makes of them.
 
 TensorFlow is imported when something is built.
 """
@@ -29,17 +29,16 @@ if typing.TYPE_CHECKING:
 
   import tensorflow_federated as tff
 
-# Fields of a config that are for who runs a process, not for who builds it.
+# Fields that are for the loop of rounds, beside the blocks that are; no process
+# is built from them.
 FIELDS_OF_THE_LOOP = frozenset(
   (
     'batch_size',
     'checkpoint_every',
     'cohort_size',
-    'early_stopping',
     'evaluate_every',
     'evaluation',
     'max_examples_per_client',
-    'participation',
     'rounds',
   )
 )
@@ -52,27 +51,29 @@ SHARED = FIELDS_OF_THE_LOOP | {
   'seed',
 }
 
-# What a client sends in a round as a method's paper counts it, a column.
+# The column of the bytes that a client sends in a round as a method's paper
+# counts them.
 PUBLISHED_BYTES = 'communication/published_bytes'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BuiltMethod:
-  """What a run trains, and what it may ask of it.
+  """The model and process of a run, and what it may ask of them.
 
   Attributes:
     model: The model, whose weights are those of the process.
     process: The process; that of a method whose clients keep something between
       rounds has client states.
-    feature_map: What a closed-form process has sums of; None for others.
-    costs_per_client: By column of metrics.csv, what a client costs in a round.
-    solve_path: The weights by each value of the hyper-parameter
-      `regularization` that the config names, from the state after the last
-      round, None where it has no solution; validation clients choose.
+    feature_map: The features that a closed-form process has sums of; None for
+      others.
+    costs_per_client: The costs of a client in a round by column of metrics.csv.
+    solve_path: A function from the state after the last round to the weights by
+      each value of the hyper-parameter `regularization` that the config names,
+      None where it has no solution; validation clients choose.
     reported_hparams: Hyper-parameters of the last state for summary.json.
-    train_apart: From the cohort's data to the weights of networks, of the task's
-      model, that clients train by themselves in the first round; None where they
-      begin with one for all. `launch.evaluate` scores their ensemble.
+    train_apart: A function from the cohort's data to the weights of networks, of
+      the task's model, that clients train by themselves in the first round; None
+      where they begin with one for all. `launch.evaluate` scores their ensemble.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -85,7 +86,7 @@ class BuiltMethod:
 
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:
-    """What crosses the network in a round, a client."""
+    """The bytes that cross the network in a round, a client."""
     return simulation.measure_wire_bytes(self.process)
 
 

@@ -123,4 +123,5 @@ BLOCK = block.Block(
   presets={'stop': {}, 'keep_best': {'patience': 0}},
   supports='learning_rates',
   check=_check,
+  in_loop=True,
 )

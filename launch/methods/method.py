@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a method declares to configs, runs and plots.
+"""A declaration of a method for configs, runs and plots.
 
-A module of this package, or of somebody else's, has one as METHOD. Importing
-it takes no TensorFlow: the library's packages import that when `build` uses them.
+A module of this package, or of another, has one as METHOD. Importing it takes no
+TensorFlow: the library's packages import that when `build` uses them.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import fields as fields_lib
 
-# What a method may support, and why it does not, unless it has another reason.
+# By what a method may support, the usual reason why one does not.
 SUPPORTS: Mapping[str, str] = {
   'barrier': 'its clients have no models of a round to score',
   'client_keeps': 'its clients cannot keep weights of their own',
@@ -37,14 +37,15 @@ class Method:
   """A method as configs, runs and plots know it.
 
   Attributes:
-    name: In configs, `algorithm.name`; also its variant.
-    title: In plots and tables.
-    build: Makes what a run trains, with TensorFlow.
-    fields: Of the config's block `algorithm`, beside its name.
+    name: The name in configs, `algorithm.name`, and of its variant.
+    title: The name in plots and tables.
+    build: A function that makes what a run trains, with TensorFlow.
+    fields: The fields of the config's block `algorithm`, beside its name.
     supports: Names of SUPPORTS.
-    reasons: Why it does not support something, where SUPPORTS does not say it.
+    reasons: The reasons why it does not support something, where they are other
+      than those of SUPPORTS.
     variants: Other values of fields, by the name of the variant.
-    baseline: How usual it is to compare others with it; 0 for not at all.
+    baseline: A rank among what others are usually compared with; 0 for none.
     personalizes: Whether the server's model is none to use before a client has
       trained it, or lacks layers that clients have for themselves, so that runs
       are judged by personalised ones.

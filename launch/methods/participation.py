@@ -545,4 +545,5 @@ BLOCK = _Participation(
   axes=lambda: {'speeds': {kind: {} for kind in SPEEDS}},
   only={'name': ('repeated_visits', VISITS)},
   check=_check,
+  in_loop=True,
 )

@@ -47,8 +47,8 @@ def find_method(
 
   Args:
     name: Its name, or package.module:NAME.
-    field: Where the name stands, for the error.
-    known: What else may stand there, for the error.
+    field: The field of the name, for the error.
+    known: Other values of it, for the error.
 
   Raises:
     errors.InputError: If there is no such method.
@@ -115,13 +115,15 @@ def sharing_key(config: config_lib.Config) -> str | None:
   method = config.method
   seed = {'seed'} if method.draws(config.algorithm) else set()
   across = method.shared_across - seed
-  for block in block_lib.blocks_of(config):
+  if not across:
+    return None
+  blocks = block_lib.blocks_of(config)
+  across |= {block.name for block in blocks if block.in_loop}
+  for block in blocks:
     built_from = block.shares(config)
     if built_from is None:
       return None
-    across = across - built_from
-  if not across:
-    return None
+    across -= built_from
   return json.dumps(
     {name: v for name, v in config.values.items() if name not in across},
     sort_keys=True,

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a config to everything that a run needs."""
+"""Everything that a run needs, made from its config."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -32,22 +32,22 @@ import tensorflow_federated as tff
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
-  """What a config means.
+  """A config's task, model and process, and all that belongs to them.
 
   Attributes:
     config: The config.
-    task: Clients, model and metric.
-    built: What is trained, and what may be asked of it.
+    task: The clients, model and metric.
+    built: The trained model and process.
     participation: The cohort of a round.
-    accuracy_stages: Those of the participation that are told of each row; None
-      where cohorts do not depend on training.
-    wall_clock: How long a round would last; None where no speeds are
+    accuracy_stages: The stages of the participation that are told of each row;
+      None where cohorts do not depend on training.
+    wall_clock: The time that a round would last; None where no speeds are
       configured.
-    epsilon: What rounds tell of a client; None without a block privacy.
-    batch_spec: Batches of a client in a round.
-    evaluations: What the evaluations compute.
-    initial_weights: Of the model that is trained; None for those that the
-      process begins with.
+    epsilon: Epsilon by rounds; None without a block privacy.
+    batch_spec: The batches of a client in a round.
+    evaluations: The computations of the evaluations.
+    initial_weights: The first weights of the trained model; None for those that
+      the process begins with.
     first_round: The last round of what a fine-tuning starts from; 0 without.
 
   Raises:

@@ -111,7 +111,9 @@ def _key_of_task(config, *, data_dir=None):
 
 def _key_of_method(config, task, *, start_weights=None):
   # The noise of privacy is for the cohorts.
-  loop = () if 'privacy' in config.blocks else building.FIELDS_OF_THE_LOOP
+  loop = {*building.FIELDS_OF_THE_LOOP, 'early_stopping', 'participation'}
+  if 'privacy' in config.blocks:
+    loop = ()
   fields = {k: v for k, v in config.values.items() if k not in loop}
   return (
     json.dumps(fields, sort_keys=True),

@@ -32,10 +32,7 @@ _FEATURE_MODULES = (
   'launch.configs.fed3r_inaturalist',
   'launch.configs.fed3r_landmarks',
 )
-_IMAGE_MODULES = (
-  'launch.configs.fed3r_cifar10',
-  'launch.configs.fed3r_cifar100',
-)
+_IMAGE_MODULES = ('launch.configs.fed3r_cifar',)
 _READY = (
   'seeds',
   'variants',

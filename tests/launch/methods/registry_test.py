@@ -47,6 +47,7 @@ class SharingKeyTest(parameterized.TestCase):
     ('fed_avg', {'server_learning_rate': 0.3}, True),
     ('fed_avg', {'seed': 1, 'rounds': 7, 'batch_size': 3}, True),
     ('fed_avg', {'local_epochs': 7}, True),
+    ('fed_avg', {'participation.name': 'poisson'}, True),
     ('fed_avg', {'task.hidden_units': (3,)}, False),
     ('fed_avg', {'algorithm.client_optimizer': 'adam'}, False),
     ('fed_avg,exchange=partial', {'exchange.share': 0.25}, False),
