@@ -22,19 +22,19 @@ from launch.methods import fields
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# Each client counts once.
+# The policies with which each client counts once.
 VISITS = ('visit_once', 'first_visits')
-# Where more are asked than are needed.
+# Those with which more clients may be asked than are needed.
 _OVER_SELECTING = ('uniform', 'first_visits')
 
 
 class Policy(NamedTuple):
-  """Who takes part.
+  """A choice of the clients of each round.
 
   Attributes:
-    title: In labels of runs.
-    help: What it is, in a line.
-    fields: Of the block, beside its name.
+    title: The name in labels of runs.
+    help: A phrase for --methods.
+    fields: The fields of the block that it alone has.
     needs_speeds: Whether it looks at the clients' seconds.
   """
 
@@ -120,7 +120,7 @@ NAME = fields.Field(
   fields.one_of(*POLICIES),
   'Who takes part; see docs/participation.md.',
 )
-# What any policy may have, but for over_selection.
+# The fields of any policy, but for over_selection.
 OPTIONS: Mapping[str, fields.Field] = {
   'dropout': fields.Field(
     0.0, fields.below_1, 'The probability that a client does not answer.'
@@ -137,12 +137,12 @@ COMMUNICATION = fields.Field(
 
 
 class SpeedKind(NamedTuple):
-  """Where clients' seconds come from.
+  """A source of the clients' seconds.
 
   Attributes:
-    help: What it is, in a line.
-    fields: Of the block `speeds`, beside `kind` and `communication_seconds`.
-    fixed: Whether they are the same in every round.
+    help: A phrase for --methods.
+    fields: The fields of the block `speeds` that it alone has.
+    fixed: Whether the seconds are the same in every round.
   """
 
   help: str
@@ -362,7 +362,8 @@ def create_participation(
   Args:
     config: The config.
     task: The task.
-    accuracy_stages: Of `create_accuracy_stages`, to be told of the rounds.
+    accuracy_stages: The result of `create_accuracy_stages`, which is to be told
+      of the rounds; None to create it.
 
   Raises:
     errors.InputError: If there are fewer clients than the config asks for, or
@@ -429,7 +430,7 @@ def create_participation(
 def create_wall_clock(
   config: config_lib.Config, task: Task
 ) -> simulation.WallClock | None:
-  """Returns how long a round would last; None where no speeds are configured.
+  """Returns the clock of simulated time; None where no speeds are configured.
 
   Args:
     config: The config.
@@ -512,7 +513,7 @@ def _create_stages(
 def _count_asked(
   own: config_lib.Values, cohort_size: int, num_clients: int
 ) -> int:
-  """Returns how many clients are asked in a round."""
+  """Returns the number of clients that are asked in a round."""
   if cohort_size > num_clients:
     # Which is refused, whatever is asked.
     return cohort_size
@@ -525,9 +526,9 @@ def _count_asked(
     field = 'sampled'
   if not cohort_size <= asked <= num_clients:
     raise errors.InputError(
-      f'participation.{field} is {getattr(own, field)!r}, so that {asked} clients are '
-      f'asked; from cohort_size, {cohort_size}, to all {num_clients} training '
-      'clients was expected.'
+      f'participation.{field} is {getattr(own, field)!r}, so that {asked} '
+      f'clients are asked; from cohort_size, {cohort_size}, to all {num_clients} '
+      'training clients was expected.'
     )
   return asked
 

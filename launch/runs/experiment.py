@@ -73,8 +73,8 @@ class Experiment:
     ):
       raise errors.InputError(
         f'evaluation.personalization_learning_rates is {rates}, but clients of '
-        f'{self.config.method.name} make models their own by steps with a rate that is '
-        'part of the method; none were expected.'
+        f'{self.config.method.name} make models their own by steps with a rate '
+        'that is part of the method; none were expected.'
       )
 
   @property

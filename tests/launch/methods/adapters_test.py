@@ -3,11 +3,9 @@
 """Tests of the block `adapters`."""
 
 from fedfish_tff import errors
-from launch.configs import ag_news
 from launch.methods import adapters
 from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -58,16 +56,6 @@ class AdaptersTest(absltest.TestCase):
       model.predict_on_batch((weights.trainable, ()), tf.constant(x), False),
       relative=tolerance.FLOAT32_SUMS,
     )
-
-  def test_runs_of_other_seeds_do_not_share_frozen_weights(self):
-    config = ag_news.get_config('fed_avg,adapters=lora').to_dict()
-    config_checks.read(config)
-    self.assertEqual(config['task']['model'], 'roberta')
-    keys = {
-      registry.sharing_key(config_checks.read({**config, 'seed': seed}))
-      for seed in (0, 1)
-    }
-    self.assertLen(keys, 2)
 
   def test_what_is_not_there_is_named(self):
     with self.assertRaisesRegex(

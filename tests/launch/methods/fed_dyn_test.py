@@ -3,7 +3,6 @@
 """Tests of FedDyn as configs build it."""
 
 from launch.methods import config_checks
-from launch.methods import fed_dyn
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -21,10 +20,3 @@ class FedDynTest(absltest.TestCase):
     self.assertNotEmpty(new)
     for tensor in new:
       self.assertFalse(np.any(tensor))
-
-  def test_runs_of_other_seeds_build_their_own(self):
-    shared = fed_dyn.METHOD.shared_across
-    self.assertNotIn('seed', shared)
-    self.assertContainsSubset(
-      {'client_learning_rate', 'server_learning_rate'}, shared
-    )

@@ -15,7 +15,6 @@ from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -34,19 +33,6 @@ def _aggregator(config):
   return building.prepare(
     config, experiment.create_task(config)
   ).model_aggregator
-
-
-class SharingKeyTest(absltest.TestCase):
-  def test_runs_of_other_cohorts_have_other_noise(self):
-    keys = {
-      registry.sharing_key(
-        small_configs.read_config('fed_avg,privacy=gaussian', cohort_size=size)
-      )
-      for size in (2, 3)
-    }
-    self.assertLen(keys, 2)
-    config = small_configs.make_config('fed_avg,privacy=tree')
-    self.assertIsNone(registry.sharing_key(config_checks.read(config)))
 
 
 class BuildTest(parameterized.TestCase):

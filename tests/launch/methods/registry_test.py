@@ -72,6 +72,16 @@ class SharingKeyTest(parameterized.TestCase):
     ('hf_maml', {'client_learning_rate': 0.3}, True),
     ('ditto', {'local_epochs': 7}, False),
     ('fed3r', {'rounds': 7}, False),
+    ('fed_dyn', {'client_learning_rate': 0.3}, True),
+    ('fed_dyn', {'seed': 1}, False),
+    # Frozen weights are built in.
+    ('fed_avg,adapters=lora', {'seed': 1}, False),
+    ('fed_avg,compression=nearest', {'seed': 1}, True),
+    ('fed_avg,compression=quantized', {'seed': 1}, False),
+    # The noise is for the cohorts, or of the config.
+    ('fed_avg,privacy=gaussian', {'client_learning_rate': 0.3}, True),
+    ('fed_avg,privacy=gaussian', {'cohort_size': 2}, False),
+    ('fed_avg,privacy=tree', {'client_learning_rate': 0.3}, False),
   )
   def test_is_that_of_configs_that_share(self, variant, changes, shared):
     keys = [

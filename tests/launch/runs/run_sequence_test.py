@@ -101,7 +101,9 @@ class _Test(parameterized.TestCase):
 class RunSequenceTest(_Test):
   def test_a_closed_form_has_no_rates_to_share(self):
     sequence = run_sequence.RunSequence()
-    sequence.train(_make_config('fed_avg'), self.folder / 'fed_avg')
+    sequence.train(
+      config_checks.read(_make_config('fed_avg')), self.folder / 'fed_avg'
+    )
     config = small_configs.make_config('fed3r')
     sequence.train(config_checks.read(config), self.folder / 'fed3r')
     self.assert_same_alone(config, self.folder / 'fed3r')
@@ -139,7 +141,7 @@ class RunSequenceTest(_Test):
     for seed in (0, 0, 1):
       sequence.train(config_checks.read({**config, 'seed': seed}), self.folder)
       call = train_task.call_args
-      experiment = call.kwargs['build'](*call.args)
+      experiment = call.kwargs['build'](*call.args[:2])
       tasks.append(experiment.task)
       self.assertEqual(self.build.call_count, 1)
     self.assertIs(tasks[0], tasks[1])
@@ -152,7 +154,7 @@ class RunSequenceTest(_Test):
       seed=2,
     )
     experiment = call.kwargs['build'](
-      {**config, 'seed': 2},
+      config_checks.read({**config, 'seed': 2}),
       dataclasses.replace(tasks[2], create_model=smaller),
     )
     self.assertEqual(self.build.call_count, 2)
