@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs share: all fields, and the variants.
+"""Configs with all fields, by variant.
 
 A variant is a method, or a variant of one, and axes that change what it is
 combined with, such as
@@ -37,7 +37,7 @@ import ml_collections
 
 ConfigDict = ml_collections.ConfigDict
 
-# By axis, the changes of each of its values, by the dotted names of fields.
+# The changes that each value of an axis makes, by the dotted names of fields.
 Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 # The rule of the paper, theta <- theta - eta_g * mean. Its published eta_g, 1e-3,
@@ -46,7 +46,7 @@ _PLAIN_SERVER_LEARNING_RATE = 1.0
 # Fed3R's fine-tuning, as published.
 FINE_TUNING_LEARNING_RATE = 0.01
 
-# Of the runs of docs/results.md: an axis' changes.
+# The changes of an axis for the runs of docs/results.md.
 FEW_ROUNDS: Mapping[str, Any] = {
   'rounds': 32,
   'evaluate_every': 4,
@@ -69,11 +69,11 @@ def create_config(
 
   Args:
     variant: A method or a variant of one, and axes: see the module.
-    server_optimizer: The task's. Adam for all methods alike: see the docstring
-      of `build_fed_fish`.
+    server_optimizer: The task's server optimizer. Adam for all methods alike: see
+      the docstring of `build_fed_fish`.
     axes: The task's own axes.
-    visiting_rounds: Of a task with features, in how many rounds all training
-      clients come once: those of a closed form and of the start of a
+    visiting_rounds: The rounds in which all training clients of a task with
+      features come once: those of a closed form and of the start of a
       fine-tuning, whose own `rounds` come after them.
     fine_tuning_learning_rate: The client's rate in a fine-tuning with a start.
     **values: The task's values of fields.
@@ -215,20 +215,13 @@ def _leave_out_unsupported(
   config: ConfigDict, method: method_lib.Method, visiting_rounds: int | None
 ) -> None:
   """Gives fields the only values that they can have for a method."""
-  supports = method.supports
-  if 'barrier' not in supports:
-    config.evaluation.barrier = False
-  if 'local_epochs' not in supports:
-    config.local_epochs = 1
+  for field, (_, values) in registry.only_values(method).items():
+    _set(config, field, values)
   for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
     if rate not in method.learning_rates:
       del config[rate]
-  if 'learning_rates' not in supports:
-    config.evaluation.personalization_epochs = 0
-  if 'repeated_visits' not in supports:
-    config.participation.name = 'visit_once'
-    if visiting_rounds is not None:
-      config.rounds = visiting_rounds
+  if config.participation.name == 'visit_once' and visiting_rounds is not None:
+    config.rounds = visiting_rounds
 
 
 def create_runs(
@@ -240,8 +233,8 @@ def create_runs(
   """Returns a config of several runs, which launch.train trains one by one.
 
   Args:
-    variants: By the name of its folder, the variant of a run.
-    get_config: The config of a variant.
+    variants: The variant of each run by the name of its folder.
+    get_config: A function that returns the config of a variant.
     check_ridge: The run that is compared with scikit-learn; '' for none.
   """
   return ConfigDict(

@@ -6,7 +6,6 @@ Plain Python, without TensorFlow: a wrong value is answered at once.
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 import re
 from typing import Any
 
@@ -36,13 +35,6 @@ _EVALUATION: Mapping[str, fields.Check] = {
   'personalization_epochs': fields.integer(0),
   'barrier': fields.boolean,
   'personalization_learning_rates': fields.numbers,
-}
-# By field, a name of `method.SUPPORTS` and the values with methods that do not
-# support it.
-_ONLY: Mapping[str, tuple[str, Sequence[Any]]] = {
-  'local_epochs': ('local_epochs', (1,)),
-  'evaluation.barrier': ('barrier', (False,)),
-  'evaluation.personalization_epochs': ('learning_rates', (0,)),
 }
 
 
@@ -182,11 +174,8 @@ def _check_evaluation(config: config_lib.Config) -> None:
 def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:
   """Checks that a config asks of its method what that supports."""
   method = config.method
-  only = dict(_ONLY)
-  for block in block_lib.blocks_of(config):
-    only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
-  for field, (support, values) in only.items():
-    if support not in method.supports and flat[field] not in values:
+  for field, (support, values) in registry.only_values(method).items():
+    if flat.get(field, values[0]) not in values:
       raise errors.InputError(
         f'{field} is {flat[field]!r}, but not for {method.name}: '
         f'{method.why_not(support)}; {" or ".join(map(repr, values))} was '

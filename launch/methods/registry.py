@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
 import json
@@ -31,12 +32,41 @@ if typing.TYPE_CHECKING:
 
 ENTRY_POINTS = 'fedfish_tff.methods'
 
+# See `only_values`; blocks have more.
+_ONLY: Mapping[str, tuple[str, Sequence[Any]]] = {
+  'local_epochs': ('local_epochs', (1,)),
+  'evaluation.barrier': ('barrier', (False,)),
+  'evaluation.personalization_epochs': ('learning_rates', (0,)),
+}
+
 
 @functools.cache
 def own_methods() -> Mapping[str, method_lib.Method]:
   """Returns the methods of this package by name."""
   return {
     method.name: method for method in block_lib.find_declarations('METHOD')
+  }
+
+
+def only_values(
+  method: method_lib.Method,
+) -> dict[str, tuple[str, Sequence[Any]]]:
+  """Returns the fields that a method cannot have any value of.
+
+  Args:
+    method: The method.
+
+  Returns:
+    By dotted name, a name of `method.SUPPORTS` that the method lacks, and the
+    values with which nothing needs it, the usual one first.
+  """
+  only = dict(_ONLY)
+  for block in block_lib.own_blocks().values():
+    only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
+  return {
+    field: (support, values)
+    for field, (support, values) in only.items()
+    if support not in method.supports
   }
 
 
