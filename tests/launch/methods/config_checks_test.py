@@ -119,12 +119,6 @@ class CheckConfigTest(parameterized.TestCase):
     ('fed3r', 'algorithm.regularization', math.nan, 'a number that is 0'),
     ('fed3r', 'algorithm.regularization_path', 0.1, 'a sequence of numbers'),
     (
-      'fed3r',
-      'participation.name',
-      'uniform',
-      "'visit_once' or 'first_visits'",
-    ),
-    (
       'fed_avg,fine_tuning=ft,start=fed3r',
       'fine_tuning.start',
       'fed3r',

@@ -86,18 +86,6 @@ class ExchangeChecksTest(parameterized.TestCase):
         _config('fed_avg,exchange=coordinates', **{f'exchange.{field}': value})
       )
 
-  def test_clients_of_fed_fish_keep_nothing(self):
-    with self.assertRaisesRegex(
-      errors.InputError,
-      "^exchange.unsent is 'client_keeps', but not for fed_fish: its mean .*; "
-      "'server_keeps' was expected",
-    ):
-      config_checks.read(
-        _config(
-          'fed_fish,exchange=partial', **{'exchange.unsent': 'client_keeps'}
-        )
-      )
-
   @parameterized.parameters(
     (0, 'adamw', None),
     (1e-3, 'adamw', None),
