@@ -226,7 +226,7 @@ class RunTest(absltest.TestCase):
     config = small_configs.make_client_states_config(rounds=5, evaluate_every=1)
     config['client_learning_rate'] = 2.0
     config['early_stopping'] = {
-      **early_stopping.defaults('keep_best'),
+      **early_stopping.BLOCK.defaults('keep_best'),
       'metric': 'eval/global/loss',
     }
     summary = small_configs.train(config, self.folder / 'w')

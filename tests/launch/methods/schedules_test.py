@@ -132,7 +132,10 @@ class ScheduledMethodTest(parameterized.TestCase):
     config = small_configs.make_config(name)
     rates = registry.own_methods()[name].scheduled_rates
     factors = dict(zip(rates, (0.25, 0.5), strict=False))
-    step = {**schedules.defaults('step'), 'step_rounds': 1}
+    step = {
+      **schedules.BLOCKS['client_learning_rate'].defaults('step'),
+      'step_rounds': 1,
+    }
     scheduled = {**config, **{building.SCHEDULES[r]: step for r in rates}}
     values = {f'{building.SCHEDULES[r]}_factor': f for r, f in factors.items()}
     found = self._train(scheduled, **values)

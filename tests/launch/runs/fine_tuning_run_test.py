@@ -74,11 +74,12 @@ class FineTuningTest(parameterized.TestCase):
     )
 
   @classmethod
-  def _train(cls, config, workdir, **options):
+  def _train(cls, config, workdir, *, starts=None, **options):
     return training_run.train_task(
       config_checks.read(config),
       cls.task,
       run_options.RunOptions(workdir=workdir, progress_bar=False, **options),
+      starts=starts,
       plots=False,
     )
 
@@ -128,7 +129,9 @@ class FineTuningTest(parameterized.TestCase):
     config = fine_tuning_start.start_config(
       config_checks.read(self.config), num_clients=8
     )
-    experiment, result = _load_result(config, self.task, self.whole / 'start')
+    experiment, result = _load_result(
+      config.values, self.task, self.whole / 'start'
+    )
     expected = experiment.process.get_model_weights(result.state)
     self.assertEqual(found.round_number, 3)
     self.assertEqual(found.totals, result.totals)

@@ -44,8 +44,10 @@ def _make_config(variant, **changes):
 
 def _vary(config):
   """Returns the config with all that its method shares another."""
-  method = registry.find_method(config['algorithm']['name'])
-  across = method.shared_across
+  read = config_checks.read(config)
+  method, across = read.method, read.method.shared_across
+  if method.draws(read.algorithm):
+    across -= {'seed'}
   if 'local_epochs' not in method.supports:
     across -= {'local_epochs'}
   if config.get('exchange', {}).get('unsent') == 'client_keeps':
