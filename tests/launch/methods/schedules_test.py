@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import registry
@@ -109,9 +108,7 @@ class ScheduledMethodTest(parameterized.TestCase):
     """The weights after a round."""
     config = config_checks.read(config)
     task = experiment_lib.create_task(config)
-    experiment = experiment_lib.build_experiment_of(
-      config_checks.read(config), task
-    )
+    experiment = experiment_lib.build_experiment_of(config, task)
     with parameters.replaced(replaced):
       result = simulation.run_training(
         experiment.process,
@@ -136,8 +133,9 @@ class ScheduledMethodTest(parameterized.TestCase):
       **schedules.BLOCKS['client_learning_rate'].defaults('step'),
       'step_rounds': 1,
     }
-    scheduled = {**config, **{building.SCHEDULES[r]: step for r in rates}}
-    values = {f'{building.SCHEDULES[r]}_factor': f for r, f in factors.items()}
+    names = {rate: schedules.BLOCKS[rate].name for rate in rates}
+    scheduled = {**config, **dict.fromkeys(names.values(), step)}
+    values = {f'{names[r]}_factor': f for r, f in factors.items()}
     found = self._train(scheduled, **values)
     expected = self._train(
       {**config, **{r: f * config[r] for r, f in factors.items()}}
