@@ -54,7 +54,7 @@ def open_run(
     workdir,
     config,
     data_fingerprint=experiment.fingerprint_data(),
-    data=experiment_lib.note_data(experiment.task, data_dir),
+    data=experiment_lib.note_data(config, experiment.task, data_dir),
   ) as folder:
     if experiment.accuracy_stages is not None:
       # They decide on cohorts.

@@ -169,7 +169,7 @@ def _train(
     workdir,
     config,
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(task, data_dir),
+    data=experiment_lib.note_data(config, task, data_dir),
     overwrite=overwrite,
   ) as folder:
     if experiment is None:
