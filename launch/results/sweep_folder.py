@@ -62,14 +62,15 @@ class SweepFolder:
       errors.InputError: If the folder is not that of a sweep.
     """
     runs = self._read_sweep()['runs']
-    for name, run in runs.items():
+    if not runs:
+      raise errors.InputError(f'{self.sweep_path} has no run.')
+    for name in runs:
       # A name with .. leads out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):
         raise errors.InputError(
           f'{self.sweep_path} has a run named {name!r}; the name of a folder in '
           'runs/ was expected.'
         )
-      run_reader.check_config(run['config'], self.sweep_path)
     return runs
 
   def read_source(self) -> str:

@@ -6,144 +6,116 @@ What is best is decided by validation clients. Plain Python, without TensorFlow.
 """
 
 from collections.abc import Sequence
-import dataclasses
 import math
 from typing import Any
 
+from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
-from launch.methods import config_checks
+from launch.results import frames as frames_lib
 from launch.results import run_reader
-from launch.results import seed_statistics
 from launch.results import sweep_folder
+
+import pandas as pd
 
 RATES = ('client_learning_rate', 'server_learning_rate')
 _SEED = 'seed'
 _VARIANT = 'variant'
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Group:
-  """Runs that differ by their seed only.
-
-  Attributes:
-    runs: The runs.
-  """
-
-  runs: Sequence[run_reader.Run]
-
-  @property
-  def variant(self) -> str:
-    return self.runs[0].variant
-
-  @property
-  def fields(self) -> dict[str, Any]:
-    """Values of the fields in which groups differ, by dotted name."""
-    return _fields_but_seed(self.runs[0])
-
-  @property
-  def num_missing(self) -> int:
-    """How many runs are not finished."""
-    return sum(not run.is_finished for run in self.runs)
-
-  def cell(self, column: str) -> seed_statistics.Cell:
-    """Returns a column over the finished runs that have it."""
-    return seed_statistics.summarize(
-      run.values[column] for run in self.runs if column in run.values
-    )
-
-  def validation_column(self, metric: str | None = None) -> str:
-    """Returns the column that decides, such as `validation/global/accuracy`.
-
-    Args:
-      metric: The metric; None for the task's.
-    """
-    # A run without a finite value does not know whose it would be.
-    judged_by = next((r.judged_by for r in self.runs if r.metric), 'global')
-    return f'validation/{judged_by}/{metric or common_metric(self.runs)}'
-
-  def validation(self, metric: str | None = None) -> float:
-    """What decides: NaN unless all seeds have finished and have not diverged.
-
-    It is the mean over seeds of the metric on validation clients after the
-    last round.
-
-    Args:
-      metric: The metric; None for the task's.
-    """
-    if not any(run.metric for run in self.runs):
-      # None ever had a finite value of what decides.
-      return math.nan
-    cell = self.cell(self.validation_column(metric))
-    return cell.mean if cell.seeds == len(self.runs) else math.nan
-
-
-def read_results(folder: sweep_folder.SweepFolder) -> list[run_reader.Run]:
+def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
   """Returns the runs of a sweep, with their values where they are finished.
 
   Args:
-    folder: Of the sweep.
+    folder: The folder of the sweep.
+
+  Returns:
+    What `run_reader.describe_run` says of each, and its `variant`; `varied`, the
+    values of the fields in which runs differ, by dotted name; `group`, which
+    runs share that differ by their seed only, a number in order; and `setting`:
+    the variant and what else is varied, but for seeds and learning rates.
 
   Raises:
     errors.InputError: If it is not that of a sweep.
   """
-  runs = folder.read_runs()
-  flat = {
-    name: config_checks.flatten(run['config']) for name, run in runs.items()
-  }
+  planned = folder.read_runs()
+  rows = []
+  for name, run in planned.items():
+    workdir = simulation.Workdir(folder.workdir(name))
+    summary = folder.read_summary(name, run['config']) or {}
+    rows.append(run_reader.describe_run(workdir, run['config'], summary))
+    rows[-1][_VARIANT] = run['variant']
+  names = dict.fromkeys(f for run in planned.values() for f in run['fields'])
   varied = [
-    field
-    for field in dict.fromkeys(
-      f for run in runs.values() for f in run['fields']
-    )
-    if len({repr(fields.get(field)) for fields in flat.values()}) > 1
+    name
+    for name in names
+    if len({repr(row['fields'].get(name)) for row in rows}) > 1
   ]
-  results = []
-  for name, run in runs.items():
-    summary = folder.read_summary(name, run['config'])
-    results.append(
-      run_reader.Run(
-        workdir=folder.workdir(name),
-        config=run['config'],
-        variant=run['variant'],
-        made_up=run_reader.read_made_up(folder.workdir(name)),
-        fields={f: flat[name][f] for f in varied if f in flat[name]},
-        **(run_reader.parse_summary(summary) if summary else {}),
-      )
-    )
-  return results
+  for row in rows:
+    values = {f: row['fields'][f] for f in varied if f in row['fields']}
+    fixed = {k: v for k, v in values.items() if k != _SEED}
+    row |= {
+      'varied': values,
+      'group': repr((row[_VARIANT], fixed)),
+      'setting': {
+        name: value
+        for name, value in {_VARIANT: row[_VARIANT], **fixed}.items()
+        if name not in RATES
+      },
+    }
+  runs = pd.DataFrame(rows, dtype=object)
+  return runs.assign(group=pd.factorize(runs['group'])[0])
 
 
-def common_metric(runs: Sequence[run_reader.Run]) -> str | None:
-  """Returns the metric of the first run that has one."""
-  return next((run.metric for run in runs if run.metric), None)
+def groups(runs: pd.DataFrame) -> list[pd.DataFrame]:
+  """Returns the runs of each group, those that differ by their seed only."""
+  return [of for _, of in runs.groupby('group', sort=False)]
 
 
-def group_by_seed(runs: Sequence[run_reader.Run]) -> list[Group]:
-  """Returns groups of runs that differ by their seed only, in order."""
-  groups = {}
-  for run in runs:
-    key = run.variant, repr(_fields_but_seed(run))
-    groups.setdefault(key, []).append(run)
-  return [Group(runs=members) for members in groups.values()]
+def cell(group: pd.DataFrame, column: str) -> frames_lib.Cell:
+  """Returns a column over the finished runs of a group that have it."""
+  return frames_lib.over_seeds(group.get(column, ()))
 
 
-def _fields_but_seed(run: run_reader.Run) -> dict[str, Any]:
-  return {k: v for k, v in run.fields.items() if k != _SEED}
+def judged(runs: pd.DataFrame) -> pd.Series:
+  """Returns the first run that knows what decides, else the first."""
+  known = runs[runs['metric'].notna()]
+  return (known if len(known) else runs).iloc[0]
 
 
-def setting(group: Group, *, without: Sequence[str] = RATES) -> dict[str, Any]:
-  """Returns a group's variant and fields, but for some: what was not tuned."""
-  return {
-    name: value
-    for name, value in {_VARIANT: group.variant, **group.fields}.items()
-    if name not in without
-  }
+def validation_column(group: pd.DataFrame, metric: str | None = None) -> str:
+  """Returns the column that decides, such as `validation/global/accuracy`.
+
+  Args:
+    group: Runs of a group.
+    metric: The metric; None for the task's.
+  """
+  run = judged(group)
+  return f'validation/{run.judged_by}/{metric or run.metric}'
+
+
+def validation(group: pd.DataFrame, metric: str | None = None) -> float:
+  """Returns what decides: the mean over seeds on validation clients at the end.
+
+  Args:
+    group: Runs of a group.
+    metric: The metric; None for the task's.
+
+  Returns:
+    NaN unless all seeds have finished and have not diverged.
+  """
+  found = cell(group, validation_column(group, metric))
+  return found.mean if found.seeds == len(group) else math.nan
+
+
+def setting(group: pd.DataFrame) -> dict[str, Any]:
+  """Returns a group's variant and fields, but for rates: what was not tuned."""
+  return group['setting'].iloc[0]
 
 
 def best_groups(
-  groups: Sequence[Group], metric: str | None = None
-) -> list[Group]:
+  candidates: Sequence[pd.DataFrame], metric: str | None = None
+) -> list[pd.DataFrame]:
   """Returns, of the groups that differ by learning rates only, the best one.
 
   The best is that with the best metric on validation clients, never on test
@@ -151,35 +123,26 @@ def best_groups(
   none.
 
   Args:
-    groups: The groups of a sweep.
+    candidates: The groups of a sweep.
     metric: The metric; None for the task's.
   """
-  candidates: dict[str, list[Group]] = {}
-  for group in groups:
-    candidates.setdefault(repr(setting(group)), []).append(group)
-  best = []
-  for members in candidates.values():
-    if metric is None:
-      highest = best_is_highest(
-        [run for group in members for run in group.runs]
-      )
-    else:
-      highest = metric_names.higher_is_better(metric)
-    chosen = ranking.select_best(
-      {group: group.validation(metric) for group in members},
-      higher_is_better=highest,
-    )
-    if chosen is not None:
-      best.append(chosen.best)
-  return best
+  alike: dict[str, dict[int, float]] = {}
+  for index, group in enumerate(candidates):
+    of = alike.setdefault(repr(setting(group)), {})
+    of[index] = validation(group, metric)
+  higher_is_better = (
+    judged(pd.concat(candidates)).higher_is_better
+    if metric is None
+    else metric_names.higher_is_better(metric)
+  )
+  chosen = [
+    ranking.select_best(values, higher_is_better=higher_is_better)
+    for values in alike.values()
+  ]
+  return [candidates[found.best] for found in chosen if found is not None]
 
 
-def best_is_highest(runs: Sequence[run_reader.Run]) -> bool:
-  """Whether the runs' metric is better when higher."""
-  return next((run.higher_is_better for run in runs if run.metric), True)
-
-
-def varies_rates(groups: Sequence[Group]) -> bool:
+def varies_rates(candidates: Sequence[pd.DataFrame]) -> bool:
   """Whether some groups differ by learning rates only."""
-  settings = [repr(setting(group)) for group in groups]
+  settings = [repr(setting(group)) for group in candidates]
   return len(set(settings)) < len(settings)

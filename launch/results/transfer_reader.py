@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what launch.evaluate --targets has written into workdirs."""
 
-import math
 import os
 import pathlib
 from typing import NamedTuple
@@ -10,6 +9,8 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from launch.results import checked_tables
+
+import pandas as pd
 
 TRANSFER_CSV = 'evaluation/transfer.csv'
 CLIENTS_CSV = 'evaluation/transfer_clients.csv'
@@ -53,11 +54,14 @@ class Score(NamedTuple):
   all_tokens: float
 
 
-def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
+def read_scores(workdir: str | os.PathLike[str]) -> pd.DataFrame:
   """Returns the rows of a workdir's transfer.csv; none where it has none.
 
   Args:
     workdir: The workdir.
+
+  Returns:
+    The columns of `Score`; what is not finite is as it was written.
 
   Raises:
     errors.InputError: If the file cannot be read or is damaged.
@@ -66,24 +70,22 @@ def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
   try:
     rows = checked_tables.read_table(path, Score._fields)
   except regular_files.MissingFileError:
-    return []
-  types = Score.__annotations__
+    rows = []
   scores = []
   for number, row in rows:
     try:
-      values = {
-        name: math.nan
-        if types[name] is float and not row[name]
-        else types[name](row[name])
-        for name in Score._fields
-      }
+      scores.append(
+        [
+          kind(row[name] or ('nan' if kind is float else ''))
+          for name, kind in Score.__annotations__.items()
+        ]
+      )
     except ValueError as error:
       raise errors.InputError(
         f'Line {number} of {path} is damaged ({error}); write it anew with '
         'launch.evaluate --targets.'
       ) from error
-    scores.append(Score(**values))
-  return scores
+  return pd.DataFrame(scores, columns=Score._fields)
 
 
 def name_round(

@@ -167,8 +167,6 @@ def _find_best(
     'metric': column,
     'value': values[chosen.best],
     'round': chosen.best,
-    # For launch.sweep, which knows no tasks.
-    'higher_is_better': higher_is_better,
   }
 
 

@@ -11,10 +11,11 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch.configs import sweeps
 from launch.methods import config_checks
-from launch.results import run_reader
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
+
+import pandas as pd
 
 # What a tuning sweep may well have otherwise: it is shorter, with fewer seeds.
 _UNMATCHED = (
@@ -73,9 +74,9 @@ def tune_runs(
   # What has failed once may fail for ever, by too high a rate for example.
   failed = folder.read_failed()
   open_runs = [
-    result.name
-    for result in results
-    if not result.is_finished and result.name not in failed
+    name
+    for name, finished in zip(results['run'], results['is_finished'])
+    if not finished and name not in failed
   ]
   if open_runs:
     raise errors.InputError(
@@ -85,23 +86,21 @@ def tune_runs(
     )
   if metric is not None:
     _check_metric(metric, results, path)
-  groups = sweep_results.group_by_seed(results)
+  groups = sweep_results.groups(results)
   return tuple(_tune(run, groups, runs, path, metric) for run in runs)
 
 
 def _check_metric(
   metric: str,
-  results: Sequence[run_reader.Run],
+  results: pd.DataFrame,
   path: str | os.PathLike[str],
 ) -> None:
   known = sorted(
     {
       column.removeprefix(prefix)
-      for result in results
-      # One that never had a finite value does not know whose counts.
-      if result.metric
-      for column in result.values
-      if column.startswith(prefix := f'validation/{result.judged_by}/')
+      for judged_by in results['judged_by']
+      for column in results
+      if column.startswith(prefix := f'validation/{judged_by}/')
       and not metric_names.is_count(column)
     }
   )
@@ -114,12 +113,12 @@ def _check_metric(
 
 def _tune(
   run: sweeps.Run,
-  groups: Sequence[sweep_results.Group],
+  groups: Sequence[pd.DataFrame],
   runs: Sequence[sweeps.Run],
   path: str | os.PathLike[str],
   metric: str | None,
 ) -> sweeps.Run:
-  theirs = {field for group in groups for field in group.fields}
+  theirs = {f for group in groups for f in group['varied'].iloc[0]}
   ours = {field for other in runs for field in other.overrides}
   matched = {
     field: sweep_folder.to_json(run.overrides[field])
@@ -129,8 +128,8 @@ def _tune(
   candidates = [
     group
     for group in groups
-    if group.variant == run.variant
-    and all(group.fields.get(k) == v for k, v in matched.items())
+    if group['variant'].iloc[0] == run.variant
+    and all(group['varied'].iloc[0].get(k) == v for k, v in matched.items())
   ]
   described = ', '.join(
     [run.variant, *(f'{name} {value}' for name, value in matched.items())]
@@ -151,7 +150,7 @@ def _tune(
       f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does not '
       f'set: the best rates of {described} are not one pair.'
     )
-  config = best[0].runs[0].config
+  config = best[0]['config'].iloc[0]
   # A method with a closed form has none.
   rates = {f: config[f] for f in sweep_results.RATES if f in config}
   return sweeps.Run(run.variant, {**run.overrides, **rates})
