@@ -43,9 +43,7 @@ def _read_points(
   column = f'csb/{name}'
   both = {'x': method, 'y': baseline}
   points = pd.concat(
-    {axis: of.column(column) for axis, of in both.items()},
-    axis=1,
-    join='inner',
+    {axis: of.column(column) for axis, of in both.items()}, axis=1, join='inner'
   )
   # A round in which a method has diverged cannot be drawn.
   points = points[np.isfinite(points).all(axis=1)]

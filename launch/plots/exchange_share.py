@@ -83,10 +83,7 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
       f'{name}_f1': plot_scores(
         _class_scores(runs, prefix),
         **options
-        | {
-          'metric': 'F1',
-          'note': run_notes.describe_finished(runs, pooling),
-        },
+        | {'metric': 'F1', 'note': run_notes.describe_finished(runs, pooling)},
         title=f'F1 of each class {whose}{task}',
         # The seeds' ranges of several classes would cover each other.
         shaded=False,
@@ -139,7 +136,7 @@ def _read_lines(
   if runs[_VARIANT].nunique() > 1:
     names.insert(0, _VARIANT)
   skipped = {'seed'}
-  if not sweep_results.varies_rates(sweep_results.groups(runs)):
+  if not sweep_results.is_tuned(runs):
     skipped |= set(sweep_results.RATES)  # They are tuned.
   others = [
     f for f in fields if not f.startswith(_EXCHANGE) and f not in skipped

@@ -36,11 +36,11 @@ def plot_heat_map(
     title: The title of the figure.
     note: What to know of the runs.
   """
-  names, client, server = (values.index.unique(i) for i in range(3))
-  client, server = sorted(client), sorted(server)
+  client, server = (sorted(values.index.unique(i)) for i in (1, 2))
+  by_panel = dict(iter(values.groupby(level=0, sort=False)))
   tables = [
-    values[name].unstack().reindex(index=client, columns=server).to_numpy()
-    for name in names
+    of.droplevel(0).unstack().reindex(index=client, columns=server).to_numpy()
+    for of in by_panel.values()
   ]
   finite = values[np.isfinite(values)]
   # Losses far above the best would leave all others one colour.
@@ -53,7 +53,7 @@ def plot_heat_map(
     sharex=True,
     sharey=True,
   )
-  for axis, name, table in zip(axes, names, tables):
+  for axis, name, table in zip(axes, by_panel, tables):
     image = heat_map.draw_table(
       axis,
       table,
@@ -67,7 +67,7 @@ def plot_heat_map(
     rows, columns = np.nonzero(~np.isfinite(table))
     axis.plot(columns, rows, 'x', color=style.MUTED, markersize=6)
     best = ranking.select_best(
-      finite[finite.index.get_level_values(0) == name].to_dict(),
+      by_panel[name][np.isfinite(by_panel[name])].to_dict(),
       higher_is_better=higher_is_better,
     )
     if best is not None:

@@ -38,7 +38,7 @@ def draw(
   finished = runs[runs['is_finished'].astype(bool)]
   if finished.empty:
     return {}
-  tuned = sweep_results.varies_rates(sweep_results.groups(runs))
+  tuned = sweep_results.is_tuned(runs)
   if tuned and all(_varies(runs, rate) for rate in sweep_results.RATES):
     figures = draw_heat_maps(runs)
   elif exchange_share.is_over_shares(runs):
@@ -64,30 +64,21 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   judged = sweep_results.judged(runs)
   title = f'Validation clients after the last round ({runs["task"].iloc[0]})'
   figures = {}
-  for label, of in runs.groupby(
-    _describe(runs, sweep_results.RATES), sort=False
-  ):
-    groups = sweep_results.groups(of)
-    keys = [
-      (g['variant'].iloc[0], *map(g['config'].iloc[0].get, sweep_results.RATES))
-      for g in groups
-    ]
-    figures[style.slug(f'learning_rates {label}')] = (
-      sweep_heat_map.plot_heat_map(
-        pd.Series(
-          map(sweep_results.validation, groups),
-          pd.MultiIndex.from_tuples(keys),
-          dtype=float,
-        ),
-        metric=judged.metric,
-        higher_is_better=judged.higher_is_better,
-        title=f'{title}, {label}' if label else title,
-        note=run_notes.describe_finished(
-          of,
-          'a cell is their mean; crossed where one has diverged or is not '
-          'finished',
-        ),
-      )
+  labels = _describe(runs, sweep_results.RATES)
+  for label, of in runs.groupby(labels, sort=False):
+    table = sweep_results.tabulate(of)
+    rates = [table['config'].str[rate] for rate in sweep_results.RATES]
+    name = style.slug(f'learning_rates {label}')
+    figures[name] = sweep_heat_map.plot_heat_map(
+      table.set_index(['variant', *rates])['validation'],
+      metric=judged.metric,
+      higher_is_better=judged.higher_is_better,
+      title=f'{title}, {label}' if label else title,
+      note=run_notes.describe_finished(
+        of,
+        'a cell is their mean; crossed where one has diverged or is not '
+        'finished',
+      ),
     )
   return figures
 
@@ -104,7 +95,7 @@ def find_comparisons(
     folder: The folder of the sweep.
     runs: Its runs.
   """
-  tuned = sweep_results.varies_rates(sweep_results.groups(runs))
+  tuned = sweep_results.is_tuned(runs)
   finished = runs[runs['is_finished'].astype(bool)]
   labels = _describe(finished, () if tuned else sweep_results.RATES)
   return {

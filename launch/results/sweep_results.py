@@ -5,7 +5,7 @@
 What is best is decided by validation clients. Plain Python, without TensorFlow.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 import math
 from typing import Any
 
@@ -20,7 +20,6 @@ import pandas as pd
 
 RATES = ('client_learning_rate', 'server_learning_rate')
 _SEED = 'seed'
-_VARIANT = 'variant'
 
 
 def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
@@ -31,9 +30,8 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
 
   Returns:
     What `run_reader.describe_run` says of each, and its `variant`; `varied`, the
-    values of the fields in which runs differ, by dotted name; `group`, which
-    runs share that differ by their seed only, a number in order; and `setting`:
-    the variant and what else is varied, but for seeds and learning rates.
+    values of the fields in which runs differ, by dotted name; and `group`, a
+    number in order, which runs share that differ by their seed only.
 
   Raises:
     errors.InputError: If it is not that of a sweep.
@@ -44,7 +42,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     workdir = simulation.Workdir(folder.workdir(name))
     summary = folder.read_summary(name, run['config']) or {}
     rows.append(run_reader.describe_run(workdir, run['config'], summary))
-    rows[-1][_VARIANT] = run['variant']
+    rows[-1]['variant'] = run['variant']
   names = dict.fromkeys(f for run in planned.values() for f in run['fields'])
   varied = [
     name
@@ -52,29 +50,14 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     if len({repr(row['fields'].get(name)) for row in rows}) > 1
   ]
   for row in rows:
-    values = {f: row['fields'][f] for f in varied if f in row['fields']}
-    fixed = {k: v for k, v in values.items() if k != _SEED}
-    row |= {
-      'varied': values,
-      'group': repr((row[_VARIANT], fixed)),
-      'setting': {
-        name: value
-        for name, value in {_VARIANT: row[_VARIANT], **fixed}.items()
-        if name not in RATES
-      },
-    }
+    row['varied'] = {f: row['fields'][f] for f in varied if f in row['fields']}
+    row['group'] = repr((row['variant'], _without(row['varied'], _SEED)))
   runs = pd.DataFrame(rows, dtype=object)
   return runs.assign(group=pd.factorize(runs['group'])[0])
 
 
-def groups(runs: pd.DataFrame) -> list[pd.DataFrame]:
-  """Returns the runs of each group, those that differ by their seed only."""
-  return [of for _, of in runs.groupby('group', sort=False)]
-
-
-def cell(group: pd.DataFrame, column: str) -> frames_lib.Cell:
-  """Returns a column over the finished runs of a group that have it."""
-  return frames_lib.over_seeds(group.get(column, ()))
+def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
+  return {name: v for name, v in values.items() if name not in names}
 
 
 def judged(runs: pd.DataFrame) -> pd.Series:
@@ -83,66 +66,62 @@ def judged(runs: pd.DataFrame) -> pd.Series:
   return (known if len(known) else runs).iloc[0]
 
 
-def validation_column(group: pd.DataFrame, metric: str | None = None) -> str:
-  """Returns the column that decides, such as `validation/global/accuracy`.
+def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
+  """Returns a row a group of runs that differ by their seed only.
 
   Args:
-    group: Runs of a group.
-    metric: The metric; None for the task's.
-  """
-  run = judged(group)
-  return f'validation/{run.judged_by}/{metric or run.metric}'
-
-
-def validation(group: pd.DataFrame, metric: str | None = None) -> float:
-  """Returns what decides: the mean over seeds on validation clients at the end.
-
-  Args:
-    group: Runs of a group.
-    metric: The metric; None for the task's.
+    runs: The runs of a sweep.
+    metric: The metric that decides on validation clients, never on test
+      clients; None for the task's.
 
   Returns:
-    NaN unless all seeds have finished and have not diverged.
+    Of each group the `variant`; `varied`, the values of the fields in which
+    groups differ; `setting`, these and the variant but for learning rates;
+    `config`, of a run; `runs` and `finished`, how many there are; `column`, what
+    decides, such as `validation/global/accuracy`; `validation`, its mean over
+    seeds after the last round, NaN unless all have finished and none has
+    diverged; `higher_is_better`; `is_best`, whether it is best of the groups of
+    one setting, the first of those that tie; and a `frames.Cell` for each number
+    of the runs.
   """
-  found = cell(group, validation_column(group, metric))
-  return found.mean if found.seeds == len(group) else math.nan
-
-
-def setting(group: pd.DataFrame) -> dict[str, Any]:
-  """Returns a group's variant and fields, but for rates: what was not tuned."""
-  return group['setting'].iloc[0]
-
-
-def best_groups(
-  candidates: Sequence[pd.DataFrame], metric: str | None = None
-) -> list[pd.DataFrame]:
-  """Returns, of the groups that differ by learning rates only, the best one.
-
-  The best is that with the best metric on validation clients, never on test
-  clients; of those that tie the first. Where none has a finite value, there is
-  none.
-
-  Args:
-    candidates: The groups of a sweep.
-    metric: The metric; None for the task's.
-  """
-  alike: dict[str, dict[int, float]] = {}
-  for index, group in enumerate(candidates):
-    of = alike.setdefault(repr(setting(group)), {})
-    of[index] = validation(group, metric)
-  higher_is_better = (
-    judged(pd.concat(candidates)).higher_is_better
+  numbers = [name for name in runs if '/' in name]
+  rows = []
+  for _, group in runs.groupby('group', sort=False):
+    first, run = group.iloc[0], judged(group)
+    column = f'validation/{run.judged_by}/{metric or run.metric}'
+    decides = frames_lib.over_seeds(group.get(column, ()))
+    varied = _without(first.varied, _SEED)
+    rows.append(
+      {
+        'variant': first.variant,
+        'varied': varied,
+        'setting': {'variant': first.variant, **_without(varied, *RATES)},
+        'config': first.config,
+        'runs': len(group),
+        'finished': int(group['is_finished'].sum()),
+        'column': column,
+        'validation': decides.mean if decides.seeds == len(group) else math.nan,
+        **{name: frames_lib.over_seeds(group[name]) for name in numbers},
+      }
+    )
+  higher_is_better = bool(
+    judged(runs).higher_is_better
     if metric is None
     else metric_names.higher_is_better(metric)
   )
-  chosen = [
-    ranking.select_best(values, higher_is_better=higher_is_better)
-    for values in alike.values()
+  table = pd.DataFrame(rows).assign(higher_is_better=higher_is_better)
+  best = [
+    ranking.select_best(values.to_dict(), higher_is_better=higher_is_better)
+    for _, values in table.groupby(table['setting'].map(repr))['validation']
   ]
-  return [candidates[found.best] for found in chosen if found is not None]
+  chosen = [found.best for found in best if found is not None]
+  return table.assign(is_best=table.index.isin(chosen))
 
 
-def varies_rates(candidates: Sequence[pd.DataFrame]) -> bool:
+def is_tuned(runs: pd.DataFrame) -> bool:
   """Whether some groups differ by learning rates only."""
-  settings = [repr(setting(group)) for group in candidates]
-  return len(set(settings)) < len(settings)
+  settings = {
+    repr((variant, _without(varied, _SEED, *RATES)))
+    for variant, varied in zip(runs['variant'], runs['varied'])
+  }
+  return len(settings) < runs['group'].nunique()

@@ -87,26 +87,26 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
   Args:
     runs: The runs of a sweep.
   """
-  groups = sweep_results.groups(runs)
-  fields = _fields(runs)
+  table = sweep_results.tabulate(runs)
+  fields = _names(table['varied'])
   columns = _table_columns(runs)
-  if sweep_results.varies_rates(groups):
-    best = [of.index[0] for of in sweep_results.best_groups(groups)]
-  else:
-    best = [groups[row].index[0] for row in _best_rows(groups)]
+  best = _best_rows(table)
+  if sweep_results.is_tuned(runs):
+    best = table.index[table['is_best']]
   head = ['variant', *fields, 'best', 'runs', 'finished']
   for column in columns:
     head += [f'{column} {part}' for part in frames_lib.Cell._fields]
   rows = []
-  for group in groups:
+  for index, group in table.iterrows():
     row = [
-      *_tell(group, fields),
-      'yes' if group.index[0] in best else '',
-      len(group),
-      int(group['is_finished'].sum()),
+      group.variant,
+      *(group.varied.get(field, '') for field in fields),
+      'yes' if index in best else '',
+      group.runs,
+      group.finished,
     ]
     for column in columns:
-      row += sweep_results.cell(group, column)
+      row += group[column]
     rows.append(row)
   return text_table.to_csv(head, rows)
 
@@ -163,86 +163,79 @@ def make_table(runs: pd.DataFrame) -> SweepTable:
   Args:
     runs: The runs of a sweep.
   """
-  groups = sweep_results.groups(runs)
-  metric = sweep_results.judged(runs).metric
-  tuned = sweep_results.varies_rates(groups)
-  shown = sweep_results.best_groups(groups) if tuned else groups
-  fields = _fields(runs)
-  columns = _table_columns(runs, metric)
+  table = sweep_results.tabulate(runs)
+  tuned = sweep_results.is_tuned(runs)
+  shown = table[table['is_best']] if tuned else table
+  fields = _names(table['varied'])
+  columns = _table_columns(runs, sweep_results.judged(runs).metric)
   notes = [
-    f'{int(runs["is_finished"].sum())} of {len(runs)} runs are finished. Numbers are '
+    f'{table["finished"].sum()} of {len(runs)} runs are finished. Numbers are '
     'those after the last round: mean ± sample standard deviation over seeds '
     '(number of seeds, where there are several).'
   ]
   made_up = dict.fromkeys(runs['made_up'].dropna())
   if made_up:
     notes.append(f'The data are made up: {", ".join(made_up)}.')
-  if not shown:
+  if shown.empty:
     return SweepTable(notes, [], [])
   if tuned:
-    decide = dict.fromkeys(
-      sweep_results.validation_column(of, metric) for of in shown
-    )
+    decide = dict.fromkeys(shown['column'])
     notes.append(
       f'Of the learning rates, those that were best by {" or ".join(decide)} are '
       'shown; test clients had no part in the choice. table.csv has all.'
     )
-    notes += _tell_without_best(groups, shown)
+    notes += _tell_without_best(table)
   head = ['variant', *fields, *columns]
-  rows = []
-  for of in shown:
-    missing = len(of) - int(of['is_finished'].sum())
-    cells = [sweep_results.cell(of, column) for column in columns]
-    rows.append(
-      [
-        *map(_format, _tell(of, fields)),
-        *(frames_lib.format_cell(cell, missing) for cell in cells),
-      ]
-    )
+  rows = [
+    [
+      group.variant,
+      *(_format(group.varied.get(field, '')) for field in fields),
+      *(
+        frames_lib.format_cell(group[column], group.runs - group.finished)
+        for column in columns
+      ),
+    ]
+    for _, group in shown.iterrows()
+  ]
   bold = [
-    (row + 1, head.index(column))
-    for row in _best_rows(shown)
-    if (column := sweep_results.validation_column(shown[row])) in head
+    (shown.index.get_loc(index) + 1, head.index(column))
+    for index in _best_rows(shown)
+    if (column := shown.loc[index, 'column']) in head
   ]
   if bold:
     notes.append('The best of all on validation clients is bold.')
   return SweepTable(notes, [head, *rows], bold)
 
 
-def _tell_without_best(
-  groups: Sequence[pd.DataFrame], shown: Sequence[pd.DataFrame]
-) -> list[str]:
+def _tell_without_best(table: pd.DataFrame) -> list[str]:
   """Returns a line that names what has no row in a table of the best."""
-  told = [sweep_results.setting(group) for group in shown]
-  absent = []
-  for group in groups:
-    setting = sweep_results.setting(group)
-    if setting not in told:
-      told.append(setting)
-      absent.append(' '.join(map(_format, setting.values())))
-  if not absent:
+  keys = table['setting'].map(repr)
+  absent = table[~keys.isin(keys[table['is_best']])]
+  if absent.empty:
     return []
+  names = dict.fromkeys(
+    ' '.join(map(_format, setting.values())) for setting in absent['setting']
+  )
   return [
     f'Not shown, since all runs have diverged or are not finished: '
-    f'{", ".join(absent)}.'
+    f'{", ".join(names)}.'
   ]
 
 
-def _best_rows(groups: Sequence[pd.DataFrame]) -> list[int]:
-  """Returns which groups are best on validation clients: one, or ties."""
-  values = {i: sweep_results.validation(of) for i, of in enumerate(groups)}
-  finite = {i: value for i, value in values.items() if not math.isnan(value)}
+def _best_rows(table: pd.DataFrame) -> list[int]:
+  """Returns the index of the group that is best of all, and of those that tie."""
+  finite = table[table['validation'].notna()]
   # What is not measured alike does not compare.
-  columns = {sweep_results.validation_column(groups[i]) for i in finite}
-  if len(finite) < 2 or len(columns) > 1:
+  if len(finite) < 2 or finite['column'].nunique() > 1:
     return []
-  higher_is_better = sweep_results.judged(pd.concat(groups)).higher_is_better
+  values = finite['validation'].to_dict()
+  higher_is_better = table['higher_is_better'].iloc[0]
   return [
-    i
-    for i, value in finite.items()
+    index
+    for index, value in values.items()
     if not any(
       ranking.is_better(other, value, higher_is_better=higher_is_better)
-      for other in finite.values()
+      for other in values.values()
     )
   ]
 
@@ -262,17 +255,6 @@ def _table_columns(runs: pd.DataFrame, metric: str | None = None) -> list[str]:
     and not metric_names.is_count(column)
     and (metric is None or column.rpartition('/')[2] in shown)
   ]
-
-
-def _fields(runs: pd.DataFrame) -> list[str]:
-  """Returns the fields in which groups differ."""
-  return [name for name in _names(runs['varied']) if name != 'seed']
-
-
-def _tell(group: pd.DataFrame, fields: Sequence[str]) -> list[Any]:
-  """Returns a group's variant and values of fields."""
-  first = group.iloc[0]
-  return [first.variant, *(first.varied.get(field, '') for field in fields)]
 
 
 def _format(value: Any) -> str:

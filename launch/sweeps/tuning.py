@@ -86,8 +86,8 @@ def tune_runs(
     )
   if metric is not None:
     _check_metric(metric, results, path)
-  groups = sweep_results.groups(results)
-  return tuple(_tune(run, groups, runs, path, metric) for run in runs)
+  groups = sweep_results.tabulate(results, metric)
+  return tuple(_tune(run, groups, runs, path) for run in runs)
 
 
 def _check_metric(
@@ -113,44 +113,43 @@ def _check_metric(
 
 def _tune(
   run: sweeps.Run,
-  groups: Sequence[pd.DataFrame],
+  groups: pd.DataFrame,
   runs: Sequence[sweeps.Run],
   path: str | os.PathLike[str],
-  metric: str | None,
 ) -> sweeps.Run:
-  theirs = {f for group in groups for f in group['varied'].iloc[0]}
+  theirs = {field for varied in groups['varied'] for field in varied}
   ours = {field for other in runs for field in other.overrides}
   matched = {
     field: sweep_folder.to_json(run.overrides[field])
     for field in dict.fromkeys(run.overrides)
     if field in theirs & ours and field not in _UNMATCHED
   }
-  candidates = [
-    group
-    for group in groups
-    if group['variant'].iloc[0] == run.variant
-    and all(group['varied'].iloc[0].get(k) == v for k, v in matched.items())
+  is_like = [
+    variant == run.variant
+    and all(varied.get(k) == v for k, v in matched.items())
+    for variant, varied in zip(groups['variant'], groups['varied'])
   ]
+  candidates = groups[is_like]
   described = ', '.join(
     [run.variant, *(f'{name} {value}' for name, value in matched.items())]
   )
-  if not candidates:
+  if candidates.empty:
     raise errors.InputError(
       f'--tuned_by={path} has no runs of {described}; a sweep with the same '
       'variants and values was expected.'
     )
-  best = sweep_results.best_groups(candidates, metric)
-  if not best:
+  best = candidates[candidates['is_best']]
+  if best.empty:
     raise errors.InputError(
       f'--tuned_by={path}: all runs of {described} have diverged or failed.'
     )
   if len(best) > 1:
-    varied = _differing_names([sweep_results.setting(group) for group in best])
+    varied = _differing_names(list(best['setting']))
     raise errors.InputError(
       f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does not '
       f'set: the best rates of {described} are not one pair.'
     )
-  config = best[0]['config'].iloc[0]
+  config = best['config'].iloc[0]
   # A method with a closed form has none.
   rates = {f: config[f] for f in sweep_results.RATES if f in config}
   return sweeps.Run(run.variant, {**run.overrides, **rates})
