@@ -77,15 +77,15 @@ def compare_workdirs(
   with the layout of transfer, transfer_table.csv its scores.
 
   Args:
-    workdirs: Workdirs of launch.train; those that differ by their seed are pooled.
+    workdirs: Workdirs of launch.train; those that differ by seed are pooled.
     folder: The folder for all output; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
-    x_axes: What curves are drawn against, of `curves.X_AXES`.
+    x_axes: The axes of curves, of `curves.X_AXES`.
     file_format: The format of the plots, one of `style.FORMATS`.
-    show_seeds: Whether to draw a line a seed in place of a band.
+    show_seeds: True to draw a line a seed in place of a band.
     layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
-    communication_seconds: What messages add to each round in the layout of
-      stragglers.
+    communication_seconds: The seconds that messages add to each round in the
+      layout of stragglers.
 
   Returns:
     Captions, which only layouts have, by the figures' paths.

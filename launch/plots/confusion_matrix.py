@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which classes are taken for which: the confusion matrix."""
+"""The confusion matrix: classes by the classes that they are taken for."""
 
 from collections.abc import Mapping
 

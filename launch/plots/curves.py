@@ -58,8 +58,8 @@ def draw(
   Args:
     frames: Labelled runs.
     metric: A column of metrics.csv.
-    x_axes: What it is drawn against, of `X_AXES`.
-    show_seeds: Whether there is a line a seed in place of a band.
+    x_axes: The axes that it is drawn against, of `X_AXES`.
+    show_seeds: True to draw a line a seed in place of a band.
 
   Returns:
     Figures by the names of their files; lines are means over seeds.

@@ -37,7 +37,7 @@ _MOST_COLUMNS = 3
 
 
 def is_over_shares(runs: pd.DataFrame) -> bool:
-  """Whether a sweep's runs differ in the share that is sent."""
+  """Tells whether a sweep's runs differ in the share that is sent."""
   return any(SHARE in varied for varied in runs['varied'])
 
 
@@ -120,7 +120,7 @@ def _read_lines(
   Args:
     runs: The runs of the sweep.
     y: The scores.
-    x: What they are drawn against; None for the share.
+    x: The column that they are drawn against; None for the share.
 
   Returns:
     A row a run and line: `row`, `panel`, `line`, `share`, `x` and `y`.
@@ -217,12 +217,12 @@ def plot_scores(
       are left out. The panels of a single row are broken into several.
     metric: The name of the score, such as `'accuracy'`.
     title: The title of the figure.
-    note: What to know of the runs.
-    x_label: What is sent.
-    in_bytes: Whether x are bytes.
+    note: A note on the runs.
+    x_label: The label of x.
+    in_bytes: True where x are bytes.
     reference: The name of the level where everything is sent, which is then
       drawn across the panels whose lines all end in it; empty for none.
-    shaded: Whether to shade from the lowest to the highest seed.
+    shaded: True to shade from the lowest to the highest seed.
 
   Returns:
     The figure; None without a point.

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a model's tensors clients have sent in each round: a heat map."""
+"""A heat map of the tensors of a model that clients have sent, by round."""
 
 from collections.abc import Sequence
 import itertools

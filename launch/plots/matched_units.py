@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How many units FedMA's layers have in each round, and who has them: bars."""
+"""Bars of the units of FedMA's layers by round, shared and of one client."""
 
 import re
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the layouts for a paper share: looks of local epochs, and captions."""
+"""Looks of local epochs, and captions, for the layouts of a paper."""
 
 from collections.abc import Iterable
 import itertools
@@ -35,7 +35,7 @@ def series_looks(
 
   Args:
     settings: Settings, which differ by their method's look.
-    by_epochs: Whether lines differ by local epochs, the most one solid.
+    by_epochs: True where lines differ by local epochs, that of the most solid.
   """
   settings = list(settings)
   looks = style.series_looks(settings_lib.unique(s.method for s in settings))

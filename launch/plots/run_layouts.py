@@ -63,12 +63,12 @@ def draw_layouts(
 
   Args:
     frames: Labelled runs.
-    layouts: Of `LAYOUTS`. One that is asked for alone has to be possible; of
+    layouts: Some of `LAYOUTS`. One that is asked for alone has to be possible; of
       several, those that are not, or have more methods than can be told apart,
       are left out.
     metric: A column of metrics.csv.
-    x_axes: What curves are drawn against, of `curves.X_AXES`.
-    communication_seconds: What messages add to each round, see
+    x_axes: The axes of curves, of `curves.X_AXES`.
+    communication_seconds: The seconds that messages add to each round, see
       `stragglers.plot_stragglers`.
 
   Raises:

@@ -45,8 +45,8 @@ def plot_stragglers(
 
   Args:
     lines: As `straggler_lines.read_lines` returns them.
-    communication_seconds: What messages add to each round, a row each. It
-      changes the time of a round only, so runs need not differ in it.
+    communication_seconds: The seconds that messages add to each round, a row
+      each. It changes the time of a round only, so runs need not differ in it.
 
   Returns:
     Drawings by the conditions.

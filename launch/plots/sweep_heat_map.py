@@ -32,9 +32,9 @@ def plot_heat_map(
   Args:
     values: The metric by the panel's title, the client and the server rate.
     metric: The metric's name.
-    higher_is_better: Whether it is better when higher.
+    higher_is_better: True where it is better when higher.
     title: The title of the figure.
-    note: What to know of the runs.
+    note: A note on the runs.
   """
   client, server = (sorted(values.index.unique(i)) for i in (1, 2))
   by_panel = dict(iter(values.groupby(level=0, sort=False)))

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The results of runs as data frames, from which all tables and plots are made."""
+"""Runs as data frames, from which all tables and plots are made."""
 
 from __future__ import annotations
 
@@ -174,8 +174,8 @@ class Cell(NamedTuple):
   Attributes:
     mean: Over the seeds with finite values; NaN without one.
     deviation: Sample standard deviation; NaN for less than two.
-    seeds: How many have finite values.
-    diverged: How many have others.
+    seeds: The number of seeds with finite values.
+    diverged: The number of the others.
   """
 
   mean: float
@@ -185,7 +185,7 @@ class Cell(NamedTuple):
 
 
 def over_seeds(values: Iterable[float]) -> Cell:
-  """Returns the statistics of a column, a value a seed; those of NaN are left out."""
+  """Returns the statistics of a value a seed; NaN is left out."""
   values = [float(value) for value in values if not math.isnan(value)]
   finite = [value for value in values if math.isfinite(value)]
   return Cell(

@@ -47,12 +47,12 @@ class MethodComparison(NamedTuple):
 
   Attributes:
     method: The method that is judged.
-    baseline: What it is compared with.
+    baseline: The method that it is compared with.
     metric: The column of metrics.csv or of evaluation/clients.csv, or
       `test/<name>` of summary.json.
-    rounds: Which rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
+    rounds: The rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
       after the initial model that both methods were evaluated at.
-    paired_by: What is paired: `SEEDS` or `CLIENTS`.
+    paired_by: The pairs: `SEEDS` or `CLIENTS`.
     result: Differences, method minus baseline.
   """
 
@@ -99,7 +99,7 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
 def _differ_in_one_thing(
   one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> bool:
-  """Whether two configs have one algorithm, or all other fields in common."""
+  """Tells whether two configs share the algorithm, or all other fields."""
   if one['algorithm'] == other['algorithm']:
     return True
   return all(

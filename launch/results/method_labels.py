@@ -175,7 +175,7 @@ def _with_absent(
 def _settle(
   values: Sequence[Mapping[str, str]], settling: Sequence[str], name: str
 ) -> bool:
-  """Whether runs that agree in the settling fields agree in this one.
+  """Tells whether runs that agree in the settling fields agree in this one.
 
   What only some methods have, such as an estimator, settles nothing that
   others have too, but for what is each method's own: rates are tuned for each

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What one has to know of runs to read a figure or a table of them."""
+"""Notes on runs that readers of a figure or a table of them need."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -19,7 +19,7 @@ def describe(
 
   Args:
     groups: Runs by label, one at least; those of a label differ by their seed.
-    pooling: How several seeds of a label are shown.
+    pooling: The way in which several seeds of a label are shown.
     metric: A column of metrics.csv, without which runs do not count.
   """
   ends = {
@@ -40,7 +40,7 @@ def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
 
   Args:
     runs: Runs with `variant` and `group`, that of their seeds.
-    pooling: How several seeds of a group are shown.
+    pooling: The way in which several seeds of a group are shown.
   """
   seeds = count_seeds(runs.groupby('group').size())
   finished = runs[runs['is_finished'].astype(bool)]

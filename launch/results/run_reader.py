@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what a run has left in its workdir, as the rows of three data frames.
+"""Reads a run's workdir as the rows of three data frames.
 
 A value that a run has written and that is not finite is infinite here; NaN is
 one that it has not written.
@@ -80,7 +80,7 @@ _NO_LABEL = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
-  """What a run has left in its workdir.
+  """A run as it is in its workdir.
 
   Attributes:
     about: The run itself, see `describe_run`.

@@ -24,7 +24,7 @@ _UNCOUNTED = (
 
 
 class Setting(NamedTuple):
-  """What the seeds of one method at one number of local epochs have in common.
+  """One method at one number of local epochs and rounds, with several seeds.
 
   Attributes:
     task: The task, with what tells it from others of its name.

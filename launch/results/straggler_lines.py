@@ -35,16 +35,16 @@ class Line:
 
   Attributes:
     task: The task.
-    conditions: What all lines of a figure share: most clients a round, and the
-      kind of speeds.
+    conditions: The conditions that all lines of a figure share: the most clients
+      per round, and the kind of speeds.
     method: The method, +FT where the model of all clients is fine-tuned.
-    policy: Who takes part, by its title.
+    policy: The title of the choice of clients.
     metric: A column of metrics.csv.
     runs: A run a seed that has the metric.
     values: The metric by round, a column a run.
     seconds: The simulated time by round, a column a run.
-    costs: What messages have added to each round, for each run.
-    is_lent: Whether the time is that of other runs.
+    costs: The seconds that messages have added to each round, for each run.
+    is_lent: True where the time is that of other runs.
   """
 
   task: str
@@ -80,8 +80,9 @@ class Line:
     They are of the rounds at which all seeds have values.
 
     Args:
-      communication_seconds: What messages add to each round, in place of what
-        they did there: they change nothing but the time. None for that.
+      communication_seconds: The seconds that messages add to each round, in place
+        of those that they did there: they change nothing but the time. None for
+        those.
     """
     rounds = self.rounds
     seconds = self.seconds.loc[rounds].to_numpy()
@@ -286,7 +287,7 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
 
   Args:
     lines: Lines; those of one task and conditions are compared.
-    costs: What messages add to each round, a column each.
+    costs: The seconds that messages add to each round, a column each.
   """
   parts = []
   for key in dict.fromkeys((line.task, line.conditions) for line in lines):

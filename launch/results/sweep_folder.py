@@ -118,7 +118,7 @@ class SweepFolder:
     return simulation.Workdir(self.workdir(name)).read_data_fingerprint()
 
   def is_evaluated(self, name: str, config: Mapping[str, Any]) -> bool:
-    """Whether launch.evaluate has scored the run's model."""
+    """Tells whether launch.evaluate has scored the run's model."""
     summary = self.read_summary(name, config)
     path = self.workdir(name) / 'evaluation' / 'summary.csv'
     try:
@@ -141,7 +141,7 @@ class SweepFolder:
 
 
 def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-  """Whether a summary is that of a finished run of a config."""
+  """Tells whether a summary is that of a finished run of a config."""
   stopped = (summary.get('early_stopping') or {}).get('stopped')
   return summary['rounds'] == config['rounds'] or stopped is not None
 

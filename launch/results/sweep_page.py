@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's results as one file of HTML, which opens offline and needs no other.
+"""A sweep's results as one file of HTML, which opens offline.
 
 A sweep's folder may be somebody else's: all text is made plain, and the page's
 own policy forbids it scripts and the network. Plain Python, without Matplotlib.

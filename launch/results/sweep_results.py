@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the runs of a sweep have reached, by run and over seeds.
+"""Results of a sweep, by run and over seeds.
 
-What is best is decided by validation clients. Plain Python, without TensorFlow.
+Validation clients decide what is best. Plain Python, without TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -119,7 +119,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
 
 
 def is_tuned(runs: pd.DataFrame) -> bool:
-  """Whether some groups differ by learning rates only."""
+  """Tells whether some groups differ by learning rates only."""
   settings = {
     repr((variant, _without(varied, _SEED, *RATES)))
     for variant, varied in zip(runs['variant'], runs['varied'])

@@ -112,10 +112,10 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
 
 
 class SweepTable(NamedTuple):
-  """What people read of a sweep.
+  """The table of a sweep that people read.
 
   Attributes:
-    notes: What is said of the rows.
+    notes: The sentences above the rows.
     rows: The header and the rows; none without a result.
     bold: The row, counted from the header's 0, and the column of the best of
       all, and of those that tie with it; none without one.
@@ -133,7 +133,7 @@ def to_markdown(title: str, runs: pd.DataFrame) -> str:
   stand for all; the others are in table.csv.
 
   Args:
-    title: What the sweep is called.
+    title: The title.
     runs: The runs of a sweep.
   """
   notes, rows, bold = make_table(runs)
@@ -146,7 +146,7 @@ def to_latex(title: str, runs: pd.DataFrame) -> str:
   """Returns the same table as a tabular; the rest is comments.
 
   Args:
-    title: What the sweep is called.
+    title: The title.
     runs: The runs of a sweep.
   """
   notes, rows, bold = make_table(runs)

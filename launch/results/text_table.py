@@ -108,7 +108,7 @@ def to_csv(
   Args:
     header: The names of the columns.
     rows: The cells.
-    keep_nan: Whether NaN is written as nan, where it says something else than
+    keep_nan: True to write NaN as nan, where it says something else than
       an empty cell, such as that a model has diverged.
   """
   text = io.StringIO()

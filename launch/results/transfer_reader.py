@@ -27,7 +27,7 @@ class Score(NamedTuple):
   Attributes:
     target: The target, the name of a task.
     round: The round of the model.
-    split: What the clients are: test or validation.
+    split: The split of the clients: test or validation.
     percent: The share of a client's examples that was fine-tuned on.
     metric: The metric.
     num_clients: Clients that were scored.
@@ -35,8 +35,9 @@ class Score(NamedTuple):
     num_diverged: Those among `num_clients` without a finite value, which are in
       none of the following.
     mean: Over clients.
-    low: Of the 95 % bootstrap interval of the mean; NaN where there is none.
-    high: Of that interval.
+    low: The lower end of the 95 % bootstrap interval of the mean; NaN where there
+      is none.
+    high: The upper end.
     all_tokens: The metric over all tokens (or examples) of all clients.
   """
 
@@ -94,8 +95,8 @@ def name_round(
   """Returns `HALF`, `LAST`, or None for another round.
 
   Args:
-    rounds: Of the config.
+    rounds: The rounds of the config.
     number: The round.
-    model_round: That of the run's model; by default the last one of `rounds`.
+    model_round: The round of the run's model; by default the last one.
   """
   return {rounds // 2: HALF, model_round or rounds: LAST}.get(number)

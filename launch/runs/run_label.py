@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a run notes of its method, for tables and figures of it.
+"""Notes of a run on its method, for tables and figures of it.
 
 Plain Python, without TensorFlow, which comes with the task.
 """
@@ -51,8 +51,8 @@ def describe(config: Mapping[str, Any], task: Task) -> dict[str, Any]:
     task: The task.
 
   Returns:
-    JSON values: also `metric`, `higher_is_better` and `judged_by`, the prefix of
-    the columns of the clients whose scores count.
+    JSON values: also `metric`, `higher_is_better` and `judged_by`, the prefix
+    of the columns of the clients whose scores count.
   """
   return {
     **describe_method(config),
