@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
 import math
 import os
@@ -52,14 +51,10 @@ class Frames:
       self.transfer.loc[self.transfer.index.isin(kept)],
     )
 
-  def groups(self, by: str | Sequence[str] = 'label') -> dict[object, Frames]:
-    """Returns the frames of each label, as given; or of other columns' values.
-
-    Args:
-      by: A column of `runs`, or several.
-    """
-    grouped = self.runs.groupby(by, sort=False, dropna=False)
-    return {key: self.of(runs) for key, runs in grouped}
+  def groups(self) -> dict[str, Frames]:
+    """Returns the frames of each label, as given."""
+    grouped = self.runs.groupby('label', sort=False)
+    return {label: self.of(runs) for label, runs in grouped}
 
   def column(self, name: str) -> pd.Series:
     """Returns what runs of one label have written, by seed and round.

@@ -145,8 +145,8 @@ def describe_run(
   Returns:
     `workdir`; `run`, its name; `seed`, `config`; `fields`, the config by dotted
     names; `algorithm`; `task`, of synthetic data with what they are; `made_up`,
-    that alone; `is_finished`; `last_round` and `model_round`, None before;
-    `length`, the rounds that it has once it is finished, as far as known; what
+    that alone; `is_finished`; `model_round`, None before; `length`, the rounds
+    that it has once it is finished, as far as known; what
     `run_label.describe` notes; and the numbers of summary.json, which are those
     of the run's model: `validation/global/<metric>`, `test/global/<metric>`,
     `csb/<metric>`, `total/local_steps` and so on.
@@ -157,9 +157,12 @@ def describe_run(
   # A run that is not finished has noted its label beside its data.
   data = folder.read_data({'label': (_LABEL, None)})
   algorithm, task = config['algorithm']['name'], config['task']['name']
-  label = summary.get('label') or data.get('label')
+  label = (
+    summary.get('label')
+    or data.get('label')
+    or {**_NO_LABEL, 'title': algorithm}
+  )
   made_up = data.get('made_up')
-  last_round = summary.get('rounds')
   blocks = {
     '': summary.get('final', {}),
     'test/': summary.get('test', {}),
@@ -175,15 +178,16 @@ def describe_run(
     'task': f'{made_up}, task {task}' if made_up else task,
     'made_up': made_up,
     'is_finished': bool(summary),
-    'last_round': last_round,
     'model_round': model_round(summary) if summary else None,
-    'length': last_round or config['rounds'],
-    **(label or {**_NO_LABEL, 'title': algorithm}),
+    'length': summary.get('rounds') or config['rounds'],
+    # A stranger's may hold more, which would stand for what is above.
+    **{name: label[name] for name in _LABEL},
     **_mark_diverged(
       {
         (prefix + name).replace('eval/', 'validation/', 1): value
         for prefix, block in blocks.items()
         for name, value in block.items()
+        if '/' in prefix + name
       }
     ),
   }

@@ -89,7 +89,6 @@ def to_run(fake):
       'task': f'{fake.made_up}, task {name}' if fake.made_up else name,
       'made_up': fake.made_up,
       'is_finished': bool(fake.values),
-      'last_round': rounds if fake.values else None,
       'model_round': rounds if fake.values else None,
       'length': rounds,
       **make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by),

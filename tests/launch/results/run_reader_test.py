@@ -157,6 +157,19 @@ class SummaryTest(absltest.TestCase):
       (about['title'], about['algorithm']), ('FedFish', 'fed_avg')
     )
 
+  def test_names_of_a_stranger_stand_for_nothing_else(self):
+    run = fake_runs.make_setting_run()
+    workdir = fake_runs.write_run(run, self._folder / 'w')
+    folder = simulation.Workdir(workdir)
+    summary = folder.read_summary()
+    evil = {'seed': 9, 'config': 'x', 'workdir': 1}
+    summary['label'] |= evil
+    summary['final'] = dict.fromkeys(evil, 0.5)
+    folder.write_summary(summary)
+    about = run_reader.read_run(workdir).about
+    self.assertEqual((about['seed'], about['workdir']), (run.seed, workdir))
+    self.assertEqual(about['config']['seed'], run.seed)
+
   def test_a_damaged_summary_is_named(self):
     workdir = fake_runs.write_run(
       fake_runs.make_setting_run(), self._folder / 'w'
