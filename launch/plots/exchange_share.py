@@ -38,7 +38,8 @@ _MOST_COLUMNS = 3
 
 def is_over_shares(runs: pd.DataFrame) -> bool:
   """Tells whether a sweep's runs differ in the share that is sent."""
-  return any(SHARE in varied for varied in runs['varied'])
+  shares = {of[SHARE] for of in runs['varied'] if SHARE in of}
+  return len(shares) > 1
 
 
 def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:

@@ -372,3 +372,15 @@ class DrawTest(absltest.TestCase):
       )[:1]
     )
     self.assertFalse(exchange_share.is_over_shares(found))
+    # One share, beside what sends all.
+    found = self._read(
+      [
+        sweeps.Run('fed_avg', {'task.beta': 1.0, 'seed': 0}),
+        sweeps.Run(
+          'fed_avg,exchange=partial',
+          {'task.beta': 1.0, 'seed': 0}
+          | {'exchange.share': 0.5, 'exchange.direction': 'largest'},
+        ),
+      ]
+    )
+    self.assertFalse(exchange_share.is_over_shares(found))
