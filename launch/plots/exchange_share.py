@@ -142,15 +142,16 @@ def _read_lines(
   others = [
     f for f in fields if not f.startswith(_EXCHANGE) and f not in skipped
   ]
+
+  def describe(names: Sequence[str]) -> list[str]:
+    return [_describe(run, names) for _, run in kept.iterrows()]
+
   points = pd.DataFrame(
     {
       'row': '',
-      'panel': [_describe(run, others) for _, run in kept.iterrows()],
-      'line': [_describe(run, names) for _, run in kept.iterrows()],
-      'kind': [
-        _describe(run, [name for name in names if name != _DIRECTION])
-        for _, run in kept.iterrows()
-      ],
+      'panel': describe(others),
+      'line': describe(names),
+      'kind': describe([name for name in names if name != _DIRECTION]),
       'share': [float(varied.get(SHARE, 1)) for varied in kept['varied']],
       _VARIANT: kept[_VARIANT],
       'group': kept['group'],
