@@ -127,9 +127,7 @@ class Workdir:
       )
     return config
 
-  def read_data(
-    self, form: Mapping[Any, Any] | None = None
-  ) -> dict[str, Any]:
+  def read_data(self, form: Mapping[Any, Any] | None = None) -> dict[str, Any]:
     """Returns what is noted of the data, such as its folder; {} for nothing.
 
     Args:
