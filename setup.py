@@ -62,6 +62,7 @@ setuptools.setup(
     'matplotlib>=3.8',
     'ml-collections>=0.1.1',
     'numpy>=1.25,<2',
+    'pandas>=2.1,<3',
     'protobuf>=3.20.3,<5',
     'psutil>=5.9',
     'pyarrow>=10',

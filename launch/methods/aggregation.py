@@ -23,7 +23,7 @@ if typing.TYPE_CHECKING:
 _COLLECTED = ('median', 'trimmed_mean', 'krum')
 
 # The beginnings of the names of methods with the block, by rule.
-TITLES: Mapping[str, str] = {
+_TITLES: Mapping[str, str] = {
   'median': 'Median',
   'trimmed_mean': 'Trimmed-Mean',
   'krum': 'Krum',
@@ -41,7 +41,7 @@ def _below_a_half(name: str, value: Any) -> None:
 _FIELDS: Mapping[str, fields.Field] = {
   'rule': fields.Field(
     'median',
-    fields.one_of(*TITLES),
+    fields.one_of(*_TITLES),
     'What is made of the updates. With median, trimmed_mean and krum the server '
     'sees each of them in the clear; clipped_mean and adaptive_mean are sums.',
   ),
@@ -154,7 +154,7 @@ BLOCK = block.Block(
   ),
   check=_check,
   label=lambda config, name: (
-    f'{TITLES[config.blocks["aggregation"].rule]} {name}'
+    f'{_TITLES[config.blocks["aggregation"].rule]} {name}'
   ),
   build={block.AGGREGATOR: _build},
 )

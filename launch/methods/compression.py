@@ -21,9 +21,6 @@ if typing.TYPE_CHECKING:
 
 _STOCHASTIC, _NEAREST = 'stochastic', 'nearest'
 
-# The beginning of the names of methods with the block.
-TITLE = 'Quantised'
-
 
 def _bits(name: str, value: Any) -> None:
   fields.integer(1)(name, value)
@@ -89,7 +86,7 @@ BLOCK = block.Block(
     ),
     block.Rule('privacy', (), 'which needs the sum of what it has clipped'),
   ),
-  label=lambda config, name: f'{TITLE} {name}',
+  label=lambda config, name: f'Quantised {name}',
   shares=lambda config: frozenset({'seed'} if _is_seeded(config) else ()),
   build={block.MEAN: _build_mean, block.AGGREGATOR: _measure},
 )

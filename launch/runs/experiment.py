@@ -22,6 +22,7 @@ from launch.methods import privacy
 from launch.methods import registry
 from launch.methods import schedules
 from launch.runs import fine_tuning_start
+from launch.runs import run_label
 from tasks import registry as task_registry
 from tasks.task import SPLITS
 from tasks.task import Task
@@ -92,11 +93,7 @@ class Experiment:
   @property
   def judged_by(self) -> str:
     """Whose scores on held-out clients count, a prefix of columns."""
-    if self.task.own_test is not None:
-      return 'unseen'
-    if self.config.method.personalizes and self.fine_tune_spec is not None:
-      return 'personalized'
-    return 'global'
+    return run_label.judged_by(self.config, self.task)
 
   @property
   def judged_column(self) -> str:
@@ -326,16 +323,23 @@ def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
   return fingerprints | participation_lib.fingerprint_speeds(config)
 
 
-def note_data(task: Task, data_dir: str | None) -> dict[str, Any]:
-  """Returns what a workdir notes of the data, which is no part of the config.
+def note_data(
+  config: config_lib.Config, task: Task, data_dir: str | None
+) -> dict[str, Any]:
+  """Returns what a workdir notes of a run, which is no part of the config.
 
   Args:
+    config: The config.
     task: The task.
     data_dir: Where it has found its files, if it reads any.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
-  return {'data_dir': data_dir, 'made_up': task.made_up}
+  return {
+    'data_dir': data_dir,
+    'made_up': task.made_up,
+    'label': run_label.describe(config, task),
+  }
 
 
 def build_experiment(

@@ -17,6 +17,7 @@ from launch.methods import exchange
 from launch.methods import privacy
 from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
+from launch.runs import run_label
 from launch.runs import tuned_evaluation
 
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
@@ -60,6 +61,7 @@ def summarize(
     'task': task.name,
     **({'made_up': task.made_up} if task.made_up else {}),
     'algorithm': experiment.config.method.name,
+    'label': run_label.describe(experiment.config, task),
     'rounds': result.round_number,
     **_early_stopping(stopping, model),
     'final': {
@@ -165,8 +167,6 @@ def _find_best(
     'metric': column,
     'value': values[chosen.best],
     'round': chosen.best,
-    # For launch.sweep, which knows no tasks.
-    'higher_is_better': higher_is_better,
   }
 
 

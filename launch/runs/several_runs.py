@@ -14,10 +14,10 @@ from launch.methods import config as config_lib
 from launch.methods import fine_tuning
 from launch.plots import catalogue
 from launch.plots import curves
-from launch.plots import request as request_lib
+from launch.results import frames as frames_lib
 from launch.results import run_reader
+from launch.results import straggler_lines
 from launch.results import text_table
-from launch.results import time_to_reach
 from launch.runs import experiment as experiment_lib
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import ridge_check
@@ -80,12 +80,18 @@ def train(
       plots=False,
     )
     starts[training_run.config_key(run)] = workdir / name
-  read = {name: run_reader.read_run(workdir / name) for name in summaries}
-  metric = catalogue.choose_metric(list(read.values()), None)
-  _draw(workdir, read, metric)
+  frames = frames_lib.join(
+    run_reader.read_run(workdir / name) for name in summaries
+  )
+  # Runs are told apart by their names.
+  frames = frames.of(frames.runs.assign(label=frames.runs['run']))
+  metric = catalogue.choose_metric(frames, None)
+  figures = curves.draw(frames, metric)
+  for path in catalogue.write_figures(figures, workdir / 'plots'):
+    print(path)
   print(format_summaries(summaries))
-  if any('simulated/seconds' in run.columns for run in read.values()):
-    print(time_to_reach.format_table(read, metric))
+  if straggler_lines.SECONDS in frames.rounds:
+    print(straggler_lines.format_runs(frames.groups(), metric))
   if check_ridge:
     difference = ridge_check.check_run(
       checked, tasks[_task_key(checked)], workdir / check_ridge
@@ -109,16 +115,6 @@ def _in_order(
 def _task_key(run: config_lib.Config) -> str:
   """Returns a text that is the same for runs of one task."""
   return json.dumps([run.values['task'], run.seed], sort_keys=True)
-
-
-def _draw(
-  workdir: pathlib.Path, runs: Mapping[str, run_reader.Run], metric: str
-) -> None:
-  """Draws the metric of all runs against rounds, steps, bytes and time."""
-  groups = {name: [run] for name, run in runs.items()}
-  figures = curves.draw(request_lib.Request(groups, metric))
-  for path in catalogue.write_figures(figures, workdir / 'plots'):
-    print(path)
 
 
 def format_summaries(summaries: Mapping[str, Mapping[str, Any]]) -> str:

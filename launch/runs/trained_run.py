@@ -41,8 +41,12 @@ def open_run(
   Raises:
     errors.InputError: If something cannot be used or read.
   """
-  config = config_checks.read(run_reader.read_config(workdir))
   folder = simulation.Workdir(pathlib.Path(workdir))
+  values = run_reader.read_config(workdir)
+  try:
+    config = config_checks.read(values)
+  except errors.InputError as error:
+    raise errors.InputError(f'{folder.config_path}: {error}') from error
   folder.check_files()
   folder.read_summary()
   if data_dir is None:
@@ -55,7 +59,7 @@ def open_run(
     workdir,
     config.values,
     data_fingerprint=experiment.fingerprint_data(),
-    data=experiment_lib.note_data(experiment.task, data_dir),
+    data=experiment_lib.note_data(config, experiment.task, data_dir),
   ) as folder:
     if experiment.accuracy_stages is not None:
       # They decide on cohorts.

@@ -128,7 +128,7 @@ def _train(
     options.workdir,
     config.values,
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(task, options.data_dir),
+    data=experiment_lib.note_data(config, task, options.data_dir),
     overwrite=options.overwrite,
   ) as folder:
     if experiment is None:

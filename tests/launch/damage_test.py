@@ -79,10 +79,9 @@ class DamageTest(parameterized.TestCase):
     """What plots and tables show."""
     run = run_reader.read_run(workdir)
     return (
-      run.config,
-      {n: v.tolist() for n, v in _without_times(run.columns).items()},
-      _without_times(run.values),
-      run.clients,
+      {name: str(value) for name, value in _without_times(run.about).items()},
+      _without_times(run.rounds.to_dict('list')),
+      run.clients.to_dict(),
     )
 
   def _load(self, workdir):

@@ -172,8 +172,12 @@ class RandomFoldersTest(parameterized.TestCase):
       scores = fake_runs.make_transfer_scores(fake, ['c4'])
       fake_runs.write_run(dataclasses.replace(fake, transfer=scores), workdir)
       _write_json(workdir / 'data_fingerprint.json', {'train': 'a'})
-      data = checked_json.add_checksum({'data_dir': None, 'made_up': 'toys'})
-      _write_json(workdir / 'data.json', data)
+      data = {
+        'data_dir': None,
+        'made_up': 'toys',
+        'label': fake_runs.make_label(run.config),
+      }
+      _write_json(workdir / 'data.json', checked_json.add_checksum(data))
       fake_sweeps.write_result(folder, run, 0.5 + seed)
       rounds = run.config.values['rounds']
       fake_runs.write_clients(workdir, fake_runs.make_clients(), rounds)
@@ -209,15 +213,14 @@ class RandomFoldersTest(parameterized.TestCase):
       folder.is_evaluated(run.name, run.config.values)
       folder.read_data_fingerprint(run.name)
     results = sweep_results.read_results(folder)
-    groups = sweep_results.group_by_seed(results)
     failures = dict.fromkeys(folder.read_failed(), 'x')
     sweep_table.runs_to_csv(
       results, failures=failures, usage=folder.read_usage()
     )
-    sweep_table.groups_to_csv(groups)
-    sweep_table.to_markdown('t', groups)
-    sweep_table.to_latex('t', groups)
-    sweep_page.write_page(folder, groups, figures={}, failures=failures)
+    sweep_table.groups_to_csv(results)
+    sweep_table.to_markdown('t', results)
+    sweep_table.to_latex('t', results)
+    sweep_page.write_page(folder, results, figures={}, failures=failures)
 
   def _tune(self):
     runs = tuning.tune_runs(sweeps.grid([self.runs[0].variant], {}), self.path)

@@ -35,8 +35,7 @@ class RunTest(parameterized.TestCase):
     workdir = self.create_tempdir().full_path
     with small_configs.built_once():
       summary = small_configs.train(config, workdir)
-    columns = run_reader.read_run(workdir).columns
-    return summary, {name: values[-1] for name, values in columns.items()}
+    return summary, run_reader.read_run(workdir).rounds.iloc[-1]
 
   def _check(self, name, axes=''):
     """What is sent is nearly the same, in about half of the bytes."""

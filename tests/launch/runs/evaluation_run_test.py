@@ -94,7 +94,7 @@ class EvaluationRunTest(absltest.TestCase):
     clients = run_reader.read_run(self.workdir).clients
     self.assertLen(clients, int(table['global', 'loss']['num_clients']))
     self.assertAlmostEqual(
-      np.mean([row['after/accuracy'] for row in clients.values()]),
+      clients['after/accuracy'].mean(),
       float(table['after', 'accuracy']['mean']),
     )
     cohort = _read(self.workdir / 'evaluation' / 'barrier.csv')

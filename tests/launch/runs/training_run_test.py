@@ -69,8 +69,8 @@ class TrainTest(absltest.TestCase):
     self.assertIn('generated points', logs.output[0])
     self.assertEqual(summary['made_up'], 'generated points')
     run = run_reader.read_run(self.folder / 'w')
-    self.assertEqual(run.made_up, 'generated points')
-    self.assertEqual(json.loads(json.dumps(config)), run.config)
+    self.assertEqual(run.about['made_up'], 'generated points')
+    self.assertEqual(json.loads(json.dumps(config)), run.about['config'])
 
   @pytest.mark.thorough
   def test_several_runs_in_one_process(self):

@@ -77,7 +77,7 @@ class OwnTaskTest(absltest.TestCase):
     self.assertContainsSubset([workdir / transfer_reader.TRANSFER_CSV], paths)
     self.assertIn('digits: model of round 1 of 2', printed)
     scores = transfer_reader.read_scores(workdir)
-    self.assertEqual({score.round for score in scores}, {1, 2})
+    self.assertEqual(set(scores['round']), {1, 2})
 
 
 @pytest.mark.thorough
@@ -111,7 +111,7 @@ class TransferRunTest(parameterized.TestCase):
         *(f'plots/transfer_{metric}.png' for metric in metrics),
       ],
     )
-    scores = transfer_reader.read_scores(self.workdir)
+    scores = list(transfer_reader.read_scores(self.workdir).itertuples())
     self.assertLen(scores, 2 * 2 * 3 * 5)
     self.assertEqual({score.round for score in scores}, {1, 3})
     self.assertEqual({score.percent for score in scores}, {0, 25, 50})

@@ -10,6 +10,7 @@ from launch.configs import digits
 from launch.configs import sweeps
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
+from tests.launch.results import fake_runs
 
 SOURCE = 'digits.py:test'
 
@@ -53,10 +54,12 @@ def write_result(
     'metric': f'eval/{judged_by}/{metric}',
     'value': validation,
     'round': 1,
-    'higher_is_better': higher_is_better,
   }
   summary = {
     'rounds': stopped_at or run.config.values['rounds'],
+    'label': fake_runs.make_label(
+      run.config, metric=metric, judged_by=judged_by, higher=higher_is_better
+    ),
     **(
       {'early_stopping': {'model_round': stopped_at, 'stopped': 'no gain'}}
       if stopped_at
