@@ -13,10 +13,11 @@ COPY requirements/build.lock requirements/requirements.lock requirements/
 RUN pip install --require-hashes -r requirements/build.lock && \
   pip install --require-hashes --no-build-isolation \
     -r requirements/requirements.lock
-COPY setup.py pyproject.toml README.md LICENSE ./
+COPY setup.py pyproject.toml README.md LICENSE CITATION.cff ./
 COPY fedfish_tff fedfish_tff
 COPY launch launch
 COPY tasks tasks
+COPY examples examples
 RUN pip install --no-build-isolation .
 
 FROM python:3.11-slim-bookworm

@@ -20,12 +20,23 @@ def _read_version() -> str:
   return re.search(r"^__version__ = '([^']+)'$", source, re.MULTILINE)[1]
 
 
+def _read_address() -> str | None:
+  """The repository's address as CITATION.cff has it, once it is published."""
+  source = (_ROOT / 'CITATION.cff').read_text(encoding='utf-8')
+  found = re.search(r'^repository-code: "(.+)"$', source, re.MULTILINE)
+  return found and found[1]
+
+
 # The programs' packages as they are called in a wheel, with their folders here.
 _PROGRAMS = {
   f'fedfish_tff_programs.{package}': package.replace('.', '/')
-  for package in setuptools.find_packages(
-    include=['launch', 'launch.*', 'tasks', 'tasks.*']
-  )
+  for package in [
+    *setuptools.find_packages(
+      include=['launch', 'launch.*', 'tasks', 'tasks.*']
+    ),
+    # Of which fedfish-new makes a project.
+    'examples',
+  ]
 }
 _COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
 
@@ -37,6 +48,7 @@ setuptools.setup(
   long_description_content_type='text/markdown',
   author='The FedFish-TFF Authors',
   license='Apache-2.0',
+  url=_read_address(),
   license_files=['LICENSE'],
   packages=[
     *setuptools.find_packages(include=['fedfish_tff', 'fedfish_tff.*']),
@@ -83,6 +95,7 @@ setuptools.setup(
       'apache-beam>=2.60,<2.65',
       'dataset-grouper==0.3.0',
       'fsspec>=2023.1',
+      'pillow>=10',
       'publicsuffixlist>=0.10',
       'tensorflow-datasets>=4.9.4,<4.9.8',
       'zstandard>=0.18',

@@ -1,24 +1,32 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A task of somebody's own, in one file, with its config: wines by cultivar.
+r"""A task of one's own, in one file, with its config and a sweep: wines.
 
   python -m launch.train --config=examples/wine.py:fed_avg \
     --workdir=runs/wine
 
-The 178 wines of three cultivars that are embedded in scikit-learn, divided
-among ten clients of unlike shares. Nothing of the package knows of this file:
-its name in the config's task, package.module:NAME, is enough. Expect, with seed
-0, an accuracy of 0.944 on the two test clients after a few seconds.
+The 178 wines of three cultivars that are embedded in scikit-learn are divided among
+ten clients with heterogeneous shares. Nothing of the package knows of this file: its
+name in the config's task, package.module:NAME, is enough. Expect, with seed 0, an
+accuracy of 0.944 on the two test clients after a few seconds.
+
+Three seeds of FedAvg, FedFish and a method of one's own:
+
+  python -m launch.sweep --config=examples/wine.py:seeds --sweep_dir=runs/wines
 """
+
+from collections.abc import Sequence
 
 from fedfish_tff import datasets
 from fedfish_tff import models
 from launch.configs import base
+from launch.configs import sweeps
 import tasks
 
 import numpy as np
 from sklearn import datasets as sklearn_datasets
 
+_METHODS = ('fed_avg', 'fed_fish', 'examples.error_feedback:METHOD')
 _NUM_FEATURES, _NUM_CLASSES = 13, 3
 
 
@@ -28,9 +36,10 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the partition, the held-out clients and initial weights.
-    data_dir: Not used: the data is embedded.
-    alpha: The smaller, the more unlike the clients' shares of cultivars are.
+    seed: The seed of the partition, the held-out clients and initial weights.
+    data_dir: Not used: the data are embedded.
+    alpha: The concentration of clients' shares; the smaller, the more
+      heterogeneous.
 
   Returns:
     The task: x float32 [13], standardised, y int32; metric accuracy.
@@ -78,4 +87,13 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     batch_size=8,
     client_learning_rate=0.1,
     server_learning_rate=0.02,
+  )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: `seeds` has three of each method."""
+  return sweeps.select(
+    name,
+    get_config,
+    lambda _: {'seeds': lambda: sweeps.grid(_METHODS, {'seed': (0, 1, 2)})},
   )

@@ -156,6 +156,45 @@ def is_branch(graph: tf.Graph) -> bool:
   return isinstance(graph, control_flow_v2_func_graphs.CondBranchFuncGraph)
 
 
+def keras_layers(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
+  """Returns a model and all layers in it, cells of recurrent networks included.
+
+  `submodules` fails where a cell has made masks of dropout.
+  """
+  return list(model._flatten_layers())
+
+
+@contextlib.contextmanager
+def draw_keras_numbers(
+  model: tf.keras.Model, make_seed: Callable[[Any], tf.Tensor]
+) -> Iterator[None]:
+  """Makes Keras layers draw stateless random numbers while a block runs.
+
+  Layers have generators of a private class, which can draw in that way but for
+  seeds that differ from call to call.
+
+  Args:
+    model: The model.
+    make_seed: Returns the seed, int32 [2], of the next numbers of a layer.
+  """
+  saved = {}
+  for layer in keras_layers(model):
+    generator = getattr(layer, '_random_generator', None)
+    if hasattr(generator, 'make_seed_for_stateless_op'):
+      saved.setdefault(id(generator), (generator, dict(vars(generator))))
+      vars(generator).update(
+        _rng_type=generator.RNG_STATELESS,
+        _built=True,
+        make_seed_for_stateless_op=functools.partial(make_seed, layer),
+      )
+  try:
+    yield
+  finally:
+    for generator, state in saved.values():
+      vars(generator).clear()
+      vars(generator).update(state)
+
+
 def captures_at_call(function: Any) -> bool:
   """Whether a concrete function has tensors of `capture_at_call`."""
   return bool(function.graph.deferred_external_captures)

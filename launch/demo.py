@@ -93,8 +93,7 @@ def main(argv: Sequence[str]) -> None:
     toy_regression.draw(
       folder / 'plots',
       seeds=_TOY_SEEDS.value,
-      local_epochs=50,
-      estimator='per_example',
+      estimator='batch_gradient',
     )
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
   'fedfish-linear-representation-figure': (
     'studies.linear_representation_figure'
   ),
+  'fedfish-new': 'new',
   'fedfish-partition': 'partition_dataset',
   'fedfish-plot': 'plot',
   'fedfish-predict-words': 'studies.predict_words',

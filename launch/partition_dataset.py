@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Divides a labelled data set of TensorFlow Datasets among clients.
+r"""Divides a labelled data set, or a table of yours, among clients.
 
   python -m launch.partition_dataset --dataset=mnist --split=train \
     --partition=dirichlet --num_clients=100 --alpha=0.1 --output_dir=clients
@@ -11,8 +11,13 @@ r"""Divides a labelled data set of TensorFlow Datasets among clients.
   --partition=shards --num_clients=100 --classes_per_client=2   (2 exactly)
   --partition=key --key=author --min_examples=10   (a client a value)
 
-The data set is read from --data_dir, where TFDS prepared it; --download lets
-TFDS download and prepare it first. Written to --output_dir, a new folder:
+  python -m launch.partition_dataset --dataset=patients.csv --label=cost \
+    --feature=age,dose --partition=key --key=hospital --output_dir=clients
+
+A data set of TensorFlow Datasets is read from --data_dir, where TFDS prepared it;
+--download lets TFDS download and prepare it first. A table is a .csv, .parquet or
+.arrow file, or a folder of them, such as a Hugging Face data set on disk: its
+columns hold numbers, lists of them, or images in bytes (PNG, JPEG). Written to --output_dir, a new folder:
 <client id>.npz with the arrays x and y for each client, clients.csv (examples
 and counts of each class), label_partition.png (clients x classes) and
 partition.json. Nothing else is there before all of it is. Train on it with
@@ -33,7 +38,9 @@ from launch import path_flags
 from absl import flags
 
 _DATASET = flags.DEFINE_string(
-  'dataset', None, 'The data set: name, name/config or name:version.'
+  'dataset',
+  None,
+  'The data set: name, name/config or name:version of TFDS, or the path of a table.',
 )
 _SPLIT = flags.DEFINE_string(
   'split', 'train', 'The split, or a part of it such as train[:10%].'
@@ -41,12 +48,14 @@ _SPLIT = flags.DEFINE_string(
 _FEATURE = flags.DEFINE_string(
   'feature',
   None,
-  'The feature that becomes x; by default the input of the data set.',
+  'The feature that becomes x; by default the input of the data set. Of a table, '
+  'one or more columns, separated by commas; by default all others of numbers.',
 )
 _LABEL = flags.DEFINE_string(
   'label',
   None,
-  'The feature that becomes y, integers; by default the label of the data set.',
+  'The feature that becomes y; by default the label of the data set. Integers '
+  'and strings are classes, floats of a table are targets of a regression.',
 )
 _PARTITION = flags.DEFINE_enum(
   'partition',

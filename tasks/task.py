@@ -55,6 +55,9 @@ class Task:
       from these and a seed; None where there are no such models.
     made_up: What the data are where they were made up, such as 'generated
       pages'; None for data that somebody has collected.
+    description: What a task that guesses has found in the data, in a line.
+    warnings: What may be a mistake in the data, each a sentence that names the
+      option that settles it.
   """
 
   name: str
@@ -76,6 +79,8 @@ class Task:
     Callable[[Sequence[int], int], tff.learning.models.FunctionalModel] | None
   ) = None
   made_up: str | None = None
+  description: str = ''
+  warnings: tuple[str, ...] = ()
 
   @property
   def title(self) -> str:

@@ -202,6 +202,7 @@ ALLOWED = {
   # The other binaries.
   'launch': {
     'launch.cli',
+    'launch.installed',
     'launch.json_config',
     'launch.data',
     'launch.studies',

@@ -56,7 +56,7 @@ _ELSEWHERE = (
 )
 
 # What the wheel is made of.
-_PACKAGED = ('fedfish_tff', 'launch', 'tasks')
+_PACKAGED = ('fedfish_tff', 'launch', 'tasks', 'examples')
 
 # Folders and files whose imports are left to an extra.
 _EXTRAS = {
@@ -104,7 +104,8 @@ class PackagingTest(absltest.TestCase):
     folder = tempfile.TemporaryDirectory()
     cls.addClassCleanup(folder.cleanup)
     root = pathlib.Path(folder.name)
-    for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+    files = 'setup.py', 'pyproject.toml', 'README.md', 'LICENSE', 'CITATION.cff'
+    for name in files:
       shutil.copy(repository.ROOT / name, root)
     for name in (*_PACKAGED, 'benchmarks', 'tests'):
       shutil.copytree(repository.ROOT / name, root / name)

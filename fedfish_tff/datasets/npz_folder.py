@@ -83,11 +83,18 @@ class NpzFolderClientData(client_data.ClientData):
   def load_client(self, client_id: str) -> examples_lib.Examples:
     if client_id not in self._known:
       raise client_data.unknown_client_error(client_id, self._client_ids)
-    return examples_lib.validate_examples(
+    x, y = examples_lib.validate_examples(
       self._read(client_id),
       client_id=client_id,
       element_spec=self.element_spec,
+      allow_empty=True,
     )
+    if not len(x):
+      raise errors.InputError(
+        f'Client {client_id!r} has no examples; skip_empty_clients=True leaves '
+        'such clients out.'
+      )
+    return x, y
 
   def _read(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
     def read(archive: zipfile.ZipFile) -> tuple[np.ndarray, np.ndarray]:

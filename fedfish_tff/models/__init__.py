@@ -9,6 +9,7 @@ from fedfish_tff.choices import FineTuning as FineTuning
 from fedfish_tff.choices import RidgeBias as RidgeBias
 
 if TYPE_CHECKING:
+  from fedfish_tff.models.augmentation import *
   from fedfish_tff.models.class_metrics import *
   from fedfish_tff.models.dense import *
   from fedfish_tff.models.ensemble import *
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.transformer import *
 
 _EXPORTS = {
+  'augmentation': 'augment_images batch_seed',
   'class_metrics': 'check_class_names create_class_metric_fns MetricFns',
   'dense': 'create_mlp_classifier create_mlp_regressor mlp_tensor_names',
   'ensemble': 'create_ensemble',

@@ -17,6 +17,7 @@ import tensorflow_federated as tff
 
 _ACTIVATIONS = {
   'elu': tf.nn.elu,
+  'gaussian': lambda x: tf.exp(-tf.square(x)),
   'gelu': tf.nn.gelu,
   'relu': tf.nn.relu,
   'sigmoid': tf.nn.sigmoid,
@@ -39,7 +40,8 @@ def create_mlp_classifier(
     num_classes: Width of the output; labels are int32 [batch].
     hidden_units: Widths of the hidden layers; none for softmax regression.
     seed: The initial weights are a function of it alone.
-    activation: Of the hidden layers: elu, gelu, relu, sigmoid or tanh.
+    activation: The units of the hidden layers: elu, gaussian (exp(-z^2)), gelu,
+      relu, sigmoid or tanh.
 
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
@@ -62,6 +64,7 @@ def create_mlp_regressor(
   hidden_units: Sequence[int],
   seed: int,
   activation: str = 'tanh',
+  slope: float | None = None,
   num_features: int = 1,
   num_targets: int = 1,
 ) -> tff.learning.models.FunctionalModel:
@@ -73,7 +76,12 @@ def create_mlp_regressor(
   Args:
     hidden_units: Widths of the hidden layers; none for linear regression.
     seed: The initial weights are a function of it alone.
-    activation: Of the hidden layers: elu, gelu, relu, sigmoid or tanh.
+    activation: The units of the hidden layers: elu, gaussian (exp(-z^2)), gelu,
+      relu, sigmoid or tanh.
+    slope: The standard deviation of the first layer's kernel, whose units are
+      then centred uniformly on [-2, 2] for each feature; the steeper, the fewer
+      inputs a Gaussian unit answers to. None for kernels and biases of standard
+      deviation 1.
     num_features: Width of the input, float32 [batch, num_features].
     num_targets: Width of the output; labels are float32 [batch, num_targets].
 
@@ -83,8 +91,11 @@ def create_mlp_regressor(
 
   Raises:
     errors.InputError: If a width is not a positive integer, there are more
-      weights than a graph can hold, or the activation is unknown.
+      weights than a graph can hold, the activation is unknown, or the slope is
+      not positive.
   """
+  if slope is not None and not slope > 0:
+    raise errors.InputError(f'slope must be positive, got {slope}.')
 
   def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(tf.math.squared_difference(outputs, labels), axis=-1)
@@ -92,7 +103,7 @@ def create_mlp_regressor(
   widths = _widths(num_features, hidden_units, num_targets, 'num_targets')
   return supervised.create_supervised_model(
     _build_predict(activation),
-    _spread_weights(widths, seed),
+    _spread_weights(widths, seed, slope),
     example_loss=squared_error,
     metrics=collections.OrderedDict(
       loss=lambda: tf.keras.metrics.MeanSquaredError(name='loss'),
@@ -137,18 +148,24 @@ def _build_predict(activation: str) -> supervised.Predict:
 
 
 def _spread_weights(
-  widths: tuple[int, ...], seed: int
+  widths: tuple[int, ...], seed: int, slope: float | None
 ) -> tuple[np.ndarray, ...]:
   """Returns (kernel, bias, kernel, bias, ...): normal, biases included.
 
   Kernels have variance 1 / fan_in; biases have standard deviation 1 in the
   first layer, which spreads the units over inputs of order one, and 0.1 after.
+  With a slope, the first kernel has that deviation, and its biases put the
+  middles of units anywhere on [-2, 2].
   """
   weights = []
   for layer, (fan_in, fan_out) in enumerate(itertools.pairwise(widths)):
     stream = random_streams.random_generator('initial weights', seed, layer)
     kernel = stream.standard_normal([fan_in, fan_out]) / np.sqrt(fan_in)
     bias = stream.standard_normal([fan_out]) * (0.1 if layer else 1.0)
+    if slope is not None and not layer:
+      kernel *= slope * np.sqrt(fan_in)
+      centers = stream.uniform(-2, 2, [fan_in, fan_out])
+      bias = -np.sum(centers * kernel, axis=0)
     weights += [kernel.astype(np.float32), bias.astype(np.float32)]
   return tuple(weights)
 

@@ -9,13 +9,16 @@ become arguments of these graphs.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
 import dataclasses
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import private_apis
+from fedfish_tff.models import augmentation
 from fedfish_tff.models import autograph
 from fedfish_tff.models import supervised
 from fedfish_tff.models import traced_graph
@@ -26,16 +29,8 @@ import tensorflow_federated as tff
 # From (x, training) to logits [batch, classes].
 KerasCall = Callable[[tf.Tensor, bool], tf.Tensor]
 
-# Operations of dropout and noise by those that take what is random as an
-# argument, with the same attributes otherwise.
-_STATELESS = {
-  'RandomUniform': 'StatelessRandomUniform',
-  'RandomStandardNormal': 'StatelessRandomNormal',
-  'TruncatedNormal': 'StatelessTruncatedNormal',
-}
 # Recurrent networks, whose layers have a dropout of their own.
 _SEEDED_BUT_NOT_RANDOM = 'CudnnRNN'
-_STREAM = 'fedfish_random_stream'
 # Activations that make probabilities of logits, and what may follow them.
 _PROBABILITIES = ('Sigmoid', 'Softmax')
 _SAME_VALUES = ('Cast', 'Identity', 'Reshape', 'Squeeze', 'StopGradient')
@@ -47,6 +42,7 @@ def create_keras_classifier(
   input_spec: tf.TensorSpec,
   call: KerasCall | None = None,
   class_names: Sequence[str] = (),
+  freeze_statistics: bool = False,
 ) -> tff.learning.models.FunctionalModel:
   """Creates a functional model that computes what a Keras model does.
 
@@ -54,9 +50,11 @@ def create_keras_classifier(
   model with more is refused; `tff.learning.models.from_keras_model` takes
   regularisers, and all methods take what it returns.
 
-  Dropout and noise are functions of the batch and the last trainable weight,
-  which every step moves, so that they differ from step to step and a run can
-  yet be repeated.
+  What Keras' layers draw at random (dropout, noise, augmentation) is a function
+  of the batch and the last trainable weight, which every step moves, so that it
+  differs from step to step and a run can yet be repeated. Recurrent dropout has
+  one mask for all steps of a sequence (Gal and Ghahramani, arXiv:1512.05287), as
+  Keras has it in eager mode; in a graph, Keras draws a mask per step.
 
   Args:
     keras_model: A model whose weights exist; it may change afterwards, and is
@@ -64,7 +62,12 @@ def create_keras_classifier(
     input_spec: Of a batch's x, [None, ...]; labels are int32 [batch].
     call: From (x, training) to logits [batch, classes] by the variables of
       `keras_model`; by default `keras_model(x, training=training)`.
-    class_names: Of all classes, to have metrics class by class, too.
+    class_names: The names of all classes, for metrics of each class; none by
+      default.
+    freeze_statistics: Whether batch normalisation keeps the means and variances
+      that it has, such as pretrained ones, in training too; its scales and
+      offsets are trained. Otherwise a model with batch normalisation is refused,
+      since statistics of one client are those of no other.
 
   Returns:
     A model as of `supervised.create_classifier`, whose initial weights are
@@ -76,8 +79,8 @@ def create_keras_classifier(
       float32 of rank 2 or are probabilities, the model is compiled or adds
       losses, a trainable weight has a constraint, is not float32 or not read,
       training changes weights outside of gradients, as batch normalisation
-      does, or something random is within a loop or a branch or is not a uniform
-      or normal number.
+      does, or a random number is drawn by anything but a layer of the model, or
+      by a layer in a loop.
   """
   if not isinstance(keras_model, tf.keras.Model):
     raise errors.InputError(
@@ -102,7 +105,9 @@ def create_keras_classifier(
       return keras_model(x, training=training)
 
   passes = {
-    training: _trace_pass(keras_model, call, input_spec, training)
+    training: _trace_pass(
+      keras_model, call, input_spec, training, freeze_statistics
+    )
     for training in (True, False)
   }
   read = {
@@ -158,9 +163,9 @@ def create_keras_classifier(
       name: weights[place] for name, place in places[bool(training)].items()
     }
     given[traced.inputs] = x
-    for i, stream in enumerate(traced.streams):
-      given[stream] = tf.stack(
-        [_fingerprint(x) + i, _fingerprint(weights[num_trainable - 1])]
+    if traced.seed:
+      given[traced.seed] = augmentation.batch_seed(
+        x, weights[num_trainable - 1]
       )
     (logits,) = tf.graph_util.import_graph_def(
       traced.graph_def,
@@ -228,14 +233,15 @@ class _Pass:
     inputs: Name of the tensor that x stands for.
     output: Name of the logits.
     weights: The variables by the names of the tensors that they stand for.
-    streams: Names of the tensors, int32 [2], that make random numbers.
+    seed: Name of the tensor, int32 [2], that decides the random numbers; empty
+      where there are none.
   """
 
   graph_def: tf.compat.v1.GraphDef
   inputs: str
   output: str
   weights: Mapping[str, tf.Variable]
-  streams: tuple[str, ...]
+  seed: str
 
 
 def _trace_pass(
@@ -243,15 +249,32 @@ def _trace_pass(
   call: KerasCall,
   input_spec: tf.TensorSpec,
   training: bool,
+  freeze_statistics: bool,
 ) -> _Pass:
-  losses = []
+  losses, looping = [], []
+  # A variable for the trace, so that what draws nothing has no seed.
+  seed = tf.Variable([0, 0], dtype=tf.int32, trainable=False)
 
   def compute(x: tf.Tensor) -> tf.Tensor:
-    logits = call(x, training)
+    make_seed = _SeedMaker(seed.read_value())
+    with contextlib.ExitStack() as stack:
+      stack.enter_context(
+        private_apis.draw_keras_numbers(keras_model, make_seed)
+      )
+      if freeze_statistics:
+        stack.enter_context(_frozen_statistics(keras_model))
+      logits = call(x, training)
     losses.extend(keras_model.losses)
+    looping.extend(make_seed.looping)
     return logits
 
   traced = traced_graph.trace_graph(compute, input_spec)
+  if looping:
+    raise errors.InputError(
+      f'Layer {looping[0]!r} of model {keras_model.name!r} draws random numbers in '
+      'a loop or a function, where each of its calls would draw the same; it must '
+      'be called outside.'
+    )
   if losses:
     raise errors.InputError(
       f'Model {keras_model.name!r} adds losses (a regulariser or add_loss), but '
@@ -283,22 +306,66 @@ def _trace_pass(
     if node.name in traced.variables:
       weights[f'{node.name}:0'] = traced.variables[node.name]
       _make_placeholder(node, traced.variables[node.name].dtype)
-  streams = _take_streams(graph_def)
+  seeds = [name for name, variable in weights.items() if variable is seed]
+  for name in seeds:
+    del weights[name]
   for node in traced_graph.all_nodes(graph_def):
     if _is_random(node.op):
       raise errors.InputError(
         f'Model {keras_model.name!r} draws random numbers by {node.op} (node '
-        f'{node.name!r}), with which no run can be repeated; only uniform and '
-        'normal numbers, as of dropout, outside of loops and branches were '
-        'expected.'
+        f'{node.name!r}), with which no run can be repeated; what is random must '
+        "be a Keras layer of the model, outside of loops that are not Keras' own."
       )
   return _Pass(
     graph_def=graph_def,
     inputs=traced.inputs,
     output=output.name,
     weights=weights,
-    streams=streams,
+    seed=seeds[0] if seeds else '',
   )
+
+
+class _SeedMaker:
+  """Makes a seed for each time that a layer draws."""
+
+  def __init__(self, seed: tf.Tensor) -> None:
+    self._seed = seed
+    self._graph = tf.compat.v1.get_default_graph()
+    self._count = 0
+    # Reported after the trace, whose layers wrap what is raised in them.
+    self.looping: list[str] = []
+
+  def __call__(self, layer: tf.keras.layers.Layer) -> tf.Tensor:
+    graph = tf.compat.v1.get_default_graph()
+    while private_apis.is_branch(graph):
+      graph = graph.outer_graph
+    # A cell of a recurrent network has one mask for all steps.
+    if graph is not self._graph and not hasattr(
+      layer, 'get_recurrent_dropout_mask_for_cell'
+    ):
+      self.looping.append(layer.name)
+    self._count += 1
+    return self._seed + tf.constant([self._count - 1, 0])
+
+
+@contextlib.contextmanager
+def _frozen_statistics(keras_model: tf.keras.Model) -> Iterator[None]:
+  """Makes batch normalisation compute as in evaluation while a block runs.
+
+  In Keras, a layer of it that is not trainable does.
+  """
+  layers = [
+    layer
+    for layer in private_apis.keras_layers(keras_model)
+    if isinstance(layer, tf.keras.layers.BatchNormalization) and layer.trainable
+  ]
+  for layer in layers:
+    layer.trainable = False
+  try:
+    yield
+  finally:
+    for layer in layers:
+      layer.trainable = True
 
 
 def _find_last_step(graph_def: tf.compat.v1.GraphDef, output: str) -> str:
@@ -318,24 +385,6 @@ def _make_placeholder(node: Any, dtype: tf.DType) -> None:
   node.attr['dtype'].type = dtype.as_datatype_enum
 
 
-def _take_streams(graph_def: tf.compat.v1.GraphDef) -> tuple[str, ...]:
-  """Makes random operations take an argument; returns the names of these."""
-  streams = []
-  for node in list(graph_def.node):
-    if node.op not in _STATELESS:
-      continue
-    stream = f'{_STREAM}_{len(streams)}'
-    streams.append(f'{stream}:0')
-    node.op = _STATELESS[node.op]
-    for name in ('seed', 'seed2'):
-      node.attr.pop(name, None)
-    node.attr['Tseed'].type = tf.int32.as_datatype_enum
-    node.input.insert(1, stream)
-    placeholder = graph_def.node.add(name=stream)
-    _make_placeholder(placeholder, tf.int32)
-  return tuple(streams)
-
-
 def _is_random(op: str) -> bool:
   """Whether an operation draws numbers that differ from call to call."""
   definition = private_apis.find_operation(op)
@@ -343,13 +392,3 @@ def _is_random(op: str) -> bool:
     return False
   seeds = [a for a in definition.attr if a.name in ('seed', 'seed2')]
   return definition.is_stateful and bool(seeds)
-
-
-def _fingerprint(values: tf.Tensor) -> tf.Tensor:
-  """Returns an int32 that is a function of values.
-
-  Integer sums wrap around and do not depend on the order of summation.
-  """
-  if values.dtype == tf.float32:
-    values = tf.bitcast(values, tf.int32)
-  return tf.reduce_sum(tf.cast(values, tf.int32))

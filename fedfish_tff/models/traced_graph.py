@@ -67,9 +67,9 @@ def trace_graph(
   for node in all_nodes(function.graph.as_graph_def()):
     if node.op.startswith(_CHANGES):
       raise errors.InputError(
-        f'A variable is changed by {node.name}, as batch normalisation '
-        'does in training; a model that only reads its variables was expected, '
-        'with GroupNormalization for example.'
+        f'A model must only read its variables, got one that {node.name} changes, '
+        'as batch normalisation does in training: create_keras_classifier has '
+        'freeze_statistics=True, and GroupNormalization keeps none.'
       )
     if node.attr['data_format'].s == _CHANNELS_FIRST and node.op != 'BiasAdd':
       raise errors.InputError(

@@ -73,7 +73,7 @@ _EXPORTS = {
   'privacy_loss': """
     Epsilon fixed_size_epsilon poisson_epsilon PrivacyLoss tree_epsilon
   """,
-  'progress': 'ProgressReporter report_step',
+  'progress': 'ProgressReporter report_line report_step',
   'round_problems': 'training_weights',
   'run_recorder': 'RunRecorder',
   'schedules': 'Schedules',

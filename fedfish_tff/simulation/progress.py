@@ -30,7 +30,12 @@ _Bar.set_lock(threading.RLock())
 
 def report_step(what: str) -> None:
   """Says on stderr what begins, in a line, where there are no rounds to count."""
-  _print(f'{what} ...', sys.stderr)
+  report_line(f'{what} ...')
+
+
+def report_line(line: str) -> None:
+  """Prints a line on stderr, above bars."""
+  _print(line, sys.stderr)
 
 
 def _print(line: str, stream: TextIO) -> None:

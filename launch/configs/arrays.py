@@ -6,8 +6,10 @@ r"""Your own data: a folder with one .npz file per client, of arrays x and y.
     --workdir=runs/mine --data_dir=path/to/folder
 
 x is [examples, ...], y is [examples]: integers make it classification, floats
-regression. The file's name is the client's id. Some clients are held out for
-validation and test. What to expect depends on the data.
+regression, unless task.kind says otherwise. The file's name is the client's id.
+Some clients are held out for validation and test. The run says what it has found
+and warns of what may be a mistake: features that need task.scale, classes that no
+client has. What to expect depends on the data.
 """
 
 from collections.abc import Sequence
@@ -26,9 +28,13 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     variant,
     task={
       'name': 'arrays',
+      # 'classification' or 'regression' where the type of y does not say it.
+      'kind': 'auto',
       'hidden_units': (64,),
       # 0 to take the largest label plus one.
       'num_classes': 0,
+      # 255 for pixels.
+      'scale': 1.0,
       'validation_fraction': 0.1,
       'test_fraction': 0.2,
       'skip_empty_clients': False,

@@ -54,6 +54,8 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       # Of those who never train, half are for validation.
       'num_held_out': 20,
       'classes_per_client': 5,
+      # True to crop and mirror images at random, as published.
+      'augment': False,
     },
   )
 

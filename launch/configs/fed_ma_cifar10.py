@@ -8,8 +8,8 @@ r"""FedMA on CIFAR-10 as it was published, and what is compared with it.
 path/to/folder holds cifar10.npz (tasks/images/cifar10_dirichlet.py). The fields
 are those of Wang et al. (2020) and their code: VGG-9, 16 clients by Dir(0.5) and
 all of them in each of 10 rounds, 20 epochs of SGD with rate 0.01, momentum 0.9
-and batches of 64, gamma 7, and FedProx with a strength of 0.001. Images are not
-cropped and mirrored at random, as theirs are.
+and batches of 64, gamma 7, and FedProx with a strength of 0.001. Images are
+cropped and mirrored at random, as theirs are, with --config.task.augment=True.
 
 Three seeds of fed_ma, fed_avg and fed_prox:
 
@@ -59,6 +59,8 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
       'model': 'vgg9',
       'num_clients': 16,
       'alpha': 0.5,
+      # True to crop and mirror images at random, as published.
+      'augment': False,
     },
     rounds=10,
     cohort_size=16,

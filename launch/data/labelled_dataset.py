@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads labelled examples of TensorFlow Datasets into arrays."""
+"""Labelled examples in arrays, and how to read those of TensorFlow Datasets."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -38,7 +38,8 @@ class LabelledDataset:
     label: The name of the label.
     x: The input feature, [n, ...].
     is_image: Whether x holds pixels of 0 to 255.
-    labels: The label of each example, int64 [n].
+    labels: The label of each example, [n]: int64 for classes, floats for
+      targets of a regression.
     others: Further features asked for, by name, [n] each: int64 for classes,
       objects for strings.
     class_names: For features of named classes, their names.

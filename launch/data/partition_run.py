@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a data set of TFDS to a folder of clients with a table and a plot."""
+"""From a data set or a table to a folder of clients with a table and a plot."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -9,15 +9,18 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.data import client_folder
 from launch.data import labelled_dataset
+from launch.data import labelled_table
 from launch.plots import label_partition
 from launch.plots import style
 from launch.results import text_table
 
 from matplotlib import figure
 import numpy as np
+import pandas as pd
 import tqdm
 
 
@@ -42,7 +45,7 @@ def run(
   Args:
     output_dir: The new folder: `<client id>.npz` for each client, clients.csv,
       partition.json and label_partition.<format>.
-    dataset: A data set, as `tfds.load` takes it.
+    dataset: A data set, as `tfds.load` takes it, or the path of a table.
     split: Its split.
     partition: 'dirichlet', 'pachinko', 'shards' or 'key'.
     arguments: Keyword arguments of the partition's function.
@@ -59,15 +62,27 @@ def run(
     errors.InputError: If the data cannot be read, divided or written.
   """
   client_folder.check_is_free(output_dir)
-  data = labelled_dataset.read(
-    labelled_dataset.load_builder(
-      dataset, data_dir=data_dir, download=download
-    ),
+  columns = dict(
     split=split,
     feature=feature,
     label=label,
     others=[name for name in (coarse_label, key) if name],
   )
+  if labelled_table.is_table(dataset):
+    data = labelled_table.read(dataset, **columns)
+  else:
+    data = labelled_dataset.read(
+      labelled_dataset.load_builder(
+        dataset, data_dir=data_dir, download=download
+      ),
+      **columns,
+    )
+  is_regression = data.labels.dtype.kind == 'f'
+  if is_regression and partition != 'key':
+    raise errors.InputError(
+      f'--partition={partition} needs classes, got the numbers of column '
+      f'{data.label!r}; --partition=key divides by another column.'
+    )
   names, clients = _divide(data, partition, arguments, coarse_label, key)
   left_over = datasets.unassigned_examples(clients, len(data.labels))
   scale = scale_images and data.is_image
@@ -109,7 +124,8 @@ def run(
     )
   sizes = [len(indices) for indices in clients]
   print(
-    f'{data.name}, {split}: {len(data.labels):,} examples among '
+    f'{data.name}, {split}: x is {data.feature}, y is {data.label}; '
+    f'{len(data.labels):,} examples among '
     f'{len(clients):,} clients of {min(sizes):,} to {max(sizes):,}; '
     f'{len(left_over):,} left over.'
   )
@@ -149,9 +165,18 @@ def _write_summary(
   coarse_label: str | None,
   title: str,
 ) -> figure.Figure:
-  """Writes clients.csv: id, examples, those of each class; returns the plot."""
-  classes, counts = datasets.count_labels(data.labels, clients)
-  class_names = data.names_of(data.label, classes)
+  """Writes clients.csv: id, examples, those of each class; returns the plot.
+
+  Targets of a regression are counted by tenths of all examples.
+  """
+  labels = data.labels
+  if labels.dtype.kind == 'f':
+    tenths = pd.qcut(labels, 10, duplicates='drop')
+    classes, counts = datasets.count_labels(tenths.codes, clients)
+    class_names = [str(tenths.categories[i]) for i in classes]
+  else:
+    classes, counts = datasets.count_labels(labels, clients)
+    class_names = data.names_of(data.label, classes)
   table = text_table.to_csv(
     ['client_id', 'examples', *class_names],
     [[name, sum(row), *row] for name, row in zip(names, counts.tolist())],

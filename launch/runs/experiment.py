@@ -303,6 +303,10 @@ def create_task(
         f'Task {task.name!r} has no {split} clients; at least one held-out '
         f'client was expected (task.{split}_fraction).'
       )
+  if task.description:
+    simulation.report_line(f'Data: {task.description}.')
+  for warning in task.warnings:
+    logging.warning('%s', warning)
   if task.made_up:
     logging.warning(
       'The data of task %s are made up (%s): they show how it runs, and nothing '

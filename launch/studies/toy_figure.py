@@ -8,13 +8,18 @@ not at all; FedAvg and FedFish merge their networks after one round:
   python -m launch.studies.toy_figure --output_dir=plots
 
 Written to --output_dir: toy_regression.png (the clients' functions, the merged
-ones, and the client-server barriers of FedFish against FedAvg, one point a
-seed) and toy_regression.csv (every barrier). Printed: medians over seeds.
+ones, and the client-server barriers of FedFish against FedAvg, one point per seed)
+and toy_regression.csv (every barrier). Printed: medians over seeds.
+
+The figure has two networks. One has Gaussian units, each of which answers to few
+inputs, so that clients' Fisher information lies on different weights: FedFish
+merges them as the paper's figure shows. The other has tanh units, which answer to
+all inputs, and neither method fits what both clients know.
 
 The functions are those of the first seed, the barriers those of all. The paper's
-own Fisher estimator squares the gradient of a whole batch, which degrades when
-clients train long (try --local_epochs=200); --estimator chooses which one the
-figure shows, the table has all.
+own Fisher estimator squares the gradient of a whole batch (batch_gradient), which
+degrades when clients train long (try --local_epochs=200); --estimator chooses which
+one the figure shows, the table has all.
 """
 
 from collections.abc import Sequence
@@ -34,13 +39,14 @@ _SEEDS = flags.DEFINE_integer(
 )
 _LOCAL_EPOCHS = flags.DEFINE_integer(
   'local_epochs',
-  50,
-  'Epochs of SGD at the clients.',
+  None,
+  'Epochs of SGD at the clients; by default those of the config toy_regression: '
+  '100 with Gaussian units, 50 with tanh units.',
   lower_bound=1,
 )
 _ESTIMATOR = flags.DEFINE_enum(
   'estimator',
-  'per_example',
+  'batch_gradient',
   ['batch_gradient', 'per_example', 'sampled_label'],
   "The Fisher estimator of the figure; batch_gradient is the paper's own.",
 )

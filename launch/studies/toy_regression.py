@@ -3,9 +3,12 @@
 """One round of FedAvg and FedFish on the toy regression: figure, table, CSV."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import os
+from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import algorithms
@@ -21,6 +24,7 @@ from launch.plots import style
 from launch.results import text_table
 from tasks.tabular import toy_regression
 
+from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 import numpy as np
 import tensorflow as tf
@@ -30,8 +34,13 @@ import tqdm
 FED_AVG = 'FedAvg'
 
 _METRIC = 'mse'
-_CONFIG = config.get_config()
 _GRID_POINTS = 241
+
+# What the networks are called, by the config's axis `units`.
+NETWORKS = {
+  'gaussian': '128 Gaussian units',
+  'tanh': '32 and 32 tanh units',
+}
 
 _TITLE = 'Two clients fit parts of sin(3x); the server merges them'
 _OVERLAPS = {
@@ -65,8 +74,8 @@ class Result(NamedTuple):
   barriers: Mapping[str, float]
 
 
-# By overlap, one result a seed.
-Results = Mapping[str, Sequence[Result]]
+# By network and overlap, one result per seed.
+Results = Mapping[str, Mapping[str, Sequence[Result]]]
 
 
 class ToyStudy:
@@ -78,8 +87,9 @@ class ToyStudy:
 
   def __init__(
     self,
+    units: str,
     *,
-    local_epochs: int,
+    local_epochs: int | None = None,
     estimators: Iterable[client_work.FisherEstimator] = (
       client_work.FisherEstimator
     ),
@@ -87,16 +97,22 @@ class ToyStudy:
     """Builds the processes of FedAvg and FedFish.
 
     Args:
-      local_epochs: The epochs of SGD at the clients.
+      units: The network, one of `NETWORKS`.
+      local_epochs: The epochs of SGD at the clients; by default the config's.
       estimators: FedFish's Fisher estimators.
     """
+    settings = config.get_config(f'fed_fish,units={units}')
+    epochs = local_epochs or settings.local_epochs
     self._batch_spec = datasets.BatchSpec(
-      batch_size=_CONFIG.batch_size, epochs=local_epochs
+      batch_size=settings.batch_size, epochs=epochs
     )
-    task = toy_regression.create_task(seed=0)
+    options = settings.task.to_dict()
+    del options['name'], options['overlap']
+    self._create_task = functools.partial(toy_regression.create_task, **options)
+    task = self._create_task(seed=0)
     self._model = task.create_model()
     optimizers = (
-      tff.learning.optimizers.build_sgdm(_CONFIG.client_learning_rate),
+      tff.learning.optimizers.build_sgdm(settings.client_learning_rate),
       tff.learning.optimizers.build_sgdm(1.0),
     )
     fed_avg = algorithms.build_fed_avg(self._model, *optimizers)
@@ -105,7 +121,7 @@ class ToyStudy:
       self._processes[name_method(estimator.value)] = algorithms.build_fed_fish(
         self._model,
         *optimizers,
-        local_epochs=local_epochs,
+        local_epochs=epochs,
         fisher_estimator=estimator,
         label_sampler=models.gaussian_label_sampler(),
       )
@@ -123,7 +139,7 @@ class ToyStudy:
       overlap: One of full, partial and none.
       seed: The seed of data, batches and initial weights.
     """
-    task = toy_regression.create_task(seed=seed, overlap=overlap)
+    task = self._create_task(seed=seed, overlap=overlap)
     examples = {c: task.train.load_client(c) for c in task.train.client_ids}
     cohort = [
       datasets.plan_batches(
@@ -171,8 +187,16 @@ def name_method(estimator: str) -> str:
 
 def format_table(results: Results) -> str:
   """Returns medians over seeds and wins over FedAvg, as text."""
-  rows = [('overlap', 'method', 'median barrier (MSE)', 'better than FedAvg')]
-  for overlap, of_seeds in results.items():
+  rows = [
+    (
+      'network',
+      'overlap',
+      'method',
+      'median barrier (MSE)',
+      'better than FedAvg',
+    )
+  ]
+  for units, overlap, of_seeds in _cells(results):
     reference = _barriers(of_seeds, FED_AVG)
     for method in of_seeds[0].barriers:
       values = _barriers(of_seeds, method)
@@ -182,6 +206,7 @@ def format_table(results: Results) -> str:
         wins += f' ({ties} tied)'
       rows.append(
         (
+          units,
           overlap,
           method,
           f'{np.median(values):.4f}',
@@ -192,12 +217,12 @@ def format_table(results: Results) -> str:
 
 
 def to_csv(results: Results) -> bytes:
-  """Returns every barrier as CSV: overlap, seed, method, barrier."""
+  """Returns every barrier as CSV: network, overlap, seed, method, barrier."""
   return text_table.to_csv(
-    ['overlap', 'seed', 'method', 'barrier_mse'],
+    ['network', 'overlap', 'seed', 'method', 'barrier_mse'],
     [
-      [overlap, seed, method, float(value)]
-      for overlap, of_seeds in results.items()
+      [units, overlap, seed, method, float(value)]
+      for units, overlap, of_seeds in _cells(results)
       for seed, result in enumerate(of_seeds)
       for method, value in result.barriers.items()
     ],
@@ -207,76 +232,98 @@ def to_csv(results: Results) -> bytes:
 
 @style.styled
 def plot(results: Results, method: str) -> mpl_figure.Figure:
-  """Plots local functions, global functions and barriers for each overlap.
+  """Plots merged functions and barriers for each network and overlap.
 
   Args:
     results: The results; the functions are those of the first seed.
     method: The FedFish that is shown beside FedAvg.
 
   Returns:
-    The figure: a column an overlap, local functions above global ones, and
-    the scatter of the barriers on the right.
+    The figure: a row per network; in it a panel per overlap, with the points and
+    functions of clients and the merged functions, and the scatter of the barriers.
   """
-  figure = style.new_figure(12, 5.6)
-  left, right = figure.subfigures(1, 2, width_ratios=[len(results), 1.4])
-  axes = left.subplots(2, len(results), sharex=True, sharey=True)
+  figure = style.new_figure(12, 0.8 + 2.9 * len(results))
   looks = style.series_looks([FED_AVG, method])
-  shown = {overlap: of_seeds[0] for overlap, of_seeds in results.items()}
-  for (upper, lower), (overlap, result) in zip(axes.T, shown.items()):
-    for axis, alpha in ((upper, 0.45), (lower, 0.2)):
-      truth = toy_regression.true_function(result.grid)
-      axis.plot(result.grid, truth, **_TRUTH, zorder=1)
-      for examples, look in zip(result.examples, _CLIENT_LOOKS):
-        points = look | {'linestyle': 'none', 'markersize': 3, 'zorder': 2}
-        axis.plot(*examples, alpha=alpha, markeredgewidth=0, **points)
-    for function, look in zip(result.local_functions, _CLIENT_LOOKS):
-      upper.plot(result.grid, function, **look | {'marker': ''})
-    for label, look in looks.items():
-      function = result.global_functions[label]
-      lower.plot(result.grid, function, **look | {'marker': ''})
-    upper.set_title(_OVERLAPS[overlap][0])
-    lower.set_xlabel('x')
-  for axis, name in zip(axes[:, 0], ('Local functions', 'Global function')):
-    axis.set_ylabel(f'{name}, y')
-  # The data's range: functions may run off where no client has data.
-  targets = np.concatenate([y for r in shown.values() for _, y in r.examples])
-  axes[0, 0].set_ylim(targets.min() - 0.5, targets.max() + 0.5)
-  grid = next(iter(shown.values())).grid
-  axes[0, 0].set_xlim(grid.min(), grid.max())
-
-  axis = right.subplots()
-  barriers = {
-    overlap: (_barriers(of_seeds, method), _barriers(of_seeds, FED_AVG))
-    for overlap, of_seeds in results.items()
-  }
-  every = [values for pair in barriers.values() for values in pair]
-  barrier.compare_methods(axis, every, method, FED_AVG, _METRIC)
-  for overlap, pair in barriers.items():
-    label, look = _OVERLAPS[overlap]
-    panels.draw_points(axis, *pair, 34, alpha=0.85, label=label, **look)
-  axis.set_title(f'Client-server barrier, {len(every[0])} seeds')
-  spaces = {'handlelength': 1, 'handletextpad': 0.2, 'columnspacing': 1}
-  right.legend(loc='outside lower center', ncols=3, **spaces)
+  num_overlaps = len(next(iter(results.values())))
+  axes = figure.subplots(
+    len(results),
+    num_overlaps + 1,
+    squeeze=False,
+    width_ratios=[1] * num_overlaps + [1.15],
+  )
+  for row, (units, overlaps) in zip(axes, results.items(), strict=True):
+    for axis, of_seeds in zip(row, overlaps.values()):
+      _draw_functions(axis, of_seeds[0], looks)
+    for axis in row[1:-1]:
+      axis.tick_params(labelleft=False)
+    row[0].set_ylabel(f'{NETWORKS[units]}\ny')
+    _draw_barriers(row[-1], overlaps, method)
+  for axis, overlap in zip(axes[0], overlaps):
+    axis.set_title(_OVERLAPS[overlap][0])
+  for axis in axes[-1, :-1]:
+    axis.set_xlabel('x')
+  num_seeds = len(next(iter(next(iter(results.values())).values())))
+  axes[0, -1].set_title(f'Barrier in MSE, {num_seeds} seeds')
   entries = [panels.entry('true function', **_TRUTH)]
   entries += [
     panels.entry(f'client {i + 1}', **look | {'markersize': 4})
     for i, look in enumerate(_CLIENT_LOOKS)
   ]
   entries += [
-    panels.entry(f'{label}, global', **look | {'marker': ''})
+    panels.entry(f'{label}, merged', **look | {'marker': ''})
     for label, look in looks.items()
   ]
-  left.legend(handles=entries, loc='outside lower left', ncols=len(entries))
+  entries += [
+    panels.entry(label, linestyle='none', **look)
+    for label, look in _OVERLAPS.values()
+  ]
+  figure.legend(
+    handles=entries, loc='outside lower center', ncols=len(entries) // 2
+  )
   panels.set_figure_title(figure, _TITLE)
   return figure
+
+
+def _draw_functions(
+  axis: mpl_axes.Axes, result: Result, looks: Mapping[str, Mapping[str, Any]]
+) -> None:
+  truth = toy_regression.true_function(result.grid)
+  axis.plot(result.grid, truth, **_TRUTH, zorder=1)
+  clients = zip(result.examples, result.local_functions, _CLIENT_LOOKS)
+  for examples, function, look in clients:
+    points = look | {'linestyle': 'none', 'markersize': 3, 'zorder': 2}
+    axis.plot(*examples, alpha=0.25, markeredgewidth=0, **points)
+    axis.plot(result.grid, function, **look | {'marker': '', 'linewidth': 1})
+  for label, look in looks.items():
+    function = result.global_functions[label]
+    axis.plot(result.grid, function, **look | {'marker': ''})
+  # The data's range: functions may run off where no client has data.
+  targets = np.concatenate([y for _, y in result.examples])
+  axis.set_ylim(targets.min() - 0.5, targets.max() + 0.5)
+  axis.set_xlim(result.grid.min(), result.grid.max())
+
+
+def _draw_barriers(
+  axis: mpl_axes.Axes, overlaps: Mapping[str, Sequence[Result]], method: str
+) -> None:
+  pairs = {
+    overlap: (_barriers(of_seeds, method), _barriers(of_seeds, FED_AVG))
+    for overlap, of_seeds in overlaps.items()
+  }
+  every = [values for pair in pairs.values() for values in pair]
+  barrier.compare_methods(axis, every, method, FED_AVG, _METRIC)
+  axis.set(xlabel=method, ylabel=FED_AVG)
+  for overlap, pair in pairs.items():
+    _, look = _OVERLAPS[overlap]
+    panels.draw_points(axis, *pair, 34, alpha=0.85, **look)
 
 
 def draw(
   folder: str | os.PathLike[str],
   *,
   seeds: int,
-  local_epochs: int,
   estimator: str,
+  local_epochs: int | None = None,
   file_format: str = 'png',
 ) -> None:
   """Runs every overlap for every seed; writes figure and CSV, prints a table.
@@ -284,23 +331,38 @@ def draw(
   Args:
     folder: The folder of the files; made if it does not exist.
     seeds: The number of seeds.
-    local_epochs: The epochs of SGD at the clients.
     estimator: The Fisher estimator of the FedFish that the figure shows.
+    local_epochs: The epochs of SGD at the clients; by default the config's.
     file_format: One of `style.FORMATS`.
   """
   folder = simulation.make_folder(folder)  # Before work that would be in vain.
-  study = ToyStudy(local_epochs=local_epochs)
-  results = {overlap: [] for overlap in toy_regression.RANGES}
-  runs = [(overlap, seed) for overlap in results for seed in range(seeds)]
-  for overlap, seed in tqdm.tqdm(
-    runs, desc='toy regression', unit='seed', disable=None
-  ):
-    results[overlap].append(study.run(overlap, seed=seed))
+  overlaps = list(toy_regression.RANGES)
+  results = {units: {overlap: [] for overlap in overlaps} for units in NETWORKS}
+  with tqdm.tqdm(
+    total=len(results) * len(overlaps) * seeds,
+    desc='toy regression',
+    unit='seed',
+    disable=None,
+  ) as bar:
+    for units in NETWORKS:
+      study = ToyStudy(units, local_epochs=local_epochs)
+      for overlap in overlaps:
+        for seed in range(seeds):
+          results[units][overlap].append(study.run(overlap, seed=seed))
+          bar.update()
   figure = folder / f'toy_regression.{file_format}'
   style.save_figure(plot(results, name_method(estimator)), figure)
   table = folder / 'toy_regression.csv'
   simulation.write_atomically(table, to_csv(results))
   print(format_table(results), figure, table, sep='\n')
+
+
+def _cells(
+  results: Results,
+) -> Iterator[tuple[str, str, Sequence[Result]]]:
+  for units, overlaps in results.items():
+    for overlap, of_seeds in overlaps.items():
+      yield units, overlap, of_seeds
 
 
 def _barriers(of_seeds: Sequence[Result], method: str) -> np.ndarray:

@@ -6,8 +6,8 @@ Small photographs of 10 classes, read from an .npz file in data_dir with the
 arrays images (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test ([n]):
 all 60,000 images or a sample. LeNet-5, 100 clients of 5 classes, and the
 channels' mean and deviation are those of Tziotis et al. (2022,
-arXiv:2206.02078) and their code, which also crops and mirrors images at random.
-See `cifar_shards.create_cifar_task`.
+arXiv:2206.02078) and their code, which also crops and mirrors images at random,
+as the option `augment` does. See `cifar_shards.create_cifar_task`.
 """
 
 import functools

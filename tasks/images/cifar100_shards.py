@@ -6,8 +6,8 @@ A task beside cifar100, whose clients are those that TFF publishes. Read from
 TFF's file cifar100.sqlite in data_dir, or from an .npz file as cifar10 is. A
 wider LeNet-5 with dropout, 100 clients of 20 classes, and the channels' mean
 and deviation are those of Tziotis et al. (2022, arXiv:2206.02078) and their
-code, which also crops and mirrors images at random. See
-`cifar_shards.create_cifar_task`.
+code, which also crops and mirrors images at random, as the option `augment` does.
+See `cifar_shards.create_cifar_task`.
 """
 
 import functools

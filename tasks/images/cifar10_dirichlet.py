@@ -6,7 +6,7 @@ A task beside cifar10, whose clients know a few classes. Read from the file of
 that task, cifar10.npz in data_dir: all 60,000 images or a sample. VGG-9, 16
 clients by Dir(0.5), drawn until each has ten images, and the channels' mean and
 deviation are those of Wang et al. (2020, arXiv:2002.06440) and their code, which
-also crops and mirrors images at random. One model of all clients is sought: all
+also crops and mirrors images at random, as the option `augment` does. One model of all clients is sought: all
 test images score it, half of them in validation and half in testing.
 """
 
@@ -48,6 +48,7 @@ def create_task(
   model: str = 'vgg9',
   num_clients: int = 16,
   alpha: float = 0.5,
+  augment: bool = False,
 ) -> Task:
   """Creates the task.
 
@@ -60,6 +61,8 @@ def create_task(
       layer of 500 units, which is many times as fast.
     num_clients: Clients, all of whom train.
     alpha: Concentration of `datasets.partition_labels_by_dirichlet`.
+    augment: Whether training crops images, padded by 4 black pixels, and mirrors
+      them at random, as the published code does.
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
@@ -88,7 +91,10 @@ def create_task(
       }
     )
 
+  checks.check_boolean('augment', augment)
   create_model = functools.partial(_create_model, model, data.images.shape[1:])
+  if augment:
+    create_model = labelled_images.augment(create_model, _MEAN, _DEVIATION)
   return Task(
     name=NAME,
     train=clients(

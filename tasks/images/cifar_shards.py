@@ -37,6 +37,7 @@ def create_cifar_task(
   num_clients: int = 100,
   num_held_out: int = 20,
   classes_per_client: int,
+  augment: bool = False,
 ) -> Task:
   """Creates a task.
 
@@ -56,6 +57,8 @@ def create_cifar_task(
     num_clients: Clients that train.
     num_held_out: Clients that never train, half of them for validation.
     classes_per_client: Classes of each client.
+    augment: Whether training crops images, padded by 4 black pixels, and mirrors
+      them at random, as the published code does.
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
@@ -69,6 +72,9 @@ def create_cifar_task(
     create_model = functools.partial(
       models.create_lenet5, filters=(6, 16), hidden_units=(120, 84)
     )
+  checks.check_boolean('augment', augment)
+  if augment:
+    create_model = labelled_images.augment(create_model, mean, deviation)
   data = read_images(extractors.find_file(images, data_dir))
   return class_shards.create_class_shards_task(
     name,

@@ -7,10 +7,12 @@ from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
+from typing import Any
 import zipfile
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff import regular_files
 from tasks import checks
 from tasks import tff_files
@@ -115,6 +117,30 @@ def standardization(
     return (x - np.float32(mean)) / np.float32(deviation), y
 
   return preprocess
+
+
+def augment(
+  create_model: Callable[..., tff.learning.models.FunctionalModel],
+  mean: Sequence[float],
+  deviation: Sequence[float],
+) -> Callable[..., tff.learning.models.FunctionalModel]:
+  """Returns what creates a model that crops and mirrors images in training.
+
+  Args:
+    create_model: The function that creates the model.
+    mean: See `standardization`, whose images the model takes.
+    deviation: See `standardization`.
+  """
+  black = tuple(-m / d for m, d in zip(mean, deviation, strict=True))
+
+  def create(
+    *arguments: Any, **options: Any
+  ) -> tff.learning.models.FunctionalModel:
+    return models.augment_images(
+      create_model(*arguments, **options), fill=black
+    )
+
+  return create
 
 
 def read_cifar100(path: pathlib.Path, *, task: str) -> LabelledImages:

@@ -3,37 +3,39 @@
 """Your own data: a folder with one .npz file of arrays x and y per client.
 
 Integer labels y [n] make it a classification, float labels [n] or [n, t] a
-regression; a perceptron on the flattened features x [n, ...] learns it. x is
-cast to float32 and not scaled.
+regression, unless `kind` says otherwise; a perceptron on the flattened features
+x [n, ...] learns it. The task says what it has found, and warns of what may be a
+mistake, with the option that settles it.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import math
-from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
+from tasks.tabular import array_survey
 from tasks.task import Task
 
 import numpy as np
+import tensorflow as tf
 
 NAME = 'arrays'
 
-# Larger labels are numbers of something else: a model of as many classes is
-# larger than TensorFlow's graphs can be.
-_MOST_CLASSES = 2**24
+KINDS = ('auto', 'classification', 'regression')
 
 
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
+  kind: str = 'auto',
   hidden_units: Sequence[int] = (64,),
   num_classes: int = 0,
+  scale: float = 1.0,
   validation_fraction: float = 0.1,
   test_fraction: float = 0.2,
   skip_empty_clients: bool = False,
@@ -42,28 +44,34 @@ def create_task(
   """Creates the task.
 
   Args:
-    seed: Decides the held-out clients and initial weights.
-    data_dir: Folder of `<client_id>.npz` files with the arrays x and y.
-    hidden_units: Widths of the model's hidden layers.
-    num_classes: Number of classes, labels being 0 to num_classes - 1; 0 to
-      read every client now and count them. Of no meaning in a regression,
-      where it must be 0.
-    validation_fraction: Share of clients held out for validation.
-    test_fraction: Share of clients held out for testing.
-    skip_empty_clients: Whether to leave out clients without examples.
-    cache_megabytes: Budget for keeping clients in memory, in 2^20 bytes, for
-      each of training, validation and test clients.
+    seed: The seed of the held-out clients and of initial weights.
+    data_dir: The folder of `<client_id>.npz` files with the arrays x and y.
+    kind: One of `KINDS`. 'auto' takes integer labels for classes and float
+      labels for targets of a regression. 'classification' takes float labels
+      that are whole numbers, and one-hot vectors [n, num_classes], too.
+      'regression' takes integers, too.
+    hidden_units: The widths of the model's hidden layers.
+    num_classes: The number of classes, labels being 0 to num_classes - 1; 0 to
+      read every client now and count them. It must be 0 in a regression.
+    scale: The number that features are divided by, such as 255 for pixels.
+    validation_fraction: The share of clients held out for validation.
+    test_fraction: The share of clients held out for testing.
+    skip_empty_clients: Whether clients without examples are left out.
+    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
+      for each of training, validation and test clients.
 
   Returns:
-    The task; metric accuracy (classification) or mse (regression).
+    The task; its metric is accuracy (classification) or mse (regression).
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
   if data_dir is None:
     raise errors.InputError(
-      f'Task {NAME!r} has no data_dir; a folder of .npz files was expected.'
+      f'Task {NAME!r} must have a data_dir, a folder of .npz files, got none.'
     )
+  checks.check_choice('kind', kind, KINDS)
+  checks.check_positive('scale', scale)
   for name, value, least in (
     ('num_classes', num_classes, 0),
     ('cache_megabytes', cache_megabytes, 1),
@@ -77,110 +85,141 @@ def create_task(
   for name, spec in (('x', x_spec), ('y', y_spec)):
     if not (spec.dtype.is_floating or spec.dtype.is_integer):
       raise errors.InputError(
-        f'Array {name!r} of client {clients.client_ids[0]!r} holds '
-        f'{spec.dtype.name}; integers or floats were expected.'
+        f'Array {name!r} of client {clients.client_ids[0]!r} must hold integers '
+        f'or floats, got {spec.dtype.name}.'
       )
-  num_features = math.prod(x_spec.shape.as_list())
-  if y_spec.dtype.is_floating:
-    kind = _regression(y_spec, num_classes)
-  else:
-    kind = _classification(y_spec, clients, num_classes)
-  train, validation, test = datasets.split_clients(
-    clients,
-    validation_fraction=validation_fraction,
-    test_fraction=test_fraction,
-    seed=seed,
+  is_regression = kind == 'regression' or (
+    kind == 'auto' and y_spec.dtype.is_floating
   )
-  return Task(
+  if is_regression and num_classes:
+    raise errors.InputError(
+      f'num_classes must be 0 in a regression, got {num_classes} with labels y '
+      f'of {y_spec.dtype.name}; task.kind=classification takes them as classes.'
+    )
+  splits = dict(
+    zip(
+      ('train', 'validation', 'test'),
+      datasets.split_clients(
+        clients,
+        validation_fraction=validation_fraction,
+        test_fraction=test_fraction,
+        seed=seed,
+      ),
+      strict=True,
+    )
+  )
+  found = array_survey.survey(
+    splits,
+    is_regression=is_regression,
+    whole=not is_regression and not num_classes,
+  )
+  warnings = array_survey.warn(
+    found, is_regression=is_regression, num_classes=num_classes, scale=scale
+  )
+  if is_regression:
+    num_targets = math.prod(y_spec.shape.as_list())
+    learned = f'regression, {num_targets} targets'
+    task = functools.partial(
+      Task,
+      metric='mse',
+      higher_is_better=False,
+      label_sampler=models.gaussian_label_sampler(),
+      preprocess=functools.partial(_prepare_regression, scale=scale),
+    )
+    create_model = functools.partial(
+      models.create_mlp_regressor, num_targets=num_targets
+    )
+  else:
+    _check_classes(y_spec, found, kind)
+    num_classes = num_classes or found.num_classes
+    learned = f'classification, {num_classes} classes'
+    task = functools.partial(
+      Task,
+      metric='accuracy',
+      higher_is_better=True,
+      label_sampler=models.categorical_label_sampler(),
+      preprocess=functools.partial(
+        _prepare_classification, scale=scale, num_classes=num_classes
+      ),
+    )
+    create_model = functools.partial(
+      models.create_mlp_classifier, num_classes=num_classes
+    )
+  return task(
     name=NAME,
-    train=train,
-    validation=validation,
-    test=test,
+    **splits,
     create_model=functools.partial(
-      kind.pop('create_model'),
-      num_features=num_features,
+      create_model,
+      num_features=math.prod(x_spec.shape.as_list()),
       hidden_units=tuple(hidden_units),
       seed=seed,
     ),
     cache_bytes=cache_megabytes * 2**20,
     tensor_names=models.mlp_tensor_names(len(hidden_units)),
-    **kind,
-  )
-
-
-def _regression(y_spec: Any, num_classes: int) -> dict[str, Any]:
-  """Returns the fields of `Task` that are particular to float labels."""
-  if num_classes:
-    raise errors.InputError(
-      f'num_classes is {num_classes}, but the labels y are '
-      f'{y_spec.dtype.name}; 0 was expected for a regression.'
-    )
-  num_targets = math.prod(y_spec.shape.as_list())
-  return dict(
-    create_model=functools.partial(
-      models.create_mlp_regressor, num_targets=num_targets
+    description=(
+      f'{_describe_clients(splits, found)}; features '
+      f'{x_spec.dtype.name}{x_spec.shape.as_list()} of {found.lowest:g} to '
+      f'{found.highest:g}; {learned}'
     ),
-    metric='mse',
-    higher_is_better=False,
-    label_sampler=models.gaussian_label_sampler(),
-    preprocess=_flatten_regression,
+    warnings=tuple(warnings),
   )
 
 
-def _classification(
-  y_spec: Any, clients: datasets.ClientData, num_classes: int
-) -> dict[str, Any]:
-  """Returns the fields of `Task` that are particular to integer labels."""
-  if y_spec.shape.rank:
+def _check_classes(
+  y_spec: tf.TensorSpec, found: array_survey.Survey, kind: str
+) -> None:
+  """Raises InputError unless labels are classes."""
+  if found.one_hot and kind == 'auto':
     raise errors.InputError(
-      f"Array 'y' of client {clients.client_ids[0]!r} holds "
-      f'{y_spec.shape.as_list()} integers an example; one label an example '
-      'was expected.'
+      f"Array 'y' holds {y_spec.shape.as_list()} integers per example, one 1 "
+      'among 0s; task.kind=classification takes such labels.'
     )
-  if not num_classes:
-    num_classes = _count_classes(clients)
-  # Below 1 where all labels are negative, which preprocessing reports.
-  num_classes = max(1, num_classes)
-  return dict(
-    create_model=functools.partial(
-      models.create_mlp_classifier, num_classes=num_classes
-    ),
-    metric='accuracy',
-    higher_is_better=True,
-    label_sampler=models.categorical_label_sampler(),
-    preprocess=_flatten_classification(num_classes),
+  if not found.first_client:
+    raise errors.InputError(
+      f"Array 'y' must hold one class per example, got "
+      f'{y_spec.dtype.name}{y_spec.shape.as_list()} that are not whole numbers '
+      'of classes, nor vectors of one 1 among 0s.'
+    )
+
+
+def _describe_clients(
+  splits: Mapping[str, datasets.ClientData], found: array_survey.Survey
+) -> str:
+  """Returns numbers of clients and examples."""
+  numbers = [f'{len(c.client_ids):,} {name}' for name, c in splits.items()]
+  total = sum(len(clients.client_ids) for clients in splits.values())
+  read = len(found.sizes)
+  seen = 'all' if read == total else f'the {read:,} looked at'
+  return (
+    f'{", ".join(numbers)} clients of {min(found.sizes):,} to '
+    f'{max(found.sizes):,} examples ({sum(found.sizes):,} in {seen})'
   )
 
 
-def _count_classes(clients: datasets.ClientData) -> int:
-  """Returns one more than the largest label of all clients."""
-  most = 0
-  for client_id in clients.client_ids:
-    largest = int(clients.load_client(client_id)[1].max())
-    if largest >= _MOST_CLASSES:
-      raise errors.InputError(
-        f"Array 'y' of client {client_id!r} holds the label {largest}; labels "
-        f'of 0 to {_MOST_CLASSES - 1} were expected.'
-      )
-    most = max(most, largest + 1)
-  return most
+def _prepare_features(x: np.ndarray, scale: float) -> np.ndarray:
+  flat = x.reshape(len(x), -1).astype(np.float32)
+  return flat if scale == 1 else flat / np.float32(scale)
 
 
-def _flatten_features(x: np.ndarray) -> np.ndarray:
-  return x.reshape(len(x), -1).astype(np.float32)
-
-
-def _flatten_regression(examples: datasets.Examples) -> datasets.Examples:
+def _prepare_regression(
+  examples: datasets.Examples, *, scale: float
+) -> datasets.Examples:
   x, y = examples
-  return _flatten_features(x), y.reshape(len(y), -1).astype(np.float32)
+  return (
+    _prepare_features(x, scale),
+    y.reshape(len(y), -1).astype(np.float32),
+  )
 
 
-def _flatten_classification(
-  num_classes: int,
-) -> Callable[[datasets.Examples], datasets.Examples]:
-  def flatten(examples: datasets.Examples) -> datasets.Examples:
-    x, y = examples
-    checks.check_labels('y', y, num_classes)
-    return _flatten_features(x), y.astype(np.int32)
-
-  return flatten
+def _prepare_classification(
+  examples: datasets.Examples, *, scale: float, num_classes: int
+) -> datasets.Examples:
+  x, y = examples
+  if array_survey.is_one_hot(y):
+    y = y.argmax(axis=1)
+  if y.ndim != 1 or np.any(y != np.rint(y)):
+    raise errors.InputError(
+      "array 'y' must hold one class per example, got other numbers."
+    )
+  checks.check_labels('y', y, num_classes)
+  return _prepare_features(x, scale), y.astype(np.int32)

@@ -42,6 +42,8 @@ def create_task(
   overlap: str = 'partial',
   num_examples: int = 100,
   hidden_units: Sequence[int] = (32, 32),
+  units: str = 'tanh',
+  slope: float | None = None,
 ) -> Task:
   """Creates the task.
 
@@ -50,7 +52,10 @@ def create_task(
     data_dir: Must be None: the data is generated.
     overlap: How the two clients' ranges overlap: full, partial or none.
     num_examples: Points a client.
-    hidden_units: Widths of the model's hidden layers (tanh).
+    hidden_units: The widths of the model's hidden layers.
+    units: Their activation; see `models.create_mlp_regressor`. Gaussian units
+      answer to few inputs each, tanh units to all.
+    slope: See `models.create_mlp_regressor`.
 
   Returns:
     The task: x and y float32 [1]; two training clients, and for validation and
@@ -80,7 +85,11 @@ def create_task(
     validation=clients.select(['validation']),
     test=clients.select(['test']),
     create_model=functools.partial(
-      models.create_mlp_regressor, hidden_units=tuple(hidden_units), seed=seed
+      models.create_mlp_regressor,
+      hidden_units=tuple(hidden_units),
+      activation=units,
+      slope=slope,
+      seed=seed,
     ),
     metric='mse',
     higher_is_better=False,

@@ -3,14 +3,12 @@
 """Tests of a method with client states that stands outside of the package."""
 
 from examples import error_feedback
-from fedfish_tff import algorithms
 from fedfish_tff.execution import contexts
 from tests import numpy_reference as ref
 from tests import tolerance
 
 from absl.testing import absltest
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -91,19 +89,3 @@ class ErrorFeedbackTest(absltest.TestCase):
       self.assertGreater(max(abs(t).max() for t in state), 1e-3)
       for a, b in zip(found_state, state, strict=True):
         tolerance.assert_close(a, b, relative=tolerance.FLOAT32_SUMS)
-
-  @pytest.mark.thorough
-  def test_who_sends_everything_has_fed_avg(self):
-    found, states = self._run(_build(1.0), rounds=2)
-    sgd = tff.learning.optimizers.build_sgdm
-    process = algorithms.build_fed_avg(
-      ref.create_functional_model(), sgd(0.3), sgd(1.0)
-    )
-    state = process.initialize()
-    for _ in range(2):
-      state, _ = process.next(state, _datasets(_client_data()))
-    expected = process.get_model_weights(state).trainable
-    for a, b in zip(found, expected, strict=True):
-      tolerance.assert_close(a, b, relative=tolerance.FLOAT32_SUMS)
-    for tensor in tf.nest.flatten(states):
-      np.testing.assert_array_equal(tensor, np.zeros_like(tensor))

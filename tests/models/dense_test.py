@@ -197,6 +197,32 @@ class InitialWeightsTest(parameterized.TestCase):
     )
 
 
+class LocalUnitsTest(parameterized.TestCase):
+  def test_gaussian_units(self):
+    model = _regressor(activation='gaussian', hidden_units=(5,))
+    kernel, bias, output_kernel, output_bias = model.initial_weights[0]
+    x = np.linspace(-2, 2, 9, dtype=np.float32)[:, np.newaxis]
+    x = np.tile(x, [1, len(kernel)])
+    hidden = np.exp(-((x @ kernel + bias) ** 2))
+    np.testing.assert_allclose(
+      model.predict_on_batch(model.initial_weights, x, training=False),
+      hidden @ output_kernel + output_bias,
+      rtol=1e-4,
+      atol=1e-5,
+    )
+
+  def test_slope(self):
+    model = dense.create_mlp_regressor(
+      hidden_units=(5000,), seed=0, activation='gaussian', slope=8.0
+    )
+    kernel, bias, *_ = model.initial_weights[0]
+    self.assertAlmostEqual(kernel.std(), 8, delta=0.3)
+    centers = np.sort(-bias / kernel[0])
+    np.testing.assert_allclose(centers, np.linspace(-2, 2, 5000), atol=0.1)
+    with self.assertRaisesRegex(errors.InputError, 'slope must be .* got 0'):
+      dense.create_mlp_regressor(hidden_units=(5,), seed=0, slope=0)
+
+
 class BadInputTest(parameterized.TestCase):
   @parameterized.parameters(
     (dict(num_features=0), 'num_features holds 0'),

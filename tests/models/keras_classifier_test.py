@@ -12,7 +12,7 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import keras_classifier
 from tests import tolerance
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -91,7 +91,7 @@ def _policy(name):
     tf.keras.mixed_precision.set_global_policy('float32')
 
 
-class KerasClassifierTest(absltest.TestCase):
+class KerasClassifierTest(parameterized.TestCase):
   def test_equals_the_keras_model(self):
     keras_model = _create_keras_model()
     model = keras_classifier.create_keras_classifier(
@@ -227,6 +227,137 @@ class KerasClassifierTest(absltest.TestCase):
     self.assertAlmostEqual(np.mean(found > 0), 0.7 * 0.5, delta=0.01)
     np.testing.assert_allclose(found[found > 0], 1 / (0.7 * 0.5), rtol=1e-5)
 
+  def test_refuses_a_layer_that_draws_in_a_loop(self):
+    dropout = tf.keras.layers.Dropout(0.5, name='drop')
+
+    class Looping(tf.keras.Model):
+      def __init__(self):
+        super().__init__()
+        self.dense, self.drop = tf.keras.layers.Dense(2), dropout
+
+      def call(self, x, training=False):
+        x = self.dense(x)
+        for _ in tf.range(2):
+          x = self.drop(x, training=training)
+        return x
+
+    keras_model = Looping()
+    keras_model(np.zeros([1, 4]))
+    with self.assertRaisesRegex(
+      errors.InputError, "'drop' .* draws .* in a loop"
+    ):
+      keras_classifier.create_keras_classifier(
+        keras_model, input_spec=tf.TensorSpec([None, 4])
+      )
+
+  @parameterized.named_parameters(
+    ('flip', lambda layers: layers.RandomFlip('horizontal')),
+    ('crop', lambda layers: layers.RandomCrop(4, 4)),
+    ('rotation', lambda layers: layers.RandomRotation(0.2)),
+    ('zoom', lambda layers: layers.RandomZoom(0.2)),
+    ('translation', lambda layers: layers.RandomTranslation(0.2, 0.2)),
+    ('contrast', lambda layers: layers.RandomContrast(0.5)),
+    ('brightness', lambda layers: layers.RandomBrightness(0.2)),
+  )
+  def test_augmentation(self, make):
+    layer = make(tf.keras.layers)
+    keras_model = tf.keras.Sequential(
+      [
+        tf.keras.Input([8, 8, 1]),
+        layer,
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(3),
+      ]
+    )
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=tf.TensorSpec([None, 8, 8, 1])
+    )
+    rng = np.random.default_rng(0)
+    x = rng.uniform(size=[6, 8, 8, 1]).astype(np.float32)
+    weights = model.initial_weights
+    first, again, other = (
+      model.predict_on_batch(weights, batch, training=True).numpy()
+      for batch in (x, x, np.concatenate([x[:-1], x[-1:] / 2]))
+    )
+    np.testing.assert_array_equal(again, first)
+    self.assertGreater(np.abs(other - first)[:-1].max(), 1e-3)
+    evaluated = model.predict_on_batch(weights, x, training=False)
+    np.testing.assert_allclose(
+      evaluated, keras_model(x, training=False), rtol=1e-5, atol=1e-6
+    )
+    # The layer itself draws anew, as before.
+    draws = [layer(x, training=True).numpy() for _ in range(8)]
+    self.assertTrue(any(np.any(draw != draws[0]) for draw in draws))
+
+  def test_mirrors_each_image_by_itself(self):
+    keras_model = tf.keras.Sequential(
+      [
+        tf.keras.Input([1, 2, 1]),
+        tf.keras.layers.RandomFlip('horizontal'),
+        tf.keras.layers.Flatten(),
+        tf.keras.layers.Dense(2, kernel_initializer='identity'),
+      ]
+    )
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=tf.TensorSpec([None, 1, 2, 1])
+    )
+    x = np.tile(np.float32([[[1], [2]]]), [400, 1, 1, 1])
+    found = model.predict_on_batch(model.initial_weights, x, training=True)
+    mirrored = found.numpy()[:, 0] == 2
+    np.testing.assert_array_equal(
+      found, np.where(mirrored[:, None], [2, 1], [1, 2])
+    )
+    self.assertBetween(mirrored.mean(), 0.4, 0.6)
+
+  def test_recurrent_dropout_has_one_mask_for_a_sequence(self):
+    keras_model = tf.keras.Sequential(
+      [
+        tf.keras.Input([6, 50]),
+        tf.keras.layers.SimpleRNN(
+          50,
+          activation='linear',
+          kernel_initializer='identity',
+          recurrent_initializer='identity',
+          recurrent_dropout=0.5,
+        ),
+      ]
+    )
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=tf.TensorSpec([None, 6, 50])
+    )
+    # The state grows by what its mask keeps, doubled: 1, 3, 7, ..., or stays 1.
+    found = model.predict_on_batch(
+      model.initial_weights, np.ones([8, 6, 50], np.float32), training=True
+    ).numpy()
+    self.assertEqual(set(found.ravel()), {1, 63})
+    self.assertBetween(np.mean(found == 63), 0.4, 0.6)
+
+  def test_frozen_statistics(self):
+    normalize = tf.keras.layers.BatchNormalization()
+    keras_model = tf.keras.Sequential(
+      [tf.keras.Input([4]), normalize, tf.keras.layers.Dense(3)]
+    )
+    mean, variance = np.arange(4.0), np.arange(1, 5.0)
+    normalize.moving_mean.assign(mean)
+    normalize.moving_variance.assign(variance)
+    model = keras_classifier.create_keras_classifier(
+      keras_model, input_spec=tf.TensorSpec([None, 4]), freeze_statistics=True
+    )
+    self.assertTrue(normalize.trainable)
+    (scale, offset, kernel, bias), statistics = model.initial_weights
+    np.testing.assert_array_equal(statistics, [variance, mean])
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=[5, 4]).astype(np.float32)
+    weights = ([scale * 2, offset + 1, kernel, bias], statistics)
+    expected = (x - mean) / np.sqrt(variance + normalize.epsilon) * 2 + 1
+    for training in (True, False):
+      np.testing.assert_allclose(
+        model.predict_on_batch(weights, x, training=training),
+        expected @ kernel,
+        rtol=1e-4,
+        atol=1e-5,
+      )
+
   @pytest.mark.thorough
   def test_trains_on_the_fast_path(self):
     model = keras_classifier.create_keras_classifier(
@@ -281,7 +412,7 @@ class KerasClassifierTest(absltest.TestCase):
       (
         [dense, tf.keras.layers.BatchNormalization(name='norm')],
         {},
-        'A variable is changed by .*norm.*; a model that only reads',
+        'must only read .* got one that .*norm.* changes.*freeze_statistics',
       ),
       (
         [dense, tf.keras.layers.Reshape([2, 1])],
@@ -441,11 +572,9 @@ class KerasClassifierTest(absltest.TestCase):
       )
 
   def test_refuses_what_cannot_be_repeated(self):
-    dropout = tf.keras.layers.Dropout(0.5)
-
     def loop(x):
       for _ in tf.range(2):
-        x = dropout(x, training=True)
+        x += tf.random.uniform([2])
       return x
 
     for op, change in (
@@ -467,7 +596,8 @@ class KerasClassifierTest(absltest.TestCase):
         dense = tf.keras.layers.Dense(2)
         keras_model = tf.keras.Sequential([tf.keras.Input([4]), dense])
         with self.assertRaisesRegex(
-          errors.InputError, f'draws random numbers by {op} .*; only uniform'
+          errors.InputError,
+          f'draws random numbers by {op} .*must be a Keras layer',
         ):
           keras_classifier.create_keras_classifier(
             keras_model,

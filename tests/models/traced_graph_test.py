@@ -192,6 +192,6 @@ class TracedGraphTest(parameterized.TestCase):
       return x @ self._kernel + self._bias
 
     with self.assertRaisesRegex(
-      errors.InputError, 'A variable is changed by .*; a model that only reads'
+      errors.InputError, 'must only read its variables, got one that .* changes'
     ):
       traced_graph.trace_graph(compute, _SPEC)

@@ -27,13 +27,15 @@ class PartitionRunTest(parameterized.TestCase):
     cls.addClassCleanup(shutil.rmtree, cls.data_dir)
 
   def _run(self, folder, partition, arguments, **options):
+    options = {
+      'dataset': 'tiny_leaves',
+      'data_dir': str(self.data_dir),
+    } | options
     partition_run.run(
       str(folder),
-      dataset='tiny_leaves',
       split='train',
       partition=partition,
       arguments=arguments,
-      data_dir=str(self.data_dir),
       **options,
     )
 
@@ -107,6 +109,24 @@ class PartitionRunTest(parameterized.TestCase):
     x, y = task.train.load_client(task.train.client_ids[0])
     self.assertEqual(x.shape, (len(y), 12))
     self.assertLessEqual(x.max(), 1)
+
+  def test_a_table_of_targets(self):
+    table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
+    rows = [f'{i},{i / 7},{"ab"[i % 3 == 0]}' for i in range(30)]
+    table.write_text('\n'.join(['x,cost,key', *rows]))
+    options = dict(dataset=str(table), label='cost')
+    folder = self._new_path()
+    self._run(folder, 'key', {}, key='key', **options)
+    x, y = datasets.NpzFolderClientData(folder).load_client('b')
+    np.testing.assert_array_equal(x, np.arange(0, 30, 3))
+    np.testing.assert_allclose(y, x / 7)
+    counts = list(csv.reader((folder / 'clients.csv').open()))
+    self.assertEqual(
+      [row[:2] for row in counts[1:]], [['a', '20'], ['b', '10']]
+    )
+    self.assertEqual(counts[2][2:], ['1'] * 10)
+    with self.assertRaisesRegex(errors.InputError, "needs classes.*'cost'"):
+      self._run(self._new_path(), 'shards', dict(num_clients=2), **options)
 
   def test_the_same_request_writes_the_same_bytes(self):
     folders = [self._new_path() for _ in range(2)]

@@ -7,6 +7,7 @@ import dataclasses
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from launch.configs import fed3r_digits
 from launch.methods import config_checks
 from launch.methods import fed_avg
 from launch.methods import method as method_lib
@@ -39,6 +40,20 @@ class ContractTest(parameterized.TestCase):
     self.assertEqual(
       'learning_rates' in method.supports, built.feature_map is None
     )
+
+
+class LabelTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('mime_lite', 'Mime Lite'),
+    ('fed_avg,server=yogi', 'FedAvg'),
+    ('damped', 'FedFish'),
+    ('fed_fish,fine_tuning=ft', 'FedFish'),
+    ('fed_avg,fine_tuning=ft_lp,privacy=gaussian', 'DP-FedAvg-LP'),
+    ('fed_fish,fine_tuning=ft_lp,start=fed3r_rf', 'Fed3R-RF+FT-LP by FedFish'),
+  )
+  def test_blocks_are_told_around_the_method(self, variant, name):
+    config = config_checks.read(fed3r_digits.get_config(variant).to_dict())
+    self.assertEqual(registry.label(config), name)
 
 
 class SharingKeyTest(parameterized.TestCase):

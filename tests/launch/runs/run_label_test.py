@@ -10,7 +10,6 @@ from launch.methods import config_checks
 from launch.runs import experiment
 from launch.runs import run_label
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 

@@ -16,34 +16,56 @@ import numpy as np
 _MEAN, _DEVIATION = (0.5, 0.25, 0.0), (0.1, 0.2, 0.5)
 
 
+def _create_task(read, **options):
+  return cifar_shards.create_cifar_task(
+    'cifar',
+    read,
+    models.create_lenet5,
+    4,
+    _MEAN,
+    _DEVIATION,
+    seed=0,
+    data_dir='folder',
+    images='file',
+    num_clients=3,
+    num_held_out=2,
+    classes_per_client=2,
+    **options,
+  )
+
+
+def _generate(low=0):
+  rng = np.random.default_rng(0)
+  return labelled_images.LabelledImages(
+    images=rng.integers(low, 256, [120, 32, 32, 3], np.uint8),
+    labels=np.arange(120, dtype=np.int32) % 4,
+    is_test=np.arange(120) % 5 == 0,
+  )
+
+
 class CifarShardsTest(absltest.TestCase):
-  def test_images_and_model(self):
-    rng = np.random.default_rng(0)
-    data = labelled_images.LabelledImages(
-      images=rng.integers(0, 256, [120, 32, 32, 3], np.uint8),
-      labels=np.arange(120, dtype=np.int32) % 4,
-      is_test=np.arange(120) % 5 == 0,
+  def test_augmentation_is_of_training_only(self):
+    plain, augmented = (
+      _create_task(lambda _: _generate(), augment=augment)
+      for augment in (False, True)
     )
+    x, _ = plain.train.load_client(plain.train.client_ids[0])
+    for training in (False, True):
+      one, other = (
+        model.predict_on_batch(model.initial_weights, x, training=training)
+        for model in (plain.create_model(), augmented.create_model())
+      )
+      self.assertEqual(np.array_equal(one, other), not training)
+
+  def test_images_and_model(self):
+    data = _generate()
     asked = []
 
     def read(path):
       asked.append(path)
       return data
 
-    task = cifar_shards.create_cifar_task(
-      'cifar',
-      read,
-      models.create_lenet5,
-      4,
-      _MEAN,
-      _DEVIATION,
-      seed=0,
-      data_dir='folder',
-      images='file',
-      num_clients=3,
-      num_held_out=2,
-      classes_per_client=2,
-    )
+    task = _create_task(read)
     self.assertEqual(asked, [pathlib.Path('folder/file')])
     pixels = {image.tobytes() for image in data.images}
     for client_data in (task.train, task.own_test):

@@ -101,26 +101,19 @@ class ArraysTest(parameterized.TestCase):
       for client_id in too_few.train.client_ids:
         too_few.train.load_client(client_id)
 
-  def test_negative_labels(self):
-    self._save_clients()
-    self._save('a', np.ones([2, 4, 3], np.uint8), np.array([0, -1]))
-    task = self._create(validation_fraction=0, test_fraction=0)
-    with self.assertRaisesRegex(
-      errors.InputError, r"'a': array 'y' holds 1 label\(s\) such as -1"
-    ):
-      task.train.load_client('a')
-
   @parameterized.parameters(
-    np.int32(2 * 10**9), np.int64(10**12), np.uint64(2**64 - 1)
+    np.int32(2 * 10**9), np.int64(10**12), np.uint64(2**64 - 1), np.int64(-1)
   )
   def test_labels_that_are_no_classes(self, label):
     x = np.ones([2, 4, 3], np.uint8)
     for i in range(3):
       self._save(f'c{i}', x, np.array([0, label], label.dtype))
     with self.assertRaisesRegex(
-      errors.InputError, f"Array 'y' of client 'c0' holds the label {label};"
+      errors.InputError,
+      f"Array 'y' of client 'c.' holds the label {label};.*task.kind=regression",
     ):
       self._create()
+    self.assertEqual(self._create(kind='regression').metric, 'mse')
 
   def test_values_beyond_float32(self):
     for i in range(3):
@@ -132,7 +125,7 @@ class ArraysTest(parameterized.TestCase):
   def test_clients_without_examples(self):
     self._save_clients()
     self._save('z', np.ones([0, 4, 3], np.uint8), np.ones([0], np.int64))
-    with self.assertRaisesRegex(errors.InputError, "'z' has no examples"):
+    with self.assertRaisesRegex(errors.InputError, "'z' .*skip_empty_clients"):
       self._create()
     self._assert_runs(self._create(skip_empty_clients=True))
 
@@ -144,6 +137,8 @@ class ArraysTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (dict(num_classes=-1), 'num_classes is -1'),
+    (dict(kind='ordinal'), "kind is 'ordinal'"),
+    (dict(scale=0.0), 'scale is 0.0'),
     (dict(cache_megabytes=0), 'cache_megabytes is 0'),
     (dict(test_fraction=-0.5), 'test_fraction is -0.5'),
   )
@@ -154,17 +149,82 @@ class ArraysTest(parameterized.TestCase):
 
   def test_odd_labels(self):
     self._save('a', np.ones([2, 3]), np.array(['cat', 'dog']))
-    with self.assertRaisesRegex(errors.InputError, "'y' .*'a' holds string"):
+    with self.assertRaisesRegex(errors.InputError, "'y' .*'a' .* got string"):
       self._create()
-    self._save('a', np.ones([2, 3]), np.ones([2, 2], np.int64))
-    with self.assertRaisesRegex(errors.InputError, r"'y' .*\[2\] integers"):
-      self._create()
-    self._save('a', np.ones([2, 3]), np.ones([2]))
-    with self.assertRaisesRegex(errors.InputError, 'num_classes is 3, but'):
+    for i in range(3):
+      self._save(f'c{i}', np.ones([2, 3]), np.ones([2]))
+    (self._folder / 'a.npz').unlink()
+    with self.assertRaisesRegex(errors.InputError, 'num_classes .* got 3 with'):
       self._create(num_classes=3)
+    for i in range(3):
+      self._save(f'c{i}', np.ones([2, 3]), np.ones([2, 2], np.int64))
+    with self.assertRaisesRegex(errors.InputError, r'one class .*int64\[2\]'):
+      self._create()
+
+  def _save_labels(self, *labels):
+    for i, y in enumerate(labels):
+      self._save(f'c{i}', np.linspace(0, 1, 2 * len(y)).reshape(-1, 2), y)
+
+  def test_says_what_it_has_found(self):
+    self._save_clients()
+    task = self._create(scale=255)
+    self.assertRegex(
+      task.description,
+      r'7 train, 1 validation, 2 test clients of 4 to 13 examples \(85 in all\); '
+      r'features uint8\[4, 3\] of 0 to 255; classification, 5 classes',
+    )
+    self.assertEmpty(task.warnings)
+
+  def test_scale(self):
+    self._save_clients()
+    (warning,) = self._create().warnings
+    self.assertIn('task.scale=255', warning)
+    plain, scaled = self._create(), self._create(scale=255)
+    client_id = plain.train.client_ids[0]
+    np.testing.assert_allclose(
+      scaled.train.load_client(client_id)[0],
+      plain.train.load_client(client_id)[0] / 255,
+      rtol=1e-6,
+    )
+
+  @parameterized.named_parameters(
+    ('whole_floats', [np.array([0.0, 1.0, 2.0])] * 5),
+    ('one_hot_floats', [np.eye(3)] * 5),
+    ('one_hot_integers', [np.eye(3, dtype=np.int64)] * 5),
+  )
+  def test_kind_decides_where_labels_do_not(self, labels):
+    self._save_labels(*labels)
+    if labels[0].dtype == np.float64:
+      (warning,) = self._create().warnings
+      self.assertIn('task.kind=classification', warning)
+      self.assertEqual(self._create().metric, 'mse')
+    else:
+      with self.assertRaisesRegex(errors.InputError, 'kind=classification'):
+        self._create()
+    for num_classes in (0, 3):
+      task = self._create(kind='classification', num_classes=num_classes)
+      self.assertEqual(task.metric, 'accuracy')
+      _, y = task.train.load_client(task.train.client_ids[0])
+      np.testing.assert_array_equal(y, [0, 1, 2])
+      self._assert_runs(task)
+
+  def test_labels_between_classes(self):
+    self._save_labels(*[np.array([0.0, 1.5])] * 5)
+    self.assertEmpty(self._create().warnings)
+    with self.assertRaisesRegex(errors.InputError, 'must hold one class'):
+      self._create(kind='classification')
+
+  def test_a_client_that_was_not_looked_at(self):
+    self._save_labels(*[np.array([0.0, 1.0])] * 400)
+    task = self._create(kind='classification', num_classes=2)
+    self.assertRegex(task.description, r'\(520 in the 260 looked at\)')
+    bad = task.train.client_ids[1]
+    np.savez(self._folder / f'{bad}.npz', x=np.ones([2, 2]), y=[0, 1.5])
+    with self.assertRaisesRegex(errors.InputError, f'{bad}.*one class per'):
+      task.train.load_client(bad)
 
   def test_no_folder(self):
-    with self.assertRaisesRegex(errors.InputError, 'no data_dir'):
+    with self.assertRaisesRegex(errors.InputError, 'must have a data_dir'):
       arrays.create_task(seed=0)
     with self.assertRaisesRegex(errors.InputError, "'/nowhere' cannot be read"):
       arrays.create_task(seed=0, data_dir='/nowhere')

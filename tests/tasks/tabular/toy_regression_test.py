@@ -64,7 +64,15 @@ class ToyRegressionTest(parameterized.TestCase):
       [(1, 32), (32,), (32, 32), (32,), (32, 1), (1,)],
     )
 
+  def test_gaussian_units(self):
+    task = toy_regression.create_task(
+      seed=0, units='gaussian', hidden_units=(128,), slope=8.0
+    )
+    kernel, *_ = task.create_model().initial_weights[0]
+    self.assertBetween(kernel.std(), 6, 10)
+
   @parameterized.parameters(
+    (dict(units='sine'), "no activation 'sine'"),
     (dict(overlap='half'), "overlap is 'half'; one of full, partial, none"),
     (dict(num_examples=0), 'num_examples is 0'),
     (dict(hidden_units=(0,)), 'hidden_units holds 0'),

@@ -1,0 +1,111 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Random crops and mirrors of images in training, and what decides them."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fedfish_tff import errors
+from fedfish_tff.models import autograph
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def augment_images(
+  model: tff.learning.models.FunctionalModel,
+  *,
+  padding: int = 4,
+  fill: Sequence[float] = (0.0, 0.0, 0.0),
+) -> tff.learning.models.FunctionalModel:
+  """Makes a model crop and mirror the images that it is trained on.
+
+  In training, each image is padded on all sides, cropped to its size at a
+  uniform offset, and mirrored left to right with probability 1/2, as CIFAR is
+  augmented since He et al., arXiv:1512.03385, section 4.2. In evaluation, images
+  stay as they are.
+
+  The draws are a function of the batch and the last trainable weight, which every
+  step moves, so that they differ from step to step and a run can yet be repeated.
+
+  Args:
+    model: A model whose x is float32 [batch, height, width, channels].
+    padding: The number of pixels on each side.
+    fill: The padding's value for each channel, such as that of black pixels
+      after standardisation.
+
+  Returns:
+    The model, which has the same weights, loss and metrics.
+
+  Raises:
+    errors.InputError: If x is of another rank, padding is negative, or `fill`
+      has not a value for each channel.
+  """
+  shape = tf.nest.flatten(model.input_spec)[0].shape
+  if shape.rank != 4 or len(fill) != shape[3]:
+    raise errors.InputError(
+      'Images to augment must be [batch, height, width, channels] with as many '
+      f'channels as fill has values, got {shape} and {len(fill)}.'
+    )
+  if padding < 0:
+    raise errors.InputError(f'padding must be 0 or more, got {padding}.')
+
+  def crop(x: tf.Tensor, offsets: tf.Tensor, axis: int) -> tf.Tensor:
+    """Moves each image by its offset along an axis, and fills what is outside."""
+    size = shape[axis]
+    places = offsets[:, tf.newaxis] - padding + tf.range(size)
+    moved = tf.gather(
+      x, tf.clip_by_value(places, 0, size - 1), axis=axis, batch_dims=1
+    )
+    is_inside = tf.reshape(
+      (places >= 0) & (places < size),
+      [-1, size, 1, 1] if axis == 1 else [-1, 1, size, 1],
+    )
+    return tf.where(is_inside, moved, tf.constant(fill, x.dtype))
+
+  @autograph.graph_function
+  def predict_on_batch(
+    model_weights: Any, x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    if training:
+      seed = batch_seed(x, model_weights[0][-1])
+      num_images = tf.shape(x)[0]
+      offsets = tf.random.stateless_uniform(
+        [2, num_images], seed, 0, 2 * padding + 1, tf.int32
+      )
+      x = crop(crop(x, offsets[0], 1), offsets[1], 2)
+      draws = tf.random.stateless_uniform([num_images, 1, 1, 1], seed + [1, 0])
+      x = tf.where(draws < 0.5, tf.reverse(x, [2]), x)
+    return model.predict_on_batch(model_weights, x, training=training)
+
+  return tff.learning.models.FunctionalModel(
+    initial_weights=model.initial_weights,
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=model.loss,
+    metrics_fns=(
+      model.initialize_metrics_state,
+      model.update_metrics_state,
+      model.finalize_metrics,
+    ),
+    input_spec=model.input_spec,
+  )
+
+
+def batch_seed(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+  """Returns a seed, int32 [2], that is a function of a batch and a weight.
+
+  Args:
+    x: The batch's inputs, float32 or integers.
+    weight: A weight that each step moves, float32.
+  """
+  return tf.stack([_fingerprint(x), _fingerprint(weight)])
+
+
+def _fingerprint(values: tf.Tensor) -> tf.Tensor:
+  """Returns an int32 that is a function of values.
+
+  Integer sums wrap around and do not depend on the order of summation.
+  """
+  if values.dtype == tf.float32:
+    values = tf.bitcast(values, tf.int32)
+  return tf.reduce_sum(tf.cast(values, tf.int32))

@@ -1,0 +1,327 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Reads labelled examples of CSV, Parquet and Arrow files into arrays.
+
+Arrow files are those of a Hugging Face data set that `save_to_disk` has written;
+names of classes and images in bytes are read as that library writes them.
+"""
+
+from collections.abc import Sequence
+import io
+import json
+import os
+import pathlib
+
+from fedfish_tff import errors
+from launch.data import labelled_dataset
+
+import numpy as np
+from PIL import Image
+import pyarrow as pa
+from pyarrow import compute
+from pyarrow import csv
+from pyarrow import parquet
+import tqdm
+
+_SUFFIXES = ('.csv', '.parquet', '.arrow')
+_ONLY_SPLIT = 'train'
+
+
+def is_table(dataset: str) -> bool:
+  """Returns whether a name is that of a file or folder that `read` takes."""
+  path = pathlib.Path(dataset).expanduser()
+  if path.suffix in _SUFFIXES:
+    return True
+  return path.is_dir() and bool(
+    _list_files(path) or (path / 'dataset_dict.json').exists()
+  )
+
+
+def read(
+  dataset: str,
+  *,
+  split: str,
+  feature: str | None = None,
+  label: str | None = None,
+  others: Sequence[str] = (),
+) -> labelled_dataset.LabelledDataset:
+  """Reads a table into memory.
+
+  Args:
+    dataset: A file, or a folder of files of one kind.
+    split: The split: files or a subfolder of a folder that begin with its name;
+      'train' for what has no splits.
+    feature: The columns that become x, separated by commas: numbers, equally
+      long lists of them, or one column of images. By default the only column
+      of images or lists, or else all others of numbers.
+    label: The column that becomes y: integers and strings are classes, floats
+      are targets of a regression. By default 'label'.
+    others: Further columns to read, integers or strings.
+
+  Returns:
+    The examples.
+
+  Raises:
+    errors.InputError: If a file cannot be read, or a column is missing, has
+      missing values or is not of the kind that is needed.
+  """
+  table = _read_table(pathlib.Path(dataset).expanduser(), split)
+  label = _check_column(table, label or 'label', '--label')
+  for other in others:
+    _check_column(table, other, 'A column to divide by')
+  names = _choose_features(table, feature, {label, *others})
+  arrays = [_to_features(table, name) for name in names]
+  is_image = len(names) == 1 and _is_image(table.schema.field(names[0]).type)
+  if len(arrays) > 1:
+    wide = [n for n, a in zip(names, arrays, strict=True) if a.ndim > 1]
+    if wide:
+      raise errors.InputError(
+        f'--feature must be one column of lists or images, or several of '
+        f'numbers, got {", ".join(names)}, of which {wide[0]} holds lists.'
+      )
+  keys = {other: _to_keys(table, other) for other in others}
+  labels = _to_keys(table, label, allow_floats=True)
+  class_names = {
+    name: known
+    for name, known in _class_names(table.schema).items()
+    if _are_numbers_of(known, keys.get(name, labels))
+  }
+  if labels.dtype.hasobject:
+    names_of_labels, labels = np.unique(labels, return_inverse=True)
+    class_names[label] = names_of_labels.tolist()
+  return labelled_dataset.LabelledDataset(
+    name=pathlib.Path(dataset).name,
+    feature=','.join(names),
+    label=label,
+    x=np.stack(arrays, axis=1) if len(arrays) > 1 else arrays[0],
+    is_image=is_image,
+    labels=labels if labels.dtype.kind == 'f' else labels.astype(np.int64),
+    others=keys,
+    class_names=class_names,
+  )
+
+
+def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
+  """Returns the data files of a folder, or of its subfolder data."""
+  for place in (folder, folder / 'data'):
+    files = [
+      file
+      for suffix in _SUFFIXES
+      for file in sorted(place.glob(f'*{suffix}'))
+      # What Hugging Face's library keeps beside the data.
+      if not file.name.startswith('cache-')
+    ]
+    if files:
+      return files
+  return []
+
+
+def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
+  """Returns the files of a split."""
+  if path.suffix in _SUFFIXES and split == _ONLY_SPLIT:
+    return [path]
+  if os.path.basename(split) == split and (path / split).is_dir():
+    return _list_files(path / split)
+  files = _list_files(path) if path.is_dir() else []
+  of_split = [f for f in files if f.name.startswith((f'{split}-', f'{split}.'))]
+  has_no_splits = len(files) == 1 or (path / 'state.json').exists()
+  found = of_split or (files if split == _ONLY_SPLIT and has_no_splits else [])
+  if not found:
+    shown = ', '.join(entry.name for entry in files[:5]) or 'no files of data'
+    raise errors.InputError(
+      f'--split must name files or a folder of {path}, which has {shown}, got '
+      f'{split!r}.'
+    )
+  return found
+
+
+def _read_table(path: pathlib.Path, split: str) -> pa.Table:
+  tables = []
+  for file in tqdm.tqdm(
+    _find_files(path, split), desc='read', unit=' files', disable=None
+  ):
+    try:
+      if file.suffix == '.csv':
+        table = csv.read_csv(file)
+      elif file.suffix == '.parquet':
+        table = parquet.read_table(file, partitioning=None)
+      else:
+        with pa.memory_map(str(file)) as source:
+          table = pa.ipc.open_stream(source).read_all()
+      table.validate(full=True)
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+      reason = ' '.join(str(error).split())
+      raise errors.InputError(f'{file} cannot be read: {reason}') from error
+    tables.append(table)
+  try:
+    table = pa.concat_tables(tables)
+  except pa.ArrowInvalid as error:
+    raise errors.InputError(
+      f'The files of {path} must have the same columns: '
+      f'{" ".join(str(error).split())}'
+    ) from error
+  if not table.num_rows:
+    raise errors.InputError(f'{path} must have rows, got none.')
+  return table
+
+
+def _check_column(table: pa.Table, name: str, flag: str) -> str:
+  """Returns the name of a column; raises InputError where it cannot be used."""
+  if table.column_names.count(name) != 1:
+    raise errors.InputError(
+      f'{flag} must be one of {", ".join(table.column_names)}, got {name!r}.'
+    )
+  if missing := table[name].null_count:
+    raise errors.InputError(
+      f'Column {name!r} must have a value in each of {table.num_rows} rows, got '
+      f'none in {missing}.'
+    )
+  return name
+
+
+def _choose_features(
+  table: pa.Table, feature: str | None, used: set[str]
+) -> list[str]:
+  """Returns the names of the columns that become x."""
+  if feature is not None:
+    return [_check_column(table, n, '--feature') for n in feature.split(',')]
+  free = [field for field in table.schema if field.name not in used]
+  wide = [f.name for f in free if _is_image(f.type) or _is_list(f.type)]
+  numbers = [f.name for f in free if _is_number(f.type)]
+  chosen = wide or numbers
+  if len(wide) > 1 or not chosen:
+    raise errors.InputError(
+      f'--feature must name the columns that become x, of '
+      f'{", ".join(field.name for field in free) or "which there are none"}.'
+    )
+  return [_check_column(table, name, '--feature') for name in chosen]
+
+
+def _is_number(kind: pa.DataType) -> bool:
+  types = pa.types
+  return (
+    types.is_integer(kind)
+    or types.is_floating(kind)
+    or (types.is_boolean(kind))
+  )
+
+
+def _is_list(kind: pa.DataType) -> bool:
+  if isinstance(kind, pa.BaseExtensionType):
+    kind = kind.storage_type
+  types = pa.types
+  return (
+    types.is_list(kind)
+    or types.is_large_list(kind)
+    or (types.is_fixed_size_list(kind))
+  )
+
+
+def _is_image(kind: pa.DataType) -> bool:
+  """Returns whether values are bytes of images, by themselves or in a struct."""
+  if pa.types.is_struct(kind):
+    return kind.get_field_index('bytes') >= 0
+  return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+
+
+def _to_features(table: pa.Table, name: str) -> np.ndarray:
+  """Returns a column of numbers, lists or images, [n, ...]."""
+  column = table[name].combine_chunks()
+  if _is_image(column.type):
+    return _decode_images(column, name)
+  dense = _to_dense(column, name)
+  if not _is_number(column.type) and not _is_list(column.type):
+    raise errors.InputError(
+      f'Column {name!r} must hold numbers, lists of them or images, got '
+      f'{column.type}.'
+    )
+  return dense
+
+
+def _to_dense(column: pa.Array, name: str) -> np.ndarray:
+  """Returns numbers, in lists of lists of one length, as one array."""
+  if isinstance(column, pa.ChunkedArray):
+    column = column.combine_chunks()
+  if isinstance(column, pa.ExtensionArray):
+    column = column.storage
+  if not _is_list(column.type):
+    if column.null_count:
+      raise errors.InputError(
+        f'The lists of column {name!r} must have no missing values, got '
+        f'{column.null_count}.'
+      )
+    return column.to_numpy(zero_copy_only=False)
+  lengths = compute.unique(compute.list_value_length(column)).to_pylist()
+  if len(lengths) > 1:
+    raise errors.InputError(
+      f'The lists of column {name!r} must have one length, got '
+      f'{", ".join(map(str, lengths[:5]))}.'
+    )
+  values = _to_dense(compute.list_flatten(column), name)
+  return values.reshape(len(column), lengths[0], *values.shape[1:])
+
+
+def _decode_images(column: pa.Array, name: str) -> np.ndarray:
+  """Returns images of one size as uint8 [n, height, width, channels]."""
+  if pa.types.is_struct(column.type):
+    column = column.field('bytes')
+  images = []
+  for i, value in enumerate(
+    tqdm.tqdm(column, desc='decode', unit=' images', disable=None)
+  ):
+    try:
+      image = Image.open(io.BytesIO(value.as_py()))
+      if image.mode not in ('L', 'RGB', 'RGBA'):
+        image = image.convert('L' if image.mode == '1' else 'RGB')
+      images.append(np.asarray(image))
+    # Pillow's decoders raise anything.
+    except Exception as error:
+      raise errors.InputError(
+        f'Row {i} of column {name!r} must be an image, such as PNG or JPEG, in '
+        f'bytes: {" ".join(str(error).split())}'
+      ) from error
+    if images[i].shape != images[0].shape:
+      raise errors.InputError(
+        f'The images of column {name!r} must have one size, got '
+        f'{list(images[0].shape)} in row 0 and {list(images[i].shape)} in row {i}.'
+      )
+  pixels = np.stack(images)
+  return pixels if pixels.ndim == 4 else pixels[..., np.newaxis]
+
+
+def _to_keys(
+  table: pa.Table, name: str, *, allow_floats: bool = False
+) -> np.ndarray:
+  """Returns a column of integers or strings, [n]; strings as objects."""
+  column = table[name].combine_chunks()
+  if pa.types.is_dictionary(column.type):
+    column = column.dictionary_decode()
+  kind = column.type
+  is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+  is_float = pa.types.is_floating(kind)
+  if not is_text and (not _is_number(kind) or (is_float and not allow_floats)):
+    raise errors.InputError(
+      f'Column {name!r} must hold integers or strings, got {kind}.'
+    )
+  return column.to_numpy(zero_copy_only=False)
+
+
+def _are_numbers_of(names: Sequence[str], values: np.ndarray) -> bool:
+  return values.dtype.kind in 'iu' and bool(
+    np.all((values >= 0) & (values < len(names)))
+  )
+
+
+def _class_names(schema: pa.Schema) -> dict[str, Sequence[str]]:
+  """Returns names of classes by column, as Hugging Face's library notes them."""
+  note = (schema.metadata or {}).get(b'huggingface', b'{}')
+  try:
+    features = json.loads(note)['info']['features']
+    return {
+      name: [str(label) for label in feature['names']]
+      for name, feature in features.items()
+      if feature.get('_type') == 'ClassLabel'
+    }
+  # The note is a stranger's; without it classes have numbers.
+  except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    return {}

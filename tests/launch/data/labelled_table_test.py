@@ -1,0 +1,149 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of reading tables."""
+
+import io
+import json
+import pathlib
+
+from fedfish_tff import errors
+from launch.data import labelled_table
+
+from absl.testing import parameterized
+import numpy as np
+import pandas as pd
+from PIL import Image
+import pyarrow as pa
+from pyarrow import parquet
+
+
+def _frame():
+  return pd.DataFrame(
+    {
+      'age': [30, 40, 50],
+      'dose': [0.5, 1.5, 2.5],
+      'hospital': ['b', 'a', 'b'],
+      'label': ['well', 'ill', 'well'],
+    }
+  )
+
+
+def _encode(pixels, image_format='PNG'):
+  file = io.BytesIO()
+  Image.fromarray(pixels).save(file, image_format)
+  return file.getvalue()
+
+
+class LabelledTableTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _write(self, columns, name='t.parquet'):
+    path = self._folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    parquet.write_table(pa.table(columns), path)
+    return str(path)
+
+  def _read(self, dataset, **options):
+    return labelled_table.read(str(dataset), **{'split': 'train'} | options)
+
+  @parameterized.parameters('csv', 'parquet')
+  def test_columns_of_a_file(self, kind):
+    path = self._folder / f't.{kind}'
+    if kind == 'csv':
+      _frame().to_csv(path, index=False)
+    else:
+      _frame().to_parquet(path)
+    self.assertTrue(labelled_table.is_table(str(path)))
+    data = self._read(path, others=['hospital'])
+    self.assertEqual((data.feature, data.is_image), ('age,dose', False))
+    np.testing.assert_array_equal(data.x, [[30, 0.5], [40, 1.5], [50, 2.5]])
+    np.testing.assert_array_equal(data.labels, [1, 0, 1])
+    self.assertEqual(data.names_of('label', data.labels)[0], 'well')
+    self.assertEqual(data.others['hospital'].tolist(), ['b', 'a', 'b'])
+
+  def test_targets_of_a_regression(self):
+    path = self._folder / 't.csv'
+    _frame().to_csv(path, index=False)
+    data = self._read(path, label='dose', feature='age')
+    np.testing.assert_array_equal(data.labels, [0.5, 1.5, 2.5])
+    np.testing.assert_array_equal(data.x, [30, 40, 50])
+
+  def test_lists(self):
+    x = np.arange(12).reshape(2, 3, 2)
+    data = self._read(self._write({'x': x.tolist(), 'label': [0, 1]}))
+    np.testing.assert_array_equal(data.x, x)
+
+  @parameterized.parameters((1,), (3,), (4,))
+  def test_images(self, channels):
+    pixels = np.random.default_rng(0).integers(0, 255, [2, 5, 4, channels])
+    pixels = pixels.astype(np.uint8)
+    values = [_encode(p[..., 0] if channels == 1 else p) for p in pixels]
+    for column in (values, [{'bytes': v, 'path': None} for v in values]):
+      data = self._read(self._write({'image': column, 'label': [0, 1]}))
+      self.assertTrue(data.is_image)
+      np.testing.assert_array_equal(data.x, pixels)
+
+  @parameterized.parameters(
+    (['cat', 'dog'], ['dog', 'cat']), (['cat'], ['1', '0']), (7, ['1', '0'])
+  )
+  def test_hugging_face_folder(self, names, expected):
+    features = {'label': {'names': names, '_type': 'ClassLabel'}}
+    note = json.dumps({'info': {'features': features}}).encode()
+    table = pa.table({'x': [0.5, 1], 'label': [1, 0]})
+    table = table.replace_schema_metadata({b'huggingface': note})
+    folder = self._folder / 'saved'
+    (folder / 'train').mkdir(parents=True)
+    (folder / 'dataset_dict.json').write_text('{"splits": ["train"]}')
+    (folder / 'train' / 'state.json').write_text('{}')
+    for name in ('data-0.arrow', 'data-1.arrow', 'cache-1.arrow'):
+      with pa.ipc.new_stream(folder / 'train' / name, table.schema) as writer:
+        writer.write_table(table)
+    self.assertTrue(labelled_table.is_table(str(folder)))
+    data = self._read(folder)
+    self.assertEqual(data.labels.tolist(), [1, 0, 1, 0])
+    self.assertEqual(data.names_of('label', data.labels[:2]), expected)
+    with self.assertRaisesRegex(errors.InputError, "got 'test'"):
+      self._read(folder, split='test')
+
+  def test_splits_are_files(self):
+    for i, split in enumerate(('test', 'train')):
+      self._write({'x': [i], 'label': [0]}, f'd/data/{split}-0-of-1.parquet')
+    self.assertEqual(self._read(self._folder / 'd').x.tolist(), [1])
+    self.assertEqual(self._read(self._folder / 'd', split='test').x, [0])
+    with self.assertRaisesRegex(errors.InputError, "got '../d'"):
+      self._read(self._folder / 'd', split='../d')
+
+  @parameterized.named_parameters(
+    ('no_label', {'x': [1]}, '--label must be one of x'),
+    ('missing_value', {'x': [1, 2], 'label': [1, None]}, 'got none in 1'),
+    ('missing_in_list', {'x': [[1, None]], 'label': [1]}, 'missing values'),
+    ('ragged', {'x': [[1], [1, 2]], 'label': [0, 1]}, 'one length, got 1, 2'),
+    ('text', {'x': ['a'], 'label': [0]}, '--feature must name'),
+    ('dates', {'x': [1], 'label': pa.array([0], 'date32')}, 'got date32'),
+    ('no_image', {'x': [b'a'], 'label': [0]}, 'Row 0 .* must be an image'),
+    ('no_rows', {'x': pa.array([], 'int8'), 'label': []}, 'got none'),
+    (
+      'sizes',
+      {
+        'x': [_encode(np.zeros([n, 2], np.uint8)) for n in (2, 3)],
+        'label': [0, 1],
+      },
+      r'got \[2, 2\] in row 0 and \[3, 2\] in row 1',
+    ),
+  )
+  def test_unusable_columns(self, columns, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._read(self._write(columns))
+
+  @parameterized.parameters('csv', 'parquet', 'arrow')
+  def test_damaged_files(self, kind):
+    path = self._folder / f'd.{kind}'
+    path.write_bytes(b'PAR1,\xff\n1\n')
+    with self.assertRaisesRegex(errors.InputError, f'd.{kind} cannot be read'):
+      self._read(path)
+
+  def test_other_names_are_no_tables(self):
+    for name in ('mnist', 'emnist/byclass', 'mnist:3.0.1', str(self._folder)):
+      self.assertFalse(labelled_table.is_table(name), name)

@@ -1,0 +1,67 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of launch.new: its project runs, and passes its test."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+from tests import repository
+from tests.launch import binary_runner
+
+from absl.testing import parameterized
+import pytest
+
+
+class NewTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self._folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _run(self, *command):
+    environment = {**os.environ, 'PYTHONPATH': str(repository.ROOT)}
+    return subprocess.run(
+      [sys.executable, '-m', *command],
+      cwd=self._folder,
+      env=environment,
+      capture_output=True,
+      text=True,
+      check=False,
+    )
+
+  @pytest.mark.thorough
+  def test_every_command_of_the_project_runs(self):
+    done = self._run('launch.new', 'my_project')
+    self.assertEqual(done.returncode, 0, done.stderr)
+    folder = self._folder / 'my_project'
+    for file in folder.iterdir():
+      self.assertNotRegex(file.read_text(), r'examples[./]|from examples')
+    text = (folder / 'README.md').read_text()
+    commands = text.split('```sh\n')[1].split('```')[0].splitlines()
+    self.assertLen(commands, 5)
+    for command in commands:
+      with self.subTest(command):
+        done = self._run(*command.split()[2:])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    table = (self._folder / 'runs' / 'seeds' / 'table.md').read_text()
+    self.assertIn('my_project.method:METHOD', table)
+
+  @parameterized.parameters(
+    ((), 'must be the only argument'),
+    (('a', 'b'), 'must be the only argument'),
+    (('not-a-package',), "Python package, got 'not-a-package'"),
+    (('class',), "Python package, got 'class'"),
+    (('tasks',), "no other package, got 'tasks'"),
+  )
+  def test_bad_input(self, arguments, problem):
+    outcome = binary_runner.run_here('launch.new', *arguments)
+    self.assertEqual(outcome.code, 2)
+    self.assertIn(problem, outcome.problems[0])
+
+  def test_a_folder_in_use_is_refused(self):
+    (self._folder / 'used').mkdir()
+    (self._folder / 'used' / 'mine').write_text('')
+    outcome = binary_runner.run_here('launch.new', str(self._folder / 'used'))
+    self.assertEqual(outcome.code, 2)
+    self.assertEqual(os.listdir(self._folder / 'used'), ['mine'])
