@@ -89,10 +89,10 @@ def as_config(values):
   )
 
 
-def make_label(config, *, metric='accuracy', judged_by='global', higher=True):
+def make_label(values, *, metric='accuracy', judged_by='global', higher=True):
   """Returns what a run notes of its method."""
   return {
-    **run_label.describe_method(config),
+    **run_label.describe_method(as_config(values)),
     'metric': metric,
     'higher_is_better': higher,
     'judged_by': judged_by,
@@ -122,9 +122,7 @@ def to_run(fake):
       'is_finished': bool(fake.values),
       'model_round': rounds if fake.values else None,
       'length': rounds,
-      **make_label(
-        as_config(fake.config), metric=fake.metric, judged_by=fake.judged_by
-      ),
+      **make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by),
       **{column: float(finite(v)) for column, v in fake.values.items()},
     },
     rounds=pd.DataFrame(
@@ -332,7 +330,7 @@ def write_run(run, folder):
   for row in zip(*(column.tolist() for column in columns.values())):
     lines.append(','.join(map(repr, row)))
   (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
-  label = make_label(as_config(run.config))
+  label = make_label(run.config)
   data = {'data_dir': None, 'made_up': None, 'label': label}
   content = json.dumps(checked_json.add_checksum(data))
   (folder / 'data.json').write_text(content)

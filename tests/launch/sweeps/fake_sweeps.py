@@ -58,7 +58,10 @@ def write_result(
   summary = {
     'rounds': stopped_at or run.config.values['rounds'],
     'label': fake_runs.make_label(
-      run.config, metric=metric, judged_by=judged_by, higher=higher_is_better
+      run.config.values,
+      metric=metric,
+      judged_by=judged_by,
+      higher=higher_is_better,
     ),
     **(
       {'early_stopping': {'model_round': stopped_at, 'stopped': 'no gain'}}
