@@ -175,7 +175,7 @@ class RandomFoldersTest(parameterized.TestCase):
       data = {
         'data_dir': None,
         'made_up': 'toys',
-        'label': fake_runs.make_label(run.config),
+        'label': fake_runs.make_label(fake.config),
       }
       _write_json(workdir / 'data.json', checked_json.add_checksum(data))
       fake_sweeps.write_result(folder, run, 0.5 + seed)
