@@ -29,7 +29,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       parts.server_optimizer,
       client_weighting=parts.client_weighting,
       model_aggregator=tff.aggregators.clipping_factory(
-        parts.algorithm['clipping_norm'], tff.aggregators.MeanFactory()
+        parts.algorithm.clipping_norm, tff.aggregators.MeanFactory()
       ),
     ),
   )

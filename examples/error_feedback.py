@@ -103,7 +103,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       parts.model,
       parts.client_optimizer,
       parts.server_optimizer,
-      share=parts.algorithm['share'],
+      share=parts.algorithm.share,
       client_weighting=parts.client_weighting,
     ),
   )

@@ -65,12 +65,12 @@ def main(argv: Sequence[str]) -> None:
     saved_models=_TRUST_SAVED_MODELS.value,
     modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
-  config = _CONFIG.value.to_dict()
-  if 'runs' in config:
+  values = _CONFIG.value.to_dict()
+  if 'runs' in values:
     raise errors.InputError(
       'The config must be one of a single run, got one of several runs.'
     )
-  config_checks.check_config(config)
+  config = config_checks.read(values)
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from launch.runs import compiled_round  # pylint: disable=g-import-not-at-top

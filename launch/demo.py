@@ -25,6 +25,8 @@ from launch import context_flag
 from launch import path_flags
 from launch.configs import base
 from launch.configs import digits
+from launch.methods import config_checks
+from launch.runs import run_options
 
 from absl import flags
 import tqdm
@@ -79,9 +81,8 @@ def main(argv: Sequence[str]) -> None:
     configs.items(), desc='digits', unit='run', dynamic_ncols=True
   ):
     training_run.train(
-      config.to_dict(),
-      workdir=folder / name,
-      context=_CONTEXT.value,
+      config_checks.read(config.to_dict()),
+      run_options.RunOptions(workdir=folder / name, context=_CONTEXT.value),
     )
     evaluation_run.evaluate(folder / name, context=_CONTEXT.value)
   comparison.compare_workdirs(

@@ -62,19 +62,17 @@ import math
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff import trust
 from launch import cli
 from launch import path_flags
-from launch import trust_flags
 from launch.plots import comparison
-from launch.plots import request as request_lib
+from launch.plots import curves
 from launch.plots import run_layouts
 from launch.plots import stragglers
 from launch.plots import style
 
 from absl import flags
 
-_X_AXES = tuple(request_lib.X_AXES)
+_X_AXES = tuple(curves.X_AXES)
 
 _WORKDIRS = path_flags.define_list(
   'workdirs', 'Workdirs of launch.train, separated by commas.'
@@ -117,13 +115,11 @@ _COMMUNICATION_SECONDS = flags.DEFINE_list(
 _SHOW_SEEDS = flags.DEFINE_bool(
   'show_seeds', False, 'Draw a line for each seed in place of a band.'
 )
-_TRUST_MODULES = trust_flags.define_modules()
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  trust.trust(modules=_TRUST_MODULES.value)
   given = _WORKDIRS.value or _SWEEP_DIR.value
   if not given or not _OUTPUT_DIR.value:
     raise errors.InputError(

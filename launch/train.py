@@ -60,6 +60,7 @@ from launch import path_flags
 from launch import trust_flags
 from launch.methods import config_checks
 from launch.methods import description
+from launch.runs import run_options
 
 from absl import flags
 
@@ -118,18 +119,8 @@ def main(argv: Sequence[str]) -> None:
     saved_models=_TRUST_SAVED_MODELS.value,
     modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
-  config = _CONFIG.value.to_dict()
-  # Imported late: TFF takes seconds, and all above answers at once.
-  cli.report_import()
-  if 'runs' in config:
-    config_checks.check_runs(config)
-    from launch.runs import several_runs as module  # pylint: disable=g-import-not-at-top
-  else:
-    config_checks.check_config(config)
-    from launch.runs import training_run as module  # pylint: disable=g-import-not-at-top
-
-  module.train(
-    config,
+  values = _CONFIG.value.to_dict()
+  options = run_options.RunOptions(
     workdir=_WORKDIR.value,
     context=_CONTEXT.value,
     context_options=_CONTEXT_OPTIONS(),
@@ -138,6 +129,19 @@ def main(argv: Sequence[str]) -> None:
     progress_bar=_PROGRESS_BAR.value,
     metrics_managers=_METRICS_MANAGERS.value,
   )
+  # TFF, which takes seconds, is imported late: all before answers at once.
+  if 'runs' in values:
+    runs, check_ridge = config_checks.read_runs(values)
+    cli.report_import()
+    from launch.runs import several_runs  # pylint: disable=g-import-not-at-top
+
+    several_runs.train(runs, options, check_ridge=check_ridge)
+    return
+  config = config_checks.read(values)
+  cli.report_import()
+  from launch.runs import training_run  # pylint: disable=g-import-not-at-top
+
+  training_run.train(config, options)
 
 
 if __name__ == '__main__':

@@ -38,6 +38,8 @@ _ROOMS = (
   'launch.runs',
   'launch.sweeps',
 )
+# They read what runs have written, whatever methods and configs made it.
+_READERS = ('launch.results', 'launch.plots')
 # The flags that binaries share.
 _FLAGS = ('launch.context_flag', 'launch.path_flags', 'launch.trust_flags')
 _EXECUTION_ROOMS = tuple(
@@ -183,7 +185,11 @@ ALLOWED = {
       'launch.json_config',
       'launch.plain_text',
       'launch.terminal',
-      *_ROOMS[:position],
+      *(
+        other
+        for other in _ROOMS[:position]
+        if room not in _READERS or other in _READERS
+      ),
       'tasks',
       *_LIBRARY,
     }

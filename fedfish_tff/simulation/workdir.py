@@ -128,14 +128,18 @@ class Workdir:
       )
     return config
 
-  def read_data(self) -> dict[str, Any]:
+  def read_data(self, form: Mapping[Any, Any] | None = None) -> dict[str, Any]:
     """Returns the notes on the data, such as its folder; {} without notes.
+
+    Args:
+      form: The form of what else is noted, see `regular_files.read_json`; None
+        for any.
 
     Raises:
       errors.InputError: If the notes cannot be read.
     """
     try:
-      return checked_json.read(self.data_path, _DATA)
+      return checked_json.read(self.data_path, {**_DATA, **(form or {})})
     except regular_files.MissingFileError:
       return {}
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs share: all fields, and the variants.
+"""Configs with all fields, by variant.
 
 A variant is a method, or a variant of one, and axes that change what it is
 combined with, such as
@@ -11,69 +11,33 @@ combined with, such as
   fed_avg,fine_tuning=ft_lp,start=fed3r
                                     the classifier alone, from Fed3R's
 
-`python -m launch.train --methods` lists methods, their variants and fields. The
-axes, with which a value of the config is overruled:
+`python -m launch.train --methods` lists methods, their variants and fields, and
+the blocks whose names are axes, with what each of their values is. Further axes,
+with which a value of the config is overruled:
 
   server      the server's optimizer; sgd has rate 1, which takes the aggregate
               as it is: FedAvg as McMahan et al. have it, FedFish as Algorithms
               1 and 2 are written
-  exchange    what clients send: partial, partial_smallest, layers, threshold or
-              coordinates, see docs/partial_exchange.md
-  unsent      client_keeps: what nobody sends stays different from client to
-              client, who start from their own; the server takes plain steps,
-              and there is no barrier
-  fine_tuning what is trained of a linear classifier on features: ft all of it,
-              ft_lp the classifier, ft_feat what is before it
-  adapters    lora: matrices are frozen, and products of two thin ones are trained
-              and sent, of attention by default (adapters.targets), beside the
-              classifier
-  start       the closed-form method that a fine-tuning starts from, such as
-              fed3r; its visits come before the config's rounds
-  privacy     updates that are clipped and noised, with independent noise
-              (gaussian, adaptive) or along a tree (tree, tree_adaptive); all
-              clients count alike, see docs/privacy.md
-  aggregation another rule than the mean: median, trimmed_mean, krum, multi_krum
-              (all clients count alike, and the server sees each update), clipped
-              or adaptive, see docs/aggregation.md
-  compression updates in a few bits a number: quantized, nearest
-  client_schedule, server_schedule  how a learning rate goes on: cosine, step or
-              warmup; metrics.csv then has its factor in each round
-  early_stopping  stop ends a run whose validation clients gain nothing any more,
-              keep_best trains for all rounds; its model is then the best one
-  weight_average  ema: the model is a moving average of the weights of all rounds;
-              training and the barrier are of the weights themselves
-  participation  who takes part: fastest, flanp, srpfl, and uniform or others
-              with dropouts; clients then have speeds, see docs/participation.md
-  speeds      how long clients take: exponential, dynamic, classes or trace;
-              metrics.csv then has simulated/seconds
   size        and others that the config's docstring names
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
-from launch.methods import adapters
-from launch.methods import aggregation
-from launch.methods import building
-from launch.methods import compression
-from launch.methods import early_stopping
-from launch.methods import exchange
-from launch.methods import fine_tuning
+from launch.methods import block as block_lib
+from launch.methods import config as config_lib
 from launch.methods import method as method_lib
 from launch.methods import optimizers
-from launch.methods import participation
-from launch.methods import privacy
 from launch.methods import registry
-from launch.methods import schedules
-from launch.methods import weight_average
 
 import ml_collections
 
 ConfigDict = ml_collections.ConfigDict
 
-# By axis, the changes of each of its values, by the dotted names of fields.
+# The changes that each value of an axis makes, by the dotted names of fields.
 Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
 # The rule of the paper, theta <- theta - eta_g * mean. Its published eta_g, 1e-3,
@@ -82,18 +46,7 @@ _PLAIN_SERVER_LEARNING_RATE = 1.0
 # Fed3R's fine-tuning, as published.
 FINE_TUNING_LEARNING_RATE = 0.01
 
-# What a preset alone makes, by the axis and block.
-_BLOCKS: Mapping[str, Any] = {
-  **dict.fromkeys(building.SCHEDULES.values(), schedules),
-  'adapters': adapters,
-  'early_stopping': early_stopping,
-  'weight_average': weight_average,
-  'privacy': privacy,
-  'aggregation': aggregation,
-  'compression': compression,
-}
-
-# Of the runs of docs/results.md: an axis' changes.
+# The changes of an axis for the runs of docs/results.md.
 FEW_ROUNDS: Mapping[str, Any] = {
   'rounds': 32,
   'evaluate_every': 4,
@@ -116,11 +69,11 @@ def create_config(
 
   Args:
     variant: A method or a variant of one, and axes: see the module.
-    server_optimizer: The task's. Adam for all methods alike: see the docstring
-      of `build_fed_fish`.
+    server_optimizer: The task's server optimizer. Adam for all methods alike: see
+      the docstring of `build_fed_fish`.
     axes: The task's own axes.
-    visiting_rounds: Of a task with features, in how many rounds all training
-      clients come once: those of a closed form and of the start of a
+    visiting_rounds: The rounds in which all training clients of a task with
+      features come once: those of a closed form and of the start of a
       fine-tuning, whose own `rounds` come after them.
     fine_tuning_learning_rate: The client's rate in a fine-tuning with a start.
     **values: The task's values of fields.
@@ -134,18 +87,7 @@ def create_config(
   name, chosen = parse_variant(variant)
   method, method_variant = registry.find_variant(name)
   own = axes or {}
-  known = {
-    'server': {name: {} for name in optimizers.OPTIMIZERS},
-    'exchange': exchange.PRESETS,
-    'unsent': {exchange.CLIENT_KEEPS: {}},
-    'fine_tuning': {s: {} for s in fine_tuning.STRATEGIES},
-    'start': {m: {} for m in registry.names('fine_tuning_start')},
-    **{axis: {p: {} for p in kind.PRESETS} for axis, kind in _BLOCKS.items()},
-    'participation': {name: {} for name in participation.POLICIES},
-    'speeds': {kind: {} for kind in participation.SPEEDS},
-    **own,
-  }
-  _check_axes(variant, chosen, known)
+  _check_axes(variant, chosen, own)
   config = ConfigDict(
     {
       'seed': 0,
@@ -172,39 +114,42 @@ def create_config(
   if 'server_optimizer' in config.algorithm:
     config.algorithm.server_optimizer = server_optimizer
   for axis in own:
-    for field, value in known[axis].get(chosen.get(axis), {}).items():
-      _set(config, field, value)
+    for field, value in own[axis].get(chosen.get(axis), {}).items():
+      _set(config, field, [value])
   _leave_out_unsupported(config, method, visiting_rounds)
-  for block, kind in _BLOCKS.items():
-    if block in chosen:
-      config[block] = kind.defaults(chosen[block])
-  if 'privacy' in chosen:
-    config.participation.name = privacy.usual_participation(chosen['privacy'])
-    _count_alike(config)
-  if 'aggregation' in chosen and aggregation.counts_alike(
-    chosen['aggregation']
-  ):
-    _count_alike(config)
-  if not chosen.keys().isdisjoint(('participation', 'speeds')):
-    config.participation = participation.defaults(
-      chosen.get('participation', config.participation.name),
-      chosen.get('speeds', 'exponential'),
-    )
   if 'server' in chosen:
     _set_server(config, chosen['server'])
-  if 'exchange' in chosen:
-    _set_exchange(config, chosen['exchange'], chosen.get('unsent'))
-  if 'fine_tuning' in chosen:
-    start = chosen.get('start')
-    config.fine_tuning = fine_tuning.defaults(
-      chosen['fine_tuning'],
-      start and registry.find_method(start).defaults(),
-    )
-    if start:
-      config.client_learning_rate = fine_tuning_learning_rate
-      # The visits count.
-      config.rounds += visiting_rounds or 0
+  for block in _ordered_blocks():
+    _add_block(config, block, chosen)
+  if 'start' in chosen:
+    config.client_learning_rate = fine_tuning_learning_rate
+    # The visits count.
+    config.rounds += visiting_rounds or 0
   return config
+
+
+def _ordered_blocks() -> list[block_lib.Block]:
+  """Returns the blocks, that of what others need to change the last."""
+  return sorted(
+    block_lib.own_blocks().values(), key=lambda b: b.name == 'participation'
+  )
+
+
+def _add_block(
+  config: ConfigDict, block: block_lib.Block, chosen: Mapping[str, str]
+) -> None:
+  """Adds what axes say of a block, and sets other fields as it needs them."""
+  others = {axis: chosen[axis] for axis in block.axes() if axis in chosen}
+  if block.name not in chosen and not others:
+    return
+  # Speeds alone go with the participation that is there.
+  preset = chosen.get(block.name) or config[block.name].name
+  config[block.name] = block.defaults(preset, **others)
+  values = config_lib.Values.of(config[block.name].to_dict())
+  for rule in block.goes_with:
+    is_chosen = rule.field.partition('.')[0] in chosen
+    if rule.values and rule.holds(values) and not is_chosen:
+      _set(config, rule.field, rule.values)
 
 
 def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
@@ -229,9 +174,15 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
   return name, chosen
 
 
-def _check_axes(
-  variant: str, chosen: Mapping[str, str], known: Mapping[str, Any]
-) -> None:
+def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
+  known = {'server': optimizers.OPTIMIZERS}
+  needed = {}
+  for block in _ordered_blocks():
+    known |= {block.name: block.presets, **block.axes()}
+    # Every config has a participation.
+    if block.name != 'participation':
+      needed |= dict.fromkeys(block.axes(), block.name)
+  known |= own
   for axis, value in chosen.items():
     if axis not in known:
       raise errors.InputError(
@@ -243,42 +194,34 @@ def _check_axes(
         f'the variant {variant!r} has {axis}={value}; one of '
         f'{", ".join(known[axis])} was expected'
       )
-  for axis, needed in (('unsent', 'exchange'), ('start', 'fine_tuning')):
-    if axis in chosen and needed not in chosen:
+    if axis in needed and needed[axis] not in chosen:
       raise errors.InputError(
-        f'the variant {variant!r} has {axis} without {needed}; both were '
+        f'the variant {variant!r} has {axis} without {needed[axis]}; both were '
         'expected'
       )
 
 
-def _set(config: ConfigDict, field: str, value: Any) -> None:
-  """Sets a field of the task's axis, unless the method does not have it."""
+def _set(config: ConfigDict, field: str, values: Sequence[Any]) -> None:
+  """Sets a field that is there to the first of some values, if it has none."""
   *blocks, last = field.split('.')
   block = config
   for inner in blocks:
-    block = block[inner]
-  if last in block:
-    block[last] = value
+    block = block.get(inner, {})
+  if last in block and block[last] not in values:
+    block[last] = values[0]
 
 
 def _leave_out_unsupported(
   config: ConfigDict, method: method_lib.Method, visiting_rounds: int | None
 ) -> None:
   """Gives fields the only values that they can have for a method."""
-  supports = method.supports
-  if 'barrier' not in supports:
-    config.evaluation.barrier = False
-  if 'local_epochs' not in supports:
-    config.local_epochs = 1
-  for rate in (building.CLIENT_RATE, building.SERVER_RATE):
+  for field, (_, values) in registry.only_values(method).items():
+    _set(config, field, values)
+  for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
     if rate not in method.learning_rates:
       del config[rate]
-  if 'learning_rates' not in supports:
-    config.evaluation.personalization_epochs = 0
-  if 'repeated_visits' not in supports:
-    config.participation.name = 'visit_once'
-    if visiting_rounds is not None:
-      config.rounds = visiting_rounds
+  if config.participation.name == 'visit_once' and visiting_rounds is not None:
+    config.rounds = visiting_rounds
 
 
 def create_runs(
@@ -290,8 +233,8 @@ def create_runs(
   """Returns a config of several runs, which launch.train trains one by one.
 
   Args:
-    variants: By the name of its folder, the variant of a run.
-    get_config: The config of a variant.
+    variants: The variant of each run by the name of its folder.
+    get_config: A function that returns the config of a variant.
     check_ridge: The run that is compared with scikit-learn; '' for none.
   """
   return ConfigDict(
@@ -306,19 +249,3 @@ def _set_server(config: ConfigDict, optimizer: str) -> None:
   config.algorithm.server_optimizer = optimizer
   if optimizer == 'sgd':
     config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
-
-
-def _count_alike(config: ConfigDict) -> None:
-  if 'client_weighting' in config.algorithm:
-    config.algorithm.client_weighting = 'uniform'
-
-
-def _set_exchange(config: ConfigDict, preset: str, unsent: str | None) -> None:
-  config.exchange = exchange.defaults(preset)
-  if 'diagnostics' in config.algorithm:
-    # It compares with FedAvg's update, which is of all weights.
-    config.algorithm.diagnostics = False
-  if unsent:
-    config.exchange.unsent = unsent
-    _set_server(config, 'sgd')
-    config.evaluation.barrier = False

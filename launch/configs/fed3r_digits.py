@@ -18,8 +18,7 @@ A single method is a variant (launch/configs/base.py explains them):
 
 The feature extractor is a layer of 64 random features, the one with which the
 model of launch/configs/digits.py begins: a stand-in for a pretrained network
-that needs no file, and no measure of the methods. fed3r_cifar10.py and
-fed3r_cifar100.py have a real one.
+that needs no file, and no measure of the methods. fed3r_cifar.py has a real one.
 """
 
 from launch.configs import base

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a config's method to a model and the process that trains it.
+"""Ingredients of methods, made from a config, and what a method makes of them.
 
 TensorFlow is imported when something is built.
 """
@@ -15,13 +15,11 @@ import functools
 import typing
 from typing import Any
 
-from fedfish_tff import client_work
 from fedfish_tff import simulation
-from launch.methods import compression
+from launch.methods import block as block_lib
+from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
-from launch.methods import fine_tuning
 from launch.methods import optimizers
-from launch.methods import privacy
 from launch.methods import schedules
 
 if typing.TYPE_CHECKING:
@@ -31,50 +29,51 @@ if typing.TYPE_CHECKING:
 
   import tensorflow_federated as tff
 
-# Fields of a config that are for who runs a process, not for who builds it.
+# Fields that are for the loop of rounds, beside the blocks that are; no process
+# is built from them.
 FIELDS_OF_THE_LOOP = frozenset(
   (
     'batch_size',
     'checkpoint_every',
     'cohort_size',
-    'early_stopping',
     'evaluate_every',
     'evaluation',
     'max_examples_per_client',
-    'participation',
     'rounds',
   )
 )
-# Those of the optimizers of `Ingredients`, parameters of the same names.
-CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
 
-# The block that says how one goes on.
-SCHEDULES: Mapping[str, str] = {
-  CLIENT_RATE: 'client_schedule',
-  SERVER_RATE: 'server_schedule',
+# Fields that most methods are not built from, see `Method.shared_across`.
+SHARED = FIELDS_OF_THE_LOOP | {
+  config_lib.CLIENT_RATE,
+  config_lib.SERVER_RATE,
+  'local_epochs',
+  'seed',
 }
 
-# What a client sends in a round as a method's paper counts it, a column.
+# The column of the bytes that a client sends in a round as a method's paper
+# counts them.
 PUBLISHED_BYTES = 'communication/published_bytes'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BuiltMethod:
-  """What a run trains, and what it may ask of it.
+  """The model and process of a run, and what it may ask of them.
 
   Attributes:
     model: The model, whose weights are those of the process.
     process: The process; that of a method whose clients keep something between
       rounds has client states.
-    feature_map: What a closed-form process has sums of; None for others.
-    costs_per_client: By column of metrics.csv, what a client costs in a round.
-    solve_path: The weights by each value of the hyper-parameter
-      `regularization` that the config names, from the state after the last
-      round, None where it has no solution; validation clients choose.
+    feature_map: The features that a closed-form process has sums of; None for
+      others.
+    costs_per_client: The costs of a client in a round by column of metrics.csv.
+    solve_path: A function from the state after the last round to the weights by
+      each value of the hyper-parameter `regularization` that the config names,
+      None where it has no solution; validation clients choose.
     reported_hparams: Hyper-parameters of the last state for summary.json.
-    train_apart: From the cohort's data to the weights of networks, of the task's
-      model, that clients train by themselves in the first round; None where they
-      begin with one for all. `launch.evaluate` scores their ensemble.
+    train_apart: A function from the cohort's data to the weights of networks, of
+      the task's model, that clients train by themselves in the first round; None
+      where they begin with one for all. `launch.evaluate` scores their ensemble.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -87,173 +86,129 @@ class BuiltMethod:
 
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:
-    """What crosses the network in a round, a client."""
+    """The bytes that cross the network in a round, a client."""
     return simulation.measure_wire_bytes(self.process)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """What methods are built from; each part is made when it is asked for.
+  """The parts that methods are built from, each made when it is asked for.
 
   Attributes:
-    config: A checked config.
-    task: Its task.
-    start_weights: What the start of a fine-tuning has led to; None for a
-      config without one.
+    config: The config.
+    task: The task.
+    start_weights: The weights that the start of a fine-tuning has led to; None
+      for a config without one.
   """
 
-  config: Mapping[str, Any]
+  config: config_lib.Config
   task: Task
   start_weights: tff.learning.models.ModelWeights | None = None
 
   @property
-  def algorithm(self) -> Mapping[str, Any]:
+  def algorithm(self) -> config_lib.Values:
     """The method's own fields."""
-    return self.config['algorithm']
+    return self.config.algorithm
+
+  def change(self, part: str, value: Any) -> Any:
+    """Returns a part of the run as the blocks of the config have it.
+
+    Args:
+      part: One of the parts in `block`.
+      value: The part without blocks.
+    """
+    for block in block_lib.blocks_of(self.config):
+      if part in block.build:
+        value = block.build[part](self, value)
+    return value
 
   @functools.cached_property
   def model(self) -> tff.learning.models.FunctionalModel:
-    """What is trained by gradients: the task's model, or a part of it."""
-    return create_model(
-      self.config, self.task, start_weights=self.start_weights
-    )
+    """The model that gradients train: the task's, or a part of it."""
+    model = self.change(block_lib.MODEL, None)
+    return self.task.create_checked_model() if model is None else model
 
   @property
   def client_optimizer(self) -> tff.learning.optimizers.Optimizer:
-    return self.with_weight_decay(
+    return self.change(
+      block_lib.CLIENT_OPTIMIZER,
       optimizers.build(
-        _client_optimizer(self.algorithm),
-        self.config[CLIENT_RATE],
-        parameter=CLIENT_RATE,
-        factor=self.factor_of(CLIENT_RATE),
-        weight_decay=self.config.get('client_weight_decay'),
-      )
+        getattr(self.algorithm, 'client_optimizer', 'sgd'),
+        self.config.client_learning_rate,
+        parameter=config_lib.CLIENT_RATE,
+        factor=schedules.parameter_of(self.config, config_lib.CLIENT_RATE),
+        weight_decay=self.config.client_weight_decay,
+      ),
     )
 
   @property
   def server_optimizer(self) -> tff.learning.optimizers.Optimizer:
     return optimizers.build(
-      self.algorithm['server_optimizer'],
-      self.config[SERVER_RATE],
-      parameter=SERVER_RATE,
-      factor=self.factor_of(SERVER_RATE),
+      self.algorithm.server_optimizer,
+      self.config.server_learning_rate,
+      parameter=config_lib.SERVER_RATE,
+      factor=schedules.parameter_of(self.config, config_lib.SERVER_RATE),
     )
 
   @property
   def client_weighting(self) -> tff.learning.ClientWeighting:
     import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
-    return tff.learning.ClientWeighting[
-      self.algorithm['client_weighting'].upper()
-    ]
+    return tff.learning.ClientWeighting[self.algorithm.client_weighting.upper()]
 
   @property
   def model_aggregator(
     self,
   ) -> tff.aggregators.WeightedAggregationFactory | None:
-    """What combines updates; None for what the method does by itself."""
-    return privacy.build_model_aggregator(
-      self.config, self.task
-    ) or compression.build_model_aggregator(self.config)
+    """The factory that combines updates; None for the method's own."""
+    mean = self.change(block_lib.MEAN, None)
+    return self.change(block_lib.AGGREGATOR, mean)
 
   @functools.cached_property
   def exchange(self) -> exchange_lib.Exchange | None:
-    """Which weights clients send; None for all of them."""
+    """The weights that clients send; None for all of them."""
     return exchange_lib.build(self.config, self.task)
 
-  def factor_of(self, rate: str) -> str | None:
-    """Returns the parameter by which a schedule multiplies a rate, if any."""
-    block = SCHEDULES[rate]
-    return _factor(block) if block in self.config else None
 
-  def with_weight_decay(
-    self, optimizer: tff.learning.optimizers.Optimizer
-  ) -> tff.learning.optimizers.Optimizer:
-    """Returns who takes steps on data, with the decay of a fine-tuning."""
-    if 'fine_tuning' not in self.config:
-      return optimizer
-    return client_work.build_weight_decay_optimizer(
-      optimizer, self.config['fine_tuning']['weight_decay']
-    )
-
-
-def _client_optimizer(algorithm: Mapping[str, Any]) -> str:
-  return algorithm.get('client_optimizer', 'sgd')
-
-
-def parameter_values(config: Mapping[str, Any]) -> dict[str, float]:
-  """Returns what parameters are in a run of a config, by name.
-
-  What is built for another config of the same `registry.sharing_key` then
-  computes what is built for this one would.
-
-  Args:
-    config: A checked config.
-  """
-  algorithm = config['algorithm']
-  optimizer_of = {
-    CLIENT_RATE: _client_optimizer(algorithm),
-    SERVER_RATE: algorithm.get('server_optimizer'),
-  }
-  values = {
-    field: optimizers.scaled_rate(optimizer, config[field])
-    for field, optimizer in optimizer_of.items()
-    # A closed form has no rates.
-    if optimizer and field in config
-  }
-  return values | {'local_epochs': config['local_epochs']}
-
-
-def round_parameters(
-  config: Mapping[str, Any], round_number: int, *, first_round: int
-) -> dict[str, float]:
-  """Returns what parameters are in a round of a config, by name.
-
-  Args:
-    config: A checked config.
-    round_number: The round.
-    first_round: The last one of what training starts from, 0 without.
-  """
-  return {
-    _factor(block): schedules.factor(
-      config[block],
-      round_number - first_round,
-      rounds=config['rounds'] - first_round,
-    )
-    for block in SCHEDULES.values()
-    if block in config
-  }
-
-
-def _factor(block: str) -> str:
-  return f'{block}_factor'
-
-
-def create_model(
-  config: Mapping[str, Any],
+def prepare(
+  config: config_lib.Config,
   task: Task,
   *,
   start_weights: tff.learning.models.ModelWeights | None = None,
-) -> tff.learning.models.FunctionalModel:
-  """Creates the model that a config trains by gradients.
+) -> Ingredients:
+  """Returns the ingredients of a config, with its blocks' changes of the task.
 
   Args:
-    config: A checked config.
-    task: Its task.
-    start_weights: What the start of a fine-tuning has led to; by default the
-      task's own weights.
-
-  Returns:
-    The model.
+    config: The config.
+    task: The task.
+    start_weights: See `Ingredients`.
 
   Raises:
-    errors.InputError: If the task does not go with the config.
+    errors.InputError: If the task does not go with the blocks.
   """
-  if 'fine_tuning' not in config:
-    return task.create_checked_model()
-  return fine_tuning.create_model(
-    config['fine_tuning'],
-    task,
-    seed=config['seed'],
-    start_weights=start_weights,
-  )
+  parts = Ingredients(config=config, task=task, start_weights=start_weights)
+  return dataclasses.replace(parts, task=parts.change(block_lib.TASK, task))
+
+
+def parameter_values(config: config_lib.Config) -> dict[str, float]:
+  """Returns the values of parameters in a run of a config, by name.
+
+  The computations of another config of the same `registry.sharing_key` are,
+  with these values, those that are built for this one.
+
+  Args:
+    config: The config.
+  """
+  optimizer_of = {
+    config_lib.CLIENT_RATE: getattr(
+      config.algorithm, 'client_optimizer', 'sgd'
+    ),
+    config_lib.SERVER_RATE: getattr(config.algorithm, 'server_optimizer', None),
+  }
+  values = {
+    rate: optimizers.scaled_rate(optimizer, getattr(config, rate))
+    for rate, optimizer in optimizer_of.items()
+    # A closed form has no rates.
+    if optimizer and getattr(config, rate) is not None
+  }
+  return values | {'local_epochs': config.local_epochs}

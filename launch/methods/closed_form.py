@@ -10,6 +10,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from launch.methods import config as config_lib
 from launch.methods import fields
 
 import numpy as np
@@ -30,40 +31,40 @@ FIELDS: Mapping[str, fields.Field] = {
 
 
 def prepare(
-  config: Mapping[str, Any], task: Task
+  config: config_lib.Config, task: Task
 ) -> tuple[models.FeatureMap, dict[str, Any]]:
   """Returns the features that sums are of, and arguments of their builders.
 
   Args:
-    config: A checked config, of a method with FIELDS.
-    task: Its task.
+    config: The config of a method with FIELDS.
+    task: The task.
 
   Raises:
     errors.InputError: If the task's model has no features.
   """
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
-  algorithm = config['algorithm']
+  algorithm = config.algorithm
   feature_map = create_feature_map(
-    algorithm, task, seed=config['seed'], wanted_by=algorithm['name']
+    algorithm, task, seed=config.seed, wanted_by=algorithm.name
   )
   return feature_map, {
     'num_classes': count_classes(task),
-    'accumulator_dtype': tf.as_dtype(algorithm['accumulator']),
+    'accumulator_dtype': tf.as_dtype(algorithm.accumulator),
   }
 
 
 def create_feature_map(
-  algorithm: Mapping[str, Any], task: Task, *, seed: int, wanted_by: str
+  algorithm: config_lib.Values, task: Task, *, seed: int, wanted_by: str
 ) -> models.FeatureMap:
   """Returns the task's feature map, or random features of it.
 
   Args:
-    algorithm: The checked block of a method; with the field
-      num_random_features there are random ones.
+    algorithm: The fields of a method; with num_random_features among them
+      there are random ones.
     task: The task.
     seed: Of random features.
-    wanted_by: Who wants features, for the error.
+    wanted_by: The name for the error of what wants features.
 
   Raises:
     errors.InputError: If the task's model has no features.
@@ -74,12 +75,12 @@ def create_feature_map(
       f'{wanted_by} was expected to find; tasks of features, such as digits '
       'and cifar100_features, have one.'
     )
-  if 'num_random_features' not in algorithm:
+  if not hasattr(algorithm, 'num_random_features'):
     return task.feature_map
   return models.create_random_features(
     task.feature_map,
-    num_random_features=algorithm['num_random_features'],
-    bandwidth=algorithm['bandwidth'] or _median_bandwidth(task),
+    num_random_features=algorithm.num_random_features,
+    bandwidth=algorithm.bandwidth or _median_bandwidth(task),
     seed=seed,
   )
 

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ditto (Li et al., 2021): FedAvg, and a model of each client's own."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fedfish_tff import algorithms
 from launch.methods import building
 from launch.methods import fields
@@ -20,17 +17,12 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       parts.model,
       parts.client_optimizer,
       parts.server_optimizer,
-      personal_strength=parts.algorithm['personal_strength'],
-      local_epochs=parts.config['local_epochs'],
+      personal_strength=parts.algorithm.personal_strength,
+      local_epochs=parts.config.local_epochs,
       client_weighting=parts.client_weighting,
       model_aggregator=parts.model_aggregator,
     ),
   )
-
-
-def _shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  # By the number of epochs its cost is counted.
-  return local_layers.shared_across(config) - {'local_epochs'}
 
 
 METHOD = method.Method(
@@ -54,7 +46,8 @@ METHOD = method.Method(
     'repeated_visits',
   },
   reasons={'barrier': local_layers.REASONS['barrier']},
-  shared_across=_shared_across,
+  # The cost is counted by the epochs, and the seed's initial weights are built in.
+  shared_across=building.SHARED - {'local_epochs', 'seed'},
   keeps_models=True,
   build=_build,
 )

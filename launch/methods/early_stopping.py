@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A config's block `early_stopping`: when a run ends, and with which model.
+"""The block `early_stopping`: when a run ends, and with which model.
 
-Validation clients decide, never test clients. Plain Python, without TensorFlow.
+Validation clients decide, never test clients.
 """
 
 from collections.abc import Mapping
@@ -12,6 +12,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
+from launch.methods import block
+from launch.methods import config as config_lib
 from launch.methods import fields
 
 # Those of `eval/own/*` have test data of their own.
@@ -29,7 +31,7 @@ def _check_metric(name: str, value: Any) -> None:
     )
 
 
-FIELDS: Mapping[str, fields.Field] = {
+_FIELDS: Mapping[str, fields.Field] = {
   'metric': fields.Field(
     '',
     _check_metric,
@@ -62,36 +64,14 @@ FIELDS: Mapping[str, fields.Field] = {
   ),
 }
 
-# What the axis `early_stopping` of a variant changes.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
-  'stop': {},
-  'keep_best': {'patience': 0},
-}
 
-
-def defaults(preset: str) -> dict[str, Any]:
-  """Returns the block of a config, by the name of a preset."""
-  return {**fields.defaults(FIELDS), **PRESETS[preset]}
-
-
-def check(config: Mapping[str, Any]) -> None:
-  """Checks the block `early_stopping` and what it goes with.
-
-  Args:
-    config: With the block; its other blocks are checked already.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown or out of range, or there
-      is no such metric.
-  """
-  block, task = config['early_stopping'], config['task']['name']
-  fields.check_block('early_stopping.', block, FIELDS)
-  metric = block['metric']
+def _check(config: config_lib.Config) -> None:
+  metric, task = config.blocks['early_stopping'].metric, config.task['name']
   if not metric:
     return
   if (
     metric.startswith('eval/personalized/')
-    and not (config['evaluation']['personalization_epochs'])
+    and not config.evaluation.personalization_epochs
   ):
     raise errors.InputError(
       f'early_stopping.metric is {metric!r}, but '
@@ -111,28 +91,37 @@ def _is_task_of_this_package(name: str) -> bool:
   return name in (path.stem for path in pathlib.Path(folder).glob('*/*.py'))
 
 
-def restores_best(config: Mapping[str, Any]) -> bool:
-  """Whether a run's model is that of its best evaluation.
-
-  Args:
-    config: A checked config.
-  """
-  return config.get('early_stopping', {}).get('restore_best', False)
+def restores_best(config: config_lib.Config) -> bool:
+  """Whether a run's model is that of its best evaluation."""
+  own = config.blocks.get('early_stopping')
+  return own is not None and own.restore_best
 
 
 def direction(
-  block: Mapping[str, Any], column: str, *, judged: str, higher_is_better: bool
+  own: config_lib.Values, column: str, *, judged: str, higher_is_better: bool
 ) -> bool:
   """Returns whether what decides is better when higher.
 
   Args:
-    block: The block of a config.
+    own: The block of a config.
     column: The column that decides.
-    judged: That by which runs are judged.
-    higher_is_better: Whether it is better when higher.
+    judged: The column by which runs are judged.
+    higher_is_better: Whether that is better when higher.
   """
-  if block['mode'] != 'auto':
-    return _HIGHER_IS_BETTER[block['mode']]
+  if own.mode != 'auto':
+    return _HIGHER_IS_BETTER[own.mode]
   if column.rpartition('/')[2] == judged.rpartition('/')[2]:
     return higher_is_better
   return metric_names.higher_is_better(column)
+
+
+BLOCK = block.Block(
+  name='early_stopping',
+  help='a run that stops once validation clients gain nothing any more, or '
+  'trains for all rounds (keep_best); its model is then the best one',
+  fields=_FIELDS,
+  presets={'stop': {}, 'keep_best': {'patience': 0}},
+  supports='learning_rates',
+  check=_check,
+  in_loop=True,
+)

@@ -23,18 +23,18 @@ def build(parts: building.Ingredients) -> building.BuiltMethod:
   algorithm = parts.algorithm
   feature_map, arguments = closed_form.prepare(parts.config, parts.task)
   solution = {
-    'bias': choices.RidgeBias(algorithm['bias']),
-    'normalize_classes': algorithm['normalize_classes'],
+    'bias': choices.RidgeBias(algorithm.bias),
+    'normalize_classes': algorithm.normalize_classes,
   }
   num_classes = arguments['num_classes']
-  path = list(algorithm['regularization_path'])
+  path = list(algorithm.regularization_path)
   return building.BuiltMethod(
     model=models.create_feature_classifier(
       feature_map, num_classes=num_classes
     ),
     process=algorithms.build_fed3r(
       feature_map,
-      regularization=algorithm['regularization'],
+      regularization=algorithm.regularization,
       **solution,
       **arguments,
     ),

@@ -4,9 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 import typing
-from typing import Any
 
 from fedfish_tff import algorithms
 from launch.methods import building
@@ -53,17 +51,6 @@ def build_mean(
   )
 
 
-def shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  """Returns the fields that FedAvg, and what has its parts, is not built of."""
-  del config  # Whatever its values.
-  return building.FIELDS_OF_THE_LOOP | {
-    building.CLIENT_RATE,
-    building.SERVER_RATE,
-    'local_epochs',
-    'seed',
-  }
-
-
 METHOD = method.Method(
   name='fed_avg',
   title='FedAvg',
@@ -80,6 +67,6 @@ METHOD = method.Method(
     'repeated_visits',
   },
   baseline=2,
-  shared_across=shared_across,
+  shared_across=building.SHARED,
   build=_build,
 )

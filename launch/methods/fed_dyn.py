@@ -4,7 +4,6 @@
 
 from fedfish_tff import algorithms
 from launch.methods import building
-from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -16,7 +15,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     parts.client_optimizer,
     parts.server_optimizer,
     num_clients=len(parts.task.train.client_ids),
-    regularization=parts.algorithm['regularization'],
+    regularization=parts.algorithm.regularization,
   )
   return building.BuiltMethod(model=parts.model, process=process)
 
@@ -44,6 +43,6 @@ METHOD = method.Method(
     'privacy': 'its server adds up the updates of all rounds',
   },
   # The number of clients is the seed's.
-  shared_across=lambda config: fed_avg.shared_across(config) - {'seed'},
+  shared_across=building.SHARED - {'seed'},
   build=_build,
 )

@@ -2,14 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedFish (Dhawan et al., 2024): a mean weighted by Fisher information."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import errors
 from launch.methods import building
-from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -17,7 +13,7 @@ from launch.methods import optimizers
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
   algorithm, task = parts.algorithm, parts.task
-  estimator = choices.FisherEstimator(algorithm['fisher_estimator'])
+  estimator = choices.FisherEstimator(algorithm.fisher_estimator)
   if (
     estimator is choices.FisherEstimator.SAMPLED_LABEL
     and task.label_sampler is None
@@ -31,26 +27,20 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     parts.model,
     parts.client_optimizer,
     parts.server_optimizer,
-    local_epochs=parts.config['local_epochs'],
+    local_epochs=parts.config.local_epochs,
     client_weighting=parts.client_weighting,
     fisher_estimator=estimator,
     fisher_normalization=choices.FisherNormalization(
-      algorithm['fisher_normalization']
+      algorithm.fisher_normalization
     ),
-    damping=algorithm['damping'],
-    minimum_denominator=algorithm['minimum_denominator'],
+    damping=algorithm.damping,
+    minimum_denominator=algorithm.minimum_denominator,
     label_sampler=task.label_sampler,
-    seed=parts.config['seed'],
-    diagnostics=algorithm['diagnostics'],
+    seed=parts.config.seed,
+    diagnostics=algorithm.diagnostics,
     **(parts.exchange.arguments if parts.exchange else {}),
   )
   return building.BuiltMethod(model=parts.model, process=process)
-
-
-def _shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  estimator = choices.FisherEstimator(config['algorithm']['fisher_estimator'])
-  draws = estimator is choices.FisherEstimator.SAMPLED_LABEL
-  return fed_avg.shared_across(config) - ({'seed'} if draws else set())
 
 
 METHOD = method.Method(
@@ -106,6 +96,9 @@ METHOD = method.Method(
     # FedAvg where clients have no Fisher information.
     'damped': {'fisher_normalization': 'mean', 'damping': 1e-4},
   },
-  shared_across=_shared_across,
+  shared_across=building.SHARED,
+  draws=lambda algorithm: (
+    algorithm.fisher_estimator == choices.FisherEstimator.SAMPLED_LABEL.value
+  ),
   build=_build,
 )

@@ -11,16 +11,18 @@ from fedfish_tff import choices
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
+from launch.methods import schedules
 
 if typing.TYPE_CHECKING:
   import tensorflow_federated as tff
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  task, growth = parts.task, parts.algorithm['growth']
+  task, growth = parts.task, parts.algorithm.growth
   widths = ()
   if task.create_sized_model is not None:
     hidden_layers = algorithms.find_hidden_layers(parts.model)
@@ -36,15 +38,15 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     task.create_sized_model,
     parts.client_optimizer,
     widths=widths,
-    seed=parts.config['seed'],
-    local_epochs=parts.config['local_epochs'],
+    seed=parts.config.seed,
+    local_epochs=parts.config.local_epochs,
     max_widths=max_widths,
     last_layer_optimizer_fn=_last_layer_optimizer(parts),
-    gamma=parts.algorithm['gamma'],
-    average=choices.UnitAverage(parts.algorithm['unit_average']),
+    gamma=parts.algorithm.gamma,
+    average=choices.UnitAverage(parts.algorithm.unit_average),
   )
   return building.BuiltMethod(
-    model=task.create_sized_model(max_widths, parts.config['seed']),
+    model=task.create_sized_model(max_widths, parts.config.seed),
     process=process,
     train_apart=process.train_apart,
   )
@@ -54,16 +56,16 @@ def _last_layer_optimizer(
   parts: building.Ingredients,
 ) -> tff.learning.optimizers.Optimizer:
   algorithm = parts.algorithm
-  factor = algorithm['last_layer_rate_factor']
+  factor = algorithm.last_layer_rate_factor
   return client_work.build_weight_decay_optimizer(
     optimizers.build(
-      algorithm['client_optimizer'],
-      factor * parts.config[building.CLIENT_RATE],
+      algorithm.client_optimizer,
+      factor * parts.config.client_learning_rate,
       # Not that of the other layers: nobody replaces it.
       parameter='last_layer_learning_rate',
-      factor=parts.factor_of(building.CLIENT_RATE),
+      factor=schedules.parameter_of(parts.config, config_lib.CLIENT_RATE),
     ),
-    algorithm['last_layer_weight_decay'],
+    algorithm.last_layer_weight_decay,
   )
 
 
@@ -111,6 +113,6 @@ METHOD = method.Method(
   sized=True,
   # Its cost is counted by the local epochs, seeds are in the matching, and the
   # last layer's rate is a part of what is built.
-  shared_across=lambda config: building.FIELDS_OF_THE_LOOP,
+  shared_across=building.FIELDS_OF_THE_LOOP,
   build=_build,
 )

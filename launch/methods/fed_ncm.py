@@ -19,7 +19,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     ),
     process=algorithms.build_fed_ncm(
       feature_map,
-      distance=choices.ClassDistance(parts.algorithm['distance']),
+      distance=choices.ClassDistance(parts.algorithm.distance),
       **arguments,
     ),
     feature_map=feature_map,

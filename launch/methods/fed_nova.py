@@ -38,6 +38,6 @@ METHOD = method.Method(
     'exchange': 'its server scales the mean of whole updates',
     'privacy': 'it also sums how far the steps of each client go, without noise',
   },
-  shared_across=fed_avg.shared_across,
+  shared_across=building.SHARED,
   build=_build,
 )

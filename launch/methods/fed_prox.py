@@ -15,7 +15,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
   return fed_avg.build_mean(
     parts,
     client_work.build_proximal_optimizer(
-      parts.client_optimizer, parts.algorithm['proximal_strength']
+      parts.client_optimizer, parts.algorithm.proximal_strength
     ),
   )
 
@@ -36,6 +36,6 @@ METHOD = method.Method(
     'client_keeps': "its pull is to the server's weights, from which clients "
     'with weights of their own do not start'
   },
-  shared_across=fed_avg.shared_across,
+  shared_across=building.SHARED,
   build=_build,
 )

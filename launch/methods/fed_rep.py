@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedRep (Collins et al., 2021): a shared body, trained after the own head."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from launch.methods import building
@@ -15,8 +12,8 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  local_epochs = parts.config['local_epochs']
-  body_epochs = parts.algorithm['body_epochs']
+  local_epochs = parts.config.local_epochs
+  body_epochs = parts.algorithm.body_epochs
   if body_epochs >= local_epochs:
     raise errors.InputError(
       f'algorithm.body_epochs is {body_epochs}, but local_epochs, those of '
@@ -36,10 +33,6 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       **local_layers.arguments(parts, local_tensors),
     ),
   )
-
-
-def _shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  return local_layers.shared_across(config) - {'local_epochs'}
 
 
 METHOD = method.Method(
@@ -62,7 +55,8 @@ METHOD = method.Method(
   supports=local_layers.SUPPORTS,
   reasons=local_layers.REASONS,
   personalizes=True,
-  shared_across=_shared_across,
+  # The seed's initial weights are built in.
+  shared_across=building.SHARED - {'local_epochs', 'seed'},
   keeps_models=True,
   build=_build,
 )

@@ -6,8 +6,8 @@ The client's rate is that of personalisation alone.
 """
 
 from fedfish_tff import algorithms
+from launch.methods import block
 from launch.methods import building
-from launch.methods import fed_avg
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -17,8 +17,8 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     model=parts.model,
     process=algorithms.build_fed_sgd(
       parts.model,
-      # Nobody but the server takes steps.
-      parts.with_weight_decay(parts.server_optimizer),
+      # The server alone takes steps on data.
+      parts.change(block.CLIENT_OPTIMIZER, parts.server_optimizer),
       client_optimizer_fn=parts.client_optimizer,
       client_weighting=parts.client_weighting,
       model_aggregator=parts.model_aggregator,
@@ -42,6 +42,6 @@ METHOD = method.Method(
     'local_epochs': "it takes one gradient of a pass over a client's data",
   },
   baseline=1,
-  shared_across=fed_avg.shared_across,
+  shared_across=building.SHARED,
   build=_build,
 )

@@ -162,6 +162,11 @@ def defaults(some: Mapping[str, Field]) -> dict[str, Any]:
   return {name: field.default for name, field in some.items()}
 
 
+def describe(some: Mapping[str, Field]) -> list[str]:
+  """Returns a line a field: its name, default and help."""
+  return [f'  {name}={f.default!r}: {f.help}' for name, f in some.items()]
+
+
 def check_fields(
   prefix: str,
   block: Mapping[str, Any],

@@ -1,9 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A config's block `fine_tuning`: which part of a model is trained, from where.
-
-Plain Python, without TensorFlow, which is imported when a model is made.
-"""
+"""The block `fine_tuning`: which part of a model is trained, from where."""
 
 from __future__ import annotations
 
@@ -12,22 +9,44 @@ import typing
 from typing import Any
 
 from fedfish_tff import choices
+from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import models
+from launch.methods import block
+from launch.methods import building
 from launch.methods import closed_form
+from launch.methods import config as config_lib
 from launch.methods import fields
 from launch.methods import participation
+from launch.methods import registry
 
 if typing.TYPE_CHECKING:
-  from tasks.task import Task
-
   import tensorflow_federated as tff
 
 # A fine-tuning that starts from a classifier of zero.
 NO_START = 'none'
 
+
+def _check_start(field: str, start: Any) -> None:
+  """Checks what a fine-tuning starts from, a method with its fields."""
+  fields.block(field, start)
+  name = start.get('name')
+  if name == NO_START:
+    fields.check_fields(
+      f'{field}.', start, {'name': fields.text}, owner=NO_START
+    )
+    return
+  method = registry.find_method(name, field=f'{field}.name', known=[NO_START])
+  if 'fine_tuning_start' not in method.supports:
+    raise errors.InputError(
+      f'{field}.name is {name!r}, but {method.why_not("fine_tuning_start")}; '
+      f'{NO_START} or a method with a closed form was expected.'
+    )
+  method.check(f'{field}.', start)
+
+
 # Values are those of Fed3R's published fine-tuning.
-FIELDS: Mapping[str, fields.Field] = {
+_FIELDS: Mapping[str, fields.Field] = {
   'strategy': fields.Field(
     'ft_lp',
     fields.member_of(choices.FineTuning),
@@ -41,86 +60,61 @@ FIELDS: Mapping[str, fields.Field] = {
   ),
   'start': fields.Field(
     {'name': NO_START},
-    fields.block,
+    _check_start,
     'The closed-form method to start from, with its fields; or none.',
   ),
 }
 
 
-STRATEGIES = tuple(strategy.value for strategy in choices.FineTuning)
+_TITLES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
 
-def defaults(strategy: str, start: Mapping[str, Any] | None) -> dict[str, Any]:
-  """Returns the block `fine_tuning` of a config.
-
-  Args:
-    strategy: One of STRATEGIES.
-    start: The block of a method with a closed form; None to train the
-      classifier from zero, as any other model without temperature and decay.
-  """
-  block = fields.defaults(FIELDS)
-  block['strategy'] = strategy
-  if start is None:
-    return {**block, 'temperature': 1.0, 'weight_decay': 0.0}
-  return {**block, 'start': dict(start)}
-
-
-def has_start(config: Mapping[str, Any]) -> bool:
+def has_start(config: config_lib.Config) -> bool:
   """Whether a config begins with a closed-form classifier."""
-  fine_tuning = config.get('fine_tuning')
-  return (
-    fine_tuning is not None and fine_tuning['start'].get('name') != NO_START
-  )
+  own = config.blocks.get('fine_tuning')
+  return own is not None and own.start.name != NO_START
 
 
-def check(config: Mapping[str, Any]) -> None:
-  """Checks the block `fine_tuning` and what it goes with.
-
-  Args:
-    config: With the block; its other blocks are checked already.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown or out of range, or does
-      not go with another one.
-  """
-  block = config['fine_tuning']
-  fields.check_block('fine_tuning.', block, FIELDS)
-  if config.get('client_weight_decay') and block['weight_decay']:
+def _check(config: config_lib.Config) -> None:
+  own = config.blocks['fine_tuning']
+  if config.client_weight_decay and own.weight_decay:
     raise errors.InputError(
-      f'client_weight_decay is {config["client_weight_decay"]!r}, but '
-      f'fine_tuning.weight_decay is {block["weight_decay"]!r}, and clients '
-      'would decay by both; 0 was expected for one of them.'
+      f'client_weight_decay is {config.client_weight_decay!r}, but '
+      f'fine_tuning.weight_decay is {own.weight_decay!r}, and clients would '
+      'decay by both; 0 was expected for one of them.'
     )
   if not has_start(config):
-    if block['strategy'] == 'ft_feat':
+    if own.strategy == 'ft_feat':
       raise errors.InputError(
         'fine_tuning.strategy is ft_feat, which freezes the classifier, but '
         'fine_tuning.start.name is none, with which that is zero; another '
         'start or strategy was expected.'
       )
-  elif config['participation']['name'] in participation.VISITS:
+  elif config.participation.name in participation.VISITS:
     raise errors.InputError(
-      f'participation.name is {config["participation"]["name"]!r}, but all '
-      'clients come in the start of the fine-tuning already; uniform was '
-      'expected.'
+      f'participation.name is {config.participation.name!r}, but all clients '
+      'come in the start of the fine-tuning already; uniform was expected.'
     )
 
 
-def create_model(
-  fine_tuning: Mapping[str, Any],
-  task: Task,
-  *,
-  seed: int,
-  start_weights: tff.learning.models.ModelWeights | None,
+def _label(config: config_lib.Config, name: str) -> str:
+  own = config.blocks['fine_tuning']
+  title = _TITLES[own.strategy]
+  if not has_start(config):
+    return name if own.strategy == 'ft' else f'{name}-{title[3:]}'
+  title = f'{registry.find_method(own.start.name).title}+{title}'
+  return title if config.method.name == 'fed_avg' else f'{title} by {name}'
+
+
+def _create_model(
+  parts: building.Ingredients, model: None
 ) -> tff.learning.models.FunctionalModel:
   """Creates the model of the tensors that are fine-tuned, the others frozen.
 
   Args:
-    fine_tuning: The checked block of the config.
-    task: The task.
-    seed: Of random features.
-    start_weights: Of the whole model; None for the feature map's own and a
-      classifier of zero.
+    parts: What the method is built from. Without weights of a start the model
+      has the feature map's own and a classifier of zero.
+    model: The task's own model, which is not made for it.
 
   Returns:
     The model.
@@ -129,18 +123,20 @@ def create_model(
     errors.InputError: If the task's model has no features, or none that can be
       trained where the strategy trains them only.
   """
-  start = fine_tuning['start']
+  del model
+  own, task = parts.config.blocks['fine_tuning'], parts.task
+  start = own.start
   whole = models.create_feature_classifier(
     closed_form.create_feature_map(
       start,
       task,
-      seed=seed,
-      wanted_by='fine_tuning' if start['name'] == NO_START else start['name'],
+      seed=parts.config.seed,
+      wanted_by='fine_tuning' if start.name == NO_START else start.name,
     ),
     num_classes=closed_form.count_classes(task),
-    temperature=fine_tuning['temperature'],
+    temperature=own.temperature,
   )
-  strategy = choices.FineTuning(fine_tuning['strategy'])
+  strategy = choices.FineTuning(own.strategy)
   if strategy is choices.FineTuning.FT and not task.feature_map.initial_weights:
     raise errors.InputError(
       f'fine_tuning.strategy is ft, but the features of task {task.name!r} '
@@ -148,5 +144,55 @@ def create_model(
       'trained; ft_lp was expected, or a task with such weights (task.inputs).'
     )
   return models.partition_model(
-    whole, models.fine_tuned_tensors(whole, strategy), start=start_weights
+    whole,
+    models.fine_tuned_tensors(whole, strategy),
+    start=parts.start_weights,
   ).model
+
+
+def _add_decay(
+  parts: building.Ingredients, optimizer: tff.learning.optimizers.Optimizer
+) -> tff.learning.optimizers.Optimizer:
+  return client_work.build_weight_decay_optimizer(
+    optimizer, parts.config.blocks['fine_tuning'].weight_decay
+  )
+
+
+def _axes() -> Mapping[str, Mapping[str, Any]]:
+  # As published, unlike from zero.
+  published = fields.defaults(_FIELDS)
+  return {
+    'start': {
+      name: {
+        'start': registry.find_method(name).defaults(),
+        'temperature': published['temperature'],
+        'weight_decay': published['weight_decay'],
+      }
+      for name in registry.names('fine_tuning_start')
+    }
+  }
+
+
+BLOCK = block.Block(
+  name='fine_tuning',
+  help='a linear classifier on features of which a part is trained: ft all of it, '
+  'ft_lp the classifier, ft_feat what is before it; with start=METHOD from the '
+  'closed form of a method, whose visits come before the rounds of the config',
+  fields=_FIELDS,
+  # From zero the classifier is trained as any other model.
+  presets={
+    strategy.value: {
+      'strategy': strategy.value,
+      'temperature': 1.0,
+      'weight_decay': 0.0,
+    }
+    for strategy in choices.FineTuning
+  },
+  axes=_axes,
+  supports='fine_tuning',
+  check=_check,
+  label=_label,
+  # Each run finds the weights that are frozen then, or builds in its own.
+  shares=lambda config: None if has_start(config) else frozenset({'seed'}),
+  build={block.MODEL: _create_model, block.CLIENT_OPTIMIZER: _add_decay},
+)

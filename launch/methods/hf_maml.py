@@ -2,13 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """HF-MAML (Fallah et al., 2020): a model that one step makes a client's own."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from launch.methods import building
-from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -22,20 +18,15 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       parts.model,
       parts.client_optimizer,
       parts.server_optimizer,
-      personal_learning_rate=algorithm['personal_learning_rate'],
-      meta_gradient=choices.MetaGradient(algorithm['order']),
-      meta_batches=choices.MetaBatches(algorithm['batches']),
-      difference=algorithm['difference'],
-      local_epochs=parts.config['local_epochs'],
+      personal_learning_rate=algorithm.personal_learning_rate,
+      meta_gradient=choices.MetaGradient(algorithm.order),
+      meta_batches=choices.MetaBatches(algorithm.batches),
+      difference=algorithm.difference,
+      local_epochs=parts.config.local_epochs,
       client_weighting=parts.client_weighting,
       model_aggregator=parts.model_aggregator,
     ),
   )
-
-
-def _shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  # By the number of epochs its cost is counted.
-  return fed_avg.shared_across(config) - {'local_epochs'}
 
 
 METHOD = method.Method(
@@ -83,6 +74,7 @@ METHOD = method.Method(
     'barrier': "a client's own model is made by other steps than those of a round"
   },
   personalizes=True,
-  shared_across=_shared_across,
+  # The cost is counted by the epochs.
+  shared_across=building.SHARED - {'local_epochs'},
   build=_build,
 )

@@ -39,7 +39,8 @@ METHOD = method.Method(
   supports=local_layers.SUPPORTS,
   reasons=local_layers.REASONS,
   personalizes=True,
-  shared_across=local_layers.shared_across,
+  # The seed's initial weights are built in.
+  shared_across=building.SHARED - {'seed'},
   keeps_models=True,
   build=_build,
 )

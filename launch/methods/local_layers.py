@@ -57,7 +57,7 @@ def select(parts: building.Ingredients, field: str) -> tuple[bool, ...]:
       f'algorithm.{field} chooses layers by names, but the model of task '
       f'{task!r} has no names of tensors; one with names was expected.'
     )
-  text = parts.algorithm[field] or models.last_layer(names)
+  text = getattr(parts.algorithm, field) or models.last_layer(names)
   try:
     return models.select_tensors(names, [n.strip() for n in text.split(',')])
   except errors.InputError as error:
@@ -82,14 +82,4 @@ def arguments(
     'client_weighting': parts.client_weighting,
     'model_aggregator': parts.model_aggregator,
     **(sent.arguments if sent else {}),
-  }
-
-
-def shared_across(config: Mapping[str, Any]) -> frozenset[str]:
-  """Returns the fields that such a method is not built of."""
-  del config  # Whatever its values. The seed's initial weights are built in.
-  return building.FIELDS_OF_THE_LOOP | {
-    building.CLIENT_RATE,
-    building.SERVER_RATE,
-    'local_epochs',
   }

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a method declares to configs, runs and plots.
+"""A declaration of a method for configs, runs and plots.
 
-A module of this package, or of somebody else's, has one as METHOD. Importing
-it takes no TensorFlow: the library's packages import that when `build` uses them.
+A module of this package, or of another, has one as METHOD. Importing it takes no
+TensorFlow: the library's packages import that when `build` uses them.
 """
 
 from collections.abc import Callable
@@ -12,9 +12,10 @@ import dataclasses
 from typing import Any
 
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.methods import fields as fields_lib
 
-# What a method may support, and why it does not, unless it has another reason.
+# By what a method may support, the usual reason why one does not.
 SUPPORTS: Mapping[str, str] = {
   'barrier': 'its clients have no models of a round to score',
   'client_keeps': 'its clients cannot keep weights of their own',
@@ -36,14 +37,15 @@ class Method:
   """A method as configs, runs and plots know it.
 
   Attributes:
-    name: In configs, `algorithm.name`; also its variant.
-    title: In plots and tables.
-    build: Makes what a run trains, with TensorFlow.
-    fields: Of the config's block `algorithm`, beside its name.
+    name: The name in configs, `algorithm.name`, and of its variant.
+    title: The name in plots and tables.
+    build: A function that makes what a run trains, with TensorFlow.
+    fields: The fields of the config's block `algorithm`, beside its name.
     supports: Names of SUPPORTS.
-    reasons: Why it does not support something, where SUPPORTS does not say it.
+    reasons: The reasons why it does not support something, where they are other
+      than those of SUPPORTS.
     variants: Other values of fields, by the name of the variant.
-    baseline: How usual it is to compare others with it; 0 for not at all.
+    baseline: A rank among what others are usually compared with; 0 for none.
     personalizes: Whether the server's model is none to use before a client has
       trained it, or lacks layers that clients have for themselves, so that runs
       are judged by personalised ones.
@@ -51,10 +53,12 @@ class Method:
       scored beside the server's, whatever the config.
     sized: Whether it trains models of other widths than the task's, which only
       some tasks have, so that comparisons on any task leave it out.
-    shared_across: From a config to those of its fields that `build` does not
-      depend on, but for the model's initial weights and the values of
+    shared_across: The fields of a config that `build` does not depend on, but
+      for the model's initial weights and the values of
       `building.parameter_values`. Runs of a sweep that differ in such fields
       only share what is built; by default no two runs do.
+    draws: From the method's fields to whether `build` depends on the seed by
+      other things than initial weights.
   """
 
   name: str
@@ -71,9 +75,8 @@ class Method:
   personalizes: bool = False
   keeps_models: bool = False
   sized: bool = False
-  shared_across: Callable[[Mapping[str, Any]], frozenset[str]] = lambda config: (
-    frozenset()
-  )
+  shared_across: frozenset[str] = frozenset()
+  draws: Callable[[config_lib.Values], bool] = lambda algorithm: False
 
   def __post_init__(self) -> None:
     object.__setattr__(self, 'supports', frozenset(self.supports))
@@ -98,7 +101,7 @@ class Method:
       return ()
     # Who takes no step at the server has no optimizer there.
     at_server = 'server_optimizer' in self.fields
-    return building.CLIENT_RATE, *([building.SERVER_RATE] * at_server)
+    return config_lib.CLIENT_RATE, *([config_lib.SERVER_RATE] * at_server)
 
   @property
   def scheduled_rates(self) -> tuple[str, ...]:
@@ -109,12 +112,27 @@ class Method:
     return tuple(
       rate
       for rate in self.learning_rates
-      if rate != building.CLIENT_RATE or has_client_steps
+      if rate != config_lib.CLIENT_RATE or has_client_steps
     )
 
   def why_not(self, what: str) -> str:
     """Returns why the method does not support something."""
     return self.reasons.get(what, SUPPORTS[what])
+
+  def check(self, prefix: str, block: Mapping[str, Any]) -> None:
+    """Checks the name and the fields of the method.
+
+    Args:
+      prefix: The names of the blocks around, before the names of the fields.
+      block: The block with them.
+
+    Raises:
+      errors.InputError: If a field is missing, unknown or refused.
+    """
+    name = fields_lib.Field(self.name, fields_lib.text, 'The method.')
+    fields_lib.check_block(
+      prefix, block, {'name': name, **self.fields}, owner=self.name
+    )
 
   def defaults(self, variant: str = '') -> dict[str, Any]:
     """Returns the block `algorithm` of a config, with its name.

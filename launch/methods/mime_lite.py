@@ -8,7 +8,6 @@ takes the mean as it is: the variant's axis server=sgd.
 
 from fedfish_tff import algorithms
 from launch.methods import building
-from launch.methods import fed_avg
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -20,7 +19,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       parts.model,
       parts.client_optimizer,
       parts.server_optimizer,
-      local_epochs=parts.config['local_epochs'],
+      local_epochs=parts.config.local_epochs,
       client_weighting=parts.client_weighting,
     ),
   )
@@ -46,6 +45,6 @@ METHOD = method.Method(
     'their own models cannot be trained again outside of the round',
     'privacy': "its clients' gradients are a second sum",
   },
-  shared_across=fed_avg.shared_across,
+  shared_across=building.SHARED,
   build=_build,
 )

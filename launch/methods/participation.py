@@ -1,9 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A config's block `participation`: which clients come, and how long they take.
-
-Plain Python, without TensorFlow, which comes with the cohorts of a task.
-"""
+"""The block `participation`: which clients come, and how long they take."""
 
 from __future__ import annotations
 
@@ -18,24 +15,26 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
+from launch.methods import block as block_lib
+from launch.methods import config as config_lib
 from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# Each client counts once.
+# The policies with which each client counts once.
 VISITS = ('visit_once', 'first_visits')
-# Where more are asked than are needed.
+# Those with which more clients may be asked than are needed.
 _OVER_SELECTING = ('uniform', 'first_visits')
 
 
 class Policy(NamedTuple):
-  """Who takes part.
+  """A choice of the clients of each round.
 
   Attributes:
-    title: In labels of runs.
-    help: What it is, in a line.
-    fields: Of the block, beside its name.
+    title: The name in labels of runs.
+    help: A phrase for --methods.
+    fields: The fields of the block that it alone has.
     needs_speeds: Whether it looks at the clients' seconds.
   """
 
@@ -121,7 +120,7 @@ NAME = fields.Field(
   fields.one_of(*POLICIES),
   'Who takes part; see docs/participation.md.',
 )
-# What any policy may have, but for over_selection.
+# The fields of any policy, but for over_selection.
 OPTIONS: Mapping[str, fields.Field] = {
   'dropout': fields.Field(
     0.0, fields.below_1, 'The probability that a client does not answer.'
@@ -138,12 +137,12 @@ COMMUNICATION = fields.Field(
 
 
 class SpeedKind(NamedTuple):
-  """Where clients' seconds come from.
+  """A source of the clients' seconds.
 
   Attributes:
-    help: What it is, in a line.
-    fields: Of the block `speeds`, beside `kind` and `communication_seconds`.
-    fixed: Whether they are the same in every round.
+    help: A phrase for --methods.
+    fields: The fields of the block `speeds` that it alone has.
+    fixed: Whether the seconds are the same in every round.
   """
 
   help: str
@@ -190,71 +189,9 @@ SPEEDS: Mapping[str, SpeedKind] = {
 }
 
 
-def defaults(name: str, kind: str) -> dict[str, Any]:
-  """Returns the block `participation` of a config.
-
-  Args:
-    name: One of `POLICIES`.
-    kind: One of `SPEEDS`.
-  """
-  return {
-    'name': name,
-    **fields.defaults(POLICIES[name].fields),
-    **fields.defaults(_options(name)),
-    'speeds': {
-      'kind': kind,
-      **fields.defaults(SPEEDS[kind].fields),
-      'communication_seconds': COMMUNICATION.default,
-    },
-  }
-
-
-def check(block: Mapping[str, Any]) -> None:
-  """Checks the block `participation`.
-
-  Args:
-    block: It.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown or out of range, or does
-      not go with another one.
-  """
-  prefix = 'participation.'
-  name = block.get('name')
-  NAME.check(prefix + 'name', name)
-  policy = POLICIES[name]
-  options = _options(name)
-  speeds = fields.Field({}, fields.block, 'How long clients take.')
-  known = {'name': NAME, **policy.fields, **options, 'speeds': speeds}
-  # A config whose clients are all alike leaves these out.
-  absent = fields.defaults(options)
-  if not policy.needs_speeds:
-    absent['speeds'] = {}
-  fields.check_block(prefix, {**absent, **block}, known, owner=name)
-  if 'speeds' in block:
-    _check_speeds(f'{prefix}speeds.', block['speeds'])
-  elif block.get('over_selection'):
-    raise errors.InputError(
-      f'{prefix}over_selection is {block["over_selection"]!r}, so that the '
-      f'first answers count, but the config has no field {prefix}speeds.'
-    )
-  if name == 'flanp' and not SPEEDS[block['speeds']['kind']].fixed:
-    fixed = ', '.join(kind for kind, speeds in SPEEDS.items() if speeds.fixed)
-    raise errors.InputError(
-      f'{prefix}speeds.kind is {block["speeds"]["kind"]!r}, but the clients of '
-      f'flanp stay the fastest; one of {fixed} was expected.'
-    )
-  if name == 'srpfl' and not block['rounds_a_stage']:
-    if block['speeds']['kind'] != 'exponential':
-      raise errors.InputError(
-        f'{prefix}rounds_a_stage is 0, but {prefix}speeds.kind is '
-        f'{block["speeds"]["kind"]!r}; exponential, or a positive number of '
-        'rounds, was expected.'
-      )
-
-
-def _check_speeds(prefix: str, block: Mapping[str, Any]) -> None:
-  kind = block.get('kind')
+def _check_speeds(name: str, block: Any) -> None:
+  fields.block(name, block)
+  prefix, kind = f'{name}.', block.get('kind')
   kind_check = fields.one_of(*SPEEDS)
   kind_check(f'{prefix}kind', kind)
   fields.check_fields(
@@ -292,20 +229,112 @@ def _options(name: str) -> dict[str, fields.Field]:
   return options
 
 
-def by_accuracy(config: Mapping[str, Any]) -> bool:
+class _Participation(block_lib.Block):
+  """The block, of which a config has the fields of one policy."""
+
+  def defaults(
+    self, preset: str, speeds: str = 'exponential'
+  ) -> dict[str, Any]:
+    """Returns the block of a config.
+
+    Args:
+      preset: One of `POLICIES`.
+      speeds: One of `SPEEDS`.
+    """
+    return {
+      'name': preset,
+      **fields.defaults(POLICIES[preset].fields),
+      **fields.defaults(_options(preset)),
+      'speeds': {
+        'kind': speeds,
+        **fields.defaults(SPEEDS[speeds].fields),
+        'communication_seconds': COMMUNICATION.default,
+      },
+    }
+
+  def read(self, values: Mapping[str, Any]) -> config_lib.Values:
+    """Returns the fields, with the defaults of those that are left out.
+
+    A config whose clients are all alike leaves out options and speeds.
+
+    Args:
+      values: The block.
+
+    Raises:
+      errors.InputError: If a field is missing, unknown or refused.
+    """
+    name = values.get('name')
+    NAME.check('participation.name', name)
+    policy = POLICIES[name]
+    check_speeds = _check_speeds if 'speeds' in values else lambda *_: None
+    options = {
+      **_options(name),
+      'speeds': fields.Field(None, check_speeds, 'How long clients take.'),
+    }
+    absent = fields.defaults(options)
+    if policy.needs_speeds:
+      del absent['speeds']
+    whole = {**absent, **values}
+    fields.check_block(
+      'participation.',
+      whole,
+      {'name': NAME, **policy.fields, **options},
+      owner=name,
+    )
+    return config_lib.Values.of({'over_selection': 0.0, **whole})
+
+  def describe(self) -> list[str]:
+    """Returns lines on the axes and the fields, by policy and kind."""
+    lines = super().describe()
+    for prefix, kinds in (('', POLICIES), ('speeds=', SPEEDS)):
+      for name, kind in kinds.items():
+        lines.append(f'  {prefix}{name}: {kind.help}')
+        lines += [f'  {line}' for line in fields.describe(kind.fields)]
+    return lines
+
+
+def _check(config: config_lib.Config) -> None:
+  own, prefix = config.participation, 'participation.'
+  if own.over_selection and own.speeds is None:
+    raise errors.InputError(
+      f'{prefix}over_selection is {own.over_selection!r}, so that the first '
+      f'answers count, but the config has no field {prefix}speeds.'
+    )
+  if own.name == 'flanp' and not SPEEDS[own.speeds.kind].fixed:
+    fixed = ', '.join(kind for kind, speeds in SPEEDS.items() if speeds.fixed)
+    raise errors.InputError(
+      f'{prefix}speeds.kind is {own.speeds.kind!r}, but the clients of flanp '
+      f'stay the fastest; one of {fixed} was expected.'
+    )
+  if own.name == 'srpfl' and not own.rounds_a_stage:
+    if own.speeds.kind != 'exponential':
+      raise errors.InputError(
+        f'{prefix}rounds_a_stage is 0, but {prefix}speeds.kind is '
+        f'{own.speeds.kind!r}; exponential, or a positive number of rounds, was '
+        'expected.'
+      )
+  if config.method.personalizes and by_accuracy(config):
+    raise errors.InputError(
+      f'{prefix}rounds_a_stage is 0, but not for {config.method.name}: the '
+      "gradient at the server's model is not that of what its clients train; a "
+      'positive integer was expected.'
+    )
+
+
+def by_accuracy(config: config_lib.Config) -> bool:
   """Whether training decides on later cohorts, by FLANP's criterion."""
-  block = config['participation']
-  return block['name'] == 'flanp' and not block['rounds_a_stage']
+  own = config.participation
+  return own.name == 'flanp' and not own.rounds_a_stage
 
 
 def create_accuracy_stages(
-  config: Mapping[str, Any], task: Task
+  config: config_lib.Config, task: Task
 ) -> simulation.AccuracyStages | None:
   """Returns the stages that training decides on; None if it does not.
 
   Args:
-    config: A checked config.
-    task: Its task.
+    config: The config.
+    task: The task.
 
   Raises:
     errors.InputError: If not all clients of the last stage could come.
@@ -313,19 +342,17 @@ def create_accuracy_stages(
   if not by_accuracy(config):
     return None
   num_clients = len(task.train.client_ids)
-  if config['cohort_size'] < num_clients:
+  if config.cohort_size < num_clients:
     raise errors.InputError(
-      f'cohort_size is {config["cohort_size"]}, but all clients of a stage come '
+      f'cohort_size is {config.cohort_size}, but all clients of a stage come '
       f'where participation.rounds_a_stage is 0; {num_clients}, as many as there '
       'are training clients, was expected.'
     )
-  return simulation.AccuracyStages(
-    config['participation']['n0'], most=num_clients
-  )
+  return simulation.AccuracyStages(config.participation.n0, most=num_clients)
 
 
 def create_participation(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
   *,
   accuracy_stages: simulation.AccuracyStages | None = None,
@@ -333,18 +360,18 @@ def create_participation(
   """Returns the cohort of each round.
 
   Args:
-    config: A checked config.
-    task: Its task.
-    accuracy_stages: Of `create_accuracy_stages`, to be told of the rounds.
+    config: The config.
+    task: The task.
+    accuracy_stages: The result of `create_accuracy_stages`, which is to be told
+      of the rounds; None to create it.
 
   Raises:
     errors.InputError: If there are fewer clients than the config asks for, or
       the file of their speeds cannot be used.
   """
   client_ids = task.train.client_ids
-  block, seed = config['participation'], config['seed']
-  name, cohort_size = block['name'], config['cohort_size']
-  dropout = block.get('dropout', 0.0)
+  own, seed = config.participation, config.seed
+  name, cohort_size, dropout = own.name, config.cohort_size, own.dropout
 
   def answering(asked: simulation.Participation) -> simulation.Participation:
     if not dropout:
@@ -353,15 +380,15 @@ def create_participation(
 
   if name == 'visit_once':
     return answering(_create_visits(config, client_ids))
-  speeds = _create_speeds(config, task) if 'speeds' in block else None
+  speeds = own.speeds and _create_speeds(config, task)
   if name == 'flanp':
     stages = (
       accuracy_stages
       or create_accuracy_stages(config, task)
       or simulation.equal_stages(
-        block['n0'],
+        own.n0,
         most=len(client_ids),
-        rounds_a_stage=block['rounds_a_stage'],
+        rounds_a_stage=own.rounds_a_stage,
       )
     )
     return answering(
@@ -376,11 +403,11 @@ def create_participation(
   if name == 'srpfl':
     return simulation.srpfl_participation(
       client_ids,
-      stages=_create_stages(block, cohort_size),
+      stages=_create_stages(own, cohort_size),
       speeds=speeds,
       seed=seed,
       sampled=cohort_size,
-      resample=block['resample'],
+      resample=own.resample,
       dropout=dropout,
     )
   if name in ('epochs', 'poisson'):
@@ -389,7 +416,7 @@ def create_participation(
       'poisson': simulation.poisson_participation,
     }[name]
     return answering(create(client_ids, cohort_size=cohort_size, seed=seed))
-  asked = _count_asked(block, cohort_size, len(client_ids))
+  asked = _count_asked(own, cohort_size, len(client_ids))
   cohorts = answering(
     simulation.uniform_participation(client_ids, cohort_size=asked, seed=seed)
   )
@@ -401,109 +428,123 @@ def create_participation(
 
 
 def create_wall_clock(
-  config: Mapping[str, Any], task: Task
+  config: config_lib.Config, task: Task
 ) -> simulation.WallClock | None:
-  """Returns how long a round would last; None where no speeds are configured.
+  """Returns the clock of simulated time; None where no speeds are configured.
 
   Args:
-    config: A checked config.
-    task: Its task.
+    config: The config.
+    task: The task.
 
   Raises:
     errors.InputError: If the file of the speeds cannot be used.
   """
-  if 'speeds' not in config['participation']:
+  speeds = config.participation.speeds
+  if speeds is None:
     return None
   return simulation.build_wall_clock(
     _create_speeds(config, task),
-    communication_seconds=config['participation']['speeds'][
-      'communication_seconds'
-    ],
+    communication_seconds=speeds.communication_seconds,
   )
 
 
-def fingerprint_speeds(config: Mapping[str, Any]) -> dict[str, str]:
+def fingerprint_speeds(config: config_lib.Config) -> dict[str, str]:
   """Returns the fingerprint of a file of speeds, if there is one.
 
   Args:
-    config: A checked config.
+    config: The config.
 
   Raises:
     errors.InputError: If it cannot be read.
   """
-  speeds = config['participation'].get('speeds', {})
-  if speeds.get('kind') != 'trace':
+  speeds = config.participation.speeds
+  if speeds is None or speeds.kind != 'trace':
     return {}
   return {'speeds': regular_files.digest(_trace_path(speeds))}
 
 
-def _trace_path(speeds: Mapping[str, Any]) -> str:
-  return os.path.expanduser(speeds['path'])
+def _trace_path(speeds: config_lib.Values) -> str:
+  return os.path.expanduser(speeds.path)
 
 
-def _create_speeds(config: Mapping[str, Any], task: Task) -> simulation.Speeds:
-  block, seed = config['participation']['speeds'], config['seed']
-  if block['kind'] == 'exponential':
-    return simulation.fixed_exponential_speeds(seed=seed, scale=block['scale'])
-  if block['kind'] == 'dynamic':
+def _create_speeds(config: config_lib.Config, task: Task) -> simulation.Speeds:
+  own, seed = config.participation.speeds, config.seed
+  if own.kind == 'exponential':
+    return simulation.fixed_exponential_speeds(seed=seed, scale=own.scale)
+  if own.kind == 'dynamic':
     return simulation.dynamic_exponential_speeds(
-      seed=seed, scales=tuple(block['scales'])
+      seed=seed, scales=tuple(own.scales)
     )
-  if block['kind'] == 'classes':
-    classes = map(
-      simulation.DeviceClass, block['class_shares'], block['class_seconds']
-    )
+  if own.kind == 'classes':
+    classes = map(simulation.DeviceClass, own.class_shares, own.class_seconds)
     return simulation.device_class_speeds(list(classes), seed=seed)
-  return simulation.read_trace_speeds(_trace_path(block), task.train.client_ids)
+  return simulation.read_trace_speeds(_trace_path(own), task.train.client_ids)
 
 
 def _create_visits(
-  config: Mapping[str, Any], client_ids: Sequence[str]
+  config: config_lib.Config, client_ids: Sequence[str]
 ) -> simulation.Participation:
   needed = simulation.count_visiting_rounds(
-    len(client_ids), cohort_size=config['cohort_size']
+    len(client_ids), cohort_size=config.cohort_size
   )
-  if config['rounds'] > needed:
+  if config.rounds > needed:
     raise errors.InputError(
-      f'rounds is {config["rounds"]}, but participation visit_once has seen '
+      f'rounds is {config.rounds}, but participation visit_once has seen '
       f'all {len(client_ids)} training clients after {needed}; at most '
       f'{needed} was expected.'
     )
   return simulation.visit_once_participation(
-    client_ids, cohort_size=config['cohort_size'], seed=config['seed']
+    client_ids, cohort_size=config.cohort_size, seed=config.seed
   )
 
 
 def _create_stages(
-  block: Mapping[str, Any], cohort_size: int
+  own: config_lib.Values, cohort_size: int
 ) -> simulation.Stages:
-  if block['rounds_a_stage']:
+  if own.rounds_a_stage:
     return simulation.equal_stages(
-      block['n0'], most=cohort_size, rounds_a_stage=block['rounds_a_stage']
+      own.n0, most=cohort_size, rounds_a_stage=own.rounds_a_stage
     )
   return simulation.exponential_stages(
-    block['n0'], most=cohort_size, contraction=block['contraction']
+    own.n0, most=cohort_size, contraction=own.contraction
   )
 
 
 def _count_asked(
-  block: Mapping[str, Any], cohort_size: int, num_clients: int
+  own: config_lib.Values, cohort_size: int, num_clients: int
 ) -> int:
-  """Returns how many clients are asked in a round."""
+  """Returns the number of clients that are asked in a round."""
   if cohort_size > num_clients:
     # Which is refused, whatever is asked.
     return cohort_size
   # A tenth of 70 is 7, and not the 8 that follow 7.000000000000001.
-  over = math.ceil(round(block.get('over_selection', 0) * cohort_size, 9))
+  over = math.ceil(round(own.over_selection * cohort_size, 9))
   asked = cohort_size + over
   field = 'over_selection'
-  if block['name'] == 'fastest':
-    asked = block['sampled'] or num_clients
+  if own.name == 'fastest':
+    asked = own.sampled or num_clients
     field = 'sampled'
   if not cohort_size <= asked <= num_clients:
     raise errors.InputError(
-      f'participation.{field} is {block[field]!r}, so that {asked} clients are '
-      f'asked; from cohort_size, {cohort_size}, to all {num_clients} training '
-      'clients was expected.'
+      f'participation.{field} is {getattr(own, field)!r}, so that {asked} '
+      f'clients are asked; from cohort_size, {cohort_size}, to all {num_clients} '
+      'training clients was expected.'
     )
   return asked
+
+
+BLOCK = _Participation(
+  name='participation',
+  help='clients that come in a round, with dropouts; clients with speeds take '
+  'simulated time (docs/participation.md)',
+  fields={
+    'name': NAME,
+    **OPTIONS,
+    'speeds.communication_seconds': COMMUNICATION,
+  },
+  presets={name: {} for name in POLICIES},
+  axes=lambda: {'speeds': {kind: {} for kind in SPEEDS}},
+  only={'name': ('repeated_visits', VISITS)},
+  check=_check,
+  in_loop=True,
+)

@@ -12,23 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
-import importlib
 import json
-import pkgutil
 import typing
 from typing import Any
 
 from fedfish_tff import plug_ins
-from launch import methods
-from launch.methods import adapters
+from launch.methods import block as block_lib
 from launch.methods import building
-from launch.methods import compression
-from launch.methods import exchange
-from launch.methods import fine_tuning
+from launch.methods import config as config_lib
 from launch.methods import method as method_lib
-from launch.methods import weight_average
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -37,20 +32,42 @@ if typing.TYPE_CHECKING:
 
 ENTRY_POINTS = 'fedfish_tff.methods'
 
+# See `only_values`; blocks have more.
+_ONLY: Mapping[str, tuple[str, Sequence[Any]]] = {
+  'local_epochs': ('local_epochs', (1,)),
+  'evaluation.barrier': ('barrier', (False,)),
+  'evaluation.personalization_epochs': ('learning_rates', (0,)),
+}
+
 
 @functools.cache
 def own_methods() -> Mapping[str, method_lib.Method]:
   """Returns the methods of this package by name."""
-  found = {}
-  for module in pkgutil.iter_modules(methods.__path__):
-    method = getattr(
-      importlib.import_module(f'{methods.__name__}.{module.name}'),
-      'METHOD',
-      None,
-    )
-    if method is not None:
-      found[method.name] = method
-  return found
+  return {
+    method.name: method for method in block_lib.find_declarations('METHOD')
+  }
+
+
+def only_values(
+  method: method_lib.Method,
+) -> dict[str, tuple[str, Sequence[Any]]]:
+  """Returns the fields that a method cannot have any value of.
+
+  Args:
+    method: The method.
+
+  Returns:
+    By dotted name, a name of `method.SUPPORTS` that the method lacks, and the
+    values with which nothing needs it, the usual one first.
+  """
+  only = dict(_ONLY)
+  for block in block_lib.own_blocks().values():
+    only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
+  return {
+    field: (support, values)
+    for field, (support, values) in only.items()
+    if support not in method.supports
+  }
 
 
 def find_method(
@@ -60,8 +77,8 @@ def find_method(
 
   Args:
     name: Its name, or package.module:NAME.
-    field: Where the name stands, for the error.
-    known: What else may stand there, for the error.
+    field: The field of the name, for the error.
+    known: Other values of it, for the error.
 
   Raises:
     errors.InputError: If there is no such method.
@@ -80,23 +97,8 @@ def find_method(
   return dataclasses.replace(method, name=name)
 
 
-def method_of(config: Mapping[str, Any]) -> method_lib.Method:
-  """Returns the method of a checked config."""
-  return find_method(config['algorithm']['name'])
-
-
-def clients_keep_models(config: Mapping[str, Any]) -> bool:
-  """Whether clients end up with models of their own.
-
-  Args:
-    config: A checked config.
-  """
-  unsent = config.get('exchange', {}).get('unsent')
-  return method_of(config).keeps_models or unsent == exchange.CLIENT_KEEPS
-
-
 def build_method(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
   *,
   start_weights: tff.learning.models.ModelWeights | None = None,
@@ -104,53 +106,56 @@ def build_method(
   """Builds the model and the process of a config.
 
   Args:
-    config: A checked config.
-    task: Its task.
-    start_weights: What the start of a fine-tuning has led to; None for a
-      config without one.
+    config: The config.
+    task: The task.
+    start_weights: The weights that the start of a fine-tuning has led to; None
+      for a config without one.
 
   Returns:
-    What a run trains.
+    The trained model and process.
 
   Raises:
     errors.InputError: If the task does not go with the method.
   """
-  built = method_of(config).build(
-    building.Ingredients(
-      config=config,
-      task=adapters.adapt_task(config, task),
-      start_weights=start_weights,
-    )
+  parts = building.prepare(config, task, start_weights=start_weights)
+  built = config.method.build(parts)
+  return dataclasses.replace(
+    built, process=parts.change(block_lib.PROCESS, built.process)
   )
-  return weight_average.apply(config, built)
 
 
-def sharing_key(config: Mapping[str, Any]) -> str | None:
+def label(config: config_lib.Config) -> str:
+  """Returns the name of a config's method and blocks: 'Partial FedAvg'."""
+  name = config.method.title
+  for block in block_lib.blocks_of(config):
+    name = block.label(config, name)
+  return name
+
+
+def sharing_key(config: config_lib.Config) -> str | None:
   """Returns what configs have in common whose runs may share what is built.
 
   Args:
-    config: A checked config.
+    config: The config of a run.
 
   Returns:
     A text, the same for these configs; None if the run builds its own. Where
     seeds may differ, so may the tasks' models, which is left to be checked.
   """
-  across = method_of(config).shared_across(config)
-  # Another run finds the weights that are frozen then.
-  if not across or fine_tuning.has_start(config):
+  method = config.method
+  seed = {'seed'} if method.draws(config.algorithm) else set()
+  across = method.shared_across - seed
+  if not across:
     return None
-  # Frozen weights are built in.
-  if 'fine_tuning' in config or 'adapters' in config:
-    across = across - {'seed'}
-  if compression.is_seeded(config):
-    across = across - {'seed'}
-  if 'privacy' in config:
-    if config['privacy']['mechanism'] == 'tree':
-      return None  # The noise is that of the config.
-    # The noise is for the cohorts.
-    across = across - {'cohort_size', 'participation', 'seed'}
+  blocks = block_lib.blocks_of(config)
+  across |= {block.name for block in blocks if block.in_loop}
+  for block in blocks:
+    built_from = block.shares(config)
+    if built_from is None:
+      return None
+    across -= built_from
   return json.dumps(
-    {field: value for field, value in config.items() if field not in across},
+    {name: v for name, v in config.values.items() if name not in across},
     sort_keys=True,
   )
 

@@ -5,6 +5,7 @@
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -15,11 +16,11 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     model=parts.model,
     process=algorithms.build_scaffold(
       parts.model,
-      parts.config['client_learning_rate'],
+      parts.config.client_learning_rate,
       parts.server_optimizer,
       num_clients=len(parts.task.train.client_ids),
-      control_update=choices.ControlUpdate(parts.algorithm['control_update']),
-      local_epochs=parts.config['local_epochs'],
+      control_update=choices.ControlUpdate(parts.algorithm.control_update),
+      local_epochs=parts.config.local_epochs,
       client_weighting=parts.client_weighting,
     ),
   )
@@ -48,8 +49,6 @@ METHOD = method.Method(
     'fine_tuning': 'its clients take plain steps of a rate, without a decay',
   },
   # Its clients' rate is no optimizer's, and the number of clients the seed's.
-  shared_across=lambda config: (
-    building.FIELDS_OF_THE_LOOP | {building.SERVER_RATE, 'local_epochs'}
-  ),
+  shared_across=building.SHARED - {config_lib.CLIENT_RATE, 'seed'},
   build=_build,
 )

@@ -1,17 +1,26 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A config's blocks `client_schedule` and `server_schedule`: rates by round.
+"""The blocks `client_schedule` and `server_schedule`: learning rates by round.
 
 In a round a learning rate is that of the config times a factor of its schedule,
 so that a rate that was tuned stays what it was. Plain Python, without TensorFlow.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+import functools
 import math
+import typing
 from typing import Any
 
 from fedfish_tff import errors
+from launch.methods import block
+from launch.methods import config as config_lib
 from launch.methods import fields
+
+if typing.TYPE_CHECKING:
+  from launch.methods import method as method_lib
 
 FIELDS: Mapping[str, fields.Field] = {
   'name': fields.Field(
@@ -45,63 +54,96 @@ FIELDS: Mapping[str, fields.Field] = {
     goes_with={'name': ('step',)},
   ),
 }
-
-# What the axes `client_schedule` and `server_schedule` of a variant change.
-PRESETS: Mapping[str, Mapping[str, Any]] = {
+_PRESETS: Mapping[str, Mapping[str, Any]] = {
   'cosine': {},
   'step': {'name': 'step'},
   'warmup': {'name': 'constant', 'warmup_rounds': 5},
 }
 
 
-def defaults(preset: str) -> dict[str, Any]:
-  """Returns the block of a config, by the name of a preset."""
-  return {**fields.defaults(FIELDS), **PRESETS[preset]}
-
-
-def check(prefix: str, block: Mapping[str, Any], rounds: int) -> None:
-  """Checks a block.
-
-  Args:
-    prefix: Of the names of its fields.
-    block: The block.
-    rounds: Those of the config.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown or out of range, or the
-      rate stays what it is.
-  """
-  fields.check_block(prefix, block, FIELDS)
-  if block['warmup_rounds'] >= rounds:
+def _check(config: config_lib.Config, *, name: str) -> None:
+  own, rounds = config.blocks[name], config.rounds
+  if own.warmup_rounds >= rounds:
     raise fields.error(
-      f'{prefix}warmup_rounds', block['warmup_rounds'], f'fewer than {rounds}'
+      f'{name}.warmup_rounds', own.warmup_rounds, f'fewer than {rounds}'
     )
   # It goes up first, and then down.
-  if all(factor(block, r, rounds=rounds) == 1 for r in (1, rounds)):
+  if all(factor(own, r, rounds=rounds) == 1 for r in (1, rounds)):
     raise errors.InputError(
-      f'The block {prefix.rstrip(".")} multiplies the learning rate by 1 in each '
-      f'of {rounds} rounds; one that changes it, or none, was expected.'
+      f'The block {name} multiplies the learning rate by 1 in each of {rounds} '
+      'rounds; one that changes it, or none, was expected.'
     )
 
 
-def factor(
-  block: Mapping[str, Any], round_number: int, *, rounds: int
-) -> float:
+def factor(own: config_lib.Values, round_number: int, *, rounds: int) -> float:
   """Returns by what a rate is multiplied in a round.
 
   Args:
-    block: The block of a config.
-    round_number: From 1.
+    own: The block of a config.
+    round_number: The round, from 1.
     rounds: The last round.
   """
-  warmup = block['warmup_rounds']
+  warmup = own.warmup_rounds
   if round_number <= warmup:
     return round_number / (warmup + 1)
   done = round_number - warmup - 1
-  if block['name'] == 'step':
-    return block['step_factor'] ** (done // block['step_rounds'])
-  if block['name'] == 'cosine':
-    final = block['final_factor']
+  if own.name == 'step':
+    return own.step_factor ** (done // own.step_rounds)
+  if own.name == 'cosine':
+    final = own.final_factor
     angle = math.pi * done / (rounds - warmup)
     return final + (1.0 - final) * (1.0 + math.cos(angle)) / 2.0
   return 1.0
+
+
+def round_parameters(
+  config: config_lib.Config, round_number: int, *, first_round: int
+) -> dict[str, float]:
+  """Returns the factors in a round, by the names of their parameters.
+
+  Args:
+    config: The config.
+    round_number: The round.
+    first_round: The last round of what training starts from, 0 without.
+  """
+  return {
+    parameter: factor(
+      config.blocks[BLOCKS[rate].name],
+      round_number - first_round,
+      rounds=config.rounds - first_round,
+    )
+    for rate in BLOCKS
+    if (parameter := parameter_of(config, rate))
+  }
+
+
+def parameter_of(config: config_lib.Config, rate: str) -> str | None:
+  """Returns the name of the parameter that multiplies a rate, if any does."""
+  name = BLOCKS[rate].name
+  return f'{name}_factor' if name in config.blocks else None
+
+
+def _refuse(method: method_lib.Method, *, rate: str) -> str:
+  return '' if rate in method.scheduled_rates else f'no step has its {rate}'
+
+
+def _declare(rate: str, name: str) -> block.Block:
+  return block.Block(
+    name=name,
+    help=f'a factor of {rate} in each round, which metrics.csv then has, too',
+    fields=FIELDS,
+    presets=_PRESETS,
+    supports='learning_rates',
+    refuse=functools.partial(_refuse, rate=rate),
+    check=functools.partial(_check, name=name),
+  )
+
+
+# The blocks by the rate that they change.
+BLOCKS: Mapping[str, block.Block] = {
+  rate: _declare(rate, name)
+  for rate, name in (
+    (config_lib.CLIENT_RATE, 'client_schedule'),
+    (config_lib.SERVER_RATE, 'server_schedule'),
+  )
+}

@@ -7,22 +7,22 @@ lower barrier where points lie above the line x = y.
 """
 
 from collections.abc import Iterable
-from collections.abc import Sequence
-from typing import NamedTuple
 
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import paper_style
-from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import run_notes
 from launch.results import settings as settings_lib
 
 from matplotlib import axes as mpl_axes
 from matplotlib import colors as mpl_colors
+from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
+import pandas as pd
 
 # Pale yellow is all but white in print.
 _COLORS = mpl_colors.LinearSegmentedColormap.from_list(
@@ -31,71 +31,58 @@ _COLORS = mpl_colors.LinearSegmentedColormap.from_list(
 _MAX_COLUMNS = 4
 
 
-class _Points(NamedTuple):
-  """Barriers of a method (x) and its baseline (y), a point a seed and round.
-
-  Attributes:
-    rounds: The rounds of the points.
-    x: The barriers of the method.
-    y: The barriers of the baseline.
-    seeds: The number of seeds.
-    gains: By how much those of the method are lower; 0 where they tie.
-  """
-
-  rounds: np.ndarray
-  x: np.ndarray
-  y: np.ndarray
-  seeds: int
-  gains: np.ndarray
-
-
 def _read_points(
-  groups: method_comparison.Groups, method: str, baseline: str, name: str
-) -> _Points | None:
-  """Returns the barriers at common seeds and rounds, if there are any."""
-  parts = []
-  for pair in method_comparison.common_seeds(groups, method, baseline):
-    part = np.stack(method_comparison.common_rounds(*pair, f'csb/{name}'))
-    # A round in which a method has diverged cannot be drawn.
-    part = part[:, np.isfinite(part).all(axis=0)]
-    if part.size:
-      parts.append(part)
-  if not parts:
-    return None
-  rounds, x, y = np.concatenate(parts, 1)
-  direction = method_comparison.direction(
-    [*groups[method], *groups[baseline]], f'csb/{name}'
+  method: frames_lib.Frames, baseline: frames_lib.Frames, name: str
+) -> pd.DataFrame:
+  """Returns the barriers at common seeds and rounds, a point each.
+
+  Returns:
+    Indexed by seed and round: `x`, the method's; `y`, the baseline's; and
+    `gain`, by how much the method's is lower, 0 where they tie.
+  """
+  column = f'csb/{name}'
+  both = {'x': method, 'y': baseline}
+  points = pd.concat(
+    {axis: of.column(column) for axis, of in both.items()}, axis=1, join='inner'
   )
-  return _Points(rounds, x, y, len(parts), ranking.gains(x, y, **direction))
+  # A round in which a method has diverged cannot be drawn.
+  points = points[np.isfinite(points).all(axis=1)]
+  direction = method_comparison.direction(both.values(), column)
+  gains = ranking.gains(points['x'], points['y'], **direction)
+  return points.assign(gain=gains)
 
 
 @style.styled
-def draw(request: request_lib.Request) -> request_lib.Figures:
-  """The barriers in a metric of each pair of methods that have them."""
+def draw(
+  frames: frames_lib.Frames, metric: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws the barriers of each pair of methods that have them, as a plot."""
   figures = {}
-  groups, name = request.groups, request.name
+  groups, name = frames.groups(), metric.rpartition('/')[2]
   for pair in method_comparison.method_pairs(groups):
+    both = [groups[label] for label in pair]
     # Rounds of other lengths have barriers of other heights.
-    if len({groups[m][0].config.get('local_epochs') for m in pair}) > 1:
-      continue
-    points = _read_points(groups, *pair, name)
-    if points:
+    epochs = {of.runs['config'].iloc[0].get('local_epochs') for of in both}
+    points = _read_points(*both, name)
+    if len(epochs) == 1 and len(points):
       figure, (axis,) = panels.new_grid([pair], (5.6, 4.9))
-      compare_methods(axis, points[1:3], *pair, name)
-      shades = {'c': points.rounds, 'cmap': _COLORS}
-      image = panels.draw_points(axis, points.x, points.y, 34, **shades)
-      one = request._replace(groups={pair[0]: groups[pair[0]]})
-      title = one.title('Client-server barrier')
+      compare_methods(axis, [points[['x', 'y']]], *pair, name)
+      shades = {'c': points.index.get_level_values(1), 'cmap': _COLORS}
+      image = panels.draw_points(axis, points['x'], points['y'], 34, **shades)
+      title = run_notes.name_task('Client-server barrier', both[0].runs)
       axis.set_title(style.wrap_text(title, 4.4, 11))
       ticks = ticker.MaxNLocator(8, integer=True)
       panels.draw_colorbar(image, axis, 'Round', ticks=ticks)
-      file_name = request_lib.slug('barrier_{}_{}_{}'.format(name, *pair))
-      figures[file_name] = figure
-      seeds = run_notes.count_seeds([points.seeds])
-      clients = run_notes.tell_clients(r for m in pair for r in groups[m])
+      figures[style.slug('barrier_{}_{}_{}'.format(name, *pair))] = figure
+      seeds = run_notes.count_seeds([_count_seeds(points)])
+      clients = run_notes.tell_clients(pd.concat([of.runs for of in both]))
       note = f'A point a seed and round, {seeds}. {clients}'
       panels.draw_legend(figure, note=note)
   return figures
+
+
+def _count_seeds(points: pd.DataFrame) -> int:
+  return points.index.get_level_values(0).nunique()
 
 
 def compare_methods(
@@ -115,14 +102,14 @@ def compare_methods(
 
 @style.styled_for_paper
 def plot_barrier_panels(
-  settings: Sequence[settings_lib.Setting], name: str
+  settings: settings_lib.Settings, name: str
 ) -> paper_style.Drawing | None:
   """Plots barriers against the baseline's, a panel a task and method.
 
   Points are shaded by round, and have a marker for each number of local epochs.
 
   Args:
-    settings: As `settings.read_settings` returns them.
+    settings: Settings.
     name: The metric of the barriers, for example `'accuracy'`.
 
   Returns:
@@ -130,10 +117,9 @@ def plot_barrier_panels(
     common seed and round.
   """
   shown = {}
-  for s, other in paper_style.pair_with_baselines(settings):
-    groups = {s.method: s.runs, other.method: other.runs}
-    points = _read_points(groups, s.method, other.method, name)
-    if points:
+  for s, other in settings_lib.pair_with_baselines(settings):
+    points = _read_points(settings[s], settings[other], name)
+    if len(points):
       shown.setdefault((s.task, s.method, other.method), {})[s] = points
   if not shown:
     return None
@@ -154,7 +140,7 @@ def plot_barrier_panels(
   for axis, (task, method, baseline) in zip(axes, filter(None, cells)):
     # Panels of one task are there to be compared.
     every = [
-      (p.x, p.y)
+      p[['x', 'y']]
       for key, points in shown.items()
       for p in points.values()
       if key[0] == task
@@ -164,10 +150,10 @@ def plot_barrier_panels(
     for s, p in shown[task, method, baseline].items():
       image = panels.draw_points(
         axis,
-        p.x,
-        p.y,
+        p['x'],
+        p['y'],
         12,
-        c=p.rounds / (s.rounds if shares else 1),
+        c=p.index.get_level_values(1) / (s.rounds if shares else 1),
         cmap=_COLORS,
         norm=norm,
         marker=markers[s.local_epochs],
@@ -184,13 +170,13 @@ def plot_barrier_panels(
       ],
     )
   seeds = run_notes.count_seeds(
-    p.seeds for points in shown.values() for p in points.values()
+    _count_seeds(p) for points in shown.values() for p in points.values()
   )
   lines = [
     f'  {task}, {method} against {baseline}, '
     f'{paper_style.name_epochs(s.local_epochs)}: lower for {method} at '
-    f'{(p.gains > 0).sum()} of {len(p.x)} points'
-    + (f' ({ties} tied)' if (ties := (p.gains == 0).sum()) else '')
+    f'{(p["gain"] > 0).sum()} of {len(p)} points'
+    + (f' ({ties} tied)' if (ties := (p['gain'] == 0).sum()) else '')
     for (task, method, baseline), points in shown.items()
     for s, p in points.items()
   ]

@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The catalogue of plots: what runs can be drawn as.
 
-A plot is a function of a `Request` that returns figures by the names of their
-files, and none where the runs do not hold what it shows.
+A plot is a function of labelled frames and a metric, a column of metrics.csv. It
+returns figures by the names of their files, and none where the runs do not hold
+what it shows.
 """
 
 from collections.abc import Callable
-from collections.abc import Sequence
+from collections.abc import Iterable
+from collections.abc import Mapping
 import os
 import pathlib
 
@@ -20,16 +22,18 @@ from launch.plots import confusion_matrix
 from launch.plots import curves
 from launch.plots import exchanged_tensors
 from launch.plots import matched_units
-from launch.plots import request as request_lib
 from launch.plots import style
-from launch.results import run_reader
+from launch.results import frames as frames_lib
+
+from matplotlib import figure as mpl_figure
 
 # By whose values decide: whose are drawn, if not the server's.
 _OF_CLIENTS = {'unseen': 'own', 'personalized': 'personalized'}
 _CLIENTS = (clients.draw_personalization, clients.draw_spread)
-# The plots of several methods, and those of a single run.
-OF_METHODS = (curves.draw, barrier.draw, *_CLIENTS)
-OF_RUN = (
+Plot = Callable[[frames_lib.Frames, str], Mapping[str, mpl_figure.Figure]]
+# The plots of several methods, beside curves, and those of a single run.
+OF_METHODS: tuple[Plot, ...] = (barrier.draw, *_CLIENTS)
+OF_RUN: tuple[Plot, ...] = (
   curves.draw,
   curves.draw_others,
   *_CLIENTS,
@@ -39,11 +43,11 @@ OF_RUN = (
 )
 
 
-def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
+def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
   """Returns the column to draw: the one asked for, or the default.
 
   Args:
-    runs: The runs.
+    frames: The runs.
     metric: A column, or None for the default.
 
   Returns:
@@ -52,18 +56,16 @@ def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
   Raises:
     errors.InputError: If no run has the column asked for.
   """
-  columns = list(dict.fromkeys(name for run in runs for name in run.columns))
+  columns = list(frames.rounds)
   if metric is None:
     # What some are judged by, and all have.
-    of_clients = [
-      f'eval/{prefix}/{run.metric}'
-      for judged_by, prefix in _OF_CLIENTS.items()
-      for run in runs
-      if run.judged_by == judged_by
-    ]
-    for column in of_clients:
-      if all(column in run.columns for run in runs):
-        return column
+    judged = set(zip(frames.runs['judged_by'], frames.runs['metric']))
+    for judged_by, name in sorted(judged, key=str, reverse=True):
+      column = f'eval/{_OF_CLIENTS.get(judged_by, "global")}/{name}'
+      if judged_by in _OF_CLIENTS and column in columns:
+        written = frames.rounds[column].dropna().index.unique('run')
+        if len(written) == len(frames.runs):
+          return column
     evaluated = [
       name
       for name in columns
@@ -80,24 +82,23 @@ def choose_metric(runs: Sequence[run_reader.Run], metric: str | None) -> str:
 
 
 def draw(
-  request: request_lib.Request,
-  plots: Sequence[
-    Callable[[request_lib.Request], request_lib.Figures]
-  ] = OF_METHODS,
-) -> request_lib.Figures:
+  frames: frames_lib.Frames, metric: str, plots: Iterable[Plot]
+) -> dict[str, mpl_figure.Figure]:
   """Returns the figures of all plots that apply, by the names of their files.
 
   Args:
-    request: What is to be drawn.
-    plots: Functions of a request.
+    frames: Labelled runs.
+    metric: A column of metrics.csv.
+    plots: The plots.
   """
-  return {
-    name: figure for plot in plots for name, figure in plot(request).items()
-  }
+  figures = {}
+  for plot in plots:
+    figures |= plot(frames, metric)
+  return figures
 
 
 def write_figures(
-  figures: request_lib.Figures,
+  figures: Mapping[str, mpl_figure.Figure],
   folder: str | os.PathLike[str],
   suffix: str = 'png',
 ) -> list[pathlib.Path]:
@@ -128,7 +129,6 @@ def plot_workdir(workdir: str | os.PathLike[str]) -> list[pathlib.Path]:
   Raises:
     errors.InputError: If the workdir cannot be read or written.
   """
-  run = run_reader.read_run(workdir)
-  groups = run_reader.group_runs([run])
-  request = request_lib.Request(groups, choose_metric([run], None))
-  return write_figures(draw(request, OF_RUN), run.workdir / 'plots')
+  frames = frames_lib.read([workdir])
+  figures = draw(frames, choose_metric(frames, None), OF_RUN)
+  return write_figures(figures, pathlib.Path(workdir) / 'plots')

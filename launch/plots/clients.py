@@ -2,40 +2,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """Held-out clients: how evenly they are served, and what fine-tuning does."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
-from launch.plots import request as request_lib
 from launch.plots import style
-from launch.results import method_comparison
+from launch.results import frames as frames_lib
 from launch.results import run_notes
 from launch.results import run_reader
 
+from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
+import pandas as pd
 
 
 @style.styled
-def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
-  """What fine-tuning does to the clients that launch.evaluate has scored.
+def draw_personalization(
+  frames: frames_lib.Frames, metric: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws what fine-tuning does to the clients that launch.evaluate has scored.
 
   In one figure a point a client: its score before and after. In the other a
   thin line a client, by the share of its data, and a thick one for their mean.
   """
+  metric = metric.rpartition('/')[2]
+  shares = list(run_reader.FEW_SHOT_COLUMNS)
+  columns = [f'{of}/{metric}' for of in run_reader.FEW_SHOT_COLUMNS.values()]
+  groups = frames.groups()
+  # Of clients with all of them: always on the half of a client's data that
+  # fine-tuning has not seen.
   tables = {
     label: table
-    for label, runs in request.groups.items()
-    if (table := _read_scores(runs, request.name)).size
+    for label, of in groups.items()
+    if (table := _finite(of.clients.reindex(columns=columns)).to_numpy().T).size
   }
   if not tables:
     return {}
   cells, width = list(tables), 3.3
   looks = style.series_looks(cells)
-  higher_is_better = metric_names.higher_is_better(request.name)
-  name = style.metric_title(request.name)
+  higher_is_better = metric_names.higher_is_better(metric)
+  name = style.metric_title(metric)
   scatter, upper = panels.new_grid(cells, (width, 4.1))
   few_shot, lower = panels.new_grid(cells, (width, 3.5), sharey=True)
   for (label, table), axis in zip(tables.items(), upper):
@@ -51,7 +61,6 @@ def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
     )
     y_label = f'{name} after fine-tuning'
     panels.set_labels(axis, f'{name} before', y_label, label, summary)
-  shares = list(run_reader.FEW_SHOT_COLUMNS)
   for (label, table), axis in zip(tables.items(), lower):
     look = looks[label] | {'linestyle': '-', 'linewidth': 2.4, 'markersize': 7}
     axis.plot(shares, table, color=look['color'], linewidth=0.6, alpha=0.35)
@@ -64,60 +73,55 @@ def draw_personalization(request: request_lib.Request) -> request_lib.Figures:
     means = map(style.format_value, table.mean(axis=1))
     panels.write_above(axis, dict(zip(shares, means)))
   title = 'personalisation of held-out clients'
-  panels.set_figure_title(scatter, request.title(title.capitalize()))
-  panels.set_figure_title(few_shot, request.title(f'Few-shot {title}'))
-  scored = _tell_clients(request, [of.shape[1] for of in tables.values()])
+  panels.set_figure_title(
+    scatter, run_notes.name_task(title.capitalize(), frames.runs)
+  )
+  title = run_notes.name_task(f'Few-shot {title}', frames.runs)
+  panels.set_figure_title(few_shot, title)
+  scored = _tell_clients(groups, [of.shape[1] for of in tables.values()])
   panels.draw_legend(scatter, note=f'{scored} Cross: their mean.')
   note = f'{scored} Thick line and numbers: their mean.'
   panels.draw_legend(few_shot, note=note)
   return {
-    request_lib.slug(f'personalization_{request.name}'): scatter,
-    request_lib.slug(f'few_shot_{request.name}'): few_shot,
+    style.slug(f'personalization_{metric}'): scatter,
+    style.slug(f'few_shot_{metric}'): few_shot,
   }
 
 
-def _tell_clients(request: request_lib.Request, counts: Sequence[int]) -> str:
+def _finite(table: pd.DataFrame) -> pd.DataFrame:
+  return table[np.isfinite(table).all(axis=1)]
+
+
+def _tell_clients(
+  groups: Mapping[str, frames_lib.Frames], counts: Sequence[int]
+) -> str:
   """Returns a note on the clients that `launch.evaluate` has scored."""
   evaluated = {
-    label: found
-    for label, runs in request.groups.items()
-    if (found := [run for run in runs if run.clients is not None])
+    label: of.of(of.runs.loc[of.clients.index.unique('run')])
+    for label, of in groups.items()
+    if len(of.clients)
   }
   note = run_notes.describe(evaluated, 'the clients of all are one set')
   return f'{run_notes.span(counts)} held-out clients a method. {note}'
 
 
-def _read_scores(runs: Sequence[run_reader.Run], name: str) -> np.ndarray:
-  """Returns finite scores [shares, clients] of the clients with all of them.
-
-  They are always on the half of a client's data that fine-tuning has not seen.
-  """
-  columns = [
-    f'{column}/{name}' for column in run_reader.FEW_SHOT_COLUMNS.values()
-  ]
-  rows = [
-    [client.get(column, np.nan) for column in columns]
-    for run in runs
-    for client in (run.clients or {}).values()
-  ]
-  table = np.array(rows, np.float64).reshape(-1, len(columns)).T
-  return table[:, np.isfinite(table).all(axis=0)]
-
-
 @style.styled
-def draw_spread(request: request_lib.Request) -> request_lib.Figures:
-  """Each method's sorted client scores, and the worst tenth's mean.
+def draw_spread(
+  frames: frames_lib.Frames, metric: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws each method's sorted client scores, and the worst tenth's mean.
 
-  Of the clients that launch.evaluate has scored.
+  Those are the clients that launch.evaluate has scored.
   """
-  higher_is_better = metric_names.higher_is_better(request.name)
-  column = f'global/{request.name}'
-  scores = {}
-  for label, runs in request.groups.items():
-    found = [method_comparison.client_values(run, column) for run in runs]
-    values = np.array([value for of in found for value in of.values()])
-    if len(values := values[np.isfinite(values)]):
-      scores[label] = values
+  metric = metric.rpartition('/')[2]
+  higher_is_better = metric_names.higher_is_better(metric)
+  column = f'global/{metric}'
+  groups = frames.groups()
+  scores = {
+    label: values[column].to_numpy()
+    for label, of in groups.items()
+    if len(values := _finite(of.clients.reindex(columns=[column])))
+  }
   if not scores:
     return {}
   figure, (axis,) = panels.new_grid([column], (7, 4.2))
@@ -141,9 +145,11 @@ def draw_spread(request: request_lib.Request) -> request_lib.Figures:
   panels.set_labels(
     axis,
     'Share of the clients (shaded: the worst tenth)',
-    f'{style.metric_title(request.name)} of the global model',
-    request.title('Held-out clients, from the worst to the best'),
+    f'{style.metric_title(metric)} of the global model',
+    run_notes.name_task(
+      'Held-out clients, from the worst to the best', frames.runs
+    ),
   )
-  note = _tell_clients(request, [len(values) for values in scores.values()])
+  note = _tell_clients(groups, [len(values) for values in scores.values()])
   panels.draw_legend(figure, entries, note=note)
-  return {request_lib.slug(f'client_spread_{request.name}'): figure}
+  return {style.slug(f'client_spread_{metric}'): figure}

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import os
 import pathlib
 
@@ -11,17 +12,19 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
 from launch.plots import catalogue
-from launch.plots import request as request_lib
+from launch.plots import curves
 from launch.plots import run_layouts
 from launch.plots import stragglers
+from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import method_table
-from launch.results import run_reader
 from launch.results import settings as settings_lib
 from launch.results import sweep_folder
 from launch.results import sweep_page
 from launch.results import sweep_results
 from launch.results import transfer_table
+
+import pandas as pd
 
 _METHODS_FILE = 'methods.csv'
 _COMPARISON_FILE = 'comparison.csv'
@@ -44,15 +47,15 @@ def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
     errors.InputError: If it is no such folder, or no run is finished.
   """
   runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
-  finished = [run.workdir for run in runs if run.is_finished]
-  if not finished:
+  is_finished = runs['is_finished'].astype(bool)
+  if not is_finished.any():
     raise errors.InputError(
       f'None of the {len(runs)} runs of {sweep_dir} is finished.'
     )
-  others = [run.name for run in runs if not run.is_finished]
-  if others:
+  others = runs['run'][~is_finished]
+  if len(others):
     print(f'Not finished, so not drawn: {", ".join(others)}.')
-  return finished
+  return list(runs['workdir'][is_finished])
 
 
 def compare_workdirs(
@@ -60,7 +63,7 @@ def compare_workdirs(
   folder: pathlib.Path,
   *,
   metric: str | None = None,
-  x_axes: Sequence[str] = tuple(request_lib.X_AXES),
+  x_axes: Sequence[str] = tuple(curves.X_AXES),
   file_format: str = 'png',
   show_seeds: bool = False,
   layout: str = 'default',
@@ -74,14 +77,15 @@ def compare_workdirs(
   with the layout of transfer, transfer_table.csv its scores.
 
   Args:
-    workdirs: Of launch.train; those that differ by their seed are pooled.
-    folder: Where to; made if it does not exist.
+    workdirs: Workdirs of launch.train; those that differ by seed are pooled.
+    folder: The folder for all output; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
-    x_axes: What curves are drawn against, of `request_lib.X_AXES`.
-    file_format: Of the plots, one of `style.FORMATS`.
-    show_seeds: Whether to draw a line a seed in place of a band.
+    x_axes: The axes of curves, of `curves.X_AXES`.
+    file_format: The format of the plots, one of `style.FORMATS`.
+    show_seeds: True to draw a line a seed in place of a band.
     layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
-    communication_seconds: Of the layout of stragglers.
+    communication_seconds: The seconds that messages add to each round in the
+      layout of stragglers.
 
   Returns:
     Captions, which only layouts have, by the figures' paths.
@@ -89,15 +93,15 @@ def compare_workdirs(
   Raises:
     errors.InputError: If a workdir or the metric cannot be used.
   """
-  runs = [run_reader.read_run(workdir) for workdir in workdirs]
-  groups = run_reader.group_runs(runs)
-  metric = catalogue.choose_metric(runs, metric)
+  frames = frames_lib.read(workdirs)
+  groups = frames.groups()
+  metric = catalogue.choose_metric(frames, metric)
   name = metric.rpartition('/')[2]
   drawings = {}
   if layout != 'default':
     layouts = run_layouts.LAYOUTS if layout == 'all' else [layout]
     drawings = run_layouts.draw_layouts(
-      runs, layouts, metric, x_axes, communication_seconds
+      frames, layouts, metric, x_axes, communication_seconds
     )
   folder = simulation.make_folder(folder)
   # The tables first: they are whole even if a plot cannot be drawn.
@@ -114,15 +118,18 @@ def compare_workdirs(
       if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
         print(method_comparison.format_table(comparisons))
   if layout in ('transfer', 'all'):
-    scores = transfer_table.transfer_rows(settings_lib.read_settings(runs))
-    if scores:
+    scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
+    if len(scores):
       _write(folder / _TRANSFER_FILE, transfer_table.to_csv(scores))
-    shown = [row for row in scores if row.metric == name]
+    shown = scores[scores['metric'] == name]
     if 0 < len(shown) <= _MAX_PRINTED_TRANSFERS:
       print(transfer_table.format_table(shown))
   if layout == 'default':
-    request = request_lib.Request(groups, metric, x_axes, show_seeds)
-    figures = catalogue.draw(request)
+    draw_curves = functools.partial(
+      curves.draw, x_axes=x_axes, show_seeds=show_seeds
+    )
+    plots = [draw_curves, *catalogue.OF_METHODS]
+    figures = catalogue.draw(frames, metric, plots)
   else:
     figures = {title: drawing.figure for title, drawing in drawings.items()}
     text = run_layouts.format_captions(drawings)
@@ -131,17 +138,14 @@ def compare_workdirs(
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:
     print(path)
-  without = [
-    str(run.workdir) for run in runs if not len(run.series('round', metric)[0])
-  ]
+  without = _without(frames.runs, frames.drawn(metric))
   if without:
-    print(f'Without {metric}, so not in its plots: {", ".join(without)}.')
-  bare = [str(run.workdir) for run in runs if run.clients is None]
+    print(f'Without {metric}, so not in its plots: {without}.')
+  bare = _without(frames.runs, frames.clients)
   if bare and layout == 'default':
     evaluate = installed.name_commands('launch.evaluate')
     print(
-      f'Not evaluated by {evaluate}, so not in the plots of clients: '
-      f'{", ".join(bare)}.'
+      f'Not evaluated by {evaluate}, so not in the plots of clients: {bare}.'
     )
   return {path: captions.get(name, '') for name, path in zip(figures, paths)}
 
@@ -157,7 +161,7 @@ def write_page(
     drawn: Captions by path, as `compare_workdirs` returns them.
   """
   folder = sweep_folder.SweepFolder(sweep_dir)
-  groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+  runs = sweep_results.read_results(folder)
   own = (path.resolve() for path in sorted(folder.plots_path.rglob('*.png')))
   inside = folder.path.resolve()
   failures = dict.fromkeys(folder.read_failed(), 'see its log')
@@ -166,10 +170,16 @@ def write_page(
   figures |= {path.resolve(): caption for path, caption in drawn.items()}
   try:
     print(
-      sweep_page.write_page(folder, groups, figures=figures, failures=failures)
+      sweep_page.write_page(folder, runs, figures=figures, failures=failures)
     )
   except errors.InputError as error:
     print(error)
+
+
+def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:
+  """Returns the workdirs of the runs that have no row in another frame."""
+  there = runs.index.isin(found.index.get_level_values('run'))
+  return ', '.join(map(str, runs['workdir'][~there]))
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

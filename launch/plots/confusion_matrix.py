@@ -1,32 +1,34 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which classes are taken for which: the confusion matrix."""
+"""The confusion matrix: classes by the classes that they are taken for."""
 
 from collections.abc import Mapping
 
 from fedfish_tff.evaluation import metric_names
 from launch.plots import heat_map
 from launch.plots import panels
-from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import frames as frames_lib
+from launch.results import run_notes
 
+from matplotlib import figure as mpl_figure
 import numpy as np
 
 _CELL_INCHES = 0.85
 _SMALL_CELL_INCHES = 0.3
 # Cells of more classes have no room for numbers.
 _MOST_WRITTEN = 10
+_PREFIX = 'test/global/'
 
 
 def read_confusion(
-  scores: Mapping[str, float], prefix: str
+  scores: Mapping[str, float],
 ) -> tuple[np.ndarray, list[str]] | None:
   """Returns a confusion matrix that scores hold, and the names of its classes.
 
   Args:
-    scores: Values by name, among them
-      `<prefix>confusion_<class>_as_<predicted class>`, counts.
-    prefix: For example `'global/'`.
+    scores: Values by name, among them counts of test clients,
+      `test/global/confusion_<class>_as_<predicted class>`.
 
   Returns:
     Counts, classes by predicted classes, and the names; None if there are none
@@ -35,12 +37,13 @@ def read_confusion(
   counts = {
     pair: value
     for name, value in scores.items()
-    if name.startswith(prefix)
-    and (pair := metric_names.confused_classes(name.removeprefix(prefix)))
+    if name.startswith(_PREFIX)
+    and (pair := metric_names.confused_classes(name))
   }
   names = list(dict.fromkeys(one for one, _ in counts))
   table = np.array(
-    [[counts.get((one, other), np.nan) for other in names] for one in names]
+    [[counts.get((one, other), np.nan) for other in names] for one in names],
+    float,
   )
   if not names or not np.isfinite(table).all():
     return None
@@ -48,13 +51,12 @@ def read_confusion(
 
 
 @style.styled
-def draw(request: request_lib.Request) -> request_lib.Figures:
-  """Which classes a finished run confuses, if it has counted them.
+def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
+  """Draws which classes a finished run confuses, if it has counted them.
 
   Classes by predicted classes, coloured by the share of the class.
   """
-  (run,) = request.runs
-  found = read_confusion(run.test, 'global/')
+  found = read_confusion(frames.runs.iloc[0])
   if found is None:
     return {}
   counts, class_names = found
@@ -63,7 +65,7 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
   cell = _CELL_INCHES if written else _SMALL_CELL_INCHES
   side = max(cell * len(counts), 2.4)
   size = min(side + 2.2, 10), min(side + 1.3, 9)
-  figure, (axis,) = panels.new_grid([run], size)
+  figure, (axis,) = panels.new_grid([class_names], size)
   image = heat_map.draw_table(axis, shares, aspect='equal')
   labels = [name.replace('_', ' ') for name in class_names]
   for dimension in (axis.xaxis, axis.yaxis):
@@ -77,5 +79,5 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
   label = "Share of the class's examples"
   panels.draw_colorbar(image, axis, label, percent=True)
   title = 'Classes of the test data and what they are taken for'
-  panels.set_figure_title(figure, request.title(title))
+  panels.set_figure_title(figure, run_notes.name_task(title, frames.runs))
   return {'confusion_matrix': figure}

@@ -7,21 +7,26 @@ settings of a task make the same number of local epochs altogether, and those
 with more of them a round make fewer rounds.
 """
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import math
 
 from launch.plots import panels
 from launch.plots import paper_style
-from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import frames as frames_lib
 from launch.results import run_notes
-from launch.results import run_reader
 from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
-import numpy as np
 
+# For each kind of x axis: the column of metrics.csv and the axis' label.
+X_AXES = {
+  'round': ('round', 'Round'),
+  'local_steps': ('compute/local_steps_total', 'Local gradient steps'),
+  'bytes': ('communication/wire_bytes_total', 'Communication'),
+  'payload_bytes': ('communication/payload_bytes_total', 'Updates as sent'),
+  'simulated_seconds': ('simulated/seconds', 'Simulated time in seconds'),
+}
 # Bytes, and a paper's rounds, that differ by more are on a logarithmic axis.
 BYTES_RATIO = 50
 _ROUNDS_RATIO = 4
@@ -40,79 +45,84 @@ _OF_ALL_CLIENTS = ('local_steps', 'bytes', 'payload_bytes')
 # More lines than these have a panel for each number of local epochs.
 _MAX_LINES = 6
 
-_Points = tuple[np.ndarray, np.ndarray]
 
+def draw(
+  frames: frames_lib.Frames,
+  metric: str,
+  *,
+  x_axes: Sequence[str] = tuple(X_AXES),
+  show_seeds: bool = False,
+) -> dict[str, mpl_figure.Figure]:
+  """Draws the metric against each of the axes that the runs have.
 
-def draw(request: request_lib.Request) -> request_lib.Figures:
-  """The metric against each of `x_axes` that the runs have.
+  Args:
+    frames: Labelled runs.
+    metric: A column of metrics.csv.
+    x_axes: The axes that it is drawn against, of `X_AXES`.
+    show_seeds: True to draw a line a seed in place of a band.
 
-  Lines are means over seeds, with their range.
+  Returns:
+    Figures by the names of their files; lines are means over seeds.
   """
+  return {
+    style.slug(f'{metric}_by_{x}'): figure
+    for x in x_axes
+    if (figure := _plot(frames, metric, x, show_seeds))
+  }
+
+
+def draw_others(
+  frames: frames_lib.Frames, metric: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws what else a run has measured, against rounds."""
+  name = metric.rpartition('/')[2]
+  columns = [
+    f'{of}/{name}' for of in ('eval/personalized', 'eval/unseen', 'csb')
+  ]
   figures = {}
-  for x in request.x_axes:
-    lines = {
-      label: points
-      for label, runs in request.groups.items()
-      if (points := _read_points(runs, request.metric, x))
-    }
-    if lines:
-      name = request_lib.slug(f'{request.metric}_by_{x}')
-      figures[name] = _plot(request, lines, x)
+  for column in ('train/loss', *columns):
+    figures |= draw(frames, column, x_axes=['round'])
   return figures
-
-
-def draw_others(request: request_lib.Request) -> request_lib.Figures:
-  """What else a run has measured, against rounds."""
-  figures = {}
-  for prefix in ('train/loss', 'eval/personalized/', 'eval/unseen/', 'csb/'):
-    column = prefix + request.name if prefix.endswith('/') else prefix
-    figures |= draw(request._replace(metric=column, x_axes=['round']))
-  return figures
-
-
-def _read_points(
-  runs: Sequence[run_reader.Run], metric: str, x: str
-) -> _Points | None:
-  """Returns x, a mean over seeds, and y `[seeds, rounds]` at common rounds."""
-  series = [run.series(request_lib.X_AXES[x][0], metric) for run in runs]
-  series = [s for s in series if len(s[0])]
-  if not series:
-    return None
-  _, xs, ys = run_reader.align(series)
-  # Seeds draw different clients, so a round has not the same steps in each.
-  return np.mean(xs, axis=0), ys
 
 
 @style.styled
 def _plot(
-  request: request_lib.Request, lines: Mapping[str, _Points], x: str
-) -> mpl_figure.Figure:
+  frames: frames_lib.Frames, metric: str, x: str, show_seeds: bool
+) -> mpl_figure.Figure | None:
+  column, x_label = X_AXES[x]
+  groups = frames.groups()
+  lines = {
+    label: points
+    for label, of in groups.items()
+    if (points := frames_lib.points(of, column, metric))
+  }
+  if not lines:
+    return None
   figure, (axis,) = panels.new_grid([x], (7, 4.2))
   panels.draw_lines(
     axis,
     lines,
-    style.series_looks(list(request.groups)),
+    style.series_looks(list(groups)),
     unit=_UNITS.get(x),
     log_ratio=BYTES_RATIO if _UNITS.get(x) else math.inf,
-    spread='seeds' if request.show_seeds else 'band',
+    spread='seeds' if show_seeds else 'band',
   )
-  x_label = request_lib.X_AXES[x][1]
   if x in _OF_ALL_CLIENTS:
     x_label += ', all clients, cumulative'
-  y_label = style.metric_title(request.metric)
-  title = request.title(style.describe_metric(request.metric))
-  panels.set_labels(axis, x_label, y_label, title)
+  title = run_notes.name_task(style.describe_metric(metric), frames.runs)
+  panels.set_labels(axis, x_label, style.metric_title(metric), title)
   spread = 'bands from the lowest to the highest'
-  if request.show_seeds:
+  if show_seeds:
     spread = 'a thin line for each'
-  note = request.note(f'lines are their means, {spread}', request.metric)
+  pooling = f'lines are their means, {spread}'
+  note = run_notes.describe(groups, pooling, metric)
   panels.draw_legend(figure, axis.get_legend_handles_labels()[0], note=note)
   return figure
 
 
 @style.styled_for_paper
 def plot_fixed_compute(
-  settings: Sequence[settings_lib.Setting], metric: str, *, x: str = 'round'
+  settings: settings_lib.Settings, metric: str, *, x: str = 'round'
 ) -> paper_style.Drawing | None:
   """Plots a line a method and number of local epochs, a panel a task.
 
@@ -122,13 +132,16 @@ def plot_fixed_compute(
   Args:
     settings: As `settings.fixed_compute` returns them.
     metric: A column of metrics.csv.
-    x: One of `request.X_AXES`.
+    x: One of `X_AXES`.
 
   Returns:
     The figure and its caption; None where no setting has both columns.
   """
+  column, x_label = X_AXES[x]
   points = {
-    s: found for s in settings if (found := _read_points(s.runs, metric, x))
+    s: found
+    for s, frames in settings.items()
+    if (found := frames_lib.points(frames, column, metric))
   }
   if not points:
     return None
@@ -164,9 +177,12 @@ def plot_fixed_compute(
     titles = [task] if len(tasks) > 1 else []
     if number:
       titles.append(paper_style.name_epochs(number))
-    x_label = request_lib.X_AXES[x][1] + ' (logarithmic)' * bool(logarithmic)
-    y_label = style.metric_title(metric)
-    panels.set_labels(axis, x_label, y_label, ', '.join(titles))
+    panels.set_labels(
+      axis,
+      x_label + ' (logarithmic)' * bool(logarithmic),
+      style.metric_title(metric),
+      ', '.join(titles),
+    )
   panels.draw_legend(figure, *entries)
   totals = {s.task: s.total_epochs for s in points}
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
@@ -176,15 +192,15 @@ def plot_fixed_compute(
     f'compute: rounds times local epochs are {total}. Lines: means over '
     f'{seeds}; bands: lowest to highest seed.'
   )
-  notes = [run_notes.tell_clients(run for s in points for run in s.runs)]
-  for task, number in settings_lib.unique(
-    (s.task, s.local_epochs) for s in points
-  ):
-    groups = {
-      f'{s.method} ({task}, {paper_style.name_epochs(number)})': s.runs
-      for s in points
-      if (s.task, s.local_epochs) == (task, number)
+  drawn = {s: settings[s] for s in points}
+  notes = [run_notes.tell_clients(settings_lib.runs(drawn))]
+  for task, number in settings_lib.unique(s[::2] for s in points):
+    ends = {
+      f'{s.method} ({task}, {paper_style.name_epochs(number)})': of.last_rounds(
+        metric
+      )
+      for s, of in drawn.items()
+      if s[::2] == (task, number)
     }
-    ends = run_notes.last_rounds(groups, metric)
     notes.append(run_notes.tell_lengths(ends))
   return paper_style.Drawing(figure, f'{caption} {run_notes.join(notes)}')

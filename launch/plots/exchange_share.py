@@ -1,28 +1,207 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A score against the share of weights that clients send, or its bytes."""
+"""The scores of a sweep against the share of weights that clients send."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
-import itertools
 import math
+from typing import Any
 
 from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
+from launch.results import run_notes
+from launch.results import sweep_results
 
 from matplotlib import figure as mpl_figure
 import numpy as np
+import pandas as pd
 
-# Of a line, by share, the scores of its seeds, or (bytes, score) of each.
-Line = Mapping[float, Sequence[float | tuple[float, float]]]
-
+SHARE = 'exchange.share'
+_EXCHANGE = 'exchange.'
+_DIRECTION = 'exchange.direction'
+_VARIANT = 'variant'
+_F1 = 'f1_'
+_BYTES = 'total/payload_bytes'
+_REFERENCE = 'All is sent'
+# Whose scores, by the prefix of their columns: the server's model, and those of
+# clients that keep what nobody has sent.
+_MODELS = {
+  'test/global/': 'on test data',
+  'test/clients/': "of the clients' own models on test data",
+}
+_UNSENT = {
+  'server_keeps': 'server keeps the unsent',
+  'client_keeps': 'clients keep the unsent',
+}
 _MOST_COLUMNS = 3
+
+
+def is_over_shares(runs: pd.DataFrame) -> bool:
+  """Tells whether a sweep's runs differ in the share that is sent."""
+  shares = {of[SHARE] for of in runs['varied'] if SHARE in of}
+  return len(shares) > 1
+
+
+def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
+  """Draws a sweep over shares; returns figures by the names of their files.
+
+  In each, the share runs along the axis. Lines are the rules of the exchange
+  and the variants, panels the values of the other fields. Where everything is
+  sent, the rules do not matter: such runs are part of all lines of their
+  variant that have no run of their own there.
+
+  Args:
+    runs: The runs of the sweep, see `sweep_results.read_results`.
+  """
+  metric = sweep_results.judged(runs).metric
+  task = f' ({runs["task"].iloc[0]})'
+  pooling = 'lines are their means'
+  shaded = f'{pooling}, bands from the lowest to the highest'
+  kinds = {
+    config['exchange']['selection']
+    for config in runs['config']
+    if 'exchange' in config
+  }
+  what = 'weights' if 'coordinates' in kinds else 'tensors'
+  x_label = f'Share of the {what} that are sent'
+  figures = {}
+  for prefix, whose in _MODELS.items():
+    column = prefix + metric
+    name = f'share_{prefix.split("/")[1]}'
+    title = f'{style.metric_title(metric)} {whose}'
+    options = {
+      'metric': metric,
+      'x_label': x_label,
+      'note': run_notes.describe_finished(runs, shaded),
+    }
+    figures |= {
+      f'{name}_{metric}': plot_scores(
+        _read_lines(runs, column),
+        **options,
+        title=title + task,
+        reference=_REFERENCE,
+      ),
+      f'{name}_f1': plot_scores(
+        _class_scores(runs, prefix),
+        **options
+        | {'metric': 'F1', 'note': run_notes.describe_finished(runs, pooling)},
+        title=f'F1 of each class {whose}{task}',
+        # The seeds' ranges of several classes would cover each other.
+        shaded=False,
+      ),
+      f'{name}_{metric}_by_bytes': plot_scores(
+        _read_lines(runs, column, _BYTES),
+        **options | {'x_label': 'Sent by all clients'},
+        title=f'{title} against what clients have sent, a point for each share'
+        f'{task}',
+        in_bytes=True,
+      ),
+    }
+  return {style.slug(name): f for name, f in figures.items() if f is not None}
+
+
+def _class_scores(runs: pd.DataFrame, prefix: str) -> pd.DataFrame:
+  """Returns points with a row of panels a line, and lines that are classes."""
+  parts = [
+    _read_lines(runs, column).assign(
+      row=lambda of: of['line'],
+      line=column.removeprefix(prefix + _F1).replace('_', ' '),
+    )
+    for column in runs
+    if column.startswith(prefix + _F1) and not column.endswith('_std')
+  ]
+  return pd.concat(parts) if parts else pd.DataFrame()
+
+
+def _read_lines(
+  runs: pd.DataFrame, y: str, x: str | None = None
+) -> pd.DataFrame:
+  """Returns the points of a figure; none where no run has values.
+
+  Args:
+    runs: The runs of the sweep.
+    y: The scores.
+    x: The column that they are drawn against; None for the share.
+
+  Returns:
+    A row a run and line: `row`, `panel`, `line`, `share`, `x` and `y`.
+  """
+  values = runs.reindex(columns=[y] if x is None else [x, y]).astype(float)
+  # Of a pair that is not finite nothing can be drawn.
+  kept = values.notna() if x is None else np.isfinite(values)
+  kept = runs[kept.all(axis=1)]
+  if kept.empty:
+    return kept
+  fields = dict.fromkeys(name for varied in runs['varied'] for name in varied)
+  names = [f for f in fields if f.startswith(_EXCHANGE) and f != SHARE]
+  if runs[_VARIANT].nunique() > 1:
+    names.insert(0, _VARIANT)
+  skipped = {'seed'}
+  if not sweep_results.is_tuned(runs):
+    skipped |= set(sweep_results.RATES)  # They are tuned.
+  others = [
+    f for f in fields if not f.startswith(_EXCHANGE) and f not in skipped
+  ]
+
+  def describe(names: Sequence[str]) -> list[str]:
+    return [_describe(run, names) for _, run in kept.iterrows()]
+
+  points = pd.DataFrame(
+    {
+      'row': '',
+      'panel': describe(others),
+      'line': describe(names),
+      'kind': describe([name for name in names if name != _DIRECTION]),
+      'share': [float(varied.get(SHARE, 1)) for varied in kept['varied']],
+      _VARIANT: kept[_VARIANT],
+      'group': kept['group'],
+      'y': values[y],
+    },
+    index=kept.index,
+  )
+  points['x'] = points['share'] if x is None else values[x]
+  parts = points[points['share'] < 1]
+  lines = [parts]
+  whole = points[points['share'] >= 1]
+  for key, ends in whole.groupby(['panel', _VARIANT], sort=False):
+    own = parts[(parts['panel'] == key[0]) & (parts[_VARIANT] == key[1])]
+    own = own.drop_duplicates('line')
+    for line, kind in zip(own['line'], own['kind']):
+      same = ends[ends['kind'] == kind]
+      same = ends[:1] if same.empty else same[-1:]
+      end = ends[ends['group'] == same['group'].iloc[0]]
+      lines.append(end.assign(line=line))
+    if own.empty:
+      lines.append(ends.assign(line=ends['kind']))
+  return pd.concat(lines)
+
+
+def _describe(run: pd.Series, fields: Sequence[str]) -> str:
+  """Returns a run's values of some fields as a label has them."""
+  parts = []
+  for field in fields:
+    if field == _VARIANT:
+      text = run[_VARIANT].replace(',', ', ').replace('=', ' ')
+      parts.append(text.replace('_', ' '))
+    elif field in run['varied']:
+      parts.append(_describe_field(field, run['varied'][field]))
+  return ', '.join(parts)
+
+
+def _describe_field(field: str, value: Any) -> str:
+  name = field.rpartition('.')[2].replace('_', ' ')
+  if isinstance(value, float):
+    value = f'{value:g}'
+  if field == _DIRECTION:
+    return f'{value} drift'
+  if field == f'{_EXCHANGE}unsent':
+    return _UNSENT.get(value, str(value))
+  return f'{name} {value}'
 
 
 @style.styled
 def plot_scores(
-  rows: Mapping[str, Mapping[str, Mapping[str, Line]]],
+  points: pd.DataFrame,
   *,
   metric: str,
   title: str,
@@ -31,23 +210,39 @@ def plot_scores(
   in_bytes: bool = False,
   reference: str = '',
   shaded: bool = True,
-) -> mpl_figure.Figure:
+) -> mpl_figure.Figure | None:
   """Plots the mean over seeds against the share, or what clients have sent.
 
   Args:
-    rows: By the name of a row of panels, the panels; by their titles, lines, by
-      their labels. Scores that are not finite are left out. The panels of a
-      single row are broken into several.
+    points: A row a seed and point: `row` and `panel`, the names of a row of
+      panels and of a panel; `line`, `share`, `x`, `y`. Those that are not finite
+      are left out. The panels of a single row are broken into several.
     metric: The name of the score, such as `'accuracy'`.
     title: The title of the figure.
-    note: What to know of the runs.
-    x_label: What is sent.
-    in_bytes: Whether lines have bytes to be drawn against.
+    note: A note on the runs.
+    x_label: The label of x.
+    in_bytes: True where x are bytes.
     reference: The name of the level where everything is sent, which is then
       drawn across the panels whose lines all end in it; empty for none.
-    shaded: Whether to shade from the lowest to the highest seed.
+    shaded: True to shade from the lowest to the highest seed.
+
+  Returns:
+    The figure; None without a point.
   """
-  most = max(len(of_row) for of_row in rows.values())
+  if points.empty:
+    return None
+  rows = {
+    row: {
+      panel: {
+        line: drawn
+        for line, of in lines.groupby('line', sort=False)
+        if len((drawn := _read_points(of))[0])
+      }
+      for panel, lines in of_row.groupby('panel', sort=False)
+    }
+    for row, of_row in points.groupby('row', sort=False)
+  }
+  most = max(map(len, rows.values()))
   columns = most if len(rows) > 1 else min(_MOST_COLUMNS, most)
   cells = []
   for row, of_row in rows.items():
@@ -56,32 +251,24 @@ def plot_scores(
   figure, axes = panels.new_grid(
     cells, (3.3, 2.9), columns=columns, sharey=True
   )
-  labels = [
-    label for of in rows.values() for lines in of.values() for label in lines
+  looks = style.series_looks(list(dict.fromkeys(points['line'])))
+  xs = [
+    x for *_, of in filter(None, cells) for xs, _ in of.values() for x in xs
   ]
-  looks = style.series_looks(list(dict.fromkeys(labels)))
-  points = [
-    {
-      label: of
-      for label, line in lines.items()
-      if len((of := _read_points(line))[0])
-    }
-    for _, _, lines in filter(None, cells)
-  ]
-  xs = [x for of in points for xs, _ in of.values() for x in xs if x > 0]
+  xs = [x for x in xs if x > 0]
   logarithmic = in_bytes and max(xs, default=0) > curves.BYTES_RATIO * min(
     xs, default=0
   )
   entries = {}
-  for axis, of_panel, (row, panel, _) in zip(axes, points, filter(None, cells)):
-    ends = [ys[:, xs == 1].compressed() for xs, ys in of_panel.values()]
+  for axis, (row, panel, lines) in zip(axes, filter(None, cells)):
+    ends = [ys[:, xs == 1].compressed() for xs, ys in lines.values()]
     if reference and ends and len(ends[0]):
       if all(np.array_equal(end, ends[0]) for end in ends):
         look = {'color': style.MUTED, 'linestyle': (0, (4, 3))}
         axis.axhline(ends[0].mean(), label=reference, linewidth=1.1, **look)
     panels.draw_lines(
       axis,
-      of_panel,
+      lines,
       looks,
       unit='B' if in_bytes else None,
       log_ratio=0 if logarithmic else math.inf,
@@ -99,17 +286,10 @@ def plot_scores(
   return figure
 
 
-def _read_points(line: Line) -> tuple[np.ndarray, np.ndarray]:
+def _read_points(line: pd.DataFrame) -> tuple[np.ndarray, np.ma.MaskedArray]:
   """Returns x, a mean over seeds, and y `[seeds, points]` where finite."""
-  points = []
-  for share in sorted(line):
-    pairs = np.array(
-      [v if isinstance(v, tuple) else (share, v) for v in line[share]],
-      np.float64,
-    ).reshape(-1, 2)
-    pairs = pairs[np.isfinite(pairs).all(axis=1)]
-    if len(pairs):
-      points.append(pairs)
-  xs = np.array([pairs[:, 0].mean() for pairs in points])
-  seeds = itertools.zip_longest(*(p[:, 1] for p in points), fillvalue=np.nan)
-  return xs, np.ma.masked_invalid(list(seeds))
+  line = line[np.isfinite(line[['x', 'y']]).all(axis=1)]
+  by_share = line.groupby('share')
+  seeds = line.assign(seed=by_share.cumcount())
+  ys = seeds.pivot(index='seed', columns='share', values='y')
+  return by_share['x'].mean().to_numpy(), np.ma.masked_invalid(ys)

@@ -1,16 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which of a model's tensors clients have sent in each round: a heat map."""
+"""A heat map of the tensors of a model that clients have sent, by round."""
 
 from collections.abc import Sequence
 import itertools
 
 from launch.plots import heat_map
 from launch.plots import panels
-from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import frames as frames_lib
+from launch.results import run_notes
 
 from matplotlib import axes as mpl_axes
+from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
@@ -24,33 +26,29 @@ _NAME_INCHES = 0.135
 
 
 @style.styled
-def draw(request: request_lib.Request) -> request_lib.Figures:
-  """What was sent in each round of a run, if its clients choose that.
+def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
+  """Draws what was sent in each round of a run, if its clients choose that.
 
   Tensors, from the model's first at the top, by rounds. Many are named by the
   parts of the model that they are in, which are as small as there is room for
   names. Of more than 400 rounds, neighbours are averaged.
   """
-  (run,) = request.runs
-  shares = {
-    name.removeprefix(_SENT): values
-    for name, values in run.columns.items()
-    if name.startswith(_SENT)
-  }
+  columns = [name for name in frames.rounds if name.startswith(_SENT)]
+  shares = frames.rounds[columns]
   # The initial model has no round that something is sent in.
-  kept = np.any([np.isfinite(values) for values in shares.values()], axis=0)
-  if not np.any(kept):
+  shares = shares[np.isfinite(shares).any(axis=1)]
+  if shares.empty:
     return {}
-  rounds = run.columns['round'][kept]
-  names = list(shares)
+  rounds = shares.index.get_level_values('round')
+  names = [name.removeprefix(_SENT) for name in columns]
   step = -(-len(rounds) // heat_map.MOST_COLUMNS)
-  table = np.ma.masked_invalid([shares[name][kept] for name in names])
+  table = np.ma.masked_invalid(shares.to_numpy().T)
   table = np.ma.stack(
     [table[:, i : i + step].mean(axis=1) for i in range(0, len(rounds), step)],
     axis=1,
   )
   height = float(np.clip(_ROW_INCHES * len(names), 1.9, 8.6))
-  figure, (axis,) = panels.new_grid([run], (7, height + 1.2))
+  figure, (axis,) = panels.new_grid([names], (7, height + 1.2))
   last = rounds[::step][-1] + step - 0.5
   image = heat_map.draw_table(
     axis, table, extent=(rounds[0] - 0.5, last, len(names) - 0.5, -0.5)
@@ -68,10 +66,12 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
   )
   axis.set_xlabel('Round')
   what = 'Share of the clients that sent it'
-  if run.config.get('exchange', {}).get('selection') == 'coordinates':
+  exchange = frames.runs['config'].iloc[0].get('exchange') or {}
+  if exchange.get('selection') == 'coordinates':
     what = 'Share of its weights that clients sent'
   panels.draw_colorbar(image, axis, what, percent=True, aspect=10 * height)
-  panels.set_figure_title(figure, request.title('What clients have sent'))
+  title = run_notes.name_task('What clients have sent', frames.runs)
+  panels.set_figure_title(figure, title)
   return {'exchanged_tensors': figure}
 
 

@@ -10,29 +10,30 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff.evaluation import metric_names
-from fedfish_tff.evaluation import paired_comparison
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import frames as frames_lib
+from launch.results import method_comparison
 from launch.results import run_notes
-from launch.results import run_reader
 from launch.results import settings as settings_lib
 
 from matplotlib import axes as mpl_axes
 import numpy as np
+import pandas as pd
 
 # The share of the distance between two numbers of epochs that points take.
 _GROUP_WIDTH = 0.72
 _STATES = ('global', 'personalized')
 
 # Of settings, their values by state and seed.
-_Values = dict[settings_lib.Setting, dict[str, dict[int, float]]]
+_Values = dict[settings_lib.Setting, dict[str, pd.Series]]
 
 
 @style.styled_for_paper
 def plot_local_epochs(
-  settings: Sequence[settings_lib.Setting], name: str
+  settings: settings_lib.Settings, name: str
 ) -> paper_style.Drawing | None:
   """Plots scores before and after personalisation, and paired differences.
 
@@ -45,40 +46,39 @@ def plot_local_epochs(
     runs are finished; where none is, of validation clients at the last round
     so far. None where no run has the metric.
   """
-  finished = [s for s in settings if all(r.is_finished for r in s.runs)]
+  # What is not finished is left out, as far as anything is.
+  finished = {
+    s: frames
+    for s, frames in settings.items()
+    if frames.runs['is_finished'].all()
+  }
   unfinished = [s for s in settings if s not in finished] if finished else []
   split = 'test' if finished else 'validation'
   settings = finished or settings
   scores: _Values = {
-    s: {state: _read_scores(s.runs, name, state, split) for state in _STATES}
-    for s in settings
+    s: {state: _read_scores(of, name, state, split) for state in _STATES}
+    for s, of in settings.items()
   }
-  if not any(of_seeds for of in scores.values() for of_seeds in of.values()):
+  if all(of_seeds.empty for of in scores.values() for of_seeds in of.values()):
     return None
   tasks = settings_lib.unique(s.task for s in settings)
   methods = settings_lib.unique(s.method for s in settings)
   looks = style.series_looks(methods)
-  pairs = paper_style.pair_with_baselines(settings)
+  pairs = settings_lib.pair_with_baselines(settings)
   differences: _Values = {}
   results = []
+  higher_is_better = metric_names.higher_is_better(name)
   for s, other in pairs:
     for state in _STATES:
-      a, b = scores[s][state], scores[other][state]
-      common = [seed for seed in a if seed in b]
-      if common:
+      both = scores[s][state], scores[other][state]
+      result = method_comparison.compare(
+        *both, higher_is_better=higher_is_better
+      )
+      if result is not None:
+        a, b = both[0].align(both[1], join='inner')
         # What ties differs by nothing.
-        minus = ranking.gains(
-          [a[n] for n in common],
-          [b[n] for n in common],
-          higher_is_better=True,
-        )
-        of_seeds = dict(zip(common, minus.tolist()))
-        differences.setdefault(s, {})[state] = of_seeds
-        result = paired_comparison.compare_paired(
-          {n: a[n] for n in common},
-          {n: b[n] for n in common},
-          higher_is_better=metric_names.higher_is_better(name),
-        )
+        gains = ranking.gains(a, b, higher_is_better=True)
+        differences.setdefault(s, {})[state] = pd.Series(gains, a.index)
         results.append(f'  {s.task}, {_describe(s)}, {state}: {result}')
 
   # A row a task, with the scores and, if there are any, their differences.
@@ -118,7 +118,7 @@ def plot_local_epochs(
       panels.entry('personalised', **look),
     ],
   )
-  counts = [len(of['global']) for of in scores.values() if of['global']]
+  counts = [len(of['global']) for of in scores.values() if len(of['global'])]
   caption = (
     f'{style.metric_title(name)} on {split} clients by local epochs: of the '
     'global model (open) and after personalisation (filled), both on the half '
@@ -128,9 +128,9 @@ def plot_local_epochs(
   )
   diverged = [
     f'{_describe(s, " at ")} ({s.task}): '
-    f'{len(s.runs) - len(of["global"])} of {len(s.runs)}'
+    f'{len(settings[s].runs) - len(of["global"])} of {len(settings[s].runs)}'
     for s, of in scores.items()
-    if len(of['global']) < len(s.runs)
+    if len(of['global']) < len(settings[s].runs)
   ]
   if diverged:
     caption += f' Left out, without a finite value: {"; ".join(diverged)}.'
@@ -147,8 +147,8 @@ def plot_local_epochs(
 
 
 def _read_scores(
-  runs: Sequence[run_reader.Run], name: str, state: str, split: str
-) -> dict[int, float]:
+  frames: frames_lib.Frames, name: str, state: str, split: str
+) -> pd.Series:
   """Returns finite scores by seed; of a run that has diverged there is none.
 
   Both states are scored on the examples that fine-tuning does not see, if
@@ -158,16 +158,14 @@ def _read_scores(
     'global': (f'personalized/{name}_before', f'global/{name}'),
     'personalized': (f'personalized/{name}',),
   }[state]
-  scores = {}
-  for run in runs:
+  scores = pd.Series(dtype=float)
+  for column in columns:
     if split == 'test':
-      found = [run.test[column] for column in columns if column in run.test]
+      found = method_comparison.by_seed(frames.runs, f'test/{column}')
     else:
-      series = [run.recorded(f'eval/{column}')[1] for column in columns]
-      found = [values[-1] for values in series if len(values)]
-    if found and np.isfinite(found[0]):
-      scores[run.seed] = float(found[0])
-  return scores
+      found = frames.column(f'eval/{column}').groupby(level=0).last()
+    scores = found if scores.empty else scores.combine_first(found)
+  return scores[np.isfinite(scores)]
 
 
 def _lay_out(
@@ -192,7 +190,7 @@ def _lay_out(
 
 def _draw(
   axis: mpl_axes.Axes,
-  of_states: Mapping[str, Mapping[int, float]],
+  of_states: Mapping[str, pd.Series],
   x: float,
   step: float,
   look: style.Look,
@@ -203,7 +201,7 @@ def _draw(
   color = look['color']
   means = []
   for state, of_seeds in of_states.items():
-    values = np.array(list(of_seeds.values()))
+    values = of_seeds.to_numpy()
     if not len(values):
       continue
     is_global = state == 'global'

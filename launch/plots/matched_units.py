@@ -1,13 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How many units FedMA's layers have in each round, and who has them: bars."""
+"""Bars of the units of FedMA's layers by round, shared and of one client."""
 
 import re
 
 from launch.plots import panels
-from launch.plots import request as request_lib
 from launch.plots import style
+from launch.results import frames as frames_lib
+from launch.results import run_notes
 
+from matplotlib import figure as mpl_figure
 from matplotlib import patches
 from matplotlib import ticker
 
@@ -16,17 +18,17 @@ _LABELS = ('matched: of several clients', 'new: of one client')
 
 
 @style.styled
-def draw(request: request_lib.Request) -> request_lib.Figures:
-  """The server's units of a run by round, a panel a layer, if it is FedMA's."""
-  (run,) = request.runs
-  layers = [m[1] for name in run.columns if (m := _UNITS.fullmatch(name))]
+def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
+  """Draws the server's units of FedMA's run by round, a panel a layer."""
+  layers = [m[1] for name in frames.rounds if (m := _UNITS.fullmatch(name))]
   if not layers:
     return {}
   colors = [look['color'] for look in style.series_looks(_LABELS).values()]
   figure, axes = panels.new_grid(layers, (4, 2.6))
   for axis, layer in zip(axes, layers):
-    rounds, units = run.recorded(f'fed_ma/{layer}/units')
-    _, alone = run.recorded(f'fed_ma/{layer}/of_one_client')
+    units = frames.column(f'fed_ma/{layer}/units').droplevel(0)
+    alone = frames.column(f'fed_ma/{layer}/of_one_client').droplevel(0)
+    rounds = units.index
     axis.bar(rounds, units - alone, color=colors[0])
     axis.bar(rounds, alone, bottom=units - alone, color=colors[1])
     axis.grid(False, axis='x')
@@ -37,5 +39,6 @@ def draw(request: request_lib.Request) -> request_lib.Figures:
     figure,
     [patches.Patch(color=c, label=label) for c, label in zip(colors, _LABELS)],
   )
-  panels.set_figure_title(figure, request.title('Units that clients share'))
+  title = run_notes.name_task('Units that clients share', frames.runs)
+  panels.set_figure_title(figure, title)
   return {'matched_units': figure}

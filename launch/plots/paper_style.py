@@ -1,9 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the layouts for a paper share: looks of local epochs, and captions."""
+"""Looks of local epochs, and captions, for the layouts of a paper."""
 
 from collections.abc import Iterable
-from collections.abc import Sequence
 import itertools
 from typing import NamedTuple
 
@@ -36,7 +35,7 @@ def series_looks(
 
   Args:
     settings: Settings, which differ by their method's look.
-    by_epochs: Whether lines differ by local epochs, the most one solid.
+    by_epochs: True where lines differ by local epochs, that of the most solid.
   """
   settings = list(settings)
   looks = style.series_looks(settings_lib.unique(s.method for s in settings))
@@ -66,24 +65,3 @@ def epoch_markers(epochs: Iterable[int]) -> dict[int, str]:
 def name_epochs(number: int) -> str:
   """Returns '1 local epoch', '8 local epochs'."""
   return method_labels.count(number, 'local epoch')
-
-
-def pair_with_baselines(
-  settings: Sequence[settings_lib.Setting],
-) -> list[tuple[settings_lib.Setting, settings_lib.Setting]]:
-  """Returns settings with their baselines' of equal local epochs and rounds."""
-  by_task = {
-    task: settings_lib.find_baselines([s for s in settings if s.task == task])
-    for task in settings_lib.unique(s.task for s in settings)
-  }
-  keyed = {(s.task, s.method, s.local_epochs, s.rounds): s for s in settings}
-  pairs = [
-    (
-      s,
-      keyed.get(
-        (s.task, by_task[s.task].get(s.method), s.local_epochs, s.rounds)
-      ),
-    )
-    for s in settings
-  ]
-  return [(s, other) for s, other in pairs if other]

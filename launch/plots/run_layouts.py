@@ -10,10 +10,10 @@ from launch.plots import barrier
 from launch.plots import curves
 from launch.plots import local_epochs
 from launch.plots import paper_style
-from launch.plots import request as request_lib
 from launch.plots import stragglers
+from launch.plots import style
 from launch.plots import transfer
-from launch.results import run_reader
+from launch.results import frames as frames_lib
 from launch.results import settings as settings_lib
 from launch.results import straggler_lines
 
@@ -53,7 +53,7 @@ LAYOUTS = tuple(_NEEDED)
 
 
 def draw_layouts(
-  runs: Sequence[run_reader.Run],
+  frames: frames_lib.Frames,
   layouts: Sequence[str],
   metric: str,
   x_axes: Sequence[str],
@@ -62,22 +62,23 @@ def draw_layouts(
   """Draws layouts, by the names of their files.
 
   Args:
-    runs: The runs.
-    layouts: Of `LAYOUTS`. One that is asked for alone has to be possible; of
+    frames: Labelled runs.
+    layouts: Some of `LAYOUTS`. One that is asked for alone has to be possible; of
       several, those that are not, or have more methods than can be told apart,
       are left out.
     metric: A column of metrics.csv.
-    x_axes: Of `request.X_AXES`.
-    communication_seconds: Of `stragglers.plot_stragglers`.
+    x_axes: The axes of curves, of `curves.X_AXES`.
+    communication_seconds: The seconds that messages add to each round, see
+      `stragglers.plot_stragglers`.
 
   Raises:
     errors.InputError: If the runs do not make the only layout, or have too many
       methods for all.
   """
-  settings = settings_lib.read_settings(runs)
+  settings = settings_lib.read_settings(frames)
   lines = []
   if _STRAGGLERS in layouts:
-    lines = straggler_lines.read_lines(runs, metric)
+    lines = straggler_lines.read_lines(frames, metric)
   methods = settings_lib.unique(s.method for s in settings)
   # Who takes part makes no other colour there.
   bases = settings_lib.unique(line.base for line in lines)
@@ -109,7 +110,7 @@ def draw_layouts(
 
 def _draw(
   layout: str,
-  settings: Sequence[settings_lib.Setting],
+  settings: settings_lib.Settings,
   metric: str,
   x_axes: Sequence[str],
 ) -> Drawings:
@@ -136,9 +137,7 @@ def _draw(
       for view, kept in views.items()
     }
   return {
-    request_lib.slug(name): drawing
-    for name, drawing in found.items()
-    if drawing
+    style.slug(name): drawing for name, drawing in found.items() if drawing
   }
 
 
@@ -146,12 +145,12 @@ def _draw_stragglers(
   lines: Sequence[straggler_lines.Line], metric: str, costs: Sequence[float]
 ) -> Drawings:
   return {
-    request_lib.slug(f'{_STRAGGLERS} {metric} {conditions}'): drawing
+    style.slug(f'{_STRAGGLERS} {metric} {conditions}'): drawing
     for conditions, drawing in stragglers.plot_stragglers(lines, costs).items()
   }
 
 
-def _describe(settings: Sequence[settings_lib.Setting]) -> str:
+def _describe(settings: settings_lib.Settings) -> str:
   shown = [
     f'{s.method} on {s.task}, local_epochs {s.local_epochs}, rounds {s.rounds}'
     for s in settings

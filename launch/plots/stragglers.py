@@ -15,6 +15,8 @@ from launch.results import run_notes
 from launch.results import settings as settings_lib
 from launch.results import straggler_lines
 
+import pandas as pd
+
 # By what messages cost; SRPFL's figure has these.
 COMMUNICATION_SECONDS = (0.0, 10.0, 100.0)
 _BEFORE = 'before fine-tuning'
@@ -43,8 +45,8 @@ def plot_stragglers(
 
   Args:
     lines: As `straggler_lines.read_lines` returns them.
-    communication_seconds: What messages add to each round, a row each. It
-      changes the time of a round only, so runs need not differ in it.
+    communication_seconds: The seconds that messages add to each round, a row
+      each. It changes the time of a round only, so runs need not differ in it.
 
   Returns:
     Drawings by the conditions.
@@ -86,12 +88,13 @@ def _plot(
     )
   panels.draw_legend(figure, *entries)
   metric = min((line.metric for line in lines), key=len)
+  runs = pd.concat([line.runs for line in lines])
   seeds = run_notes.count_seeds(len(line.runs) for line in lines)
   caption = (
     f'{style.describe_metric(metric)}, against the simulated time of rounds, '
     f'whose messages cost more from row to row; {lines[0].conditions}. Lines: '
     f'means over {seeds}{spread and "; bands: lowest to highest seed"}. '
-    f'{run_notes.tell_clients(run for line in lines for run in line.runs)}.\n'
+    f'{run_notes.tell_clients(runs)}.\n'
     + straggler_lines.format_table(lines, costs)
   )
   return paper_style.Drawing(figure, caption)
@@ -105,11 +108,11 @@ def _looks(lines: Sequence[straggler_lines.Line]):
   for line in lines:
     what = _BEFORE if line.is_before_tuning else line.policy
     used.append(what)
-    looks[line] = colors[line.base] | {'linestyle': _STYLES[what]}
+    looks[line] = colors[line.base] | {'linestyle': _STYLES.get(what, '-')}
   return looks, [
     [panels.entry(name, **look) for name, look in colors.items()],
     [
-      panels.entry(what, color=style.INK, linestyle=_STYLES[what])
+      panels.entry(what, color=style.INK, linestyle=_STYLES.get(what, '-'))
       for what in settings_lib.unique(used)
     ],
   ]

@@ -7,8 +7,10 @@ apart; line styles and markers differ too, for print in grey.
 """
 
 from collections.abc import Sequence
+import hashlib
 import io
 import os
+import re
 import textwrap
 from typing import Any
 
@@ -21,6 +23,8 @@ from matplotlib import text as mpl_text
 from matplotlib.backends import backend_agg
 
 FORMATS = ('png', 'pdf', 'svg')
+# File systems take 255 bytes, of which a temporary name adds some.
+_MAX_SLUG = 80
 # Pixels an inch of bitmaps: a figure 7 inches wide fills a README's column.
 BITMAP_DPI = 150
 _PRINT_DPI = 300
@@ -182,6 +186,15 @@ def save_figure(
 def _make_plain(figure: mpl_figure.Figure) -> None:
   for text in figure.findobj(mpl_text.Text):
     text.set_text(plain_text.lines(text.get_text()))
+
+
+def slug(text: str) -> str:
+  """Returns a file's name for a text, unique even where it is cut short."""
+  name = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_.')
+  if len(name) <= _MAX_SLUG:
+    return name
+  digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+  return f'{name[:_MAX_SLUG]}_{digest}'
 
 
 def metric_title(metric: str) -> str:

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A heat map of a grid of learning rates, a panel for each method."""
 
-from collections.abc import Mapping
-
 from fedfish_tff.evaluation import ranking
 from launch.plots import heat_map
 from launch.plots import panels
@@ -13,11 +11,12 @@ from matplotlib import colors as mpl_colors
 from matplotlib import figure as mpl_figure
 from matplotlib import patches
 import numpy as np
+import pandas as pd
 
 
 @style.styled
 def plot_heat_map(
-  rates: Mapping[str, Mapping[tuple[float, float], float]],
+  values: pd.Series,
   *,
   metric: str,
   higher_is_better: bool,
@@ -31,21 +30,19 @@ def plot_heat_map(
   blank and crossed.
 
   Args:
-    rates: By the panel's title, the metric by (client rate, server rate).
+    values: The metric by the panel's title, the client and the server rate.
     metric: The metric's name.
-    higher_is_better: Whether it is better when higher.
+    higher_is_better: True where it is better when higher.
     title: The title of the figure.
-    note: What to know of the runs.
+    note: A note on the runs.
   """
-  client, server = (
-    sorted({key[i] for values in rates.values() for key in values})
-    for i in (0, 1)
-  )
+  client, server = (sorted(values.index.unique(i)) for i in (1, 2))
+  by_panel = dict(iter(values.groupby(level=0, sort=False)))
   tables = [
-    np.array([[of.get((c, s), np.nan) for s in server] for c in client])
-    for of in rates.values()
+    of.droplevel(0).unstack().reindex(index=client, columns=server).to_numpy()
+    for of in by_panel.values()
   ]
-  finite = np.concatenate([table[np.isfinite(table)] for table in tables])
+  finite = values[np.isfinite(values)]
   # Losses far above the best would leave all others one colour.
   highest = 1.0 if higher_is_better else 0.8
   low, high = np.quantile(finite, [0, highest]) if len(finite) else (0, 1)
@@ -56,7 +53,7 @@ def plot_heat_map(
     sharex=True,
     sharey=True,
   )
-  for axis, name, table in zip(axes, rates, tables):
+  for axis, name, table in zip(axes, by_panel, tables):
     image = heat_map.draw_table(
       axis,
       table,
@@ -70,11 +67,11 @@ def plot_heat_map(
     rows, columns = np.nonzero(~np.isfinite(table))
     axis.plot(columns, rows, 'x', color=style.MUTED, markersize=6)
     best = ranking.select_best(
-      {rate: v for rate, v in rates[name].items() if np.isfinite(v)},
+      by_panel[name][np.isfinite(by_panel[name])].to_dict(),
       higher_is_better=higher_is_better,
     )
     if best is not None:
-      row, column = client.index(best.best[0]), server.index(best.best[1])
+      row, column = client.index(best.best[1]), server.index(best.best[2])
       frame = patches.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False)
       frame.set(edgecolor='#D55E00', linewidth=2.2, clip_on=False, zorder=3)
       axis.add_patch(frame)

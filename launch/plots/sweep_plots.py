@@ -2,51 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws what suits a sweep."""
 
-from collections.abc import Sequence
-import functools
+from collections.abc import Collection
 import pathlib
 
 from launch.plots import catalogue
 from launch.plots import comparison
-from launch.plots import request as request_lib
+from launch.plots import exchange_share
+from launch.plots import style
 from launch.plots import sweep_heat_map
-from launch.plots import sweep_share_plots
 from launch.results import run_notes
 from launch.results import sweep_folder
 from launch.results import sweep_results
 
-# A figure that is to be drawn: a call without arguments.
-Figures = dict[str, functools.partial]
-# Workdirs to compare, by the folder for tables and plots.
-Comparisons = dict[pathlib.Path, list[pathlib.Path]]
+from matplotlib import figure as mpl_figure
+import pandas as pd
 
 
 def draw(
-  folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
+  folder: sweep_folder.SweepFolder, runs: pd.DataFrame
 ) -> dict[pathlib.Path, str]:
   """Draws a sweep into its folder of plots; prints the paths.
-
-  Args:
-    folder: Of the sweep.
-    groups: Its groups.
-
-  Returns:
-    Captions, empty where figures say all, by the figures' paths.
-  """
-  figures, comparisons = plan(folder, groups)
-  drawn = {name: figure() for name, figure in figures.items()}
-  paths = dict.fromkeys(catalogue.write_figures(drawn, folder.plots_path), '')
-  for path in paths:
-    print(path)
-  for target, workdirs in comparisons.items():
-    paths |= comparison.compare_workdirs(workdirs, target)
-  return paths
-
-
-def plan(
-  folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
-) -> tuple[Figures, Comparisons]:
-  """Returns the figures of a sweep, by file name, and what it compares.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
   figure for each value of its other fields, with a panel a variant. One over
@@ -54,84 +29,89 @@ def plan(
   has its methods compared for each value of the fields that they share.
 
   Args:
-    folder: Of the sweep.
-    groups: Its groups.
+    folder: The folder of the sweep.
+    runs: Its runs, see `sweep_results.read_results`.
+
+  Returns:
+    Captions, empty where figures say all, by the figures' paths.
   """
-  if not any(run.is_finished for group in groups for run in group.runs):
-    return {}, {}
-  if all(_varies(groups, rate) for rate in sweep_results.RATES) and (
-    sweep_results.varies_rates(groups)
-  ):
-    return _plan_heat_maps(groups), {}
-  if sweep_share_plots.is_over_shares(groups):
-    return sweep_share_plots.plan(groups), {}
-  return {}, _plan_comparisons(folder, groups)
-
-
-def _varies(groups: Sequence[sweep_results.Group], field: str) -> bool:
-  return len({repr(group.fields.get(field)) for group in groups}) > 1
-
-
-def _plan_heat_maps(groups: Sequence[sweep_results.Group]) -> Figures:
-  """Returns a figure for each setting but for the variant."""
-  figures: dict[str, dict[str, dict[tuple[float, float], float]]] = {}
-  drawn: dict[str, list[sweep_results.Group]] = {}
-  for group in groups:
-    label = _describe(group, ('variant', *sweep_results.RATES))
-    rates = tuple(group.runs[0].config[rate] for rate in sweep_results.RATES)
-    panels = figures.setdefault(label, {})
-    panels.setdefault(group.variant, {})[rates] = group.validation()
-    drawn.setdefault(label, []).append(group)
-  runs = [run for group in groups for run in group.runs]
-  metric = sweep_results.common_metric(runs)
-  if metric is None:
+  finished = runs[runs['is_finished'].astype(bool)]
+  if finished.empty:
     return {}
-  title = f'Validation clients after the last round ({runs[0].task})'
-  return {
-    request_lib.slug(f'learning_rates {label}'): functools.partial(
-      sweep_heat_map.plot_heat_map,
-      rates=panels,
-      metric=metric,
-      higher_is_better=sweep_results.best_is_highest(runs),
+  tuned = sweep_results.is_tuned(runs)
+  if tuned and all(_varies(runs, rate) for rate in sweep_results.RATES):
+    figures = draw_heat_maps(runs)
+  elif exchange_share.is_over_shares(runs):
+    figures = exchange_share.draw(runs)
+  else:
+    paths = {}
+    for target, workdirs in find_comparisons(folder, runs).items():
+      paths |= comparison.compare_workdirs(workdirs, target)
+    return paths
+  paths = catalogue.write_figures(figures, folder.plots_path)
+  for path in paths:
+    print(path)
+  return dict.fromkeys(paths, '')
+
+
+def _varies(runs: pd.DataFrame, field: str) -> bool:
+  values = {varied.get(field) for varied in runs['varied']}
+  return len(values) > 1 and None not in values
+
+
+def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
+  """Returns a figure for each setting but for the variant, by file name."""
+  judged = sweep_results.judged(runs)
+  title = f'Validation clients after the last round ({runs["task"].iloc[0]})'
+  figures = {}
+  labels = _describe(runs, sweep_results.RATES)
+  for label, of in runs.groupby(labels, sort=False):
+    table = sweep_results.tabulate(of)
+    rates = [table['config'].str[rate] for rate in sweep_results.RATES]
+    name = style.slug(f'learning_rates {label}')
+    figures[name] = sweep_heat_map.plot_heat_map(
+      table.set_index(['variant', *rates])['validation'],
+      metric=judged.metric,
+      higher_is_better=judged.higher_is_better,
       title=f'{title}, {label}' if label else title,
-      note=run_notes.describe_groups(
-        drawn[label],
+      note=run_notes.describe_finished(
+        of,
         'a cell is their mean; crossed where one has diverged or is not '
         'finished',
       ),
     )
-    for label, panels in figures.items()
+  return figures
+
+
+def find_comparisons(
+  folder: sweep_folder.SweepFolder, runs: pd.DataFrame
+) -> dict[pathlib.Path, list[pathlib.Path]]:
+  """Returns finished workdirs to compare, by the folder for tables and plots.
+
+  Those of one setting but for the variant are compared. Rates that each setting
+  has one pair of are tuned, and no setting of their own.
+
+  Args:
+    folder: The folder of the sweep.
+    runs: Its runs.
+  """
+  tuned = sweep_results.is_tuned(runs)
+  finished = runs[runs['is_finished'].astype(bool)]
+  labels = _describe(finished, () if tuned else sweep_results.RATES)
+  return {
+    folder.plots_path / style.slug(label): list(of['workdir'])
+    for label, of in finished.groupby(labels, sort=False)
   }
 
 
-def _plan_comparisons(
-  folder: sweep_folder.SweepFolder, groups: Sequence[sweep_results.Group]
-) -> Comparisons:
-  """Returns workdirs to compare by folder: those of one setting but variant.
-
-  Rates that each setting has one pair of are tuned, and no setting of their
-  own.
-  """
-  without = ('variant',)
-  if not sweep_results.varies_rates(groups):
-    without += sweep_results.RATES
-  targets = {}
-  for group in groups:
-    label = _describe(group, without)
-    target = (
-      folder.plots_path / request_lib.slug(label)
-      if label
-      else folder.plots_path
+def _describe(runs: pd.DataFrame, without: Collection[str]) -> pd.Series:
+  """Returns for each run what is varied, but for variants and seeds."""
+  labels = [
+    ', '.join(
+      f'{name.rpartition(".")[2].replace("_", " ")} {value}'
+      for name, value in varied.items()
+      if name != 'seed' and name not in without
     )
-    targets.setdefault(target, []).extend(
-      folder.workdir(run.name) for run in group.runs if run.is_finished
-    )
-  return {target: workdirs for target, workdirs in targets.items() if workdirs}
-
-
-def _describe(group: sweep_results.Group, without: Sequence[str]) -> str:
-  fields = sweep_results.setting(group, without=without)
-  return ', '.join(
-    f'{name.rpartition(".")[2].replace("_", " ")} {value}'
-    for name, value in fields.items()
-  )
+    for varied in runs['varied']
+  ]
+  return pd.Series(labels, runs.index)

@@ -5,17 +5,18 @@
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 import itertools
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
-from launch.results import method_labels
+from launch.results import frames as frames_lib
 from launch.results import run_reader
 from launch.results import text_table
 
 import numpy as np
+import pandas as pd
 
 # Fields that two runs of two algorithms may differ in and yet be comparable.
 _FREE_FIELDS = (
@@ -35,29 +36,31 @@ CLIENTS = 'clients in seeds'
 LAST_ROUND = 'last round'
 ALL_ROUNDS = 'mean of rounds'
 
-Groups = Mapping[str, Sequence[run_reader.Run]]
+_TEST = 'test/'
+
+# Runs by label.
+Groups = Mapping[str, frames_lib.Frames]
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class MethodComparison:
+class MethodComparison(NamedTuple):
   """One metric of two methods.
 
   Attributes:
     method: The method that is judged.
-    baseline: What it is compared with.
+    baseline: The method that it is compared with.
     metric: The column of metrics.csv or of evaluation/clients.csv, or
       `test/<name>` of summary.json.
-    level: What is paired: `SEEDS` or `CLIENTS`.
-    rounds: Which rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
+    rounds: The rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
       after the initial model that both methods were evaluated at.
+    paired_by: The pairs: `SEEDS` or `CLIENTS`.
     result: Differences, method minus baseline.
   """
 
   method: str
   baseline: str
   metric: str
-  level: str
   rounds: str
+  paired_by: str
   result: paired_comparison.PairedComparison
 
 
@@ -67,25 +70,28 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
   Where some pairs differ by the algorithm only, or by all but the algorithm,
   the others, of two differences at once, are left out. Learning rates may
   differ in either case, since each method has them tuned.
+
+  Args:
+    groups: Runs by label.
   """
+  firsts = {label: of.runs.iloc[0] for label, of in groups.items()}
 
   def rank(label: str) -> tuple[bool, int, bool]:
-    config = groups[label][0].config
-    baseline = method_labels.rank_baseline(config)
+    run = firsts[label]
     # What sends a part is compared with what sends all.
-    return not baseline, baseline, 'exchange' in config
+    return not run.baseline, run.baseline, 'exchange' in run.config
 
   pairs = [
     (one, other) if rank(one) > rank(other) else (other, one)
     for one, other in itertools.combinations(groups, 2)
     # Clients and metrics of two tasks have nothing to do with each other.
-    if groups[one][0].told_config['task']
-    == groups[other][0].told_config['task']
+    if (firsts[one].task, firsts[one].config['task'])
+    == (firsts[other].task, firsts[other].config['task'])
   ]
   alike = [
     pair
     for pair in pairs
-    if _differ_in_one_thing(*(groups[label][0].config for label in pair))
+    if _differ_in_one_thing(*(firsts[label].config for label in pair))
   ]
   return alike or pairs
 
@@ -93,7 +99,7 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
 def _differ_in_one_thing(
   one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> bool:
-  """Whether two configs have one algorithm, or all other fields in common."""
+  """Tells whether two configs share the algorithm, or all other fields."""
   if one['algorithm'] == other['algorithm']:
     return True
   return all(
@@ -103,293 +109,202 @@ def _differ_in_one_thing(
   )
 
 
-def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
-  """Compares all pairs of methods by a metric, its barrier and the clients.
+def compare(
+  method: pd.Series, baseline: pd.Series, **direction: bool | float
+) -> paired_comparison.PairedComparison | None:
+  """Compares the values of two methods within each seed, or client of a seed.
 
   Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them.
-    metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
+    method: Values by seed, or by seed and client; infinite ones have diverged.
+    baseline: The same of what it is compared with.
+    **direction: See `direction`.
 
   Returns:
-    The comparisons by seed, then those by client in seed; of what the runs
-    hold.
+    The differences, method minus baseline; None where they have no seed, or no
+    client of a seed, in common.
   """
-  name = metric.rpartition('/')[2]
-  columns = [metric, f'csb/{name}', f'csb/{name}_by_examples']
-  by_client = ['global', *run_reader.FEW_SHOT_COLUMNS.values()]
-  return compare_runs(groups, list(dict.fromkeys(columns))) + compare_clients(
-    groups, [f'{column}/{name}' for column in by_client]
-  )
-
-
-def compare_runs(
-  groups: Groups, metrics: Sequence[str]
-) -> list[MethodComparison]:
-  """Compares columns of metrics.csv, at the last round and over all rounds.
-
-  Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them.
-    metrics: Columns of metrics.csv.
-
-  Returns:
-    Two comparisons for each metric and pair of methods with a seed and a round
-    in common; one, of each run's own last round, where numbers of rounds
-    differ. A seed in which a method has diverged is a missing pair, which
-    the note counts.
-  """
-  comparisons = []
-  for metric, which, (method, baseline) in itertools.product(
-    metrics, (LAST_ROUND, ALL_ROUNDS), method_pairs(groups)
-  ):
-    a, b = {}, {}
-    for one, other in common_seeds(groups, method, baseline):
-      pair = _pair_values(one, other, metric, which)
-      if pair:
-        a[one.seed], b[one.seed] = pair
-    if a:
-      result = paired_comparison.compare_paired(
-        a, b, **direction([*groups[method], *groups[baseline]], metric)
-      )
-      comparisons.append(
-        MethodComparison(
-          method=method,
-          baseline=baseline,
-          metric=metric,
-          level=SEEDS,
-          rounds=which,
-          result=result,
-        )
-      )
-  return comparisons
-
-
-def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
-  """Compares what summary.json says of the test clients, seed by seed.
-
-  Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them.
-    name: A metric, for example `'accuracy'`: of the global model, before and
-      after personalisation, and over the tenth of clients with the worst.
-
-  Returns:
-    A comparison for each of these that two methods have in one seed at least;
-    runs that are not finished have none. Metrics are named as
-    `'test/global/accuracy'`.
-  """
-  columns = dict.fromkeys(
-    column
-    for runs in groups.values()
-    for run in runs
-    for column in run.test
-    if column.rpartition('/')[2]
-    in (name, *(name + s for s in metric_names.SUFFIXES))
-  )
-  comparisons = []
-  for column, (method, baseline) in itertools.product(
-    columns, method_pairs(groups)
-  ):
-    pairs = {
-      one.seed: (one.test[column], other.test[column])
-      for one, other in common_seeds(groups, method, baseline)
-      if all(column in run.test for run in (one, other))
-    }
-    if pairs:
-      result = paired_comparison.compare_paired(
-        {seed: pair[0] for seed, pair in pairs.items()},
-        {seed: pair[1] for seed, pair in pairs.items()},
-        **direction([*groups[method], *groups[baseline]], column),
-      )
-      comparisons.append(
-        MethodComparison(
-          method=method,
-          baseline=baseline,
-          metric=f'test/{column}',
-          level=SEEDS,
-          rounds=LAST_ROUND,
-          result=result,
-        )
-      )
-  return comparisons
-
-
-def _pair_values(
-  one: run_reader.Run, other: run_reader.Run, metric: str, which: str
-) -> tuple[float, float] | None:
-  """Returns what is left of a column of two runs; None without a pair.
-
-  Runs of different length, such as those of a fixed total of local epochs, or
-  those that stop early, have only their ends in common: a round of one is not that of the other.
-
-  Args:
-    one: A run.
-    other: Another run.
-    metric: The column.
-    which: `LAST_ROUND` or `ALL_ROUNDS`.
-  """
-  if one.length == other.length:
-    rounds, *values = common_rounds(one, other, metric)
-    kept = [select_rounds(rounds, which)] * 2
-  elif which == LAST_ROUND and _is_whole(one) and _is_whole(other):
-    recorded = [run.recorded(metric) for run in (one, other)]
-    kept = [select_rounds(rounds, which) for rounds, _ in recorded]
-    values = [values for _, values in recorded]
-  else:
+  common = method.index.intersection(baseline.index, sort=False)
+  if common.empty:
     return None
-  if not all(k.any() for k in kept):
-    return None
-  a, b = (mean_or_nan(v[k]) for v, k in zip(values, kept))
-  return a, b
-
-
-def _is_whole(run: run_reader.Run) -> bool:
-  return run.columns['round'].max(initial=0) >= run.length
-
-
-def compare_clients(
-  groups: Groups, metrics: Sequence[str]
-) -> list[MethodComparison]:
-  """Compares columns of evaluation/clients.csv, client by client.
-
-  Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them.
-    metrics: Columns of evaluation/clients.csv. Clients without a value in both
-      runs of a seed are left out.
-
-  Returns:
-    A comparison for each metric and pair of methods with a client in common.
-  """
-  comparisons = []
-  for metric, (method, baseline) in itertools.product(
-    metrics, method_pairs(groups)
-  ):
-    a, b = {}, {}
-    for one, other in common_seeds(groups, method, baseline):
-      values = client_values(one, metric)
-      baseline_values = client_values(other, metric)
-      common = [client for client in values if client in baseline_values]
-      if common:
-        a[one.seed] = {client: values[client] for client in common}
-        b[one.seed] = {client: baseline_values[client] for client in common}
-    if a:
-      result = paired_comparison.compare_nested(
-        a, b, **direction([*groups[method], *groups[baseline]], metric)
-      )
-      comparisons.append(
-        MethodComparison(
-          method=method,
-          baseline=baseline,
-          metric=metric,
-          level=CLIENTS,
-          rounds=LAST_ROUND,
-          result=result,
-        )
-      )
-  return comparisons
+  values = method[common], baseline[common]
+  if common.nlevels == 1:
+    return paired_comparison.compare_paired(
+      *(of.to_dict() for of in values), **direction
+    )
+  nested = (
+    {seed: part.droplevel(0).to_dict() for seed, part in of.groupby(level=0)}
+    for of in values
+  )
+  return paired_comparison.compare_nested(*nested, **direction)
 
 
 def direction(
-  runs: Iterable[run_reader.Run], metric: str
+  groups: Iterable[frames_lib.Frames], metric: str
 ) -> dict[str, bool | float]:
   """Returns what `ranking.gains` has to know of a column.
 
   Args:
-    runs: Runs with values of the metric, of which barriers and deviations are
+    groups: Runs with values of the metric, of which barriers and deviations are
       differences, and so have its scale.
     metric: The column.
   """
   name = metric_names.without_suffix(metric).rpartition('/')[2]
   values = [
-    values[np.isfinite(values)]
-    for run in runs
-    for column, values in run.columns.items()
+    np.ravel(of.rounds[column])
+    for of in groups
+    for column in of.rounds
     if column.startswith(('eval/', 'train/'))
     and column.rpartition('/')[2] == name
   ]
   sizes = np.abs(np.concatenate([*values, []]))
+  sizes = sizes[np.isfinite(sizes)]
   return {
     'higher_is_better': metric_names.higher_is_better(metric),
     'scale': float(np.median(sizes)) if sizes.size else 0.0,
   }
 
 
-def common_seeds(
-  groups: Groups, method: str, baseline: str
-) -> list[tuple[run_reader.Run, run_reader.Run]]:
-  """Returns the two methods' runs of each seed that both have."""
-  others = {run.seed: run for run in groups[baseline]}
-  return [
-    (run, others[run.seed]) for run in groups[method] if run.seed in others
-  ]
-
-
-def select_rounds(rounds: np.ndarray, which: str) -> np.ndarray:
-  """Returns which rounds count for `LAST_ROUND` or `ALL_ROUNDS`, as bools."""
-  trained = rounds > 0  # Round 0 is the initial model, the same for all.
-  if which == ALL_ROUNDS:
-    return trained
-  return trained & (rounds == rounds.max(initial=0))
-
-
-def mean_or_nan(values: np.ndarray) -> float:
-  """Returns the mean; NaN if one value is not finite: the run diverged."""
-  return float(values.mean()) if np.isfinite(values).all() else np.nan
-
-
-def common_rounds(
-  one: run_reader.Run, other: run_reader.Run, metric: str
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Returns the rounds at which two runs have a metric, and its values.
-
-  Those that are not finite are among them.
+def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
+  """Compares all pairs of methods by a metric, its barrier and the clients.
 
   Args:
-    one: A run.
-    other: Another run.
-    metric: A column of metrics.csv.
+    groups: Runs by label.
+    metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
+
+  Returns:
+    The comparisons by seed, at the last round and over all rounds, then those
+    by client in seed; of what the runs hold. See `compare_columns`.
   """
-  rounds, values = one.recorded(metric)
-  other_rounds, other_values = other.recorded(metric)
-  common, index, other_index = np.intersect1d(
-    rounds, other_rounds, return_indices=True
+  name = metric.rpartition('/')[2]
+  columns = dict.fromkeys([metric, f'csb/{name}', f'csb/{name}_by_examples'])
+  by_client = ['global', *run_reader.FEW_SHOT_COLUMNS.values()]
+  return compare_columns(
+    groups, itertools.product(columns, (LAST_ROUND, ALL_ROUNDS), (SEEDS,))
+  ) + compare_columns(
+    groups, ((f'{of}/{name}', LAST_ROUND, CLIENTS) for of in by_client)
   )
-  return common, values[index], other_values[other_index]
 
 
-def client_values(run: run_reader.Run, metric: str) -> dict[str, float]:
-  """Returns a column of evaluation/clients.csv, of the clients that have it.
+def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
+  """Compares what summary.json says of the test clients, seed by seed.
 
   Args:
-    run: The run.
-    metric: The column. Clients whose model has diverged have it, as NaN.
+    groups: Runs by label; those that are not finished have no pair.
+    name: A metric, for example `'accuracy'`: of the global model, before and
+      after personalisation, and over the tenth of clients with the worst.
   """
-  return {
-    client: row[metric]
-    for client, row in (run.clients or {}).items()
-    if metric in row
-  }
+  names = (name, *(name + suffix for suffix in metric_names.SUFFIXES))
+  columns = dict.fromkeys(
+    column
+    for of in groups.values()
+    for column in of.runs
+    if column.startswith(_TEST) and column.rpartition('/')[2] in names
+  )
+  return compare_columns(groups, ((c, LAST_ROUND, SEEDS) for c in columns))
+
+
+def compare_columns(
+  groups: Groups, columns: Iterable[tuple[str, str, str]]
+) -> list[MethodComparison]:
+  """Compares all pairs of methods by each of some columns.
+
+  Args:
+    groups: Runs by label.
+    columns: The `metric`, `rounds` and `paired_by` of each, see
+      `MethodComparison`.
+
+  Returns:
+    A comparison for each column and pair of methods with a seed, a round and, if
+    clients are paired, a client in common. A seed or client for which a method
+    has diverged is a missing pair, which the note counts.
+  """
+  comparisons = []
+  pairs = method_pairs(groups)
+  for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
+    both = [groups[label] for label in pair]
+    if paired_by == CLIENTS:
+      values = [of.client_column(metric) for of in both]
+    elif metric.startswith(_TEST):
+      values = [by_seed(of.runs, metric) for of in both]
+    else:
+      values = _pair_rounds(*both, metric, rounds)
+    result = compare(*values, **direction(both, metric))
+    if result is not None:
+      comparisons.append(
+        MethodComparison(*pair, metric, rounds, paired_by, result)
+      )
+  return comparisons
+
+
+def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
+  """Returns the values of runs of one label that have them, by seed.
+
+  Args:
+    runs: The runs.
+    column: One of their numbers.
+  """
+  values = runs.set_index('seed').reindex(columns=[column])[column]
+  return values.astype(float).dropna()
+
+
+def _pair_rounds(
+  one: frames_lib.Frames, other: frames_lib.Frames, metric: str, which: str
+) -> list[pd.Series]:
+  """Returns what is left of a column of two methods, by the seeds of each.
+
+  Runs of different length, such as those of a fixed total of local epochs, or
+  those that stop early, have only their ends in common: a round of one is not
+  that of the other. What is not finished is not at its end.
+  """
+  both = one, other
+  columns = [of.column(metric) for of in both]
+  lengths = [of.runs.set_index('seed')['length'] for of in both]
+  alike = lengths[0].index[lengths[0] == lengths[1].reindex(lengths[0].index)]
+  common = columns[0].index.intersection(columns[1].index)
+  found = []
+  for of, column, length in zip(both, columns, lengths):
+    last = of.column('round').groupby(level=0).max().reindex(length.index)
+    ends = length.index[last >= length] if which == LAST_ROUND else []
+    seeds = column.index.get_level_values(0)
+    is_alike = seeds.isin(alike)
+    kept = is_alike & column.index.isin(common) | ~is_alike & seeds.isin(ends)
+    found.append(value_by_seed(column[kept], which))
+  return found
+
+
+def value_by_seed(values: pd.Series, which: str) -> pd.Series:
+  """Returns what is left of a column, of the seeds with a round of training.
+
+  Args:
+    values: The column by seed and round.
+    which: `LAST_ROUND` or `ALL_ROUNDS`. What is left of a run that has diverged
+      by then is infinite.
+  """
+  # Round 0 is the initial model, the same for all.
+  values = values[values.index.get_level_values(1) > 0]
+  by_seed = values.groupby(level=0, sort=False)
+  if which == LAST_ROUND:
+    return by_seed.last()
+  return by_seed.agg(lambda of: of.mean())  # Infinite as soon as one is.
 
 
 def format_table(comparisons: Sequence[MethodComparison]) -> str:
   """Returns the comparisons as lines of text for a terminal."""
   head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
   lines = [
-    (f'{c.method} - {c.baseline}', c.metric, c.rounds, c.level, str(c.result))
-    for c in comparisons
+    (f'{method} - {baseline}', *rest, str(result))
+    for method, baseline, *rest, result in comparisons
   ]
   return text_table.align([head, *lines])
 
 
 def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:
   """Returns the comparisons as a CSV file, one row each."""
-  fields = [
-    f.name for f in dataclasses.fields(paired_comparison.PairedComparison)
-  ]
-  head = ['method', 'baseline', 'metric', 'rounds', 'paired_by']
+  fields = paired_comparison.PairedComparison.__dataclass_fields__
   return text_table.to_csv(
-    [*head, *fields],
+    [*MethodComparison._fields[:-1], *fields],
     [
-      [c.method, c.baseline, c.metric, c.rounds, c.level]
-      + [getattr(c.result, field) for field in fields]
-      for c in comparisons
+      [*told, *(getattr(result, field) for field in fields)]
+      for *told, result in comparisons
     ],
   )

@@ -4,12 +4,12 @@
 
 from collections.abc import Mapping
 
+from launch.results import frames as frames_lib
 from launch.results import method_comparison
-from launch.results import run_reader
-from launch.results import seed_statistics
 from launch.results import text_table
 
 import numpy as np
+import pandas as pd
 
 # The last evaluation up to which a run has sent no more than the one that sends
 # least does in all its rounds.
@@ -17,14 +17,15 @@ EQUAL_BYTES = 'last of equal bytes'
 MEGABYTES = 'MB sent, both ways'
 _BYTES = 'communication/wire_bytes_total'
 
+# By label, cells by (column, which rounds).
+Rows = Mapping[str, Mapping[tuple[str, str], frames_lib.Cell]]
 
-def method_rows(
-  groups: method_comparison.Groups, metric: str
-) -> dict[str, dict[tuple[str, str], seed_statistics.Cell]]:
+
+def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
   """Returns a method's results by (column, which rounds).
 
   Args:
-    groups: Runs by label, as `run_reader.group_runs` returns them.
+    groups: Runs by label.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
 
   Returns:
@@ -34,77 +35,74 @@ def method_rows(
     send unlike amounts, the metric after as much, too.
   """
   name = metric.rpartition('/')[2]
-  wanted = [
-    (metric, method_comparison.LAST_ROUND),
-    (metric, method_comparison.ALL_ROUNDS),
-    (metric, EQUAL_BYTES),
-    (f'eval/personalized/{name}', method_comparison.LAST_ROUND),
-    (f'csb/{name}', method_comparison.LAST_ROUND),
-    (f'csb/{name}', method_comparison.ALL_ROUNDS),
-    (MEGABYTES, method_comparison.LAST_ROUND),
-  ]
+  last, mean = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
+  wanted = dict.fromkeys(
+    [
+      (metric, last),
+      (metric, mean),
+      (metric, EQUAL_BYTES),
+      (f'eval/personalized/{name}', last),
+      (f'csb/{name}', last),
+      (f'csb/{name}', mean),
+      (MEGABYTES, last),
+    ]
+  )
   budget = _common_bytes(groups)
-  rows = {}
-  for label, runs in groups.items():
+  rows: dict[str, dict[tuple[str, str], frames_lib.Cell]] = {}
+  for label, of in groups.items():
     rows[label] = {}
-    for column, which in dict.fromkeys(wanted):
-      values = [
-        value
-        for run in runs
-        if (value := _value(run, column, which, budget)) is not None
-      ]
-      if values:
-        rows[label][column, which] = seed_statistics.summarize(values)
+    for column, which in wanted:
+      values = _values(of, column, which, budget)
+      if len(values):
+        rows[label][column, which] = frames_lib.over_seeds(values)
   return rows
 
 
 def _common_bytes(groups: method_comparison.Groups) -> float | None:
   """Returns what every run has sent at least; None where all sent as much."""
-  runs = [run for group in groups.values() for run in group]
-  totals = [run.columns.get(_BYTES, np.full(1, np.nan))[-1] for run in runs]
-  least = np.min(totals)  # NaN where one is not known.
-  return None if np.allclose(totals, least, equal_nan=True) else least
-
-
-def _value(
-  run: run_reader.Run, column: str, which: str, budget: float | None
-) -> float | None:
-  """Returns the run's value: NaN if it has diverged, None without one."""
-  if column == MEGABYTES:
-    return run.columns[_BYTES][-1] / 1e6 if _BYTES in run.columns else None
-  rounds, values = run.recorded(column)
-  if which != EQUAL_BYTES:
-    kept = method_comparison.select_rounds(rounds, which)
-  elif budget is None or np.isnan(budget):
+  totals = pd.concat([_sent(of) for of in groups.values()])
+  num_runs = sum(len(of.runs) for of in groups.values())
+  if len(totals) < num_runs or np.allclose(totals, totals.min()):
     return None
-  else:
-    within = run.columns['round'][run.columns[_BYTES] <= budget]
-    rounds, values = (x[np.isin(rounds, within)] for x in (rounds, values))
-    kept = rounds == rounds.max(initial=0)
-  return method_comparison.mean_or_nan(values[kept]) if kept.any() else None
+  return totals.min()
 
 
-def format_table(
-  rows: Mapping[str, Mapping[tuple[str, str], seed_statistics.Cell]],
-) -> str:
+def _sent(frames: frames_lib.Frames) -> pd.Series:
+  """Returns the bytes that runs of one label have sent, by seed."""
+  return frames.column(_BYTES).groupby(level=0, sort=False).last()
+
+
+def _values(
+  frames: frames_lib.Frames, column: str, which: str, budget: float | None
+) -> pd.Series:
+  """Returns the values of the runs of one label that have one, by seed."""
+  if column == MEGABYTES:
+    return _sent(frames) / 1e6
+  values = frames.column(column)
+  if which != EQUAL_BYTES:
+    return method_comparison.value_by_seed(values, which)
+  sent = frames.column(_BYTES).reindex(values.index)
+  within = sent <= (-1 if budget is None else budget)
+  return values[within].groupby(level=0, sort=False).last()
+
+
+def format_table(rows: Rows) -> str:
   """Returns the rows as text: a line a column, methods side by side."""
-  keys = list(dict.fromkeys(key for cells in rows.values() for key in cells))
+  keys = dict.fromkeys(key for cells in rows.values() for key in cells)
   lines = [('metric', 'of', *rows)]
   for key in keys:
-    cells = [
-      seed_statistics.format_cell(row[key]) if key in row else ''
+    cells = (
+      frames_lib.format_cell(row[key]) if key in row else ''
       for row in rows.values()
-    ]
+    )
     lines.append((*key, *cells))
   return text_table.align(lines)
 
 
-def to_csv(
-  rows: Mapping[str, Mapping[tuple[str, str], seed_statistics.Cell]],
-) -> bytes:
+def to_csv(rows: Rows) -> bytes:
   """Returns the rows as a CSV file, a line a method and column."""
   return text_table.to_csv(
-    ['method', 'metric', 'rounds', *seed_statistics.Cell._fields],
+    ['method', 'metric', 'rounds', *frames_lib.Cell._fields],
     [
       [label, *key, *cell]
       for label, cells in rows.items()

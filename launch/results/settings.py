@@ -6,15 +6,14 @@ from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
-import dataclasses
+from typing import Any
+from typing import NamedTuple
 
-from launch.methods import config_checks
+from launch.results import frames as frames_lib
 from launch.results import method_labels
-from launch.results import run_reader
 
-# Of runs whose clients send a part of their weights.
-_EXCHANGE = 'exchange.selection'
+import pandas as pd
+
 # What follows from the tuning and the local epochs makes no method another.
 _UNCOUNTED = (
   'rounds',
@@ -24,65 +23,66 @@ _UNCOUNTED = (
 )
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Setting:
-  """The seeds of one method at one number of local epochs and rounds.
+class Setting(NamedTuple):
+  """One method at one number of local epochs and rounds, with several seeds.
 
   Attributes:
     task: The task, with what tells it from others of its name.
     method: The method, with what tells it from others but for local epochs,
       rounds and what follows from them.
-    local_epochs: Of a client in a round.
-    rounds: That the runs are to have.
-    runs: A run a seed, seeds rising.
+    local_epochs: The local epochs of a client in a round.
+    rounds: The rounds that the runs are to have.
   """
 
   task: str
   method: str
   local_epochs: int
   rounds: int
-  runs: Sequence[run_reader.Run]
 
   @property
   def total_epochs(self) -> int:
     return self.local_epochs * self.rounds
 
 
-def read_settings(runs: Sequence[run_reader.Run]) -> list[Setting]:
-  """Returns the runs' settings: by task and method as given, epochs rising."""
-  groups = list(run_reader.group_runs(runs).values())
-  configs = [group[0].told_config for group in groups]
-  fields = {name for c in configs for name in config_checks.flatten(c)}
+# The runs of each setting: by task and method as given, epochs rising.
+Settings = Mapping[Setting, frames_lib.Frames]
+
+
+def read_settings(frames: frames_lib.Frames) -> Settings:
+  """Returns the settings of labelled runs.
+
+  Args:
+    frames: Labelled runs; one without local epochs counts as one epoch a round.
+  """
+  groups = list(frames.groups().values())
+  firsts = frames.runs.drop_duplicates('label')
+  fields = {name for of in firsts['fields'] for name in of}
   methods = method_labels.label_methods(
-    configs,
+    firsts,
     besides=[
       'local_epochs',
       'rounds',
       *sorted(name for name in fields if name.startswith('task.')),
     ],
   )
-  tasks = method_labels.label_tasks(configs)
-  found = [
+  tasks = method_labels.label_tasks(firsts)
+  configs = firsts['config']
+  found = {
     Setting(
-      task=task,
-      method=method,
-      local_epochs=int(config['local_epochs']),
-      rounds=int(config['rounds']),
-      runs=group,
-    )
+      task, method, config.get('local_epochs') or 1, config['rounds']
+    ): group
     for task, method, config, group in zip(tasks, methods, configs, groups)
-  ]
-  task_order = unique(s.task for s in found)
-  method_order = unique(s.method for s in found)
-  return sorted(
-    found,
-    key=lambda s: (
-      task_order.index(s.task),
-      method_order.index(s.method),
-      s.local_epochs,
-      s.rounds,
-    ),
+  }
+  tasks, methods = unique(tasks), unique(methods)
+  in_order = sorted(
+    found, key=lambda s: (tasks.index(s[0]), methods.index(s[1]), *s[2:])
   )
+  return {setting: found[setting] for setting in in_order}
+
+
+def runs(settings: Settings) -> pd.DataFrame:
+  """Returns the runs of all settings; one setting at least."""
+  return pd.concat([frames.runs for frames in settings.values()])
 
 
 def unique(values: Iterable[Hashable]) -> list:
@@ -90,20 +90,20 @@ def unique(values: Iterable[Hashable]) -> list:
   return list(dict.fromkeys(values))
 
 
-def fixed_rounds(settings: Sequence[Setting]) -> list[Setting]:
+def fixed_rounds(settings: Settings) -> Settings:
   """Returns, of each task, settings with equal rounds and several epochs.
 
   Args:
-    settings: As `read_settings` returns them.
+    settings: Settings.
 
   Returns:
     Those with the number of rounds that most numbers of local epochs share,
     the larger of two; none of a task where no two share one.
   """
-  return _select(settings, lambda setting, rounds: setting.rounds == rounds)
+  return _select(settings, lambda s: s.rounds, lambda s, n: s.rounds == n)
 
 
-def fixed_compute(settings: Sequence[Setting]) -> list[Setting]:
+def fixed_compute(settings: Settings) -> Settings:
   """Returns, of each task, settings with equal totals of local epochs.
 
   Totals are equal where they differ by less than the epochs of one round, since
@@ -111,67 +111,59 @@ def fixed_compute(settings: Sequence[Setting]) -> list[Setting]:
   """
   return _select(
     settings,
-    lambda setting, rounds_of_one_epoch: (
-      abs(setting.total_epochs - rounds_of_one_epoch) < setting.local_epochs
-    ),
-    total=True,
+    lambda s: s.total_epochs,
+    lambda s, total: abs(s.total_epochs - total) < s.local_epochs,
   )
 
 
 def _select(
-  settings: Sequence[Setting],
+  settings: Settings,
+  value: Callable[[Setting], int],
   agrees: Callable[[Setting, int], bool],
-  total: bool = False,
-) -> list[Setting]:
+) -> Settings:
   """Returns the largest sets of settings that agree, task by task."""
-  kept = []
+  kept = set()
   for task in unique(s.task for s in settings):
     of_task = [s for s in settings if s.task == task]
-    candidates = {s.total_epochs if total else s.rounds for s in of_task}
     sets = {
-      value: [s for s in of_task if agrees(s, value)] for value in candidates
+      n: [s for s in of_task if agrees(s, n)] for n in map(value, of_task)
     }
-
-    def size(value: int, sets=sets) -> tuple[int, int, int]:
-      epochs = len({s.local_epochs for s in sets[value]})
-      return epochs, len(sets[value]), value
-
-    best = max(candidates, key=size)
-    if size(best)[0] > 1:
-      kept.extend(sets[best])
-  return kept
+    epochs, _, best = max(
+      (len({s.local_epochs for s in of}), len(of), n) for n, of in sets.items()
+    )
+    kept.update(sets[best] if epochs > 1 else ())
+  return {s: frames for s, frames in settings.items() if s in kept}
 
 
-def find_baselines(settings: Sequence[Setting]) -> Mapping[str, str]:
-  """Returns what each method is compared with, without the baselines.
+def pair_with_baselines(settings: Settings) -> list[tuple[Setting, Setting]]:
+  """Returns settings with their baselines' of equal local epochs and rounds.
 
   A method's baseline is the FedAvg (where there is none, the FedSGD) that
   shares most fields with it: that with its server optimizer, for example. Of
   FedAvgs those that send all of their weights are baselines, if there are any.
 
   Args:
-    settings: Of one task.
+    settings: Settings.
   """
-  configs, ranks = {}, {}
+  first = {}
+  for setting, frames in settings.items():
+    first.setdefault(setting[:2], frames.runs.iloc[0])
+  pairs = []
   for setting in settings:
-    config = setting.runs[0].config
-    configs.setdefault(setting.method, config_checks.flatten(config))
-    ranks.setdefault(setting.method, method_labels.rank_baseline(config))
-  best = max(ranks.values(), default=0)
-  candidates = [m for m, rank in ranks.items() if rank and rank == best]
-  candidates = [
-    m for m in candidates if _EXCHANGE not in configs[m]
-  ] or candidates
-  found = {}
-  for method, config in configs.items():
-    if method not in candidates and candidates:
-      found[method] = min(
-        candidates, key=lambda m, c=config: _distance(configs[m], c)
-      )
-  return found
+    of_task = {m: run for (t, m), run in first.items() if t == setting.task}
+    best = max(run.baseline for run in of_task.values())
+    usual = [m for m, run in of_task.items() if best and run.baseline == best]
+    usual = [m for m in usual if 'exchange' not in of_task[m].config] or usual
+    if not usual or setting.method in usual:
+      continue
+    own = of_task[setting.method].fields
+    name = min(usual, key=lambda m: _distance(of_task[m].fields, own))
+    if (other := setting._replace(method=name)) in settings:
+      pairs.append((setting, other))
+  return pairs
 
 
-def _distance(one: Mapping, other: Mapping) -> int:
+def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:
   """Returns in how many fields that both have two configs differ."""
   return sum(
     one[name] != other[name]

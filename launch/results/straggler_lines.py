@@ -1,29 +1,32 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as SRPFL's figure 3 arranges them: a line a method and participation."""
+"""Metrics against the simulated time of rounds, which wait for slow clients.
 
-from collections.abc import Iterable
+SRPFL's figure 3 (arXiv:2206.02078) has a line a method and participation.
+"""
+
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 from typing import Any
 
 from fedfish_tff.evaluation import metric_names
-from launch.methods import config_checks
-from launch.methods import participation
-from launch.methods import registry
+from fedfish_tff.evaluation import ranking
+from launch.results import frames as frames_lib
 from launch.results import method_labels
-from launch.results import run_reader
 from launch.results import text_table
-from launch.results import time_to_reach
 
 import numpy as np
+import pandas as pd
 
+SECONDS = 'simulated/seconds'
 # What is fine-tuned, though one model of all clients is trained.
 _TUNED = '+FT'
 _BEFORE = '_before'
 _UNIFORM = 'uniform'
-_TOLD = ('cohort_size', 'participation.name', 'participation.speeds.kind')
+_POLICY = 'participation.name'
+_TOLD = ('cohort_size', _POLICY, 'participation.speeds.kind')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -32,13 +35,16 @@ class Line:
 
   Attributes:
     task: The task.
-    conditions: What all lines of a figure share: most clients a round, and the
-      kind of speeds.
+    conditions: The conditions that all lines of a figure share: the most clients
+      per round, and the kind of speeds.
     method: The method, +FT where the model of all clients is fine-tuned.
-    policy: Who takes part, by its title.
+    policy: The title of the choice of clients.
     metric: A column of metrics.csv.
     runs: A run a seed that has the metric.
-    clocks: For each seed the run whose rounds lasted as long.
+    values: The metric by round, a column a run.
+    seconds: The simulated time by round, a column a run.
+    costs: The seconds that messages have added to each round, for each run.
+    is_lent: True where the time is that of other runs.
   """
 
   task: str
@@ -46,8 +52,11 @@ class Line:
   method: str
   policy: str
   metric: str
-  runs: Sequence[run_reader.Run]
-  clocks: Sequence[run_reader.Run]
+  runs: pd.DataFrame
+  values: pd.DataFrame
+  seconds: pd.DataFrame
+  costs: np.ndarray
+  is_lent: bool = False
 
   @property
   def base(self) -> str:
@@ -58,61 +67,54 @@ class Line:
   def is_before_tuning(self) -> bool:
     return self.metric.endswith(_BEFORE)
 
+  @property
+  def rounds(self) -> pd.Index:
+    """The rounds at which all seeds have values."""
+    return self.values.dropna().index.intersection(self.seconds.dropna().index)
+
   def points(
-    self, communication_seconds: float
+    self, communication_seconds: float | None = None
   ) -> tuple[np.ndarray, np.ndarray]:
     """Returns seconds, means over seeds, and values `[num_seeds, num_points]`.
 
     They are of the rounds at which all seeds have values.
 
     Args:
-      communication_seconds: What messages add to each round.
+      communication_seconds: The seconds that messages add to each round, in place
+        of those that they did there: they change nothing but the time. None for
+        those.
     """
-    _, seconds, values = self._series(communication_seconds)
-    return np.mean(seconds, axis=0), values
-
-  def _series(
-    self, communication_seconds: float
-  ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Returns common rounds, and seconds and values by seed."""
-    return run_reader.align(
-      [
-        time_to_reach.read_series(
-          run,
-          self.metric,
-          clock=clock,
-          communication_seconds=communication_seconds,
-        )
-        for run, clock in zip(self.runs, self.clocks)
-      ]
-    )
-
-  def last_round(self) -> int:
-    """Returns the last round at which all seeds have values."""
-    return int(self._series(0.0)[0][-1])
+    rounds = self.rounds
+    seconds = self.seconds.loc[rounds].to_numpy()
+    if communication_seconds is not None:
+      seconds = seconds + np.outer(rounds, communication_seconds - self.costs)
+    return seconds.mean(axis=1), self.values.loc[rounds].to_numpy().T
 
   def best(self) -> float:
     """Returns the best mean over seeds of any round."""
-    means = self.points(0.0)[1].mean(axis=0)
-    sign = time_to_reach.sign(self.metric)
-    return float(sign * (sign * means).max())
+    sign = _sign(self.metric)
+    return float(sign * (sign * self.points()[1].mean(axis=0)).max())
 
   def seconds_to_reach(
-    self, target: float, communication_seconds: float
+    self, target: float, communication_seconds: float | None = None
   ) -> float | None:
     """Returns when the mean over seeds was as good as a value; None if never.
 
     Args:
       target: The value.
-      communication_seconds: What messages add to each round.
+      communication_seconds: See `points`.
     """
     seconds, values = self.points(communication_seconds)
-    return time_to_reach.first_to_reach(
-      seconds, values.mean(axis=0), self.metric, target
+    higher = metric_names.higher_is_better(self.metric)
+    reached = (
+      float(time)
+      for time, value in zip(seconds, values.mean(axis=0))
+      if not ranking.is_better(target, value, higher_is_better=higher)
     )
+    return next(reached, None)
 
 
-def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
+def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
   """Returns the lines of runs with simulated time and the metric.
 
   A method that trains one model of all clients has two where the metric is one
@@ -122,116 +124,147 @@ def read_lines(runs: Iterable[run_reader.Run], metric: str) -> list[Line]:
   clock for a line more.
 
   Args:
-    runs: Runs; others are left out.
+    frames: Labelled runs; those without simulated time are left out.
     metric: A column of metrics.csv.
   """
-  runs = [run for run in runs if time_to_reach.has_time(run)]
-  groups = list(run_reader.group_runs(runs).values())
-  configs = [group[0].told_config for group in groups]
-  names = method_labels.label_methods(configs, besides=_told_elsewhere(configs))
-  tasks = method_labels.label_tasks(configs)
-  clocks = _read_clocks(runs)
+  timed = frames.drawn(SECONDS).index.unique('run')
+  runs = frames.runs
+  has_speeds = [
+    bool((config.get('participation') or {}).get('speeds'))
+    for config in runs['config']
+  ]
+  frames = frames.of(runs[runs.index.isin(timed) & has_speeds])
+  runs = frames.runs
+  if runs.empty:
+    return []
+  firsts = runs.drop_duplicates('label')
+  names = method_labels.label_methods(firsts, besides=_told_elsewhere(firsts))
+  tasks = method_labels.label_tasks(firsts)
+  clocks = _read_clocks(frames)
   lines = []
-  for name, task, config, group in zip(names, tasks, configs, groups):
-    policy = participation.POLICIES[config['participation']['name']]
-    is_tuned = _is_tuned(config, group, metric)
-    title, *settings = name.split(', ', 1)
-    tuned = ', '.join([title + _TUNED, *settings])
-    shown = [(tuned if is_tuned else name, metric)]
-    if is_tuned and config['participation']['name'] == _UNIFORM:
-      shown.append((name, metric + _BEFORE))
-    for label, column in shown:
-      kept = [run for run in group if len(run.series('round', column)[0])]
-      if kept:
-        line = Line(
-          task=task,
-          conditions=_conditions(kept[0]),
-          method=label,
-          policy=policy.title,
-          metric=column,
-          runs=kept,
-          clocks=kept,
-        )
-        lines += [line, *_at_other_speeds(line, clocks)]
-  return _without_needless(lines)
+  for name, task, of in zip(names, tasks, frames.groups().values()):
+    run = of.runs.iloc[0]
+    policy = run.config['participation']['name']
+    title, *told = name.split(', ', 1)
+    shown = {name: metric}
+    if run.one_model and len(of.column(str(metric_names.before(metric)))):
+      shown = {', '.join([title + _TUNED, *told]): metric}
+      if policy == _UNIFORM:
+        shown[name] = metric + _BEFORE
+    for method, column in shown.items():
+      line = read_line(
+        of,
+        column,
+        task=task,
+        conditions=_conditions(run.config),
+        method=method,
+        policy=run.told.get(_POLICY, policy),
+      )
+      if line:
+        lines += [line, *_at_other_speeds(line, clocks, frames)]
+  own = {_key(line) for line in lines if not line.is_lent}
+  return [line for line in lines if not line.is_lent or _key(line) not in own]
 
 
-def _is_tuned(
-  config: Mapping[str, Any], runs: Sequence[run_reader.Run], metric: str
-) -> bool:
-  """Whether the metric is of one model of all clients, after fine-tuning."""
-  if registry.clients_keep_models(config) or (
-    registry.method_of(config).personalizes
-  ):
-    return False
-  before = metric_names.before(metric)
-  return any(before in run.columns for run in runs)
+def read_line(
+  frames: frames_lib.Frames, metric: str, **told: str
+) -> Line | None:
+  """Returns the line of runs that differ by their seed; None without values.
+
+  Args:
+    frames: The runs; those without simulated time or the metric are left out.
+    metric: A column of metrics.csv.
+    **told: What the line is called, see `Line`.
+  """
+  values = frames.drawn(metric)[metric].unstack('run')
+  seconds = frames.drawn(SECONDS)[SECONDS].unstack('run')
+  kept = [run for run in frames.runs.index if run in values and run in seconds]
+  names = dict.fromkeys(('task', 'conditions', 'method', 'policy'), '')
+  runs = frames.runs.loc[kept]
+  line = Line(
+    **names | told,
+    metric=metric,
+    runs=runs,
+    values=values[kept],
+    seconds=seconds[kept],
+    costs=_costs(runs),
+  )
+  return line if kept and len(line.rounds) else None
 
 
-def _conditions(run: run_reader.Run) -> str:
-  kind = run.config['participation']['speeds']['kind']
-  return f'{run.config["cohort_size"]} clients a round, {kind} speeds'
+def _costs(runs: pd.DataFrame) -> np.ndarray:
+  """Returns what messages have added to each round of each run."""
+  blocks = [config.get('participation') or {} for config in runs['config']]
+  speeds = [block.get('speeds') or {} for block in blocks]
+  return np.array([of.get('communication_seconds') or 0.0 for of in speeds])
 
 
-# By what decides on the clients of all rounds, runs by their conditions.
-_Clocks = Mapping[str, Mapping[str, run_reader.Run]]
+def _conditions(config: Mapping[str, Any]) -> str:
+  kind = config['participation']['speeds']['kind']
+  return f'{config.get("cohort_size")} clients a round, {kind} speeds'
 
 
-def _cohorts_key(run: run_reader.Run) -> str:
-  block = {**run.config['participation'], 'speeds': None}
+def _key(line: Line) -> tuple[str, ...]:
+  return line.task, line.conditions, line.method, line.policy, line.metric
+
+
+# By what decides on the clients of all rounds, the index of runs by conditions.
+_Clocks = Mapping[str, Mapping[str, int]]
+
+
+def _cohorts_key(config: Mapping[str, Any]) -> str:
+  block = {**config['participation'], 'speeds': None}
   keys = ('task', 'seed', 'cohort_size')
-  return repr((block, *(run.config[key] for key in keys)))
+  return repr((block, *(config.get(key) for key in keys)))
 
 
-def _last_round(run: run_reader.Run) -> int:
-  return int(run.columns['round'][-1])
-
-
-def _read_clocks(runs: Iterable[run_reader.Run]) -> _Clocks:
+def _read_clocks(frames: frames_lib.Frames) -> _Clocks:
   """Returns the longest run of each conditions, where speeds choose nobody."""
+  ends = frames.rounds['round'].groupby('run').last()
   clocks = {}
-  for run in sorted(runs, key=_last_round):
-    block = run.config['participation']
+  for index in ends.sort_values(kind='stable').index:
+    config = frames.runs.loc[index, 'config']
+    block = config['participation']
     if block['name'] == _UNIFORM and not block.get('over_selection'):
-      clocks.setdefault(_cohorts_key(run), {})[_conditions(run)] = run
+      key = _cohorts_key(config)
+      clocks.setdefault(key, {})[_conditions(config)] = index
   return clocks
 
 
-def _at_other_speeds(line: Line, clocks: _Clocks) -> list[Line]:
+def _at_other_speeds(
+  line: Line, clocks: _Clocks, frames: frames_lib.Frames
+) -> list[Line]:
   """Returns the line at the speeds at which others have had its clients."""
-  found = [clocks.get(_cohorts_key(run), {}) for run in line.runs]
-  return [
-    dataclasses.replace(
-      line, conditions=conditions, clocks=[of[conditions] for of in found]
-    )
-    for conditions in found[0]
-    if conditions != line.conditions
-    and all(
-      conditions in of and _last_round(of[conditions]) >= _last_round(run)
-      for of, run in zip(found, line.runs)
-    )
-  ]
+  ends = frames.rounds['round'].groupby('run').last()
+  runs = line.runs
+  found = [clocks.get(_cohorts_key(config), {}) for config in runs['config']]
+  lines = []
+  for conditions in found[0]:
+    lent = [of.get(conditions) for of in found]
+    if (
+      conditions != line.conditions
+      and None not in lent
+      and (ends[lent].to_numpy() >= ends[runs.index].to_numpy()).all()
+    ):
+      lines.append(
+        dataclasses.replace(
+          line,
+          conditions=conditions,
+          seconds=frames.drawn(SECONDS)[SECONDS].unstack('run')[lent],
+          costs=_costs(frames.runs.loc[lent]),
+          is_lent=True,
+        )
+      )
+  return lines
 
 
-def _without_needless(lines: Sequence[Line]) -> list[Line]:
-  """Returns the lines, without those with borrowed clocks that runs have, too."""
-
-  def key(line: Line) -> tuple[str, ...]:
-    return line.task, line.conditions, line.method, line.policy, line.metric
-
-  own = {key(line) for line in lines if line.clocks is line.runs}
-  return [
-    line for line in lines if line.clocks is line.runs or key(line) not in own
-  ]
-
-
-def _told_elsewhere(configs: Sequence[Mapping[str, Any]]) -> list[str]:
+def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
   """Returns the fields that labels need not tell.
 
   They are told by panels and the looks of lines, or follow from the method, as
   the local epochs do of which some are for a head.
   """
-  fields = [config_checks.flatten(config) for config in configs]
+  fields = list(runs['fields'])
   method = ('algorithm.name', 'task.name', *_TOLD)
 
   def follows(name: str) -> bool:
@@ -254,12 +287,13 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
 
   Args:
     lines: Lines; those of one task and conditions are compared.
-    costs: What messages add to each round, a column each.
+    costs: The seconds that messages add to each round, a column each.
   """
   parts = []
   for key in dict.fromkeys((line.task, line.conditions) for line in lines):
     kept = [line for line in lines if (line.task, line.conditions) == key]
-    target = _half_way(kept)
+    best = _from_the_best(kept)
+    target = best[(len(best) - 1) // 2]
     rows = [
       ('method', 'clients', 'seeds', 'rounds', 'best')
       + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)
@@ -271,7 +305,7 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
           line.method,
           line.policy,
           str(len(line.runs)),
-          str(line.last_round()),
+          str(line.rounds[-1]),
           f'{line.best():.4f}',
         )
         + tuple('never' if r is None else f'{r:.1f}' for r in reached)
@@ -280,8 +314,32 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
   return '\n'.join(parts)
 
 
-def _half_way(lines: Sequence[Line]) -> float:
-  """Returns the best value that at least half of the lines reach."""
-  sign = time_to_reach.sign(lines[0].metric)
-  best = sorted((line.best() for line in lines), key=lambda v: -sign * v)
-  return best[(len(best) - 1) // 2]
+def format_runs(groups: Mapping[str, frames_lib.Frames], metric: str) -> str:
+  """Returns what each run has reached, and when it was as good as all are.
+
+  Args:
+    groups: Runs by name; those without simulated time are left out.
+    metric: A column of metrics.csv.
+  """
+  found = {name: read_line(of, metric) for name, of in groups.items()}
+  lines = {name: line for name, line in found.items() if line}
+  target = _from_the_best(lines.values())[-1] if lines else math.nan
+  rows = [('run', 'simulated seconds', 'best', f'seconds until {target:.4f}')]
+  for name, line in lines.items():
+    end = line.points()[0][-1]
+    reached = line.seconds_to_reach(target)
+    rows.append((name, f'{end:.1f}', f'{line.best():.4f}', f'{reached:.1f}'))
+  return text_table.align(rows)
+
+
+def _from_the_best(lines: Sequence[Line]) -> list[float]:
+  """Returns the best value of each of some lines of one metric, the best first."""
+  return sorted(
+    (line.best() for line in lines),
+    key=lambda value: -_sign(next(iter(lines)).metric) * value,
+  )
+
+
+def _sign(metric: str) -> int:
+  """Returns 1 for a metric that is better when higher, else -1."""
+  return 1 if metric_names.higher_is_better(metric) else -1

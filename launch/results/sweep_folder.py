@@ -62,14 +62,15 @@ class SweepFolder:
       errors.InputError: If the folder is not that of a sweep.
     """
     runs = self._read_sweep()['runs']
-    for name, run in runs.items():
+    if not runs:
+      raise errors.InputError(f'{self.sweep_path} has no run.')
+    for name in runs:
       # A name with .. leads out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):
         raise errors.InputError(
           f'{self.sweep_path} has a run named {name!r}; the name of a folder in '
           'runs/ was expected.'
         )
-      run_reader.check_config(run['config'], self.sweep_path)
     return runs
 
   def read_source(self) -> str:
@@ -117,7 +118,7 @@ class SweepFolder:
     return simulation.Workdir(self.workdir(name)).read_data_fingerprint()
 
   def is_evaluated(self, name: str, config: Mapping[str, Any]) -> bool:
-    """Whether launch.evaluate has scored the run's model."""
+    """Tells whether launch.evaluate has scored the run's model."""
     summary = self.read_summary(name, config)
     path = self.workdir(name) / 'evaluation' / 'summary.csv'
     try:
@@ -140,7 +141,7 @@ class SweepFolder:
 
 
 def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-  """Whether a summary is that of a finished run of a config."""
+  """Tells whether a summary is that of a finished run of a config."""
   stopped = (summary.get('early_stopping') or {}).get('stopped')
   return summary['rounds'] == config['rounds'] or stopped is not None
 

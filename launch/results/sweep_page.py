@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's results as one file of HTML, which opens offline and needs no other.
+"""A sweep's results as one file of HTML, which opens offline.
 
 A sweep's folder may be somebody else's: all text is made plain, and the page's
 own policy forbids it scripts and the network. Plain Python, without Matplotlib.
@@ -19,10 +19,11 @@ from fedfish_tff import regular_files
 from fedfish_tff.simulation import files
 from launch import plain_text
 from launch.results import run_notes
-from launch.results import run_reader
 from launch.results import sweep_folder
-from launch.results import sweep_results
 from launch.results import sweep_table
+from launch.results import text_table
+
+import pandas as pd
 
 NAME = 'index.html'
 _PNG = b'\x89PNG\r\n\x1a\n'
@@ -52,7 +53,7 @@ pre { background: #f5f5f5; padding: 1em; overflow-x: auto; }
 
 def write_page(
   folder: sweep_folder.SweepFolder,
-  groups: Sequence[sweep_results.Group],
+  runs: pd.DataFrame,
   *,
   figures: Mapping[pathlib.Path, str],
   failures: Mapping[str, str],
@@ -60,8 +61,8 @@ def write_page(
   """Writes the page into a sweep's folder, whole or not at all.
 
   Args:
-    folder: Of the sweep.
-    groups: Its groups.
+    folder: The folder of the sweep.
+    runs: Its runs, see `sweep_results.read_results`.
     figures: Captions, which may be empty, by the figure's file. Those that are
       no bitmaps are left out, as are links: they may lead to anything.
     failures: Why runs have failed, by name.
@@ -72,9 +73,8 @@ def write_page(
   Raises:
     errors.InputError: If it cannot be written.
   """
-  runs = [run for group in groups for run in group.runs]
   title = plain_text.html(f'Sweep {folder.read_source()}')
-  table = sweep_table.make_table(groups)
+  table = sweep_table.make_table(runs)
   shown = [
     _figure(os.path.relpath(path, folder.path), content, caption)
     for path, caption in figures.items()
@@ -96,7 +96,7 @@ def write_page(
     '<h2>Runs</h2>',
     _table(sweep_table.run_rows(runs, failures)),
     '<h2>Configs</h2>',
-    *(_config(run) for run in runs),
+    *map(_config, runs['run'], runs['config']),
     '</body>\n</html>\n',
   ]
   path = folder.path / NAME
@@ -123,26 +123,20 @@ def _figure(name: str, content: bytes, caption: str) -> str:
 def _table(
   rows: Sequence[Sequence[Any]], bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns a table, with the cells of some rows and columns bold."""
-  cells = [[plain_text.html(str(cell)) for cell in row] for row in rows]
-  for row, column in bold:
-    cells[row][column] = f'<b>{cells[row][column]}</b>'
-  head, *rest = cells
-  lines = [''.join(f'<td>{cell}</td>' for cell in row) for row in rest]
-  lines.insert(0, ''.join(f'<th>{cell}</th>' for cell in head))
-  body = '\n'.join(f'<tr>{line}</tr>' for line in lines)
-  return f'<div class="table"><table>\n{body}\n</table></div>'
+  texts = [[str(cell) for cell in row] for row in rows]
+  table = text_table.to_html(texts, bold=bold)
+  return f'<div class="table">{table}</div>'
 
 
-def _facts(runs: Sequence[run_reader.Run]) -> str:
+def _facts(runs: pd.DataFrame) -> str:
   facts = {
-    'Tasks': _names(run.task for run in runs),
-    'Made-up data': _names(run.made_up for run in runs if run.made_up),
-    'Methods': _names(run.algorithm for run in runs),
-    'Rounds': _names(run.length for run in runs),
-    'Seeds': _names(run.seed for run in runs),
+    'Tasks': _names(runs['task']),
+    'Made-up data': _names(runs['made_up'].dropna()),
+    'Methods': _names(runs['algorithm']),
+    'Rounds': _names(runs['length']),
+    'Seeds': _names(runs['seed']),
     'Clients': run_notes.tell_clients(runs),
-    'Finished': f'{sum(run.is_finished for run in runs)} of {len(runs)} runs',
+    'Finished': f'{int(runs["is_finished"].sum())} of {len(runs)} runs',
   }
   lines = [
     f'<dt>{name}</dt><dd>{plain_text.html(text)}</dd>'
@@ -156,9 +150,9 @@ def _names(values: Iterable[Any]) -> str:
   return ', '.join(map(str, dict.fromkeys(values)))
 
 
-def _config(run: run_reader.Run) -> str:
-  config = plain_text.html(json.dumps(run.config, indent=2))
+def _config(name: str, config: Mapping[str, Any]) -> str:
+  content = plain_text.html(json.dumps(config, indent=2))
   return (
-    f'<details><summary>{plain_text.html(run.name)}</summary>\n'
-    f'<pre>{config}</pre>\n</details>'
+    f'<details><summary>{plain_text.html(name)}</summary>\n'
+    f'<pre>{content}</pre>\n</details>'
   )

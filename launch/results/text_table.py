@@ -1,7 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: for a terminal, in Markdown, in LaTeX, or as CSV."""
+"""Tables as text: for a terminal, in Markdown, LaTeX and HTML, or as CSV.
 
+Each form makes what a stranger may have written plain, see `plain_text`.
+"""
+
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import csv
@@ -34,13 +38,7 @@ def to_markdown(
     rows: The header and the rows, all of the same number of cells.
     bold: Row, counted from the header's 0, and column of each bold cell.
   """
-  head, *rest = (
-    [
-      f'**{text}**' if (i, j) in bold else text
-      for j, text in enumerate(map(plain_text.markdown, row))
-    ]
-    for i, row in enumerate(rows)
-  )
+  head, *rest = _escape(rows, plain_text.markdown, '**{}**', bold)
   return '\n'.join(
     f'| {" | ".join(row)} |' for row in (head, ['---'] * len(head), *rest)
   )
@@ -49,20 +47,9 @@ def to_markdown(
 def to_latex(
   rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns rows, of which the first is the header, as a tabular of booktabs.
-
-  Args:
-    rows: The header and the rows, all of the same number of cells.
-    bold: Row, counted from the header's 0, and column of each bold cell.
-  """
-  head, *rest = (
-    ' & '.join(
-      rf'\textbf{{{text}}}' if (i, j) in bold else text
-      for j, text in enumerate(map(plain_text.latex, row))
-    )
-    + r' \\'
-    for i, row in enumerate(rows)
-  )
+  """Returns rows as a tabular of booktabs; see `to_markdown`."""
+  escaped = _escape(rows, plain_text.latex, r'\textbf{{{}}}', bold)
+  head, *rest = (' & '.join(row) + r' \\' for row in escaped)
   return '\n'.join(
     [
       rf'\begin{{tabular}}{{{"l" * len(rows[0])}}}',
@@ -76,6 +63,40 @@ def to_latex(
   )
 
 
+def to_html(
+  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
+) -> str:
+  """Returns rows as a table of HTML; see `to_markdown`."""
+  head, *rest = _escape(rows, plain_text.html, '<b>{}</b>', bold)
+  lines = [('th', head), *(('td', row) for row in rest)]
+  return '\n'.join(
+    [
+      '<table>',
+      *(
+        f'<tr>{"".join(f"<{tag}>{cell}</{tag}>" for cell in row)}</tr>'
+        for tag, row in lines
+      ),
+      '</table>',
+    ]
+  )
+
+
+def _escape(
+  rows: Sequence[Sequence[str]],
+  escape: Callable[[str], str],
+  emphasis: str,
+  bold: Sequence[tuple[int, int]],
+) -> list[list[str]]:
+  """Returns the cells as one form of text has them."""
+  return [
+    [
+      emphasis.format(text) if (i, j) in bold else text
+      for j, text in enumerate(map(escape, row))
+    ]
+    for i, row in enumerate(rows)
+  ]
+
+
 def to_csv(
   header: Sequence[str],
   rows: Iterable[Iterable[Any]],
@@ -87,7 +108,7 @@ def to_csv(
   Args:
     header: The names of the columns.
     rows: The cells.
-    keep_nan: Whether NaN is written as nan, where it says something else than
+    keep_nan: True to write NaN as nan, where it says something else than
       an empty cell, such as that a model has diverged.
   """
   text = io.StringIO()

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads what launch.evaluate --targets has written into workdirs."""
 
-import math
 import os
 import pathlib
 from typing import NamedTuple
@@ -10,6 +9,8 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from launch.results import checked_tables
+
+import pandas as pd
 
 TRANSFER_CSV = 'evaluation/transfer.csv'
 CLIENTS_CSV = 'evaluation/transfer_clients.csv'
@@ -26,7 +27,7 @@ class Score(NamedTuple):
   Attributes:
     target: The target, the name of a task.
     round: The round of the model.
-    split: What the clients are: test or validation.
+    split: The split of the clients: test or validation.
     percent: The share of a client's examples that was fine-tuned on.
     metric: The metric.
     num_clients: Clients that were scored.
@@ -34,8 +35,9 @@ class Score(NamedTuple):
     num_diverged: Those among `num_clients` without a finite value, which are in
       none of the following.
     mean: Over clients.
-    low: Of the 95 % bootstrap interval of the mean; NaN where there is none.
-    high: Of that interval.
+    low: The lower end of the 95 % bootstrap interval of the mean; NaN where there
+      is none.
+    high: The upper end.
     all_tokens: The metric over all tokens (or examples) of all clients.
   """
 
@@ -53,11 +55,14 @@ class Score(NamedTuple):
   all_tokens: float
 
 
-def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
+def read_scores(workdir: str | os.PathLike[str]) -> pd.DataFrame:
   """Returns the rows of a workdir's transfer.csv; none where it has none.
 
   Args:
     workdir: The workdir.
+
+  Returns:
+    The columns of `Score`; what is not finite is as it was written.
 
   Raises:
     errors.InputError: If the file cannot be read or is damaged.
@@ -66,24 +71,22 @@ def read_scores(workdir: str | os.PathLike[str]) -> list[Score]:
   try:
     rows = checked_tables.read_table(path, Score._fields)
   except regular_files.MissingFileError:
-    return []
-  types = Score.__annotations__
+    rows = []
   scores = []
   for number, row in rows:
     try:
-      values = {
-        name: math.nan
-        if types[name] is float and not row[name]
-        else types[name](row[name])
-        for name in Score._fields
-      }
+      scores.append(
+        [
+          kind(row[name] or ('nan' if kind is float else ''))
+          for name, kind in Score.__annotations__.items()
+        ]
+      )
     except ValueError as error:
       raise errors.InputError(
         f'Line {number} of {path} is damaged ({error}); write it anew with '
         'launch.evaluate --targets.'
       ) from error
-    scores.append(Score(**values))
-  return scores
+  return pd.DataFrame(scores, columns=Score._fields)
 
 
 def name_round(
@@ -92,8 +95,8 @@ def name_round(
   """Returns `HALF`, `LAST`, or None for another round.
 
   Args:
-    rounds: Of the config.
+    rounds: The rounds of the config.
     number: The round.
-    model_round: That of the run's model; by default the last one of `rounds`.
+    model_round: The round of the run's model; by default the last one.
   """
   return {rounds // 2: HALF, model_round or rounds: LAST}.get(number)

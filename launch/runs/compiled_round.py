@@ -3,18 +3,17 @@
 """The memory and operations of a round's client work, compiled ahead of time."""
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import functools
 import tempfile
-from typing import Any
 
 from fedfish_tff import algorithms
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.pjrt import cost_context
 from fedfish_tff.execution.pjrt import device_client
+from launch.methods import config as config_lib
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
@@ -25,7 +24,7 @@ _say = functools.partial(print, flush=True)
 
 
 def print_costs(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   *,
   platform: str,
   topology: str,
@@ -34,7 +33,7 @@ def print_costs(
   """Compiles the client work of the first round and prints what JAX says of it.
 
   Args:
-    config: Nested mappings, see `launch/configs`.
+    config: The config.
     platform: 'tpu' or 'cpu'.
     topology: The chips, such as 'v5e:2x2'; ignored on 'cpu'.
     data_dir: The folder of the data, for tasks that read files.
@@ -115,7 +114,7 @@ def _run_round(experiment: experiment_lib.Experiment) -> None:
       train_data=experiment.task.train,
       participation=experiment.participation,
       batch_spec=experiment.batch_spec,
-      seed=experiment.config['seed'],
+      seed=experiment.config.seed,
       rounds=1,
       client_states=client_states,
     )

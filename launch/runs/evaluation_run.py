@@ -57,7 +57,7 @@ def evaluate(
     clients = getattr(experiment.task, split)
     print(
       f'{workdir}: model of round {result.round_number} of '
-      f'{experiment.config["rounds"]}, {len(clients.client_ids)} {split} clients'
+      f'{experiment.config.rounds}, {len(clients.client_ids)} {split} clients'
     )
     rows, summaries = _evaluate_clients(experiment, result, clients, split)
     tables = {
@@ -65,7 +65,7 @@ def evaluate(
         rows, round_number=result.round_number, split=split
       )
     }
-    if experiment.config['evaluation']['barrier']:
+    if experiment.config.evaluation.barrier:
       table, barrier_summaries = _evaluate_barrier(experiment, result, folder)
       tables['evaluation/barrier.csv'] = table
       summaries += barrier_summaries
@@ -162,7 +162,7 @@ def _evaluate_barrier(
     )
   directions = _directions(experiment, ['loss', experiment.task.metric])
   with parameters.replaced(
-    experiment.round_parameters(min(round_number, experiment.config['rounds']))
+    experiment.round_parameters(min(round_number, experiment.config.rounds))
   ):
     output = simulation.run_round(
       process, result.state, cohort, round_number, client_states
@@ -198,11 +198,11 @@ def _export(
   result: simulation.TrainingResult,
   folder: pathlib.Path,
 ) -> list[pathlib.Path]:
-  if experiment.method.personalizes:
+  if experiment.config.method.personalizes:
     logging.warning(
       "What is exported is the server's model, but %s is judged by what clients "
       'make of it.',
-      experiment.method.title,
+      experiment.config.method.title,
     )
   weights = experiment.process.get_model_weights(result.state)
   model, weights = adapters.merge(

@@ -1,9 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a config to everything that a run needs."""
+"""Everything that a run needs, made from its config."""
 
 from collections.abc import Iterable
-from collections.abc import Mapping
 import dataclasses
 import os
 from typing import Any
@@ -15,14 +14,15 @@ from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch.methods import building
-from launch.methods import config_checks
+from launch.methods import config as config_lib
 from launch.methods import early_stopping
 from launch.methods import fine_tuning
-from launch.methods import method as method_lib
 from launch.methods import participation as participation_lib
 from launch.methods import privacy
 from launch.methods import registry
+from launch.methods import schedules
 from launch.runs import fine_tuning_start
+from launch.runs import run_label
 from tasks import registry as task_registry
 from tasks.task import SPLITS
 from tasks.task import Task
@@ -33,32 +33,30 @@ import tensorflow_federated as tff
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
-  """What a config means.
+  """A config's task, model and process, and all that belongs to them.
 
   Attributes:
-    config: The config, nested mappings.
-    task: Clients, model and metric.
-    method: What the config's method declares.
-    built: What is trained, and what may be asked of it.
+    config: The config.
+    task: The clients, model and metric.
+    built: The trained model and process.
     participation: The cohort of a round.
-    accuracy_stages: Those of the participation that are told of each row; None
-      where cohorts do not depend on training.
-    wall_clock: How long a round would last; None where no speeds are
+    accuracy_stages: The stages of the participation that are told of each row;
+      None where cohorts do not depend on training.
+    wall_clock: The time that a round would last; None where no speeds are
       configured.
-    epsilon: What rounds tell of a client; None without a block privacy.
-    batch_spec: Batches of a client in a round.
-    evaluations: What the evaluations compute.
-    initial_weights: Of the model that is trained; None for those that the
-      process begins with.
+    epsilon: Epsilon by rounds; None without a block privacy.
+    batch_spec: The batches of a client in a round.
+    evaluations: The computations of the evaluations.
+    initial_weights: The first weights of the trained model; None for those that
+      the process begins with.
     first_round: The last round of what a fine-tuning starts from; 0 without.
 
   Raises:
     errors.InputError: If clients' tuning has no rate that could be another.
   """
 
-  config: Mapping[str, Any]
+  config: config_lib.Config
   task: Task
-  method: method_lib.Method
   built: building.BuiltMethod
   participation: simulation.Participation
   accuracy_stages: simulation.AccuracyStages | None
@@ -71,13 +69,13 @@ class Experiment:
 
   def __post_init__(self) -> None:
     rates = self.tuning_rates
-    if rates and building.CLIENT_RATE not in parameters.names_in(
+    if rates and config_lib.CLIENT_RATE not in parameters.names_in(
       self.process.local_training
     ):
       raise errors.InputError(
         f'evaluation.personalization_learning_rates is {rates}, but clients of '
-        f'{self.method.name} make models their own by steps with a rate that is '
-        'part of the method; none were expected.'
+        f'{self.config.method.name} make models their own by steps with a rate '
+        'that is part of the method; none were expected.'
       )
 
   @property
@@ -95,11 +93,7 @@ class Experiment:
   @property
   def judged_by(self) -> str:
     """Whose scores on held-out clients count, a prefix of columns."""
-    if self.task.own_test is not None:
-      return 'unseen'
-    if self.method.personalizes and self.fine_tune_spec is not None:
-      return 'personalized'
-    return 'global'
+    return run_label.judged_by(self.config, self.task)
 
   @property
   def judged_column(self) -> str:
@@ -119,22 +113,20 @@ class Experiment:
   @property
   def half_round(self) -> int:
     """The round half-way, whose model is kept beside the last one's."""
-    return (self.first_round + self.config['rounds']) // 2
+    return (self.first_round + self.config.rounds) // 2
 
   @property
   def fine_tune_spec(self) -> datasets.BatchSpec | None:
     """Batches of a personalisation; None where the config asks for none."""
-    epochs = self.config['evaluation']['personalization_epochs']
+    epochs = self.config.evaluation.personalization_epochs
     if not epochs:
       return None
-    return datasets.BatchSpec(
-      batch_size=self.config['batch_size'], epochs=epochs
-    )
+    return datasets.BatchSpec(batch_size=self.config.batch_size, epochs=epochs)
 
   @property
   def tuning_rates(self) -> tuple[float, ...]:
     """Learning rates for personalisation, sorted; none for the client's."""
-    rates = self.config['evaluation']['personalization_learning_rates']
+    rates = self.config.evaluation.personalization_learning_rates
     return tuple(sorted(rates))
 
   def initial_state(self) -> Any:
@@ -153,7 +145,7 @@ class Experiment:
     Raises:
       errors.InputError: If the execution context cannot replace parameters.
     """
-    found = building.round_parameters(
+    found = schedules.round_parameters(
       self.config, round_number, first_round=self.first_round
     )
     if found and not parameters.are_replaced_here():
@@ -174,7 +166,7 @@ class Experiment:
         self.task.train.load_client(client_id),
         self.batch_spec,
         client_id=client_id,
-        seed=self.config['seed'],
+        seed=self.config.seed,
         round_number=round_number,
       )
       for client_id in self.participation(round_number)
@@ -201,7 +193,7 @@ class Experiment:
       clients,
       eval_batch_size=self.task.eval_batch_size,
       fine_tune_spec=self.fine_tune_spec,
-      seed=self.config['seed'],
+      seed=self.config.seed,
       spread_of=(
         {self.task.metric: self.task.higher_is_better} if spread else None
       ),
@@ -228,12 +220,12 @@ class Experiment:
       tuning_spec=self.fine_tune_spec,
       eval_batch_size=self.task.eval_batch_size,
       higher_is_better={self.task.metric: self.task.higher_is_better},
-      seed=self.config['seed'],
+      seed=self.config.seed,
     )
 
   def build_barrier(self) -> evaluation.CohortBarrier | None:
     """Builds the barrier, in the loss and the task's metric; or None."""
-    if not self.config['evaluation']['barrier']:
+    if not self.config.evaluation.barrier:
       return None
     return evaluation.CohortBarrier(
       self.evaluations,
@@ -250,25 +242,25 @@ class Experiment:
       return None
     return evaluation.AccuracyCriterion(
       self.evaluations.gradient_norm,
-      constant=self.config['participation']['accuracy_constant'],
+      constant=self.config.participation.accuracy_constant,
     )
 
   def build_stopping(self) -> simulation.EarlyStopping | None:
     """Builds what decides which round is the last, and the best; or None."""
-    block = self.config.get('early_stopping')
-    if block is None:
+    own = self.config.blocks.get('early_stopping')
+    if own is None:
       return None
-    column = block['metric'] or self.judged_column
+    column = own.metric or self.judged_column
     return simulation.EarlyStopping(
       column,
       higher_is_better=early_stopping.direction(
-        block,
+        own,
         column,
         judged=self.judged_column,
         higher_is_better=self.task.higher_is_better,
       ),
-      patience=block['patience'],
-      min_delta=block['min_delta'],
+      patience=own.patience,
+      min_delta=own.min_delta,
     )
 
   def find_stopping(
@@ -282,12 +274,12 @@ class Experiment:
 
 
 def create_task(
-  config: Mapping[str, Any], *, data_dir: str | None = None
+  config: config_lib.Config, *, data_dir: str | None = None
 ) -> Task:
   """Creates a config's task.
 
   Args:
-    config: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
+    config: The config.
     data_dir: Where tasks that read files find them.
 
   Returns:
@@ -296,11 +288,10 @@ def create_task(
   Raises:
     errors.InputError: If a field or the data cannot be used.
   """
-  config_checks.check_config(config)
-  options = dict(config['task'])
+  options = dict(config.task)
   name = options.pop('name')
   simulation.report_step(f'Reading the data of task {name}')
-  options |= dict(seed=config['seed'], data_dir=data_dir)
+  options |= dict(seed=config.seed, data_dir=data_dir)
   task = task_registry.create_task(name, **options)
   if datasets.takes_references():
     if data_dir is not None and '://' not in data_dir:
@@ -326,7 +317,7 @@ def create_task(
   return task
 
 
-def fingerprint_data(config: Mapping[str, Any], task: Task) -> dict[str, str]:
+def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
   """Returns the fingerprint of each split's clients, and of measured speeds."""
   fingerprints = {
     split: datasets.fingerprint(getattr(task, split))
@@ -336,20 +327,27 @@ def fingerprint_data(config: Mapping[str, Any], task: Task) -> dict[str, str]:
   return fingerprints | participation_lib.fingerprint_speeds(config)
 
 
-def note_data(task: Task, data_dir: str | None) -> dict[str, Any]:
-  """Returns what a workdir notes of the data, which is no part of the config.
+def note_data(
+  config: config_lib.Config, task: Task, data_dir: str | None
+) -> dict[str, Any]:
+  """Returns what a workdir notes of a run, which is no part of the config.
 
   Args:
+    config: The config.
     task: The task.
     data_dir: Where it has found its files, if it reads any.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
-  return {'data_dir': data_dir, 'made_up': task.made_up}
+  return {
+    'data_dir': data_dir,
+    'made_up': task.made_up,
+    'label': run_label.describe(config, task),
+  }
 
 
 def build_experiment(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   *,
   data_dir: str | None = None,
   workdir: str | os.PathLike[str] | None = None,
@@ -357,7 +355,7 @@ def build_experiment(
   """Builds a config's task and process.
 
   Args:
-    config: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
+    config: The config.
     data_dir: Where tasks that read files find them.
     workdir: The run's, in which a fine-tuning finds what it has started from.
 
@@ -380,7 +378,7 @@ def build_experiment(
 
 
 def build_experiment_of(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
   *,
   start: fine_tuning_start.Start | None = None,
@@ -388,20 +386,18 @@ def build_experiment_of(
   """Builds the process for a task that there is already.
 
   Args:
-    config: A checked config.
-    task: Its task.
+    config: The config.
+    task: The task.
     start: What its fine-tuning starts from, if it has a start.
 
   Raises:
     errors.InputError: If a field cannot be used.
   """
-  method = registry.method_of(config)
-  simulation.report_step(f'Tracing {method.title}')
+  simulation.report_step(f'Tracing {config.method.title}')
   built = registry.build_method(
     config, task, start_weights=start and start.weights
   )
   return Experiment(
-    method=method,
     built=built,
     evaluations=evaluation.SharedComputations(
       built.model,
@@ -415,7 +411,7 @@ def build_experiment_of(
 
 def share_experiment(
   experiment: Experiment,
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
   *,
   initial_weights: tff.learning.models.ModelWeights | None,
@@ -424,7 +420,7 @@ def share_experiment(
 
   Args:
     experiment: The other's.
-    config: A checked config with the same `registry.sharing_key`.
+    config: The config, with the same `registry.sharing_key`.
     task: Its task, with the same model but for the initial weights.
     initial_weights: Those; None for those that the process begins with.
   """
@@ -433,7 +429,7 @@ def share_experiment(
   )
 
 
-def _for_the_loop(config: Mapping[str, Any], task: Task) -> dict[str, Any]:
+def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
   """Returns the parts of an experiment that are not built of others."""
   accuracy_stages = participation_lib.create_accuracy_stages(config, task)
   return dict(
@@ -446,9 +442,9 @@ def _for_the_loop(config: Mapping[str, Any], task: Task) -> dict[str, Any]:
     wall_clock=participation_lib.create_wall_clock(config, task),
     epsilon=privacy.create_epsilon(config, task),
     batch_spec=datasets.BatchSpec(
-      batch_size=config['batch_size'],
-      epochs=config['local_epochs'],
-      max_examples=config['max_examples_per_client'] or None,
+      batch_size=config.batch_size,
+      epochs=config.local_epochs,
+      max_examples=config.max_examples_per_client or None,
     ),
   )
 

@@ -12,7 +12,6 @@ import io
 import json
 import os
 import pathlib
-from typing import Any
 from typing import NamedTuple
 import zipfile
 
@@ -20,6 +19,8 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
+from launch.methods import config as config_lib
+from launch.methods import config_checks
 
 import numpy as np
 import tensorflow_federated as tff
@@ -48,33 +49,35 @@ class Start(NamedTuple):
 
 
 def start_config(
-  config: Mapping[str, Any], *, num_clients: int
-) -> dict[str, Any]:
+  config: config_lib.Config, *, num_clients: int
+) -> config_lib.Config:
   """Returns the config of the start of a run.
 
   Args:
-    config: The run's, with a start.
+    config: The config of the run, with a start.
     num_clients: How many training clients there are.
 
   Raises:
     errors.InputError: If the run ends before the start.
   """
   rounds = simulation.count_visiting_rounds(
-    num_clients, cohort_size=config['cohort_size']
+    num_clients, cohort_size=config.cohort_size
   )
-  if config['rounds'] <= rounds:
+  if config.rounds <= rounds:
     raise errors.InputError(
-      f'rounds is {config["rounds"]}, but the start of the fine-tuning, in '
+      f'rounds is {config.rounds}, but the start of the fine-tuning, in '
       f'which all {num_clients} training clients come once, takes {rounds}; '
       f'{rounds + 1} or more was expected.'
     )
+  values = config.values
   kept = {
-    name: config[name]
+    name: values[name]
     for name in (
       'seed',
       'cohort_size',
       'batch_size',
       'max_examples_per_client',
+      'evaluate_every',
       'checkpoint_every',
       'task',
     )
@@ -82,22 +85,23 @@ def start_config(
   # The visits take their time, too.
   speeds = {
     name: value
-    for name, value in config['participation'].items()
+    for name, value in values['participation'].items()
     if name == 'speeds'
   }
-  return {
-    **kept,
-    'rounds': rounds,
-    'local_epochs': 1,
-    'evaluate_every': config['evaluate_every'],
-    'algorithm': dict(config['fine_tuning']['start']),
-    'participation': {'name': 'visit_once', **speeds},
-    'evaluation': {
-      'personalization_epochs': 0,
-      'personalization_learning_rates': (),
-      'barrier': False,
-    },
-  }
+  return config_checks.read(
+    {
+      **kept,
+      'rounds': rounds,
+      'local_epochs': 1,
+      'algorithm': dict(values['fine_tuning']['start']),
+      'participation': {'name': 'visit_once', **speeds},
+      'evaluation': {
+        'personalization_epochs': 0,
+        'personalization_learning_rates': (),
+        'barrier': False,
+      },
+    }
+  )
 
 
 def save_start(workdir: str | os.PathLike[str], start: Start) -> None:

@@ -169,7 +169,7 @@ def score_shares(
     experiment.evaluations,
     fine_tune_spec=experiment.fine_tune_spec,
     eval_batch_size=experiment.task.eval_batch_size,
-    seed=experiment.config['seed'],
+    seed=experiment.config.seed,
   )
   scores = Scores()
   for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which models of a run --at of launch.evaluate means, without TensorFlow."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import Any
 
 from fedfish_tff import errors
+from launch.methods import config as config_lib
 from launch.methods import early_stopping
 
 HALF = 'half'
@@ -32,21 +31,17 @@ def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
   return tuple(name for name in ROUNDS if name in values)
 
 
-def of_the_model(config: Mapping[str, Any]) -> str:
-  """Returns which one is a run's model, the one that summary.json is about.
-
-  Args:
-    config: A checked config.
-  """
+def of_the_model(config: config_lib.Config) -> str:
+  """Returns which one is a run's model, the one that summary.json is about."""
   return BEST if early_stopping.restores_best(config) else LAST
 
 
-def usual_of_transfer(config: Mapping[str, Any]) -> tuple[str, ...]:
+def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
   """Returns which ones are scored on other tasks if nobody says it.
 
   Args:
-    config: A checked config; where it has early_stopping, nobody knows half of
-      how many rounds there are.
+    config: The config; where it has early_stopping, the number of rounds and
+      so its half are not known.
   """
-  half = () if 'early_stopping' in config else (HALF,)
+  half = () if 'early_stopping' in config.blocks else (HALF,)
   return *half, of_the_model(config)

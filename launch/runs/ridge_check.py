@@ -2,15 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares Fed3R's classifier with scikit-learn's on all examples at once."""
 
-from collections.abc import Mapping
 import os
 import pathlib
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import config as config_lib
 from launch.methods import participation
-from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from tasks.task import Task
 
@@ -25,7 +23,7 @@ class RidgeMismatchError(RuntimeError):
   """Fed3R's classifier is not the centralised one: a defect, not bad input."""
 
 
-def check_config(config: Mapping[str, Any], task: Task) -> None:
+def check_config(config: config_lib.Config, task: Task) -> None:
   """Checks that a run will be one that can be compared.
 
   Args:
@@ -36,27 +34,27 @@ def check_config(config: Mapping[str, Any], task: Task) -> None:
     errors.InputError: If the run is of another method, or will not see all
       examples.
   """
-  method = registry.method_of(config)
+  method = config.method
   if 'ridge_check' not in method.supports:
     raise errors.InputError(
       f'check_ridge compares a ridge regression, but the run is of '
       f'{method.name}: {method.why_not("ridge_check")}.'
     )
   num_coming = experiment_lib.count_coming_clients(
-    participation.create_participation(config, task), config['rounds']
+    participation.create_participation(config, task), config.rounds
   )
   num_clients = len(task.train.client_ids)
-  if num_coming < num_clients or config['max_examples_per_client']:
+  if num_coming < num_clients or config.max_examples_per_client:
     raise errors.InputError(
       'check_ridge compares the classifier of all training examples, but '
       f'{num_coming} of {num_clients} clients come, with '
-      f'max_examples_per_client {config["max_examples_per_client"]}; all and 0 '
+      f'max_examples_per_client {config.max_examples_per_client}; all and 0 '
       'were expected.'
     )
 
 
 def check_run(
-  config: Mapping[str, Any], task: Task, workdir: str | os.PathLike[str]
+  config: config_lib.Config, task: Task, workdir: str | os.PathLike[str]
 ) -> float:
   """Compares a finished run of Fed3R with a centralised ridge regression.
 
@@ -74,7 +72,7 @@ def check_run(
     RidgeMismatchError: If they differ by more than `TOLERANCE`.
   """
   check_config(config, task)
-  algorithm = config['algorithm']
+  algorithm = config.algorithm
   experiment = experiment_lib.build_experiment_of(config, task)
   folder = simulation.Workdir(pathlib.Path(workdir))
   result = simulation.load_result(
@@ -116,23 +114,23 @@ def check_run(
 def _fit(
   features: np.ndarray,
   targets: np.ndarray,
-  algorithm: Mapping[str, Any],
+  algorithm: config_lib.Values,
   regularization: float,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Returns scikit-learn's kernel and bias."""
-  regularized = algorithm['bias'] == 'regularized'
+  regularized = algorithm.bias == 'regularized'
   if regularized:
     features = np.pad(features, ((0, 0), (0, 1)), constant_values=1.0)
   ridge = linear_model.Ridge(
     alpha=regularization,
-    fit_intercept=algorithm['bias'] == 'centered',
+    fit_intercept=algorithm.bias == 'centered',
     solver='cholesky',
   ).fit(features, targets)
   kernel = ridge.coef_.T
   bias = np.broadcast_to(ridge.intercept_, targets.shape[1:])
   if regularized:
     kernel, bias = kernel[:-1], kernel[-1]
-  if algorithm['normalize_classes']:
+  if algorithm.normalize_classes:
     norms = np.linalg.norm(kernel, axis=0)
     # A class that nobody holds has weights of zero.
     norms[norms == 0] = 1

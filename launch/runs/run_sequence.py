@@ -10,21 +10,20 @@ parameters (`fedfish_tff.parameters`), and each run begins with its own weights.
 itself computes with the same graphs, so results are the same bit for bit.
 """
 
-from collections.abc import Mapping
 import dataclasses
 import functools
 import json
 import os
-from typing import Any
 
 from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
 from launch.methods import building
-from launch.methods import config_checks
+from launch.methods import config as config_lib
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import model_graph
+from launch.runs import run_options
 from launch.runs import training_run
 from tasks.task import Task
 
@@ -46,28 +45,27 @@ class RunSequence:
     self._built: _Built | None = None
 
   def train(
-    self, config: Mapping[str, Any], workdir: str | os.PathLike[str]
+    self, config: config_lib.Config, workdir: str | os.PathLike[str]
   ) -> None:
     """Does what `training_run.train` does, without a bar.
 
     Args:
-      config: Nested mappings, see `launch/configs`.
+      config: The config.
       workdir: The folder for all output.
 
     Raises:
       errors.InputError: If something cannot be used, read or written.
       KeyboardInterrupt: On Ctrl-C.
     """
-    config_checks.check_config(config)
     self._set_context()
     task = self._create_task(config)
     with parameters.replaced(building.parameter_values(config)):
       training_run.train_task(
         config,
         task,
-        workdir=workdir,
-        data_dir=self._data_dir,
-        progress_bar=False,
+        run_options.RunOptions(
+          workdir=workdir, data_dir=self._data_dir, progress_bar=False
+        ),
         build=self._build,
       )
 
@@ -79,9 +77,9 @@ class RunSequence:
     else:
       stack.set_default_context(self._context)
 
-  def _create_task(self, config: Mapping[str, Any]) -> Task:
+  def _create_task(self, config: config_lib.Config) -> Task:
     """Returns a config's task, which is the last one if it is the same."""
-    key = json.dumps([config['task'], config['seed']], sort_keys=True)
+    key = json.dumps([config.task, config.seed], sort_keys=True)
     if self._task is None or self._task[0] != key:
       task = experiment_lib.create_task(config, data_dir=self._data_dir)
       self._task = key, task
@@ -89,7 +87,7 @@ class RunSequence:
 
   def _build(
     self,
-    config: Mapping[str, Any],
+    config: config_lib.Config,
     task: Task,
     *,
     start: fine_tuning_start.Start | None = None,
@@ -122,21 +120,21 @@ class _Built:
     return model_graph.describe(self.experiment.model)
 
   def share(
-    self, config: Mapping[str, Any], task: Task
+    self, config: config_lib.Config, task: Task
   ) -> experiment_lib.Experiment | None:
     """Returns the experiment of another config of the key.
 
     Args:
-      config: The config, checked.
-      task: Its task.
+      config: The config.
+      task: The task.
 
     Returns:
       The experiment; None if its model is another, or the weights to begin with
       cannot be set.
     """
     weights = self.experiment.initial_weights
-    if config['seed'] != self.experiment.config['seed']:
-      model = building.create_model(config, task)
+    if config.seed != self.experiment.config.seed:
+      model = building.prepare(config, task).model
       if (
         not isinstance(
           self.experiment.process, tff.learning.templates.LearningProcess

@@ -13,10 +13,11 @@ import fedfish_tff
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import building
+from launch.methods import exchange
 from launch.methods import privacy
-from launch.methods import registry
 from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
+from launch.runs import run_label
 from launch.runs import tuned_evaluation
 
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
@@ -46,20 +47,21 @@ def summarize(
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
-  if client_states is not None and registry.clients_keep_models(
+  if client_states is not None and exchange.clients_keep_models(
     experiment.config
   ):
     test |= client_models.evaluate_client_models(
       experiment, model, client_states
     )
   totals = dict(result.totals)
-  if not {'exchange', 'compression'} & experiment.config.keys():
+  if not {'exchange', 'compression'} & experiment.config.blocks.keys():
     # Of all weights, as they are, which nothing counts.
     totals.pop('payload_bytes', None)
   return {
     'task': task.name,
     **({'made_up': task.made_up} if task.made_up else {}),
-    'algorithm': experiment.method.name,
+    'algorithm': experiment.config.method.name,
+    'label': run_label.describe(experiment.config, task),
     'rounds': result.round_number,
     **_early_stopping(stopping, model),
     'final': {
@@ -132,7 +134,7 @@ def _privacy(
   return {
     'privacy': {
       'epsilon': _to_json(experiment.epsilon(result.round_number)),
-      'delta': experiment.config['privacy']['delta'],
+      'delta': experiment.config.blocks['privacy'].delta,
       'neighbours': privacy.neighbours(experiment.config),
     }
   }
@@ -165,8 +167,6 @@ def _find_best(
     'metric': column,
     'value': values[chosen.best],
     'round': chosen.best,
-    # For launch.sweep, which knows no tasks.
-    'higher_is_better': higher_is_better,
   }
 
 

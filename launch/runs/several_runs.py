@@ -3,39 +3,35 @@
 """Trains the runs of one config one after the other, and compares them."""
 
 from collections.abc import Mapping
-from collections.abc import Sequence
-import os
+import dataclasses
+import json
 import pathlib
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
+from launch.methods import config as config_lib
 from launch.methods import fine_tuning
 from launch.plots import catalogue
 from launch.plots import curves
-from launch.plots import request as request_lib
+from launch.results import frames as frames_lib
 from launch.results import run_reader
+from launch.results import straggler_lines
 from launch.results import text_table
-from launch.results import time_to_reach
 from launch.runs import experiment as experiment_lib
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import ridge_check
+from launch.runs import run_options
 from launch.runs import training_run
 
 _BYTES = 10**6
 
 
 def train(
-  config: Mapping[str, Any],
+  runs: Mapping[str, config_lib.Config],
+  options: run_options.RunOptions,
   *,
-  workdir: str | os.PathLike[str],
-  context: str = contexts.DEFAULT_CONTEXT_NAME,
-  context_options: Mapping[str, Any] | None = None,
-  data_dir: str | None = None,
-  overwrite: bool = False,
-  progress_bar: bool | None = None,
-  metrics_managers: Sequence[str] = (),
+  check_ridge: str = '',
 ) -> None:
   """Trains each run in a folder of the workdir, prints a table, draws plots.
 
@@ -43,16 +39,10 @@ def train(
   another run that did what its start would.
 
   Args:
-    config: `runs`, configs by name, and `check_ridge`, the name of the run that
-      is compared with scikit-learn, or ''; see `config_checks.check_runs`.
-    workdir: The folder of the runs' folders and of plots/.
-    context: Name of the execution context.
-    context_options: Of the context, see `contexts.set_default_context`.
-    data_dir: Where tasks that read files find them.
-    overwrite: Whether to remove earlier runs first.
-    progress_bar: Whether to show a bar; None to do so on a terminal only.
-    metrics_managers: Names of managers that get each row, too, see
-      `metrics_managers.load`.
+    runs: The configs by name.
+    options: The folder of the runs' folders and of plots/, and more.
+    check_ridge: The name of the run that is compared with scikit-learn; '' for
+      none.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
@@ -60,77 +50,71 @@ def train(
       scikit-learn finds.
     KeyboardInterrupt: On Ctrl-C; the same command goes on from there.
   """
-  managers = managers_lib.load(metrics_managers)
-  contexts.set_default_context(context, **(context_options or {}))
-  workdir = simulation.make_folder(pathlib.Path(workdir))
+  managers_lib.load(options.metrics_managers)
+  options.set_context()
+  workdir = simulation.make_folder(pathlib.Path(options.workdir))
   simulation.check_entries(workdir)
   if simulation.Workdir(workdir).config_path.exists():
     raise errors.InputError(
       f'{workdir} is the workdir of a single run; choose another --workdir.'
     )
-  runs = _in_order(config['runs'])
+  runs = _in_order(runs)
   tasks = {}
   # What cannot be used is told before anything is trained.
   for run in runs.values():
     key = _task_key(run)
     if key not in tasks:
-      tasks[key] = experiment_lib.create_task(run, data_dir=data_dir)
+      tasks[key] = experiment_lib.create_task(run, data_dir=options.data_dir)
     training_run.check_task(run, tasks[key])
-  checked = config['check_ridge']
-  if checked:
-    ridge_check.check_config(runs[checked], tasks[_task_key(runs[checked])])
+  if check_ridge:
+    checked = runs[check_ridge]
+    ridge_check.check_config(checked, tasks[_task_key(checked)])
   starts, summaries = {}, {}
   for name, run in runs.items():
     print(f'{name}:')
     summaries[name] = training_run.train_task(
       run,
       tasks[_task_key(run)],
-      workdir=workdir / name,
-      data_dir=data_dir,
-      overwrite=overwrite,
-      progress_bar=progress_bar,
+      dataclasses.replace(options, workdir=workdir / name),
       starts=starts,
       plots=False,
-      managers=managers,
     )
     starts[training_run.config_key(run)] = workdir / name
-  read = {name: run_reader.read_run(workdir / name) for name in summaries}
-  metric = catalogue.choose_metric(list(read.values()), None)
-  _draw(workdir, read, metric)
+  frames = frames_lib.join(
+    run_reader.read_run(workdir / name) for name in summaries
+  )
+  # Runs are told apart by their names.
+  frames = frames.of(frames.runs.assign(label=frames.runs['run']))
+  metric = catalogue.choose_metric(frames, None)
+  figures = curves.draw(frames, metric)
+  for path in catalogue.write_figures(figures, workdir / 'plots'):
+    print(path)
   print(format_summaries(summaries))
-  if any('simulated/seconds' in run.columns for run in read.values()):
-    print(time_to_reach.format_table(read, metric))
-  if checked:
+  if straggler_lines.SECONDS in frames.rounds:
+    print(straggler_lines.format_runs(frames.groups(), metric))
+  if check_ridge:
     difference = ridge_check.check_run(
-      runs[checked], tasks[_task_key(runs[checked])], workdir / checked
+      checked, tasks[_task_key(checked)], workdir / check_ridge
     )
     print(
-      f"{checked} is scikit-learn's Ridge on all training examples in one "
+      f"{check_ridge} is scikit-learn's Ridge on all training examples in one "
       f'place: the largest difference is {difference:.1e} of the largest '
       f'weight ({ridge_check.TOLERANCE:.0e} is allowed).'
     )
 
 
-def _in_order(runs: Mapping[str, Any]) -> dict[str, Any]:
+def _in_order(
+  runs: Mapping[str, config_lib.Config],
+) -> dict[str, config_lib.Config]:
   """Returns the runs, fine-tunings after what they may start from."""
   return dict(
     sorted(runs.items(), key=lambda item: fine_tuning.has_start(item[1]))
   )
 
 
-def _task_key(run: Mapping[str, Any]) -> str:
+def _task_key(run: config_lib.Config) -> str:
   """Returns a text that is the same for runs of one task."""
-  return training_run.config_key({k: run[k] for k in ('task', 'seed')})
-
-
-def _draw(
-  workdir: pathlib.Path, runs: Mapping[str, run_reader.Run], metric: str
-) -> None:
-  """Draws the metric of all runs against rounds, steps, bytes and time."""
-  groups = {name: [run] for name, run in runs.items()}
-  figures = curves.draw(request_lib.Request(groups, metric))
-  for path in catalogue.write_figures(figures, workdir / 'plots'):
-    print(path)
+  return json.dumps([run.values['task'], run.seed], sort_keys=True)
 
 
 def format_summaries(summaries: Mapping[str, Mapping[str, Any]]) -> str:

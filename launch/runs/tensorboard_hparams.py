@@ -9,6 +9,7 @@ from typing import Any
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
+from launch.methods import config as config_lib
 from launch.methods import config_checks
 
 import tensorflow as tf
@@ -21,14 +22,14 @@ _DIGITS = 8
 
 def write(
   folder: simulation.Workdir,
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   summary: Mapping[str, Any],
 ) -> None:
   """Writes a finished run's fields and test figures, in place of earlier ones.
 
   Args:
     folder: The run's.
-    config: Its config.
+    config: The config.
     summary: What is in its summary.json.
 
   Raises:
@@ -44,7 +45,7 @@ def write(
 
 def _write(
   folder: simulation.Workdir,
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   summary: Mapping[str, Any],
 ) -> None:
   # TensorBoard takes a while to be imported.
@@ -60,7 +61,7 @@ def _write(
         name: value
         if isinstance(value, (bool, int, float, str))
         else str(value)
-        for name, value in config_checks.flatten(config).items()
+        for name, value in config_checks.flatten(config.values).items()
       },
       # What a run is called there; runs of one id would be averaged.
       trial_id=f'{folder.path.resolve().name}-{digest[:_DIGITS]}',

@@ -12,6 +12,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.methods import config_checks
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -40,8 +41,12 @@ def open_run(
   Raises:
     errors.InputError: If something cannot be used or read.
   """
-  config = run_reader.read_config(workdir)
   folder = simulation.Workdir(pathlib.Path(workdir))
+  values = run_reader.read_config(workdir)
+  try:
+    config = config_checks.read(values)
+  except errors.InputError as error:
+    raise errors.InputError(f'{folder.config_path}: {error}') from error
   folder.check_files()
   folder.read_summary()
   if data_dir is None:
@@ -52,9 +57,9 @@ def open_run(
   )
   with simulation.open_workdir(
     workdir,
-    config,
+    config.values,
     data_fingerprint=experiment.fingerprint_data(),
-    data=experiment_lib.note_data(experiment.task, data_dir),
+    data=experiment_lib.note_data(config, experiment.task, data_dir),
   ) as folder:
     if experiment.accuracy_stages is not None:
       # They decide on cohorts.
@@ -143,7 +148,7 @@ def _load_half(
   if not result:
     raise errors.InputError(
       f'The workdir has no checkpoint of round {half}, half-way to round '
-      f'{experiment.config["rounds"]}: train it that far with launch.train, '
+      f'{experiment.config.rounds}: train it that far with launch.train, '
       'which keeps it, or score the last checkpoint only, by --at=last.'
     )
   return result

@@ -4,17 +4,17 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
-from collections.abc import Sequence
+import dataclasses
 import json
 import os
+import types
 from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import algorithms
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.methods import building
-from launch.methods import config_checks
+from launch.methods import config as config_lib
 from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import participation
@@ -23,6 +23,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import regularization_choice
+from launch.runs import run_options
 from launch.runs import run_summary
 from launch.runs import tensorboard_hparams
 from launch.runs import trained_run
@@ -30,109 +31,70 @@ from launch.runs import tuned_evaluation
 from tasks.task import Task
 
 from absl import logging
-import ml_collections
 import tensorflow_federated as tff
 
 BuildFn = Callable[..., experiment_lib.Experiment]
 
 
 def train(
-  config: Mapping[str, Any],
-  *,
-  workdir: str | os.PathLike[str],
-  context: str = contexts.DEFAULT_CONTEXT_NAME,
-  context_options: Mapping[str, Any] | None = None,
-  data_dir: str | None = None,
-  overwrite: bool = False,
-  progress_bar: bool | None = None,
-  metrics_managers: Sequence[str] = (),
+  config: config_lib.Config, options: run_options.RunOptions
 ) -> Mapping[str, Any]:
   """Trains, evaluates, plots; resumes an interrupted run of the same config.
 
   Args:
-    config: Nested mappings, see `launch/configs`.
-    workdir: The folder for all output.
-    context: Name of the execution context.
-    context_options: Of the context, see `contexts.set_default_context`.
-    data_dir: Where tasks that read files find them.
-    overwrite: Whether to remove an earlier run in the workdir first.
-    progress_bar: Whether to show a bar; None to do so on a terminal only.
-    metrics_managers: Names of managers that get each row, too, see
-      `metrics_managers.load`.
+    config: The config.
+    options: The workdir and more.
 
   Returns:
-    What is in summary.json.
+    The content of summary.json.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
-  managers = managers_lib.load(metrics_managers)
-  contexts.set_default_context(context, **(context_options or {}))
-  task = experiment_lib.create_task(config, data_dir=data_dir)
-  return train_task(
-    config,
-    task,
-    workdir=workdir,
-    data_dir=data_dir,
-    overwrite=overwrite,
-    progress_bar=progress_bar,
-    managers=managers,
-  )
+  managers = managers_lib.load(options.metrics_managers)
+  options.set_context()
+  task = experiment_lib.create_task(config, data_dir=options.data_dir)
+  return _train(config, task, options, managers=managers).summary
 
 
 def train_task(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
+  options: run_options.RunOptions,
   *,
-  workdir: str | os.PathLike[str],
-  data_dir: str | None = None,
-  overwrite: bool = False,
-  progress_bar: bool | None = None,
   starts: Mapping[str, str | os.PathLike[str]] | None = None,
   plots: bool = True,
   build: BuildFn = experiment_lib.build_experiment_of,
-  managers: Mapping[str, managers_lib.ManagerFn] | None = None,
 ) -> Mapping[str, Any]:
   """Does what `train` does, in the context that is set, on a task there is.
 
   This is how a notebook trains on a task of its own, see docs/tutorial.md.
 
   Args:
-    config: Nested mappings, or a `ConfigDict`; its block `task` is noted only.
-    task: Its task.
-    workdir: The folder for all output.
-    data_dir: Where the task has found its files, if it reads any.
-    overwrite: Whether to remove an earlier run in the workdir first.
-    progress_bar: Whether to show a bar; None to do so on a terminal only.
+    config: The config; its block `task` is noted only.
+    task: The task.
+    options: The workdir and more; the context is not used.
     starts: Workdirs of finished runs, from which a fine-tuning may start, by
       their `config_key`; by default it trains its start in a folder of its own.
     plots: Whether to draw the run and say where its files are.
-    build: Does what `experiment.build_experiment_of` does.
-    managers: By name, who creates managers that get each row, too; not of the
-      start of a fine-tuning.
+    build: A function that does what `experiment.build_experiment_of` does.
 
   Returns:
-    What is in summary.json.
+    The content of summary.json.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; its message says how to resume.
   """
-  if isinstance(config, ml_collections.ConfigDict):
-    config = config.to_dict()
-  config_checks.check_config(config)
   return _train(
     config,
     task,
-    workdir=workdir,
-    data_dir=data_dir,
-    overwrite=overwrite,
-    progress_bar=progress_bar,
+    options,
     starts=starts or {},
     plots=plots,
     build=build,
-    managers=managers or {},
+    managers=managers_lib.load(options.metrics_managers),
   ).summary
 
 
@@ -145,17 +107,14 @@ class _Outcome(NamedTuple):
 
 
 def _train(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
+  options: run_options.RunOptions,
   *,
-  workdir: str | os.PathLike[str],
-  data_dir: str | None,
-  overwrite: bool,
-  progress_bar: bool | None,
-  starts: Mapping[str, str | os.PathLike[str]],
-  plots: bool,
+  starts: Mapping[str, str | os.PathLike[str]] = types.MappingProxyType({}),
+  plots: bool = True,
   build: BuildFn = experiment_lib.build_experiment_of,
-  managers: Mapping[str, managers_lib.ManagerFn],
+  managers: Mapping[str, managers_lib.ManagerFn] = types.MappingProxyType({}),
 ) -> _Outcome:
   """Does what `train_task` does."""
   # What cannot be used is told before anything is written: by the experiment,
@@ -166,22 +125,27 @@ def _train(
   else:
     experiment = build(config, task)
   with simulation.open_workdir(
-    workdir,
-    config,
+    options.workdir,
+    config.values,
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(task, data_dir),
-    overwrite=overwrite,
+    data=experiment_lib.note_data(config, task, options.data_dir),
+    overwrite=options.overwrite,
   ) as folder:
     if experiment is None:
       start = fine_tuning_start.load_start(folder.path) or _train_start(
-        config, task, folder, data_dir, starts, progress_bar, plots
+        config, task, folder, options, starts, plots
       )
       experiment = build(config, task, start=start)
     client_states = None
     if isinstance(experiment.process, algorithms.ClientStateProcess):
       client_states = simulation.ClientStateStore(folder.client_states_path)
     result = _run(
-      experiment, folder, start, client_states, progress_bar, managers
+      experiment,
+      folder,
+      start,
+      client_states,
+      options.progress_bar,
+      managers,
     )
     rows = simulation.read_rows(folder.metrics_path)
     stopping = experiment.find_stopping(rows)
@@ -205,12 +169,12 @@ def _train(
   return _Outcome(experiment, result, summary)
 
 
-def check_task(config: Mapping[str, Any], task: Task) -> None:
+def check_task(config: config_lib.Config, task: Task) -> None:
   """Checks what of a config depends on its task, before anything is trained.
 
   Args:
-    config: A checked config.
-    task: Its task.
+    config: The config.
+    task: The task.
 
   Raises:
     errors.InputError: If it cannot be used.
@@ -220,22 +184,21 @@ def check_task(config: Mapping[str, Any], task: Task) -> None:
     fine_tuning_start.start_config(
       config, num_clients=len(task.train.client_ids)
     )
-  if 'fine_tuning' in config:
-    building.create_model(config, task)
+  if 'fine_tuning' in config.blocks:
+    _ = building.prepare(config, task).model
 
 
-def config_key(config: Mapping[str, Any]) -> str:
+def config_key(config: config_lib.Config) -> str:
   """Returns a text that is the same for equal configs."""
-  return json.dumps(config, sort_keys=True)
+  return json.dumps(config.values, sort_keys=True)
 
 
 def _train_start(
-  config: Mapping[str, Any],
+  config: config_lib.Config,
   task: Task,
   folder: simulation.Workdir,
-  data_dir: str | None,
+  options: run_options.RunOptions,
   starts: Mapping[str, str | os.PathLike[str]],
-  progress_bar: bool | None,
   plots: bool,
 ) -> fine_tuning_start.Start:
   """Trains what a fine-tuning starts from, unless it is there, and keeps it."""
@@ -249,13 +212,8 @@ def _train_start(
   outcome = _train(
     start_config,
     task,
-    workdir=path,
-    data_dir=data_dir,
-    overwrite=False,
-    progress_bar=progress_bar,
-    starts={},
+    dataclasses.replace(options, workdir=path, overwrite=False),
     plots=plots,
-    managers={},
   )
   start = fine_tuning_start.Start(
     outcome.experiment.process.get_model_weights(outcome.result.state),
@@ -276,7 +234,7 @@ def _run(
 ) -> simulation.TrainingResult:
   """Trains from the start, or on from the last checkpoint."""
   config, process = experiment.config, experiment.process
-  if 'repeated_visits' not in experiment.method.supports:
+  if 'repeated_visits' not in config.method.supports:
     _warn_of_absent_clients(experiment)
   evaluation = tuned_evaluation.TunedEvaluation(experiment)
   load_client_state = client_states and client_states.load
@@ -305,8 +263,8 @@ def _run(
     run_digests=lambda version: folder.digests(version, metrics.digest),
   )
   progress = simulation.ProgressReporter(
-    config['rounds'],
-    report_every=config['evaluate_every'],
+    config.rounds,
+    report_every=config.evaluate_every,
     show_bar=progress_bar,
     first_round=experiment.first_round,
   )
@@ -321,11 +279,11 @@ def _run(
       train_data=experiment.task.train,
       participation=experiment.participation,
       batch_spec=experiment.batch_spec,
-      seed=config['seed'],
-      rounds=config['rounds'],
+      seed=config.seed,
+      rounds=config.rounds,
       evaluation_fn=evaluate,
-      evaluate_every=config['evaluate_every'],
-      checkpoint_every=config['checkpoint_every'],
+      evaluate_every=config.evaluate_every,
+      checkpoint_every=config.checkpoint_every,
       checkpoint_at=[experiment.half_round],
       program_state_manager=checkpoints,
       client_states=client_states,
@@ -381,7 +339,7 @@ def _build_hooks(
 
 def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
   """Says how many clients the classifier will know nothing of."""
-  rounds = experiment.config['rounds']
+  rounds = experiment.config.rounds
   num_clients = len(experiment.task.train.client_ids)
   num_coming = experiment_lib.count_coming_clients(
     experiment.participation, rounds
@@ -415,7 +373,7 @@ def _print_closing_line(
   rounds = f'{summary["rounds"]} rounds'
   decided = summary.get('early_stopping', {})
   if decided.get('stopped'):
-    rounds += f' of {experiment.config["rounds"]}, since {decided["stopped"]}'
+    rounds += f' of {experiment.config.rounds}, since {decided["stopped"]}'
   if decided.get('model_round', summary['rounds']) != summary['rounds']:
     whose += f' with the model of round {decided["model_round"]}'
   score = 'not finite' if value is None else f'{value:.4f}'

@@ -54,7 +54,7 @@ def evaluate_transfer(
     tasks = create_target_tasks(
       experiment.task,
       targets,
-      seed=config['seed'],
+      seed=config.seed,
       data_dir=folder.read_data()['data_dir'],
     )
     results = [
@@ -68,7 +68,7 @@ def evaluate_transfer(
       task.title: transfer_evaluation.select_clients(
         name,
         getattr(task, split),
-        seed=config['seed'],
+        seed=config.seed,
         max_clients=max_clients,
       )
       for name, task in tasks.items()
@@ -85,7 +85,7 @@ def evaluate_transfer(
     }
     paths = trained_run.write_tables(folder.path, split, tables)
     figures = transfer.plot_workdir_transfer(
-      scores, rounds=config['rounds'], task=experiment.task.title
+      scores, rounds=config.rounds, task=experiment.task.title
     )
     return paths + catalogue.write_figures(
       {
@@ -149,7 +149,7 @@ def _evaluate(
   for target, (data, num_too_small) in clients.items():
     for round_number, state in states.items():
       print(
-        f'{target}: model of round {round_number} of {config["rounds"]}, '
+        f'{target}: model of round {round_number} of {config.rounds}, '
         f'{len(data.client_ids)} {split} clients ({num_too_small} too small)',
         flush=True,
       )

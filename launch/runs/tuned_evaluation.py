@@ -12,6 +12,7 @@ a parameter of it (`fedfish_tff.parameters`).
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import dataclasses
 import math
 from typing import Any
 
@@ -20,6 +21,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff.evaluation import metric_names
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.runs import experiment as experiment_lib
 
 # Of `tuned_with`: that of training.
@@ -42,8 +44,8 @@ def tuned_with(
   if math.isnan(rate):
     yield
     return
-  name = building.CLIENT_RATE
-  config = {**experiment.config, name: rate}
+  name = config_lib.CLIENT_RATE
+  config = dataclasses.replace(experiment.config, client_learning_rate=rate)
   value = building.parameter_values(config)[name]
   if not parameters.are_replaced_here():
     raise errors.InputError(

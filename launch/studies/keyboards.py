@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import models
-from launch.methods import registry
+from launch.methods import config as config_lib
 from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import held_out_evaluation
@@ -186,11 +186,11 @@ def _words(task: Task) -> str:
   return task.transfer_options['vocabulary'].to_json()
 
 
-def _label(config: Mapping[str, Any]) -> str:
-  parts = ['Server CIFG' if config['task']['central'] else 'Federated CIFG']
-  if config['algorithm']['name'] != 'fed_avg':
-    parts.append(registry.method_of(config).title)
-  if 'privacy' in config:
+def _label(config: config_lib.Config) -> str:
+  parts = ['Server CIFG' if config.task['central'] else 'Federated CIFG']
+  if config.method.name != 'fed_avg':
+    parts.append(config.method.title)
+  if 'privacy' in config.blocks:
     parts.append('with DP')
   return ', '.join(parts)
 

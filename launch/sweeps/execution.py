@@ -33,6 +33,7 @@ from launch.sweeps import resources
 from launch.sweeps import runner as runner_lib
 from launch.sweeps import worker
 
+import pandas as pd
 import tqdm
 
 _BAR = '{desc}: {percentage:3.0f}% |{bar}| {postfix} [{elapsed}<{remaining}]'
@@ -102,9 +103,9 @@ class Sweep:
           'command continues the sweep.'
         ) from error
       failures |= self._find_other_data(folder)
-      groups = self._write_tables(folder, failures)
-      figures = _plot(folder, groups, failures)
-      sweep_page.write_page(folder, groups, figures=figures, failures=failures)
+      runs = self._write_tables(folder, failures)
+      figures = _plot(folder, runs, failures)
+      sweep_page.write_page(folder, runs, figures=figures, failures=failures)
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
       done = sum(self._is_done(folder, run) for run in self.runs)
       print(f'\nDone: {done} of {len(self.runs)} runs. See {folder.path}.')
@@ -175,12 +176,13 @@ class Sweep:
       name=run.name,
       target=worker.TRAIN,
       arguments={
-        'config': run.config,
+        'config': run.config.values,
         # An actor of Ray has another working directory.
         'workdir': workdir.absolute(),
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
         'trust_saved_models': self.trust_saved_models,
-        'is_trained': folder.read_summary(run.name, run.config) is not None,
+        'is_trained': folder.read_summary(run.name, run.config.values)
+        is not None,
         'evaluated': self.evaluated,
       },
       log_path=folder.log_path(run.name).absolute(),
@@ -203,8 +205,8 @@ class Sweep:
   def _is_done(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
   ) -> bool:
-    return folder.read_summary(run.name, run.config) is not None and (
-      not self.evaluated or folder.is_evaluated(run.name, run.config)
+    return folder.read_summary(run.name, run.config.values) is not None and (
+      not self.evaluated or folder.is_evaluated(run.name, run.config.values)
     )
 
   def _count_here(self, num_runs: int) -> int:
@@ -235,7 +237,7 @@ class Sweep:
         continue
       if data is None:
         continue
-      key = repr((run.config['task'], run.config['seed']))
+      key = repr((run.config.task, run.config.seed))
       name, expected = first.setdefault(key, (run.name, data))
       if data != expected:
         others[run.name] = (
@@ -246,26 +248,25 @@ class Sweep:
 
   def _write_tables(
     self, folder: sweep_folder.SweepFolder, failures: Mapping[str, str]
-  ) -> list[sweep_results.Group]:
-    results = sweep_results.read_results(folder)
-    groups = sweep_results.group_by_seed(results)
+  ) -> pd.DataFrame:
+    runs = sweep_results.read_results(folder)
     title = f'Sweep {self.source}'
     tables = {
       'runs.csv': sweep_table.runs_to_csv(
-        results, failures=failures, usage=folder.read_usage()
+        runs, failures=failures, usage=folder.read_usage()
       ),
-      'table.csv': sweep_table.groups_to_csv(groups),
-      'table.md': sweep_table.to_markdown(title, groups).encode(),
-      'table.tex': sweep_table.to_latex(title, groups).encode(),
+      'table.csv': sweep_table.groups_to_csv(runs),
+      'table.md': sweep_table.to_markdown(title, runs).encode(),
+      'table.tex': sweep_table.to_latex(title, runs).encode(),
     }
     for name, content in tables.items():
       simulation.write_atomically(folder.path / name, content)
-    return groups
+    return runs
 
 
 def _plot(
   folder: sweep_folder.SweepFolder,
-  groups: Sequence[sweep_results.Group],
+  runs: pd.DataFrame,
   failures: dict[str, str],
 ) -> Mapping[pathlib.Path, str]:
   """Draws the finished runs; what that prints goes to a log of its own."""
@@ -282,7 +283,7 @@ def _plot(
     contextlib.redirect_stdout(log),
   ):
     try:
-      return sweep_plots.draw(folder, groups)
+      return sweep_plots.draw(folder, runs)
     except errors.InputError as error:
       failures['plots'] = str(error)
     except Exception as error:

@@ -59,7 +59,7 @@ def open_folder(
         run.name: {
           'variant': run.variant,
           'fields': run.fields,
-          'config': run.config,
+          'config': run.config.values,
         }
         for run in runs
       },
@@ -109,7 +109,7 @@ def check_folder(
       differences.append(f'run {name} is not among those asked for')
       continue
     old = config_checks.flatten(there['config'])
-    new = config_checks.flatten(sweep_folder.to_json(asked[name].config))
+    new = config_checks.flatten(sweep_folder.to_json(asked[name].config.values))
     differences += [
       f'{field} of run {name} is {old.get(field, "absent")} there, '
       f'{new.get(field, "absent")} asked for'

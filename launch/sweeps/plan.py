@@ -24,6 +24,7 @@ from fedfish_tff import errors
 from launch import cli
 from launch import json_config
 from launch.configs import sweeps
+from launch.methods import config as config_lib
 from launch.methods import config_checks
 
 from absl import flags
@@ -43,7 +44,7 @@ class PlannedRun:
     name: Tells the run apart from the others; also the name of its folder.
     variant: The variant of the config.
     fields: Values of the fields that the sweep sets, by dotted name.
-    config: The whole config, nested mappings.
+    config: The whole config.
     command: The arguments with which launch.train does the same, but for
       --workdir.
   """
@@ -51,13 +52,13 @@ class PlannedRun:
   name: str
   variant: str
   fields: Mapping[str, Any]
-  config: Mapping[str, Any]
+  config: config_lib.Config
   command: str
 
   @property
   def work(self) -> int:
     """How long the run takes, in a unit of its own: passes over the data."""
-    return self.config['rounds'] * (self.config['local_epochs'] + 1)
+    return self.config.rounds * (self.config.local_epochs + 1)
 
 
 def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -191,7 +192,7 @@ def plan_runs(
     config = _apply_arguments(config, arguments, name)
     values = config.to_dict()
     try:
-      config_checks.check_config(values)
+      read = config_checks.read(values)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
     same = seen.setdefault(json.dumps(values, sort_keys=True), name)
@@ -205,7 +206,7 @@ def plan_runs(
         name=name,
         variant=run.variant,
         fields=dict(run.overrides),
-        config=values,
+        config=read,
         command=_command(source, run, arguments),
       )
     )

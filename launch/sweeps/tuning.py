@@ -11,10 +11,11 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch.configs import sweeps
 from launch.methods import config_checks
-from launch.results import run_reader
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
+
+import pandas as pd
 
 # What a tuning sweep may well have otherwise: it is shorter, with fewer seeds.
 _UNMATCHED = (
@@ -73,9 +74,9 @@ def tune_runs(
   # What has failed once may fail for ever, by too high a rate for example.
   failed = folder.read_failed()
   open_runs = [
-    result.name
-    for result in results
-    if not result.is_finished and result.name not in failed
+    name
+    for name, finished in zip(results['run'], results['is_finished'])
+    if not finished and name not in failed
   ]
   if open_runs:
     raise errors.InputError(
@@ -85,23 +86,21 @@ def tune_runs(
     )
   if metric is not None:
     _check_metric(metric, results, path)
-  groups = sweep_results.group_by_seed(results)
-  return tuple(_tune(run, groups, runs, path, metric) for run in runs)
+  groups = sweep_results.tabulate(results, metric)
+  return tuple(_tune(run, groups, runs, path) for run in runs)
 
 
 def _check_metric(
   metric: str,
-  results: Sequence[run_reader.Run],
+  results: pd.DataFrame,
   path: str | os.PathLike[str],
 ) -> None:
   known = sorted(
     {
       column.removeprefix(prefix)
-      for result in results
-      # One that never had a finite value does not know whose counts.
-      if result.metric
-      for column in result.values
-      if column.startswith(prefix := f'validation/{result.judged_by}/')
+      for judged_by in results['judged_by']
+      for column in results
+      if column.startswith(prefix := f'validation/{judged_by}/')
       and not metric_names.is_count(column)
     }
   )
@@ -114,44 +113,43 @@ def _check_metric(
 
 def _tune(
   run: sweeps.Run,
-  groups: Sequence[sweep_results.Group],
+  groups: pd.DataFrame,
   runs: Sequence[sweeps.Run],
   path: str | os.PathLike[str],
-  metric: str | None,
 ) -> sweeps.Run:
-  theirs = {field for group in groups for field in group.fields}
+  theirs = {field for varied in groups['varied'] for field in varied}
   ours = {field for other in runs for field in other.overrides}
   matched = {
     field: sweep_folder.to_json(run.overrides[field])
     for field in dict.fromkeys(run.overrides)
     if field in theirs & ours and field not in _UNMATCHED
   }
-  candidates = [
-    group
-    for group in groups
-    if group.variant == run.variant
-    and all(group.fields.get(k) == v for k, v in matched.items())
+  is_like = [
+    variant == run.variant
+    and all(varied.get(k) == v for k, v in matched.items())
+    for variant, varied in zip(groups['variant'], groups['varied'])
   ]
+  candidates = groups[is_like]
   described = ', '.join(
     [run.variant, *(f'{name} {value}' for name, value in matched.items())]
   )
-  if not candidates:
+  if candidates.empty:
     raise errors.InputError(
       f'--tuned_by={path} has no runs of {described}; a sweep with the same '
       'variants and values was expected.'
     )
-  best = sweep_results.best_groups(candidates, metric)
-  if not best:
+  best = candidates[candidates['is_best']]
+  if best.empty:
     raise errors.InputError(
       f'--tuned_by={path}: all runs of {described} have diverged or failed.'
     )
   if len(best) > 1:
-    varied = _differing_names([sweep_results.setting(group) for group in best])
+    varied = _differing_names(list(best['setting']))
     raise errors.InputError(
       f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does not '
       f'set: the best rates of {described} are not one pair.'
     )
-  config = best[0].runs[0].config
+  config = best['config'].iloc[0]
   # A method with a closed form has none.
   rates = {f: config[f] for f in sweep_results.RATES if f in config}
   return sweeps.Run(run.variant, {**run.overrides, **rates})
@@ -180,9 +178,9 @@ def describe(
   """
   lines: dict[tuple[Any, ...], list[str]] = {}
   for run in planned:
-    if not set(sweep_results.RATES) <= set(run.config):
+    rates = tuple(getattr(run.config, field) for field in sweep_results.RATES)
+    if None in rates:
       continue
-    rates = tuple(run.config[field] for field in sweep_results.RATES)
     lines.setdefault((run.variant, *rates), []).append(run.name)
   told = [
     f'{variant}: client_learning_rate {client:g}, server_learning_rate '
@@ -217,14 +215,14 @@ def _untuned_differences(
   differing = set()
   for run in planned:
     there = next(r for r in tuned if r['variant'] == run.variant)['config']
-    name, other = run.config['task']['name'], there['task']['name']
+    name, other = run.config.task['name'], there['task']['name']
     if name != other:
       raise errors.InputError(
         f'--tuned_by={path} is a sweep of task {other!r}; {name!r} was '
         'expected.'
       )
     old = config_checks.flatten(there)
-    new = config_checks.flatten(sweep_folder.to_json(run.config))
+    new = config_checks.flatten(sweep_folder.to_json(run.config.values))
     differing |= {
       f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
     }

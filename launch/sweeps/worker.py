@@ -15,6 +15,7 @@ import typing
 from typing import Any
 
 from fedfish_tff import trust
+from launch.methods import config_checks
 
 if typing.TYPE_CHECKING:
   from launch.runs import run_sequence
@@ -40,7 +41,7 @@ def train(
   """Trains and maybe evaluates one run, or what is left of it.
 
   Args:
-    config: Nested mappings.
+    config: Nested mappings, as a job carries them.
     workdir: The run's.
     data_dir: Where tasks that read files find them.
     trust_saved_models: Whether models may be loaded from files.
@@ -51,7 +52,7 @@ def train(
 
   trust.trust(saved_models=trust_saved_models)
   if not is_trained:
-    _run_sequence(data_dir).train(config, workdir)
+    _run_sequence(data_dir).train(config_checks.read(config), workdir)
   if evaluated:
     evaluation_run.evaluate(workdir, data_dir=data_dir)
 

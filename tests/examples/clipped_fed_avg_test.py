@@ -21,7 +21,7 @@ class ClippedFedAvgTest(absltest.TestCase):
     for norm in (0.01, 100.0):
       config = wine.get_config(f'{_METHOD},server=sgd').to_dict()
       config['algorithm']['clipping_norm'] = norm
-      config_checks.check_config(config)
+      config = config_checks.read(config)
       task = experiment.create_task(config)
       process = registry.build_method(config, task).process
       state = process.initialize()

@@ -39,7 +39,7 @@ class CompileTest(parameterized.TestCase):
       )
     self.assertEqual((outcome.code, outcome.problems), (0, []))
     (config,), options = print_costs.call_args
-    self.assertEqual(config['cohort_size'], 3)
+    self.assertEqual(config.cohort_size, 3)
     self.assertEqual(
       options, dict(platform='tpu', topology='v6e:2x2', data_dir='d')
     )

@@ -25,8 +25,7 @@ _CONFIGS = (
 )
 # The tasks of features, which have more variants, and Fed3R by default.
 _FEATURE_TASKS = {
-  'fed3r_cifar10': 'cifar10_features',
-  'fed3r_cifar100': 'cifar100_features',
+  'fed3r_cifar': 'cifar10_features',
   'fed3r_digits': 'digits',
   'fed3r_generated': 'generated_features',
   'fed3r_inaturalist': 'inaturalist',
@@ -67,7 +66,7 @@ class ConfigsTest(parameterized.TestCase):
   )
   def test_every_variant_is_valid(self, name, variant):
     config = _module(name).get_config(variant).to_dict()
-    config_checks.check_config(config)
+    config_checks.read(config)
     options = dict(config['task'])
     self.assertEqual(options.pop('name'), _task_name(name))
     self.assertContainsSubset(options, registry.task_options(_task_name(name)))
@@ -112,8 +111,7 @@ class ConfigsTest(parameterized.TestCase):
       _module(name).get_config('no_method')
 
   @parameterized.parameters(
-    ('cifar10', 100, 10),
-    ('cifar100', 100, 10),
+    ('cifar', 100, 10),
     ('generated', 9275, 10),
     ('inaturalist', 9275, 10),
     ('landmarks', 1262, 10),

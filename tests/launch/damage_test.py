@@ -8,9 +8,11 @@ import shutil
 
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from launch.methods import config_checks
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
+from launch.runs import run_options
 from launch.runs import trained_run
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -77,10 +79,9 @@ class DamageTest(parameterized.TestCase):
     """What plots and tables show."""
     run = run_reader.read_run(workdir)
     return (
-      run.config,
-      {n: v.tolist() for n, v in _without_times(run.columns).items()},
-      _without_times(run.values),
-      run.clients,
+      {name: str(value) for name, value in _without_times(run.about).items()},
+      _without_times(run.rounds.to_dict('list')),
+      run.clients.to_dict(),
     )
 
   def _load(self, workdir):
@@ -93,10 +94,9 @@ class DamageTest(parameterized.TestCase):
 
   def _train(self, config, workdir):
     training_run.train_task(
-      config,
-      experiment_lib.create_task(config),
-      workdir=workdir,
-      progress_bar=False,
+      config_checks.read(config),
+      experiment_lib.create_task(config_checks.read(config)),
+      run_options.RunOptions(workdir=workdir, progress_bar=False),
       plots=False,
     )
 

@@ -62,8 +62,8 @@ class PartitionDatasetTest(absltest.TestCase):
     )
     self.assertEqual((outcome.code, outcome.stderr), (0, ''))
     self.assertIn(
-      'tiny_leaves/1.0.0, train: 240 examples among 6 clients of 30 to 30; 60 '
-      'left over.',
+      'tiny_leaves/1.0.0, train: x is image, y is species; 240 examples among 6 '
+      'clients of 30 to 30; 60 left over.',
       outcome.stdout,
     )
     self.assertEqual(

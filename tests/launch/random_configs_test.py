@@ -75,8 +75,8 @@ def _check(number, name, value):
   for inner in blocks:
     block = block[inner]
   block[field] = value
-  task = experiment_lib.create_task(config)
-  training_run.check_task(config, task)
+  task = experiment_lib.create_task(config_checks.read(config))
+  training_run.check_task(config_checks.read(config), task)
   task.train.load_client(task.train.client_ids[0])
   return config, task
 
@@ -98,6 +98,8 @@ class RandomConfigsTest(absltest.TestCase):
     with contextlib.suppress(errors.InputError):
       config, task = _check(*field, value)
       if 'fine_tuning' not in config:
-        built = experiment_lib.build_experiment_of(config, task)
+        built = experiment_lib.build_experiment_of(
+          config_checks.read(config), task
+        )
         built.initial_state()
         built.participation(1)

@@ -64,7 +64,7 @@ def _load_all(clients):
 
 
 def _check_config(path):
-  config_checks.check_config(json_config.get_config(str(path)).to_dict())
+  config_checks.read(json_config.get_config(str(path)).to_dict())
 
 
 # By the name of the file, how it is written and read.

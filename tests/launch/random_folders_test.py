@@ -167,15 +167,19 @@ class RandomFoldersTest(parameterized.TestCase):
     folder = fake_sweeps.write_sweep(self.whole, self.runs)
     for seed, run in enumerate(self.runs):
       workdir = folder.workdir(run.name)
-      fake = fake_runs.make_run(run.config['algorithm']['name'], seed)
-      fake = dataclasses.replace(fake, config=run.config)
+      fake = fake_runs.make_run(run.config.values['algorithm']['name'], seed)
+      fake = dataclasses.replace(fake, config=run.config.values)
       scores = fake_runs.make_transfer_scores(fake, ['c4'])
       fake_runs.write_run(dataclasses.replace(fake, transfer=scores), workdir)
       _write_json(workdir / 'data_fingerprint.json', {'train': 'a'})
-      data = checked_json.add_checksum({'data_dir': None, 'made_up': 'toys'})
-      _write_json(workdir / 'data.json', data)
+      data = {
+        'data_dir': None,
+        'made_up': 'toys',
+        'label': fake_runs.make_label(fake.config),
+      }
+      _write_json(workdir / 'data.json', checked_json.add_checksum(data))
       fake_sweeps.write_result(folder, run, 0.5 + seed)
-      rounds = run.config['rounds']
+      rounds = run.config.values['rounds']
       fake_runs.write_clients(workdir, fake_runs.make_clients(), rounds)
       summary = workdir / 'evaluation/summary.csv'
       summary.write_text(f'evaluation,round\nglobal,{rounds}\n')
@@ -206,18 +210,17 @@ class RandomFoldersTest(parameterized.TestCase):
     folder = sweep_folder.SweepFolder(self.path)
     folder_lib.check_folder(folder, self.runs)
     for run in self.runs:
-      folder.is_evaluated(run.name, run.config)
+      folder.is_evaluated(run.name, run.config.values)
       folder.read_data_fingerprint(run.name)
     results = sweep_results.read_results(folder)
-    groups = sweep_results.group_by_seed(results)
     failures = dict.fromkeys(folder.read_failed(), 'x')
     sweep_table.runs_to_csv(
       results, failures=failures, usage=folder.read_usage()
     )
-    sweep_table.groups_to_csv(groups)
-    sweep_table.to_markdown('t', groups)
-    sweep_table.to_latex('t', groups)
-    sweep_page.write_page(folder, groups, figures={}, failures=failures)
+    sweep_table.groups_to_csv(results)
+    sweep_table.to_markdown('t', results)
+    sweep_table.to_latex('t', results)
+    sweep_page.write_page(folder, results, figures={}, failures=failures)
 
   def _tune(self):
     runs = tuning.tune_runs(sweeps.grid([self.runs[0].variant], {}), self.path)
@@ -227,7 +230,7 @@ class RandomFoldersTest(parameterized.TestCase):
     run = self.runs[0]
     with simulation.open_workdir(
       sweep_folder.SweepFolder(self.path).workdir(run.name),
-      run.config,
+      run.config.values,
       data_fingerprint={'train': 'a'},
     ) as folder:
       manager = simulation.CsvMetricsManager(folder.metrics_path)

@@ -17,6 +17,8 @@ from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
+from launch.runs import run_options
+from launch.runs import several_runs
 from launch.runs import training_run
 
 import numpy as np
@@ -60,6 +62,11 @@ def make_config(variant='fed3r', **changes):
   return config
 
 
+def read_config(variant='fed3r', **changes):
+  """Returns the config of `make_config` as one checked value."""
+  return config_checks.read(make_config(variant, **changes))
+
+
 # Of all tests of the process: what is traced once serves the next file, too.
 _built = {}
 
@@ -99,14 +106,15 @@ def _once(function, make_key):
 
 
 def _key_of_task(config, *, data_dir=None):
-  config_checks.check_config(config)
-  return json.dumps([config['task'], config['seed'], data_dir])
+  return json.dumps([config.task, config.seed, data_dir])
 
 
 def _key_of_method(config, task, *, start_weights=None):
   # The noise of privacy is for the cohorts.
-  loop = () if 'privacy' in config else building.FIELDS_OF_THE_LOOP
-  fields = {k: v for k, v in config.items() if k not in loop}
+  loop = {*building.FIELDS_OF_THE_LOOP, 'early_stopping', 'participation'}
+  if 'privacy' in config.blocks:
+    loop = ()
+  fields = {k: v for k, v in config.values.items() if k not in loop}
   return (
     json.dumps(fields, sort_keys=True),
     id(task),
@@ -159,6 +167,17 @@ def built_once() -> Iterator[None]:
     yield
 
 
+def train(config, workdir, **options):
+  """Trains nested mappings, without a bar; returns the summary of a run."""
+  options = run_options.RunOptions(
+    workdir=workdir, progress_bar=False, **options
+  )
+  if 'runs' in config:
+    runs, check_ridge = config_checks.read_runs(config)
+    return several_runs.train(runs, options, check_ridge=check_ridge)
+  return training_run.train(config_checks.read(config), options)
+
+
 class _Stop(BaseException):
   """Stands for a kill: nothing of the run runs after it."""
 
@@ -176,6 +195,6 @@ def train_with_a_stop(config, *, workdir, after):
     mock.patch.object(simulation.ProgressReporter, 'observe', die),
     contextlib.suppress(_Stop),
   ):
-    training_run.train(config, workdir=workdir)
+    train(config, workdir)
     raise AssertionError(f'There is no round {after}.')
-  return training_run.train(config, workdir=workdir)
+  return train(config, workdir)

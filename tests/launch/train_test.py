@@ -15,6 +15,7 @@ import time
 from unittest import mock
 
 from fedfish_tff.simulation import run_recorder
+from launch.methods import config_checks
 from launch.runs import experiment
 from tests import processes
 from tests.launch import binary_runner
@@ -161,7 +162,7 @@ class TrainTest(parameterized.TestCase):
     config = json.loads((self.workdir / 'config.json').read_text())
     self.assertEqual(config['task']['hidden_units'], [8])
     with small_configs.built_once():
-      built = experiment.build_experiment(config)
+      built = experiment.build_experiment(config_checks.read(config))
     for row in rows[1:]:
       sizes = [
         len(built.task.train.load_client(client_id)[1])

@@ -52,9 +52,11 @@ class TrustFlagsTest(parameterized.TestCase):
     with mock.patch.object(sys, 'path', [str(folder), *sys.path]):
       outcome = binary_runner.run_here(f'launch.{binary}', *arguments)
       self.assertFalse(written.exists(), outcome)
-      # A plot goes without.
+      # A plot needs none, and has no such flag.
       if binary != 'plot':
         self.assertEqual(outcome.code, 2, outcome)
         self.assertIn('--trust_modules', outcome.stderr)
-      binary_runner.run_here(f'launch.{binary}', *arguments, '--trust_modules')
-      self.assertTrue(written.exists())
+        binary_runner.run_here(
+          f'launch.{binary}', *arguments, '--trust_modules'
+        )
+        self.assertTrue(written.exists())

@@ -25,7 +25,7 @@ class AgNewsTest(parameterized.TestCase):
     for method in ('fed_avg', 'fed_prox', 'fed_fish'):
       if method == 'fed_avg' or 'unsent' not in axes:
         config = ag_news.get_config(f'{method},model={model}{axes}').to_dict()
-        config_checks.check_config(config)
+        config_checks.read(config)
     options = dict(config['task'])
     self.assertEqual(options.pop('name'), 'ag_news')
     self.assertContainsSubset(options, registry.task_options('ag_news'))
@@ -88,15 +88,15 @@ class AgNewsSweepsTest(parameterized.TestCase):
     planned = plan_lib.plan_runs('ag_news.py', ag_news.get_config, runs)
     # The others must not pass for results on AG News.
     self.assertEqual(
-      {run.config['task']['num_generated'] for run in planned},
+      {run.config.values['task']['num_generated'] for run in planned},
       {1000 if name == 'smoke' else 0},
     )
     # Each share, and all sent once, with every seed in every panel.
     points = collections.Counter(
       (
-        run.config['task']['beta'],
-        run.config['exchange']['direction'],
-        run.config['exchange']['share'],
+        run.config.values['task']['beta'],
+        run.config.values['exchange']['direction'],
+        run.config.values['exchange']['share'],
       )
       for run in planned
     )

@@ -30,7 +30,7 @@ class ClassShardsTest(parameterized.TestCase):
       'scaffold',
     ):
       config = module.get_config(variant).to_dict()
-      config_checks.check_config(config)
+      config_checks.read(config)
       is_fed_rep = variant.startswith('fed_rep')
       self.assertEqual(
         config['local_epochs'], body_epochs + (10 if is_fed_rep else 0)
@@ -61,7 +61,7 @@ class ClassShardsTest(parameterized.TestCase):
 
   def test_hf_maml_has_rates_of_its_own(self):
     config = cifar10.get_config('hf_maml').to_dict()
-    config_checks.check_config(config)
+    config_checks.read(config)
     self.assertEqual(config['client_learning_rate'], 0.1)
     self.assertEqual(config['algorithm']['client_optimizer'], 'sgd')
     self.assertEqual(config['algorithm']['personal_learning_rate'], 0.01)
@@ -75,7 +75,7 @@ class ClassShardsTest(parameterized.TestCase):
   )
   def test_axes(self, module, variant, field, value):
     config = module.get_config(variant).to_dict()
-    config_checks.check_config(config)
+    config_checks.read(config)
     self.assertEqual(config['task'][field], value)
 
   def test_a_sweep_of_all_methods(self):
@@ -83,7 +83,7 @@ class ClassShardsTest(parameterized.TestCase):
     configs = [cifar10.get_config(run.variant) for run in runs]
     for config, run in zip(configs, runs):
       config.update_from_flattened_dict(dict(run.overrides))
-      config_checks.check_config(config.to_dict())
+      config_checks.read(config.to_dict())
     self.assertLen(set(map(repr, configs)), len(runs))
     kinds = {
       (c.algorithm.name, c.participation.name, c.participation.speeds.kind)

@@ -12,7 +12,7 @@ from absl.testing import absltest
 class Fed3rDigitsTest(absltest.TestCase):
   def test_without_a_variant_all_methods_run(self):
     config = fed3r_digits.get_config().to_dict()
-    config_checks.check_runs(config)
+    config_checks.read_runs(config)
     self.assertCountEqual(
       config['runs'],
       [

@@ -13,7 +13,7 @@ class FedMaCifar10Test(parameterized.TestCase):
   @parameterized.parameters('fed_ma', 'fed_avg', 'fed_prox')
   def test_published_fields(self, variant):
     config = fed_ma_cifar10.get_config(variant).to_dict()
-    config_checks.check_config(config)
+    config_checks.read(config)
     self.assertEqual(config['algorithm']['client_optimizer'], 'sgdm')
     for field, value in {
       'rounds': 10,
@@ -32,5 +32,5 @@ class FedMaCifar10Test(parameterized.TestCase):
     self.assertLen(runs, 9)
     for run in runs:
       config = fed_ma_cifar10.get_config(run.variant).to_dict()
-      config_checks.check_config(config)
+      config_checks.read(config)
       self.assertEqual(config['task']['model'], 'lenet')

@@ -7,7 +7,7 @@ import pathlib
 from fedfish_tff import simulation
 from launch.configs import fed_ma_digits
 from launch.methods import config_checks
-from launch.runs import training_run
+from tests.launch import small_configs
 
 from absl.testing import absltest
 import pytest
@@ -16,7 +16,7 @@ import pytest
 class FedMaDigitsTest(absltest.TestCase):
   def test_runs_differ_in_the_method_only(self):
     config = fed_ma_digits.get_config().to_dict()
-    config_checks.check_runs(config)
+    config_checks.read_runs(config)
     fed_ma, fed_avg = config['runs']['fed_ma'], config['runs']['fed_avg']
     optimizers = {
       run.pop('algorithm')['client_optimizer'] for run in (fed_ma, fed_avg)
@@ -33,7 +33,7 @@ class FedMaDigitsTest(absltest.TestCase):
       config = fed_ma_digits.get_config(name).to_dict()
       config['rounds'] = 1
       folder = pathlib.Path(self.create_tempdir().full_path)
-      training_run.train(config, workdir=folder)
+      small_configs.train(config, folder)
       rows = simulation.read_rows(folder / 'metrics.csv')
       accuracies.append(rows[-1]['eval/global/accuracy'])
     self.assertGreater(accuracies[0], accuracies[1] + 0.2)

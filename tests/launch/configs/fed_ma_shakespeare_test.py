@@ -16,7 +16,7 @@ class FedMaShakespeareTest(parameterized.TestCase):
     rest = []
     for method in fed_ma_shakespeare.METHODS:
       config = fed_ma_shakespeare.get_config(method + axes).to_dict()
-      config_checks.check_config(config)
+      config_checks.read(config)
       algorithm = config.pop('algorithm')
       self.assertEqual(algorithm['name'], method)
       self.assertEqual(algorithm['client_optimizer'], 'sgdm')

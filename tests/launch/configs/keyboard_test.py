@@ -8,8 +8,8 @@ import pathlib
 from fedfish_tff import simulation
 from launch.configs import keyboard
 from launch.methods import config_checks
-from launch.runs import training_run
 from tasks import registry
+from tests.launch import small_configs
 
 from absl.testing import absltest
 import pytest
@@ -18,7 +18,7 @@ import pytest
 class KeyboardConfigTest(absltest.TestCase):
   def test_defaults_are_valid_and_those_of_the_task(self):
     config = keyboard.get_config().to_dict()
-    config_checks.check_config(config)
+    config_checks.read(config)
     options = registry.task_options('keyboard')
     for option, value in config['task'].items():
       if option != 'name':
@@ -35,7 +35,7 @@ class KeyboardConfigTest(absltest.TestCase):
     for size in ('', ',size=compact'):
       federated = keyboard.get_config(f'fed_avg{size}')
       central = keyboard.get_config(f'fed_avg,training=central{size}')
-      config_checks.check_config(central.to_dict())
+      config_checks.read(central.to_dict())
       self.assertTrue(central.task.central)
       self.assertEqual(central.algorithm.server_optimizer, 'sgd')
       self.assertEqual(
@@ -52,7 +52,7 @@ class KeyboardConfigTest(absltest.TestCase):
       config['task'] |= {'vocabulary_size': 100, 'num_generated_users': 60}
       config |= {'rounds': 10, 'evaluate_every': 10}
       folder = pathlib.Path(self.create_tempdir().full_path)
-      training_run.train(config, workdir=folder)
+      small_configs.train(config, folder)
       first, last = (
         simulation.read_rows(folder / 'metrics.csv')[row]['eval/global/loss']
         for row in (0, -1)

@@ -10,7 +10,7 @@ import pathlib
 
 from launch.configs import srpfl_digits
 from launch.methods import config_checks
-from launch.runs import several_runs
+from tests.launch import small_configs
 
 from absl.testing import absltest
 import pytest
@@ -19,7 +19,7 @@ import pytest
 class SrpflDigitsTest(absltest.TestCase):
   def test_runs_differ_in_what_they_are_named_for(self):
     config = srpfl_digits.get_config().to_dict()
-    config_checks.check_runs(config)
+    config_checks.read_runs(config)
     runs = config['runs']
     fed_rep, srpfl = runs['fed_rep'], runs['srpfl']
     self.assertEqual(srpfl['participation']['n0'], 8)
@@ -41,7 +41,7 @@ class SrpflDigitsTest(absltest.TestCase):
     workdir = pathlib.Path(self.create_tempdir())
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-      several_runs.train(config, workdir=workdir, progress_bar=False)
+      small_configs.train(config, workdir)
     rows = {}
     for name in config['runs']:
       with open(workdir / name / 'metrics.csv', newline='') as file:

@@ -32,10 +32,7 @@ _FEATURE_MODULES = (
   'launch.configs.fed3r_inaturalist',
   'launch.configs.fed3r_landmarks',
 )
-_IMAGE_MODULES = (
-  'launch.configs.fed3r_cifar10',
-  'launch.configs.fed3r_cifar100',
-)
+_IMAGE_MODULES = ('launch.configs.fed3r_cifar',)
 _READY = (
   'seeds',
   'variants',
@@ -150,15 +147,17 @@ class SweepsTest(parameterized.TestCase):
     self.assertLen({run.name for run in planned}, len(runs))
     visits = module.get_config('fed3r').rounds
     for run in planned:
-      start = run.config.get('fine_tuning', {}).get('start', {'name': 'none'})
+      start = run.config.values.get('fine_tuning', {}).get(
+        'start', {'name': 'none'}
+      )
       if start['name'] != 'none':
-        self.assertGreater(run.config['rounds'], visits, run.name)
-      elif 'client_learning_rate' not in run.config:
-        self.assertEqual(run.config['rounds'], visits, run.name)
-      if 'fine_tuning' in run.config:
+        self.assertGreater(run.config.values['rounds'], visits, run.name)
+      elif 'client_learning_rate' not in run.config.values:
+        self.assertEqual(run.config.values['rounds'], visits, run.name)
+      if 'fine_tuning' in run.config.values:
         self.assertEqual(
-          run.config['fine_tuning']['strategy'] == 'ft_lp',
-          run.config['task'].get('inputs', 'features') == 'features',
+          run.config.values['fine_tuning']['strategy'] == 'ft_lp',
+          run.config.values['task'].get('inputs', 'features') == 'features',
           run.name,
         )
 
@@ -214,7 +213,7 @@ class SweepsTest(parameterized.TestCase):
     )
     first = [run for run in planned if run.fields['seed'] == 0]
     self.assertLen(planned, 3 * len(first))
-    configs = [config_checks.flatten(run.config) for run in first]
+    configs = [config_checks.flatten(run.config.values) for run in first]
 
     def differing(a, b):
       return {f for f in a.keys() & b.keys() if a[f] != b[f]}
@@ -257,11 +256,14 @@ class SweepsTest(parameterized.TestCase):
     self.assertTrue(all(run.variant.endswith(axis) for run in runs))
     sized = module.get_config(f'fed_avg,{axis}')
     self.assertEqual(
-      {r.config['batch_size'] for r in planned}, {sized.batch_size}
+      {r.config.values['batch_size'] for r in planned}, {sized.batch_size}
     )
     if fixed:
       self.assertEqual(
-        {r.config['rounds'] * r.config['local_epochs'] for r in planned},
+        {
+          r.config.values['rounds'] * r.config.values['local_epochs']
+          for r in planned
+        },
         {sized.rounds * 16},
       )
 

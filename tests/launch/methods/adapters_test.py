@@ -3,15 +3,14 @@
 """Tests of the block `adapters`."""
 
 from fedfish_tff import errors
-from launch.configs import ag_news
 from launch.methods import adapters
+from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
 
-from absl.testing import parameterized
+from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -19,24 +18,24 @@ import tensorflow_federated as tff
 
 def _config(**changes):
   config = small_configs.make_config('fed_avg')
-  block = adapters.defaults('lora')
+  block = adapters.BLOCK.defaults('lora')
   return {
     **config,
     'adapters': {**block, 'rank': 2, 'trained': '', **changes},
   }
 
 
-class AdaptersTest(parameterized.TestCase):
+class AdaptersTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
 
   def test_the_merged_model_is_the_task_s_and_computes_the_same(self):
     plain = self.task.create_model()
     first = self.task.tensor_names[0].rpartition('/')[0]
     config = _config(targets=first)
-    adapted = adapters.adapt_task(config, self.task)
+    adapted = building.prepare(config_checks.read(config), self.task).task
     model = adapted.create_model()
     self.assertEqual(
       adapted.tensor_names, (f'{first}/lora_a', f'{first}/lora_b')
@@ -44,7 +43,9 @@ class AdaptersTest(parameterized.TestCase):
     weights = tff.learning.models.ModelWeights(
       tuple(w + np.float32(0.1) for w in model.initial_weights[0]), ()
     )
-    found, merged = adapters.merge(config, self.task, model, weights)
+    found, merged = adapters.merge(
+      config_checks.read(config), self.task, model, weights
+    )
     x, _ = self.task.train.load_client(self.task.train.client_ids[0])
     self.assertEqual(
       [w.shape for w in merged.trainable],
@@ -56,37 +57,8 @@ class AdaptersTest(parameterized.TestCase):
       relative=tolerance.FLOAT32_SUMS,
     )
 
-  def test_runs_of_other_seeds_do_not_share_frozen_weights(self):
-    config = ag_news.get_config('fed_avg,adapters=lora').to_dict()
-    config_checks.check_config(config)
-    self.assertEqual(config['task']['model'], 'roberta')
-    keys = {registry.sharing_key({**config, 'seed': seed}) for seed in (0, 1)}
-    self.assertLen(keys, 2)
-
   def test_what_is_not_there_is_named(self):
     with self.assertRaisesRegex(
       errors.InputError, "The block adapters: No layer .* called 'query'"
     ):
-      adapters.adapt_task(_config(), self.task)
-
-  @parameterized.parameters(
-    (dict(rank=0), 'adapters.rank is 0'),
-    (dict(alpha=0.0), 'adapters.alpha is 0.0'),
-    (dict(targets=1), 'adapters.targets is 1'),
-  )
-  def test_bad_fields(self, changes, message):
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(_config(**changes))
-
-  @parameterized.parameters(
-    ('fed3r', 'its clients train no model'),
-    ('fed_ma', 'networks, of several widths'),
-    ('fed_avg,fine_tuning=ft_lp', 'a block fine_tuning'),
-  )
-  def test_what_trains_other_models_has_none(self, variant, message):
-    config = {
-      **small_configs.make_config(variant),
-      'adapters': adapters.defaults('lora'),
-    }
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(config)
+      building.prepare(config_checks.read(_config()), self.task)

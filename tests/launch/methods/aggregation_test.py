@@ -11,7 +11,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import digits
-from launch.methods import aggregation
+from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
@@ -25,7 +25,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _METHODS = registry.names('model_aggregator')
-_OTHERS = sorted(set(registry.own_methods()) - set(_METHODS))
 _NUM_CLIENTS = small_configs.NUM_TRAINING_CLIENTS
 # Multi-Krum of all clients, which is the mean.
 _ALL_SELECTED = {
@@ -41,19 +40,6 @@ def setUpModule():
 
 class CheckTest(parameterized.TestCase):
   @parameterized.parameters(
-    (
-      'median',
-      {'aggregation.rule': 'bulyan'},
-      "rule is 'bulyan'; one of median",
-    ),
-    ('median', {'aggregation.clip_norm': 0.0}, 'clip_norm is 0.0; a positive'),
-    ('median', {'aggregation.f': 1}, 'field aggregation.f does not exist'),
-    ('median', {'aggregation': 'median'}, "aggregation is 'median'; a block"),
-    (
-      'median',
-      {'algorithm.client_weighting': 'num_examples'},
-      "is 'num_examples', but aggregation.rule is 'median', .* uniform was",
-    ),
     (
       'trimmed_mean',
       {'aggregation.trimmed_share': 0.5},
@@ -80,31 +66,7 @@ class CheckTest(parameterized.TestCase):
       f'fed_avg,aggregation={preset}', **{'cohort_size': 8, **changes}
     )
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(config)
-
-  @parameterized.parameters(
-    ('fed_avg,exchange=coordinates', 'clipped', 'a block exchange, which has'),
-    ('fed_avg,privacy=gaussian', 'median', 'a block privacy, which has its ow'),
-    ('fed_avg,compression=quantized', 'krum', "is 'krum', by which the server"),
-    (
-      'fed_fish',
-      'median',
-      'not exist for fed_fish: its mean is a ratio of two',
-    ),
-    *((name, 'clipped', f'not exist for {name}: it') for name in _OTHERS),
-  )
-  def test_what_it_does_not_go_with(self, variant, preset, message):
-    config = small_configs.make_config(
-      f'{variant},aggregation={preset}', cohort_size=8
-    )
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(config)
-
-  @parameterized.product(name=_METHODS, preset=tuple(aggregation.PRESETS))
-  def test_presets(self, name, preset):
-    config_checks.check_config(
-      small_configs.make_config(f'{name},aggregation={preset}', cohort_size=5)
-    )
+      config_checks.read(config)
 
 
 class BuildTest(parameterized.TestCase):
@@ -113,18 +75,18 @@ class BuildTest(parameterized.TestCase):
     config = small_configs.make_config(
       variant, **{'algorithm.client_weighting': 'uniform', **changes}
     )
-    config_checks.check_config(config)
+    config = config_checks.read(config)
     task = experiment.create_task(config)
     process = registry.build_method(config, task).process
     result = simulation.run_training(
       process,
       train_data=task.train,
       participation=simulation.uniform_participation(
-        task.train.client_ids, cohort_size=config['cohort_size'], seed=0
+        task.train.client_ids, cohort_size=config.cohort_size, seed=0
       ),
       batch_spec=datasets.BatchSpec(
-        batch_size=batch_size or config['batch_size'],
-        epochs=config['local_epochs'],
+        batch_size=batch_size or config.batch_size,
+        epochs=config.local_epochs,
       ),
       seed=0,
       rounds=rounds,
@@ -173,8 +135,8 @@ class BuildTest(parameterized.TestCase):
       np.testing.assert_allclose(tensor, expected, rtol=1e-4, atol=1e-6)
 
   def test_the_adaptive_mean_is_that_of_tff(self):
-    config = small_configs.make_config('fed_avg,aggregation=adaptive')
-    found = aggregation.build_model_aggregator(config)
+    config = small_configs.read_config('fed_avg,aggregation=adaptive')
+    found = building.Ingredients(config=config, task=None).model_aggregator
     arguments = (
       tff.to_type([tff.TensorType(np.float32, (3,))]),
       tff.TensorType(np.float32),
@@ -196,8 +158,8 @@ class BuildTest(parameterized.TestCase):
     config = small_configs.make_config(
       'fed_avg,server=sgd,aggregation=krum', cohort_size=_NUM_CLIENTS
     )
-    task = experiment.create_task(config)
-    process = registry.build_method(config, task).process
+    task = experiment.create_task(config_checks.read(config))
+    process = registry.build_method(config_checks.read(config), task).process
     data = [
       tf.data.Dataset.from_tensors(task.train.load_client(client))
       for client in task.train.client_ids[:4]
@@ -256,7 +218,7 @@ class AttackTest(absltest.TestCase):
   def test_robust_rules_learn_where_the_mean_does_not(self):
     config = digits.get_config('fed_avg').to_dict()
     config['task'].update(num_clients=20, alpha=3.0, hidden_units=(32,))
-    task = experiment.create_task(config)
+    task = experiment.create_task(config_checks.read(config))
     sizes = {
       c: len(task.train.load_client(c)[1]) for c in task.train.client_ids
     }
@@ -265,10 +227,17 @@ class AttackTest(absltest.TestCase):
     (size,) = [size for size, count in counts.items() if count == 3]
 
     def train(preset, **changes):
-      block = {**aggregation.defaults(preset), **changes} if preset else None
-      inner = aggregation.build_model_aggregator(
-        {'aggregation': block} if block else {}, tff.aggregators.MeanFactory()
-      )
+      inner = tff.aggregators.MeanFactory()
+      if preset:
+        parts = building.Ingredients(
+          config=small_configs.read_config(
+            f'fed_avg,aggregation={preset}',
+            cohort_size=len(sizes),
+            **{f'aggregation.{name}': v for name, v in changes.items()},
+          ),
+          task=None,
+        )
+        inner = parts.model_aggregator
       process = algorithms.build_fed_avg(
         task.create_model(),
         tff.learning.optimizers.build_sgdm(0.1),

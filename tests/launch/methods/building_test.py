@@ -65,13 +65,13 @@ class BuildMethodTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
 
   def _build(self, variant, *, task=None, start_weights=None, **changes):
     config = small_configs.make_config(variant, **changes)
-    config_checks.check_config(config)
+    config_checks.read(config)
     return registry.build_method(
-      config, task or self.task, start_weights=start_weights
+      config_checks.read(config), task or self.task, start_weights=start_weights
     )
 
   @parameterized.parameters(

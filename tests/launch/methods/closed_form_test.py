@@ -24,7 +24,7 @@ class ClosedFormTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
 
   @pytest.mark.thorough
   def test_the_model_is_that_of_the_weights(self):
@@ -51,5 +51,6 @@ class ClosedFormTest(parameterized.TestCase):
       f"Task 'toy_regression' has .* without a feature map, which {variant} ",
     ):
       registry.build_method(
-        small_configs.make_config(variant), toy_regression.create_task(seed=0)
+        small_configs.read_config(variant),
+        toy_regression.create_task(seed=0),
       )

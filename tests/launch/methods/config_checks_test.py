@@ -40,7 +40,7 @@ def _config(variant='fed_fish', module=digits, **changes):
 class CheckConfigTest(parameterized.TestCase):
   def _assert_refused(self, name, value, message=None):
     with self.assertRaises(errors.InputError) as raised:
-      config_checks.check_config(_config(**{name: value}))
+      config_checks.read(_config(**{name: value}))
     self.assertStartsWith(str(raised.exception), f'{name} is {value!r}; ')
     self.assertIn(message or 'expected', str(raised.exception))
 
@@ -59,7 +59,7 @@ class CheckConfigTest(parameterized.TestCase):
     st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
   )
   def test_counts_may_be_zero(self, name, value):
-    config_checks.check_config(_config(**{name: 0}))
+    config_checks.read(_config(**{name: 0}))
     self._assert_refused(name, value, 'an integer that is 0 or more')
 
   @given(
@@ -76,7 +76,7 @@ class CheckConfigTest(parameterized.TestCase):
     | st.sampled_from((math.nan, math.inf, -1, False, None)),
   )
   def test_damping_may_be_zero(self, name, value):
-    config_checks.check_config(_config(**{name: 0}))
+    config_checks.read(_config(**{name: 0}))
     self._assert_refused(name, value, 'a number that is 0 or more')
 
   @parameterized.parameters(
@@ -95,32 +95,13 @@ class CheckConfigTest(parameterized.TestCase):
   def test_choices(self, name, value, message):
     self._assert_refused(name, value, message)
 
-  @parameterized.parameters(
-    (
-      'momentum',
-      'The config field momentum does not exist for fed_fish; there ',
-    ),
-    ('participation.speed', 'The config field participation.speed does not'),
-    ('evaluation.loss', 'The config field evaluation.loss does not exist'),
-  )
-  def test_unknown_fields(self, name, message):
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(_config(**{name: 1}))
-
-  @parameterized.parameters('fed_avg', 'fed_sgd', 'fed_prox', 'mime_lite')
-  def test_fields_that_do_not_apply_to_the_algorithm(self, variant):
-    with self.assertRaisesRegex(
-      errors.InputError, f'algorithm.damping does not exist for {variant};'
-    ):
-      config_checks.check_config(_config(variant, **{'algorithm.damping': 0.0}))
-
   def test_methods_without_a_server_step_have_no_rate_of_it(self):
     config = _config('fed_ma')
-    config_checks.check_config(config)
+    config_checks.read(config)
     with self.assertRaisesRegex(
       errors.InputError, 'server_learning_rate does not exist for fed_ma;'
     ):
-      config_checks.check_config({**config, 'server_learning_rate': 1.0})
+      config_checks.read({**config, 'server_learning_rate': 1.0})
 
   @parameterized.parameters('rounds', 'algorithm.damping', 'evaluation.barrier')
   def test_missing_fields(self, name):
@@ -131,84 +112,12 @@ class CheckConfigTest(parameterized.TestCase):
       block = block[inner]
     del block[field]
     with self.assertRaisesRegex(errors.InputError, f'has no field {name}'):
-      config_checks.check_config(config)
-
-  def test_fed_sgd_takes_one_epoch(self):
-    with self.assertRaisesRegex(
-      errors.InputError, 'local_epochs is 2, but .* fed_sgd.*; 1 was expected'
-    ):
-      config_checks.check_config(_config('fed_sgd', local_epochs=2))
-
-  def test_the_strength_of_fed_prox(self):
-    config = _config('fed_prox', **{'algorithm.proximal_strength': 0})
-    config_checks.check_config(config)
-    with self.assertRaisesRegex(
-      errors.InputError, 'algorithm.proximal_strength is -1; a number that is 0'
-    ):
-      config['algorithm']['proximal_strength'] = -1
-      config_checks.check_config(config)
-
-  @parameterized.parameters('mime_lite', 'fed_sgd')
-  def test_methods_without_clients_models_have_no_barrier(self, variant):
-    config_checks.check_config(_config(variant))
-    with self.assertRaisesRegex(
-      errors.InputError,
-      f'evaluation.barrier is True, but .* {variant}.*False was',
-    ):
-      config_checks.check_config(
-        _config(variant, **{'evaluation.barrier': True})
-      )
-
-  @parameterized.parameters(
-    ('fed3r', 'client_learning_rate', 0.1),
-    ('fed3r', 'server_learning_rate', 1.0),
-    ('fed3r', 'algorithm.num_random_features', 5),
-    ('fed3r', 'fine_tuning', {'strategy': 'ft'}),
-    ('fed_ncm', 'client_learning_rate', 0.1),
-    ('fed_ncm', 'algorithm.regularization', 0.1),
-    ('fed3r_rf', 'algorithm.distance', 'cosine'),
-  )
-  def test_fields_that_do_not_apply_to_closed_form(self, variant, name, value):
-    with self.assertRaisesRegex(
-      errors.InputError,
-      f'The config field {name} does not exist for {variant}(; there are|: it trains)',
-    ):
-      config_checks.check_config(
-        _config(variant, fed3r_digits, **{name: value})
-      )
+      config_checks.read(config)
 
   @parameterized.parameters(
     ('fed3r', 'algorithm.regularization', -1, 'a number that is 0 or more'),
     ('fed3r', 'algorithm.regularization', math.nan, 'a number that is 0'),
     ('fed3r', 'algorithm.regularization_path', 0.1, 'a sequence of numbers'),
-    ('fed3r', 'algorithm.bias', 'maybe', 'one of regularized, centered, none'),
-    ('fed3r', 'algorithm.accumulator', 'float16', 'one of float32, float64'),
-    ('fed3r', 'algorithm.normalize_classes', 1, 'True or False'),
-    ('fed3r_rf', 'algorithm.num_random_features', 0, 'a positive integer'),
-    ('fed3r_rf', 'algorithm.bandwidth', -1.0, 'a number that is 0 or more'),
-    ('fed_ncm', 'algorithm.distance', 'l1', 'one of cosine, euclidean'),
-    ('fed3r', 'participation.name', 'uniform', 'one of visit_once, first_vis'),
-    ('fed3r', 'local_epochs', 2, '1 was'),
-    ('fed3r', 'evaluation.barrier', True, 'False was'),
-    ('fed3r', 'evaluation.personalization_epochs', 3, '0 was'),
-    (
-      'fed_avg,fine_tuning=ft,start=fed3r',
-      'fine_tuning.strategy',
-      'lp',
-      'one of ft, ft_lp, ft_feat',
-    ),
-    (
-      'fed_avg,fine_tuning=ft,start=fed3r',
-      'fine_tuning.temperature',
-      0.0,
-      'a positive number',
-    ),
-    (
-      'fed_avg,fine_tuning=ft,start=fed3r',
-      'fine_tuning.weight_decay',
-      -1,
-      'a number that is 0 or more',
-    ),
     (
       'fed_avg,fine_tuning=ft,start=fed3r',
       'fine_tuning.start',
@@ -230,25 +139,20 @@ class CheckConfigTest(parameterized.TestCase):
   )
   def test_choices_of_closed_form(self, variant, name, value, message):
     with self.assertRaises(errors.InputError) as raised:
-      config_checks.check_config(
-        _config(variant, fed3r_digits, **{name: value})
-      )
+      config_checks.read(_config(variant, fed3r_digits, **{name: value}))
     self.assertStartsWith(str(raised.exception), f'{name} is {value!r}')
     self.assertIn(f'{message}', str(raised.exception))
     self.assertEndsWith(str(raised.exception), 'expected.')
 
   def test_every_lambda_is_looked_at(self):
     name = 'algorithm.regularization_path'
-    config_checks.check_config(_config('fed3r', fed3r_digits, **{name: (0, 1)}))
+    config_checks.read(_config('fed3r', fed3r_digits, **{name: (0, 1)}))
     with self.assertRaisesRegex(
       errors.InputError, f'A number of {name} is -1;'
     ):
-      config_checks.check_config(
-        _config('fed3r', fed3r_digits, **{name: (1.0, -1)})
-      )
+      config_checks.read(_config('fed3r', fed3r_digits, **{name: (1.0, -1)}))
 
   @parameterized.parameters(
-    ({'fine_tuning.rate': 1}, 'fine_tuning.rate does not exist; there are'),
     (
       {'fine_tuning.start.distance': 'cosine'},
       'fine_tuning.start.distance does not exist for fed3r;',
@@ -261,7 +165,6 @@ class CheckConfigTest(parameterized.TestCase):
       {'fine_tuning.start': {'name': 'fed_ncm'}},
       'has no field fine_tuning.start.distance',
     ),
-    ({'fine_tuning': {'strategy': 'ft'}}, 'no field fine_tuning.temperature'),
     (
       {
         'fine_tuning.start': {'name': 'none'},
@@ -284,13 +187,13 @@ class CheckConfigTest(parameterized.TestCase):
   )
   def test_fields_of_fine_tuning(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(
+      config_checks.read(
         _config('fed_avg,fine_tuning=ft,start=fed3r', fed3r_digits, **changes)
       )
 
   @parameterized.parameters((1e-3, 0.0), (0.0, 4e-5))
   def test_fine_tuning_takes_either_decay(self, client_decay, decay):
-    config_checks.check_config(
+    config_checks.read(
       _config(
         'fed_avg,fine_tuning=ft,start=fed3r',
         fed3r_digits,
@@ -308,14 +211,14 @@ class CheckConfigTest(parameterized.TestCase):
     for name in ('fed_avg', variant):
       config = _config(f'{name},participation=flanp', **{field: 0})
       if name == 'fed_avg':
-        config_checks.check_config(config)
+        config_checks.read(config)
         continue
       with self.assertRaisesRegex(errors.InputError, f'^{field} is 0, but not'):
-        config_checks.check_config(config)
+        config_checks.read(config)
 
   def test_rates_of_personalization(self):
     name = 'evaluation.personalization_learning_rates'
-    config_checks.check_config(_config('fed_avg', **{name: (0.1, 0.01)}))
+    config_checks.read(_config('fed_avg', **{name: (0.1, 0.01)}))
     for changes, message in (
       ({name: 0.1}, f'{name} is 0.1; a sequence of numbers was'),
       ({name: (0.1, -1)}, f'A number of {name} is -1;'),
@@ -325,13 +228,11 @@ class CheckConfigTest(parameterized.TestCase):
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
-        config_checks.check_config(_config('fed_avg', **changes))
+        config_checks.read(_config('fed_avg', **changes))
 
   def test_visits_are_not_for_closed_form_alone(self):
     for name in ('uniform', *participation.VISITS):
-      config_checks.check_config(
-        _config('fed_avg', **{'participation.name': name})
-      )
+      config_checks.read(_config('fed_avg', **{'participation.name': name}))
 
   def test_flatten_names_fields_by_their_place(self):
     self.assertEqual(
@@ -349,10 +250,10 @@ class CheckRunsTest(parameterized.TestCase):
 
   def _assert_refused(self, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_runs(self.config)
+      config_checks.read_runs(self.config)
 
   def test_names_the_run_whose_field_is_wrong(self):
-    config_checks.check_runs(self.config)
+    config_checks.read_runs(self.config)
     self.config['runs']['fed_ncm']['rounds'] = 0
     self._assert_refused('^Run fed_ncm: rounds is 0; a positive integer was')
 
@@ -372,7 +273,7 @@ class CheckRunsTest(parameterized.TestCase):
 
   def test_what_is_compared_is_a_run_of_fed3r(self):
     self.config['check_ridge'] = ''
-    config_checks.check_runs(self.config)
+    config_checks.read_runs(self.config)
     for name in ('fed3r_rf', 'nothing'):
       self.config['check_ridge'] = name
       self._assert_refused(

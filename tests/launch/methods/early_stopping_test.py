@@ -8,16 +8,17 @@ import shutil
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import early_stopping
 from launch.results import run_reader
 from launch.results import sweep_folder
 from launch.runs import evaluation_run
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 import pytest
 
 _ACCURACY = 'eval/global/accuracy'
@@ -25,8 +26,6 @@ _ACCURACY = 'eval/global/accuracy'
 
 class BlockTest(parameterized.TestCase):
   @parameterized.parameters(
-    ('fed_avg', {'patience': -1}, 'patience is -1'),
-    ('fed_avg', {'mode': 'best'}, "mode is 'best'"),
     ('fed_avg', {'metric': 'test/global/loss'}, 'a column of validation cl'),
     ('fed_avg', {'metric': 'eval/own/accuracy'}, 'a column of validation cl'),
     ('fed_avg', {'metric': 'eval/global/acuracy'}, 'a metric of task digits'),
@@ -37,28 +36,27 @@ class BlockTest(parameterized.TestCase):
       'epochs is 0; a positive',
     ),
     ('fed_avg', {'patience': 0, 'min_delta': 0.1}, 'min_delta is 0.1, but'),
-    ('fed3r', {}, 'early_stopping does not exist for fed3r'),
   )
   def test_checks(self, variant, changes, message):
     config = small_configs.make_config(f'{variant},early_stopping=stop')
     config['early_stopping'] |= changes
     config['evaluation']['personalization_epochs'] = 0
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(config)
+      config_checks.read(config)
 
   def test_direction(self):
-    block = early_stopping.defaults('stop')
-
-    def direction(column):
+    def direction(column, **changes):
       return early_stopping.direction(
-        block, column, judged='eval/global/brier', higher_is_better=False
+        config_lib.Values.of(early_stopping.BLOCK.defaults('stop') | changes),
+        column,
+        judged='eval/global/brier',
+        higher_is_better=False,
       )
 
     self.assertFalse(direction('eval/personalized/brier'))
     self.assertFalse(direction('eval/global/loss'))
     self.assertTrue(direction(_ACCURACY))
-    block['mode'] = 'min'
-    self.assertFalse(direction(_ACCURACY))
+    self.assertFalse(direction(_ACCURACY, mode='min'))
 
 
 def _make_config(**changes):
@@ -97,7 +95,7 @@ class RunTest(absltest.TestCase):
 
   def test_a_run(self):
     config, workdir = _make_config(), self.folder / 'runs' / 'w'
-    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    summary = small_configs.train(config, workdir)
     decided = summary['early_stopping']
     best, last = decided['best_round'], summary['rounds']
     self.assertEqual(last, best + 3)
@@ -109,11 +107,10 @@ class RunTest(absltest.TestCase):
     values = [row[_ACCURACY] for row in rows]
     self.assertEqual(best, values.index(max(values)))
     # Of validation and test clients, it is what a run of so many rounds says.
-    short = training_run.train(
+    short = small_configs.train(
       _make_config(rounds=best)
       | {'early_stopping': {**config['early_stopping'], 'patience': 0}},
-      workdir=self.folder / 'short',
-      progress_bar=False,
+      self.folder / 'short',
     )
     self.assertEqual(short['early_stopping']['best_round'], best)
     self.assertEqual(summary['test'], short['test'])
@@ -122,7 +119,7 @@ class RunTest(absltest.TestCase):
     self._check_evaluation(workdir, summary, best, last)
     self._check_whose_files(config, workdir, best)
     # The same command has nothing left to do.
-    again = training_run.train(config, workdir=workdir, progress_bar=False)
+    again = small_configs.train(config, workdir)
     self.assertEqual(again, summary)
     self.assertEqual(_rows(workdir), rows)
 
@@ -130,7 +127,9 @@ class RunTest(absltest.TestCase):
     folder = sweep_folder.SweepFolder(self.folder)
     self.assertIsNotNone(folder.read_summary('w', config))
     run = run_reader.read_run(workdir)
-    self.assertEqual((run.length, run.model_round), (last, best))
+    self.assertEqual(
+      (run.about['length'], run.about['model_round']), (last, best)
+    )
     # Before its end, it is not finished.
     path = workdir / 'summary.json'
     whole = path.read_bytes()
@@ -143,16 +142,15 @@ class RunTest(absltest.TestCase):
     config = run_reader.read_config(workdir)
     for at, expected in (('last', last), (None, best), ('best', best)):
       evaluation_run.evaluate(workdir, at=at)
-      table = run_reader.read_clients(workdir / run_reader.CLIENTS_CSV)
-      self.assertEqual(table.round_number, expected)
+      path = workdir / run_reader.CLIENTS_CSV
+      round_number, clients = run_reader.read_clients(path)
+      self.assertEqual(round_number, expected)
       is_model = expected == best
       self.assertEqual(folder.is_evaluated('w', config), is_model)
-      self.assertEqual(
-        run_reader.read_run(workdir).clients is not None, is_model
-      )
-    scores = [row['global/accuracy'] for row in table.clients.values()]
-    sizes = [row['num_examples'] for row in table.clients.values()]
-    mean = sum(a * b for a, b in zip(scores, sizes)) / sum(sizes)
+      self.assertEqual(len(run_reader.read_run(workdir).clients) > 0, is_model)
+    mean = np.average(
+      clients['global/accuracy'], weights=clients['num_examples']
+    )
     self.assertAlmostEqual(mean, summary['test']['global/accuracy'], places=5)
 
   def _check_whose_files(self, config, workdir, best):
@@ -171,7 +169,7 @@ class RunTest(absltest.TestCase):
       return damaged
 
     def train(workdir):
-      return training_run.train(config, workdir=workdir, progress_bar=False)
+      return small_configs.train(config, workdir)
 
     def exchange(workdir):
       shutil.copy(self.folder / 'short' / checkpoint, workdir / checkpoint)
@@ -204,7 +202,7 @@ class RunTest(absltest.TestCase):
     """With the same rounds, and the test figures of the last one."""
     config = _make_config(**{'early_stopping.restore_best': False})
     workdir = self.folder / 'w'
-    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    summary = small_configs.train(config, workdir)
     decided, rows = summary['early_stopping'], _rows(workdir)
     self.assertEqual(decided['model_round'], summary['rounds'])
     self.assertLess(decided['best_round'], summary['rounds'])
@@ -213,7 +211,7 @@ class RunTest(absltest.TestCase):
   @pytest.mark.thorough
   def test_a_run_that_is_killed(self):
     config, whole = _make_config(), self.folder / 'whole'
-    expected = training_run.train(config, workdir=whole, progress_bar=False)
+    expected = small_configs.train(config, whole)
     for after in range(expected['rounds'] + 1):
       workdir = self.folder / f'killed_{after}'
       found = small_configs.train_with_a_stop(
@@ -230,14 +228,14 @@ class RunTest(absltest.TestCase):
     config = small_configs.make_client_states_config(rounds=5, evaluate_every=1)
     config['client_learning_rate'] = 2.0
     config['early_stopping'] = {
-      **early_stopping.defaults('keep_best'),
+      **early_stopping.BLOCK.defaults('keep_best'),
       'metric': 'eval/global/loss',
     }
-    summary = training_run.train(config, workdir=self.folder / 'w')
+    summary = small_configs.train(config, self.folder / 'w')
     best = summary['early_stopping']['best_round']
     self.assertBetween(best, 1, 4)
-    short = training_run.train(
-      config | {'rounds': best}, workdir=self.folder / 'short'
+    short = small_configs.train(
+      config | {'rounds': best}, self.folder / 'short'
     )
     self.assertIn('clients/accuracy', summary['test'])
     self.assertEqual(summary['test'], short['test'])

@@ -3,6 +3,7 @@
 """Tests of Fed3R on random features as configs build it."""
 
 from fedfish_tff.execution import contexts
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -22,7 +23,7 @@ class Fed3rRfTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, cls.y = solved.pool(cls.task.train)
 
   def test_bandwidth_zero_is_the_median_distance_of_validation_clients(self):
@@ -35,7 +36,9 @@ class Fed3rRfTest(absltest.TestCase):
     def random_features(seed=0, **changes):
       config = small_configs.make_config('fed3r_rf', seed=seed)
       config['algorithm'].update(changes)
-      feature_map = registry.build_method(config, self.task).feature_map
+      feature_map = registry.build_method(
+        config_checks.read(config), self.task
+      ).feature_map
       return feature_map(feature_map.initial_weights, x).numpy()
 
     automatic = random_features(bandwidth=0.0)

@@ -24,7 +24,7 @@ class Fed3rTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, cls.y = solved.pool(cls.task.train)
 
   @parameterized.parameters(

@@ -28,13 +28,13 @@ class FedAvgTest(parameterized.TestCase):
   def test_a_round_is_the_weighted_mean_of_local_trainings(
     self, weighting, axes
   ):
-    task = experiment.create_task(small_configs.make_config())
+    task = experiment.create_task(small_configs.read_config())
     config = small_configs.make_config(
       f'fed_avg{axes}', **{'algorithm.client_weighting': weighting}
     )
     if axes:
       config['exchange']['share'] = 1.0
-    config_checks.check_config(config)
+    config = config_checks.read(config)
     process = registry.build_method(config, task).process
     state = process.initialize()
     weights = process.get_model_weights(state)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of FedDyn as configs build it."""
 
-from launch.methods import fed_dyn
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -14,16 +14,9 @@ import numpy as np
 class FedDynTest(absltest.TestCase):
   def test_clients_begin_without_a_linear_term(self):
     config = small_configs.make_config('fed_dyn')
-    task = experiment.create_task(config)
-    process = registry.build_method(config, task).process
+    task = experiment.create_task(config_checks.read(config))
+    process = registry.build_method(config_checks.read(config), task).process
     new = process.initialize_client(process.initialize())
     self.assertNotEmpty(new)
     for tensor in new:
       self.assertFalse(np.any(tensor))
-
-  def test_runs_of_other_seeds_build_their_own(self):
-    shared = fed_dyn.METHOD.shared_across(small_configs.make_config('fed_dyn'))
-    self.assertNotIn('seed', shared)
-    self.assertContainsSubset(
-      {'client_learning_rate', 'server_learning_rate'}, shared
-    )

@@ -6,6 +6,7 @@ import dataclasses
 
 from fedfish_tff import errors
 from launch.configs import digits
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 
@@ -16,12 +17,12 @@ class FedFishTest(absltest.TestCase):
   def test_rejects_sampled_labels_of_a_model_without_a_distribution(self):
     config = digits.get_config('sampled_label').to_dict()
     task = dataclasses.replace(
-      experiment.create_task(config), label_sampler=None
+      experiment.create_task(config_checks.read(config)), label_sampler=None
     )
     with self.assertRaisesRegex(
       errors.InputError, "sampled_label, but the model of task 'digits' defines"
     ):
-      registry.build_method(config, task)
+      registry.build_method(config_checks.read(config), task)
 
   def test_variants_are_fed_fish(self):
     for variant, field, value in (

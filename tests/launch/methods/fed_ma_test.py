@@ -24,7 +24,7 @@ def setUpModule():
 class FedMaTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.config = small_configs.make_config('fed_ma', **{'algorithm.growth': 3})
+    self.config = small_configs.read_config('fed_ma', **{'algorithm.growth': 3})
     self.task = experiment.create_task(self.config)
 
   def test_the_server_s_model_is_as_wide_as_it_may_become(self):
@@ -45,7 +45,7 @@ class FedMaTest(absltest.TestCase):
     weights, gradients = tf.constant([3.0]), tf.constant([2.0])
     state = optimizer.initialize(tf.TensorSpec([1]))
     _, after = optimizer.next(state, weights, gradients)
-    rate = 0.1 * self.config['client_learning_rate']
+    rate = 0.1 * self.config.client_learning_rate
     np.testing.assert_allclose(after, 3 - rate * (2 + 1e-4 * 3), rtol=1e-6)
 
   def test_tasks_without_models_of_other_widths(self):

@@ -23,7 +23,7 @@ class FedNcmTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, cls.y = solved.pool(cls.task.train)
 
   def test_fed_ncm_has_scikit_learn_s_nearest_means(self):

@@ -15,4 +15,4 @@ class FedNovaTest(absltest.TestCase):
       'fed_nova', **{'algorithm.client_optimizer': 'adam'}
     )
     with self.assertRaisesRegex(errors.InputError, 'client_optimizer.*adam'):
-      config_checks.check_config(config)
+      config_checks.read(config)

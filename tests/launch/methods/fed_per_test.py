@@ -3,6 +3,7 @@
 """Tests of FedPer as configs build it."""
 
 from fedfish_tff.execution import contexts
+from launch.methods import exchange
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -30,11 +31,14 @@ class FedPerTest(parameterized.TestCase):
     ),
   )
   def test_clients_keep_the_layers_of_the_config(self, layers, expected):
-    config = small_configs.make_config(
+    config = small_configs.read_config(
       'fed_per', **{'algorithm.local_layers': layers}
     )
-    built = registry.build_method(config, experiment.create_task(config))
-    self.assertTrue(registry.clients_keep_models(config))
+    built = registry.build_method(
+      config,
+      experiment.create_task(config),
+    )
+    self.assertTrue(exchange.clients_keep_models(config))
     state_type = built.process.initialize_client.type_signature.result
     self.assertEqual(
       [list(tensor.shape) for tensor in state_type['local']],

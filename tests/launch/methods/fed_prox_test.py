@@ -22,7 +22,7 @@ class FedProxTest(parameterized.TestCase):
   @parameterized.parameters('fed_prox', 'fed_prox,exchange=partial')
   def test_the_second_step_is_pulled_back(self, variant):
     """By rate * strength * (w1 - w0), whatever clients send."""
-    task = experiment.create_task(small_configs.make_config())
+    task = experiment.create_task(small_configs.read_config())
     client_id = task.train.client_ids[0]
     x, y = task.train.load_client(client_id)
     rate, strength = 0.25, 0.5
@@ -33,7 +33,7 @@ class FedProxTest(parameterized.TestCase):
         client_learning_rate=rate,
         **{'algorithm.proximal_strength': strength},
       )
-      config_checks.check_config(config)
+      config = config_checks.read(config)
       process = registry.build_method(config, task).process
       batches = datasets.sequential_batches(
         (np.tile(x[:8], (steps, 1)), np.tile(y[:8], steps)),

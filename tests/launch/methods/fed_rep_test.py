@@ -5,9 +5,9 @@
 import pathlib
 
 from fedfish_tff import errors
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -24,7 +24,7 @@ class FedRepTest(absltest.TestCase):
       **{'evaluation.personalization_epochs': 1},
     )
     with small_configs.built_once():
-      whole = training_run.train(config, workdir=folder / 'whole')
+      whole = small_configs.train(config, folder / 'whole')
       resumed = small_configs.train_with_a_stop(
         config, workdir=folder / 'resumed', after=3
       )
@@ -43,4 +43,7 @@ class FedRepTest(absltest.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, '^algorithm.body_epochs is 3, but local_epochs'
     ):
-      registry.build_method(config, experiment.create_task(config))
+      registry.build_method(
+        config_checks.read(config),
+        experiment.create_task(config_checks.read(config)),
+      )

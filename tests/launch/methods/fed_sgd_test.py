@@ -5,6 +5,7 @@
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
 from launch.configs import digits
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
@@ -26,7 +27,7 @@ class FedSgdTest(absltest.TestCase):
 
   def test_a_round_is_a_step_down_the_mean_gradient_and_the_decay(self):
     """The decay of a fine-tuning is the server's: rate * decay * w."""
-    task = experiment.create_task(small_configs.make_config())
+    task = experiment.create_task(small_configs.read_config())
     clients = task.train.client_ids[:2]
     rate, after = 0.5, {}
     for decay in (0.0, 0.25):
@@ -35,7 +36,7 @@ class FedSgdTest(absltest.TestCase):
         server_learning_rate=rate,
         **{'fine_tuning.weight_decay': decay},
       )
-      process = registry.build_method(config, task).process
+      process = registry.build_method(config_checks.read(config), task).process
       state = process.initialize()
       before = process.get_model_weights(state).trainable
       batches = [

@@ -7,6 +7,7 @@ import dataclasses
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.execution import contexts
+from launch.methods import building
 from launch.methods import fine_tuning
 from launch.runs import experiment
 from tasks.tabular import toy_regression
@@ -24,15 +25,17 @@ def setUpModule():
   contexts.set_default_context()
 
 
-def _fine_tuning(variant, **changes):
-  return {**small_configs.make_config(variant)['fine_tuning'], **changes}
+def _create_model(variant, task, *, start_weights=None, **changes):
+  changes = {f'fine_tuning.{name}': value for name, value in changes.items()}
+  config = small_configs.read_config(variant, **changes)
+  return building.prepare(config, task, start_weights=start_weights).model
 
 
 class FineTuningTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, _ = cls.task.train.load_client(cls.task.train.client_ids[0])
     rng = np.random.default_rng(0)
     cls.start = [
@@ -45,7 +48,7 @@ class FineTuningTest(parameterized.TestCase):
     'fed_fish,fine_tuning=ft_lp,start=fed3r_rf',
   )
   def test_fine_tuned_runs_have_a_start(self, variant):
-    self.assertTrue(fine_tuning.has_start(small_configs.make_config(variant)))
+    self.assertTrue(fine_tuning.has_start(small_configs.read_config(variant)))
 
   @parameterized.parameters(
     'fed3r',
@@ -54,7 +57,7 @@ class FineTuningTest(parameterized.TestCase):
     'fed_fish,fine_tuning=ft_lp',
   )
   def test_others_have_none(self, variant):
-    self.assertFalse(fine_tuning.has_start(small_configs.make_config(variant)))
+    self.assertFalse(fine_tuning.has_start(small_configs.read_config(variant)))
 
   @parameterized.parameters(
     ('fed_avg,fine_tuning=ft,start=fed3r', slice(None)),
@@ -63,11 +66,11 @@ class FineTuningTest(parameterized.TestCase):
   )
   def test_what_is_frozen_stays_as_the_start_has_it(self, variant, trained):
     """The output for any trained weights, recomputed by NumPy."""
-    model = fine_tuning.create_model(
-      _fine_tuning(variant, temperature=0.25),
+    model = _create_model(
+      variant,
       self.task,
-      seed=0,
       start_weights=tff.learning.models.ModelWeights(tuple(self.start), ()),
+      temperature=0.25,
     )
     for found, expected in zip(
       model.initial_weights[0], self.start[trained], strict=True
@@ -87,14 +90,10 @@ class FineTuningTest(parameterized.TestCase):
     )
 
   def test_random_features_can_be_fine_tuned(self):
-    model = fine_tuning.create_model(
-      _fine_tuning(
-        'fed_avg,fine_tuning=ft_lp,start=fed3r',
-        start=small_configs.make_config('fed3r_rf')['algorithm'],
-      ),
+    model = _create_model(
+      'fed_avg,fine_tuning=ft_lp,start=fed3r',
       self.task,
-      seed=0,
-      start_weights=None,
+      start=small_configs.make_config('fed3r_rf')['algorithm'],
     )
     self.assertEqual(
       [w.shape for w in model.initial_weights[0]],
@@ -110,12 +109,7 @@ class FineTuningTest(parameterized.TestCase):
       "Task 'toy_regression' has .* without a feature map, which (fine_tuning|"
       'fed3r) was expected to find',
     ):
-      fine_tuning.create_model(
-        _fine_tuning(variant),
-        toy_regression.create_task(seed=0),
-        seed=0,
-        start_weights=None,
-      )
+      _create_model(variant, toy_regression.create_task(seed=0))
 
   def test_rejects_to_train_an_extractor_without_weights(self):
     task = dataclasses.replace(
@@ -129,16 +123,13 @@ class FineTuningTest(parameterized.TestCase):
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
-        fine_tuning.create_model(
-          _fine_tuning(variant), task, seed=0, start_weights=None
-        )
+        _create_model(variant, task)
 
   def test_rejects_a_start_of_another_size(self):
     with self.assertRaisesRegex(errors.InputError, 'weights to start from'):
-      fine_tuning.create_model(
-        _fine_tuning('fed_avg,fine_tuning=ft,start=fed3r'),
+      _create_model(
+        'fed_avg,fine_tuning=ft,start=fed3r',
         self.task,
-        seed=0,
         start_weights=tff.learning.models.ModelWeights(
           tuple(self.start[:2]), ()
         ),

@@ -15,7 +15,7 @@ from absl.testing import absltest
 
 class HfMamlTest(absltest.TestCase):
   def test_takes_its_fields(self):
-    config = small_configs.make_config(
+    config = small_configs.read_config(
       'hf_maml',
       **{
         'algorithm.personal_learning_rate': 0.25,
@@ -27,13 +27,16 @@ class HfMamlTest(absltest.TestCase):
     with mock.patch.object(
       algorithms, 'build_hf_maml', wraps=algorithms.build_hf_maml
     ) as build:
-      built = registry.build_method(config, experiment.create_task(config))
+      built = registry.build_method(
+        config,
+        experiment.create_task(config),
+      )
     arguments = build.call_args.kwargs
     self.assertEqual(arguments['personal_learning_rate'], 0.25)
     self.assertIs(arguments['meta_gradient'], choices.MetaGradient.EXACT)
     self.assertEqual(arguments['difference'], 1e-3)
     self.assertIs(arguments['meta_batches'], choices.MetaBatches.SHARED)
     # What the server has is no model to use.
-    self.assertTrue(registry.method_of(config).personalizes)
+    self.assertTrue(registry.find_method('hf_maml').personalizes)
     # Three gradients more in each of two epochs.
     self.assertEqual(built.process.extra_passes, 6)

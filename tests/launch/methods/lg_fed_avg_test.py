@@ -16,8 +16,11 @@ def setUpModule():
 
 class LgFedAvgTest(absltest.TestCase):
   def test_clients_keep_what_comes_before_the_last_layer(self):
-    config = small_configs.make_config('lg_fed_avg')
-    built = registry.build_method(config, experiment.create_task(config))
+    config = small_configs.read_config('lg_fed_avg')
+    built = registry.build_method(
+      config,
+      experiment.create_task(config),
+    )
     state_type = built.process.initialize_client.type_signature.result
     self.assertEqual(
       [list(tensor.shape) for tensor in state_type['local']],

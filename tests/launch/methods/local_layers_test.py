@@ -7,7 +7,6 @@ import dataclasses
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch.methods import building
-from launch.methods import config_checks
 from launch.methods import local_layers
 from launch.methods import registry
 from launch.runs import experiment
@@ -25,11 +24,11 @@ class LocalLayersTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config('fed_per'))
+    cls.task = experiment.create_task(small_configs.read_config('fed_per'))
 
   def _parts(self, variant='fed_per', task=None, **changes):
     return building.Ingredients(
-      config=small_configs.make_config(variant, **changes),
+      config=small_configs.read_config(variant, **changes),
       task=task or self.task,
     )
 
@@ -74,6 +73,4 @@ class LocalLayersTest(parameterized.TestCase):
   )
   def test_refuses_configs(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(
-        small_configs.make_config('fed_per', **changes)
-      )
+      small_configs.read_config('fed_per', **changes)

@@ -3,6 +3,7 @@
 """Tests of Mime Lite as configs build it."""
 
 from launch.configs import digits
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 
@@ -18,7 +19,8 @@ class MimeLiteTest(absltest.TestCase):
   def test_momentum_is_in_the_server_s_state(self):
     config = digits.get_config('mime_lite').to_dict()
     process = registry.build_method(
-      config, experiment.create_task(config)
+      config_checks.read(config),
+      experiment.create_task(config_checks.read(config)),
     ).process
     self.assertEqual(process.extra_passes, 1)
     self.assertIn('accumulator', str(process.initialize.type_signature))

@@ -22,7 +22,7 @@ def _config(policy, *, speeds='exponential', **changes):
   """Returns a config of FedAvg with a participation."""
   config = small_configs.make_config('fed_avg', rounds=20)
   config['cohort_size'] = changes.pop('cohort_size', 4)
-  block = participation.defaults(policy, speeds)
+  block = participation.BLOCK.defaults(policy, speeds)
   for name, value in changes.items():
     if name in block['speeds']:
       block['speeds'][name] = value
@@ -35,11 +35,11 @@ class ParticipationTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
 
   def _cohorts(self, name, rounds, **changes):
     cohort = participation.create_participation(
-      small_configs.make_config(
+      small_configs.read_config(
         'fed3r', rounds=rounds, **{'participation.name': name, **changes}
       ),
       self.task,
@@ -72,13 +72,15 @@ class ParticipationTest(absltest.TestCase):
         cohort_size=config['cohort_size'],
         seed=_SEED,
       )
-      cohort = participation.create_participation(config, self.task)
+      cohort = participation.create_participation(
+        config_checks.read(config), self.task
+      )
       for number in range(1, 6):
         self.assertEqual(cohort(number), expected(number))
 
   def test_first_visits_are_of_the_cohorts_that_others_see(self):
     uniform = participation.create_participation(
-      small_configs.make_config('fed_avg'), self.task
+      small_configs.read_config('fed_avg'), self.task
     )
     seen = set()
     for number, cohort in enumerate(self._cohorts('first_visits', 12), start=1):
@@ -93,7 +95,7 @@ class SpeedsTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.make_config())
+    cls.task = experiment.create_task(small_configs.read_config())
     cls.ids = cls.task.train.client_ids
     cls.speeds = staticmethod(simulation.fixed_exponential_speeds(seed=_SEED))
     # From the fastest on.
@@ -101,8 +103,9 @@ class SpeedsTest(parameterized.TestCase):
     cls.ranked = [cls.ids[i] for i in seconds.argsort()]
 
   def _create(self, config):
-    config_checks.check_config(config)
-    return participation.create_participation(config, self.task)
+    return participation.create_participation(
+      config_checks.read(config), self.task
+    )
 
   def test_fastest(self):
     fastest = self._create(_config('fastest'))
@@ -165,12 +168,14 @@ class SpeedsTest(parameterized.TestCase):
 
   def test_wall_clock(self):
     config = _config('srpfl', communication_seconds=2.0)
-    clock = participation.create_wall_clock(config, self.task)
+    clock = participation.create_wall_clock(
+      config_checks.read(config), self.task
+    )
     some = self.ranked[:3]
     self.assertEqual(clock(5, some), self.speeds(5, some).max() + 2.0)
     self.assertIsNone(
       participation.create_wall_clock(
-        small_configs.make_config('fed_avg'), self.task
+        small_configs.read_config('fed_avg'), self.task
       )
     )
 
@@ -180,14 +185,21 @@ class SpeedsTest(parameterized.TestCase):
     path = self.create_tempfile(content=text).full_path
     config = _config('flanp', speeds='trace', path=path, rounds_a_stage=1)
     self.assertEqual(self._create(config)(1), self.ids[::-1][:2])
-    clock = participation.create_wall_clock(config, self.task)
+    clock = participation.create_wall_clock(
+      config_checks.read(config), self.task
+    )
     self.assertEqual(clock(1, self.ids[:2]), 10)
     # A run does not go on with other speeds.
-    before = participation.fingerprint_speeds(config)
+    before = participation.fingerprint_speeds(config_checks.read(config))
     pathlib.Path(path).write_text(text.replace(',10', ',11'), encoding='utf-8')
-    self.assertNotEqual(participation.fingerprint_speeds(config), before)
+    self.assertNotEqual(
+      participation.fingerprint_speeds(config_checks.read(config)), before
+    )
     self.assertEqual(
-      participation.fingerprint_speeds(_config('srpfl', speeds='dynamic')), {}
+      participation.fingerprint_speeds(
+        config_checks.read(_config('srpfl', speeds='dynamic'))
+      ),
+      {},
     )
 
   def test_dynamic_and_classes(self):
@@ -206,7 +218,7 @@ class SpeedsTest(parameterized.TestCase):
       ),
     ):
       clock = participation.create_wall_clock(
-        _config('uniform', speeds=kind), self.task
+        config_checks.read(_config('uniform', speeds=kind)), self.task
       )
       self.assertEqual(clock(2, self.ids), speeds(2, self.ids).max())
 
@@ -261,6 +273,7 @@ class SpeedsTest(parameterized.TestCase):
 
   def test_a_tenth_more_is_a_tenth_more(self):
     config = digits.get_config('fed_avg,participation=uniform').to_dict()
-    block = config['participation'] | {'over_selection': 0.1}
-    asked = participation._count_asked(block, 70, 1000)
+    config['participation']['over_selection'] = 0.1
+    own = config_checks.read(config).participation
+    asked = participation._count_asked(own, 70, 1000)
     self.assertEqual(asked, 77)

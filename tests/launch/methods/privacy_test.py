@@ -8,6 +8,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import privacy
 from launch.methods import registry
@@ -20,7 +21,6 @@ import pytest
 import tensorflow_federated as tff
 
 _METHODS = registry.names('privacy')
-_OTHERS = sorted(set(registry.own_methods()) - set(_METHODS))
 _NUM_CLIENTS = small_configs.NUM_TRAINING_CLIENTS
 
 
@@ -28,60 +28,11 @@ def setUpModule():
   contexts.set_default_context()
 
 
-class CheckTest(parameterized.TestCase):
-  @parameterized.parameters(
-    # Noise without clipping.
-    ({'privacy.clip_norm': 0}, 'privacy.clip_norm is 0; a positive number'),
-    ({'privacy.clip_norm': float('inf')}, 'privacy.clip_norm is inf; a positi'),
-    ({'privacy.noise_multiplier': -1.0}, 'privacy.noise_multiplier is -1.0; a'),
-    ({'privacy.delta': 0.0}, 'privacy.delta is 0.0; a positive number'),
-    ({'privacy.delta': 1.0}, 'privacy.delta is 1.0; a number between 0 and 1'),
-    ({'privacy.target_quantile': 1}, 'privacy.target_quantile is 1; a number'),
-    ({'privacy.mechanism': 'laplace'}, "privacy.mechanism is 'laplace'; one"),
-    ({'privacy.epsilon': 2.0}, 'The config field privacy.epsilon does not ex'),
-    ({'privacy': None}, 'privacy is None; a block of fields was expected'),
-    (
-      {'algorithm.client_weighting': 'num_examples'},
-      "algorithm.client_weighting is 'num_examples', but .* uniform was expec",
-    ),
-    (
-      {'participation.name': 'visit_once'},
-      "participation.name is 'visit_once', but privacy.mechanism is 'gaussian'",
-    ),
-    ({'participation.dropout': 0.1}, 'participation.dropout is 0.1, but the '),
-    ({'privacy.mechanism': 'tree'}, "is 'uniform', but .* for epochs and visi"),
-  )
-  def test_fields(self, changes, message):
-    config = small_configs.make_config('fed_avg,privacy=gaussian', **changes)
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(config)
-
-  @parameterized.parameters(
-    ('fed_avg,exchange=partial', 'block exchange, which tells'),
-    ('fed_avg,fine_tuning=ft_lp,start=fed3r', 'block fine_tuning.start, which'),
-    *((name, f'privacy does not exist for {name}: its? ') for name in _OTHERS),
-  )
-  def test_what_is_released_without_noise(self, variant, message):
-    config = small_configs.make_config(f'{variant},privacy=gaussian')
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.check_config(config)
-
-  @parameterized.product(name=_METHODS, preset=tuple(privacy.PRESETS))
-  def test_presets(self, name, preset):
-    config_checks.check_config(
-      small_configs.make_config(f'{name},privacy={preset}')
-    )
-
-  def test_runs_of_other_cohorts_have_other_noise(self):
-    keys = {
-      registry.sharing_key(
-        small_configs.make_config('fed_avg,privacy=gaussian', cohort_size=size)
-      )
-      for size in (2, 3)
-    }
-    self.assertLen(keys, 2)
-    config = small_configs.make_config('fed_avg,privacy=tree')
-    self.assertIsNone(registry.sharing_key(config))
+def _aggregator(config):
+  config = config_checks.read(config)
+  return building.prepare(
+    config, experiment.create_task(config)
+  ).model_aggregator
 
 
 class BuildTest(parameterized.TestCase):
@@ -90,17 +41,17 @@ class BuildTest(parameterized.TestCase):
     config = small_configs.make_config(
       variant, **{'algorithm.client_weighting': 'uniform', **changes}
     )
-    config_checks.check_config(config)
+    config = config_checks.read(config)
     task = experiment.create_task(config)
     process = registry.build_method(config, task).process
     result = simulation.run_training(
       process,
       train_data=task.train,
       participation=simulation.uniform_participation(
-        task.train.client_ids, cohort_size=config['cohort_size'], seed=0
+        task.train.client_ids, cohort_size=config.cohort_size, seed=0
       ),
       batch_spec=datasets.BatchSpec(
-        batch_size=config['batch_size'], epochs=config['local_epochs']
+        batch_size=config.batch_size, epochs=config.local_epochs
       ),
       seed=0,
       rounds=2,
@@ -135,9 +86,7 @@ class BuildTest(parameterized.TestCase):
       config = small_configs.make_config(
         'fed_avg,privacy=tree', client_learning_rate=rate
       )
-      process = privacy.build_model_aggregator(
-        config, experiment.create_task(config)
-      ).create(zeros, tff.TensorType(np.float32))
+      process = _aggregator(config).create(zeros, tff.TensorType(np.float32))
       output = process.next(
         process.initialize(), [np.zeros(3, np.float32)], [np.float32(1)]
       )
@@ -148,7 +97,7 @@ class BuildTest(parameterized.TestCase):
   def test_too_much_noise_for_an_adapting_bound(self):
     config = small_configs.make_config('fed_avg,privacy=adaptive')
     with self.assertRaisesRegex(errors.InputError, '1.0, but .* of 3 clients'):
-      privacy.build_model_aggregator(config, experiment.create_task(config))
+      _aggregator(config)
 
 
 class EpsilonTest(parameterized.TestCase):
@@ -177,8 +126,11 @@ class EpsilonTest(parameterized.TestCase):
       'fed_avg,privacy=gaussian',
       **{'privacy.noise_multiplier': 2.0, 'privacy.delta': 1e-3, **changes},
     )
-    epsilon = privacy.create_epsilon(config, experiment.create_task(config))
+    epsilon = privacy.create_epsilon(
+      config_checks.read(config),
+      experiment.create_task(config_checks.read(config)),
+    )
     reference = expected(2.0, delta=1e-3, **arguments)
     for rounds in (0, 1, 5):
       self.assertEqual(epsilon(rounds), reference(rounds))
-    self.assertEqual(privacy.neighbours(config), whom)
+    self.assertEqual(privacy.neighbours(config_checks.read(config)), whom)

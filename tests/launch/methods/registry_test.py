@@ -3,14 +3,13 @@
 """Tests of the registry, and the contract that every method keeps."""
 
 import dataclasses
-from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from launch.configs import fed3r_digits
 from launch.methods import config_checks
 from launch.methods import fed_avg
-from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
 from launch.runs import experiment
@@ -19,32 +18,21 @@ from tests.launch import small_configs
 from absl.testing import absltest
 from absl.testing import parameterized
 
-_METHODS = tuple(registry.own_methods())
-
 
 def setUpModule():
   contexts.set_default_context()
 
 
 class ContractTest(parameterized.TestCase):
-  @parameterized.parameters(*_METHODS)
-  def test_fields_have_usable_defaults_and_a_line_of_help(self, name):
-    method = registry.find_method(name)
-    for field, declared in method.fields.items():
-      declared.check(field, declared.default)
-      self.assertRegex(declared.help, r'^[^\n]{10,}\.$', field)
-    fields.check_fields(
-      'algorithm.',
-      method.defaults(),
-      {'name': fields.text, **fields.checks(method.fields)},
-    )
-
   @parameterized.parameters(*registry.variants())
   def test_every_variant_is_a_config_and_a_process(self, variant):
     config = small_configs.make_config(variant)
-    config_checks.check_config(config)
-    method = registry.method_of(config)
-    built = registry.build_method(config, experiment.create_task(config))
+    config_checks.read(config)
+    method = registry.find_method(config['algorithm']['name'])
+    built = registry.build_method(
+      config_checks.read(config),
+      experiment.create_task(config_checks.read(config)),
+    )
     if isinstance(built.process, algorithms.FederatedProcess):
       self.assertLen(built.process.next.type_signature.parameter, 2)
     weights = built.process.get_model_weights.type_signature.result
@@ -54,12 +42,27 @@ class ContractTest(parameterized.TestCase):
     )
 
 
+class LabelTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('mime_lite', 'Mime Lite'),
+    ('fed_avg,server=yogi', 'FedAvg'),
+    ('damped', 'FedFish'),
+    ('fed_fish,fine_tuning=ft', 'FedFish'),
+    ('fed_avg,fine_tuning=ft_lp,privacy=gaussian', 'DP-FedAvg-LP'),
+    ('fed_fish,fine_tuning=ft_lp,start=fed3r_rf', 'Fed3R-RF+FT-LP by FedFish'),
+  )
+  def test_blocks_are_told_around_the_method(self, variant, name):
+    config = config_checks.read(fed3r_digits.get_config(variant).to_dict())
+    self.assertEqual(registry.label(config), name)
+
+
 class SharingKeyTest(parameterized.TestCase):
   @parameterized.parameters(
     ('fed_avg', {'client_learning_rate': 0.3}, True),
     ('fed_avg', {'server_learning_rate': 0.3}, True),
     ('fed_avg', {'seed': 1, 'rounds': 7, 'batch_size': 3}, True),
     ('fed_avg', {'local_epochs': 7}, True),
+    ('fed_avg', {'participation.name': 'poisson'}, True),
     ('fed_avg', {'task.hidden_units': (3,)}, False),
     ('fed_avg', {'algorithm.client_optimizer': 'adam'}, False),
     ('fed_avg,exchange=partial', {'exchange.share': 0.25}, False),
@@ -84,16 +87,26 @@ class SharingKeyTest(parameterized.TestCase):
     ('hf_maml', {'client_learning_rate': 0.3}, True),
     ('ditto', {'local_epochs': 7}, False),
     ('fed3r', {'rounds': 7}, False),
+    ('fed_dyn', {'client_learning_rate': 0.3}, True),
+    ('fed_dyn', {'seed': 1}, False),
+    # Frozen weights are built in.
+    ('fed_avg,adapters=lora', {'seed': 1}, False),
+    ('fed_avg,compression=nearest', {'seed': 1}, True),
+    ('fed_avg,compression=quantized', {'seed': 1}, False),
+    # The noise is for the cohorts, or of the config.
+    ('fed_avg,privacy=gaussian', {'client_learning_rate': 0.3}, True),
+    ('fed_avg,privacy=gaussian', {'cohort_size': 2}, False),
+    ('fed_avg,privacy=tree', {'client_learning_rate': 0.3}, False),
   )
   def test_is_that_of_configs_that_share(self, variant, changes, shared):
     keys = [
-      registry.sharing_key(small_configs.make_config(variant, **c))
+      registry.sharing_key(small_configs.read_config(variant, **c))
       for c in ({}, changes)
     ]
     self.assertEqual(keys[0] is not None and keys[0] == keys[1], shared)
 
   def test_somebody_else_s_method_shares_nothing_unasked(self):
-    config = small_configs.make_config('fed_avg')
+    config = small_configs.read_config('fed_avg')
     method = method_lib.Method(
       name='theirs',
       title='Theirs',
@@ -101,8 +114,8 @@ class SharingKeyTest(parameterized.TestCase):
       fields=fed_avg.METHOD.fields,
       supports=(),
     )
-    with mock.patch.object(registry, 'find_method', return_value=method):
-      self.assertIsNone(registry.sharing_key(config))
+    config = dataclasses.replace(config, method=method)
+    self.assertIsNone(registry.sharing_key(config))
 
 
 class RegistryTest(absltest.TestCase):

@@ -4,7 +4,6 @@
 
 import pathlib
 
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -15,7 +14,7 @@ class ScaffoldTest(absltest.TestCase):
     """Control variates come back from the folder of client states."""
     folder = pathlib.Path(self.create_tempdir().full_path)
     config = small_configs.make_config('scaffold', rounds=4, checkpoint_every=2)
-    whole = training_run.train(config, workdir=folder / 'whole')
+    whole = small_configs.train(config, folder / 'whole')
     resumed = small_configs.train_with_a_stop(
       config, workdir=folder / 'resumed', after=3
     )

@@ -3,8 +3,6 @@
 """Tests of the plots of barriers."""
 
 from launch.plots import barrier
-from launch.plots import request
-from launch.results import run_reader
 from launch.results import settings
 from tests.launch.results import fake_runs
 
@@ -13,22 +11,27 @@ import numpy as np
 
 
 def _settings(tasks=('digits',), rounds=(6, 6)):
-  return settings.read_settings(
-    [
-      fake_runs.make_setting_run(
-        algorithm, seed, local_epochs=e, rounds=r, task=task
-      )
-      for task in tasks
-      for algorithm in ('fed_avg', 'fed_fish')
-      for e, r in zip((1, 8), rounds)
-      for seed in (0, 1)
-    ]
-  )
+  return _read(_setting_runs(tasks, rounds))
+
+
+def _setting_runs(tasks=('digits',), rounds=(6, 6)):
+  return [
+    fake_runs.make_setting_run(
+      algorithm, seed, local_epochs=e, rounds=r, task=task
+    )
+    for task in tasks
+    for algorithm in ('fed_avg', 'fed_fish')
+    for e, r in zip((1, 8), rounds)
+    for seed in (0, 1)
+  ]
+
+
+def _read(runs):
+  return settings.read_settings(fake_runs.frames(runs))
 
 
 def _draw(runs):
-  groups = run_reader.group_runs(runs)
-  return barrier.draw(request.Request(groups, 'csb/accuracy'))
+  return barrier.draw(fake_runs.frames(runs), 'csb/accuracy')
 
 
 def _runs(algorithms=('fed_avg', 'fed_fish')):
@@ -78,11 +81,10 @@ class PlotBarrierPanelsTest(absltest.TestCase):
     self.assertIn('lower for FedFish at 12 of 12 points', caption)
 
   def test_ties_are_no_lower_barriers(self):
-    found = _settings()
-    for s in found:
-      for run in s.runs:
-        run.columns['csb/accuracy'][1:] = 1e-9 * (s.method == 'FedAvg')
-    _, caption = barrier.plot_barrier_panels(found, 'accuracy')
+    runs = _setting_runs()
+    for run in runs:
+      run.columns['csb/accuracy'][1:] = 1e-9 * (run.algorithm == 'fed_avg')
+    _, caption = barrier.plot_barrier_panels(_read(runs), 'accuracy')
     self.assertIn('lower for FedFish at 2 of 12 points (10 tied)', caption)
 
   def test_shades_are_shares_where_rounds_differ(self):
@@ -103,14 +105,14 @@ class PlotBarrierPanelsTest(absltest.TestCase):
     )
 
   def test_rounds_in_which_a_method_diverged_are_left_out(self):
-    found = _settings()
-    for s in found:
-      s.runs[0].columns['csb/accuracy'][2] = np.nan
-    figure, caption = barrier.plot_barrier_panels(found, 'accuracy')
+    runs = _setting_runs()
+    for run in runs[::2]:
+      run.columns['csb/accuracy'][2] = np.nan
+    figure, caption = barrier.plot_barrier_panels(_read(runs), 'accuracy')
     self.assertLen(figure.axes[0].collections[0].get_offsets(), 11)
     self.assertIn('of 11 points', caption)
 
   def test_without_barriers_there_is_no_figure(self):
     self.assertIsNone(barrier.plot_barrier_panels(_settings(), 'mse'))
-    alone = [s for s in _settings() if s.method == 'FedFish']
+    alone = _read(r for r in _setting_runs() if r.algorithm == 'fed_fish')
     self.assertIsNone(barrier.plot_barrier_panels(alone, 'accuracy'))

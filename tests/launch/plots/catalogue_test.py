@@ -9,15 +9,16 @@ import warnings
 from fedfish_tff import errors
 from launch.plots import barrier
 from launch.plots import catalogue
-from launch.plots import request
-from launch.results import run_reader
+from launch.plots import curves
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 
+_METRIC = 'eval/global/accuracy'
 
-def _groups(**kwargs):
-  return run_reader.group_runs(
+
+def _frames(**kwargs):
+  return fake_runs.frames(
     [
       fake_runs.make_run(a, s, **kwargs)
       for a in ('fed_avg', 'fed_fish')
@@ -26,53 +27,50 @@ def _groups(**kwargs):
   )
 
 
-def _request(groups, metric='eval/global/accuracy', **kwargs):
-  return request.Request(groups, metric, **kwargs)
+def _choose(*runs, metric=None):
+  frames = fake_runs.named({'a': runs})
+  return catalogue.choose_metric(frames, metric)
 
 
 class ChooseMetricTest(absltest.TestCase):
   def test_default(self):
     run = fake_runs.make_run()
-    self.assertEqual(
-      catalogue.choose_metric([run], None), 'eval/global/accuracy'
-    )
+    self.assertEqual(_choose(run), _METRIC)
     run.columns.pop('eval/global/accuracy')
-    self.assertEqual(catalogue.choose_metric([run], None), 'train/loss')
+    self.assertEqual(_choose(run), 'train/loss')
     run.columns['eval/global/num_examples'] = run.columns['round']
     run.columns['eval/global/mse'] = run.columns['round']
-    self.assertEqual(catalogue.choose_metric([run], None), 'eval/global/mse')
+    self.assertEqual(_choose(run), 'eval/global/mse')
 
   def test_what_runs_are_judged_by(self):
     plain, kept = fake_runs.make_run(), fake_runs.make_run()
-    kept = dataclasses.replace(
-      kept, judged_by='personalized', metric='accuracy'
-    )
+    kept = dataclasses.replace(kept, judged_by='personalized')
     column = 'eval/personalized/accuracy'
     for run in (plain, kept):
       run.columns[column] = run.columns['round']
-    self.assertEqual(catalogue.choose_metric([plain, kept], None), column)
+    self.assertEqual(_choose(plain, kept), column)
     plain.columns.pop(column)
-    self.assertEqual(
-      catalogue.choose_metric([plain, kept], None), 'eval/global/accuracy'
-    )
+    self.assertEqual(_choose(plain, kept), 'eval/global/accuracy')
     own = dataclasses.replace(kept, judged_by='unseen')
     own.columns['eval/own/accuracy'] = own.columns['round']
-    self.assertEqual(catalogue.choose_metric([own], None), 'eval/own/accuracy')
+    self.assertEqual(_choose(own), 'eval/own/accuracy')
 
   def test_an_unknown_metric_lists_what_there_is(self):
     with self.assertRaisesRegex(errors.InputError, 'nothing.*csb/accuracy'):
-      catalogue.choose_metric([fake_runs.make_run()], 'nothing')
+      _choose(fake_runs.make_run(), metric='nothing')
+
+
+def _draw(frames):
+  return catalogue.draw(frames, _METRIC, catalogue.OF_METHODS)
 
 
 class DrawTest(absltest.TestCase):
   def test_many_methods_fit(self):
     algorithms = [f'a_rather_long_method_{i}' for i in range(8)]
     runs = [fake_runs.make_run(a, evaluated=True) for a in algorithms]
-    groups = run_reader.group_runs(runs)
-    figures = catalogue.draw(
-      _request(groups, x_axes=['round']),
-      [plot for plot in catalogue.OF_METHODS if plot is not barrier.draw],
-    )
+    plots = [plot for plot in catalogue.OF_METHODS if plot is not barrier.draw]
+    figures = curves.draw(fake_runs.frames(runs), _METRIC, x_axes=['round'])
+    figures |= catalogue.draw(fake_runs.frames(runs), _METRIC, plots)
     for name, figure in figures.items():
       with self.subTest(name), warnings.catch_warnings():
         # Matplotlib warns where there is no room for the axes.
@@ -94,7 +92,7 @@ class DrawTest(absltest.TestCase):
       'few_shot_accuracy',
       'client_spread_accuracy',
     ]
-    figures = catalogue.draw(_request(_groups(evaluated=True)))
+    figures = _draw(_frames(evaluated=True))
     self.assertContainsSubset(clients, figures)
     # Five clients a seed; the sixth is too small to personalise.
     points = figures['personalization_accuracy'].axes[1].collections[0]
@@ -102,7 +100,7 @@ class DrawTest(absltest.TestCase):
     self.assertLen(
       figures['client_spread_accuracy'].axes[0].lines[0].get_xdata(), 12
     )
-    figures = catalogue.draw(_request(_groups()))
+    figures = _draw(_frames())
     self.assertNoCommonElements(clients, figures)
 
 

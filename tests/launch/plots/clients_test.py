@@ -5,7 +5,6 @@
 import dataclasses
 
 from launch.plots import clients
-from launch.plots import request
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -33,8 +32,8 @@ def _make_run(before, after, metric):
 def _draw(scores, metric='accuracy'):
   """Returns the figures before and after, and of few shots."""
   groups = {label: [_make_run(*pair, metric)] for label, pair in scores.items()}
-  wanted = request.Request(groups, f'eval/global/{metric}')
-  return clients.draw_personalization(wanted).values()
+  frames = fake_runs.named(groups)
+  return clients.draw_personalization(frames, f'eval/global/{metric}').values()
 
 
 class DrawPersonalizationTest(parameterized.TestCase):
@@ -79,7 +78,8 @@ class DrawSpreadTest(absltest.TestCase):
       of_run = {str(i): {f'global/{name}': v} for i, v in enumerate(values)}
       run = dataclasses.replace(fake_runs.make_run(), clients=of_run)
       groups = {'FedAvg': [run], 'FedFish': [fake_runs.make_run()]}
-      (figure,) = clients.draw_spread(request.Request(groups, name)).values()
+      frames = fake_runs.named(groups)
+      (figure,) = clients.draw_spread(frames, name).values()
       (line,) = figure.axes[0].lines
       np.testing.assert_array_equal(line.get_ydata(), expected)
       np.testing.assert_allclose(line.get_xdata(), [0.125, 0.375, 0.625, 0.875])

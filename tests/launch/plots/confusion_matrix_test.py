@@ -6,14 +6,13 @@ import dataclasses
 import math
 
 from launch.plots import confusion_matrix
-from launch.plots import request
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import numpy as np
 
 
-def _scores(table, names, prefix='global/'):
+def _scores(table, names, prefix='test/global/'):
   return {
     f'{prefix}confusion_{one}_as_{other}': float(table[i][j])
     for i, one in enumerate(names)
@@ -22,37 +21,37 @@ def _scores(table, names, prefix='global/'):
 
 
 def _draw(table, names):
-  values = _scores(table, names, 'test/global/')
+  values = _scores(table, names)
   run = dataclasses.replace(fake_runs.make_run(), values=values)
-  return confusion_matrix.draw(request.Request({'a': [run]}, 'train/loss'))
+  return confusion_matrix.draw(fake_runs.named({'a': [run]}), 'train/loss')
 
 
 class ConfusionMatrixTest(absltest.TestCase):
   def test_reads_what_it_finds(self):
     table, names = [[3, 1], [0, 8]], ['world', 'sci_tech']
     scores = {
-      'global/accuracy': 0.5,
+      'test/global/accuracy': 0.5,
       **_scores([[0, 9], [9, 0]], names, 'other/'),
       **_scores(table, names),
     }
-    counts, found = confusion_matrix.read_confusion(scores, 'global/')
+    counts, found = confusion_matrix.read_confusion(scores)
     np.testing.assert_array_equal(counts, table)
     self.assertEqual(found, names)
 
   def test_reads_nothing_where_something_is_missing(self):
     scores = _scores([[3, 1], [0, 8]], ['a', 'b'])
-    self.assertIsNone(confusion_matrix.read_confusion({}, 'global/'))
+    self.assertIsNone(confusion_matrix.read_confusion({}))
     self.assertIsNone(
       confusion_matrix.read_confusion(
-        {**scores, 'global/confusion_a_as_b': math.nan}, 'global/'
+        {**scores, 'test/global/confusion_a_as_b': math.nan}
       )
     )
-    del scores['global/confusion_b_as_a']
-    self.assertIsNone(confusion_matrix.read_confusion(scores, 'global/'))
+    del scores['test/global/confusion_b_as_a']
+    self.assertIsNone(confusion_matrix.read_confusion(scores))
 
   def test_an_unfinished_run_has_none(self):
-    wanted = request.Request({'a': [fake_runs.make_run()]}, 'train/loss')
-    self.assertEmpty(confusion_matrix.draw(wanted))
+    frames = fake_runs.named({'a': [fake_runs.make_run()]})
+    self.assertEmpty(confusion_matrix.draw(frames, 'train/loss'))
 
   def test_colours_are_shares_of_the_class(self):
     ((name, figure),) = _draw([[3, 1], [0, 0]], ['oak', 'sci_tech']).items()

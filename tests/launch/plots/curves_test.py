@@ -5,8 +5,6 @@
 import dataclasses
 
 from launch.plots import curves
-from launch.plots import request
-from launch.results import run_reader
 from launch.results import settings
 from tests.launch.results import fake_runs
 
@@ -18,15 +16,16 @@ _METRIC = 'eval/global/accuracy'
 
 
 def _groups(seeds=(0, 1, 2)):
-  return run_reader.group_runs(
-    [fake_runs.make_run(a, s) for a in ('fed_avg', 'fed_fish') for s in seeds]
-  )
+  return {
+    label: [fake_runs.make_run(algorithm, seed) for seed in seeds]
+    for label, algorithm in (('FedAvg', 'fed_avg'), ('FedFish', 'fed_fish'))
+  }
 
 
 def _draw(groups, metric=_METRIC, *, x='round', **kwargs):
   """Returns the only figure."""
-  wanted = request.Request(groups, metric, [x], **kwargs)
-  (figure,) = curves.draw(wanted).values()
+  frames = fake_runs.named(groups)
+  (figure,) = curves.draw(frames, metric, x_axes=[x], **kwargs).values()
   return figure
 
 
@@ -128,7 +127,7 @@ class PlotCurvesTest(parameterized.TestCase):
     line = _lines(_draw(groups, _METRIC))['FedAvg']
     np.testing.assert_allclose(line.get_xdata(), [4, 6])
 
-  @parameterized.parameters(*request.X_AXES)
+  @parameterized.parameters(*curves.X_AXES)
   def test_a_single_run_of_a_single_round(self, x):
     run = fake_runs.make_run()
     run.columns['communication/payload_bytes_total'] = (
@@ -153,7 +152,7 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertEqual(figure.axes[0].get_xlabel(), 'Simulated time in seconds')
 
   def test_a_curve_for_each_x_axis_the_runs_have(self):
-    figures = curves.draw(request.Request(_groups(), _METRIC))
+    figures = curves.draw(fake_runs.named(_groups()), _METRIC)
     self.assertEqual(
       list(figures),
       [
@@ -169,7 +168,7 @@ class PlotCurvesTest(parameterized.TestCase):
     for runs in groups.values():
       for run in runs:
         del run.columns['communication/wire_bytes_total']
-    figures = curves.draw(request.Request(groups, _METRIC))
+    figures = curves.draw(fake_runs.named(groups), _METRIC)
     self.assertNotIn('eval_global_accuracy_by_bytes', figures)
 
   def test_runs_without_the_metric_are_left_out(self):
@@ -189,17 +188,16 @@ def _settings(
   tasks=('digits',),
   total=32,
 ):
-  return settings.read_settings(
-    [
-      fake_runs.make_setting_run(
-        algorithm, seed, local_epochs=e, rounds=total // e, task=task
-      )
-      for task in tasks
-      for algorithm in algorithms
-      for e in epochs
-      for seed in (0, 1, 2)
-    ]
-  )
+  runs = [
+    fake_runs.make_setting_run(
+      algorithm, seed, local_epochs=e, rounds=total // e, task=task
+    )
+    for task in tasks
+    for algorithm in algorithms
+    for e in epochs
+    for seed in (0, 1, 2)
+  ]
+  return settings.read_settings(fake_runs.frames(runs))
 
 
 def _legend(figure):
@@ -217,7 +215,7 @@ class PlotFixedComputeTest(absltest.TestCase):
     # Means over seeds; all lines end at the same compute.
     np.testing.assert_allclose(
       [line.get_ydata()[-1] for line in axis.lines],
-      [np.mean([run.test['global/accuracy'] for run in s.runs]) for s in found],
+      [of.runs['test/global/accuracy'].mean() for of in found.values()],
     )
     self.assertLen({line.get_xdata()[-1] for line in axis.lines}, 1)
     self.assertLen({line.get_color() for line in axis.lines}, 2)

@@ -5,7 +5,6 @@
 import dataclasses
 
 from launch.plots import exchanged_tensors
-from launch.plots import request
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -22,7 +21,7 @@ def _draw_shares(shares, selection='share'):
   }
   run = dataclasses.replace(run, columns=columns)
   run.config['exchange'] = fake_runs.make_exchange(selection=selection)
-  return exchanged_tensors.draw(request.Request({'a': [run]}, 'train/loss'))
+  return exchanged_tensors.draw(fake_runs.named({'a': [run]}), 'train/loss')
 
 
 def _draw(names, num_rounds=4, **kwargs):
@@ -64,8 +63,8 @@ class ExchangedTensorsTest(parameterized.TestCase):
     )
 
   def test_runs_that_send_everything_have_no_figure(self):
-    wanted = request.Request({'a': [fake_runs.make_run()]}, 'train/loss')
-    self.assertEmpty(exchanged_tensors.draw(wanted))
+    frames = fake_runs.named({'a': [fake_runs.make_run()]})
+    self.assertEmpty(exchanged_tensors.draw(frames, 'train/loss'))
 
   def test_darker_means_more_and_unknown_is_blank(self):
     shares = {'a': [0, 1, np.nan], 'b': [0, 0, 0]}

@@ -25,9 +25,8 @@ def _runs(algorithms=('fed_avg', 'fed_fish'), tasks=('digits',), **kwargs):
 
 
 def _draw(runs):
-  return local_epochs.plot_local_epochs(
-    settings.read_settings(runs), 'accuracy'
-  )
+  found = settings.read_settings(fake_runs.frames(runs))
+  return local_epochs.plot_local_epochs(found, 'accuracy')
 
 
 def _means(axis):
@@ -119,6 +118,6 @@ class PlotLocalEpochsTest(absltest.TestCase):
     np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.43])
 
   def test_without_the_metric_there_is_no_figure(self):
-    found = settings.read_settings(_runs())
+    found = settings.read_settings(fake_runs.frames(_runs()))
     self.assertIsNone(local_epochs.plot_local_epochs(found, 'mse'))
-    self.assertIsNone(local_epochs.plot_local_epochs([], 'accuracy'))
+    self.assertIsNone(local_epochs.plot_local_epochs({}, 'accuracy'))

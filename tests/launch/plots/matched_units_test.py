@@ -5,17 +5,20 @@
 import dataclasses
 
 from launch.plots import matched_units
-from launch.plots import request
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import numpy as np
 
 
+def _draw(run):
+  return matched_units.draw(fake_runs.named({'a': [run]}), 'loss')
+
+
 class MatchedUnitsTest(absltest.TestCase):
   def test_units_of_several_clients_and_of_one_by_layer_and_round(self):
     run = fake_runs.make_run()
-    self.assertEmpty(matched_units.draw(request.Request({'a': [run]}, 'loss')))
+    self.assertEmpty(_draw(run))
     counts = {'layer_0': ([59, 61], [4, 9]), 'layer_1': ([20, 20], [0, 1])}
     columns = {'round': np.arange(3.0)}
     for layer, (units, alone) in counts.items():
@@ -24,9 +27,7 @@ class MatchedUnitsTest(absltest.TestCase):
       columns[f'fed_ma/{layer}/of_one_client'] = np.array([np.nan, *alone])
     empty = {name: np.isnan(values) for name, values in columns.items()}
     run = dataclasses.replace(run, columns=columns, empty=empty)
-    figure = matched_units.draw(request.Request({'a': [run]}, 'loss'))[
-      'matched_units'
-    ]
+    figure = _draw(run)['matched_units']
     for axis, (units, alone) in zip(figure.axes, counts.values(), strict=True):
       several, one = axis.containers
       shared = np.subtract(units, alone)

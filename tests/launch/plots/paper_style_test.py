@@ -10,13 +10,12 @@ from absl.testing import absltest
 
 
 def _settings(epochs, algorithms=('fed_avg', 'fed_fish'), **kwargs):
-  return settings.read_settings(
-    [
-      fake_runs.make_setting_run(a, local_epochs=e, **kwargs)
-      for a in algorithms
-      for e in epochs
-    ]
-  )
+  runs = [
+    fake_runs.make_setting_run(a, local_epochs=e, **kwargs)
+    for a in algorithms
+    for e in epochs
+  ]
+  return settings.read_settings(fake_runs.frames(runs))
 
 
 def _labels(groups):
@@ -48,19 +47,3 @@ class SeriesLooksTest(absltest.TestCase):
 
   def test_markers_differ(self):
     self.assertLen(set(paper_style.epoch_markers(range(1, 9)).values()), 8)
-
-
-class PairWithBaselinesTest(absltest.TestCase):
-  def test_of_one_task_and_equal_epochs_and_rounds(self):
-    found = [
-      *_settings([1, 8], ['fed_avg', 'fed_fish']),
-      *_settings([1], ['fed_fish'], task='emnist'),
-      *_settings([4], ['fed_fish']),
-    ]
-    pairs = paper_style.pair_with_baselines(found)
-    self.assertEqual(
-      [(s.method, other.method, s.local_epochs) for s, other in pairs],
-      [('FedFish', 'FedAvg', 1), ('FedFish', 'FedAvg', 8)],
-    )
-    for s, other in pairs:
-      self.assertEqual(s.local_epochs, other.local_epochs)

@@ -27,7 +27,8 @@ def _runs(specs, algorithms=('fed_avg', 'fed_fish'), tasks=('digits',)):
 
 
 def _draw(runs, layouts=run_layouts.LAYOUTS, x_axes=('round',)):
-  return run_layouts.draw_layouts(runs, layouts, _METRIC, x_axes)
+  frames = fake_runs.frames(runs)
+  return run_layouts.draw_layouts(frames, layouts, _METRIC, x_axes)
 
 
 class DrawLayoutsTest(absltest.TestCase):
@@ -77,7 +78,9 @@ class DrawLayoutsTest(absltest.TestCase):
     # Of one number of local epochs there is no view, but a figure.
     self.assertEqual(list(_draw(runs[:2], ['transfer'])), ['transfer_accuracy'])
     with self.assertRaisesRegex(errors.InputError, 'needs runs with mse'):
-      run_layouts.draw_layouts(runs, ['transfer'], 'eval/global/mse', ())
+      run_layouts.draw_layouts(
+        fake_runs.frames(runs), ['transfer'], 'eval/global/mse', ()
+      )
 
   def test_more_methods_than_can_be_told_apart(self):
     algorithms = [f'method_{i}' for i in range(9)]

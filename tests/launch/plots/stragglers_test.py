@@ -27,9 +27,8 @@ class PlotStragglersTest(absltest.TestCase):
       )
       for seed in (0, 1)
     ]
-    drawings = stragglers.plot_stragglers(
-      straggler_lines.read_lines(runs, _METRIC), (0, 100)
-    )
+    lines = straggler_lines.read_lines(fake_runs.frames(runs), _METRIC)
+    drawings = stragglers.plot_stragglers(lines, (0, 100))
     ((conditions, (figure, caption)),) = drawings.items()
     self.assertEqual(conditions, '20 clients a round, exponential speeds')
     self.assertEqual(
@@ -66,7 +65,7 @@ class PlotStragglersTest(absltest.TestCase):
       fake_runs.make_timed_run('fed_rep', policy)
       for policy in participation.POLICIES
     ]
-    lines = straggler_lines.read_lines(runs, _METRIC)
+    lines = straggler_lines.read_lines(fake_runs.frames(runs), _METRIC)
     self.assertLen(lines, len(runs))
     for figure, _ in stragglers.plot_stragglers(lines, (0,)).values():
       for axis in figure.axes:

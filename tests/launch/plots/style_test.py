@@ -26,6 +26,15 @@ def _figure():
   return figure
 
 
+class SlugTest(absltest.TestCase):
+  def test_files_of_long_labels_have_short_names_of_their_own(self):
+    self.assertEqual(style.slug('FedAvg, beta 0.5'), 'fedavg_beta_0.5')
+    long = 'FedFish, ' + 100 * 'a field and its value, '
+    one, other = style.slug(long + '1'), style.slug(long + '2')
+    self.assertNotEqual(one, other)
+    self.assertLess(len(one), 100)
+
+
 class SeriesLooksTest(absltest.TestCase):
   def test_a_method_looks_the_same_in_every_plot(self):
     alone = style.series_looks(['FedFish'])

@@ -8,17 +8,20 @@ from launch.plots import sweep_heat_map
 
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 
 class HeatMapTest(parameterized.TestCase):
   @parameterized.parameters((True, '0.900'), (False, '0.100'))
   def test_draws(self, higher_is_better, best):
-    panels = {
-      'fed_avg': {(0.1, 1.0): 0.1, (0.1, 0.5): 0.9, (0.01, 1.0): math.nan},
-      'fed_fish': {(0.01, 0.5): 0.5},
+    values = {
+      ('fed_avg', 0.1, 1.0): 0.1,
+      ('fed_avg', 0.1, 0.5): 0.9,
+      ('fed_avg', 0.01, 1.0): math.nan,
+      ('fed_fish', 0.01, 0.5): 0.5,
     }
     figure = sweep_heat_map.plot_heat_map(
-      panels,
+      pd.Series(values),
       metric='accuracy',
       higher_is_better=higher_is_better,
       title='Validation clients',
@@ -39,7 +42,7 @@ class HeatMapTest(parameterized.TestCase):
 
   def test_nothing_finite(self):
     figure = sweep_heat_map.plot_heat_map(
-      {'fed_avg': {(0.1, 1.0): math.nan}},
+      pd.Series({('fed_avg', 0.1, 1.0): math.nan}),
       metric='loss',
       higher_is_better=False,
       title='Nothing',

@@ -4,7 +4,6 @@
 
 import contextlib
 import io
-import math
 import pathlib
 
 from launch.configs import sweeps
@@ -13,19 +12,20 @@ from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
-
-
-def _read_groups(folder):
-  return sweep_results.group_by_seed(sweep_results.read_results(folder))
+import numpy as np
 
 
 class SweepPlotsTest(absltest.TestCase):
-  def _plan(self, runs, values):
+  def _write(self, runs, values):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     folder = fake_sweeps.write_sweep(path, runs)
     for run, value in zip(runs, values):
       fake_sweeps.write_result(folder, run, value)
-    return folder, *sweep_plots.plan(folder, _read_groups(folder))
+    return folder, sweep_results.read_results(folder)
+
+  def _compare(self, runs, values):
+    folder, found = self._write(runs, values)
+    return sweep_plots.find_comparisons(folder, found)
 
   def test_a_grid_of_rates_has_heat_maps(self):
     runs = fake_sweeps.grid(
@@ -34,41 +34,35 @@ class SweepPlotsTest(absltest.TestCase):
       client_learning_rate=(0.1, 1.0),
       server_learning_rate=(0.1, 1.0),
     )
-    folder, figures, comparisons = self._plan(runs, [i / 16 for i in range(15)])
-    self.assertEmpty(comparisons)
-    first, second = [figure.keywords for figure in figures.values()]
-    self.assertEqual(first['metric'], 'accuracy')
-    self.assertEqual(
-      first['rates'],
-      {
-        'fed_avg': {
-          (0.1, 0.1): 0.0,
-          (0.1, 1.0): 1 / 16,
-          (1.0, 0.1): 2 / 16,
-          (1.0, 1.0): 3 / 16,
-        },
-        'fed_fish': {
-          (0.1, 0.1): 8 / 16,
-          (0.1, 1.0): 9 / 16,
-          (1.0, 0.1): 10 / 16,
-          (1.0, 1.0): 11 / 16,
-        },
-      },
-    )
-    # The run that is not finished is blank.
-    self.assertTrue(math.isnan(second['rates']['fed_fish'][1.0, 1.0]))
+    folder, found = self._write(runs, [i / 16 for i in range(15)])
+    figures = sweep_plots.draw_heat_maps(found)
+    names = [f'learning_rates_local_epochs_{epochs}' for epochs in (1, 8)]
+    self.assertEqual(list(figures), names)
+    for name, blank, first, second in (
+      (names[0], 0, [0, 1, 2, 3], [8, 9, 10, 11]),
+      # The run that is not finished is blank.
+      (names[1], 1, [4, 5, 6, 7], [12, 13, 14, 15]),
+    ):
+      for axis, variant, values in zip(
+        figures[name].axes, ('fed_avg', 'fed_fish'), (first, second)
+      ):
+        self.assertEqual(axis.get_title('left'), variant)
+        table = axis.images[0].get_array()
+        np.testing.assert_allclose(
+          table.compressed(), np.array(values[: table.count()]) / 16
+        )
+      self.assertEqual(table.mask.sum(), blank)
     with contextlib.redirect_stdout(io.StringIO()):
-      sweep_plots.draw(folder, _read_groups(folder))
-    for epochs in (1, 8):
-      name = f'learning_rates_local_epochs_{epochs}.png'
-      self.assertTrue((folder.plots_path / name).exists())
+      drawn = sweep_plots.draw(folder, found)
+    self.assertEqual(
+      list(drawn), [folder.plots_path / f'{name}.png' for name in names]
+    )
 
   def test_other_sweeps_compare_methods_in_each_setting(self):
     runs = fake_sweeps.grid(
       ['fed_avg', 'fed_fish'], local_epochs=(1, 8), seed=(0, 1)
     )
-    folder, figures, comparisons = self._plan(runs, [0.5] * 7)
-    self.assertEmpty(figures)
+    comparisons = self._compare(runs, [0.5] * 7)
     by_name = {
       target.name: [workdir.name for workdir in workdirs]
       for target, workdirs in comparisons.items()
@@ -83,7 +77,8 @@ class SweepPlotsTest(absltest.TestCase):
       ],
     )
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
-    folder, _, comparisons = self._plan(runs, [0.5] * 4)
+    folder, found = self._write(runs, [0.5] * 4)
+    comparisons = sweep_plots.find_comparisons(folder, found)
     self.assertEqual(list(comparisons), [folder.plots_path])
 
   def test_tuned_rates_do_not_part_methods(self):
@@ -108,8 +103,7 @@ class SweepPlotsTest(absltest.TestCase):
         for seed in (0, 1)
       ]
     )
-    _, figures, comparisons = self._plan(runs, [0.5] * 8)
-    self.assertEmpty(figures)
+    comparisons = self._compare(runs, [0.5] * 8)
     self.assertEqual(
       [
         (target.name, len(workdirs)) for target, workdirs in comparisons.items()
@@ -121,7 +115,7 @@ class SweepPlotsTest(absltest.TestCase):
     runs = fake_sweeps.grid(
       ['fed_avg', 'fed_fish'], client_learning_rate=(0.1, 1.0)
     )
-    _, _, comparisons = self._plan(runs, [0.5] * 4)
+    comparisons = self._compare(runs, [0.5] * 4)
     self.assertEqual(
       [target.name for target in comparisons],
       ['client_learning_rate_0.1', 'client_learning_rate_1.0'],
@@ -129,6 +123,4 @@ class SweepPlotsTest(absltest.TestCase):
 
   def test_nothing_to_draw(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
-    _, figures, comparisons = self._plan(runs, [])
-    self.assertEmpty(figures)
-    self.assertEmpty(comparisons)
+    self.assertEmpty(sweep_plots.draw(*self._write(runs, [])))

@@ -34,7 +34,8 @@ def _runs(
 
 
 def _draw(runs, metric='accuracy'):
-  return transfer.plot_transfer(settings.read_settings(runs), metric)
+  found = settings.read_settings(fake_runs.frames(runs))
+  return transfer.plot_transfer(found, metric)
 
 
 def _check_fits(test, figure):

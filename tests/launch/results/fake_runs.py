@@ -7,14 +7,149 @@ import json
 import pathlib
 
 from fedfish_tff import simulation
+from fedfish_tff.simulation import checked_json
 from launch.configs import base
 from launch.configs import digits
+from launch.methods import block
+from launch.methods import config as config_lib
+from launch.methods import method as method_lib
+from launch.methods import registry
+from launch.results import frames as frames_lib
 from launch.results import run_reader
 from launch.results import transfer_reader
+from launch.runs import run_label
 
 import numpy as np
+import pandas as pd
 
 ROUNDS = (2, 4, 6)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
+class FakeRun:
+  """A run before it is read: what `write_run` writes, and `to_run` reads.
+
+  Attributes:
+    workdir: The workdir.
+    config: The config, or a part of it.
+    columns: metrics.csv by column.
+    empty: The empty cells by column; all other NaN have been written.
+    clients: evaluation/clients.csv by client and column.
+    values: The numbers of summary.json; none before the run is finished.
+    transfer: The rows of evaluation/transfer.csv.
+    metric: The metric that decides.
+    judged_by: Whose values of it decide.
+    made_up: What synthetic data are.
+  """
+
+  workdir: pathlib.Path
+  config: dict
+  columns: dict
+  empty: dict = dataclasses.field(default_factory=dict)
+  clients: dict | None = None
+  values: dict = dataclasses.field(default_factory=dict)
+  transfer: tuple = ()
+  metric: str = 'accuracy'
+  judged_by: str = 'global'
+  made_up: str | None = None
+
+  @property
+  def algorithm(self):
+    return self.config['algorithm']['name']
+
+  @property
+  def seed(self):
+    return self.config['seed']
+
+
+def as_config(values):
+  """Returns a config of some of its values, which nothing has checked."""
+  algorithm = values['algorithm']
+  method = registry.own_methods().get(algorithm['name']) or method_lib.Method(
+    name=algorithm['name'],
+    title=algorithm['name'],
+    fields={},
+    supports=frozenset(['local_epochs']),
+    build=lambda parts: None,
+  )
+  sizes = ('seed', 'rounds', 'cohort_size', 'local_epochs', 'batch_size')
+  sizes += ('max_examples_per_client', 'evaluate_every', 'checkpoint_every')
+  return config_lib.Config(
+    values=values,
+    method=method,
+    **{name: values.get(name) for name in sizes},
+    algorithm=config_lib.Values.of(algorithm),
+    task=values['task'],
+    evaluation=config_lib.Values.of(values.get('evaluation', {})),
+    blocks={
+      name: config_lib.Values.of(values[name])
+      for name in block.own_blocks()
+      if name in values
+    },
+  )
+
+
+def make_label(values, *, metric='accuracy', judged_by='global', higher=True):
+  """Returns what a run notes of its method."""
+  return {
+    **run_label.describe_method(as_config(values)),
+    'metric': metric,
+    'higher_is_better': higher,
+    'judged_by': judged_by,
+  }
+
+
+def to_run(fake):
+  """Returns what `run_reader.read_run` would."""
+  name = fake.config['task']['name']
+  rounds = fake.config['rounds']
+  finite = lambda values: np.where(np.isfinite(values), values, np.inf)  # noqa: E731
+  columns = {
+    column: np.where(fake.empty.get(column, False), np.nan, finite(values))
+    for column, values in fake.columns.items()
+  }
+  clients = fake.clients or {}
+  return run_reader.Run(
+    about={
+      'workdir': fake.workdir,
+      'run': fake.workdir.name,
+      'seed': fake.seed,
+      'config': fake.config,
+      'fields': run_reader.flatten(fake.config),
+      'algorithm': fake.algorithm,
+      'task': f'{fake.made_up}, task {name}' if fake.made_up else name,
+      'made_up': fake.made_up,
+      'is_finished': bool(fake.values),
+      'model_round': rounds if fake.values else None,
+      'length': rounds,
+      **make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by),
+      **{column: float(finite(v)) for column, v in fake.values.items()},
+    },
+    rounds=pd.DataFrame(
+      columns,
+      index=pd.Index(columns['round'].astype(int), name='round'),
+      dtype=float,
+    ),
+    clients=pd.DataFrame(
+      [{c: float(finite(v)) for c, v in of.items()} for of in clients.values()],
+      index=pd.Index(list(clients), name='client'),
+      dtype=float,
+    ),
+    transfer=pd.DataFrame(fake.transfer, columns=transfer_reader.Score._fields),
+  )
+
+
+def frames(runs):
+  """Returns labelled frames of runs."""
+  return frames_lib.label(frames_lib.join(map(to_run, runs)))
+
+
+def named(groups):
+  """Returns frames of runs that have the labels that are given."""
+  runs = [run for of in groups.values() for run in of]
+  found = frames_lib.join(map(to_run, runs))
+  labels = [label for label, of in groups.items() for _ in of]
+  return found.of(found.runs.assign(label=labels))
 
 
 def make_config(algorithm='fed_avg', seed=0, task='digits', **algorithm_fields):
@@ -75,7 +210,7 @@ def make_clients(algorithm='fed_avg', seed=0):
 
 
 def make_run(algorithm='fed_avg', seed=0, *, evaluated=False, **fields):
-  return run_reader.Run(
+  return FakeRun(
     workdir=pathlib.Path(f'{algorithm}_{seed}'),
     config=make_config(algorithm, seed, **fields),
     columns=make_columns(algorithm, seed),
@@ -195,11 +330,16 @@ def write_run(run, folder):
   for row in zip(*(column.tolist() for column in columns.values())):
     lines.append(','.join(map(repr, row)))
   (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
-  if run.is_finished:
+  label = make_label(run.config)
+  data = {'data_dir': None, 'made_up': None, 'label': label}
+  content = json.dumps(checked_json.add_checksum(data))
+  (folder / 'data.json').write_text(content)
+  if run.values:
     summary = {
       'rounds': run.config['rounds'],
+      'label': label,
       'final': {},
-      'test': run.test,
+      'test': {n.removeprefix('test/'): v for n, v in run.values.items()},
       'totals': {},
     }
     simulation.Workdir(folder).write_summary(summary)

@@ -5,9 +5,9 @@
 import csv
 import dataclasses
 import io
+import itertools
 
 from launch.results import method_comparison
-from launch.results import run_reader
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -16,18 +16,44 @@ import numpy as np
 _METRIC = 'eval/global/accuracy'
 
 
-def _groups(fed_avg_seeds=(0, 1, 2), fed_fish_seeds=(0, 1, 2), **kwargs):
-  return run_reader.group_runs(
-    [fake_runs.make_run('fed_avg', s, **kwargs) for s in fed_avg_seeds]
-    + [fake_runs.make_run('fed_fish', s, **kwargs) for s in fed_fish_seeds]
+def _runs(fed_avg_seeds=(0, 1, 2), fed_fish_seeds=(0, 1, 2), **kwargs):
+  return [
+    *(fake_runs.make_run('fed_avg', s, **kwargs) for s in fed_avg_seeds),
+    *(fake_runs.make_run('fed_fish', s, **kwargs) for s in fed_fish_seeds),
+  ]
+
+
+def _groups(*args, **kwargs):
+  return fake_runs.frames(_runs(*args, **kwargs)).groups()
+
+
+def _compare_runs(groups, metrics):
+  rounds = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
+  return method_comparison.compare_columns(
+    groups, itertools.product(metrics, rounds, [method_comparison.SEEDS])
   )
+
+
+def _compare_clients(groups, metrics):
+  return method_comparison.compare_columns(
+    groups,
+    [
+      (metric, method_comparison.LAST_ROUND, method_comparison.CLIENTS)
+      for metric in metrics
+    ],
+  )
+
+
+def _compare(groups, metric=_METRIC):
+  groups = fake_runs.named(groups).groups()
+  return _compare_runs(groups, [metric])
 
 
 class MethodComparisonTest(parameterized.TestCase):
   def test_baselines_come_second_in_a_pair(self):
-    groups = run_reader.group_runs(
+    groups = fake_runs.frames(
       [fake_runs.make_run(a) for a in ('fed_fish', 'fed_avg', 'fed_sgd')]
-    )
+    ).groups()
     self.assertEqual(
       method_comparison.method_pairs(groups),
       [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedAvg', 'FedSGD')],
@@ -40,7 +66,7 @@ class MethodComparisonTest(parameterized.TestCase):
       'start': {'name': 'fed3r'},
     }
     self.assertEqual(
-      method_comparison.method_pairs(run_reader.group_runs(runs)),
+      method_comparison.method_pairs(fake_runs.frames(runs).groups()),
       [('Fed3R+FT', 'FedAvg'), ('FedAvg', 'FedSGD')],
     )
 
@@ -49,7 +75,7 @@ class MethodComparisonTest(parameterized.TestCase):
     partial.config['exchange'] = fake_runs.make_exchange()
     for runs in ([partial, whole], [whole, partial]):
       self.assertEqual(
-        method_comparison.method_pairs(run_reader.group_runs(runs)),
+        method_comparison.method_pairs(fake_runs.frames(runs).groups()),
         [('Partial FedAvg, share 0.5, largest', 'FedAvg')],
       )
 
@@ -62,7 +88,7 @@ class MethodComparisonTest(parameterized.TestCase):
     for number, run in enumerate(runs):
       run.config['client_learning_rate'] = 0.1 * number  # Tuned.
     self.assertEqual(
-      method_comparison.method_pairs(run_reader.group_runs(runs)),
+      method_comparison.method_pairs(fake_runs.frames(runs).groups()),
       [
         ('FedAvg, 8 local epochs', 'FedAvg, 1 local epoch'),
         ('FedFish, 1 local epoch', 'FedAvg, 1 local epoch'),
@@ -72,21 +98,23 @@ class MethodComparisonTest(parameterized.TestCase):
     )
     # Two runs are there to be compared, whatever they are.
     self.assertEqual(
-      method_comparison.method_pairs(run_reader.group_runs([runs[0], runs[3]])),
+      method_comparison.method_pairs(
+        fake_runs.frames([runs[0], runs[3]]).groups()
+      ),
       [('FedFish, 8 local epochs', 'FedAvg, 1 local epoch')],
     )
 
   def test_methods_on_different_tasks_are_not_compared(self):
-    groups = run_reader.group_runs(
+    groups = fake_runs.frames(
       [
         fake_runs.make_run('fed_fish', task='digits'),
         fake_runs.make_run('fed_avg', task='toy_regression'),
       ]
-    )
+    ).groups()
     self.assertEmpty(method_comparison.method_pairs(groups))
 
   def test_differences_at_the_last_round_by_seed(self):
-    comparison, _ = method_comparison.compare_runs(_groups(), [_METRIC])
+    comparison, _ = _compare_runs(_groups(), [_METRIC])
     self.assertEqual(comparison.rounds, method_comparison.LAST_ROUND)
     self.assertEqual(comparison.method, 'FedFish')
     self.assertEqual(comparison.baseline, 'FedAvg')
@@ -104,7 +132,7 @@ class MethodComparisonTest(parameterized.TestCase):
         },
       )
       groups[algorithm] = [run]
-    last, mean = method_comparison.compare_runs(groups, [_METRIC])
+    last, mean = _compare(groups)
     self.assertEqual(mean.rounds, method_comparison.ALL_ROUNDS)
     self.assertEqual(last.result.mean, 3)
     self.assertEqual(mean.result.mean, 2)
@@ -127,7 +155,7 @@ class MethodComparisonTest(parameterized.TestCase):
         ('fed_fish', ([2.3, 0.9, nan, inf], [2.3, 0.9, 0.6, 0.3])),
       )
     }
-    last, mean = method_comparison.compare_runs(groups, ['train/loss'])
+    last, mean = _compare(groups, 'train/loss')
     self.assertAlmostEqual(last.result.mean, -0.3)
     self.assertAlmostEqual(mean.result.mean, 0.6 - 0.8)
     for comparison in (last, mean):
@@ -135,7 +163,7 @@ class MethodComparisonTest(parameterized.TestCase):
       self.assertIn('finite value: 1', comparison.result.note)
     # Where all seeds have diverged there is still a row that says so.
     groups = {label: runs[:1] for label, runs in groups.items()}
-    comparisons = method_comparison.compare_runs(groups, ['train/loss'])
+    comparisons = _compare(groups, 'train/loss')
     self.assertEqual([c.result.n for c in comparisons], [0, 0])
     table = method_comparison.format_table(comparisons).splitlines()
     self.assertTrue(table[1].endswith('finite value: 1'), table[1])
@@ -154,9 +182,7 @@ class MethodComparisonTest(parameterized.TestCase):
       fake_runs.make_run('fed_avg'),
       columns=columns | {_METRIC: np.array([0.1, 0.2, 0.3, 0.4])},
     )
-    last, mean = method_comparison.compare_runs(
-      {'fed_fish': [every_second], 'fed_avg': [every]}, [_METRIC]
-    )
+    last, mean = _compare({'fed_fish': [every_second], 'fed_avg': [every]})
     self.assertAlmostEqual(last.result.mean, 0.3)
     self.assertAlmostEqual(mean.result.mean, 0.6 - 0.3)
 
@@ -174,12 +200,12 @@ class MethodComparisonTest(parameterized.TestCase):
       'short': [run('fed_fish', 16, 2, [0.1, 0.4, 0.6])],
       'long': [run('fed_avg', 1, 32, [0.1, 0.3, 0.5])],
     }
-    (last,) = method_comparison.compare_runs(groups, [_METRIC])
+    (last,) = _compare(groups)
     self.assertEqual(last.rounds, method_comparison.LAST_ROUND)
     self.assertAlmostEqual(last.result.mean, 0.1)
     # What is not finished is not at its end.
     groups['long'] = [run('fed_avg', 1, 32, [0.1, 0.3, 0.5], done=16)]
-    self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+    self.assertEmpty(_compare(groups))
 
   def test_the_initial_model_alone_is_not_compared(self):
     groups = {
@@ -194,7 +220,7 @@ class MethodComparisonTest(parameterized.TestCase):
         ('fed_fish', [0.0, 3.0]),
       )
     }
-    self.assertEmpty(method_comparison.compare_runs(groups, [_METRIC]))
+    self.assertEmpty(_compare(groups))
 
   def test_test_clients_are_compared_by_seed(self):
     nan = float('nan')
@@ -218,6 +244,7 @@ class MethodComparisonTest(parameterized.TestCase):
         )
         for seed, value in enumerate(values)
       ] + [fake_runs.make_run(algorithm, len(values))]  # Not finished.
+    groups = fake_runs.named(groups).groups()
     found = method_comparison.compare_test(groups, 'accuracy')
     self.assertEqual(
       [c.metric for c in found],
@@ -239,33 +266,30 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEmpty(method_comparison.compare_test(_groups(), 'accuracy'))
 
   def test_a_lower_barrier_wins(self):
-    comparison, _ = method_comparison.compare_runs(_groups(), ['csb/accuracy'])
+    comparison, _ = _compare_runs(_groups(), ['csb/accuracy'])
     self.assertAlmostEqual(comparison.result.mean, -0.1)
     self.assertEqual(comparison.result.wins, 3)
 
   def test_barriers_that_differ_by_rounding_tie(self):
-    groups = _groups()
-    for method, barrier in (('FedAvg', 0.0), ('FedFish', 1e-9)):
-      for run in groups[method]:
-        run.columns['csb/accuracy'][:] = (-1) ** run.seed * barrier
-    comparison, _ = method_comparison.compare_runs(groups, ['csb/accuracy'])
+    runs = _runs()
+    for run in runs:
+      barrier = 1e-9 * (run.algorithm == 'fed_fish')
+      run.columns['csb/accuracy'][:] = (-1) ** run.seed * barrier
+    groups = fake_runs.frames(runs).groups()
+    comparison, _ = _compare_runs(groups, ['csb/accuracy'])
     self.assertEqual(
       str(comparison.result),
       '+0, better in 0 of 3 (3 ties); 3 pairs: no interval',
     )
 
   def test_only_common_seeds_are_paired(self):
-    comparison, _ = method_comparison.compare_runs(
-      _groups((0, 1, 2), (1, 2, 3)), [_METRIC]
-    )
+    comparison, _ = _compare_runs(_groups((0, 1, 2), (1, 2, 3)), [_METRIC])
     self.assertEqual(comparison.result.n, 2)
-    self.assertEmpty(
-      method_comparison.compare_runs(_groups((0,), (1,)), [_METRIC])
-    )
+    self.assertEmpty(_compare_runs(_groups((0,), (1,)), [_METRIC]))
 
   def test_clients_are_paired_within_seeds(self):
     groups = _groups(evaluated=True)
-    before, after = method_comparison.compare_clients(
+    before, after = _compare_clients(
       groups, ['before/accuracy', 'after/accuracy']
     )
     self.assertEqual(before.result.mean, 0)
@@ -275,22 +299,18 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEqual((after.result.n, after.result.wins), (15, 15))
 
   def test_clients_that_diverged_are_counted(self):
-    groups = _groups((0,), (0,), evaluated=True)
-    clients = groups['FedFish'][0].clients
-    clients['client_2']['after/accuracy'] = float('nan')
-    (after,) = method_comparison.compare_clients(groups, ['after/accuracy'])
+    runs = _runs((0,), (0,), evaluated=True)
+    runs[1].clients['client_2']['after/accuracy'] = float('nan')
+    groups = fake_runs.frames(runs).groups()
+    (after,) = _compare_clients(groups, ['after/accuracy'])
     self.assertEqual(after.result.n, 4)
     self.assertIn('finite value: 1', after.result.note)
 
   def test_runs_without_evaluation_have_no_clients_to_compare(self):
-    self.assertEmpty(
-      method_comparison.compare_clients(_groups(), ['after/accuracy'])
-    )
+    self.assertEmpty(_compare_clients(_groups(), ['after/accuracy']))
 
   def test_csv_and_table_say_the_same(self):
-    comparisons = method_comparison.compare_runs(
-      _groups((0,), (0,)), [_METRIC, 'csb/accuracy']
-    )
+    comparisons = _compare_runs(_groups((0,), (0,)), [_METRIC, 'csb/accuracy'])
     text = method_comparison.to_csv(comparisons).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     self.assertEqual(

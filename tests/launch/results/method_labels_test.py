@@ -6,15 +6,30 @@ from launch.configs import base
 from launch.configs import fed3r_digits
 from launch.configs import sweeps
 from launch.results import method_labels
+from launch.results import run_reader
+from launch.runs import run_label
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import hypothesis
 import hypothesis.strategies as st
+import pandas as pd
+
+
+def _runs(configs):
+  return pd.DataFrame(
+    {
+      'config': config,
+      'fields': run_reader.flatten(config),
+      'task': config['task']['name'],
+      **run_label.describe_method(fake_runs.as_config(config)),
+    }
+    for config in configs
+  )
 
 
 def _label(*configs, **kwargs):
-  return method_labels.label_methods(configs, **kwargs)
+  return method_labels.label_methods(_runs(configs), **kwargs)
 
 
 def _variant(name, *, local_epochs=1, **fields):
@@ -248,37 +263,10 @@ class LabelMethodsTest(absltest.TestCase):
       'fed_fish,fine_tuning=ft_lp': 'FedFish-LP',
     }
     configs = [fed3r_digits.get_config(name).to_dict() for name in names]
-    self.assertEqual(
-      [method_labels.name_method(config) for config in configs],
-      list(names.values()),
-    )
     # Rates, rounds, visits and temperatures are each method's own.
     self.assertEqual(_label(*configs), list(names.values()))
     for config, name in zip(configs, names.values()):
       self.assertEqual(_label(config), [name])
-
-  def test_another_algorithm_that_fine_tunes_is_named(self):
-    config = fed3r_digits.get_config(
-      'fed_avg,fine_tuning=ft_lp,start=fed3r'
-    ).to_dict()
-    fed_fish = base.create_config('fed_fish,server=sgd').to_dict()['algorithm']
-    for start, name in (('fed3r', 'Fed3R'), ('fed3r_rf', 'Fed3R-RF')):
-      config['fine_tuning']['start']['name'] = start
-      self.assertEqual(
-        method_labels.name_method(dict(config, algorithm=fed_fish)),
-        f'{name}+FT-LP by FedFish',
-      )
-
-  def test_methods_without_fine_tuning_keep_their_names(self):
-    for variant, name in (
-      ('mime_lite', 'Mime Lite'),
-      ('fed_avg,server=yogi', 'FedAvg'),
-      ('damped', 'FedFish'),
-    ):
-      config = _variant(variant)
-      self.assertEqual(method_labels.name_method(config), name)
-    config['fine_tuning'] = {'strategy': 'ft', 'start': {'name': 'none'}}
-    self.assertEqual(method_labels.name_method(config), 'FedFish')
 
   def test_fields_of_closed_form_methods_are_told(self):
     configs = []
@@ -311,15 +299,17 @@ class LabelMethodsTest(absltest.TestCase):
 class LabelTasksTest(absltest.TestCase):
   def test_options_are_told_where_a_task_has_several(self):
     def config(name, **options):
-      return {'task': {'name': name, **options}}
+      return {'task': {'name': name, **options}, 'algorithm': {'name': 'x'}}
 
     self.assertEqual(
       method_labels.label_tasks(
-        [
-          config('digits', alpha=0.1, num_clients=40),
-          config('digits', alpha=1.0, num_clients=20),
-          config('emnist', model='cnn'),
-        ]
+        _runs(
+          [
+            config('digits', alpha=0.1, num_clients=40),
+            config('digits', alpha=1.0, num_clients=20),
+            config('emnist', model='cnn'),
+          ]
+        )
       ),
       ['digits, alpha 0.1', 'digits, alpha 1.0', 'emnist'],
     )

@@ -30,15 +30,18 @@ def _run(seed, values):
   )
 
 
+def _rows(groups):
+  return method_table.method_rows(fake_runs.named(groups).groups(), _METRIC)
+
+
 class MethodTableTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.rows = method_table.method_rows(
+    self.rows = _rows(
       {
         'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
         'B': [_run(0, [9, 3, 4])],
-      },
-      _METRIC,
+      }
     )
 
   def test_mean_and_deviation_over_seeds(self):
@@ -51,12 +54,11 @@ class MethodTableTest(absltest.TestCase):
 
   def test_runs_that_diverged_are_counted(self):
     nan, inf = float('nan'), float('inf')
-    rows = method_table.method_rows(
+    rows = _rows(
       {
         'A': [_run(0, [9, 1, 5]), _run(1, [9, nan, 8]), _run(2, [9, 2, inf])],
         'B': [_run(0, [9, 1, nan])],
-      },
-      _METRIC,
+      }
     )
     last = rows['A'][_METRIC, method_comparison.LAST_ROUND]
     self.assertEqual((last.mean, last.seeds, last.diverged), (6.5, 2, 1))
@@ -82,7 +84,7 @@ class MethodTableTest(absltest.TestCase):
       label: [fake_runs.make_run(name, seed) for seed in range(2)]
       for label, name in (('A', 'fed_avg'), ('B', 'fed_fish'))
     }
-    rows = method_table.method_rows(groups, _METRIC)
+    rows = _rows(groups)
     # In rounds 2, 4 and 6 A has sent as many MB, and B twice as many: 4 in
     # round 2, 8 in round 4.
     sent = method_table.MEGABYTES, method_comparison.LAST_ROUND
@@ -91,7 +93,7 @@ class MethodTableTest(absltest.TestCase):
     self.assertAlmostEqual(rows['A'][equal].mean, 0.605)
     self.assertAlmostEqual(rows['B'][equal].mean, 0.305)
     del groups['B']
-    self.assertNotIn(equal, method_table.method_rows(groups, _METRIC)['A'])
+    self.assertNotIn(equal, _rows(groups)['A'])
 
   def test_columns_that_runs_lack_are_left_out(self):
     columns = {column for column, _ in self.rows['B']}

@@ -12,24 +12,29 @@ from tests.launch.sweeps import fake_sweeps
 from absl.testing import absltest
 
 
+def _describe(runs, *args):
+  groups = fake_runs.named({'FedAvg': runs}).groups()
+  return run_notes.describe(groups, 'a mean', *args)
+
+
 class RunNotesTest(absltest.TestCase):
   def test_seeds_and_clients(self):
     runs = [fake_runs.make_run(seed=seed) for seed in (0, 1)]
     for run in runs:
       run.config['cohort_size'] = 1
       run.config['task']['num_clients'] = 40
-    note = run_notes.describe({'FedAvg': runs}, 'a mean')
+    note = _describe(runs)
     self.assertEqual(
       note, '2 seeds: a mean. 1 client a round (task.num_clients 40).'
     )
-    note = run_notes.describe({'FedAvg': runs[:1]}, 'a mean')
+    note = _describe(runs[:1])
     self.assertStartsWith(note, '1 seed, nothing is pooled. ')
 
   def test_runs_without_the_metric_do_not_count(self):
     runs = [fake_runs.make_run(seed=seed) for seed in (0, 1)]
     del runs[1].columns['train/loss']
     self.assertEqual(
-      run_notes.describe({'FedAvg': runs}, 'a mean', 'train/loss'),
+      _describe(runs, 'train/loss'),
       '1 seed, nothing is pooled.',
     )
 
@@ -47,9 +52,9 @@ class RunNotesTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(path, runs)
     for run in runs:
       fake_sweeps.write_result(folder, run, 0.5)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    found = sweep_results.read_results(folder)
     self.assertEqual(
-      run_notes.describe_groups(groups, 'a mean'),
+      run_notes.describe_finished(found, 'a mean'),
       '2 seeds: a mean. 5 clients a round (task.num_clients 40). Runs of '
       'unlike length, whose ends do not compare, up to fed_avg: round 50; '
       'fed_fish: round 10.',
@@ -61,10 +66,16 @@ class RunNotesTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(path, runs)
     for run, stopped_at in zip(runs, (None, 20), strict=True):
       fake_sweeps.write_result(folder, run, 0.5, stopped_at=stopped_at)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
+    found = sweep_results.read_results(folder)
     self.assertEndsWith(
-      run_notes.describe_groups(groups, 'a mean'), 'fed_avg: round 20 to 50.'
+      run_notes.describe_finished(found, 'a mean'), 'fed_avg: round 20 to 50.'
     )
+
+  def test_a_title_names_the_only_task(self):
+    runs = [fake_runs.make_run(task=task) for task in ('digits', 'emnist')]
+    found = fake_runs.named({'a': runs}).runs
+    self.assertEqual(run_notes.name_task('Loss', found[:1]), 'Loss (digits)')
+    self.assertEqual(run_notes.name_task('Loss', found), 'Loss')
 
   def test_settings_may_have_other_seeds(self):
     self.assertEqual(run_notes.count_seeds([1, 1]), '1 seed')

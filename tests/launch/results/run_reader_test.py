@@ -2,20 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping runs."""
 
-import dataclasses
 import os
 import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from launch.plots import request
-from launch.results import method_comparison
+from launch.results import frames
 from launch.results import run_reader
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 _HEAD = 'client_id,round,split'
 
@@ -30,18 +29,17 @@ class ReadRunTest(parameterized.TestCase):
       self._folder / 'w', 'fed_fish', 3, evaluated=True
     )
     run = run_reader.read_run(workdir)
-    self.assertEqual(
-      (run.algorithm, run.task, run.seed), ('fed_fish', 'digits', 3)
+    expected = fake_runs.to_run(
+      fake_runs.make_run('fed_fish', 3, evaluated=True)
     )
-    expected = fake_runs.make_columns('fed_fish', 3)
-    self.assertEqual(list(run.columns), list(expected))
-    for name, values in expected.items():
-      np.testing.assert_array_equal(run.columns[name], values)
-    self.assertEqual(run.clients, fake_runs.make_clients('fed_fish', 3))
+    for name in ('title', 'algorithm', 'task', 'seed', 'length', 'judged_by'):
+      self.assertEqual(run.about[name], expected.about[name])
+    pd.testing.assert_frame_equal(run.rounds, expected.rounds)
+    pd.testing.assert_frame_equal(run.clients, expected.clients)
 
   def test_a_run_without_evaluation_has_no_clients(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
-    self.assertIsNone(run_reader.read_run(workdir).clients)
+    self.assertEmpty(run_reader.read_run(workdir).clients)
 
   def test_an_evaluation_of_an_earlier_round_is_not_used(self):
     workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
@@ -49,35 +47,35 @@ class ReadRunTest(parameterized.TestCase):
       file.write('8,0.25,0.9,0.3,800,8e6\n')
     with self.assertLogs(level='WARNING') as logs:
       run = run_reader.read_run(workdir)
-    self.assertIsNone(run.clients)
+    self.assertEmpty(run.clients)
     (line,) = logs.output
     self.assertRegex(line, f'{workdir} is of round 6, .* that of round 8')
 
   def test_values_that_are_not_finite_are_recorded_and_not_drawn(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
     (workdir / 'metrics.csv').write_text('round,a\n1,0.5\n2,\n3,nan\n4,inf\n')
-    run = run_reader.read_run(workdir)
-    rounds, values = run.recorded('a')
-    self.assertEqual(rounds.tolist(), [1, 3, 4])
-    np.testing.assert_array_equal(values, [0.5, np.nan, np.inf])
-    self.assertEqual(run.series('round', 'a')[0].tolist(), [1])
-    self.assertEmpty(run.recorded('b')[0])
+    found = frames.read([workdir])
+    values = found.column('a')
+    self.assertEqual(list(values.index), [(0, 1), (0, 3), (0, 4)])
+    np.testing.assert_array_equal(values, [0.5, np.inf, np.inf])
+    self.assertEqual(list(found.drawn('round', 'a')['round']), [1])
+    self.assertEmpty(found.column('b'))
 
   def test_a_row_being_written_and_empty_cells_are_left_out(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
     path = workdir / 'metrics.csv'
     path.write_text('round,a,b\n1,0.5,\n2,0.25,7\n3,0.1')
-    run = run_reader.read_run(workdir)
-    rounds, x, y = run.series('a', 'b')
-    self.assertEqual((rounds, x, y), (2, 0.25, 7))
-    self.assertLen(run.columns['round'], 2)
+    found = frames.read([workdir])
+    np.testing.assert_array_equal(found.drawn('a', 'b'), [[0.25, 7]])
+    self.assertEqual(list(found.rounds['round']), [1, 2])
 
   def test_unknown_columns_and_infinite_values_give_no_points(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
     (workdir / 'metrics.csv').write_text('round,a\n1,inf\n2,0.5\n')
-    run = run_reader.read_run(workdir)
-    self.assertEqual(run.series('round', 'a')[0].tolist(), [2])
-    self.assertEmpty(run.series('round', 'b')[0])
+    found = frames.read([workdir])
+    self.assertEqual(found.last_rounds('a'), [2])
+    self.assertEmpty(found.last_rounds('b'))
+    self.assertIsNone(frames.points(found, 'round', 'b'))
 
   @parameterized.parameters(
     ('metrics.csv', None, 'metrics.csv: No such file'),
@@ -133,28 +131,44 @@ class SummaryTest(absltest.TestCase):
     workdir = fake_runs.write_run(
       fake_runs.make_setting_run(finished=False), self._folder / 'w'
     )
-    self.assertFalse(run_reader.read_run(workdir).is_finished)
+    self.assertFalse(run_reader.read_run(workdir).about['is_finished'])
     simulation.Workdir(workdir).write_summary(
       {
         'rounds': 1,
+        'label': fake_runs.make_label(fake_runs.make_config('fed_fish')),
         'final': {'eval/global/mse': 0.25},
         'totals': {'local_steps': 7},
         'test': {'global/mse': 0.5, 'personalized/mse': None},
       }
     )
-    run = run_reader.read_run(workdir)
-    np.testing.assert_equal(
-      run.values,
+    about = run_reader.read_run(workdir).about
+    self.assertEqual(
+      {name: value for name, value in about.items() if '/' in name},
       {
         'validation/global/mse': 0.25,
         'test/global/mse': 0.5,
-        'test/personalized/mse': np.nan,
+        # JSON has null for what has diverged.
+        'test/personalized/mse': np.inf,
         'total/local_steps': 7,
       },
     )
-    np.testing.assert_equal(
-      run.test, {'global/mse': 0.5, 'personalized/mse': np.nan}
+    # That of a finished run is its own, whatever methods are called today.
+    self.assertEqual(
+      (about['title'], about['algorithm']), ('FedFish', 'fed_avg')
     )
+
+  def test_names_of_a_stranger_stand_for_nothing_else(self):
+    run = fake_runs.make_setting_run()
+    workdir = fake_runs.write_run(run, self._folder / 'w')
+    folder = simulation.Workdir(workdir)
+    summary = folder.read_summary()
+    evil = {'seed': 9, 'config': 'x', 'workdir': 1}
+    summary['label'] |= evil
+    summary['final'] = dict.fromkeys(evil, 0.5)
+    folder.write_summary(summary)
+    about = run_reader.read_run(workdir).about
+    self.assertEqual((about['seed'], about['workdir']), (run.seed, workdir))
+    self.assertEqual(about['config']['seed'], run.seed)
 
   def test_a_damaged_summary_is_named(self):
     workdir = fake_runs.write_run(
@@ -173,36 +187,3 @@ class SummaryTest(absltest.TestCase):
       (workdir / 'summary.json').write_text(content)
       with self.assertRaisesRegex(errors.InputError, 'summary.json'):
         run_reader.read_run(workdir)
-
-
-class GroupRunsTest(absltest.TestCase):
-  def test_seeds_of_one_config_are_pooled_in_rising_order(self):
-    groups = run_reader.group_runs(
-      [
-        fake_runs.make_run('fed_avg', 2),
-        fake_runs.make_run('fed_fish', 1),
-        fake_runs.make_run('fed_avg', 1),
-      ]
-    )
-    self.assertEqual(list(groups), ['FedAvg', 'FedFish'])
-    self.assertEqual([run.seed for run in groups['FedAvg']], [1, 2])
-
-  def test_made_up_data_are_another_task(self):
-    real = fake_runs.make_run(seed=1)
-    made_up = dataclasses.replace(
-      fake_runs.make_run(seed=2), made_up='generated pages'
-    )
-    groups = run_reader.group_runs([real, made_up])
-    self.assertLen(groups, 2)
-    self.assertIn('generated pages', list(groups)[1])
-    self.assertEmpty(method_comparison.method_pairs(groups))
-    self.assertIn(
-      '(generated pages, ',
-      request.Request({'FedAvg': [made_up]}, 'loss').title('Loss'),
-    )
-
-  def test_one_run_given_twice_is_refused(self):
-    with self.assertRaisesRegex(errors.InputError, 'seed \\(4\\)'):
-      run_reader.group_runs(
-        [fake_runs.make_run(seed=4), fake_runs.make_run(seed=4)]
-      )

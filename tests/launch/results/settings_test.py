@@ -22,11 +22,16 @@ def _read(*specs, seeds=(0,)):
           task=task[0] if task else 'digits',
         )
       )
-  return settings.read_settings(runs)
+  return settings.read_settings(fake_runs.frames(runs))
 
 
 def _keys(found):
-  return [(s.task, s.method, s.local_epochs, s.rounds) for s in found]
+  return list(map(tuple, found))
+
+
+def _baselines(found):
+  pairs = settings.pair_with_baselines(found)
+  return {s.method: other.method for s, other in pairs}
 
 
 class SettingsTest(absltest.TestCase):
@@ -42,7 +47,8 @@ class SettingsTest(absltest.TestCase):
         ('digits', 'FedFish', 1, 32),
       ],
     )
-    self.assertEqual([run.seed for run in found[0].runs], [0, 1])
+    first = next(iter(found.values()))
+    self.assertEqual(list(first.runs['seed']), [0, 1])
 
   def test_fixed_rounds_are_those_of_most_epochs_task_by_task(self):
     found = _read(
@@ -83,7 +89,7 @@ class SettingsTest(absltest.TestCase):
       for optimizer in ('adam', 'sgd')
     ] + [fake_runs.make_setting_run('fed_sgd', server_optimizer='adam')]
     self.assertEqual(
-      settings.find_baselines(settings.read_settings(runs)),
+      _baselines(settings.read_settings(fake_runs.frames(runs))),
       {
         'FedFish, server Adam': 'FedAvg, server Adam',
         'FedFish, server SGD': 'FedAvg, server SGD',
@@ -103,15 +109,15 @@ class SettingsTest(absltest.TestCase):
       run.config.update(
         client_learning_rate=client, server_learning_rate=server
       )
-    baselines = settings.find_baselines(settings.read_settings(runs))
+    baselines = _baselines(settings.read_settings(fake_runs.frames(runs)))
     self.assertEqual(baselines['FedFish, server Adam'], 'FedAvg, server Adam')
     self.assertEqual(baselines['FedFish, server SGD'], 'FedAvg, server SGD')
 
   def test_without_fed_avg_the_baseline_is_fed_sgd_or_none(self):
     found = _read(('fed_sgd', 1, 6), ('fed_fish', 1, 6))
-    self.assertEqual(settings.find_baselines(found), {'FedFish': 'FedSGD'})
+    self.assertEqual(_baselines(found), {'FedFish': 'FedSGD'})
     found = _read(('fed_fish', 1, 6), ('fed_prox', 1, 6))
-    self.assertEmpty(settings.find_baselines(found))
+    self.assertEmpty(_baselines(found))
 
   def test_what_is_fine_tuned_from_a_start_is_no_baseline(self):
     started = fake_runs.make_setting_run()
@@ -119,16 +125,41 @@ class SettingsTest(absltest.TestCase):
       'strategy': 'ft',
       'start': {'name': 'fed3r'},
     }
-    found = settings.read_settings([started, fake_runs.make_setting_run()])
-    self.assertEqual(settings.find_baselines(found), {'Fed3R+FT': 'FedAvg'})
-    self.assertEmpty(settings.find_baselines(settings.read_settings([started])))
+    found = settings.read_settings(
+      fake_runs.frames([started, fake_runs.make_setting_run()])
+    )
+    self.assertEqual(_baselines(found), {'Fed3R+FT': 'FedAvg'})
+    self.assertEmpty(
+      _baselines(settings.read_settings(fake_runs.frames([started])))
+    )
 
   def test_what_sends_all_is_the_baseline_of_what_sends_a_part(self):
     partial = fake_runs.make_setting_run()
     partial.config['exchange'] = fake_runs.make_exchange()
-    found = settings.read_settings([partial, fake_runs.make_setting_run()])
+    found = settings.read_settings(
+      fake_runs.frames([partial, fake_runs.make_setting_run()])
+    )
     self.assertEqual(
-      settings.find_baselines(found),
+      _baselines(found),
       {'Partial FedAvg, share 0.5, largest': 'FedAvg'},
     )
-    self.assertEmpty(settings.find_baselines(settings.read_settings([partial])))
+    self.assertEmpty(
+      _baselines(settings.read_settings(fake_runs.frames([partial])))
+    )
+
+  def test_baselines_have_the_task_the_epochs_and_the_rounds(self):
+    found = {
+      **_read(('fed_avg', 1, 6), ('fed_avg', 8, 6)),
+      **_read(('fed_fish', 1, 6), ('fed_fish', 8, 6), ('fed_fish', 4, 6)),
+      **_read(('fed_fish', 1, 6, 'emnist')),
+    }
+    # Labelled apart, they are still told by the same names.
+    self.assertEqual(
+      [
+        (s.method, s.task, *s[2:])
+        for s, _ in settings.pair_with_baselines(found)
+      ],
+      [('FedFish', 'digits', 1, 6), ('FedFish', 'digits', 8, 6)],
+    )
+    for s, other in settings.pair_with_baselines(found):
+      self.assertEqual(other, s._replace(method='FedAvg'))

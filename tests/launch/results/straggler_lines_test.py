@@ -13,6 +13,10 @@ import numpy as np
 _METRIC = 'eval/own/accuracy'
 
 
+def _read(runs, metric=_METRIC):
+  return straggler_lines.read_lines(fake_runs.frames(runs), metric)
+
+
 class StragglerLinesTest(absltest.TestCase):
   def test_one_model_of_all_clients_has_a_line_before_its_tuning(self):
     runs = [
@@ -25,7 +29,7 @@ class StragglerLinesTest(absltest.TestCase):
       for seed in (0, 1)
     ]
     untimed = fake_runs.make_run('fed_fish')
-    lines = straggler_lines.read_lines([*runs, untimed], _METRIC)
+    lines = _read([*runs, untimed])
     self.assertEqual(
       [(li.method, li.policy, li.is_before_tuning) for li in lines],
       [
@@ -47,19 +51,19 @@ class StragglerLinesTest(absltest.TestCase):
       fake_runs.make_timed_run('fed_avg', 'flanp', local_epochs=1),
     ]
     runs[2].config['participation']['n0'] = 10
-    lines = straggler_lines.read_lines(runs, _METRIC)
+    lines = _read(runs)
     self.assertEqual({line.base for line in lines}, {'FedRep', 'FedAvg'})
     other = fake_runs.make_timed_run('fed_rep', local_epochs=4)
     runs.append(other)
-    lines = straggler_lines.read_lines(runs, _METRIC)
+    lines = _read(runs)
     self.assertLen({line.base for line in lines}, 3)
     other.config['local_epochs'] = 11
     other.config['participation']['speeds']['scale'] = 100.0
-    lines = straggler_lines.read_lines(runs, _METRIC)
+    lines = _read(runs)
     self.assertLen({line.base for line in lines}, 3)
 
   def test_clients_own_models_are_nobody_s_fine_tuned_ones(self):
-    lines = straggler_lines.read_lines(
+    lines = _read(
       [fake_runs.make_timed_run('ditto'), fake_runs.make_timed_run('fed_avg')],
       f'{_METRIC}_median',
     )
@@ -71,19 +75,18 @@ class StragglerLinesTest(absltest.TestCase):
     ]
     runs[0].columns[_METRIC][:] = np.nan
     runs[1].columns[_METRIC][4:] = np.nan
-    (line,) = straggler_lines.read_lines(runs, _METRIC)
+    (line,) = _read(runs)
     self.assertLen(line.runs, 2)
-    self.assertEqual(line.last_round(), 3)
+    self.assertEqual(line.rounds[-1], 3)
     self.assertAlmostEqual(line.best(), 0.9 / 2 + 0.015)
-    self.assertEmpty(straggler_lines.read_lines(runs[:1], _METRIC))
+    self.assertEmpty(_read(runs[:1]))
 
   def test_other_conditions(self):
-    lines = straggler_lines.read_lines(
+    lines = _read(
       [
         fake_runs.make_timed_run('fed_rep'),
         fake_runs.make_timed_run('fed_rep', cohort_size=5),
-      ],
-      _METRIC,
+      ]
     )
     self.assertEqual(
       [(line.method, line.conditions) for line in lines],
@@ -110,7 +113,7 @@ class StragglerLinesTest(absltest.TestCase):
       for seed in (0, 1)
     ]
     # Others with its clients have the one clock, but not whom speeds choose.
-    lines = straggler_lines.read_lines(runs, _METRIC)
+    lines = _read(runs)
     self.assertEqual(
       [
         (line.method, line.policy, line.conditions.split()[4], rounds[1])
@@ -127,7 +130,7 @@ class StragglerLinesTest(absltest.TestCase):
     )
 
     def is_lent():
-      lines = straggler_lines.read_lines(runs, _METRIC)
+      lines = _read(runs)
       key = ('FedRep', '20 clients a round, dynamic speeds')
       return key in [(line.method, line.conditions) for line in lines]
 
@@ -150,9 +153,8 @@ class StragglerLinesTest(absltest.TestCase):
     self.assertFalse(is_lent())
 
   def test_messages_of_another_cost(self):
-    (line,) = straggler_lines.read_lines(
-      [fake_runs.make_timed_run('fed_rep', seed=seed) for seed in (0, 1)],
-      _METRIC,
+    (line,) = _read(
+      [fake_runs.make_timed_run('fed_rep', seed=seed) for seed in (0, 1)]
     )
     # Without the half that was messages, rounds take 5 seconds.
     seconds, values = line.points(100.0)
@@ -164,13 +166,12 @@ class StragglerLinesTest(absltest.TestCase):
     self.assertIsNone(line.seconds_to_reach(0.906, 0.0))
 
   def test_table_of_what_half_reach(self):
-    lines = straggler_lines.read_lines(
+    lines = _read(
       [
         fake_runs.make_timed_run('fed_rep'),
         fake_runs.make_timed_run('lg_fed_avg'),
         fake_runs.make_timed_run('fed_avg'),
-      ],
-      _METRIC,
+      ]
     )
     table = straggler_lines.format_table(lines, [0, 5])
     self.assertEqual(
@@ -180,5 +181,57 @@ class StragglerLinesTest(absltest.TestCase):
         ['LG-FedAvg', 'uniform', '1', '6', '0.6000', 'never', 'never'],
         ['FedAvg+FT', 'uniform', '1', '6', '0.8000', '30.0', '60.0'],
         ['FedAvg', 'uniform', '1', '6', '0.4000', 'never', 'never'],
+      ],
+    )
+
+
+def _named(metric=_METRIC, **series):
+  """Returns runs by name, of seconds and values."""
+  runs = {}
+  for name, (seconds, values) in series.items():
+    columns = {'round': np.arange(len(values), dtype=float)}
+    if seconds:
+      columns['simulated/seconds'] = np.array(seconds, float)
+    columns[metric] = np.array(values, float)
+    run = dataclasses.replace(fake_runs.make_run(), columns=columns)
+    runs[name] = [run]
+  return fake_runs.named(runs).groups()
+
+
+class TimeToReachTest(absltest.TestCase):
+  def test_first_time(self):
+    (run,) = _named(a=([0, 10, 20, 30], [0.1, 0.5, 0.4, 0.6])).values()
+    line = straggler_lines.read_line(run, _METRIC)
+    targets = ((0.1, 0), (0.45, 10), (0.5 + 1e-8, 10), (0.55, 30), (0.7, None))
+    for target, expected in targets:
+      self.assertEqual(line.seconds_to_reach(target), expected)
+
+  def test_table(self):
+    runs = _named(
+      slow=([0, 10, 20], [0.1, np.nan, 0.8]),
+      fast=([0, 1, 2], [0.1, 0.85, 0.7]),
+      untimed=([], [0.5]),
+    )
+    lines = straggler_lines.format_runs(runs, _METRIC).splitlines()
+    self.assertEqual(
+      [line.split() for line in lines],
+      [
+        'run simulated seconds best seconds until 0.8000'.split(),
+        ['slow', '20.0', '0.8000', '20.0'],
+        ['fast', '2.0', '0.8500', '1.0'],
+      ],
+    )
+
+  def test_less_is_better(self):
+    metric = 'eval/global/mse'
+    runs = _named(
+      metric, good=([0, 1, 2], [5, 2, 0.5]), bad=([0, 10, 20], [5, 4, 2])
+    )
+    lines = straggler_lines.format_runs(runs, metric).splitlines()
+    self.assertEqual(
+      [line.split() for line in lines[1:]],
+      [
+        ['good', '2.0', '0.5000', '1.0'],
+        ['bad', '20.0', '2.0000', '20.0'],
       ],
     )

@@ -21,11 +21,11 @@ class SweepFolderTest(absltest.TestCase):
   def test_finished_runs(self):
     folder = fake_sweeps.write_sweep(self.path, self.runs)
     run = self.runs[0]
-    read = lambda: folder.read_summary(run.name, run.config)  # noqa: E731
+    read = lambda: folder.read_summary(run.name, run.config.values)  # noqa: E731
     self.assertIsNone(read())
     fake_sweeps.write_result(folder, run, 0.5)
     self.assertEqual(read()['final']['eval/global/accuracy'], 0.5)
-    self.assertFalse(folder.is_evaluated(run.name, run.config))
+    self.assertFalse(folder.is_evaluated(run.name, run.config.values))
     summary = folder.workdir(run.name) / 'summary.json'
     # Half of a file, another figure, fewer rounds, another config: not finished.
     whole = summary.read_text()
@@ -43,7 +43,7 @@ class SweepFolderTest(absltest.TestCase):
     self.assertIsNone(read())
     summary.write_text(whole)
     config = folder.workdir(run.name) / 'config.json'
-    config.write_text(json.dumps({**run.config, 'batch_size': 1}))
+    config.write_text(json.dumps({**run.config.values, 'batch_size': 1}))
     self.assertIsNone(read())
 
   def test_runs_are_in_the_folder(self):
@@ -62,8 +62,8 @@ class SweepFolderTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(self.path, self.runs)
     run = self.runs[0]
     fake_sweeps.write_result(folder, run, 0.5, evaluated=True)
-    self.assertTrue(folder.is_evaluated(run.name, run.config))
-    longer = {**run.config, 'rounds': 1000}
+    self.assertTrue(folder.is_evaluated(run.name, run.config.values))
+    longer = {**run.config.values, 'rounds': 1000}
     self.assertFalse(folder.is_evaluated(run.name, longer))
 
   def test_a_damaged_summary_is_none(self):

@@ -54,10 +54,9 @@ class SweepPageTest(absltest.TestCase):
     secret.write_text('private')
     link = self._folder / 'link.png'
     link.symlink_to(path)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
     return sweep_page.write_page(
       folder,
-      groups,
+      sweep_results.read_results(folder),
       figures={path: f'A caption {_EVIL}', secret: '', link: ''},
       failures={runs[3].name: f'why {_EVIL}'},
     )

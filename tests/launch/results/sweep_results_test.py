@@ -5,8 +5,6 @@
 import math
 import pathlib
 
-from fedfish_tff import simulation
-from launch.results import sweep_folder
 from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
 
@@ -27,59 +25,58 @@ class SweepResultsTest(parameterized.TestCase):
         fake_sweeps.write_result(folder, run, value, **kwargs)
     return sweep_results.read_results(folder)
 
+  def _best(self, runs, values, **kwargs):
+    table = sweep_results.tabulate(self._results(runs, values, **kwargs))
+    return table[table['is_best']]
+
   def test_reads_runs(self):
     runs = fake_sweeps.grid(['fed_avg'], rounds=(3,), seed=(0, 1))
     results = self._results(runs, [0.25, 'unfinished'], test=None)
-    self.assertEqual([r.name for r in results], [r.name for r in runs])
-    self.assertEqual([r.is_finished for r in results], [True, False])
+    self.assertEqual(list(results['run']), [r.name for r in runs])
+    self.assertEqual(list(results['is_finished']), [True, False])
+    first = results.iloc[0]
     # All runs have the same rounds.
-    self.assertEqual(results[0].fields, {'seed': 0})
-    self.assertEqual(results[0].config['rounds'], 3)
-    self.assertEqual(results[0].metric, 'accuracy')
-    values = results[0].values
-    self.assertEqual(values['validation/global/accuracy'], 0.25)
-    self.assertEqual(values['csb/accuracy'], 0.25)
-    self.assertEqual(values['total/local_steps'], 7)
-    self.assertTrue(math.isnan(values['test/global/accuracy']))
+    self.assertEqual(first['varied'], {'seed': 0})
+    self.assertEqual(first['config']['rounds'], 3)
+    self.assertEqual(first['metric'], 'accuracy')
+    self.assertEqual(first['validation/global/accuracy'], 0.25)
+    self.assertEqual(first['csb/accuracy'], 0.25)
+    self.assertEqual(first['total/local_steps'], 7)
+    # It has diverged, and the other has none yet.
+    test = results['test/global/accuracy']
+    np.testing.assert_array_equal(test.astype(float), [np.inf, np.nan])
 
   def test_mean_and_deviation_are_numpys(self):
     values = [0.1, 0.4, 0.3]
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1, 2))
     results = self._results(runs, [*values, 0.5, None, 'unfinished'])
-    first, second = sweep_results.group_by_seed(results)
-    cell = first.cell('validation/global/accuracy')
+    table = sweep_results.tabulate(results)
+    cell, other = table['validation/global/accuracy']
     self.assertAlmostEqual(cell.mean, np.mean(values), places=15)
     self.assertAlmostEqual(cell.deviation, np.std(values, ddof=1), places=15)
     self.assertEqual((cell.seeds, cell.diverged), (3, 0))
-    self.assertAlmostEqual(first.validation(), np.mean(values))
+    self.assertAlmostEqual(table['validation'][0], np.mean(values))
     # One run has diverged, one is not finished: no answer.
-    cell = second.cell('validation/global/accuracy')
-    self.assertEqual((cell.mean, cell.seeds, cell.diverged), (0.5, 1, 1))
-    self.assertTrue(math.isnan(cell.deviation))
-    self.assertTrue(math.isnan(second.validation()))
-    self.assertEqual(second.num_missing, 1)
+    self.assertEqual((other.mean, other.seeds, other.diverged), (0.5, 1, 1))
+    self.assertTrue(math.isnan(other.deviation))
+    self.assertTrue(math.isnan(table['validation'][1]))
+    self.assertEqual(list(table['finished']), [3, 2])
 
   def test_what_runs_are_judged_by_decides(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05, 0.1))
-    groups = sweep_results.group_by_seed(
-      self._results(runs, [0.1, 0.4, 0.3], judged_by='unseen')
-    )
-    (best,) = sweep_results.best_groups(groups)
-    self.assertEqual(best.fields['client_learning_rate'], 0.05)
-    self.assertEqual(best.validation_column(), 'validation/unseen/accuracy')
+    best = self._best(runs, [0.1, 0.4, 0.3], judged_by='unseen')
+    self.assertEqual(list(best['column']), ['validation/unseen/accuracy'])
+    self.assertEqual(list(best['varied']), [{'client_learning_rate': 0.05}])
 
-  def test_who_never_had_a_value_is_not_judged_by_another(self):
+  def test_what_has_diverged_is_not_judged_by_another(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
     results = self._results(runs, [0.9, None], judged_by='personalized')
-    # As a run writes it; the server's model stayed as it was.
-    folder = simulation.Workdir(results[1].workdir)
-    folder.write_summary(folder.read_summary() | {'best_validation': None})
-    groups = sweep_results.group_by_seed(
-      sweep_results.read_results(sweep_folder.SweepFolder(self.path))
-    )
-    self.assertEqual(groups[1].cell('validation/global/loss').mean, 1.0)
-    self.assertEqual(sweep_results.best_groups(groups, 'loss'), [])
-    self.assertLen(sweep_results.best_groups(groups), 1)
+    table = sweep_results.tabulate(results, 'loss')
+    # The server's model stayed as it was.
+    self.assertEqual(table['validation/global/loss'][1].mean, 1.0)
+    self.assertFalse(table['is_best'].any())
+    table = sweep_results.tabulate(results)
+    self.assertEqual(list(table['is_best']), [True, False])
 
   @parameterized.parameters((True, 0.05), (False, 0.01))
   def test_the_best_rates(self, higher_is_better, expected):
@@ -88,43 +85,37 @@ class SweepResultsTest(parameterized.TestCase):
     )
     # The means are 0.45 and 0.5; that of one run with fed_fish diverged.
     values = [0.0, 0.9, 0.5, 0.5, 0.1, 0.1, 0.9, None]
-    groups = sweep_results.group_by_seed(
-      self._results(runs, values, higher_is_better=higher_is_better)
-    )
-    self.assertTrue(sweep_results.varies_rates(groups))
-    best = sweep_results.best_groups(groups)
-    self.assertEqual([g.variant for g in best], ['fed_avg', 'fed_fish'])
-    self.assertEqual(best[0].fields['client_learning_rate'], expected)
-    self.assertEqual(best[1].fields['client_learning_rate'], 0.01)
+    results = self._results(runs, values, higher_is_better=higher_is_better)
+    self.assertTrue(sweep_results.is_tuned(results))
+    table = sweep_results.tabulate(results)
+    best = table[table['is_best']]
+    self.assertEqual(list(best['variant']), ['fed_avg', 'fed_fish'])
+    rates = [varied['client_learning_rate'] for varied in best['varied']]
+    self.assertEqual(rates, [expected, 0.01])
 
   def test_test_clients_decide_nothing(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
     folder = fake_sweeps.write_sweep(self.path, runs)
     fake_sweeps.write_result(folder, runs[0], 0.6, test=0.1)
     fake_sweeps.write_result(folder, runs[1], 0.5, test=0.9)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
-    (best,) = sweep_results.best_groups(groups)
-    self.assertEqual(best.fields['client_learning_rate'], 0.01)
+    table = sweep_results.tabulate(sweep_results.read_results(folder))
+    self.assertEqual(list(table['is_best']), [True, False])
 
   def test_each_setting_has_its_best(self):
     runs = fake_sweeps.grid(
       ['fed_avg'], local_epochs=(1, 8), server_learning_rate=(0.1, 1.0)
     )
-    groups = sweep_results.group_by_seed(
-      self._results(runs, [0.1, 0.2, 0.4, 0.3])
-    )
-    best = [g.fields for g in sweep_results.best_groups(groups)]
+    best = self._best(runs, [0.1, 0.2, 0.4, 0.3])
     self.assertEqual(
-      best,
+      list(best['varied']),
       [
         {'local_epochs': 1, 'server_learning_rate': 1.0},
         {'local_epochs': 8, 'server_learning_rate': 0.1},
       ],
     )
+    settings = [{'variant': 'fed_avg', 'local_epochs': n} for n in (1, 8)]
+    self.assertEqual(list(best['setting']), settings)
 
   def test_nothing_is_best_of_nothing(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
-    groups = sweep_results.group_by_seed(
-      self._results(runs, [None, 'unfinished'])
-    )
-    self.assertEmpty(sweep_results.best_groups(groups))
+    self.assertEmpty(self._best(runs, [None, 'unfinished']))

@@ -3,7 +3,6 @@
 """Tests of the tables of a sweep."""
 
 import csv
-import dataclasses
 import io
 import pathlib
 
@@ -37,11 +36,10 @@ class SweepTableTest(absltest.TestCase):
         more_test={'global/confusion_a_as_b': 3},
       )
     self.results = sweep_results.read_results(folder)
-    self.groups = sweep_results.group_by_seed(self.results)
     self.failures = {runs[-1].name: 'its process, "x", was killed'}
 
   def test_a_row_a_run(self):
-    usage = {self.results[0].name: {'seconds': 2.5, 'peak_bytes': 1000}}
+    usage = {self.results['run'][0]: {'seconds': 2.5, 'peak_bytes': 1000}}
     rows = _read(
       sweep_table.runs_to_csv(self.results, failures=self.failures, usage=usage)
     )
@@ -60,7 +58,7 @@ class SweepTableTest(absltest.TestCase):
     self.assertEqual(rows[-1]['status'], 'unfinished')
 
   def test_a_row_a_group(self):
-    rows = _read(sweep_table.groups_to_csv(self.groups))
+    rows = _read(sweep_table.groups_to_csv(self.results))
     self.assertLen(rows, 4)
     self.assertNotIn('seed', rows[0])
     self.assertEqual([row['best'] for row in rows], ['', 'yes', '', ''])
@@ -77,7 +75,7 @@ class SweepTableTest(absltest.TestCase):
     self.assertFalse([name for name in rows[0] if 'confusion' in name])
 
   def test_markdown_shows_the_best_rates(self):
-    text = sweep_table.to_markdown('Sweep x', self.groups)
+    text = sweep_table.to_markdown('Sweep x', self.results)
     self.assertIn('# Sweep x\n\n7 of 8 runs are finished.', text)
     self.assertIn('best by validation/global/accuracy', text)
     lines = [line for line in text.splitlines() if line.startswith('|')]
@@ -99,13 +97,13 @@ class SweepTableTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(path, runs)
     for run, value in zip(runs, [0.5, 0.5, 0.6, 0.7, None]):
       fake_sweeps.write_result(folder, run, value)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
-    text = sweep_table.to_markdown('x', groups)
+    found = sweep_results.read_results(folder)
+    text = sweep_table.to_markdown('x', found)
     self.assertIn('| fed_avg | 0.5000 ± 0.0000 (2 seeds) |', text)
     self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2 seeds)** |', text)
     self.assertIn('| damped | diverged: 1 of 1, missing: 1 |', text)
     self.assertIn('The best of all on validation clients is bold.', text)
-    lines = sweep_table.to_latex('x', groups).splitlines()
+    lines = sweep_table.to_latex('x', found).splitlines()
     self.assertStartsWith(lines[0], '% x')
     self.assertIn(
       r'fed\_fish & \textbf{0.6500 $\pm$ 0.0707 (2 seeds)} & '
@@ -113,9 +111,9 @@ class SweepTableTest(absltest.TestCase):
       r'0.2500 $\pm$ 0.0000 (2 seeds) \\',
       lines,
     )
-    rows = _read(sweep_table.groups_to_csv(groups))
+    rows = _read(sweep_table.groups_to_csv(found))
     self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])
-    (row,) = _read(sweep_table.groups_to_csv(groups[:1]))
+    (row,) = _read(sweep_table.groups_to_csv(found[:2]))
     self.assertEqual(row['best'], '')
 
   def test_those_that_tie_with_the_best_are_bold_too(self):
@@ -124,27 +122,23 @@ class SweepTableTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(path, runs)
     for run, value in zip(runs, [0.7, 0.7 + 1e-8, 0.6]):
       fake_sweeps.write_result(folder, run, value)
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
-    self.assertEqual(sweep_table.make_table(groups).bold, [(1, 1), (2, 1)])
-    rows = _read(sweep_table.groups_to_csv(groups))
+    found = sweep_results.read_results(folder)
+    self.assertEqual(sweep_table.make_table(found).bold, [(1, 1), (2, 1)])
+    rows = _read(sweep_table.groups_to_csv(found))
     self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
 
   def test_names_of_a_stranger(self):
     evil = 'x\n\\input{y} <b> [a](http://b) \x1b[31m'
-    results = [
-      dataclasses.replace(run, made_up=evil, variant=f'=1+{evil}')
-      for run in self.results[:2]
-    ]
-    groups = sweep_results.group_by_seed(results)
-    for line in sweep_table.to_latex(evil, groups).splitlines():
+    found = self.results[:2].assign(made_up=evil, variant=f'=1+{evil}')
+    for line in sweep_table.to_latex(evil, found).splitlines():
       self.assertRegex(line, r'^(%|\\|=1\+|variant)')
       self.assertTrue(line.startswith('%') or r'\input' not in line, line)
-    text = sweep_table.to_markdown(evil, groups)
+    text = sweep_table.to_markdown(evil, found)
     self.assertNotRegex(text, r'<b>|[^\\]\[a|\x1b')
     self.assertLen(text.splitlines(), 8)
     for table in (
-      sweep_table.groups_to_csv(groups),
-      sweep_table.runs_to_csv(results, failures={}, usage={}),
+      sweep_table.groups_to_csv(found),
+      sweep_table.runs_to_csv(found, failures={}, usage={}),
     ):
       (variant, *_) = {row['variant'] for row in _read(table)}
       self.assertStartsWith(variant, "'=1+x\\n")
@@ -155,10 +149,10 @@ class SweepTableTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(
       path, fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.1, 1.0))
     )
-    groups = sweep_results.group_by_seed(sweep_results.read_results(folder))
-    text = sweep_table.to_markdown('x', groups)
+    found = sweep_results.read_results(folder)
+    text = sweep_table.to_markdown('x', found)
     self.assertIn('0 of 2 runs are finished', text)
     self.assertIn('No run has a result to show yet.', text)
     self.assertNotIn('None', text)
-    for line in sweep_table.to_latex('x', groups).splitlines():
+    for line in sweep_table.to_latex('x', found).splitlines():
       self.assertStartsWith(line, '% ')

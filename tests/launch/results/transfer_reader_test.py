@@ -26,18 +26,18 @@ class TransferReaderTest(absltest.TestCase):
     self._path = self._folder / transfer_reader.TRANSFER_CSV
 
   def test_reads_what_was_written(self):
-    self.assertEqual(
-      tuple(transfer_reader.read_scores(self._folder)), self._scores
-    )
     run = run_reader.read_run(self._folder)
-    self.assertEqual(tuple(run.transfer), self._scores)
+    for found in (transfer_reader.read_scores(self._folder), run.transfer):
+      self.assertEqual(
+        tuple(found.itertuples(index=False, name=None)), self._scores
+      )
 
   def test_no_interval(self):
     head, line, *_ = self._path.read_text().splitlines()
     cells = line.split(',')
     cells[9:11] = '', ''
     self._path.write_text(f'{head}\n{",".join(cells)}\n')
-    (score,) = transfer_reader.read_scores(self._folder)
+    (score,) = transfer_reader.read_scores(self._folder).itertuples()
     self.assertTrue(np.isnan(score.low) and np.isnan(score.high))
     self.assertEqual(score.mean, self._scores[0].mean)
 

@@ -26,7 +26,8 @@ def _rows(seeds=(0, 1, 2), algorithms=('fed_avg', 'fed_fish'), change=None):
         if change is not None:
           scores = change(run, scores)
         runs.append(dataclasses.replace(run, transfer=scores))
-  return transfer_table.transfer_rows(settings.read_settings(runs))
+  found = settings.read_settings(fake_runs.frames(runs))
+  return transfer_table.transfer_rows(found)
 
 
 class TransferRowsTest(absltest.TestCase):
@@ -34,7 +35,7 @@ class TransferRowsTest(absltest.TestCase):
     rows = _rows()
     # Targets, metrics, rounds, shares, methods, local epochs; without counts.
     self.assertLen(rows, 2 * 2 * 2 * 3 * 2 * 2)
-    for row in rows:
+    for row in rows.itertuples():
       gain = 0.1 if row.method == 'FedFish' else 0.0
       score = gain + 0.01 + (0.05 if row.at == 'R/2' else 0.1)
       self.assertEqual((row.task, row.seeds, row.rounds), ('c4', 3, 6))
@@ -56,7 +57,7 @@ class TransferRowsTest(absltest.TestCase):
         return scores
       return tuple(s._replace(mean=np.nan, all_tokens=np.nan) for s in scores)
 
-    for row in _rows(change=change):
+    for row in _rows(change=change).itertuples():
       expected = (2, 2) if row.method == 'FedFish' else (3, 0)
       self.assertEqual((row.seeds, row.pairs), expected)
 
@@ -71,7 +72,8 @@ class TransferRowsTest(absltest.TestCase):
     self.assertEqual((first['baseline'], first['difference']), ('', ''))
 
   def test_text(self):
-    rows = [row for row in _rows() if row.metric == 'accuracy']
+    rows = _rows()
+    rows = rows[rows['metric'] == 'accuracy']
     lines = transfer_table.format_table(rows).splitlines()
     self.assertLen(lines, 1 + 2 * 2 * 2 * 2)
     (line,) = [

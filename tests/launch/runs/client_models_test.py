@@ -8,10 +8,10 @@ import pathlib
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import base
+from launch.methods import config_checks
 from launch.runs import client_models
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -58,16 +58,14 @@ class ClientModelsTest(absltest.TestCase):
 
   def test_each_client_that_came_is_scored_on_all_test_data(self):
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
-    summary = training_run.train(_config(), workdir=workdir, progress_bar=False)
+    summary = small_configs.train(_config(), workdir)
     self.assertGreater(summary['totals']['payload_bytes'], 0)
     # A finished run does not train again, and scores the same.
     self.assertEqual(
-      training_run.train(_config(), workdir=workdir, progress_bar=False)[
-        'test'
-      ],
+      small_configs.train(_config(), workdir)['test'],
       summary['test'],
     )
-    experiment = experiment_lib.build_experiment(_config())
+    experiment = experiment_lib.build_experiment(config_checks.read(_config()))
     process, task = experiment.process, experiment.task
     state = simulation.load_result(
       process, simulation.CheckpointManager(workdir / 'checkpoints')

@@ -8,6 +8,7 @@ import re
 
 from fedfish_tff.execution.pjrt import device_client
 from launch.configs import digits
+from launch.methods import config_checks
 from launch.runs import compiled_round
 from tests.execution.pjrt import accelerator
 
@@ -53,7 +54,7 @@ class PrintCostsTest(accelerator.TestCase, parameterized.TestCase):
   def test_operations_of_a_batch(self, platform):
     if platform == 'tpu' and not accelerator.is_installed(with_tpus=True):
       self.skipTest('make accelerator PLATFORM=tpu was not run')
-    config = digits.get_config('fed_avg').to_dict()
+    config = config_checks.read(digits.get_config('fed_avg').to_dict())
     with contextlib.redirect_stdout(io.StringIO()) as printed:
       compiled_round.print_costs(config, platform=platform, topology='v5e:2x2')
     # Forward, and the gradients of weights and of hidden units.

@@ -9,12 +9,12 @@ import shutil
 from unittest import mock
 
 from fedfish_tff import errors
+from launch.methods import config_checks
 from launch.methods import registry
 from launch.plots import catalogue
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment
-from launch.runs import training_run
 from tests import tolerance
 from tests.launch import small_configs
 from tests.launch import trained_runs
@@ -94,7 +94,7 @@ class EvaluationRunTest(absltest.TestCase):
     clients = run_reader.read_run(self.workdir).clients
     self.assertLen(clients, int(table['global', 'loss']['num_clients']))
     self.assertAlmostEqual(
-      np.mean([row['after/accuracy'] for row in clients.values()]),
+      clients['after/accuracy'].mean(),
       float(table['after', 'accuracy']['mean']),
     )
     cohort = _read(self.workdir / 'evaluation' / 'barrier.csv')
@@ -127,9 +127,9 @@ class EvaluationRunTest(absltest.TestCase):
   def test_ensemble_of_networks_that_are_trained_apart(self):
     config = small_configs.make_config('fed_ma', rounds=1)
     workdir = self.workdir.parent / 'fed_ma'
-    training_run.train(config, workdir=workdir, progress_bar=False)
+    small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir)
-    built = experiment.build_experiment(config)
+    built = experiment.build_experiment(config_checks.read(config))
     x, y = map(
       np.concatenate,
       zip(*map(built.task.test.load_client, built.task.test.client_ids)),
@@ -155,7 +155,7 @@ class EvaluationRunTest(absltest.TestCase):
       'fed_ma', rounds=1, client_learning_rate=1e30
     )
     workdir = self.workdir.parent / 'diverged'
-    training_run.train(config, workdir=workdir, progress_bar=False)
+    small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir)
     rows = _read(workdir / 'evaluation' / 'summary.csv')
     self.assertEqual({row['evaluation'] for row in rows}, {'global'})
@@ -249,9 +249,11 @@ class EveryMethodTest(parameterized.TestCase):
     config = small_configs.make_config(
       variant, evaluate_every=1, checkpoint_every=1
     )
-    barrier = 'barrier' in registry.method_of(config).supports
+    barrier = (
+      'barrier' in registry.find_method(config['algorithm']['name']).supports
+    )
     config['evaluation']['barrier'] = barrier
-    training_run.train(config, workdir=workdir, progress_bar=False)
+    small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir, at='half')
     found = {
       row['metric']: float(row['mean'])
@@ -279,7 +281,7 @@ class ClosedFormTest(parameterized.TestCase):
   def test_evaluates_and_exports_what_was_trained(self, variant, shapes):
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
     config = small_configs.make_config(variant)
-    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    summary = small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir, export=True)
     table = {
       row['metric']: row

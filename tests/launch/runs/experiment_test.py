@@ -5,6 +5,7 @@
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch.configs import toy_regression
+from launch.methods import config_checks
 from launch.runs import experiment
 from launch.runs import fine_tuning_start
 from tests.launch import small_configs
@@ -43,7 +44,9 @@ class BuildExperimentTest(parameterized.TestCase):
     self._check_built(variant)
 
   def _check_built(self, variant):
-    built = experiment.build_experiment(_config(variant, batch_size=7))
+    built = experiment.build_experiment(
+      config_checks.read(_config(variant, batch_size=7))
+    )
     self.assertEqual(built.task.name, 'toy_regression')
     self.assertEqual(built.batch_spec.batch_size, 7)
     self.assertIsNone(built.batch_spec.max_examples)
@@ -54,7 +57,9 @@ class BuildExperimentTest(parameterized.TestCase):
     self.assertEqual(built.build_barrier() is None, variant == 'fed_sgd')
 
   def test_builds_mime_lite(self):
-    built = experiment.build_experiment(_config('mime_lite'))
+    built = experiment.build_experiment(
+      config_checks.read(_config('mime_lite'))
+    )
     self.assertEqual(built.process.extra_passes, 1)
     self.assertIsNone(built.build_barrier())
     state_type = built.process.initialize.type_signature.result.member
@@ -64,7 +69,7 @@ class BuildExperimentTest(parameterized.TestCase):
 
   def test_the_spread_over_clients_is_of_the_task_s_metric(self):
     contexts.set_default_context()
-    built = experiment.build_experiment(_config('fed_avg'))
+    built = experiment.build_experiment(config_checks.read(_config('fed_avg')))
     columns = built.build_held_out_evaluation(built.task.test, spread=True)(
       built.process.get_model_weights(built.process.initialize())
     )
@@ -74,12 +79,16 @@ class BuildExperimentTest(parameterized.TestCase):
     self.assertNotIn('global/loss_worst_tenth', columns)
 
   def test_caps_the_examples(self):
-    built = experiment.build_experiment(_config(max_examples_per_client=5))
+    built = experiment.build_experiment(
+      config_checks.read(_config(max_examples_per_client=5))
+    )
     self.assertEqual(built.batch_spec.max_examples, 5)
 
   def test_barrier_only_if_asked_for(self):
     built = experiment.build_experiment(
-      _config(evaluation={'barrier': False, 'personalization_epochs': 0})
+      config_checks.read(
+        _config(evaluation={'barrier': False, 'personalization_epochs': 0})
+      )
     )
     self.assertIsNone(built.build_barrier())
 
@@ -90,13 +99,13 @@ class BuildExperimentTest(parameterized.TestCase):
   )
   def test_rejects(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      experiment.build_experiment(_config(**changes))
+      experiment.build_experiment(config_checks.read(_config(**changes)))
 
   def test_rejects_a_task_without_held_out_clients(self):
     config = _config()
     config['task'] = {'name': 'digits', 'test_fraction': 0.0}
     with self.assertRaisesRegex(errors.InputError, 'no test clients'):
-      experiment.build_experiment(config)
+      experiment.build_experiment(config_checks.read(config))
 
 
 class ClosedFormTest(absltest.TestCase):
@@ -109,7 +118,7 @@ class ClosedFormTest(absltest.TestCase):
         f'^{folder or "A run"} has no start.npz, from which its fine-tuning '
         'starts; train it first with launch.train.$',
       ):
-        experiment.build_experiment(config, workdir=folder)
+        experiment.build_experiment(config_checks.read(config), workdir=folder)
     rng = np.random.default_rng(0)
     weights = tuple(
       rng.normal(size=shape).astype(np.float32)
@@ -121,7 +130,9 @@ class ClosedFormTest(absltest.TestCase):
         tff.learning.models.ModelWeights(weights, ()), 3, {}
       ),
     )
-    built = experiment.build_experiment(config, workdir=workdir)
+    built = experiment.build_experiment(
+      config_checks.read(config), workdir=workdir
+    )
     for found, expected in zip(
       built.model.initial_weights[0], weights[2:], strict=True
     ):
@@ -142,4 +153,4 @@ class ClosedFormTest(absltest.TestCase):
         errors.InputError,
         "^Task 'toy_regression' has a model without a feature map, which ",
       ):
-        experiment.build_experiment(config)
+        experiment.build_experiment(config_checks.read(config))

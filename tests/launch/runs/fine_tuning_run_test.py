@@ -10,8 +10,10 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
+from launch.runs import run_options
 from launch.runs import training_run
 from tests.launch import small_configs
 
@@ -35,7 +37,9 @@ def _rows(workdir):
 
 def _load_result(config, task, workdir):
   experiment = experiment_lib.build_experiment_of(
-    config, task, start=fine_tuning_start.load_start(workdir)
+    config_checks.read(config),
+    task,
+    start=fine_tuning_start.load_start(workdir),
   )
   return experiment, simulation.load_result(
     experiment.process, simulation.CheckpointManager(workdir / 'checkpoints')
@@ -57,7 +61,7 @@ class FineTuningTest(parameterized.TestCase):
       cls.enterClassContext(tempfile.TemporaryDirectory())
     )
     cls.config = cls._make_config('fed_avg,fine_tuning=ft_lp,start=fed3r')
-    cls.task = experiment_lib.create_task(cls.config)
+    cls.task = experiment_lib.create_task(config_checks.read(cls.config))
     cls.whole = cls.folder / 'whole'
     cls.summary = cls._train(cls.config, cls.whole)
 
@@ -70,20 +74,20 @@ class FineTuningTest(parameterized.TestCase):
     )
 
   @classmethod
-  def _train(cls, config, workdir, **options):
+  def _train(cls, config, workdir, *, starts=None, **options):
     return training_run.train_task(
-      config,
+      config_checks.read(config),
       cls.task,
-      workdir=workdir,
-      progress_bar=False,
+      run_options.RunOptions(workdir=workdir, progress_bar=False, **options),
+      starts=starts,
       plots=False,
-      **options,
     )
 
   def _starts(self):
     """The start that has been trained, for other runs to start from."""
     config = fine_tuning_start.start_config(
-      self.config, num_clients=small_configs.NUM_TRAINING_CLIENTS
+      config_checks.read(self.config),
+      num_clients=small_configs.NUM_TRAINING_CLIENTS,
     )
     return {training_run.config_key(config): self.whole / 'start'}
 
@@ -122,8 +126,12 @@ class FineTuningTest(parameterized.TestCase):
 
   def test_start_npz_is_what_the_start_has_led_to(self):
     found = fine_tuning_start.load_start(self.whole)
-    config = fine_tuning_start.start_config(self.config, num_clients=8)
-    experiment, result = _load_result(config, self.task, self.whole / 'start')
+    config = fine_tuning_start.start_config(
+      config_checks.read(self.config), num_clients=8
+    )
+    experiment, result = _load_result(
+      config.values, self.task, self.whole / 'start'
+    )
     expected = experiment.process.get_model_weights(result.state)
     self.assertEqual(found.round_number, 3)
     self.assertEqual(found.totals, result.totals)

@@ -47,35 +47,36 @@ class StartConfigTest(parameterized.TestCase):
   def test_it_is_the_config_of_the_closed_form_run(self, variant):
     """So that runs of one config can share it."""
     start = fine_tuning_start.start_config(
-      small_configs.make_config(variant),
+      small_configs.read_config(variant),
       num_clients=small_configs.NUM_TRAINING_CLIENTS,
     )
-    config_checks.check_config(start)
     self.assertEqual(
       training_run.config_key(start),
-      training_run.config_key(small_configs.make_config('fed3r')),
+      training_run.config_key(small_configs.read_config('fed3r')),
     )
 
   def test_its_visits_take_the_time_of_the_run_s_clients(self):
     for axes in ('', ',speeds=dynamic'):
       start = fine_tuning_start.start_config(
-        small_configs.make_config(
+        small_configs.read_config(
           f'{_STARTED[0]},participation=srpfl{axes}', **{'cohort_size': 2}
         ),
         num_clients=small_configs.NUM_TRAINING_CLIENTS,
       )
-      config_checks.check_config(start)
       kind = 'dynamic' if axes else 'exponential'
-      self.assertEqual(start['participation']['speeds']['kind'], kind)
-      self.assertEqual(start['participation']['name'], 'visit_once')
+      self.assertEqual(start.participation.speeds.kind, kind)
+      self.assertEqual(start.participation.name, 'visit_once')
 
   @parameterized.parameters(*_STARTED)
   def test_the_runs_of_fed3r_digits_share_it(self, variant):
     runs = fed3r_digits.get_config().to_dict()['runs']
     run = fed3r_digits.get_config(variant).to_dict()
-    start = fine_tuning_start.start_config(run, num_clients=24)
+    start = fine_tuning_start.start_config(
+      config_checks.read(run), num_clients=24
+    )
     self.assertEqual(
-      training_run.config_key(start), training_run.config_key(runs['fed3r'])
+      training_run.config_key(start),
+      training_run.config_key(config_checks.read(runs['fed3r'])),
     )
 
   def test_it_takes_what_concerns_the_sums_from_the_run(self):
@@ -93,14 +94,13 @@ class StartConfigTest(parameterized.TestCase):
       **{'fine_tuning.start.regularization': 3.0},
     )
     start = fine_tuning_start.start_config(
-      config, num_clients=small_configs.NUM_TRAINING_CLIENTS
+      config_checks.read(config), num_clients=small_configs.NUM_TRAINING_CLIENTS
     )
-    config_checks.check_config(start)
-    self.assertContainsSubset({**changes, 'rounds': 4}, start)
-    self.assertEqual(start['task'], config['task'])
-    self.assertEqual(start['algorithm']['regularization'], 3.0)
+    self.assertContainsSubset({**changes, 'rounds': 4}, start.values)
+    self.assertEqual(start.task, config['task'])
+    self.assertEqual(start.algorithm.regularization, 3.0)
     # Each example counts once, whatever the clients train later.
-    self.assertEqual(start['local_epochs'], 1)
+    self.assertEqual(start.local_epochs, 1)
 
   @parameterized.parameters(1, small_configs.VISITING_ROUNDS)
   def test_rejects_a_run_that_ends_before_the_fine_tuning(self, rounds):
@@ -113,7 +113,8 @@ class StartConfigTest(parameterized.TestCase):
       ' takes 3; 4 or more was expected.$',
     ):
       fine_tuning_start.start_config(
-        config, num_clients=small_configs.NUM_TRAINING_CLIENTS
+        config_checks.read(config),
+        num_clients=small_configs.NUM_TRAINING_CLIENTS,
       )
 
 

@@ -9,7 +9,6 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff import trust
 from launch.runs import metrics_managers
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -57,11 +56,8 @@ class MetricsManagersTest(parameterized.TestCase):
   def _train(self, name):
     self.enter_context(small_configs.built_once())
     config = small_configs.make_config('fed_avg', rounds=2, evaluate_every=2)
-    training_run.train(
-      config,
-      workdir=self.workdir,
-      progress_bar=False,
-      metrics_managers=[f'{_HERE}:{name}'],
+    small_configs.train(
+      config, self.workdir, metrics_managers=[f'{_HERE}:{name}']
     )
 
   def test_they_get_each_row(self):

@@ -3,8 +3,8 @@
 """Tests of what --at means."""
 
 from fedfish_tff import errors
-from launch.methods import early_stopping
 from launch.runs import model_rounds
+from tests.launch import small_configs
 
 from absl.testing import absltest
 
@@ -19,9 +19,14 @@ class ModelRoundsTest(absltest.TestCase):
         model_rounds.parse_rounds(values)
 
   def test_usual_ones(self):
-    config = {}
-    self.assertEqual(model_rounds.usual_of_transfer(config), ('half', 'last'))
-    config['early_stopping'] = early_stopping.defaults('stop')
-    self.assertEqual(model_rounds.usual_of_transfer(config), ('best',))
-    config['early_stopping']['restore_best'] = False
-    self.assertEqual(model_rounds.usual_of_transfer(config), ('last',))
+    for axes, changes, usual in (
+      ('', {}, ('half', 'last')),
+      (',early_stopping=stop', {}, ('best',)),
+      (
+        ',early_stopping=stop',
+        {'early_stopping.restore_best': False},
+        ('last',),
+      ),
+    ):
+      config = small_configs.read_config(f'fed_avg{axes}', **changes)
+      self.assertEqual(model_rounds.usual_of_transfer(config), usual)

@@ -6,8 +6,10 @@ import csv
 import pathlib
 
 from fedfish_tff import simulation
+from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import regularization_choice
+from launch.runs import run_options
 from launch.runs import training_run
 from tests.launch import small_configs
 
@@ -77,16 +79,15 @@ class ChoiceTest(parameterized.TestCase):
     config = _config(
       **{'algorithm.bias': bias, 'algorithm.normalize_classes': False}
     )
-    experiment = experiment_lib.build_experiment(config)
+    experiment = experiment_lib.build_experiment(config_checks.read(config))
     expected = _accuracies(experiment.task, bias)
     best = max(expected, key=expected.get)
     # Else the choice would not be seen.
     self.assertLen(set(expected.values()), len(_LAMBDAS))
     summary = training_run.train_task(
-      config,
+      config_checks.read(config),
       experiment.task,
-      workdir=self.workdir,
-      progress_bar=False,
+      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
       plots=False,
     )
     with open(
@@ -112,10 +113,9 @@ class ChoiceTest(parameterized.TestCase):
     # A run that has ended chooses no more.
     (self.workdir / regularization_choice.FILE_NAME).unlink()
     training_run.train_task(
-      config,
+      config_checks.read(config),
       experiment.task,
-      workdir=self.workdir,
-      progress_bar=False,
+      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
       plots=False,
     )
     self.assertFalse((self.workdir / regularization_choice.FILE_NAME).exists())
@@ -131,11 +131,14 @@ class ChoiceTest(parameterized.TestCase):
         'algorithm.regularization_path': (0.0, 0.1),
       }
     )
-    task = experiment_lib.create_task(config)
+    task = experiment_lib.create_task(config_checks.read(config))
     self.assertTrue(np.any(np.all(_pool(task.train)[0] == 0, axis=0)))
     with self.assertLogs(level='WARNING') as logs:
       summary = training_run.train_task(
-        config, task, workdir=self.workdir, progress_bar=False, plots=False
+        config_checks.read(config),
+        task,
+        run_options.RunOptions(workdir=self.workdir, progress_bar=False),
+        plots=False,
       )
     self.assertIn('left out of the choice', ' '.join(logs.output))
     self.assertEqual(summary['regularization'], 0.1)

@@ -9,8 +9,10 @@ import tempfile
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import ridge_check
+from launch.runs import run_options
 from launch.runs import training_run
 from tests.launch import small_configs
 
@@ -34,23 +36,22 @@ class CheckRunTest(parameterized.TestCase):
       cls.enterClassContext(tempfile.TemporaryDirectory())
     )
     cls.config = _config()
-    cls.task = experiment_lib.create_task(cls.config)
+    cls.task = experiment_lib.create_task(config_checks.read(cls.config))
     cls._train(cls.config, 'whole')
 
   @classmethod
   def _train(cls, config, name):
     training_run.train_task(
-      config,
+      config_checks.read(config),
       cls.task,
-      workdir=cls.folder / name,
-      progress_bar=False,
+      run_options.RunOptions(workdir=cls.folder / name, progress_bar=False),
       plots=False,
     )
     return cls.folder / name
 
   def test_a_run_passes(self):
     difference = ridge_check.check_run(
-      self.config, self.task, self.folder / 'whole'
+      config_checks.read(self.config), self.task, self.folder / 'whole'
     )
     self.assertBetween(difference, 0, ridge_check.TOLERANCE)
 
@@ -64,13 +65,17 @@ class CheckRunTest(parameterized.TestCase):
         'algorithm.regularization': 2.0,
       }
     )
-    ridge_check.check_run(config, self.task, self._train(config, bias))
+    ridge_check.check_run(
+      config_checks.read(config), self.task, self._train(config, bias)
+    )
 
   def _tamper(self, name, change):
     """Writes the run's last checkpoint with a sum changed; returns a workdir."""
     workdir = self.folder / f'{name}_{change}'
     result = simulation.load_result(
-      experiment_lib.build_experiment_of(self.config, self.task).process,
+      experiment_lib.build_experiment_of(
+        config_checks.read(self.config), self.task
+      ).process,
       simulation.CheckpointManager(self.folder / 'whole' / 'checkpoints'),
     )
     statistics = collections.OrderedDict(result.state['statistics'])
@@ -96,12 +101,12 @@ class CheckRunTest(parameterized.TestCase):
       rf"{workdir} differs from scikit-learn's Ridge on the same 1080 examples "
       r'by \d\.\de-0\d of its largest weight; at most 1e-05 was expected\.$',
     ):
-      ridge_check.check_run(self.config, self.task, workdir)
+      ridge_check.check_run(config_checks.read(self.config), self.task, workdir)
 
   def test_weights_that_are_no_numbers(self):
     workdir = self._tamper('moments', np.nan)
     with self.assertRaisesRegex(ridge_check.RidgeMismatchError, 'by nan of'):
-      ridge_check.check_run(self.config, self.task, workdir)
+      ridge_check.check_run(config_checks.read(self.config), self.task, workdir)
 
   @pytest.mark.thorough
   def test_rejects_a_run_that_has_not_seen_all(self):
@@ -112,11 +117,11 @@ class CheckRunTest(parameterized.TestCase):
       errors.InputError,
       r'all training examples, but 6 of 8 clients come, with max_examples_per_c',
     ):
-      ridge_check.check_run(config, self.task, workdir)
+      ridge_check.check_run(config_checks.read(config), self.task, workdir)
 
   @parameterized.parameters('fed3r_rf', 'fed_ncm', 'fed_avg')
   def test_rejects_other_methods(self, variant):
     with self.assertRaisesRegex(
       errors.InputError, f'compares a ridge .*, but the run is of {variant}:'
     ):
-      ridge_check.check_run(small_configs.make_config(variant), self.task, 'w')
+      ridge_check.check_run(small_configs.read_config(variant), self.task, 'w')

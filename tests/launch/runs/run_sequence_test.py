@@ -12,6 +12,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from launch.methods import config_checks
 from launch.methods import optimizers
 from launch.methods import registry
 from launch.plots import catalogue
@@ -43,8 +44,10 @@ def _make_config(variant, **changes):
 
 def _vary(config):
   """Returns the config with all that its method shares another."""
-  method = registry.method_of(config)
-  across = method.shared_across(config)
+  read = config_checks.read(config)
+  method, across = read.method, read.method.shared_across
+  if method.draws(read.algorithm):
+    across -= {'seed'}
   if 'local_epochs' not in method.supports:
     across -= {'local_epochs'}
   if config.get('exchange', {}).get('unsent') == 'client_keeps':
@@ -92,7 +95,7 @@ class _Test(parameterized.TestCase):
 
   def assert_same_alone(self, config, workdir):
     alone = self.folder / 'alone'
-    training_run.train(config, workdir=alone, progress_bar=False)
+    small_configs.train(config, alone)
     self.assertEqual(_read_run(workdir), _read_run(alone))
     self.assertEqual(_read_checkpoint(workdir), _read_checkpoint(alone))
 
@@ -100,25 +103,29 @@ class _Test(parameterized.TestCase):
 class RunSequenceTest(_Test):
   def test_a_closed_form_has_no_rates_to_share(self):
     sequence = run_sequence.RunSequence()
-    sequence.train(_make_config('fed_avg'), self.folder / 'fed_avg')
+    sequence.train(
+      config_checks.read(_make_config('fed_avg')), self.folder / 'fed_avg'
+    )
     config = small_configs.make_config('fed3r')
-    sequence.train(config, self.folder / 'fed3r')
+    sequence.train(config_checks.read(config), self.folder / 'fed3r')
     self.assert_same_alone(config, self.folder / 'fed3r')
 
   def test_a_run_among_others_is_as_by_itself(self):
     sequence = run_sequence.RunSequence()
     config = _make_config('fed_avg,server=sgd')
-    sequence.train(config, self.folder / 'first')
+    sequence.train(config_checks.read(config), self.folder / 'first')
     # One whose clients all diverge, and one that cannot run.
     diverging = {**config, 'client_learning_rate': 1e30}
-    sequence.train(diverging, self.folder / 'diverging')
+    sequence.train(config_checks.read(diverging), self.folder / 'diverging')
     summary = json.loads((self.folder / 'diverging/summary.json').read_text())
     self.assertGreater(summary['totals']['excluded_clients'], 0)
     with self.assertRaises(errors.InputError):
-      sequence.train({**config, 'rounds': 0}, self.folder / 'refused')
+      sequence.train(
+        config_checks.read({**config, 'rounds': 0}), self.folder / 'refused'
+      )
     other = _vary(config)
-    sequence.train(other, self.folder / 'other')
-    sequence.train(config, self.folder / 'again')
+    sequence.train(config_checks.read(other), self.folder / 'other')
+    sequence.train(config_checks.read(config), self.folder / 'again')
     self.assertEqual(self.build.call_count, 1)
     self.assertEqual(
       _read_run(self.folder / 'again'), _read_run(self.folder / 'first')
@@ -134,9 +141,9 @@ class RunSequenceTest(_Test):
     sequence = run_sequence.RunSequence()
     config = _make_config('fed_avg,server=sgd')
     for seed in (0, 0, 1):
-      sequence.train({**config, 'seed': seed}, self.folder)
+      sequence.train(config_checks.read({**config, 'seed': seed}), self.folder)
       call = train_task.call_args
-      experiment = call.kwargs['build'](*call.args)
+      experiment = call.kwargs['build'](*call.args[:2])
       tasks.append(experiment.task)
       self.assertEqual(self.build.call_count, 1)
     self.assertIs(tasks[0], tasks[1])
@@ -149,7 +156,7 @@ class RunSequenceTest(_Test):
       seed=2,
     )
     experiment = call.kwargs['build'](
-      {**config, 'seed': 2},
+      config_checks.read({**config, 'seed': 2}),
       dataclasses.replace(tasks[2], create_model=smaller),
     )
     self.assertEqual(self.build.call_count, 2)
@@ -176,8 +183,8 @@ class EveryMethodTest(_Test):
     if 'client_optimizer' in block:
       block['client_optimizer'] = optimizer
     sequence = run_sequence.RunSequence()
-    sequence.train(config, self.folder / 'first')
+    sequence.train(config_checks.read(config), self.folder / 'first')
     other = _vary(config)
-    sequence.train(other, self.folder / 'other')
+    sequence.train(config_checks.read(other), self.folder / 'other')
     self.assertEqual(self.build.call_count, 1)
     self.assert_same_alone(other, self.folder / 'other')

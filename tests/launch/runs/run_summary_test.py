@@ -19,10 +19,10 @@ class RunSummaryTest(absltest.TestCase):
     find = run_summary._find_best
     self.assertEqual(
       find(rows, 'm', True),
-      {'metric': 'm', 'value': 3.0, 'round': 2, 'higher_is_better': True},
+      {'metric': 'm', 'value': 3.0, 'round': 2},
     )
     self.assertEqual(
       find(rows, 'm', False),
-      {'metric': 'm', 'value': 1.0, 'round': 0, 'higher_is_better': False},
+      {'metric': 'm', 'value': 1.0, 'round': 0},
     )
     self.assertIsNone(find(rows, 'other', True))

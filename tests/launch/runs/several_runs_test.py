@@ -15,7 +15,6 @@ from launch.methods import config_checks
 from launch.runs import experiment
 from launch.runs import ridge_check
 from launch.runs import several_runs
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -43,7 +42,7 @@ def _train(config, workdir, **options):
   """Returns what is printed."""
   printed = io.StringIO()
   with contextlib.redirect_stdout(printed):
-    several_runs.train(config, workdir=workdir, progress_bar=False, **options)
+    small_configs.train(config, workdir, **options)
   return printed.getvalue()
 
 
@@ -83,7 +82,7 @@ class SeveralRunsTest(absltest.TestCase):
     folder = cls.enterClassContext(tempfile.TemporaryDirectory())
     cls.workdir = pathlib.Path(folder) / 'w'
     cls.config = _make_config()
-    config_checks.check_runs(cls.config)
+    config_checks.read_runs(cls.config)
     with mock.patch.object(
       experiment,
       'create_task',
@@ -108,9 +107,7 @@ class SeveralRunsTest(absltest.TestCase):
     self.assertFalse((fine_tuned / 'start').exists())
     alone = self.workdir.parent / 'alone'
     with contextlib.redirect_stdout(io.StringIO()):
-      training_run.train(
-        self.config['runs']['fed3r_ft_lp'], workdir=alone, progress_bar=False
-      )
+      small_configs.train(self.config['runs']['fed3r_ft_lp'], alone)
     self.assertTrue((alone / 'start').exists())
     self.assertEqual(_columns(alone), _columns(fine_tuned))
 

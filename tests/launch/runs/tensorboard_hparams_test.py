@@ -5,7 +5,6 @@
 import pathlib
 
 from launch.methods import config_checks
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -43,7 +42,7 @@ class TensorBoardHparamsTest(absltest.TestCase):
     self.enter_context(small_configs.built_once())
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
     config = small_configs.make_config('fed_avg', rounds=2, evaluate_every=2)
-    summary = training_run.train(config, workdir=workdir, progress_bar=False)
+    summary = small_configs.train(config, workdir)
     group, values, scalars = _read(workdir / 'tensorboard')
     self.assertRegex(group, '^w-[0-9a-f]{8}$')
     fields = config_checks.flatten(config)
@@ -62,6 +61,6 @@ class TensorBoardHparamsTest(absltest.TestCase):
       self.assertEqual(step, 2)
       self.assertAlmostEqual(found, value, places=5)
     # The same command again doubles nothing.
-    training_run.train(config, workdir=workdir, progress_bar=False)
+    small_configs.train(config, workdir)
     self.assertEqual(_read(workdir / 'tensorboard'), (group, values, scalars))
     self.assertLen(list((workdir / 'tensorboard').glob('*.hparams')), 1)

@@ -9,7 +9,6 @@ import pathlib
 from fedfish_tff import errors
 from launch.configs import arrays
 from launch.runs import trained_run
-from launch.runs import training_run
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
@@ -64,9 +63,9 @@ class TrainedRunTest(absltest.TestCase):
     for i in range(6):
       np.savez(data / f'client{i}.npz', x=x, y=np.arange(4) % 2)
     config = arrays.get_config('fed_avg').to_dict()
-    training_run.train(
+    small_configs.train(
       config | {'rounds': 1, 'cohort_size': 2},
-      workdir=workdir,
+      workdir,
       data_dir=os.path.relpath(data),
     )
     with trained_run.open_run(workdir):

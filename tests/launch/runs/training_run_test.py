@@ -12,10 +12,12 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import toy_regression
+from launch.methods import config_checks
 from launch.methods import participation
 from launch.methods import privacy
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
+from launch.runs import run_options
 from launch.runs import trained_run
 from launch.runs import training_run
 from tests.launch import small_configs
@@ -35,7 +37,9 @@ def _rows(workdir):
 
 
 def _load_result(config, task, workdir):
-  experiment = experiment_lib.build_experiment_of(config, task)
+  experiment = experiment_lib.build_experiment_of(
+    config_checks.read(config), task
+  )
   return experiment, simulation.load_result(
     experiment.process, simulation.CheckpointManager(workdir / 'checkpoints')
   )
@@ -56,27 +60,17 @@ class TrainTest(absltest.TestCase):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
-  def test_a_config_for_a_task_there_is_is_checked(self):
-    config = toy_regression.get_config('fed_avg')
-    task = experiment_lib.create_task(config.to_dict())
-    config.update({'cohort_sise': 2})
-    for given in (config, config.to_dict()):
-      with self.assertRaisesRegex(
-        errors.InputError, 'cohort_sise does not exist'
-      ):
-        training_run.train_task(given, task, workdir=self.folder / 'w')
-
   @pytest.mark.thorough
   def test_made_up_data_are_told(self):
     config = toy_regression.get_config('fed_avg').to_dict()
     config |= {'local_epochs': 1}
     with self.assertLogs(level='WARNING') as logs:
-      summary = training_run.train(config, workdir=self.folder / 'w')
+      summary = small_configs.train(config, self.folder / 'w')
     self.assertIn('generated points', logs.output[0])
     self.assertEqual(summary['made_up'], 'generated points')
     run = run_reader.read_run(self.folder / 'w')
-    self.assertEqual(run.made_up, 'generated points')
-    self.assertEqual(json.loads(json.dumps(config)), run.config)
+    self.assertEqual(run.about['made_up'], 'generated points')
+    self.assertEqual(json.loads(json.dumps(config)), run.about['config'])
 
   @pytest.mark.thorough
   def test_several_runs_in_one_process(self):
@@ -87,8 +81,8 @@ class TrainTest(absltest.TestCase):
       config.local_epochs = 1
       config.rounds = 2
       config.evaluation.update(barrier=False, personalization_epochs=0)
-      summaries[variant] = training_run.train(
-        config.to_dict(), workdir=self.folder / variant, progress_bar=False
+      summaries[variant] = small_configs.train(
+        config.to_dict(), self.folder / variant
       )
       written = simulation.Workdir(self.folder / variant).read_summary()
       self.assertEqual(written, summaries[variant])
@@ -109,9 +103,7 @@ class TrainTest(absltest.TestCase):
     config.checkpoint_every = 2
     config.evaluate_every = 7
     config.evaluation.update(barrier=False, personalization_epochs=0)
-    training_run.train(
-      config.to_dict(), workdir=self.folder / 'w', progress_bar=False
-    )
+    small_configs.train(config.to_dict(), self.folder / 'w')
     manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
     self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
 
@@ -124,7 +116,7 @@ class TrainTest(absltest.TestCase):
     workdir = self.folder / 'w'
 
     def train():
-      training_run.train(config.to_dict(), workdir=workdir, progress_bar=False)
+      small_configs.train(config.to_dict(), workdir)
       return _rows(workdir)
 
     expected = train()
@@ -162,7 +154,7 @@ class TrainTest(absltest.TestCase):
   def test_stages_by_statistical_accuracy(self):
     """They end when and only when it is reached, in a killed run too."""
     rounds, constant = 12, 50.0
-    block = participation.defaults('flanp', 'exponential')
+    block = participation.BLOCK.defaults('flanp')
     block |= {'rounds_a_stage': 0, 'accuracy_constant': constant}
     config = small_configs.make_config(
       'fed_avg',
@@ -172,7 +164,7 @@ class TrainTest(absltest.TestCase):
       checkpoint_every=3,
       **{'task.hidden_units': (), 'task.alpha': 100.0},
     )
-    task = experiment_lib.create_task(config)
+    task = experiment_lib.create_task(config_checks.read(config))
 
     def train(name, killed_in=None):
       def build(config, task, start=None):
@@ -188,12 +180,11 @@ class TrainTest(absltest.TestCase):
         return dataclasses.replace(experiment, wall_clock=wall_clock)
 
       training_run.train_task(
-        config,
+        config_checks.read(config),
         task,
-        workdir=self.folder / name,
+        run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
         build=build,
         plots=False,
-        progress_bar=False,
       )
       return _rows(self.folder / name)
 
@@ -245,7 +236,7 @@ class TrainTest(absltest.TestCase):
         'participation.name': policy,
       },
     )
-    task = experiment_lib.create_task(config)
+    task = experiment_lib.create_task(config_checks.read(config))
     killed_in = None
 
     def build(config, task, start=None):
@@ -260,12 +251,11 @@ class TrainTest(absltest.TestCase):
 
     def train(name):
       summary = training_run.train_task(
-        config,
+        config_checks.read(config),
         task,
-        workdir=self.folder / name,
+        run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
         build=build,
         plots=False,
-        progress_bar=False,
       )
       return summary, _rows(self.folder / name)
 
@@ -277,7 +267,7 @@ class TrainTest(absltest.TestCase):
         train('killed')
       killed_in = None
       _, resumed = train('killed')
-    epsilon = privacy.create_epsilon(config, task)
+    epsilon = privacy.create_epsilon(config_checks.read(config), task)
     column = 'privacy/epsilon'
     for run in (rows, resumed):
       self.assertEqual([row[column] for row in run], [*map(epsilon, range(9))])
@@ -287,7 +277,7 @@ class TrainTest(absltest.TestCase):
       {
         'epsilon': epsilon(8),
         'delta': 1e-5,
-        'neighbours': privacy.neighbours(config),
+        'neighbours': privacy.neighbours(config_checks.read(config)),
       },
     )
 
@@ -295,7 +285,7 @@ class TrainTest(absltest.TestCase):
     config = toy_regression.get_config('fed_avg')
     config.cohort_size = 3
     with self.assertRaisesRegex(errors.InputError, 'cohort_size is 3'):
-      training_run.train(config.to_dict(), workdir=self.folder / 'w')
+      small_configs.train(config.to_dict(), self.folder / 'w')
     self.assertFalse((self.folder / 'w').exists())
 
 
@@ -304,7 +294,7 @@ class ClosedFormTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.enterClassContext(small_configs.built_once())
-    cls.task = experiment_lib.create_task(small_configs.make_config())
+    cls.task = experiment_lib.create_task(small_configs.read_config())
 
   def setUp(self):
     super().setUp()
@@ -312,7 +302,10 @@ class ClosedFormTest(parameterized.TestCase):
 
   def _train(self, config):
     return training_run.train_task(
-      config, self.task, workdir=self.workdir, progress_bar=False, plots=False
+      config_checks.read(config),
+      self.task,
+      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
+      plots=False,
     )
 
   def test_rows_have_what_the_paper_counts(self):

@@ -12,7 +12,6 @@ import tempfile
 from fedfish_tff import errors
 from launch.configs import digits
 from launch.results import transfer_reader
-from launch.runs import training_run
 from launch.runs import transfer_run
 from tasks import registry
 from tests.launch import small_configs
@@ -78,7 +77,7 @@ class OwnTaskTest(absltest.TestCase):
     self.assertContainsSubset([workdir / transfer_reader.TRANSFER_CSV], paths)
     self.assertIn('digits: model of round 1 of 2', printed)
     scores = transfer_reader.read_scores(workdir)
-    self.assertEqual({score.round for score in scores}, {1, 2})
+    self.assertEqual(set(scores['round']), {1, 2})
 
 
 @pytest.mark.thorough
@@ -89,9 +88,7 @@ class TransferRunTest(parameterized.TestCase):
     cls.enterClassContext(small_configs.built_once())
     folder = cls.enterClassContext(tempfile.TemporaryDirectory())
     cls._trained = pathlib.Path(folder) / 'trained'
-    training_run.train(
-      _make_config(_TASK), workdir=cls._trained, progress_bar=False
-    )
+    small_configs.train(_make_config(_TASK), cls._trained)
 
   def setUp(self):
     super().setUp()
@@ -114,7 +111,7 @@ class TransferRunTest(parameterized.TestCase):
         *(f'plots/transfer_{metric}.png' for metric in metrics),
       ],
     )
-    scores = transfer_reader.read_scores(self.workdir)
+    scores = list(transfer_reader.read_scores(self.workdir).itertuples())
     self.assertLen(scores, 2 * 2 * 3 * 5)
     self.assertEqual({score.round for score in scores}, {1, 3})
     self.assertEqual({score.percent for score in scores}, {0, 25, 50})

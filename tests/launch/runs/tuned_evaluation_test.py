@@ -15,9 +15,9 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import base
 from launch.configs import srpfl_digits
+from launch.methods import config_checks
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
-from launch.runs import training_run
 from launch.runs import tuned_evaluation
 from tasks import task as task_lib
 from tests import tolerance
@@ -101,14 +101,16 @@ def _config(variant, rates):
 
 @functools.cache
 def _built(variant):
-  return experiment_lib.build_experiment_of(_config(variant, ()), _task())
+  return experiment_lib.build_experiment_of(
+    config_checks.read(_config(variant, ())), _task()
+  )
 
 
 def _experiment(rates, *, variant='fed_avg', **changes):
   """Returns an experiment with rates; its tasks differ in no graph."""
   return experiment_lib.share_experiment(
     _built(variant),
-    _config(variant, rates),
+    config_checks.read(_config(variant, rates)),
     _task(**changes),
     initial_weights=None,
   )
@@ -234,7 +236,9 @@ class TunedEvaluationTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, rf'_rates is \(0.1,\), but clients of {variant} make'
     ):
-      experiment_lib.build_experiment_of(_config(variant, (0.1,)), _task())
+      experiment_lib.build_experiment_of(
+        config_checks.read(_config(variant, (0.1,))), _task()
+      )
 
   def test_contexts_that_know_no_parameters_are_refused(self):
     experiment = _experiment((0.1,))
@@ -256,9 +260,7 @@ class WholeRunTest(absltest.TestCase):
 
     def run(name, rates):
       config['evaluation']['personalization_learning_rates'] = rates
-      summary = training_run.train(
-        config, workdir=folder / name, progress_bar=False
-      )
+      summary = small_configs.train(config, folder / name)
       evaluation_run.evaluate(folder / name)
       table = folder / name / 'evaluation' / 'clients.csv'
       return summary['test'], table.read_bytes()

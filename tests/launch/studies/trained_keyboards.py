@@ -9,8 +9,8 @@ import shutil
 import tempfile
 
 from launch.configs import keyboard
-from launch.runs import training_run
 from tests import grouped_clients
+from tests.launch import small_configs
 
 # What follows a word here is always the same, but for the ends.
 TEXTS = {
@@ -56,5 +56,5 @@ def train(axes: str = '', vocabulary_size: int = 2000) -> pathlib.Path:
   if not config['task']['central']:
     config['cohort_size'] = 4
   workdir = folder() / f'w{axes}{vocabulary_size}'
-  training_run.train(config, workdir=workdir, data_dir=data_dir())
+  small_configs.train(config, workdir, data_dir=data_dir())
   return workdir

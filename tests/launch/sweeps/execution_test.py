@@ -94,9 +94,9 @@ class SweepExecutionTest(absltest.TestCase):
     log = (self.path / 'logs' / 'fed_avg-seed_1.log').read_text()
     self.assertEqual(log.count('python -m launch.train --config=digits.py'), 2)
     self.assertEqual(log.count('FAILED'), 1)
-    folder, groups = self.draw.call_args.args
+    folder, runs = self.draw.call_args.args
     self.assertEqual(folder.path, self.path)
-    self.assertEqual([g.variant for g in groups], ['fed_avg', 'fed_fish'])
+    self.assertEqual(list(runs['variant'].unique()), ['fed_avg', 'fed_fish'])
 
   def test_a_plot_that_cannot_be_drawn_fails_alone(self):
     self.draw.side_effect = RuntimeError('no ink')

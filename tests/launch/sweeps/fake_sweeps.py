@@ -10,6 +10,7 @@ from launch.configs import digits
 from launch.configs import sweeps
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
+from tests.launch.results import fake_runs
 
 SOURCE = 'digits.py:test'
 
@@ -48,15 +49,20 @@ def write_result(
   """Writes what is in the workdir of a finished run; None has diverged."""
   workdir = folder.workdir(run.name)
   workdir.mkdir(parents=True, exist_ok=True)
-  (workdir / 'config.json').write_text(json.dumps(run.config))
+  (workdir / 'config.json').write_text(json.dumps(run.config.values))
   best = {
     'metric': f'eval/{judged_by}/{metric}',
     'value': validation,
     'round': 1,
-    'higher_is_better': higher_is_better,
   }
   summary = {
-    'rounds': stopped_at or run.config['rounds'],
+    'rounds': stopped_at or run.config.values['rounds'],
+    'label': fake_runs.make_label(
+      run.config.values,
+      metric=metric,
+      judged_by=judged_by,
+      higher=higher_is_better,
+    ),
     **(
       {'early_stopping': {'model_round': stopped_at, 'stopped': 'no gain'}}
       if stopped_at
@@ -88,5 +94,5 @@ def write_evaluation(folder, run):
   path.parent.mkdir()
   with open(path, 'w') as file:
     csv.writer(file).writerows(
-      [['evaluation', 'round'], ['global', run.config['rounds']]]
+      [['evaluation', 'round'], ['global', run.config.values['rounds']]]
     )

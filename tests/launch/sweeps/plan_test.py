@@ -7,7 +7,6 @@ import pathlib
 from fedfish_tff import errors
 from launch.configs import digits
 from launch.configs import sweeps
-from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 from tests.launch.sweeps import fake_sweeps
 
@@ -84,8 +83,7 @@ class PlanTest(parameterized.TestCase):
       '--config.task.hidden_units=(8,)',
       '--config.evaluation.barrier=false',
     )
-    config = planned[0].config
-    config_checks.check_config(config)
+    config = planned[0].config.values
     self.assertEqual(config['rounds'], 3)
     self.assertEqual(config['algorithm']['damping'], 1.0)
     self.assertEqual(config['task']['hidden_units'], (8,))

@@ -82,7 +82,9 @@ def train(*, config, workdir, is_trained, evaluated, data_dir, **unused):
   """Leaves what a finished run leaves; fails where a file says so."""
   if (pathlib.Path(data_dir) / f'fail_{workdir.name}').exists():
     raise errors.InputError('The data are missing.')
-  run = types.SimpleNamespace(name=workdir.name, config=config)
+  run = types.SimpleNamespace(
+    name=workdir.name, config=types.SimpleNamespace(values=config)
+  )
   folder = sweep_folder.SweepFolder(workdir.parents[1])
   if not is_trained:
     workdir.mkdir(parents=True, exist_ok=True)

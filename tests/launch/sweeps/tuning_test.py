@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of taking learning rates from another sweep."""
 
+import dataclasses
 import pathlib
 
 from fedfish_tff import errors
@@ -90,7 +91,8 @@ class SweepTuningTest(absltest.TestCase):
       'was tuned with another cohort_size.',
       tuning.describe(planned, self.path)[-1],
     )
-    planned[0].config['task']['name'] = 'arrays'
+    config = dataclasses.replace(planned[0].config, task={'name': 'arrays'})
+    planned = [dataclasses.replace(planned[0], config=config)]
     with self.assertRaisesRegex(
       errors.InputError, "sweep of task 'digits'; 'ar"
     ):

@@ -5,9 +5,7 @@
 import collections
 
 from launch.configs import features
-from launch.configs import fed3r_cifar10
-from launch.configs import fed3r_cifar100
-from launch.configs import image_features
+from launch.configs import fed3r_cifar
 from launch.configs import sweeps
 
 from absl.testing import parameterized
@@ -21,8 +19,8 @@ _RATES = {
 
 
 def _sweep(name):
-  made = image_features.feature_sweeps(
-    fed3r_cifar10.get_config,
+  made = fed3r_cifar.feature_sweeps(
+    fed3r_cifar.get_config,
     random_feature_lambdas={100: 0.5, 200: 2.0},
     learning_rates=_RATES,
   )
@@ -32,12 +30,9 @@ def _sweep(name):
 class ImageFeaturesTest(parameterized.TestCase):
   @parameterized.parameters(*features.VARIANTS)
   def test_only_what_trains_the_extractor_has_inputs_before_it(self, variant):
-    for module, name in (
-      (fed3r_cifar10, 'cifar10_features'),
-      (fed3r_cifar100, 'cifar100_features'),
-    ):
-      task = module.get_config(variant).task
-      self.assertEqual(task.name, name)
+    for images in ('cifar10', 'cifar100'):
+      task = fed3r_cifar.get_config(f'{variant},images={images}').task
+      self.assertEqual(task.name, f'{images}_features')
       self.assertEqual(
         task.inputs,
         'fire8/expand'
@@ -47,7 +42,7 @@ class ImageFeaturesTest(parameterized.TestCase):
 
   def test_a_file_of_weights_can_be_named(self):
     """As --config.task.weights=name does."""
-    config = fed3r_cifar10.get_config('fed3r').lock()
+    config = fed3r_cifar.get_config('fed3r').lock()
     self.assertIsNone(config.task.weights)
     config.task.weights = 'other.npz'
     with self.assertRaises(TypeError):
@@ -113,16 +108,20 @@ class ImageFeaturesTest(parameterized.TestCase):
     )
     self.assertLen(runs, 2 * 3 * len(sweeps.SEEDS))
 
-  @parameterized.parameters(fed3r_cifar10, fed3r_cifar100)
-  def test_tuning_is_of_one_seed_and_alpha(self, module):
+  @parameterized.parameters('', ',images=cifar100')
+  def test_tuning_is_of_one_seed_and_alpha(self, axes):
     tried = collections.defaultdict(set)
-    for run in module.sweep('tuning'):
+    for run in fed3r_cifar.sweep(f'tuning{axes}'):
       self.assertEqual(run.overrides['task.alpha'], 0.1)
       self.assertNotIn('seed', run.overrides)
-      tried[run.variant].add(run.overrides.get('client_learning_rate'))
+      variant = run.variant.removesuffix(axes)
+      tried[variant].add(run.overrides.get('client_learning_rate'))
     self.assertCountEqual(tried, ('fed3r_rf', *_RATES))
     # What was chosen is among them.
-    for run in (*module.sweep('results'), *module.sweep('fine_tuning_tuned')):
+    for run in (
+      *fed3r_cifar.sweep(f'results{axes}'),
+      *fed3r_cifar.sweep(f'fine_tuning_tuned{axes}'),
+    ):
       rate = run.overrides.get('client_learning_rate')
       if rate is not None:
-        self.assertIn(rate, tried[run.variant])
+        self.assertIn(rate, tried[run.variant.removesuffix(axes)])

@@ -1,9 +1,27 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the configs of photographs on a pretrained network's features share."""
+r"""Fed3R on CIFAR-10 or -100 with SqueezeNet's features, and what is compared.
+
+  python -m launch.train --config=launch/configs/fed3r_cifar.py:fed3r \
+    --workdir=runs/cifar10_fed3r --data_dir=path/to/folder
+
+and with fed3r,images=cifar100 for CIFAR-100. --data_dir holds the images and
+SqueezeNet's published weights (see the task's module,
+tasks/features/cifar10_features.py); --config.task.images and
+--config.task.weights name other files. Features are kept on the disk: the first
+run computes them, for all others. launch/configs/base.py lists the variants.
+What they reached is in docs/results.md, by
+
+  python -m launch.sweep --config=launch/configs/fed3r_cifar.py:tuning \
+    --sweep_dir=runs/fed3r_cifar10_tuning --data_dir=path/to/folder
+
+and the same with :results, :fine_tuning and :fine_tuning_tuned, each with
+,images=cifar100 behind it, too.
+"""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 from typing import Any
 
 from launch.configs import base
@@ -23,24 +41,44 @@ _SIZES = (1000, 5000)
 _LINEAR_PROBE_ROUNDS = 100
 
 
-def create_config(variant: str, task: str, images: str) -> base.ConfigDict:
-  """Returns a config of CIFAR-10's or CIFAR-100's features.
+# What tuning has chosen: by the number of random features their lambda, and by
+# variant the client's rate.
+_RANDOM_FEATURE_LAMBDAS = {1000: 0.1, 5000: 0.1}
+_LEARNING_RATES = {
+  features.LINEAR_PROBE: 10.0,
+  features.FT_LP: 0.0001,
+  features.FT_FEAT: 0.0001,
+  features.FT: 0.0001,
+}
+_CIFAR100 = 'images=cifar100'
+_CIFAR100_LEARNING_RATES = {**_LEARNING_RATES, features.LINEAR_PROBE: 100.0}
+
+
+def get_config(variant: str = 'fed3r') -> base.ConfigDict:
+  """Returns the config of a variant of the method.
 
   Rates and rounds are those of Fed3R's published fine-tuning.
 
   Args:
     variant: See `base.create_config`.
-    task: The task.
-    images: Its file of images.
   """
   return features.create_network_config(
     variant,
+    axes={
+      'images': {
+        'cifar10': {},
+        'cifar100': {
+          'task.name': 'cifar100_features',
+          'task.images': 'cifar100.sqlite',
+        },
+      }
+    },
     task={
-      'name': task,
+      'name': 'cifar10_features',
       'num_clients': 100,
       # 0: clients of one class each.
       'alpha': 0.0,
-      'images': images,
+      'images': 'cifar10.npz',
       'extractor': 'squeezenet',
       'image_size': 128,
     },
@@ -49,6 +87,20 @@ def create_config(variant: str, task: str, images: str) -> base.ConfigDict:
     rounds=10,
     evaluate_every=1,
     checkpoint_every=10,
+  )
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep: one of `feature_sweeps`."""
+  rates = _CIFAR100_LEARNING_RATES if _CIFAR100 in name else _LEARNING_RATES
+  return sweeps.select(
+    name,
+    get_config,
+    functools.partial(
+      feature_sweeps,
+      random_feature_lambdas=_RANDOM_FEATURE_LAMBDAS,
+      learning_rates=rates,
+    ),
   )
 
 

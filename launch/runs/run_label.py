@@ -1,0 +1,149 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Notes of a run on its method, for tables and figures of it.
+
+Plain Python, without TensorFlow, which comes with the task.
+"""
+
+from __future__ import annotations
+
+import typing
+from typing import Any
+
+from launch.configs import base
+from launch.methods import config as config_lib
+from launch.methods import config_checks
+from launch.methods import exchange as exchange_lib
+from launch.methods import fine_tuning
+from launch.methods import optimizers
+from launch.methods import participation
+from launch.methods import registry
+
+if typing.TYPE_CHECKING:
+  from tasks.task import Task
+
+# Of these each value is told, the usual one too.
+_WITHOUT_USUAL = ('algorithm.server_optimizer', 'algorithm.client_optimizer')
+# Of an exchange, what `exchange.sent` says in other words.
+_SENT = (
+  'selection',
+  'share',
+  'threshold',
+  'normalize',
+  'group_by',
+  'coordinate_score',
+)
+
+
+def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
+  """Returns what `describe_method` does, and what decides how good a run is.
+
+  Args:
+    config: The config.
+    task: The task.
+
+  Returns:
+    JSON values: also `metric`, `higher_is_better` and `judged_by`, the prefix
+    of the columns of the clients whose scores count.
+  """
+  return {
+    **describe_method(config),
+    'metric': task.metric,
+    'higher_is_better': task.higher_is_better,
+    'judged_by': judged_by(config, task),
+  }
+
+
+def judged_by(config: config_lib.Config, task: Task) -> str:
+  """Returns whose scores on held-out clients count, a prefix of columns.
+
+  Args:
+    config: The config.
+    task: The task.
+  """
+  if task.own_test is not None:
+    return 'unseen'
+  if config.method.personalizes and config.evaluation.personalization_epochs:
+    return 'personalized'
+  return 'global'
+
+
+def describe_method(config: config_lib.Config) -> dict[str, Any]:
+  """Returns what labels and comparisons have to know of a config's method.
+
+  Args:
+    config: The config.
+
+  Returns:
+    JSON values: its `title`; `order`, its place among the methods; `baseline`,
+    how usual it is to compare others with it, 0 for not at all; `one_model`,
+    whether all clients end up with one; `told`, the words for each field, by
+    dotted name, that has another than the usual value; and `untold`, the names
+    of the fields that the title or other words tell.
+  """
+  method = config.method
+  own = list(registry.own_methods())
+  flat = config_checks.flatten(config.values)
+  untold = ['algorithm.name', 'aggregation.rule']
+  if 'local_epochs' not in method.supports:
+    untold.append('local_epochs')  # Always 1.
+  if 'exchange' in config.blocks:
+    untold += [f'exchange.{field}' for field in _SENT]
+    flat['exchange.sent'] = _describe_sent(config.blocks['exchange'])
+  usual = config_checks.flatten(base.create_config('fed_fish').to_dict()) | {
+    'exchange.unsent': exchange_lib.SERVER_KEEPS
+  }
+  return {
+    'title': registry.label(config),
+    'order': own.index(method.name) if method.name in own else len(own),
+    # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
+    'baseline': 0 if fine_tuning.has_start(config) else method.baseline,
+    'one_model': not exchange_lib.clients_keep_models(config)
+    and not method.personalizes,
+    'told': {
+      field: _describe(field, value)
+      for field, value in flat.items()
+      if field not in untold
+      and (
+        field in _WITHOUT_USUAL
+        or field not in usual
+        or repr(value) != repr(usual[field])
+      )
+    },
+    'untold': untold,
+  }
+
+
+def _describe_sent(own: config_lib.Values) -> str:
+  """Returns what is sent, without what a selection ignores."""
+  sent = f'share {own.share:g}'
+  if own.selection == 'coordinates':
+    sent += ' of coordinates'
+    if own.coordinate_score != 'change':
+      sent += f' by {own.coordinate_score}'
+  else:
+    if own.selection == 'threshold':
+      sent = f'threshold {own.threshold:g}'
+    if own.group_by == 'layer':
+      sent += ' of layers'
+    if own.normalize:
+      sent += ', normalized'
+  return sent
+
+
+def _describe(name: str, value: Any) -> str:
+  """Returns a field and its value as a label has them: 'server SGD'."""
+  if name == 'participation.name':
+    return participation.POLICIES[value].title
+  short = name.rpartition('.')[2]
+  if short.endswith('_optimizer'):
+    if value in optimizers.OPTIMIZERS:
+      value = optimizers.OPTIMIZERS[value].title
+    return f'{short.removesuffix("_optimizer")} {value}'
+  text = str(value).replace('_', ' ')
+  if name.startswith('exchange.') or short == 'fisher_estimator':
+    return text
+  if name in ('local_epochs', 'rounds'):
+    what = name.removesuffix('s').replace('_', ' ')
+    return f'{text} {what}' if text == '1' else f'{text} {what}s'
+  return f'{short.removeprefix("fisher_").replace("_", " ")} {text}'

@@ -1,0 +1,39 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The options of a run that are no part of its config, as flags say them."""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import os
+from typing import Any
+
+from fedfish_tff.execution import contexts
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunOptions:
+  """Where and how a config is trained.
+
+  Attributes:
+    workdir: The folder for all output.
+    context: The name of the execution context.
+    context_options: The options of `contexts.set_default_context`.
+    data_dir: The folder of the data, for tasks that read files.
+    overwrite: Whether to remove an earlier run in the workdir first.
+    progress_bar: Whether to show a bar; None to do so on a terminal only.
+    metrics_managers: The names of managers that get each row, too, see
+      `metrics_managers.load`; the start of a fine-tuning has none.
+  """
+
+  workdir: str | os.PathLike[str]
+  context: str = contexts.DEFAULT_CONTEXT_NAME
+  context_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+  data_dir: str | None = None
+  overwrite: bool = False
+  progress_bar: bool | None = None
+  metrics_managers: Sequence[str] = ()
+
+  def set_context(self) -> None:
+    """Makes the context the one that everything after runs in."""
+    contexts.set_default_context(self.context, **self.context_options)

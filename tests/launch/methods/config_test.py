@@ -1,0 +1,37 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of a config as one value."""
+
+import dataclasses
+import pickle
+
+from launch.methods import config as config_lib
+from tests.launch import small_configs
+
+from absl.testing import absltest
+
+
+class ConfigTest(absltest.TestCase):
+  def test_fields_are_those_of_the_mappings(self):
+    values = small_configs.make_config('fed_avg,privacy=gaussian')
+    config = small_configs.read_config('fed_avg,privacy=gaussian')
+    self.assertEqual(config.values, values)
+    self.assertEqual(config.rounds, values['rounds'])
+    self.assertEqual(vars(config.algorithm), values['algorithm'])
+    self.assertEqual(vars(config.blocks['privacy']), values['privacy'])
+    self.assertEqual(config.participation.name, 'uniform')
+    self.assertIsNone(config.participation.speeds)
+    self.assertIsNone(config.client_weight_decay)
+    self.assertIsNone(small_configs.read_config('fed3r').client_learning_rate)
+
+  def test_nothing_can_be_set(self):
+    config = small_configs.read_config('fed_avg')
+    with self.assertRaises(dataclasses.FrozenInstanceError):
+      config.rounds = 1
+    with self.assertRaises(dataclasses.FrozenInstanceError):
+      config.algorithm.server_optimizer = 'adam'
+
+  def test_blocks_inside_are_values_too(self):
+    values = config_lib.Values.of({'a': 1, 'b': {'c': (2,)}})
+    self.assertEqual((values.a, values.b.c), (1, (2,)))
+    self.assertEqual(pickle.loads(pickle.dumps(values)), values)

@@ -1,0 +1,58 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of what a run notes of its method."""
+
+import json
+
+from launch.configs import digits
+from launch.configs import srpfl_digits
+from launch.methods import config_checks
+from launch.runs import experiment
+from launch.runs import run_label
+
+from absl.testing import parameterized
+
+
+class DescribeTest(parameterized.TestCase):
+  def test_what_is_not_usual_is_told(self):
+    config = digits.get_config('per_example,server=sgd').to_dict()
+    described = run_label.describe_method(config_checks.read(config))
+    self.assertEqual(described, json.loads(json.dumps(described)))
+    self.assertEqual(
+      (described['title'], described['baseline']), ('FedFish', 0)
+    )
+    told = described['told']
+    self.assertEqual(told['algorithm.fisher_estimator'], 'per example')
+    self.assertEqual(told['algorithm.server_optimizer'], 'server SGD')
+    self.assertNotIn('algorithm.damping', told)
+
+  def test_what_is_sent_is_told_in_other_words(self):
+    config = digits.get_config('fed_avg,exchange=layers').to_dict()
+    described = run_label.describe_method(config_checks.read(config))
+    self.assertEqual(described['title'], 'Partial FedAvg')
+    self.assertEqual(described['told']['exchange.sent'], 'share 0.5 of layers')
+    self.assertContainsSubset(
+      ['exchange.share', 'exchange.group_by'], described['untold']
+    )
+
+  @parameterized.parameters(
+    ('fed_avg', True), ('fed_fish', True), ('fed_rep', False), ('ditto', False)
+  )
+  def test_whether_there_is_one_model(self, variant, expected):
+    config = srpfl_digits.get_config(variant).to_dict()
+    described = run_label.describe_method(config_checks.read(config))
+    self.assertEqual(described['one_model'], expected)
+
+  @parameterized.parameters(
+    (digits, 'fed_avg', 'global'),
+    (digits, 'fed_per', 'personalized'),
+    (srpfl_digits, 'fed_avg', 'unseen'),
+  )
+  def test_whose_scores_count(self, module, variant, expected):
+    config = module.get_config(variant).to_dict()
+    config = config_checks.read(config)
+    task = experiment.create_task(config, data_dir=None)
+    described = run_label.describe(config, task)
+    self.assertEqual(described['judged_by'], expected)
+    self.assertEqual(described['metric'], 'accuracy')
+    self.assertTrue(described['higher_is_better'])
