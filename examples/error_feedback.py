@@ -8,7 +8,7 @@ r"""A method of your own, with client states: error feedback.
 Clients send only the largest coordinates of each tensor of their update, and
 add the rest to their next update. The idea is from Stich, Cordonnier and Jaggi,
 "Sparsified SGD with Memory", NeurIPS 2018 (arXiv:1809.07599), applied to
-FedAvg's clients. docs/tutorial.md explains this file.
+FedAvg's clients. The tutorial of FedFish-TFF explains this file.
 """
 
 import collections

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error for bad input, and the messages of checks inside graphs."""
 
+from collections.abc import Iterable
 from collections.abc import Sequence
+import difflib
 import numbers
 import re
 
@@ -30,6 +32,20 @@ def check_positive_integer(name: str, value: int) -> None:
   is_integer = isinstance(value, numbers.Integral)
   if not is_integer or isinstance(value, bool) or value < 1:
     raise InputError(f'{name} is {value!r}; a positive integer was expected.')
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+  """Returns ' Did you mean X?' for the known name closest to a wrong one.
+
+  Args:
+    name: The wrong name.
+    known: The names that there are.
+
+  Returns:
+    The sentence, to stand at the end of a message; '' where none is close.
+  """
+  close = difflib.get_close_matches(name, list(known), n=1)
+  return f' Did you mean {close[0]}?' if close else ''
 
 
 def describe_failed_check(

@@ -46,10 +46,10 @@ def load(
       e.name: e for e in importlib.metadata.entry_points(group=group)
     }
     if not isinstance(name, str) or name not in announced:
-      names = ', '.join(sorted({*known(), *announced}))
+      names = sorted({*known(), *announced})
       raise errors.InputError(
-        f'{field} is {name!r}; one of {names}, or package.module:NAME, was '
-        'expected.'
+        f'{field} must be one of {", ".join(names)}, or package.module:NAME, got '
+        f'{name!r}.{errors.suggest(str(name), names)}'
       )
     where = announced[name]
   try:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
-import difflib
 import errno
 import gc
 import io
@@ -238,11 +237,10 @@ def describe_missing_field(
     if name in known:
       block = block[name]
       continue
-    close = difflib.get_close_matches(name, known, n=1)
     return (
       f'no field {".".join(path[: depth + 1])}; expected '
       + (f'one of {", ".join(known)}.' if known else 'no fields there.')
-      + (f' Did you mean {close[0]}?' if close else '')
+      + errors.suggest(name, known)
     )
   return None
 

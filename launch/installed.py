@@ -9,6 +9,7 @@ process and its children, which all import launch and tasks as in a checkout.
 This module imports only the standard library, because setup.py imports it.
 """
 
+import ast
 import os
 import pathlib
 import re
@@ -70,6 +71,24 @@ def find_config(source: str) -> str:
       if file.is_file():
         return f'{file}{colon}{variant}'
   return source
+
+
+def config_names() -> list[str]:
+  """Returns the names of the package's own configs."""
+  files = (_ROOT / 'launch' / 'configs').glob('*.py')
+  return sorted(
+    file.stem for file in files if 'def get_config(' in file.read_text('utf-8')
+  )
+
+
+def describe_config(name: str) -> str:
+  """Returns the first line of a config's docstring.
+
+  Args:
+    name: One of `config_names()`.
+  """
+  source = (_ROOT / 'launch' / 'configs' / f'{name}.py').read_text('utf-8')
+  return ast.get_docstring(ast.parse(source)).splitlines()[0]
 
 
 def name_commands(text: str) -> str:

@@ -50,9 +50,11 @@ def find(source: str) -> str:
   """
   found = installed.find_config(source)
   if not _is_json(found) and not found.partition(':')[0].endswith('.py'):
+    known = installed.config_names()
     raise errors.InputError(
-      'A config must be <file>.py, with :<variant> at its end or without, or '
-      f'<file>.json, got {source}.'
+      'A config must be <file>.py, with :<variant> at its end or without, '
+      f'<file>.json, or one of {", ".join(known)}, got {source}.'
+      f'{errors.suggest(source.partition(":")[0], known)}'
     )
   return found
 

@@ -35,6 +35,12 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=runs/digits_fed_fish/config.json \
       --workdir=runs/seed2 --config.seed=2
 
+  What there is, and what a variant sets:
+
+    python -m launch.train --list
+    python -m launch.train --print_config \
+      --config=launch/configs/digits.py:fed_avg,server=yogi
+
   Your own data, one .npz file per client:
 
     python -m launch.train --config=launch/configs/arrays.py \
@@ -50,7 +56,9 @@ other data, is refused; --overwrite starts afresh.
 """
 
 from collections.abc import Sequence
+import json
 
+import fedfish_tff
 from fedfish_tff import errors
 from fedfish_tff import trust
 from launch import cli
@@ -103,15 +111,36 @@ _METHODS = flags.DEFINE_bool(
   False,
   'Print all methods, with their variants and fields, and do nothing else.',
 )
+_LIST = flags.DEFINE_bool(
+  'list',
+  False,
+  "Print the package's configs, what each is, and the names of variants, and do "
+  'nothing else.',
+)
+_PRINT_CONFIG = flags.DEFINE_bool(
+  'print_config',
+  False,
+  'Print the config as JSON, checked and with all changes, and do nothing else; '
+  'saved as a file, it is a value for --config.',
+)
+_VERSION = flags.DEFINE_bool(
+  'version', False, 'Print the version and do nothing else.'
+)
 
 
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  if _VERSION.value:
+    print(f'FedFish-TFF {fedfish_tff.__version__}')
+    return
   if _METHODS.value:
     print(description.describe())
     return
-  if _CONFIG.value is None or not _WORKDIR.value:
+  if _LIST.value:
+    print(description.list_configs())
+    return
+  if _CONFIG.value is None or not (_WORKDIR.value or _PRINT_CONFIG.value):
     raise errors.InputError(
       '--config and --workdir are needed; --help shows examples.'
     )
@@ -120,6 +149,13 @@ def main(argv: Sequence[str]) -> None:
     modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
   values = _CONFIG.value.to_dict()
+  if _PRINT_CONFIG.value:
+    if 'runs' in values:
+      config_checks.read_runs(values)
+    else:
+      config_checks.read(values)
+    print(json.dumps(values, indent=2))
+    return
   options = run_options.RunOptions(
     workdir=_WORKDIR.value,
     context=_CONTEXT.value,

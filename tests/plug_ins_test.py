@@ -45,8 +45,8 @@ class PlugInsTest(absltest.TestCase):
       ('math:nothing', "no attribute 'nothing'"),
       ('math:', 'the.field is .*'),
       ('math:pi', 'is a float; a function was expected'),
-      (None, 'the.field is None; one of ours, '),
-      (['ours'], r"the.field is \['ours'\]; one of ours, "),
+      (None, 'the.field must be one of ours, .* got None'),
+      (['ours'], r"the.field must be one of ours, .* got \['ours'\]"),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         _load(name)

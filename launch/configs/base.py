@@ -186,13 +186,13 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
   for axis, value in chosen.items():
     if axis not in known:
       raise errors.InputError(
-        f'the variant {variant!r} has an axis {axis}; one of '
-        f'{", ".join(known)} was expected'
+        f'the axis of variant {variant!r} must be one of {", ".join(known)}, got '
+        f'{axis!r}.{errors.suggest(axis, known)}'
       )
     if value not in known[axis]:
       raise errors.InputError(
-        f'the variant {variant!r} has {axis}={value}; one of '
-        f'{", ".join(known[axis])} was expected'
+        f'{axis} of variant {variant!r} must be one of {", ".join(known[axis])}, '
+        f'got {value!r}.{errors.suggest(value, known[axis])}'
       )
     if axis in needed and needed[axis] not in chosen:
       raise errors.InputError(

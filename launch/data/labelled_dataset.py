@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
-import difflib
 import logging as std_logging
 import os
 from typing import Any
@@ -178,11 +177,9 @@ def _check_is_known(name: str) -> None:
     tfds.builder_cls(name)
   except tfds.core.DatasetNotFoundError:
     known = tfds.list_builders(with_community_datasets=False)
-    close = difflib.get_close_matches(name, known, n=1)
-    hint = f' Did you mean {close[0]}?' if close else ''
     raise errors.InputError(
       f'There is no data set {name!r}, neither prepared nor in TensorFlow '
-      f'Datasets.{hint}'
+      f'Datasets.{errors.suggest(name, known)}'
     ) from None
 
 

@@ -170,8 +170,9 @@ def _write_summary(
   A row of clients.csv holds a client's id, its number of examples and that of
   each class. Targets of a regression are counted by deciles of all examples.
   """
-  labels = data.labels
+  labels, what = data.labels, 'Class'
   if labels.dtype.kind == 'f':
+    what = data.label
     tenths = pd.qcut(labels, 10, duplicates='drop')
     classes, counts = datasets.count_labels(tenths.codes, clients)
     class_names = [str(tenths.categories[i]) for i in classes]
@@ -193,4 +194,5 @@ def _write_summary(
     class_names=class_names,
     class_groups=groups,
     title=title,
+    label=what,
   )

@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 
+from launch import installed
 from launch.methods import block as block_lib
 from launch.methods import fields
 from launch.methods import registry
@@ -12,6 +13,26 @@ from launch.methods import registry
 def describe() -> str:
   """Returns the names, fields and supports of methods, and all blocks."""
   return '\n'.join(_lines())
+
+
+def list_configs() -> str:
+  """Returns the names of configs with their first lines, and those of variants."""
+  names = installed.config_names()
+  width = max(map(len, names))
+  axes = sorted(
+    axis
+    for block in block_lib.own_blocks().values()
+    for axis in (block.name, *block.axes())
+  )
+  return '\n'.join(
+    [
+      'Configs, as --config=NAME:VARIANT',
+      *(f'  {n:{width}}  {installed.describe_config(n)}' for n in names),
+      f'Variants: {", ".join(registry.variants())}',
+      f'Axes, as VARIANT,AXIS=VALUE: server, {", ".join(axes)}',
+      '--methods prints the fields of methods and the values of axes.',
+    ]
+  )
 
 
 def _lines() -> Iterator[str]:

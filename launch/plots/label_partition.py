@@ -25,6 +25,7 @@ def plot_label_partition(
   counts: np.ndarray,
   *,
   title: str,
+  label: str = 'Class',
   client_names: Sequence[str] | None = None,
   class_names: Sequence[str] | None = None,
   class_groups: Sequence[str] | None = None,
@@ -39,6 +40,7 @@ def plot_label_partition(
   Args:
     counts: int [num_clients, num_classes], each client's examples of a class.
     title: The title.
+    label: The name of what is counted, at the axis.
     client_names: The clients' names; by default their numbers.
     class_names: The classes' names; by default their numbers.
     class_groups: The name of each class' coarse class. Its classes stand
@@ -93,7 +95,7 @@ def plot_label_partition(
     if len(columns) < num_clients:
       shown = f'{len(columns):,} of {shown}'
     x_label = f'{shown}, ordered by their largest class'
-  y_label = 'Class by coarse class' if class_groups else 'Class'
+  y_label = f'{label} by coarse class' if class_groups else label
   panels.set_labels(lower, x_label, y_label)
   ticks = [0, 0.01, 0.05, 0.2, 0.5, 1]
   label = 'Share of the client'

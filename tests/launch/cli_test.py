@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 
+from launch import installed
 from tests import processes
 from tests.launch import binary_runner
 
@@ -216,7 +217,8 @@ class CliTest(parameterized.TestCase):
         self._run(*arguments),
         2,
         f'flag --config={source}: A config must be <file>.py, with :<variant> '
-        f'at its end or without, or <file>.json, got {source}.',
+        'at its end or without, <file>.json, or one of '
+        f'{", ".join(installed.config_names())}, got {source}.',
       )
 
   @parameterized.parameters('a.json', 'a.JSON', 'a:b.json')

@@ -248,7 +248,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':no_method', "The variant is 'no_method'; one of "),
+    (':no_method', 'The variant must be one of damped'),
     ('.missing.py', 'cannot be read: No such file'),
     ('.missing', 'A config must be <file>.py'),
   )
@@ -502,6 +502,47 @@ class KillTest(parameterized.TestCase):
       [path.name for path in (workdir / 'checkpoints').iterdir()],
       ['program_state_2.npz'],
     )
+
+  def test_lists_configs_and_variants(self):
+    outcome = binary_runner.run_here('launch.train', '--list')
+    self.assertEqual(outcome.code, 0)
+    self.assertRegex(outcome.stdout, r'(?m)^  digits +Handwritten digits')
+    self.assertNotIn('class_shards', outcome.stdout)
+    self.assertRegex(outcome.stdout, r'(?m)^Variants: .*fed_avg.*damped')
+
+  def test_a_printed_config_is_one_for_a_run(self):
+    file = pathlib.Path(self.create_tempdir().full_path) / 'mine.json'
+    printed = []
+    for source in ('digits:fed_fish,exchange=partial', file):
+      outcome = binary_runner.run_here(
+        'launch.train',
+        f'--config={source}',
+        '--config.cohort_size=3',
+        '--print_config',
+      )
+      self.assertEqual(outcome.code, 0, outcome.stderr)
+      printed.append(json.loads(outcome.stdout))
+      file.write_text(outcome.stdout)
+    self.assertEqual(printed[0], printed[1])
+    self.assertEqual(printed[0]['cohort_size'], 3)
+    self.assertIn('exchange', printed[0])
+
+  def test_tells_its_version(self):
+    outcome = binary_runner.run_here('launch.train', '--version')
+    self.assertRegex(outcome.stdout, r'^FedFish-TFF \d+\.\d+\.\d+\n$')
+
+  @parameterized.parameters(
+    ('digits:fed_agv', 'fed_avg'),
+    ('digit:fed_avg', 'digits'),
+    ('digits:fed_avg,servr=adam', 'server'),
+    ('digits:fed_avg,server=adan', 'adam'),
+  )
+  def test_a_misspelt_name_is_guessed(self, source, meant):
+    outcome = binary_runner.run_here(
+      'launch.train', f'--config={source}', '--workdir=unused'
+    )
+    self.assertEqual(outcome.code, 2)
+    self.assertIn(f'Did you mean {meant}?', outcome.problems[0])
 
   def test_help_teaches(self):
     result = subprocess.run(

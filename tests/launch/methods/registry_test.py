@@ -129,8 +129,8 @@ class RegistryTest(absltest.TestCase):
   def test_refuses_what_is_no_method(self):
     for name, message in (
       ('launch.methods.fed_avg:build_mean', 'is a function; a launch.methods'),
-      ('no_method', 'algorithm.name is .no_method.; one of .*fed3r, '),
-      (None, 'algorithm.name is None; one of .*fed3r, '),
+      ('no_method', 'algorithm.name must be one of .*fed3r, .*no_method'),
+      (None, 'algorithm.name must be one of .*fed3r, .*got None'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         registry.find_method(name)
@@ -140,6 +140,6 @@ class RegistryTest(absltest.TestCase):
     self.assertEqual((method.name, variant), ('fed_fish', 'damped'))
     self.assertEqual(method.defaults(variant)['damping'], 1e-4)
     with self.assertRaisesRegex(
-      errors.InputError, 'variant is .*damped, .*fed3r'
+      errors.InputError, 'variant must be .*damped, .*fed3r'
     ):
       registry.find_variant('damp')

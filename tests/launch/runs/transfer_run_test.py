@@ -164,7 +164,7 @@ class TransferRunTest(parameterized.TestCase):
     self.assertFalse((self.workdir / 'evaluation').exists())
 
   @parameterized.parameters(
-    ({'news': None}, "task.name is 'news'; one of "),
+    ({'news': None}, "task.name must be one of .* got 'news'"),
     ({'digits': None}, "cannot be applied to task 'digits', which has no"),
     ({'cc_news': '/no/such'}, '/no/such'),
     ({'stackoverflow': '/no/such'}, '/no/such'),

@@ -124,7 +124,7 @@ class PlanTest(parameterized.TestCase):
       'unknown_variant',
       [('fed_vag', {})],
       (),
-      "Run fed_vag of digits.py:test: The variant is 'fed_vag'; one of ",
+      'Run fed_vag of digits.py:test: The variant must be one of ',
     ),
     (
       'wrong_type',
