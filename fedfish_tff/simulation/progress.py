@@ -11,13 +11,21 @@ from fedfish_tff.simulation import hooks
 
 import tqdm
 
-# The columns to show if a run has them, with short names.
-_SHOWN = (
-  ('train/loss', 'loss'),
-  ('train/accuracy', 'accuracy'),
-  ('eval/global/loss', 'validation loss'),
-  ('eval/global/accuracy', 'validation accuracy'),
-  ('eval/own/accuracy', 'own accuracy'),
+# The columns to show if a run has them, with short names, the one that counts most
+# at the end.
+_SHOWN = {
+  'privacy/epsilon': 'epsilon',
+  'train/loss': 'loss',
+  'train/accuracy': 'accuracy',
+  'eval/global/loss': 'validation loss',
+  'eval/global/accuracy': 'validation accuracy',
+  'eval/own/accuracy': 'own accuracy',
+}
+# The names of splits in other columns.
+_SPLITS = {'global': 'validation', 'personalized': 'personalised validation'}
+# A line of 80 columns has no room for more figures, nor for the rate.
+_BAR_FORMAT = (
+  '{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{remaining}{postfix}]'
 )
 
 
@@ -53,6 +61,7 @@ class ProgressReporter(hooks.Hook):
     report_every: int = 1,
     show_bar: bool | None = None,
     first_round: int = 0,
+    judged_column: str | None = None,
     stream: TextIO | None = None,
   ) -> None:
     """Shows a bar at once; plain lines follow rounds.
@@ -63,6 +72,8 @@ class ProgressReporter(hooks.Hook):
       show_bar: Whether to draw a bar; None to do so on a terminal only.
       first_round: The round that a new run begins with. A run that first
         reports a later round is a resumed one.
+      judged_column: The column by which the run is judged, which the bar shows;
+        by default a column of accuracy on held-out clients.
       stream: The stream to write to; stderr by default.
     """
     self._rounds = rounds
@@ -70,17 +81,27 @@ class ProgressReporter(hooks.Hook):
     self._stream = sys.stderr if stream is None else stream
     self._show_bar = self._stream.isatty() if show_bar is None else show_bar
     self._first_round = first_round
+    self._names = dict(_SHOWN)
+    if judged_column is not None:
+      name = self._names.pop(judged_column, None)
+      _, split, metric = judged_column.split('/')
+      self._names[judged_column] = (
+        name or f'{_SPLITS.get(split, split)} {metric}'
+      )
     self._shown = {}
     self._started = False
     self._bar = None
     if self._show_bar:
       self._bar = _Bar(
-        total=rounds, unit='round', file=self._stream, dynamic_ncols=True
+        total=rounds,
+        file=self._stream,
+        dynamic_ncols=True,
+        bar_format=_BAR_FORMAT,
       )
 
   def observe(self, round_number: int, row: Mapping[str, float]) -> None:
     """Reports the end of a round with its row."""
-    for column, name in _SHOWN:
+    for column, name in self._names.items():
       if column in row:
         self._shown[name] = f'{row[column]:.4g}'
     if not self._started and round_number > self._first_round:
@@ -102,7 +123,7 @@ class ProgressReporter(hooks.Hook):
     """
     if self._bar is not None:
       within = {'clients': f'{num_done}/{num_clients}'}
-      self._bar.set_postfix(self._shown | within)
+      self._bar.set_postfix(self._judged() | within)
 
   def close(self) -> None:
     """Ends the bar's line."""
@@ -115,5 +136,10 @@ class ProgressReporter(hooks.Hook):
       # The estimate of the time left counts only the rounds of this process.
       bar.initial = bar.n = max(0, round_number - 1)
       bar.unpause()
-    bar.set_postfix(self._shown, refresh=not self._started)
+    bar.set_postfix(self._judged(), refresh=not self._started)
     bar.update(round_number - bar.n)
+
+  def _judged(self) -> dict[str, str]:
+    """Returns the figure that counts most, of those that rows have had."""
+    known = [name for name in self._names.values() if name in self._shown]
+    return {name: self._shown[name] for name in known[-1:]}

@@ -267,6 +267,7 @@ def _run(
     report_every=config.evaluate_every,
     show_bar=progress_bar,
     first_round=experiment.first_round,
+    judged_column=experiment.judged_column,
   )
   context = tff.framework.get_context_stack().current
   if hasattr(context, 'set_report_clients'):
@@ -377,6 +378,10 @@ def _print_closing_line(
   if decided.get('model_round', summary['rounds']) != summary['rounds']:
     whose += f' with the model of round {decided["model_round"]}'
   score = 'not finite' if value is None else f'{value:.4f}'
+  if privacy := summary.get('privacy'):
+    epsilon = privacy['epsilon']
+    spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
+    whose += f', epsilon {spent} at delta {privacy["delta"]:g}'
   print(
     f'Done: {rounds}, {metric} {score} on {whose}. See '
     f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, or '

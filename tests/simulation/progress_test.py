@@ -4,6 +4,8 @@
 
 import contextlib
 import io
+import os
+from unittest import mock
 
 from fedfish_tff.simulation import progress
 
@@ -54,9 +56,40 @@ class ProgressReporterTest(absltest.TestCase):
     shown = stream.getvalue()
     self.assertIn('\rresumed after round 2\n', shown)
     self.assertIn('4/4', shown)
-    self.assertIn('loss=0.1235', shown)
+    self.assertIn('accuracy=0.5', shown)
     self.assertIn('validation accuracy=0.75', shown)
     self.assertEndsWith(shown, '\n')
+
+  def test_the_bar_has_room_for_the_figure_that_counts(self):
+    row = {
+      'eval/global/loss': 1.25,
+      'eval/global/accuracy': 0.5,
+      'eval/personalized/accuracy': 0.875,
+      'privacy/epsilon': 2.0,
+    }
+    for judged, name, value in (
+      (None, 'validation accuracy', '0.5'),
+      ('eval/global/accuracy', 'validation accuracy', '0.5'),
+      ('eval/global/loss', 'validation loss', '1.25'),
+      (
+        'eval/personalized/accuracy',
+        'personalised validation accuracy',
+        '0.875',
+      ),
+    ):
+      stream = _Terminal()
+      with mock.patch.dict(os.environ, COLUMNS='80'):
+        report = progress.ProgressReporter(
+          2000, stream=stream, judged_column=judged
+        )
+        report.observe(1, _METRICS | row)
+        report.close()
+      last = stream.getvalue().rstrip().split('\r')[-1]
+      self.assertEndsWith(last, f'{name}={value}]')
+      self.assertLess(len(last), 80)
+    lines = io.StringIO()
+    progress.ProgressReporter(1, stream=lines).observe(1, row)
+    self.assertIn('epsilon 2, ', lines.getvalue())
 
   def test_a_run_that_begins_later_is_not_resumed(self):
     for first_shown, told in ((3, ''), (4, 'resumed after round 3\n')):
