@@ -24,10 +24,10 @@ def define() -> flags.FlagHolder[str]:
     'of a round as one graph, without a port or a child process. local_worker: '
     "in TFF's own runtime, to compare with it: a child process, slower, that "
     'listens on a port. pjrt: client work on any device that JAX drives '
-    '(--platform), in a child process without a port; `make accelerator` '
-    'installs it. ray: client work on the actors of a Ray cluster '
-    '(--ray_address), or of one that is started on this machine; `make ray` '
-    'installs it. Results agree up to rounding.',
+    '(--platform), in a child process without a port, with a Python of its '
+    'own, which `make accelerator` makes. ray: client work on the actors of a Ray cluster '
+    '(--ray_address), or of one that is started on this machine; Ray is to be '
+    'installed. Results agree up to rounding.',
   )
 
 

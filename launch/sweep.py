@@ -107,8 +107,8 @@ _ON = flags.DEFINE_enum(
   'machine',
   ['machine', 'ray'],
   'Where runs run. machine: in processes of this one. ray: on a Ray cluster '
-  '(--ray_address), or on one that is started on this machine; `make ray` '
-  'installs it. Results are the same.',
+  '(--ray_address), or on one that is started on this machine; Ray is to be '
+  'installed. Results are the same.',
 )
 _TUNED_BY = path_flags.define(
   'tuned_by',

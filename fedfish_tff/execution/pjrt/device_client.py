@@ -108,6 +108,18 @@ def default_python() -> pathlib.Path:
   return pathlib.Path(sys.prefix + '-accelerator') / 'bin' / 'python'
 
 
+def _tell_commands(python: pathlib.Path, platform: str) -> str:
+  """Returns the commands that make an environment with JAX for a platform."""
+  # The drivers of today.
+  name = 'cuda13' if platform == 'cuda' else platform
+  jax = 'jax' if platform == 'cpu' else f'"jax[{name}]"'
+  folder = python.parent.parent
+  return (
+    f'`python3.11 -m venv {folder}` and `{folder}/bin/pip install {jax}`, or in a '
+    f'checkout `make accelerator PLATFORM={name}`,'
+  )
+
+
 def default_cache() -> pathlib.Path:
   """Returns the folder where compiled programs are kept."""
   home = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
@@ -147,8 +159,8 @@ class DeviceProcess:
     python = default_python() if python is None else pathlib.Path(python)
     if not python.exists():
       raise errors.InputError(
-        f'There is no accelerator environment at {python}; `make accelerator '
-        f'PLATFORM={platform}` makes one.'
+        f'There is no accelerator environment at {python}; '
+        f'{_tell_commands(python, platform)} make one.'
       )
     self.platform = platform
     self._pipe, other = multiprocessing.Pipe()
@@ -179,8 +191,7 @@ class DeviceProcess:
       kind = f'topology {topology!r}' if topology else f'platform {platform!r}'
       raise errors.InputError(
         f'JAX in {python.parent.parent} finds no device of the {kind}: '
-        f'{reason}; `make accelerator PLATFORM={platform}` installs what it '
-        'needs.'
+        f'{reason}; {_tell_commands(python, platform)} install what it needs.'
       )
     self.num_devices = len(answer['devices'])
     self._descriptions = answer['devices']

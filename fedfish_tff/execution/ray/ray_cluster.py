@@ -180,7 +180,8 @@ def import_ray(*, is_local: bool) -> ModuleType:
     return ray
   except ImportError as error:
     raise RayError(
-      f'Ray cannot be imported ({error}); `make ray` installs it.'
+      f'Ray cannot be imported ({error}); `pip install "ray>=2.50,<3"`, or '
+      'in a checkout `make ray`, installs it.'
     ) from error
 
 

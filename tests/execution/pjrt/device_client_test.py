@@ -199,6 +199,6 @@ class DeviceProcessErrorsTest(accelerator.TestCase):
 class EnvironmentTest(absltest.TestCase):
   def test_missing(self):
     with self.assertRaisesRegex(
-      errors.InputError, 'make accelerator PLATFORM=cuda'
+      errors.InputError, 'make accelerator PLATFORM=cuda13'
     ):
       device_client.DeviceProcess('cuda', python='/nowhere/bin/python')
