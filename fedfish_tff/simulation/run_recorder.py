@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Coroutine
 from collections.abc import Mapping
 from collections.abc import Sequence
-import concurrent.futures
 import threading
 from typing import Any
 
@@ -37,7 +36,6 @@ class RunRecorder:
     self._state_manager = program_state_manager
     self._metrics_managers = tuple(metrics_managers)
     self._last_saved: int | None = None
-    self._pending: concurrent.futures.Future | None = None
     self._loop = asyncio.new_event_loop()
     self._thread = threading.Thread(
       target=self._loop.run_forever, name='run recorder', daemon=True
@@ -164,8 +162,14 @@ class RunRecorder:
     Returns:
       A sentence about the last checkpoint for the person who pressed Ctrl-C.
     """
-    if self._pending is not None:
-      concurrent.futures.wait([self._pending])
+
+    async def finish() -> None:
+      others = asyncio.all_tasks() - {asyncio.current_task()}
+      if others:
+        await asyncio.wait(others)
+
+    # What was begun before the interrupt, wherever that came.
+    self._run(finish())
     if round_number is not None:
       self.save(state, round_number)
     if self._last_saved is None:
@@ -183,8 +187,7 @@ class RunRecorder:
     ]
 
   def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    self._pending = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
-    return self._pending.result()
+    return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
 
 
 def _check_reaches(
