@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators over the sequences of a replayed graph.
 
-A loop `for batch in iter(dataset)` in a `tf.function` requests optional elements
-of an iterator until there is none. Here the iterator is a variable that holds
-the number of its next element. So it passes through loops and branches like
-other variables.
+A loop `for batch in iter(dataset)` in a `tf.function` requests optional
+elements of an iterator until there is none. Here the iterator is a variable
+that holds the number of its next element. So it passes through loops and
+branches like other variables.
 """
 
 from collections.abc import Mapping

@@ -3,10 +3,10 @@
 """TensorFlow's random numbers in a graph that XLA compiles.
 
 XLA draws other numbers. So a stateless random operation becomes the arithmetic
-of TensorFlow's CPU kernels: Philox-4x32-10 (Salmon et al., 2011, Parallel Random
-Numbers: As Easy as 1, 2, 3), whose blocks of four words are a function of a key
-and the block's number. Integers and uniform numbers are the same bit for bit;
-logarithms and the like are XLA's.
+of TensorFlow's CPU kernels: Philox-4x32-10 (Salmon et al., 2011, Parallel
+Random Numbers: As Easy as 1, 2, 3), whose blocks of four words are a function
+of a key and the block's number. Integers and uniform numbers are the same bit
+for bit; logarithms and the like are XLA's.
 
 Other random operations are refused, and XLA does not compile their graph.
 """

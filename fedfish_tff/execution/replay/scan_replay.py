@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """AutoGraph's loops over a dataset, in a replayed graph.
 
-`for batch in dataset` in a `tf.function` becomes a `scan` that is reduced to its
-last state; with a `break`, to the last state that `take_while` lets pass.
+`for batch in dataset` in a `tf.function` becomes a `scan` that is reduced to
+its last state; with a `break`, to the last state that `take_while` lets pass.
 """
 
 from collections.abc import Mapping

@@ -70,8 +70,8 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
 class GraphTracer(local_functions.Tracer):
   """Replays TensorFlow computations into the function being traced.
 
-  Sequences among the local values are `sequence_replay.Sequence`s or the results
-  of `tff.sequence_map` and `tff.federated_select`.
+  Sequences among the local values are `sequence_replay.Sequence`s or the
+  results of `tff.sequence_map` and `tff.federated_select`.
   """
 
   def __init__(self, *, use_xla: bool = False) -> None:

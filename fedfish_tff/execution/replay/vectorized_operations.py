@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work of several clients side by side, each operation for all of them at once.
 
-`tf.vectorized_map` does that, with a first axis for clients. It lacks
-convolutions whose weights differ between clients. Here they are grouped
-convolutions, with one group of channels per client. Branches are added, too.
+`tf.vectorized_map` does that, with a first axis for clients. This module adds
+convolutions whose weights differ between clients, with one group of channels
+per client, and branches that differ. Batches whose size only has a bound are
+not supported.
 """
 
 from collections.abc import Callable
