@@ -3,9 +3,9 @@
 """Execution contexts that run a whole cohort in this process.
 
 TFF computations run unchanged in this process's TensorFlow: no worker is
-started and no port is opened. `federated_plan` takes a computation apart. Like
-TFF's own contexts, these treat arguments, results, the number of clients, and
-the messages about mistakes.
+started and no port is opened. `federated_plan` takes a computation apart.
+Arguments, results, the number of clients, and the messages about mistakes are
+the same as in TFF's own contexts.
 
 Secure sums run in the clear, after their clipping and quantisation.
 """

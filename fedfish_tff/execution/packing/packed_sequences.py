@@ -86,7 +86,11 @@ class Layout:
     return Layout(self.plan, self.bounds[elements])
 
   def batch(self, sizes: Sequence[int]) -> 'Layout':
-    """Returns the layout of batches, where elements now take one row each."""
+    """Returns the layout of batches of these elements, which are one row each.
+
+    Args:
+      sizes: The number of rows of each batch.
+    """
     return Layout(self.plan, np.stack(offsets(sizes), axis=1))
 
   @property

@@ -73,7 +73,7 @@ def to_result_sequence(
     type_spec: Its type, with the containers of the computation's result.
 
   Returns:
-    A dataset whose elements are tensors, tuples and `OrderedDict`s.
+    A dataset with tensors, tuples and `OrderedDict`s as elements.
   """
   element_type = _plain_type(type_spec).element
   value = _to_dataset(value, element_type)
@@ -211,7 +211,7 @@ def from_variant(
 
 @functools.lru_cache(maxsize=256)
 def _element_spec(element_type: tff.Type) -> Any:
-  """Returns the `element_spec` of a dataset whose elements have this type."""
+  """Returns the `element_spec` of a dataset with elements of this type."""
   return tff.types.structure_from_tensor_type_tree(
     lambda tensor: tf.TensorSpec(tensor.shape, tensor.dtype), element_type
   )
@@ -225,7 +225,7 @@ def _plain_type(type_spec: tff.Type) -> tff.Type:
 
 @functools.lru_cache(maxsize=256)
 def _unsorted_containers(element_type: tff.Type) -> list[type[Any] | None]:
-  """Returns the containers of an element whose names are not sorted."""
+  """Returns the containers in an element that have unsorted names."""
   return [
     part.python_container
     for part in type_leaves.parts(element_type)

@@ -60,7 +60,7 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     client_values: Mapping[_ValueId, Sequence[Any]],
     num_clients: int,
   ) -> stage_runs.StageResult:
-    """Compiles a stage; returns the aggregates' zeros, and zeros as outputs."""
+    """Compiles a stage; returns the reports of empty sums, and zero outputs."""
     if num_clients:
       # The program takes the first chunk of one device's clients.
       step = self._process.num_devices

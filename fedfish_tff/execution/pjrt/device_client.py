@@ -204,7 +204,7 @@ class DeviceProcess:
 
   @property
   def is_running(self) -> bool:
-    """Whether the process runs."""
+    """True if the process runs."""
     return self._process.is_running
 
   def describe(self) -> str:

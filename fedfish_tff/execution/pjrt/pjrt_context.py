@@ -220,8 +220,8 @@ class _PjrtContext:
         computation do not determine it.
       python: The Python of an environment with JAX; None for .venv-accelerator,
         which `make accelerator` makes.
-      cache: A folder for compiled programs; None for fedfish_tff/programs in the
-        user's cache folder.
+      cache: The folder of compiled programs; None for fedfish_tff/programs in
+        the user's cache folder.
 
     Raises:
       errors.InputError: If the environment, platform or device does not exist.

@@ -32,8 +32,8 @@ _LOOPBACK = '127.0.0.1'
 _NO_OTHERS = {'RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER': '0'}
 
 
-# Ray silently ends a process whose node has ended. Another process notices an
-# unannounced end, reports it, and removes the folders left behind.
+# Ray silently ends a process when its node has ended. Another process notices
+# an unannounced end, reports it, and removes the folders left behind.
 _WATCH = """
 import os, shutil, sys, time
 if not sys.stdin.read():

@@ -46,7 +46,7 @@ _ValueId: TypeAlias = federated_plan.ValueId
 _POLL_SECONDS = 0.2
 # Ray's name of the resource of which an actor needs one, by platform.
 _RESOURCES = {None: 'CPU', 'cpu': 'CPU', 'cuda': 'GPU', 'tpu': 'TPU'}
-# The retries of a split whose actors end; further actors would end, too.
+# The retries of a split that ends its actors; further ones would end, too.
 _MOST_RETRIES = 3
 # The wait after an actor's death, for its restart and for further deaths.
 _RESTART_SECONDS = 1.0

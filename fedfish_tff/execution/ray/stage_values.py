@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# The leaves of a local value. Batches belong to a client that is read elsewhere.
+# The leaves of a local value. `ClientBatches` are of a client read elsewhere.
 Arrays: TypeAlias = list[
   np.ndarray | packed_sequences.PackedSequence | batches_lib.ClientBatches
 ]
@@ -70,7 +70,7 @@ def num_rows(arrays: Sequence[Arrays]) -> int:
 
 
 def num_bytes(arrays: Iterable[Arrays]) -> int:
-  """Returns the size of values' arrays; clients read elsewhere count as 0 bytes.
+  """Returns the bytes of values' arrays, without clients read elsewhere.
 
   Args:
     arrays: The values' leaves.

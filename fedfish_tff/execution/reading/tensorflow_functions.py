@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TFF's TensorFlow computations, called in this process with unchanged graphs.
+"""TFF's TensorFlow computations, called in this process without optimisation.
 
 TFF runs a graph in a session: first the operation that initialises variables
 and tables, then the nodes that the results need. Here both are one function, in
@@ -48,7 +48,7 @@ _ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
     'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
   }
 )
-# Queues, whose operations make them anew after they have been ended.
+# Queues. Their operations make them anew after they have been ended.
 _QUEUES = (
   'FIFOQueueV2',
   'PaddingFIFOQueueV2',
@@ -110,7 +110,7 @@ class TensorFlowFunction:
           deterministic=True
         )
     queues = _name_queues(graph_def)
-    # A kernel that keeps state between calls must not run beside itself.
+    # A kernel that keeps a call's values must not run concurrently with itself.
     take_turns = queues or any(
       stateless_kernels.has_state(node.op)
       for node in graph_functions.nodes(graph_def)
@@ -210,7 +210,7 @@ def _extract(
 
 @functools.cache
 def _holds_state(operation: str) -> bool:
-  """Returns whether an operation makes or finds a variable, table or queue."""
+  """Returns whether an operation makes or finds state, such as a variable."""
   definition = private_apis.find_operation(operation)
   return (
     definition is not None

@@ -27,7 +27,7 @@ class _Iterator(replayer.Variable):
 
   Attributes:
     graph: The graph in which the iterator is made.
-    sequences: A list of the sequence, empty until the iterator has one.
+    sequences: A list with the sequence, empty until the iterator has one.
   """
 
   graph: tf.Graph

@@ -6,7 +6,7 @@ TensorFlow turns a loop into a cycle of its graph. That has two disadvantages,
 which a function called in the cycle as the body avoids:
 
 *   A body without loops or branches can run in a fixed order on one thread.
-    For a small model that takes a fifth less time than checking of each
+    For a small model that takes a fifth less time than to check for each
     operation whether it is ready.
 *   A pass chooses oneDNN's kernels by visiting operations in order, but a cycle
     has no order. Addresses in memory decided whether the gradient of a pooling
@@ -22,7 +22,7 @@ from fedfish_tff import private_apis
 
 import tensorflow as tf
 
-# Operations whose parts do not run in a fixed order.
+# Operations with parts that do not run in a fixed order.
 _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )

@@ -4,9 +4,9 @@
 
 XLA draws other numbers. So a stateless random operation becomes the arithmetic
 of TensorFlow's CPU kernels: Philox-4x32-10 (Salmon et al., 2011, Parallel
-Random Numbers: As Easy as 1, 2, 3), whose blocks of four words are a function
-of a key and the block's number. Integers and uniform numbers are the same bit
-for bit; logarithms and the like are XLA's.
+Random Numbers: As Easy as 1, 2, 3). A block of four words is a function of a
+key and the block's number. Integers and uniform numbers are the same bit for
+bit; logarithms and the like are XLA's.
 
 Other random operations are refused, and XLA does not compile their graph.
 """
@@ -310,7 +310,7 @@ def _cumulative(rows: tf.Tensor) -> tf.Tensor:
 def _columns(rows: tf.Tensor, numbers: Sequence[int]) -> tf.Tensor:
   """Returns some columns, with zeros for those that do not exist.
 
-  Padding is no choice: XLA would lose that the number of rows stays the same.
+  With padding, XLA would not know that the number of rows stays the same.
 
   Args:
     rows: The rows, [rows, columns].

@@ -40,7 +40,7 @@ NotReplayableError = serialized_graph.NotReplayableError
 
 _NodeDef = tf.compat.v1.NodeDef
 
-# TensorFlow 1's loops and branches, whose nodes do not run one after another.
+# TensorFlow 1's loops and branches. Their nodes do not run one after another.
 _CYCLES = frozenset(
   f'{prefix}{name}'
   for name in (
@@ -294,11 +294,11 @@ class Replay:
     """Gives variables their values inside a loop's body or a branch.
 
     Args:
-      variables: The variables whose values the body or branch passes on.
+      variables: The variables with values that the body or branch passes on.
       tensors: Their values.
 
     Raises:
-      NotReplayableError: If another variable is assigned there, whose value
+      NotReplayableError: If another variable is assigned there, since its value
         would be lost.
     """
     before, assigned_before = dict(self._variables), self._assigned

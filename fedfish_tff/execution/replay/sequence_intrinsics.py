@@ -34,7 +34,7 @@ class MappedSequence:
   that are computed once, read or not, as on the general path.
 
   Attributes:
-    sequence: The sequence, whose elements are computed when they are cut out.
+    sequence: The sequence. Its elements are computed when they are cut out.
     specs: The specs of the elements' tensors, in the order of tf.data.
     operations: The number of nodes of each operation for one element.
     use_xla: Whether the graph being built is compiled by XLA.
@@ -50,7 +50,7 @@ class MappedSequence:
     """The same elements, all computed before the first is available."""
     sequence = self.sequence
     if self.use_xla:
-      # XLA has no arrays whose length or element sizes depend on data.
+      # XLA has no arrays with a length or element sizes that depend on data.
       raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
     sequence.note_pass()
     is_inlined = loop_steps.is_trivial(self.operations)

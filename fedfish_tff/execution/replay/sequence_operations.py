@@ -30,7 +30,7 @@ REBATCH = 'RebatchDatasetV2'
 def _sequence(
   count: tf.Tensor, element: _Element, *parts: sequence_replay.Sequence
 ) -> sequence_replay.Sequence:
-  """Returns a sequence whose elements are made from those of others."""
+  """Returns a sequence with elements made from those of others."""
   return sequence_replay.Sequence(
     count,
     element,

@@ -122,7 +122,7 @@ class Sequence:
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
   ) -> 'Sequence':
-    """Returns the sequence whose element i is element index(i) of this one.
+    """Returns the sequence with element index(i) of this one as element i.
 
     Args:
       count: The number of its elements.
@@ -174,7 +174,7 @@ class Sequence:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scan:
-  """A sequence whose elements come only one after another, as in a loop.
+  """A sequence with elements that come only one after another, as in a loop.
 
   AutoGraph turns `for batch in dataset` into a scan, which is then reduced.
 

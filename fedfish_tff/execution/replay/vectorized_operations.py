@@ -3,9 +3,9 @@
 """Work of several clients side by side, each operation for all of them at once.
 
 `tf.vectorized_map` does that, with a first axis for clients. This module adds
-convolutions whose weights differ between clients, with one group of channels
-per client, and branches that differ. Batches whose size only has a bound are
-not supported.
+convolutions with weights that differ between clients, as one group of channels
+per client, and branches with conditions that differ. Batches with only a bound
+on their size are not supported.
 """
 
 from collections.abc import Callable
@@ -23,8 +23,8 @@ def map_clients(
   """Returns clients' results, with a first axis for clients.
 
   Args:
-    run_client: A function from a client to a nest of tensors, whose shapes must
-      not differ between clients.
+    run_client: A function from a client to a nest of tensors. No shape in it
+      may differ between clients.
     clients: The clients, int32 [clients].
 
   Raises:
@@ -110,7 +110,7 @@ def _conv2d_backprop_filter(node: Any) -> tf.Tensor:
 
 
 def _convolution(convert: Callable[[Any], tf.Tensor], weights: int):
-  """Returns a converter of convolutions whose input `weights` differs."""
+  """Returns a converter of convolutions in which input `weights` differs."""
 
   def convert_node(node: Any, as_tensorflow: Callable[[], Any]) -> Any:
     if node.get_attr('data_format') != b'NHWC':

@@ -62,8 +62,8 @@ class ClientInputs:
     sequences: The arrays of each sequence of the inputs.
     are_one_pass: For each sequence of the inputs, whether a second pass over it
       would need other arrays.
-    most_clients: A bound on the number of clients on which the graph may
-      depend, if XLA compiles it; else None.
+    most_clients: A bound on `num_clients`, which is constant in a graph that
+      XLA compiles; None without XLA.
     order: The groups of clients that compute side by side; None if all compute
       one after the other.
   """
@@ -85,7 +85,7 @@ class Order(NamedTuple):
       int32 [groups, width]; unread rows may follow.
     num_groups: The number of groups.
     others: The clients that compute one after the other, int32 [clients];
-      unread rows may follow.
+      unread elements may follow.
     num_others: The number of these clients.
   """
 
@@ -231,7 +231,7 @@ class StageGraph:
       for_cpu: Whether XLA will compile the program for a CPU.
 
     Returns:
-      An HLO module, whose arguments and results are those of `run`, flat; and a
+      An HLO module with the arguments and results of `run`, flat; and a
       function that returns further arguments, to be called before each run.
 
     Raises:
@@ -459,7 +459,7 @@ class StageGraph:
   def _slices(
     self, shared: Mapping[_ValueId, Any], tensors: list[tf.Tensor]
   ) -> dict[_ValueId, Callable[[tf.Tensor], sequence_replay.Sequence]]:
-    """Computes the selections whose keys are client inputs.
+    """Computes the selections by keys that are client inputs.
 
     Clients that select by the same key get the same slice, computed once.
 

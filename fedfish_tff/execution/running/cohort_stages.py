@@ -3,8 +3,8 @@
 """Runs client stages: as a graph over the cohort, or client by client.
 
 The cohort goes through the graph in chunks of a few megabytes of data; the next
-chunk is packed while one computes. A stage that cannot be a graph, or whose
-data cannot be packed, runs on the general path (`client_stages`), which is
+chunk is packed while one computes. A stage that cannot be a graph, or with data
+that cannot be packed, runs on the general path (`client_stages`), which is
 logged once for each reason.
 """
 
@@ -192,7 +192,7 @@ class CohortStageRunner:
   def create_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
   ) -> cohort_graph.StageGraph:
-    """Returns the graph of a stage; raises NotReplayableError if it has none."""
+    """Returns a stage's graph; raises NotReplayableError if it has none."""
     return cohort_graph.StageGraph(
       stage,
       parallelism=max(1, self._parallelism // len(self._devices)),
@@ -369,10 +369,10 @@ def _order(
   cuts: Sequence[sequence_arrays.Cut],
   width: int,
 ) -> cohort_graph.Order:
-  """Puts clients whose data have the same shapes side by side.
+  """Puts clients with data of the same shapes side by side.
 
-  Batches of different sizes are not one array, so only clients whose batches
-  all have the most rows compute side by side.
+  Batches of different sizes do not fit in one array. So only clients compute
+  side by side that have the most rows in all of their batches.
 
   Args:
     sequences: The sequences of each client.

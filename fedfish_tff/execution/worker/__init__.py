@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TFF's own runtime, as a context whose worker ends with it."""
+"""TFF's own runtime, as a context that ends its worker."""
