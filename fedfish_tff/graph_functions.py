@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serialized graphs as functions of TensorFlow's runtime.
 
-The runtime knows functions by name, and those of different graphs are often the
-same: so all that a graph calls gets names of its own.
+The runtime knows functions by name, and different graphs often use the same
+names. So all functions that a graph calls get unique names.
 """
 
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ _numbers = itertools.count()
 
 
 def unique_name() -> str:
-  """Returns a name that the runtime knows nothing by."""
+  """Returns a name that the runtime does not know."""
   return f'fedfish_graph_{next(_numbers)}'
 
 
@@ -42,11 +42,11 @@ def split_tensor_name(name: str) -> tuple[str, int]:
 def nodes_needed(
   graph_def: tf.compat.v1.GraphDef, targets: Iterable[str]
 ) -> set[str]:
-  """Returns the names of the nodes that some nodes need, these included.
+  """Returns the names of some nodes and of all nodes that they need.
 
   Args:
     graph_def: The graph.
-    targets: Names of nodes or of tensors.
+    targets: The names of these nodes, or of their tensors.
   """
   inputs = {node.name: node.input for node in graph_def.node}
   needed: set[str] = set()
@@ -66,11 +66,11 @@ def extract(
 
   Args:
     graph_def: The graph.
-    targets: Names of nodes or of tensors.
+    targets: The names of these nodes, or of their tensors.
 
   Returns:
-    A graph of these nodes and of the functions that they call, under names that
-    no other graph has.
+    A graph of the needed nodes and of the functions that they call, under
+    unique names.
   """
   needed = nodes_needed(graph_def, targets)
   part = tf.compat.v1.GraphDef(
@@ -108,7 +108,7 @@ def extract(
 
 
 class GraphFunction:
-  """A graph as a function of TensorFlow's runtime, which knows it while it lives."""
+  """A graph as a function that TensorFlow's runtime keeps with this object."""
 
   def __init__(
     self,
@@ -121,23 +121,24 @@ class GraphFunction:
     """Adds the function to the runtime.
 
     Args:
-      graph_def: A graph as `extract` returns it.
-      inputs: The names of the tensors that are the arguments, one of a node.
+      graph_def: A graph in the form of `extract`.
+      inputs: The names of the tensors that are the arguments, one per node.
       outputs: The names of the tensors that are the results.
-      attributes: The way in which it is called; see
+      attributes: The attributes with which the function is called; see
         `private_apis.function_call_options`.
     """
     given = {f'^{split_tensor_name(name)[0]}' for name in inputs}
     for node in graph_def.node:
-      # Where a node is placed with one that is left out, the placer knows better.
+      # A node may be colocated with one that `extract` has left out.
       node.attr.pop('_class', None)
-      # An argument is there from the start.
+      # Arguments need no control dependencies.
       node.input[:] = [source for source in node.input if source not in given]
     operations = {node.op for node in graph_def.node}
     body = tf.compat.v1.GraphDef(
       node=graph_def.node, versions=graph_def.versions
     )
-    # Others are only named by attributes, which nothing looks up here.
+    # Other functions are only named in attributes, which need no definition
+    # here.
     body.library.function.extend(
       f for f in graph_def.library.function if f.signature.name in operations
     )
@@ -161,7 +162,7 @@ class GraphFunction:
     finalizer = weakref.finalize(
       self, _remove_functions, [f.signature.name for f in definitions]
     )
-    finalizer.atexit = False  # TensorFlow may be gone by then.
+    finalizer.atexit = False  # TensorFlow may no longer exist then.
 
   def __call__(
     self,
@@ -172,10 +173,10 @@ class GraphFunction:
 
     Args:
       tensors: The arguments.
-      cancellation_manager: Whose cancellation ends the call early.
+      cancellation_manager: The manager that can end the call early.
 
     Raises:
-      tf.errors.OpError: What the graph raised.
+      tf.errors.OpError: If the graph raises it.
     """
     return private_apis.call_function(
       self._name,

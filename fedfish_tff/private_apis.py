@@ -227,10 +227,10 @@ def function_definition(
   `tf.function` chooses the names of results itself.
 
   Args:
-    name: The function's.
+    name: The function's name.
     graph: The graph.
-    inputs: Its tensors that are the arguments.
-    outputs: The results, by name.
+    inputs: The graph's tensors that are the arguments.
+    outputs: The graph's tensors that are the results, by name.
   """
   definition = graph_to_function_def.graph_to_function_def(
     graph,

@@ -280,7 +280,7 @@ def _check_values(value: Any) -> None:
 
 
 def _find_misfit(value: Any, form: Form, name: str) -> str | None:
-  """Returns a message on a part of a value that does not fit; None if all do."""
+  """Returns a message on a part of a value that does not fit; else None."""
   if isinstance(form, tuple):
     found = [_find_misfit(value, one, name) for one in form]
     return None if None in found else found[0]

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where TFF computations run: execution contexts and their names."""
+"""Execution contexts, in which TFF computations run, and their names."""
 
 from typing import TYPE_CHECKING
 

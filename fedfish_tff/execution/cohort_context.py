@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Execution contexts that run a whole cohort in this process.
 
-TFF computations run in this process's TensorFlow, unchanged: no worker is
-started and no port is opened. See `federated_plan` for how a computation is
-taken apart. What follows TFF's own contexts: arguments, results, the number of
-clients, and the messages about mistakes.
+TFF computations run unchanged in this process's TensorFlow: no worker is
+started and no port is opened. `federated_plan` takes a computation apart.
+Arguments, results, the number of clients, and the messages about mistakes are
+the same as in TFF's own contexts.
 
-Secure sums run in the clear, behind their clipping and quantisation.
+Secure sums run in the clear, after their clipping and quantisation.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from fedfish_tff.execution.running import federated_interpreter
 
 import tensorflow_federated as tff
 
-# Of computations that may be gone already.
+# Plans kept beyond the life of their computations, see `_set_up`.
 _NUM_RECENT_PLANS = 8
 
 
 class _CohortContext:
   """The part that both kinds of context share."""
 
-  # `fedfish_tff.datasets.ClientBatches` may stand for clients' datasets.
+  # A client's dataset may be a `fedfish_tff.datasets.ClientBatches`.
   takes_client_batches = True
 
   def __init__(
@@ -47,10 +47,10 @@ class _CohortContext:
     """Creates a context.
 
     Args:
-      default_num_clients: The number of clients where the arguments of a
-        computation do not tell it.
+      default_num_clients: The number of clients if the arguments of a
+        computation do not determine it.
       max_concurrent_computation_calls: The number of clients that compute at a
-        time; as many as there are cores if it is not positive.
+        time; the number of cores if it is not positive.
     """
     threads.use_one_intra_op_thread()
     private_apis.start_runtime()
@@ -68,17 +68,16 @@ class _CohortContext:
   ) -> None:
     self._default_num_clients = default_num_clients
     self._run_stage = run_stage
-    # So that a program that builds a computation anew for every call does not
-    # compile it anew.
+    # A program that builds a computation anew for every call finds its plan.
     self._recent_plans = collections.deque(maxlen=_NUM_RECENT_PLANS)
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
-    """Why client work ran client by client instead of as a graph, if it did."""
+    """The reasons why client work ran client by client, not as a graph."""
     return self._run_stage.general_path_reasons
 
   def _prepare(self, comp: tff.Computation, arg: Any) -> Callable[[], Any]:
-    """Returns the work of a call: a function that returns its result.
+    """Returns a call's work, a function that returns the call's result.
 
     Args:
       comp: The computation.
@@ -111,13 +110,13 @@ class _CohortContext:
       result = federated_interpreter.run_plan(
         plan, arg, cardinalities, self._runner_of(comp, plan)
       )
-    # Compilation loses the containers.
+    # Compilation loses the containers, so they come from the original type.
     return local_values.from_local_value(result, result_type)
 
   def _runner_of(
     self, comp: tff.Computation, plan: federated_plan.Plan
   ) -> federated_interpreter.RunStage:
-    """Returns what runs the client stages of a computation's plan."""
+    """Returns the runner of the client stages of a computation's plan."""
     del comp, plan
     return self._run_stage
 
@@ -131,7 +130,7 @@ class SyncCohortExecutionContext(_CohortContext, tff.framework.SyncContext):
 
 
 class AsyncCohortExecutionContext(_CohortContext, tff.framework.AsyncContext):
-  """A context whose computations are coroutines, in this process."""
+  """An asynchronous context that runs a whole cohort in this process."""
 
   async def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The execution contexts by name, as the binaries' --context chooses them.
+"""The execution contexts by name, for the binaries' flag --context.
 
-TensorFlow Federated is imported when one is created.
+The creation of a context imports TensorFlow Federated.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from fedfish_tff import errors
 
 DEFAULT_CONTEXT_NAME = 'cohort'
 
-# Modules and classes, of which each has a Sync and an Async kind.
+# The module and the class of each; a class has a Sync and an Async kind.
 _CLASSES: Mapping[str, tuple[str, str]] = {
   'cohort': ('cohort_context', 'CohortExecutionContext'),
   'pjrt': ('pjrt.pjrt_context', 'PjrtExecutionContext'),
@@ -49,7 +49,7 @@ def create_context(
     installed or made the default.
 
   Raises:
-    InputError: If there is no such context or it has no such option.
+    InputError: If the context or one of its options does not exist.
   """
   if name not in _CLASSES:
     raise errors.InputError(
@@ -77,17 +77,17 @@ def set_default_context(
   asynchronous: bool = False,
   **options: Any,
 ) -> None:
-  """Makes a new context the one in which TFF computations run.
+  """Makes a new context the default for TFF computations.
 
-  As everywhere in TFF, that is the default of the calling thread only.
+  As everywhere in TFF, the default is that of the calling thread only.
 
   Args:
     name: See `create_context`.
-    asynchronous: See the same.
-    **options: See the same.
+    asynchronous: See `create_context`.
+    **options: See `create_context`.
 
   Raises:
-    InputError: See the same.
+    InputError: See `create_context`.
   """
   import tensorflow_federated as tff  # Takes seconds; only here it is needed.
 
@@ -97,12 +97,12 @@ def set_default_context(
 
 
 def set_sync_cohort_execution_context(**options: Any) -> None:
-  """Makes a cohort context the default, in place of TFF's own in a program.
+  """Makes a cohort context the default, in place of TFF's own context.
 
-  It is named as `tff.backends.native.set_sync_local_cpp_execution_context` is,
-  so that one line of a program of TFF changes.
+  The name follows `tff.backends.native.set_sync_local_cpp_execution_context`,
+  so that a TFF program changes in one line only.
 
   Args:
-    **options: Those of `SyncCohortExecutionContext`.
+    **options: The arguments of `SyncCohortExecutionContext`.
   """
   set_default_context('cohort', **options)

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Calls that can be stopped while TensorFlow computes.
 
-Python handles Ctrl-C between two of its own steps, so not before a TensorFlow
-call has returned. Therefore the work runs on a thread of its own, the caller
-waits for it, and when the wait is interrupted, the work is told to stop:
-TensorFlow calls made in a `cancellable` block end, and `check` raises between
-them.
+Python handles Ctrl-C between two of its own steps, that is, only after a
+TensorFlow call has returned. So the work runs on a thread of its own, and the
+caller waits for it. When the wait is interrupted, the work is told to stop:
+TensorFlow calls in a `cancellable` block end, and `check` raises between them.
 """
 
 import asyncio
@@ -24,21 +23,21 @@ import tensorflow as tf
 
 _T = TypeVar('_T')
 
-# How long an interrupted caller waits for the work to end. What has not ended
-# then is stuck outside of TensorFlow; its thread does not keep Python alive.
+# An interrupted caller waits this long for the work to end. Work that has not
+# ended then is stuck outside TensorFlow; its thread does not keep Python alive.
 _STOP_TIMEOUT_SECONDS = 1.5
 
-# How often a waiting caller looks for signals. Python sees a signal that comes
-# just before it begins to wait only when the wait has ended.
+# The interval at which a waiting caller looks for signals. Python sees a signal
+# that comes just before a wait only when the wait has ended.
 _SIGNAL_SECONDS = 0.2
 
 
 class StoppedError(RuntimeError):
-  """Raised inside of work that was told to stop."""
+  """An error raised inside work that was told to stop."""
 
 
 class _Interruption:
-  """What can stop one piece of work."""
+  """The means to stop one piece of work."""
 
   def __init__(self) -> None:
     self.is_stopped = False
@@ -54,8 +53,8 @@ class _Interruption:
       self._managers.add(manager)
     try:
       yield manager
-      # TensorFlow sometimes ends a cancelled loop over a dataset as if the data
-      # had ended, without an error: what it returns then is not the result.
+      # TensorFlow sometimes ends a cancelled loop over a dataset without an
+      # error, as if the data had ended, and so returns a wrong result.
       if self.is_stopped:
         raise tf.errors.CancelledError(None, None, 'The call was cancelled.')
     finally:
@@ -83,19 +82,20 @@ _current: contextvars.ContextVar[_Interruption | None] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def cancellable() -> Iterator[private_apis.CancellationManager | None]:
-  """Makes the manager by which one TensorFlow call is cancelled.
+  """Makes the manager that can cancel one TensorFlow call.
 
-  It is for one call only: TensorFlow cancels it too when the call fails.
+  A manager is for one call only, since TensorFlow cancels it when the call
+  fails.
 
   Threads that the work starts are part of it if they run in a copy of its
   context (`contextvars.copy_context`).
 
   Yields:
-    The manager; `None` outside of work that can be stopped.
+    The manager; `None` outside work that can be stopped.
 
   Raises:
     StoppedError: If the running work was told to stop before the block.
-    tf.errors.CancelledError: If it was in the block.
+    tf.errors.CancelledError: If it was told to stop within the block.
   """
   interruption = _current.get()
   if interruption is None:
@@ -109,7 +109,7 @@ def check() -> None:
   """Raises an error if the running work was told to stop.
 
   Raises:
-    StoppedError: If so.
+    StoppedError: If it was told to stop.
   """
   interruption = _current.get()
   if interruption is not None:
@@ -123,7 +123,7 @@ class _Call:
     self._work = work
     self._interruption = _Interruption()
     self.future: concurrent.futures.Future[_T] = concurrent.futures.Future()
-    # It can be waited for, but not cancelled by others.
+    # Others can wait for the future but not cancel it.
     self.future.set_running_or_notify_cancel()
     self._thread = threading.Thread(
       target=contextvars.copy_context().run,
@@ -146,7 +146,7 @@ class _Call:
     self._thread.start()
 
   def join_if_done(self) -> None:
-    """Waits for the end of the thread of finished work, which is near."""
+    """Joins the thread if its work is done, which takes almost no time."""
     if self.future.done():
       self._thread.join()
 
@@ -159,7 +159,7 @@ def run(work: Callable[[], _T]) -> _T:
   """Does work that stops when the caller is interrupted, as by Ctrl-C.
 
   Args:
-    work: What to do.
+    work: The work.
 
   Returns:
     Its result.
@@ -183,7 +183,7 @@ async def run_async(work: Callable[[], _T]) -> _T:
   """Does work that stops when the awaiting task is cancelled.
 
   Args:
-    work: What to do.
+    work: The work.
 
   Returns:
     Its result.
@@ -194,7 +194,7 @@ async def run_async(work: Callable[[], _T]) -> _T:
   try:
     return await asyncio.shield(future)
   except asyncio.CancelledError:
-    # asyncio would log the error that the work ends with.
+    # Read the error with which the work ends, since asyncio would log it.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())
     call.stop()
     await asyncio.wait([future], timeout=_STOP_TIMEOUT_SECONDS)

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Errors of running computations, for those who expect TFF's runtime.
+"""Errors of running computations, compatible with those of TFF's runtime.
 
-TFF's runtime reports what goes wrong in a computation as a `grpc.RpcError`.
-Here it is that and the TensorFlow error that it comes from.
+TFF's runtime reports an error in a computation as a `grpc.RpcError`. Here an
+error is that and the TensorFlow error that caused it.
 """
 
 from collections.abc import Iterator
@@ -15,10 +15,10 @@ import tensorflow as tf
 
 
 class _RpcError(grpc.RpcError):
-  """What users read of the errors of TFF's runtime."""
+  """The part of a `grpc.RpcError` that programs read."""
 
   def code(self) -> grpc.StatusCode:
-    """Returns what TFF's runtime calls all errors of TensorFlow."""
+    """Returns the code that TFF's runtime gives all errors of TensorFlow."""
     return grpc.StatusCode.INTERNAL
 
   def details(self) -> str:
@@ -36,13 +36,13 @@ def as_rpc_errors() -> Iterator[None]:
   """Makes TensorFlow's errors `grpc.RpcError`s as well.
 
   Raises:
-    tf.errors.OpError: What the block raises, of a class of the same name that
-      is a `grpc.RpcError` too.
+    tf.errors.OpError: If the block raises it; its class then has the same name
+      and is a `grpc.RpcError` too.
   """
   try:
     yield
   except tf.errors.OpError as error:
-    # The same error, with all that TensorFlow and Python noted in it.
+    # The error itself is kept, with the notes of TensorFlow and Python in it.
     if not isinstance(error, grpc.RpcError):
       error.__class__ = _rpc_kind(type(error))
     raise

@@ -3,9 +3,9 @@
 """One thread inside each operation, so that results do not depend on cores.
 
 TensorFlow splits a large sum, such as the gradient of a convolution, among its
-intra-op threads, and their number decides how it is rounded. With one, results
-are the same bit for bit on any number of cores; what keeps the cores busy is
-that several clients compute at a time.
+intra-op threads, and their number affects the rounding. With one thread,
+results are the same bit for bit on any number of cores. The cores stay busy
+because several clients compute at a time.
 """
 
 import os
@@ -14,7 +14,7 @@ from absl import logging
 
 
 def num_cores() -> int:
-  """Returns how many cores this process may use."""
+  """Returns the number of cores that this process may use."""
   if hasattr(os, 'sched_getaffinity'):
     return len(os.sched_getaffinity(0))
   return os.cpu_count() or 1
@@ -23,10 +23,10 @@ def num_cores() -> int:
 def use_one_intra_op_thread() -> None:
   """Makes TensorFlow use one intra-op thread; warns once where it cannot.
 
-  It cannot after TensorFlow's first operation. A number that the user chose
-  before, by `tf.config.threading` or TF_NUM_INTRAOP_THREADS, is left alone.
+  It cannot after TensorFlow's first operation. A number that the user has set
+  by `tf.config.threading` or TF_NUM_INTRAOP_THREADS stays.
   """
-  # As late as this: cores are counted without it, too.
+  # Imported only here, since `num_cores` does not need TensorFlow.
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
   threads = tf.config.threading.get_intra_op_parallelism_threads()

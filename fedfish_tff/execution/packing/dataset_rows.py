@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Datasets that hold their rows in memory, taken without reading them.
+"""Rows that a dataset holds in memory, found without reading the dataset.
 
-`tf.data.Dataset.from_tensor_slices(arrays).batch(n)`, made anew for every round,
-is what most programs pass as a client's data. The arrays are in the dataset, and
-steps such as `batch`, `take` and `repeat` only say which rows come when.
+Most programs pass `tf.data.Dataset.from_tensor_slices(arrays).batch(n)`, made
+anew for every round, as a client's data. Such a dataset holds the arrays, and
+steps such as `batch`, `take` and `repeat` only choose and order their rows.
 """
 
 from collections.abc import Callable
@@ -17,21 +17,21 @@ from fedfish_tff.execution.packing import packed_sequences
 import numpy as np
 import tensorflow as tf
 
-# Longer ones, such as repeat(10**9) before a take, are read step by step.
+# Longer datasets, such as repeat(10**9) before a take, are read step by step.
 _MAX_ELEMENTS = 10**7
 
 Rows = tuple[list[np.ndarray], packed_sequences.Layout]
 
 
 def find_rows(dataset: tf.data.Dataset) -> Rows | None:
-  """Returns the arrays in a dataset, and which of their rows it gives.
+  """Returns the arrays in a dataset and the layout of its rows.
 
   Args:
     dataset: Any dataset.
 
   Returns:
     The arrays in the order of tf.data, and their layout; None unless all steps
-    of the dataset are known to say no more than that.
+    of the dataset are known to choose and order rows only.
   """
   kind = private_apis.step_kind(dataset)
   if kind in _STEPS:
@@ -56,8 +56,8 @@ def _choose(
   """Returns a step that passes some elements on.
 
   Args:
-    choose: From the number of elements and the step's own number, which may be
-      negative, to the numbers of the elements that are left.
+    choose: A function (number of elements, the step's own count, which may be
+      negative) -> positions of the elements passed on, or None if unsupported.
   """
 
   def step(dataset: tf.data.Dataset) -> Rows | None:
@@ -73,7 +73,7 @@ def _choose(
 
 
 def _take(num_elements: int, count: int) -> np.ndarray:
-  # All of them where the count is negative.
+  # A negative count takes all elements.
   return np.arange(num_elements if count < 0 else min(count, num_elements))
 
 

@@ -1,17 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What users pass to computations and get from them, and local values.
+"""Conversions of arguments to local values, and of local values to results.
 
-A local value is what computations work on in this process. By its TFF type:
+Computations in this process work on local values. By its TFF type:
 
-*   a structure is a tuple (its names stand in the type),
+*   a structure is a tuple (its names are in the type),
 *   a tensor is a `tf.Tensor`,
 *   a sequence is a `sequence_values.LocalSequence`,
-*   a value of all clients is a list with one local value for each; where all
-    are equal, and at the server, it is one local value.
+*   a value of all clients is a list with one local value for each; an all-equal
+    value, or one at the server, is one local value.
 
-Arguments are taken, results are given and mistakes are named as TFF's own
-contexts do.
+Arguments, results and errors are the same as those of TFF's own contexts.
 """
 
 import collections
@@ -33,14 +32,14 @@ _Cardinalities = dict[tff.framework.PlacementLiteral, int]
 def infer_cardinalities(
   value: Any, type_spec: tff.Type | None
 ) -> _Cardinalities:
-  """Returns how many participants an argument has at each placement.
+  """Returns the number of an argument's participants at each placement.
 
   Args:
     value: The argument, as the user gave it; `None` for none.
     type_spec: Its type.
 
   Returns:
-    From placement to number, for the placements at which it has members.
+    The numbers by placement, for the placements at which it has members.
 
   Raises:
     ValueError: If parts of the argument differ in the number of clients.
@@ -71,7 +70,7 @@ def infer_cardinalities(
 
 
 def to_local_value(value: Any, type_spec: tff.Type) -> Any:
-  """Takes an argument.
+  """Converts an argument to a local value.
 
   Args:
     value: The argument, as the user gave it: Python or NumPy values, tensors,
@@ -84,7 +83,7 @@ def to_local_value(value: Any, type_spec: tff.Type) -> Any:
   Raises:
     TypeError: If the argument is not of this type.
     ValueError: If it is malformed.
-    NotImplementedError: If TFF knows no such values (TFF's choice of error).
+    NotImplementedError: If TFF supports no such values (TFF's choice of error).
   """
   if isinstance(value, tff.structure.Struct):
     _check_names(value, type_spec)
@@ -92,7 +91,7 @@ def to_local_value(value: Any, type_spec: tff.Type) -> Any:
 
 
 def from_local_value(value: Any, type_spec: tff.Type) -> Any:
-  """Returns a result.
+  """Converts a local value to a computation's result.
 
   Args:
     value: The local value.
@@ -101,13 +100,13 @@ def from_local_value(value: Any, type_spec: tff.Type) -> Any:
   Returns:
     NumPy arrays and scalars (bytes for strings) and datasets, in Python
     containers; lists for values of the clients, unless they are all equal.
-    Arrays are read-only, as in TFF: they may share memory with tensors.
+    Arrays are read-only, as in TFF, since they may share memory with tensors.
   """
   return _to_result(value, type_spec, sequence_values.to_result_sequence)
 
 
 def _check_names(value: tff.structure.Struct, type_spec: tff.Type) -> None:
-  """Raises what TFF raises for a `Struct` of other names than its type's."""
+  """Raises TFF's error for a `Struct` with other names than its type's."""
   if isinstance(type_spec, tff.FederatedType):
     return
   if not isinstance(type_spec, tff.StructType):
@@ -128,7 +127,7 @@ def _check_names(value: tff.structure.Struct, type_spec: tff.Type) -> None:
 
 
 def _convert(value: Any, type_spec: tff.Type) -> Any:
-  """Does what `to_local_value` says for all but the names of a `Struct`."""
+  """Implements `to_local_value`, except for the names of a `Struct`."""
   if isinstance(type_spec, tff.TensorType):
     return _convert_tensor(value, type_spec)
   if isinstance(type_spec, tff.StructType):
@@ -156,7 +155,7 @@ def _convert(value: Any, type_spec: tff.Type) -> Any:
 
 def _elements(value: Any) -> Sequence[Any]:
   """Returns the elements of a container."""
-  # Most values are these, and TFF takes long to find out.
+  # Most values have these types, and TFF is slow to recognise them.
   if isinstance(value, tff.structure.Struct) or type(value) in (list, tuple):
     return value
   if isinstance(value, dict):
@@ -182,15 +181,15 @@ def _convert_tensor(value: Any, type_spec: tff.TensorType) -> tf.Tensor:
     if value.ndim and _is_immutable(value):
       return private_apis.share_memory(value)
     return tf.constant(value)
-  # Everything else as TFF does it, whose rules are many.
+  # TFF has many rules for other values, so it converts them itself.
   proto, _ = tff.framework.serialize_value(value, type_spec)
   array, _ = tff.framework.deserialize_value(proto, type_spec)
   return tf.constant(array, tf.as_dtype(type_spec.dtype.type))
 
 
 def _is_immutable(array: np.ndarray) -> bool:
-  """Whether an array's memory is a tensor's, as that of results, or bytes."""
-  # A view that cannot be written says nothing about what it is a view of.
+  """Returns whether an array's memory is immutable: a tensor's, or bytes."""
+  # A read-only view may be a view of a writable array.
   base = array
   while isinstance(base, np.ndarray):
     if base.flags.writeable:
@@ -202,7 +201,7 @@ def _is_immutable(array: np.ndarray) -> bool:
 
 
 def _is_shape(shape: Sequence[int], type_spec: tff.TensorType) -> bool:
-  """Whether a shape is surely one of the type's."""
+  """Returns whether a shape is known to fit the type."""
   expected = type_spec.shape
   return (
     expected is not None
@@ -216,7 +215,7 @@ def _to_result(
   type_spec: tff.Type,
   to_sequence: Callable[[Any, tff.SequenceType], tf.data.Dataset],
 ) -> Any:
-  """Does what `from_local_value` says."""
+  """Implements `from_local_value`."""
   if isinstance(type_spec, tff.TensorType):
     return _to_array(value)
   if isinstance(type_spec, tff.StructType):
@@ -246,9 +245,9 @@ def _to_result(
 def _to_container(
   elements: list[tuple[str | None, Any]], type_spec: tff.StructType
 ) -> Any:
-  """Returns elements in the Python container that their type asks for."""
+  """Returns elements in the Python container of their type."""
   container = type_spec.python_container
-  # Most are these; TFF, which knows them all, takes long to find out.
+  # Most containers are these; TFF knows all of them but is slow.
   if all(name is None for name, _ in elements):
     if container is None or container is tuple:
       return tuple(element for _, element in elements)

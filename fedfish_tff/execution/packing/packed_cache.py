@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps packed datasets as long as the datasets live, under a byte budget.
+"""A cache of packed datasets, for the datasets' lives, under a byte budget.
 
-Programs that make a client's dataset once and pass it every round then read it
-once. A dataset that may give other elements next time is read every time.
+Programs that make a client's dataset once and pass it in every round thus read
+it once. A dataset that may give other elements next time is read every time.
 """
 
 import collections
@@ -35,17 +35,17 @@ class _Entry:
 
 
 class PackedSequenceCache:
-  """Packs sequences; repeatable datasets once each while they fit.
+  """Packs sequences and keeps those of repeatable datasets while they fit.
 
-  The least recently used goes first. A sequence larger than the whole budget
-  is not kept. Safe to use from several threads.
+  The least recently used sequence is removed first. A sequence larger than the
+  whole budget is not kept. Safe to use from several threads.
   """
 
   def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
     """Starts with an empty cache.
 
     Args:
-      max_bytes: Budget for the arrays kept, in bytes; 0 keeps none.
+      max_bytes: The budget for the kept arrays, in bytes; 0 keeps none.
 
     Raises:
       errors.InputError: If the budget is negative.
@@ -59,13 +59,13 @@ class PackedSequenceCache:
       max_bytes, lambda entry: entry.packed.nbytes
     )
     self._lock = threading.Lock()
-    # Keys of datasets that are gone. The garbage collector reports them at any
-    # moment, also in a thread that holds the lock, so they are noted first.
+    # Keys of deleted datasets. The garbage collector may report one at any
+    # time, even in a thread that holds the lock, so they are noted first.
     self._gone: collections.deque[_Key] = collections.deque()
 
   @property
   def kept_bytes(self) -> int:
-    """The bytes of the sequences kept now, at most the budget."""
+    """The size in bytes of the kept sequences, at most the budget."""
     return self._entries.currsize
 
   def __len__(self) -> int:
@@ -74,17 +74,17 @@ class PackedSequenceCache:
   def pack(
     self, value: Any, element_type: tff.Type
   ) -> packed_sequences.PackedSequence:
-    """Returns `sequence_packing.pack_sequence`, from the cache if it can be.
+    """Packs a sequence, or returns it from the cache.
 
     Args:
       value: A sequence of any kind.
       element_type: The elements' TFF type.
 
     Returns:
-      The packed sequence.
+      The result of `sequence_packing.pack_sequence`.
 
     Raises:
-      packed_sequences.PackingError: If the sequence is no flat arrays.
+      packed_sequences.PackingError: If flat arrays cannot hold the sequence.
       TypeError: If the value is no sequence of this type.
     """
     if not isinstance(value, tf.data.Dataset):
@@ -109,7 +109,7 @@ class PackedSequenceCache:
   def _note_gone(
     self,
     key: _Key,
-    # At the end of a program this module's names and TFF's types may be gone.
+    # At the end of a program this module's names may no longer exist.
     is_finalizing: Callable[[], bool] = sys.is_finalizing,
   ) -> None:
     if is_finalizing():
@@ -125,6 +125,6 @@ class PackedSequenceCache:
     while self._gone:
       key = self._gone.popleft()
       entry = self._entries.get(key)
-      # Another dataset may have got the same id since.
+      # Another dataset may have the same id by now.
       if entry is not None and entry.dataset() is None:
         del self._entries[key]

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A client's sequence as flat arrays, so that a loop can gather its elements.
+"""A client's sequence as flat arrays, from which a loop gathers elements.
 
-Each leaf of a sequence's elements becomes one array of rows, and a layout says
-which rows make up which element. Leaves of batches [None, ...] are cut into
-runs of a plan of row numbers, so that the batches of a `ClientBatches` are a
-view on its arrays; leaves of one static shape take one row an element.
+Each leaf of a sequence's elements becomes one array of rows, and a layout maps
+elements to rows. A plan of row numbers orders the rows. A batch, of shape
+[None, ...], takes a run of the plan, so that the batches of a `ClientBatches`
+are a view on its arrays. An element of a static shape takes one row.
 
-`sequence_packing` makes them; `sequence_arrays` loops over them.
+`sequence_packing` makes packed sequences; `sequence_arrays` loops over them.
 """
 
 from collections.abc import Callable
@@ -22,25 +22,25 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Why a sequence of one pass does not do.
+# The reason why a sequence of one pass does not suffice.
 ONE_PASS = 'further passes over a dataset that each pass draws or shuffles anew'
 
 
 class PackingError(ValueError):
-  """A sequence that is no flat arrays, and why; it is run as a dataset."""
+  """Error for a sequence that does not pack, and so is run as a dataset."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Layout:
-  """How elements are cut out of a leaf's rows.
+  """The map from elements to a leaf's rows.
 
-  With `bounds`, element e is leaf[plan[start : start + size]], a batch, with
-  (start, size) = bounds[e]; without, it is leaf[plan[e]].
+  With `bounds`, element e is leaf[plan[start : start + size]], a batch, where
+  (start, size) = bounds[e]. Without `bounds`, element e is leaf[plan[e]].
 
   Attributes:
-    plan: int64 [R] or [E], numbers of rows.
-    bounds: int64 [E, 2], each batch's first place in `plan` and its rows; or
-      None.
+    plan: The numbers of rows, int64 [R] or [E].
+    bounds: Each batch's first position in `plan` and its number of rows, int64
+      [E, 2]; or None.
   """
 
   plan: np.ndarray
@@ -50,11 +50,11 @@ class Layout:
   def in_order(
     cls, num_rows: int, sizes: Sequence[int] | None = None
   ) -> 'Layout':
-    """Returns the layout of elements that take the rows as they come.
+    """Returns the layout of elements that take the rows in order.
 
     Args:
       num_rows: The number of rows.
-      sizes: The rows of each batch; None if an element is a row.
+      sizes: The number of rows of each batch; None if an element is a row.
     """
     layout = cls(np.arange(num_rows, dtype=np.int64))
     return layout if sizes is None else layout.batch(sizes)
@@ -65,13 +65,13 @@ class Layout:
 
   @property
   def num_rows(self) -> int:
-    """How many rows all elements take, each counted as often as it is used."""
+    """The number of rows of all elements, each counted once per use."""
     if self.bounds is None:
       return len(self.plan)
     return int(np.sum(self.bounds[:, 1]))
 
   def rows(self) -> np.ndarray:
-    """Returns the numbers of the rows that all elements take, in order."""
+    """Returns the numbers of all elements' rows, in order."""
     if self.bounds is None:
       return self.plan
     starts, sizes = self.bounds.T
@@ -86,7 +86,11 @@ class Layout:
     return Layout(self.plan, self.bounds[elements])
 
   def batch(self, sizes: Sequence[int]) -> 'Layout':
-    """Returns the layout of batches of elements that take a row each."""
+    """Returns the layout of batches of these elements, which are one row each.
+
+    Args:
+      sizes: The number of rows of each batch.
+    """
     return Layout(self.plan, np.stack(offsets(sizes), axis=1))
 
   @property
@@ -97,14 +101,15 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PackedSequence:
-  """One client's sequence, or those of several clients behind one another.
+  """The sequence of one client, or the joined sequences of several clients.
 
   Attributes:
     leaves: An array of rows [R, ...] for each leaf of the element type, in the
       order of the TFF type (`dataset_order` gives that of tf.data). Strings
       are objects of type bytes.
-    layouts: The layout of each leaf; leaves that are cut alike share one object.
-    is_one_pass: Whether another pass over what was packed could give others.
+    layouts: The layout of each leaf; equal layouts are one object.
+    is_one_pass: Whether another pass over the packed value could give other
+      elements.
   """
 
   leaves: tuple[np.ndarray, ...]
@@ -117,7 +122,7 @@ class PackedSequence:
 
   @functools.cached_property
   def nbytes(self) -> int:
-    """The bytes of leaves and layouts, those of strings included."""
+    """The size of leaves and layouts in bytes, strings included."""
     arrays = [a for layout in set(self.layouts) for a in layout.arrays]
     return sum(map(_count_bytes, (*self.leaves, *arrays)))
 
@@ -125,7 +130,7 @@ class PackedSequence:
     """Returns the same elements as a dataset, in a fixed order.
 
     Args:
-      element_type: The element type that the sequence was packed for.
+      element_type: The element type for which the sequence was packed.
 
     Returns:
       A dataset that holds the arrays once and gathers each element from them.
@@ -147,16 +152,16 @@ class PackedSequence:
 def concatenate_sequences(
   sequences: Sequence[PackedSequence],
 ) -> PackedSequence:
-  """Puts the sequences of a cohort behind one another.
+  """Joins the sequences of a cohort, in order.
 
   Args:
-    sequences: At least one; all packed for one element type.
+    sequences: The sequences, at least one, all packed for one element type.
 
   Returns:
-    All elements. Leaves share a layout where they do in all sequences.
+    All elements. Leaves share a layout if they share one in each sequence.
   """
   layouts = list(zip(*(s.layouts for s in sequences), strict=True))
-  # By those of all sequences: leaves that share them share the joined one.
+  # Keyed by the layouts in all sequences, so that leaves share joined ones.
   joined = {}
   for leaf, own in enumerate(layouts):
     if own not in joined:
@@ -172,7 +177,7 @@ def concatenate_sequences(
 def _concatenate_layouts(
   layouts: Sequence[Layout], num_rows: Sequence[int]
 ) -> Layout:
-  """Returns the layout of leaves with `num_rows` rows behind one another."""
+  """Returns the joint layout of leaves with `num_rows` rows each."""
   if len(layouts) == 1:
     return layouts[0]
   plan = np.concatenate([layout.plan for layout in layouts])
@@ -186,21 +191,21 @@ def _concatenate_layouts(
 
 
 def offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-  """Returns the sum of the counts before each one, and the counts, int64."""
+  """Returns the sum of the counts before each count, and the counts, int64."""
   counts = np.asarray(counts, np.int64)
   return np.cumsum(counts) - counts, counts
 
 
 def join_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
-  """Returns the rows of some arrays behind one another; does not copy one.
+  """Returns the rows of all arrays in one array; a single one is not copied.
 
   Args:
-    arrays: At least one.
+    arrays: The arrays, at least one.
 
   Raises:
-    PackingError: If their rows differ in shape, as sentences of other lengths.
+    PackingError: If rows differ in shape, such as sentences of several lengths.
   """
-  # Arrays without rows may not know the shape of these.
+  # Arrays without rows may have another row shape.
   filled = [array for array in arrays if len(array)] or arrays[:1]
   if len(filled) == 1:
     return filled[0]
@@ -224,8 +229,8 @@ def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
     The tensor types, in the order of the TFF type.
 
   Raises:
-    PackingError: If there are none, or a leaf is neither a batch, [None, ...],
-      nor of a static shape.
+    PackingError: If there are no leaves, or a leaf is neither a batch
+      [None, ...] nor of a static shape.
   """
   leaves = type_leaves.leaf_types(element_type)
   for leaf in leaves:
@@ -240,10 +245,10 @@ def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
 
 
 def row_specs(element_type: tff.Type) -> list[tf.TensorSpec]:
-  """Returns the specs of a sequence's leaves, whatever its rows.
+  """Returns the specs of a sequence's leaves, for any number of rows.
 
-  They know no more than the type: what is made for these takes other sequences
-  of it too.
+  They depend on the type only, so a function made for them takes every sequence
+  of this type.
 
   Args:
     element_type: A type of tensors and structures of them.
@@ -255,9 +260,9 @@ def row_specs(element_type: tff.Type) -> list[tf.TensorSpec]:
 
 
 def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
-  """Returns which leaf of the TFF type each component of a dataset is.
+  """Returns the leaf of the TFF type for each component of a dataset.
 
-  They differ where the names of an OrderedDict are not sorted.
+  The orders differ if the names of an OrderedDict are not sorted.
 
   Args:
     element_type: A type of tensors and structures of them.
@@ -274,7 +279,7 @@ def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
 
 
 def is_batched(tensor_type: tff.TensorType) -> bool:
-  """Whether elements of a leaf are batches: [None, ...]."""
+  """Returns whether the elements of a leaf are batches [None, ...]."""
   return bool(tensor_type.shape) and tensor_type.shape[0] is None
 
 
@@ -292,8 +297,8 @@ def _dataset_function(element_type: tff.Type) -> Callable[..., tf.Tensor]:
     element_type: The element type.
 
   Returns:
-    From the number of elements, the leaves and the arrays of each one's layout
-    to the variant of a dataset of elements.
+    A function (number of elements, leaves, arrays of each leaf's layout) ->
+    variant of a dataset of the elements.
   """
   plan = tf.TensorSpec([None], tf.int64)
   bounds = tf.TensorSpec([None, 2], tf.int64)

@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Decides whether a dataset gives the same elements whenever it is read.
+"""Tests of whether a dataset gives the same elements whenever it is read.
 
-Only then may what was read once be used again: in a later call, or by a second
-pass in the same call, between which no file changes. A dataset is repeatable if
-all its steps are known to be so: steps this module does not know are not.
+Only then may its elements be used again: in a later call, or by a second pass
+in the same call, during which files do not change. A dataset is repeatable if
+all its steps are known to be so; steps unknown to this module are not.
 
-One that shuffles by a seed, anew at each reading, can be made to begin anew.
+A dataset that shuffles by a seed, anew at each reading, can be reset.
 """
 
 from collections.abc import Iterator
@@ -56,8 +56,8 @@ _PLAIN_STEPS = frozenset(
   }
 )
 
-# The same for operations inside of functions. Steps with a function of their
-# own are not among them, since that function is out of sight there.
+# The same for operations inside functions. Steps with a function of their own
+# are not included, since that function cannot be inspected there.
 _PLAIN_DATASET_OPS = frozenset(
   {
     'BatchDataset',
@@ -89,18 +89,18 @@ _FILE_STEPS = frozenset(
 )
 _FILE_OPS = frozenset({'MatchingFiles', 'ReadFile'})
 
-# Operations that read what others may change between two calls.
+# Operations that read state which may change between two calls.
 _READS = frozenset({'LookupTableFindV2', 'ReadVariableOp', 'ResourceGather'})
 
 # Operations that call Python.
 _PYTHON_OPS = frozenset({'EagerPyFunc', 'GeneratorDataset', 'PyFunc'})
 
-# Operations that TensorFlow calls stateful so as not to leave them out.
+# Operations that TensorFlow calls stateful only so that they are not pruned.
 _CHECKS = frozenset({'Assert', 'CheckNumerics', 'CheckNumericsV2'})
 
 
 def is_repeatable(dataset: tf.data.Dataset) -> bool:
-  """Returns whether reading a dataset again gives what it gave before.
+  """Returns whether a dataset gives the same elements at each reading.
 
   Args:
     dataset: Any dataset.
@@ -108,20 +108,20 @@ def is_repeatable(dataset: tf.data.Dataset) -> bool:
   Returns:
     False if any of its steps shuffles anew, is random, calls Python, uses a
     variable, table or iterator, reads a file, gives elements in no fixed order,
-    or is not known.
+    or is unknown.
   """
   return _all_plain(dataset, in_one_call=False)
 
 
 def has_equal_passes(dataset: tf.data.Dataset) -> bool:
-  """Returns whether all passes over a dataset in one call give the same.
+  """Returns whether all passes over a dataset in one call are equal.
 
   Args:
     dataset: Any dataset.
 
   Returns:
-    False for what `is_repeatable` says; but files, tables and variables that are
-    only read do not change within a call.
+    False for the same steps as `is_repeatable`, except those that only read
+    files, tables and variables, which do not change within a call.
   """
   return _all_plain(dataset, in_one_call=True)
 
@@ -133,17 +133,17 @@ def _all_plain(dataset: tf.data.Dataset, *, in_one_call: bool) -> bool:
 
 
 def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
-  """Returns a dataset as if nobody had read it before.
+  """Returns a dataset in the state before its first reading.
 
-  TFF's runtime, which gets datasets serialized, sees a shuffle by a seed in the
-  same order at every call, and then anew at each pass; here the order would
-  depend on who read before.
+  TFF's runtime gets datasets serialized. So a shuffle by a seed has the same
+  order at the start of every call, and another one at each pass. Here the order
+  would depend on earlier readings.
 
   Args:
     dataset: Any dataset.
 
   Returns:
-    The dataset itself if readings do not count.
+    A copy, or the dataset itself if earlier readings do not matter.
   """
   if not any(map(_counts_readings, _steps(dataset))):
     return dataset
@@ -154,9 +154,9 @@ def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
       )
       graph_def = tf.compat.v1.GraphDef.FromString(serialized.numpy())
     except (tf.errors.OpError, message.DecodeError):
-      return dataset  # One with a table, or of 2 GB: TFF runs none of these.
+      return dataset  # TFF does not run one with a table or of 2 GB, either.
     for node in graph_def.node:
-      # Who counts the readings, known by name in this process.
+      # The counter of readings, known by name in this process, is replaced.
       if tf.as_dtype(node.attr['dtype'].type or tf.float32) == tf.resource:
         node.CopyFrom(
           tf.compat.v1.NodeDef(name=node.name, op='DummySeedGenerator')
@@ -178,13 +178,13 @@ def _steps(dataset: tf.data.Dataset) -> Iterator[tf.data.Dataset]:
 
 
 def _counts_readings(step: tf.data.Dataset) -> bool:
-  """Whether a step draws by a seed, and each time goes on where it was."""
+  """Returns whether a step draws by a seed and continues at each reading."""
   kind = private_apis.step_kind(step)
   if kind == '_VariantDataset':
-    return True  # Nobody can tell what it is made of.
+    return True  # Its steps cannot be inspected.
   if kind == 'CacheDataset':
-    # In memory it keeps what was drawn for an earlier call. (Of Python's own
-    # datasets, which TFF's runtime does not know, it does so for good.)
+    # A cache in memory keeps the draws of an earlier call. That cannot be
+    # undone for Python's datasets, which TFF's runtime does not support.
     (source,) = private_apis.step_inputs(step)
     return (
       private_apis.step_setting(step, 'filename') == b''
@@ -197,7 +197,7 @@ def _counts_readings(step: tf.data.Dataset) -> bool:
     goes_on = kind == '_RandomDataset' and private_apis.step_setting(
       step, 'rerandomize'
     )
-  # Without a seed both are 0, and no order is the right one.
+  # Without a seed both are 0, and any order is correct.
   return bool(goes_on) and any(
     private_apis.step_setting(step, seed) != 0 for seed in ('seed', 'seed2')
   )
@@ -228,7 +228,7 @@ def _is_plain_step(step: tf.data.Dataset, in_one_call: bool) -> bool:
     if private_apis.step_setting(step, 'filename') != b'' and not in_one_call:
       return False
   elif kind in ('_ParallelBatchDataset', '_ParallelMapDataset'):
-    # A step's own wish for speed at the cost of order.
+    # The step itself may give up order for speed.
     if private_apis.step_setting(step, 'deterministic') == 'false':
       return False
   return all(
@@ -241,7 +241,7 @@ def _is_plain_function(function: Any, in_one_call: bool) -> bool:
   captured = {tensor.dtype for tensor in function.captured_inputs}
   if tf.variant in captured or (tf.resource in captured and not in_one_call):
     return False
-  # A call of or a branch into other functions is called stateful if these are.
+  # A call or a branch is stateful if the functions that it calls are.
   return all(
     _is_plain_op(op, in_one_call) for op in function.graph.get_operations()
   )

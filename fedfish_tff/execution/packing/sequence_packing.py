@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what clients' sequences may be into flat arrays.
+"""Packs clients' sequences into flat arrays.
 
-These are `ClientBatches`, `tf.data.Dataset`s and lists of elements; each
-becomes a `packed_sequences.PackedSequence`.
+A `ClientBatches`, a `tf.data.Dataset` or a list of elements becomes a
+`packed_sequences.PackedSequence`.
 
-A sequence is read once. Where another pass could give other elements, as of a
-tf.data pipeline that shuffles, the packed sequence says so.
+A sequence is read once. If another pass could give other elements, as in a
+tf.data pipeline that shuffles, the packed sequence is marked `is_one_pass`.
 """
 
 from collections.abc import Callable
@@ -28,8 +28,8 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Rows that tf.data joins at once where elements have one static shape: enough
-# to make the steps of the iterator cheap, few enough to bound a chunk.
+# The rows that tf.data joins at once where elements have one static shape. They
+# are enough to make iterator steps cheap and few enough to bound a chunk.
 _CHUNK_ELEMENTS = 256
 
 
@@ -38,12 +38,12 @@ def pack_sequence(
 ) -> packed_sequences.PackedSequence:
   """Reads a sequence into flat arrays.
 
-  Nobody can tell an endless dataset whose length is unknown, such as one of a
-  generator; packing it does not end.
+  An endless dataset of unknown length, such as one of a generator, cannot be
+  detected; packing it does not end.
 
   Args:
-    value: A `ClientBatches` (its arrays are used as they are), a dataset of
-      such elements, a list of elements as TFF takes it, or a packed or mapped
+    value: A `ClientBatches` (its arrays are used without a copy), a dataset of
+      such elements, a list of elements that TFF accepts, or a packed or mapped
       sequence.
     element_type: The elements' TFF type.
 
@@ -51,9 +51,9 @@ def pack_sequence(
     The sequence.
 
   Raises:
-    PackingError: If elements have leaves that are neither batches of examples
-      of one shape nor of a static shape, or never end.
-    TypeError: If the value is no sequence of this type, as TFF says it.
+    PackingError: If a leaf is neither batches of examples of one shape nor of a
+      static shape, or the sequence has no end.
+    TypeError: If the value is no sequence of this type, as in TFF.
   """
   if isinstance(value, packed_sequences.PackedSequence):
     return value
@@ -74,12 +74,12 @@ def pack_sequence(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class MappedSequence:
-  """What `tff.sequence_map` makes of a sequence.
+  """The result of `tff.sequence_map` on a sequence.
 
   Attributes:
-    elements: A function that reads the sequence again and yields what becomes of
-      its elements, local values.
-    to_dataset: A function from these to a dataset.
+    elements: A function that reads the sequence again and yields the mapped
+      elements, local values.
+    to_dataset: A function from these elements to a dataset.
   """
 
   elements: Callable[[], Iterator[Any]]
@@ -164,11 +164,11 @@ def _check_spec(element_type: tff.Type, spec: Any) -> None:
 def spec_key(
   spec: Any, leaf_key: Callable[[Any], Any] = lambda leaf: leaf
 ) -> Any:
-  """Returns what two equal specs of equal containers share.
+  """Returns a hashable key, shared by equal specs of equal containers.
 
   Args:
     spec: A nest of mappings, tuples and lists.
-    leaf_key: Returns what two equal leaves share.
+    leaf_key: A function that returns the key of a leaf.
   """
   if isinstance(spec, Mapping):
     items = ((name, spec_key(c, leaf_key)) for name, c in spec.items())
@@ -190,8 +190,8 @@ def _pack_dataset(
     )
   if dataset.cardinality().numpy() == tf.data.INFINITE_CARDINALITY:
     raise packed_sequences.PackingError('the dataset has no end')
-  # From the order of tf.data to that of the type, by the dataset's own names:
-  # the type's containers may be others.
+  # Leaves come from tf.data's order into the type's by the dataset's own names,
+  # since the type may have other containers.
   numbered = tf.nest.pack_sequence_as(dataset.element_spec, range(len(specs)))
   order = list(element_leaves(numbered, element_type))
   packed = _pack_rows(dataset_rows.find_rows(dataset), types, order)
@@ -219,7 +219,7 @@ def _pack_rows(
   types: Sequence[tff.TensorType],
   order: Sequence[int],
 ) -> packed_sequences.PackedSequence | None:
-  """Packs what `find_rows` has found; None if the type cuts it otherwise."""
+  """Packs the result of `find_rows`; None if it does not fit the type."""
   if rows is None:
     return None
   leaves, layout = rows
@@ -227,14 +227,14 @@ def _pack_rows(
   are_batched = set(map(packed_sequences.is_batched, types))
   num_elements = layout.num_elements
   if layout.bounds is not None and are_batched == {False}:
-    # Batches of one size, of which each is an element of a static shape.
+    # All batches have one size, so each is an element of a static shape.
     numbers = layout.rows().reshape(num_elements, types[0].shape[0])
     leaves = [leaf[numbers] for leaf in leaves]
     layout = packed_sequences.Layout.in_order(num_elements)
   elif are_batched != {layout.bounds is not None}:
     return None
   elif layout.num_rows < len(leaves[0]):
-    # The rows that are never used shall not travel.
+    # Unused rows are left out.
     numbers = layout.rows()
     leaves = [leaf[numbers] for leaf in leaves]
     sizes = None if layout.bounds is None else layout.bounds[:, 1]
@@ -245,8 +245,8 @@ def _pack_rows(
 def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
   """Yields the components of each element.
 
-  The iterator's own ops, and no rewriting of a graph that is read once, take
-  a quarter of the time of Python's `for`.
+  The iterator's own operations, without rewriting a graph that is read once,
+  take a quarter of the time of Python's `for`.
 
   Args:
     dataset: A dataset that ends.
@@ -305,12 +305,12 @@ def _pack_list(
 def element_leaves(value: Any, part: tff.Type) -> Iterator[Any]:
   """Yields the leaves of an element, which may be in other containers.
 
-  The rules are those of TFF's datasets from elements: by name where there are
-  names in both, else by position.
+  The rules are those of TFF for datasets from elements: parts are matched by
+  name if both sides have names, else by position.
 
   Args:
     value: The element, or a part of it.
-    part: Its type, which gives the order.
+    part: Its type, which determines the order.
 
   Raises:
     TypeError: If the containers do not fit.
@@ -367,7 +367,7 @@ def _pack_columns(
   *,
   in_chunks: bool,
 ) -> packed_sequences.PackedSequence:
-  """Packs each leaf's arrays: batches, single elements, or stacks of them."""
+  """Packs each leaf's arrays: batches, single elements or chunks of them."""
   leaves, layouts = [], []
   by_sizes = {}
   for column, tensor_type in zip(columns, types, strict=True):

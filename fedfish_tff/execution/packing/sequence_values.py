@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sequences as arguments, as results and on their way through TensorFlow code.
+"""Sequences as arguments, as results, and as variants in TensorFlow code.
 
-A sequence that stays in this process is a `ClientBatches`, a `PackedSequence`, a
-`tf.data.Dataset` or a `MappedSequence`; TensorFlow code takes and returns it as a
-variant.
+In this process a sequence is a `ClientBatches`, a `PackedSequence`, a
+`tf.data.Dataset` or a `MappedSequence`. TensorFlow code takes and returns it as
+a variant.
 """
 
 import collections
@@ -32,7 +32,7 @@ LocalSequence = (
 
 
 def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
-  """Takes a sequence as TFF's contexts do.
+  """Converts a sequence to a local value, as TFF's contexts do.
 
   Args:
     value: A dataset or a `ClientBatches`, which are not read; a list of
@@ -40,7 +40,8 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
     type_spec: Its type.
 
   Returns:
-    The sequence; of a list packed, or a dataset if it cannot be packed.
+    The sequence. A list becomes a packed sequence, or a dataset if it cannot be
+    packed.
 
   Raises:
     TypeError: If the value is no sequence of this type.
@@ -56,7 +57,7 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
   if isinstance(value, list):
     with contextlib.suppress(packed_sequences.PackingError):
       return sequence_packing.pack_sequence(value, type_spec.element)
-  # TFF makes a dataset of a list, and says what is wrong with other values.
+  # TFF makes a dataset of a list, and reports errors in other values.
   proto, _ = tff.framework.serialize_value(value, type_spec)
   dataset, _ = tff.framework.deserialize_value(proto, type_spec)
   return dataset
@@ -72,7 +73,7 @@ def to_result_sequence(
     type_spec: Its type, with the containers of the computation's result.
 
   Returns:
-    A dataset whose elements are tensors, tuples and `OrderedDict`s.
+    A dataset with tensors, tuples and `OrderedDict`s as elements.
   """
   element_type = _plain_type(type_spec).element
   value = _to_dataset(value, element_type)
@@ -94,8 +95,8 @@ def to_placed_sequence(
     type_spec: Its type, with the containers of the computation's result.
 
   Returns:
-    The dataset of `to_result_sequence`, with the `element_spec` of its type: a
-    dataset that is passed through may know more of its shapes.
+    The dataset of `to_result_sequence` with exactly the `element_spec` of its
+    type; a dataset that is passed through may know more of its shapes.
   """
   dataset = to_result_sequence(value, type_spec)
   plain_type = _plain_type(type_spec)
@@ -108,16 +109,16 @@ def to_placed_sequence(
 def check_order(type_spec: tff.Type) -> None:
   """Checks that TensorFlow keeps the order of the parts of elements.
 
-  tf.data sorts the parts of a dictionary by name, and only those, while a
-  compiled computation knows no containers: TFF's runtime takes one part of
-  another container for another one.
+  tf.data sorts the parts of dictionaries by name, but not those of other
+  containers. A compiled computation knows no containers, so TFF's runtime
+  confuses the parts of containers that are no dictionaries.
 
   Args:
     type_spec: The type of a computation, with its containers.
 
   Raises:
-    ValueError: If elements of a sequence in it have names that are not sorted,
-      in a container that is no dictionary.
+    ValueError: If the elements of a sequence in it have unsorted names in a
+      container that is no dictionary.
   """
   if isinstance(type_spec, tff.SequenceType):
     for container in _unsorted_containers(type_spec.element):
@@ -135,18 +136,18 @@ def check_order(type_spec: tff.Type) -> None:
 def check_parts_are_known(
   value: LocalSequence, type_spec: tff.SequenceType
 ) -> None:
-  """Checks that one can tell the parts of a sequence's elements by name.
+  """Checks that the names of the parts of a sequence's elements are known.
 
-  TensorFlow code passes on sequences without names: parts of a dictionary in
-  the order of their names, those of other containers in their own. Which it was
-  a compiled computation does not say.
+  TensorFlow code passes on sequences without names: the parts of a dictionary
+  in the order of their names, those of other containers in their own order. A
+  compiled computation does not tell these cases apart.
 
   Args:
     value: The sequence.
     type_spec: Its type, as compiled.
 
   Raises:
-    ValueError: If TensorFlow code made it, with names that are not sorted.
+    ValueError: If TensorFlow code made the sequence and names are not sorted.
   """
   made_by_graph = private_apis.step_kind(value) == '_VariantDataset'
   if made_by_graph and _unsorted_containers(type_spec.element):
@@ -158,7 +159,7 @@ def check_parts_are_known(
 
 
 def to_variant(value: LocalSequence, type_spec: tff.SequenceType) -> tf.Tensor:
-  """Returns a sequence as TensorFlow code takes it."""
+  """Returns a sequence as a variant for TensorFlow code."""
   value = _to_dataset(value, type_spec.element)
   return tf.data.experimental.to_variant(
     repeatable_datasets.from_the_start(value)
@@ -176,32 +177,33 @@ def _to_dataset(
     except packed_sequences.PackingError:
       return value.to_dataset()
   if isinstance(value, packed_sequences.PackedSequence):
-    if value.is_one_pass:  # How often a dataset is read nobody knows.
+    if value.is_one_pass:  # A dataset may be read any number of times.
       raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
     return value.to_dataset(element_type)
   return value
 
 
 def from_the_start(value: Any) -> Any:
-  """Returns a local value whose datasets are as if nobody had read them.
+  """Returns a local value with its datasets in the state before any reading.
 
   Args:
-    value: An argument. What reads it element by element here goes on where the
-      reader before it ended, as in TFF's runtime, but not in the next call.
+    value: An argument. Within a call, each reader of its elements continues
+      where the one before ended, as in TFF's runtime; the next call does not.
   """
   if isinstance(value, tuple):
     return tuple(map(from_the_start, value))
   if not isinstance(value, tf.data.Dataset):
     return value
   dataset = repeatable_datasets.from_the_start(value)
-  # Any step: unlike what TensorFlow code returns, its parts are known.
+  # Any step will do: it shows that the parts of the elements are known, which
+  # they are not for a dataset that TensorFlow code returns.
   return value if dataset is value else dataset.with_options(tf.data.Options())
 
 
 def from_variant(
   variant: tf.Tensor, type_spec: tff.SequenceType
 ) -> tf.data.Dataset:
-  """Returns a sequence that TensorFlow code returned as a variant."""
+  """Returns the dataset of a variant that TensorFlow code returned."""
   return tf.data.experimental.from_variant(
     variant, _element_spec(type_spec.element)
   )
@@ -209,7 +211,7 @@ def from_variant(
 
 @functools.lru_cache(maxsize=256)
 def _element_spec(element_type: tff.Type) -> Any:
-  """Returns the `element_spec` of a dataset whose elements have this type."""
+  """Returns the `element_spec` of a dataset with elements of this type."""
   return tff.types.structure_from_tensor_type_tree(
     lambda tensor: tf.TensorSpec(tensor.shape, tensor.dtype), element_type
   )
@@ -223,7 +225,7 @@ def _plain_type(type_spec: tff.Type) -> tff.Type:
 
 @functools.lru_cache(maxsize=256)
 def _unsorted_containers(element_type: tff.Type) -> list[type[Any] | None]:
-  """Returns the containers of an element whose names are not sorted."""
+  """Returns the containers in an element that have unsorted names."""
   return [
     part.python_container
     for part in type_leaves.parts(element_type)
@@ -235,9 +237,9 @@ def _unsorted_containers(element_type: tff.Type) -> list[type[Any] | None]:
 def _check_dataset(
   dataset: tf.data.Dataset, type_spec: tff.SequenceType
 ) -> None:
-  """Raises what TFF raises unless a dataset has the given type."""
+  """Raises TFF's error unless a dataset has the given type."""
   if not _is_dataset_spec(_HashableSpec(dataset.element_spec), type_spec):
-    # TFF checks first, then serializes: `take` keeps that small.
+    # TFF checks and then serializes, so `take` keeps the serialization small.
     try:
       tff.framework.serialize_value(dataset.take(0), type_spec)
     except TypeError as error:
@@ -272,14 +274,14 @@ class _HashableSpec:
 @functools.lru_cache(maxsize=256)
 def _is_dataset_spec(spec: _HashableSpec, type_spec: tff.SequenceType) -> bool:
   element_type = tff.types.tensorflow_to_type(spec.element_spec)
-  # TFF accepts no other containers.
+  # TFF accepts unsorted names in no other container.
   return {collections.OrderedDict}.issuperset(
     _unsorted_containers(element_type)
   ) and type_spec.is_assignable_from(tff.SequenceType(element_type))
 
 
 def _containers(element_spec: Any) -> Any:
-  """Returns what specs of equal containers share."""
+  """Returns a key that specs with equal containers share."""
   return sequence_packing.spec_key(element_spec, lambda _: None)
 
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Types and local values, part by part.
+"""Parts and leaves of types and local values.
 
-The leaves of a type, or of a local value (see `local_values`), are its tensors and
-sequences, in the order of the type; all else are structures of them.
+The leaves of a type, or of a local value (see `local_values`), are its tensors
+and sequences, in the order of the type. All other parts are structures of them.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ import tensorflow_federated as tff
 
 
 def parts(type_spec: tff.Type) -> Iterator[tff.Type]:
-  """Yields a type and then, at any depth, the parts of it."""
+  """Yields a type and then its parts, at any depth."""
   yield type_spec
   if isinstance(type_spec, tff.StructType):
     for element in type_spec:
@@ -24,7 +24,7 @@ def parts(type_spec: tff.Type) -> Iterator[tff.Type]:
 
 
 def leaf_types(type_spec: tff.Type | None) -> list[tff.Type]:
-  """Returns the leaves of a type; none of the parameter that is None."""
+  """Returns the leaves of a type; an empty list for None."""
   if type_spec is None:
     return []
   return [p for p in parts(type_spec) if not isinstance(p, tff.StructType)]
@@ -37,11 +37,11 @@ def tensor_spec(tensor_type: tff.TensorType) -> tf.TensorSpec:
 
 
 def to_array(value: tf.Tensor | np.ndarray) -> np.ndarray:
-  """Returns the array of a tensor, whose memory it shares where it can.
+  """Returns the array of a tensor, with shared memory where possible.
 
   Args:
-    value: The tensor. Of strings the array holds objects of type bytes: NumPy's
-      own strings would lose NUL bytes at their end.
+    value: The tensor. The array of strings holds objects of type bytes, since
+      NumPy's own strings would lose trailing NUL bytes.
   """
   dtype = object if value.dtype == tf.string else None
   if isinstance(value, tf.Tensor) and not value.shape.rank:
@@ -60,7 +60,7 @@ def flatten(value: Any) -> list[Any]:
 def from_leaf_types(
   make: Callable[[tff.Type], Any], type_spec: tff.Type
 ) -> Any:
-  """Returns a local value of the type, with leaves made of their types."""
+  """Returns a local value of the type, with leaves made from their types."""
   if isinstance(type_spec, tff.StructType):
     return tuple(from_leaf_types(make, element) for element in type_spec)
   return make(type_spec)

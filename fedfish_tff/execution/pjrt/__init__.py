@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Client work on devices of PJRT, which today's JAX drives."""
+"""Client work on PJRT devices, which today's JAX drives."""

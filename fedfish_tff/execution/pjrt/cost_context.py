@@ -25,11 +25,11 @@ _ValueId: TypeAlias = federated_plan.ValueId
 
 
 class CostContext(cohort_context.SyncCohortExecutionContext):
-  """Runs computations, but for the clients' stages, which leave zeros.
+  """Runs computations except for client stages, which give zeros.
 
   Attributes:
     analyses: The analyses of the stages' programs.
-    problems: The reasons why other stages are no programs of the device.
+    problems: The reasons why other stages have no program for the device.
   """
 
   def __init__(
@@ -41,7 +41,8 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
 
     Args:
       process: The process that compiles.
-      on_program: Called with a program's size in bytes before it is compiled.
+      on_program: A callback that takes a program's size in bytes before it is
+        compiled.
     """
     threads.use_one_intra_op_thread()
     self.analyses: list[device_client.Analysis] = []
@@ -59,9 +60,9 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     client_values: Mapping[_ValueId, Sequence[Any]],
     num_clients: int,
   ) -> stage_runs.StageResult:
-    """Compiles a stage; returns the result of clients that do nothing."""
+    """Compiles a stage; returns the reports of empty sums, and zero outputs."""
     if num_clients:
-      # One device's clients; the program takes the first chunk of them.
+      # The program takes the first chunk of one device's clients.
       step = self._process.num_devices
       clients = stage_runs.Clients(
         {i: client_values[i][::step] for i in stage.client_inputs},

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Devices of PJRT, through the device process (`device_process`).
+"""PJRT devices, through the device process (`device_process`).
 
-Neither a port nor a file with a name is opened: messages go through a pipe, as
-JSON, and arrays through memory that both processes have mapped. The process is
-gone when this one is.
+Neither a port nor a named file is opened: messages go through a pipe, as JSON,
+and arrays through memory that both processes have mapped. The device process
+ends with this one.
 """
 
 from collections.abc import Mapping
@@ -34,34 +34,34 @@ import numpy as np
 
 PLATFORMS = ('cpu', 'cuda', 'tpu')
 
-# How often a waiting call looks whether it was told to stop.
+# The interval at which a waiting call checks whether it was told to stop.
 _POLL_SECONDS = 0.1
 _START_TIMEOUT_SECONDS = 300.0
 _END_TIMEOUT_SECONDS = 1.0
-# Where an array begins: as NumPy's own do, and no less than any device asks.
+# The alignment of arrays, as in NumPy; no device requires more.
 _ALIGNMENT = 64
 
-# Names of a dtype and a shape.
+# The name of a dtype, and a shape.
 Spec: TypeAlias = tuple[str, tuple[int, ...]]
 
 
 class DeviceProcessError(errors.InputError):
-  """The device process is gone, with what was on its devices."""
+  """Error if the device process has ended and its devices' arrays are lost."""
 
 
 class ProgramError(RuntimeError):
-  """A program that a device does not compile or run, and why."""
+  """Error for a program that a device does not compile or run."""
 
 
 class Program(NamedTuple):
   """A compiled program on a device.
 
   Attributes:
-    number: Its number there.
-    arguments: What it takes.
-    results: What it returns.
-    num_bytes: The device's memory that a run takes, with arguments and results.
-    seconds: What it took to compile, or to load.
+    number: Its number on the device.
+    arguments: The specs of its arguments.
+    results: The specs of its results.
+    num_bytes: The device memory of a run in bytes, with arguments and results.
+    seconds: The seconds to compile it or to load it.
     is_kept: Whether it was loaded from the folder of compiled programs.
   """
 
@@ -77,13 +77,13 @@ class Analysis(NamedTuple):
   """JAX's `memory_analysis()` and `cost_analysis()` of a program.
 
   Attributes:
-    seconds: The time that it took to compile.
+    seconds: The seconds to compile it.
     arguments: The bytes of its arguments.
     results: The bytes of its results.
     temporaries: The bytes of its intermediate values.
     code: The bytes of its code.
-    flops: The floating-point operations of a run, with each loop's body once.
-    bytes_accessed: The bytes read and written, counted likewise.
+    flops: The floating-point operations of a run; a loop's body counts once.
+    bytes_accessed: The bytes read and written; a loop's body counts once.
   """
 
   seconds: float
@@ -96,14 +96,14 @@ class Analysis(NamedTuple):
 
   @property
   def num_bytes(self) -> int:
-    """The device's memory that a run takes."""
+    """The device memory of a run, in bytes."""
     return self.arguments + self.results + self.temporaries + self.code
 
 
 def default_python() -> pathlib.Path:
-  """Returns the Python of the accelerator environment, there or not.
+  """Returns the Python of the accelerator environment, which may not exist.
 
-  It lies beside this process's own environment: .venv-accelerator by .venv.
+  The environment is beside this process's own: .venv-accelerator by .venv.
   """
   return pathlib.Path(sys.prefix + '-accelerator') / 'bin' / 'python'
 
@@ -121,13 +121,13 @@ def _tell_commands(python: pathlib.Path, platform: str) -> str:
 
 
 def default_cache() -> pathlib.Path:
-  """Returns the folder where compiled programs are kept."""
+  """Returns the user's folder of compiled programs."""
   home = os.environ.get('XDG_CACHE_HOME') or pathlib.Path.home() / '.cache'
   return pathlib.Path(home) / 'fedfish_tff' / 'programs'
 
 
 class DeviceProcess:
-  """A running device process, and what it says of its devices."""
+  """A running device process, with the descriptions of its devices."""
 
   def __init__(
     self,
@@ -141,15 +141,15 @@ class DeviceProcess:
 
     Args:
       platform: One of `PLATFORMS`.
-      topology: TPU chips that need not be there, such as 'v5e:2x2'; programs
-        can only be analysed for them. By default this machine's own devices.
-      python: The Python of an environment with JAX; None for that which `make
-        accelerator` has made.
-      cache: The folder where compiled programs are kept; None for the user's.
+      topology: TPU chips that need not exist here, such as 'v5e:2x2', for which
+        programs can only be analysed. By default this machine's own devices.
+      python: The Python of an environment with JAX; None for that of `make
+        accelerator`.
+      cache: The folder of compiled programs; None for the user's.
 
     Raises:
-      errors.InputError: If there is no such platform, environment or device.
-      DeviceProcessError: If it ends before it has answered.
+      errors.InputError: If the platform, environment or device does not exist.
+      DeviceProcessError: If the process ends before it has answered.
     """
     if platform not in PLATFORMS:
       raise errors.InputError(
@@ -215,11 +215,11 @@ class DeviceProcess:
 
   @property
   def is_running(self) -> bool:
-    """Whether the process runs."""
+    """True if the process runs."""
     return self._process.is_running
 
   def describe(self) -> str:
-    """Returns how the process ended, and the last line that it wrote."""
+    """Returns a description of the process's end, with its last line."""
     last = self._process.output_tail.strip().rpartition('\n')[2]
     return (
       f'The device process ({self.platform}) {self._process.describe_end()}'
@@ -227,7 +227,7 @@ class DeviceProcess:
     )
 
   def stop(self) -> None:
-    """Ends the process, with what its devices hold."""
+    """Ends the process and frees its devices."""
     self._process.stop()
     self._pipe.close()
 
@@ -235,7 +235,7 @@ class DeviceProcess:
     """Returns a new connection to a device.
 
     Args:
-      number: Of the device, below `num_devices`.
+      number: The device's number, below `num_devices`.
     """
     own, other = multiprocessing.Pipe()
     memory = open(os.memfd_create('fedfish_tff_device'), 'r+b', buffering=0)
@@ -254,13 +254,13 @@ class DeviceProcess:
     """Sends a message to a device and returns the answer.
 
     Args:
-      pipe: The device's.
+      pipe: The device's pipe.
       message: The message.
 
     Raises:
       DeviceProcessError: If the process has ended.
-      ProgramError: If the device says that something is wrong.
-      StoppedError: If this call was interrupted; the process is ended then.
+      ProgramError: If the device answers with an error.
+      StoppedError: If this call is interrupted, which ends the process.
     """
     try:
       pipe.send_bytes(json.dumps(message).encode())
@@ -283,7 +283,7 @@ class DeviceProcess:
           raise EOFError
       return json.loads(pipe.recv_bytes())
     except interruption.StoppedError:
-      # What it computes for nobody would hold up the next call.
+      # Its unneeded work would delay the next call.
       self.stop()
       raise
     except (EOFError, OSError) as error:
@@ -305,13 +305,13 @@ class Device:
     memory: io.FileIO,
     num_bytes: int | None,
   ):
-    """Made by `DeviceProcess.device`.
+    """Makes a connection; see `DeviceProcess.device`.
 
     Args:
       process: The process.
-      pipe: To the device.
-      memory: The file that both have mapped.
-      num_bytes: The device's memory, where it is known.
+      pipe: The pipe to the device.
+      memory: The memory file that both processes map.
+      num_bytes: The size of the device's memory; None if unknown.
     """
     self.process = process
     self.num_bytes = num_bytes
@@ -341,7 +341,7 @@ class Device:
     )
 
   def analyze(self, hlo: bytes) -> Analysis:
-    """Compiles a program, which is not run.
+    """Compiles a program for analysis only.
 
     Args:
       hlo: A serialized HLO module.
@@ -361,14 +361,14 @@ class Device:
     return self._numbered('put', len(specs), arrays=_placed(specs, places))
 
   def run(self, program: Program, arguments: Sequence[int]) -> list[int]:
-    """Begins a program.
+    """Starts a program.
 
     Args:
       program: The program.
       arguments: The numbers of its arguments.
 
     Returns:
-      The numbers of its results, which may not be there yet.
+      The numbers of its results, which may not be ready yet.
     """
     return self._numbered(
       'run',
@@ -383,11 +383,11 @@ class Device:
     """Waits for arrays and copies them from the device.
 
     Args:
-      numbers: Theirs.
-      specs: What they are.
+      numbers: The arrays' numbers.
+      specs: The arrays' specs.
 
     Raises:
-      ProgramError: If the program failed that makes them.
+      ProgramError: If the program that makes them failed.
     """
     places, size = _layout(specs)
     memory = self._mapped(size)
@@ -398,7 +398,7 @@ class Device:
     ]
 
   def free(self, numbers: Sequence[int]) -> None:
-    """Lets the device forget arrays."""
+    """Frees arrays on the device."""
     self._call('free', numbers=list(numbers))
 
   def _call(self, do: str, **arguments: Any) -> dict[str, Any]:
@@ -414,7 +414,7 @@ class Device:
     return numbers
 
   def _mapped(self, size: int) -> mmap.mmap:
-    """Returns the shared memory, grown to a size if need be."""
+    """Returns the shared memory, enlarged to a size if necessary."""
     if self._memory is None or len(self._memory) < size:
       size = 1 << max(16, (size - 1).bit_length())
       self._memory_file.truncate(size)
@@ -427,7 +427,7 @@ def _first_line(text: str) -> str:
 
 
 def _layout(specs: Sequence[Spec]) -> tuple[list[int], int]:
-  """Returns where arrays begin, and where the last one ends."""
+  """Returns the offset of each array, and the size of all in bytes."""
   places, end = [], 0
   for dtype, shape in specs:
     places.append(end)

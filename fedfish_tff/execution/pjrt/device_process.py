@@ -1,16 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The device process: compiles and runs XLA programs with the JAX of today.
+"""The device process, which compiles and runs XLA programs with today's JAX.
 
-It is a program of its own, in an environment without TensorFlow (see `make
-accelerator`), and imports nothing of this package. `device_client` starts it and
-speaks with it: messages are JSON, through a pipe that has no address; arrays lie
-in memory that both have mapped. It ends when the pipe does, or when it is killed
-with its parent.
+It is a separate program, in an environment without TensorFlow (see `make
+accelerator`), and imports nothing of this package. `device_client` starts it
+and talks to it: messages are JSON, through a pipe without an address, and
+arrays are in memory that both processes map. It ends with the pipe, or is
+killed with its parent.
 
-For each device there is a pipe, a memory and a thread. A message's `do` names
-a method of `_Device`; the answer holds what it returns, or the error. The chips
-of a topology need not be there: for those it only analyses programs.
+Each device has a pipe, a memory and a thread. A message's `do` names a method
+of `_Device`; the answer holds the method's result or its error. The chips of a
+topology need not exist here: for those the process only analyses programs.
 """
 
 from collections.abc import Callable
@@ -41,14 +41,14 @@ import numpy as np
 
 
 class ProgramCache:
-  """Compiled programs on disk, by what they are compiled from and for.
+  """Compiled programs on disk, by their source and their device.
 
-  They are machine code, so the folder must be its user's own. What is damaged
-  is compiled anew.
+  They are machine code, so the folder must belong to its user. A damaged
+  program is compiled anew.
   """
 
   def __init__(self, folder: str | None):
-    """Makes a cache; `folder` may not be there yet. Without one, keeps none."""
+    """Makes a cache in a folder that may not exist yet; None keeps nothing."""
     self._folder = pathlib.Path(folder) if folder else None
 
   def load(self, key: str) -> bytes | None:
@@ -64,7 +64,7 @@ class ProgramCache:
     return program if is_whole else None
 
   def save(self, key: str, program: bytes) -> None:
-    """Keeps a program; a full disk is no reason to stop."""
+    """Saves a program; an error, such as a full disk, is only printed."""
     if self._folder is None:
       return
     partial = self._folder / f'{key}.{secrets.token_hex(16)}.partial'
@@ -79,7 +79,7 @@ class ProgramCache:
 
 
 class _Device:
-  """One device: its programs, and the arrays that are on it by number."""
+  """One device, with its programs and arrays by number."""
 
   def __init__(self, device: jax.Device, memory: int, cache: ProgramCache):
     self._device = device
@@ -112,7 +112,7 @@ class _Device:
     key = key.hexdigest()
     program = None
     if (kept := self._cache.load(key)) is not None:
-      # Of another processor, say, where the home folder is shared.
+      # A shared home folder may hold a program for another processor, say.
       with contextlib.suppress(jax.errors.JaxRuntimeError):
         program = client.deserialize_executable(kept, self._devices, options)
     is_kept = program is not None
@@ -135,17 +135,17 @@ class _Device:
     )
 
   def analyze(self, *, size: int) -> dict[str, Any]:
-    """Compiles the module as `compile` does; returns what JAX says of it."""
+    """Compiles the module, which is not run; returns JAX's analysis of it."""
     start = time.perf_counter()
     computation = xla_client.XlaComputation(bytes(self._mapped(size)[:size]))
     client = self._device.client
-    # JAX has no compiler of CPUs apart from those that are here.
+    # For CPUs, JAX compiles only for those of this machine.
     is_cpu = self._device.platform == 'cpu'
     program = self._build(
       client.compile_and_load if is_cpu else client.compile, computation
     )
     seconds = time.perf_counter() - start
-    # As memory_analysis() and cost_analysis() of `jax.stages.Compiled` do.
+    # Like memory_analysis() and cost_analysis() of `jax.stages.Compiled`.
     memory, cost = program.get_compiled_memory_stats(), program.cost_analysis()
     return dict(
       seconds=seconds,
@@ -162,14 +162,14 @@ class _Device:
     placed = [
       jax.device_put(self._array(*array), self._device) for array in arrays
     ]
-    # The memory is used anew once this has returned.
+    # The memory is reused once this has returned.
     jax.block_until_ready(placed)
     self._arrays.update(zip(numbers, placed, strict=True))
 
   def run(
     self, *, program: int, arguments: Sequence[int], numbers: Sequence[int]
   ) -> None:
-    """Begins a program; its results get numbers and may not be there yet."""
+    """Starts a program; its results get numbers and may not be ready yet."""
     results = self._programs[program].execute_sharded(
       [self._arrays[number] for number in arguments]
     )
@@ -179,12 +179,12 @@ class _Device:
       self._arrays[number] = result
 
   def fetch(self, *, arrays: Sequence[Any], numbers: Sequence[int]) -> None:
-    """Copies arrays from the device to places in the memory."""
+    """Copies arrays from the device to offsets in the memory."""
     for number, array in zip(numbers, arrays, strict=True):
       self._view(*array)[...] = np.asarray(self._arrays[number])
 
   def free(self, *, numbers: Sequence[int]) -> None:
-    """Forgets arrays."""
+    """Frees arrays."""
     for number in numbers:
       self._arrays.pop(number, None)
 
@@ -204,9 +204,9 @@ class _Device:
       return compiler(ir.Module.parse(text), self._devices, self._options())
 
   def _array(self, dtype: str, shape: Sequence[int], place: int) -> np.ndarray:
-    """Returns an array from the memory, for the device to copy or to keep."""
+    """Returns an array from the memory, which the device may copy or keep."""
     view = self._view(dtype, shape, place)
-    # JAX's CPU device may take an array's memory for its own.
+    # JAX's CPU device may use an array's memory without a copy.
     return view.copy() if self._device.platform == 'cpu' else view
 
   def _view(self, dtype: str, shape: Sequence[int], place: int) -> np.ndarray:
@@ -217,7 +217,7 @@ class _Device:
 
   def _mapped(self, size: int) -> mmap.mmap:
     if self._memory is None or len(self._memory) < size:
-      # It has grown. The older mapping goes with the last of its views.
+      # The memory has grown. The old mapping ends with the last of its views.
       self._memory = mmap.mmap(self._memory_file, 0)
     return self._memory
 
@@ -227,7 +227,7 @@ def _shape(shape: Any) -> list[Any]:
 
 
 def _serve(pipe: connection_lib.Connection, device: _Device) -> None:
-  """Answers a device's messages until the other end is gone."""
+  """Answers a device's messages until the other end closes."""
   with contextlib.suppress(EOFError, OSError):
     while True:
       message = json.loads(pipe.recv_bytes())
@@ -241,16 +241,16 @@ def _serve(pipe: connection_lib.Connection, device: _Device) -> None:
 def _find_devices(topology: str) -> Sequence[jax.Device]:
   if not topology:
     return jax.local_devices()
-  # The machine's own chips are not asked for, and not taken from others.
+  # The machine's own chips are not queried, and not taken from other programs.
   os.environ.update(
     TPU_SKIP_MDS_QUERY='1',
     TPU_WORKER_ID='0',
     TPU_WORKER_HOSTNAMES='localhost',
     ALLOW_MULTIPLE_LIBTPU_LOAD='1',
   )
-  # What libtpu takes for the machine where there is none; any will do.
+  # libtpu needs the name of a machine if there is none; any will do.
   os.environ.setdefault('TPU_ACCELERATOR_TYPE', 'v5litepod-4')
-  # So that a chip of two cores is one device, as where it is.
+  # A chip of two cores is then one device, as on a real machine.
   one_device = {'chip_config_name': 'megacore'}
   return topologies.get_topology_desc(
     platform='tpu',
@@ -265,11 +265,12 @@ def _describe(device: jax.Device, is_here: bool) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Serves on the pipe whose file number is the first argument.
+  """Serves on the pipe with the file number in the first argument.
 
   Args:
-    argv: The program, the number of the pipe, the folder of compiled programs,
-      empty for none, and the topology, empty for this machine's own devices.
+    argv: The program, the file number of the pipe, the folder of compiled
+      programs (empty for none), and the topology (empty for this machine's own
+      devices).
   """
   _, number, folder, topology = argv
   pipe = connection_lib.Connection(int(number))
@@ -294,7 +295,7 @@ def main(argv: Sequence[str]) -> None:
       threading.Thread(
         target=_serve, args=(own, _Device(device, memory, cache)), daemon=True
       ).start()
-  # Without waiting for what still runs.
+  # The process ends without waiting for running work.
   signal.raise_signal(signal.SIGKILL)
 
 

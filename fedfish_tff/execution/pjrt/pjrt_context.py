@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Execution contexts that run client work on devices of PJRT.
+"""Execution contexts that run client work on PJRT devices.
 
-TensorFlow traces the client work and today's XLA compiles and runs it, on
-whatever JAX drives: CPUs, GPUs, TPUs. All else is as in `cohort_context`: the
-server's steps run in this process, and so does client work that is no program of
-XLA (with strings, say), which is logged.
+TensorFlow traces the client work, and today's XLA compiles and runs it on the
+devices that JAX drives: CPUs, GPUs, TPUs. All else is the same as in
+`cohort_context`: the server's steps run in this process. So does client work
+that XLA cannot compile, such as work on strings, which is logged.
 """
 
 from collections.abc import Mapping
@@ -32,8 +32,8 @@ from absl import logging
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# The platforms that have each precision, by which matrices are multiplied: all
-# add in float32.
+# The platforms that have each precision of matrix products. All add products in
+# float32.
 _PLATFORMS_OF = {
   'float32': device_client.PLATFORMS,
   'tensorfloat32': ('cuda',),
@@ -42,7 +42,7 @@ _PLATFORMS_OF = {
 
 
 class Devices:
-  """The devices of a device process, which is started again where it died."""
+  """The devices of a device process, which is restarted if it died."""
 
   def __init__(self, platform: str, **options: Any):
     """Starts the process; see `device_client.DeviceProcess`."""
@@ -128,7 +128,7 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
     try:
       return self._run_programs(device, stage, graph, server_values, clients)
     except device_client.DeviceProcessError:
-      # Nothing is lost but the time: these clients compute again.
+      # Only time is lost: these clients compute again.
       return self._run_programs(device, stage, graph, server_values, clients)
 
   def _run_programs(
@@ -140,7 +140,7 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
     clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
     device = self.process.get(name)
-    # Several computations may be called at a time.
+    # Several computations may run at a time.
     with device.lock:
       run = programs.on(device)
       try:
@@ -171,13 +171,13 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
 def check_options(
   platform: str, precision: str, vectorized_clients: int
 ) -> None:
-  """Raises InputError unless there are such options; see `_PjrtContext`."""
+  """Raises InputError unless the options are valid; see `_PjrtContext`."""
   if precision not in _PLATFORMS_OF:
     raise errors.InputError(
       f'Unknown precision {precision!r}; expected one of: '
       f'{", ".join(_PLATFORMS_OF)}.'
     )
-  # One that is unknown has no device either, which the process tells.
+  # The device process reports unknown platforms.
   if platform in set(device_client.PLATFORMS).difference(
     _PLATFORMS_OF[precision]
   ):
@@ -192,7 +192,7 @@ def check_options(
 
 
 class _PjrtContext:
-  """The part that both kinds of context add to `cohort_context`'s."""
+  """The part that both kinds of context add to those of `cohort_context`."""
 
   def __init__(
     self,
@@ -208,23 +208,23 @@ class _PjrtContext:
 
     Args:
       platform: 'cpu', 'cuda' or 'tpu'. All its devices on this machine share a
-        cohort: client i goes to device i modulo their number, and the devices' sums
-        are merged in order.
-      precision: 'float32', or how this platform multiplies matrices faster:
-        'tensorfloat32' (cuda), 'bfloat16' (tpu).
-      vectorized_clients: How many clients compute side by side, each operation for
-        all of them at once, if they have the same number of batches, all full; the
-        others of a cohort compute one after the other. It is lowered for programs
-        that are too large for the device, or cannot be.
-      default_num_clients: The number of clients where the arguments of a
-        computation do not tell it.
+        cohort: client i goes to device i modulo their number, and the devices'
+        sums are merged in order.
+      precision: The precision of matrix products: 'float32', or a faster one of
+        this platform, 'tensorfloat32' (cuda) or 'bfloat16' (tpu).
+      vectorized_clients: The number of clients that compute side by side, each
+        operation for all of them at once, if they have the same number of
+        batches, all full. Other clients compute one after the other. The number
+        is lowered for programs that are too large or impossible.
+      default_num_clients: The number of clients if the arguments of a
+        computation do not determine it.
       python: The Python of an environment with JAX; None for .venv-accelerator,
         which `make accelerator` makes.
-      cache: A folder for compiled programs; None for fedfish_tff/programs in the
-        user's cache folder.
+      cache: The folder of compiled programs; None for fedfish_tff/programs in
+        the user's cache folder.
 
     Raises:
-      errors.InputError: If there is no such environment, platform or device.
+      errors.InputError: If the environment, platform or device does not exist.
     """
     threads.use_one_intra_op_thread()
     self._set_up(
@@ -252,10 +252,10 @@ class _PjrtContext:
 class SyncPjrtExecutionContext(
   _PjrtContext, cohort_context.SyncCohortExecutionContext
 ):
-  """A synchronous context that runs client work on devices of PJRT."""
+  """A synchronous context that runs client work on PJRT devices."""
 
 
 class AsyncPjrtExecutionContext(
   _PjrtContext, cohort_context.AsyncCohortExecutionContext
 ):
-  """A context whose computations are coroutines, on devices of PJRT."""
+  """An asynchronous context that runs client work on PJRT devices."""

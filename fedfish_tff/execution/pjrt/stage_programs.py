@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A client stage as programs that devices of PJRT run.
+"""A client stage as programs for PJRT devices.
 
-A program takes what the graph of a stage takes: accumulators, server values and
-the packed data of some clients. It loops over these. One is compiled for each
-shape of the data, of which there are few: lengths are powers of two, and batches
-have a bound. Between the chunks of a cohort accumulators and server values stay on
-the device.
+A program takes the same inputs as the graph of a stage: accumulators, server
+values and the packed data of some clients, over which it loops. One program is
+compiled for each shape of the data. Shapes are few: lengths are powers of two,
+and batches have a bound. Between the chunks of a cohort, accumulators and
+server values stay on the device.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ import tensorflow as tf
 
 
 class DeviceMemoryError(errors.InputError):
-  """A program that takes more memory than a device has."""
+  """Error for a program that takes more memory than a device has."""
 
 
 class StagePrograms(cohort_graph.StageGraph):
@@ -45,14 +45,15 @@ class StagePrograms(cohort_graph.StageGraph):
     """Checks that a stage can be a program.
 
     Args:
-      stage: The stage; to be kept by whoever runs its programs.
-      is_exact: Whether matrices are multiplied in float32, and not as the device
-        does it faster.
-      width: How many clients compute side by side; see `cohort_graph.StageGraph`.
+      stage: The stage, which the caller must keep while its programs run.
+      is_exact: Whether matrices are multiplied in float32, instead of the
+        device's faster precision.
+      width: The number of clients that compute side by side; see
+        `cohort_graph.StageGraph`.
       for_cpu: Whether the devices are CPUs.
 
     Raises:
-      NotReplayableError: If it cannot.
+      NotReplayableError: If the stage cannot be a program.
     """
     super().__init__(stage, parallelism=1, use_xla=True, width=width)
     self._is_exact = is_exact
@@ -72,7 +73,7 @@ class StagePrograms(cohort_graph.StageGraph):
     ]
 
   def data_arrays(self, inputs: cohort_graph.ClientInputs) -> list[np.ndarray]:
-    """Returns what programs take besides accumulators and server values."""
+    """Returns the programs' arguments after accumulators and server values."""
     _, more = self.hlo(inputs)
     return list(map(type_leaves.to_array, (*_flat_inputs(inputs), *more())))
 
@@ -83,7 +84,7 @@ class StagePrograms(cohort_graph.StageGraph):
     key = _key(inputs)
     with self._hlo_lock:
       if key not in self._hlo:
-        # TensorFlow asks XLA for full precision only where this is off.
+        # TensorFlow requests full precision of XLA only if this is off.
         enabled = tf.config.experimental.tensor_float_32_execution_enabled()
         tf.config.experimental.enable_tensor_float_32_execution(
           not self._is_exact
@@ -104,8 +105,8 @@ class StagePrograms(cohort_graph.StageGraph):
       inputs: The data.
 
     Raises:
-      NotReplayableError: If there is no such program.
-      ProgramError: If the device does not take it.
+      NotReplayableError: If the stage has no such program.
+      ProgramError: If the device does not compile it.
       DeviceMemoryError: If it is too large for the device.
     """
     programs = self._compiled.setdefault(device, {})
@@ -117,7 +118,7 @@ class StagePrograms(cohort_graph.StageGraph):
         (array.dtype.name, array.shape) for array in self.data_arrays(inputs)
       ]
       if list(program.arguments[-len(expected) :]) != expected:
-        # XLA leaves out what it takes for a constant.
+        # XLA leaves out arguments that it considers constant.
         raise tracing.NotReplayableError(
           'arguments of the program that are not those of the graph'
         )
@@ -140,12 +141,12 @@ class StagePrograms(cohort_graph.StageGraph):
 class ProgramRun:
   """One run of a stage, for some clients, on one device.
 
-  It is used as a `cohort_graph.StageGraph`. Its accumulators are numbers of
-  arrays on the device.
+  It has the interface of a `cohort_graph.StageGraph`. Its accumulators are the
+  numbers of arrays on the device.
   """
 
   def __init__(self, programs: StagePrograms, device: device_client.Device):
-    """Begins a run; nothing is sent yet."""
+    """Prepares a run and sends nothing yet."""
     self._programs = programs
     self._device = device
     self._server: list[int] = []

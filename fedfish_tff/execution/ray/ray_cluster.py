@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A Ray cluster: one that is there, or one of this machine's own.
+"""A Ray cluster: an existing one, or one of this machine's own.
 
-Ray schedules, restarts and authenticates; nothing here does. One of this machine's
-own listens on loopback only, with a token that nobody else knows, and ends with
-this process.
+Scheduling, restarts and authentication are left to Ray. This machine's own
+cluster listens on loopback only, has a secret token, and ends with this
+process.
 """
 
 from collections.abc import Iterator
@@ -24,16 +24,16 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.execution import threads
 
-# How long an address has to answer.
+# The time within which an address must answer.
 _CONNECT_SECONDS = 5.0
 _LOOPBACK = '127.0.0.1'
-# Ray takes the address that others reach a machine at, for what it starts there,
-# unless this says that there are no others. Read when Ray is imported.
+# Without this, Ray's processes listen at the address by which others reach the
+# machine. Ray reads it at its import.
 _NO_OTHERS = {'RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER': '0'}
 
 
-# Ray ends a process, without a word, whose node has gone. Another one sees that it
-# ended before it said that it would, and removes what it cannot any more.
+# Ray silently ends a process when its node has ended. Another process notices
+# an unannounced end, reports it, and removes the folders left behind.
 _WATCH = """
 import os, shutil, sys, time
 if not sys.stdin.read():
@@ -51,28 +51,29 @@ if not sys.stdin.read():
 
 
 class RayError(errors.InputError):
-  """A Ray cluster that is not there, or is no longer."""
+  """Error for a Ray cluster that does not exist or has ended."""
 
 
 class RayCluster:
   """A connection of this process to a cluster.
 
   Attributes:
-    ray: Ray itself.
-    address: Of the cluster; None for one of this machine's own.
-    folder: The sockets and logs of the latter, while it is there.
+    ray: The module of Ray.
+    address: The cluster's address; None for this machine's own cluster.
+    folder: The folder with the sockets and logs of this machine's own cluster,
+      while it exists; else None.
   """
 
   def __init__(self, address: str | None = None):
     """Connects, or starts a cluster on this machine.
 
     Args:
-      address: As Ray writes it: 'host:port' for a cluster that this machine is a
-        node of, 'ray://host:port' for its client server, 'auto' for the one that
-        runs here. None starts one.
+      address: The address in Ray's form: 'host:port' for a cluster of which
+        this machine is a node, 'ray://host:port' for a cluster's client server,
+        'auto' for the cluster that runs here. None starts one.
 
     Raises:
-      RayError: If Ray is not installed, or nobody answers there.
+      RayError: If Ray is not installed, or no cluster answers at the address.
     """
     self.address = address
     self.folder: str | None = None
@@ -80,17 +81,17 @@ class RayCluster:
     if address is not None:
       _check_answers(address)
     self.ray = import_ray(is_local=address is None)
-    # A program may have connected before; it then ends the connection, too.
+    # A program that has connected before also ends the connection.
     self._is_own = not self.ray.is_initialized()
     if self._is_own:
       self._connect()
 
   def count(self, resource: str) -> int:
-    """Returns how many of 'CPU', 'GPU' or 'TPU' Ray knows of."""
+    """Returns Ray's number of a resource: 'CPU', 'GPU' or 'TPU'."""
     return int(self.ray.cluster_resources().get(resource, 0))
 
   def stop(self) -> None:
-    """Ends the connection, and a cluster that was started."""
+    """Ends the connection and the cluster that it started, if any."""
     if self._is_own:
       self.ray.shutdown()
     if self._watcher is not None:
@@ -103,7 +104,8 @@ class RayCluster:
   def _connect(self) -> None:
     options: dict[str, Any] = dict(log_to_driver=False, configure_logging=False)
     if self.address is None:
-      # Its sockets have long names there, of which there may be 107 characters.
+      # Ray's sockets have long names; a socket's path has 107 characters at
+      # most.
       self.folder = tempfile.mkdtemp(prefix='fedfish_ray_', dir='/tmp')
       options.update(
         num_cpus=threads.num_cores(),
@@ -125,7 +127,7 @@ class RayCluster:
       raise
     except (ConnectionError, RuntimeError, OSError, ValueError) as error:
       self.stop()
-      # That the cluster has another version takes several lines.
+      # Ray's message about another version takes several lines.
       reason = ' '.join(str(error).split())
       raise RayError(
         f'There is no Ray cluster for this process at {self.address or "this machine"}: {reason}'
@@ -143,7 +145,7 @@ class RayCluster:
 
 @contextlib.contextmanager
 def _keeping_signals() -> Iterator[None]:
-  """Undoes what its block does with signals, which Ray takes for its own."""
+  """Restores the signal handlers, which Ray replaces, after its block."""
   is_main = threading.current_thread() is threading.main_thread()
   handlers = {
     number: signal.getsignal(number)
@@ -158,7 +160,7 @@ def _keeping_signals() -> Iterator[None]:
 
 
 def import_ray(*, is_local: bool) -> ModuleType:
-  """Returns Ray, imported so that a local cluster keeps to itself.
+  """Returns Ray, imported so that a local cluster stays private.
 
   Args:
     is_local: Whether a cluster may be started here.
@@ -168,13 +170,13 @@ def import_ray(*, is_local: bool) -> ModuleType:
   """
   if is_local and 'ray' not in sys.modules:
     os.environ.update(_NO_OTHERS)
-    # Otherwise it writes one into the user's home folder, and says so.
+    # Otherwise Ray writes a token into the user's home folder, with a message.
     os.environ.setdefault('RAY_AUTH_MODE', 'token')
     os.environ.setdefault('RAY_AUTH_TOKEN', secrets.token_hex(32))
-  # It would tell its authors that it runs.
+  # Otherwise Ray sends usage statistics to its authors.
   os.environ.setdefault('RAY_USAGE_STATS_ENABLED', '0')
   try:
-    # As late as this, since it is optional.
+    # Imported only here, since it is optional.
     import ray  # pylint: disable=g-import-not-at-top
 
     return ray
@@ -186,7 +188,7 @@ def import_ray(*, is_local: bool) -> ModuleType:
 
 
 def _check_answers(address: str) -> None:
-  """Raises if nobody answers; Ray itself would ask for minutes."""
+  """Raises if an address does not answer; Ray would retry for minutes."""
   host, _, port = address.removeprefix('ray://').rpartition(':')
   if address == 'auto':
     return

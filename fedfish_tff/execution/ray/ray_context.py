@@ -3,9 +3,9 @@
 """Execution contexts that run client work on the actors of a Ray cluster.
 
 The clients of a round are divided into splits by the sizes of their data. An
-actor computes the sums of a split, as `cohort_context` does, and the splits' sums
-are merged in order: results depend on how many splits there are, and not on the
-actors, or on which of them had to be replaced. The server's steps run here.
+actor computes the sums of a split in the same way as `cohort_context`, and the
+splits' sums are merged in order. So results depend on the number of splits, but
+not on the actors or on the replacement of actors. The server's steps run here.
 """
 
 import collections
@@ -42,20 +42,20 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# How often a waiting call looks whether it was told to stop.
+# The interval at which a waiting call checks whether it was told to stop.
 _POLL_SECONDS = 0.2
-# What an actor needs one of, as Ray names it, by its platform.
+# Ray's name of the resource of which an actor needs one, by platform.
 _RESOURCES = {None: 'CPU', 'cpu': 'CPU', 'cuda': 'GPU', 'tpu': 'TPU'}
-# A split that ends so many actors more will end the next one, too.
+# The retries of a split that ends its actors; further ones would end, too.
 _MOST_RETRIES = 3
-# What is given to actors that have died, and to those that have not yet.
+# The wait after an actor's death, for its restart and for further deaths.
 _RESTART_SECONDS = 1.0
-# TensorFlow and TFF are imported then, on a node that may be busy.
+# An actor's start imports TensorFlow and TFF, on a node that may be busy.
 _START_SECONDS = 300.0
 
 
 class _RayStageRunner(cohort_stages.CohortStageRunner):
-  """Runs client stages on actors; what cannot travel, in this process."""
+  """Runs client stages on actors, or here if their data cannot be sent."""
 
   def __init__(
     self,
@@ -74,7 +74,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     self._computations: weakref.WeakKeyDictionary[federated_plan.Plan, Any] = (
       weakref.WeakKeyDictionary()
     )
-    # As Ray names what an actor needs one of.
+    # Ray's name of the resource of which an actor needs one.
     self._resource = _RESOURCES[(device_options or {}).get('platform')]
     num_actors = num_actors or max(
       1,
@@ -92,17 +92,17 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
       actor.remote(trust.granted(), actor_cpus, device_options)
       for _ in range(num_actors)
     ]
-    # Those that have died, and what tells that they are there again.
+    # The actors that have died, each with a call that returns once it is back.
     self._away: dict[int, Any] = {}
     self.meter = round_meter.RoundMeter(self._ray)
-    # Told how many clients of a stage are done, and of how many.
+    # A callback that takes a stage's number of finished clients and of all.
     self.report_clients: Callable[[int, int], None] | None = None
     self._check_versions()
 
   def of(
     self, comp: tff.Computation, plan: federated_plan.Plan
   ) -> federated_interpreter.RunStage:
-    """Returns what runs the stages of a computation's plan."""
+    """Returns the runner of the stages of a computation's plan."""
     if plan not in self._computations:
       proto = tff.framework.serialize_computation(comp)
       self._computations[plan] = self._ray.put(
@@ -158,7 +158,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     try:
       found = self._run_works(self._computations[plan], server, works)
     except packed_sequences.PackingError:
-      # Only this process has the datasets, to pass over them again.
+      # Only this process has the datasets and can pass over them again.
       return self(stage, server_values, client_values, num_clients)
     for work, arrays_of in zip(works, found, strict=True):
       stored = stage_values.stored_batches(work.clients.values())
@@ -187,10 +187,10 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     server: Mapping[_ValueId, stage_values.Arrays],
     works: Sequence[stage_actor.StageWork],
   ) -> list[stage_actor.StageArrays]:
-    """Returns what the works come to, in their order."""
+    """Runs works on actors and returns their results, in order."""
     sent = [server.values(), *(c for w in works for c in w.clients.values())]
     self.meter.add_sent(sum(map(stage_values.num_bytes, sent)))
-    # Once for all of them.
+    # The values are sent once for all works.
     server = self._ray.put(server)
     found = self._find_actors()
     actors = {i: found[i % len(found)] for i in range(len(works))}
@@ -218,7 +218,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
             retries[i] += 1
             if retries[i] > _MOST_RETRIES:
               raise _ended_error(error) from error
-            # It may have no place to start again, and others end with it.
+            # The actor may find no place to restart, and others may have died.
             self._away[actors[i]] = self._actors[actors[i]].describe.remote()
             time.sleep(_RESTART_SECONDS)
             found = self._find_actors()
@@ -231,7 +231,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
             self.report_clients(num_done, works[i].cohort_size)
     finally:
       if running:
-        # They compute for nobody. Ray starts them again.
+        # The results are no longer needed. Ray restarts the actors.
         for actor in self._actors:
           self._ray.kill(actor, no_restart=False)
     if refusal is not None:
@@ -239,7 +239,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     return [results[i] for i in range(len(works))]
 
   def _find_actors(self) -> list[int]:
-    """Returns the numbers of the actors that are there; waits for one."""
+    """Returns the numbers of the living actors; waits until there is one."""
     deadline = time.monotonic() + _START_SECONDS
     while True:
       failure = None
@@ -273,7 +273,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     except self._ray.exceptions.RayError as error:
       raise _ended_error(error) from error
     if isinstance(result, stage_actor.StageFailure):
-      # As TensorFlow raises it here.
+      # The same error is raised as by TensorFlow in this process.
       kind = tf.compat.v1.errors.exception_type_from_error_code(result.code)
       raise kind(None, None, result.message)
     for reason in result.reasons:
@@ -289,7 +289,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     )
 
   def _check_versions(self) -> None:
-    """Raises if an actor does not start, or runs other versions."""
+    """Raises if an actor does not start or has other versions."""
     own = stage_actor.versions()
     try:
       described = self._ray.get(
@@ -317,7 +317,7 @@ def _ended_error(error: Exception) -> ray_cluster.RayError:
 
 
 class _RayContext:
-  """The part that both kinds of context add to `cohort_context`'s."""
+  """The part that both kinds of context add to those of `cohort_context`."""
 
   # Actors read clients that have a `datasets.ClientSource`.
   takes_client_references = True
@@ -337,23 +337,25 @@ class _RayContext:
     """Creates a context.
 
     Args:
-      ray_address: Of a cluster, see `ray_cluster.RayCluster`; None for one of this
-        machine's own, which listens on loopback only and ends with the context.
-      ray_actors: How many actors there are; None for as many as the cluster has
-        processors or devices for.
-      ray_splits: Into how many parts a cohort is divided, on which the last digits
-        of results depend; None for as many as there are actors.
-      ray_actor_cpus: The processors of each actor. With all of a machine's, one sum
-        comes back from it instead of one of each processor.
-      platform: What actors compute on, by `pjrt_context`: 'cuda' or 'tpu' for one
-        device each, or 'cpu'; None for a processor each, without XLA.
+      ray_address: The address of a cluster, see `ray_cluster.RayCluster`; None
+        for this machine's own cluster, which listens on loopback only and ends
+        with the context.
+      ray_actors: The number of actors; None for as many as the cluster's
+        processors or devices allow.
+      ray_splits: The number of splits of a cohort, on which the last digits of
+        results depend; None for the number of actors.
+      ray_actor_cpus: The number of processors of each actor. An actor with all
+        processors of a machine returns one sum instead of one per processor.
+      platform: The platform on which actors compute, by `pjrt_context`: 'cuda'
+        or 'tpu' for one device each, or 'cpu'; None for processors, without
+        XLA.
       precision: With a platform, see `SyncPjrtExecutionContext`.
-      vectorized_clients: With a platform, see the same.
-      default_num_clients: The number of clients where the arguments of a
-        computation do not tell it.
+      vectorized_clients: With a platform, see `SyncPjrtExecutionContext`.
+      default_num_clients: The number of clients if the arguments of a
+        computation do not determine it.
 
     Raises:
-      errors.InputError: If there is no such cluster, or its nodes have other
+      errors.InputError: If the cluster does not exist, or its nodes have other
         versions than this process.
     """
     device_options = None
@@ -373,7 +375,8 @@ class _RayContext:
         raise errors.InputError(f'{name} must be at least 1, not {value}.')
     threads.use_one_intra_op_thread()
     cluster = ray_cluster.RayCluster(ray_address)
-    # Ends the actors, and a cluster that was started; at the latest with this.
+    # Ends the actors and the cluster that was started, at the latest with this
+    # context.
     self.stop = weakref.finalize(self, cluster.stop)
     self._set_up(
       default_num_clients,
@@ -389,16 +392,16 @@ class _RayContext:
   def set_report_clients(
     self, report: Callable[[int, int], None] | None
   ) -> None:
-    """Has progress within a round reported.
+    """Sets the callback for progress within a round.
 
     Args:
-      report: Called, from another thread, with how many clients of a stage are
-        done, and of how many; None for nothing.
+      report: A callback that takes, in another thread, a stage's number of
+        finished clients and its number of all clients; None for no reports.
     """
     self._run_stage.report_clients = report
 
   def take_columns(self) -> Mapping[str, float]:
-    """Returns, as columns, what client work has cost since the last call."""
+    """Returns the costs of client work since the last call, as columns."""
     return self._run_stage.meter.take()
 
   def _runner_of(
@@ -416,17 +419,17 @@ class SyncRayExecutionContext(
 class AsyncRayExecutionContext(
   _RayContext, cohort_context.AsyncCohortExecutionContext
 ):
-  """A context whose computations are coroutines, on Ray."""
+  """An asynchronous context that runs client work on Ray."""
 
 
 def split_by_size(sizes: Sequence[int], number: int) -> list[list[int]]:
-  """Divides clients so that no split has far more to do than another.
+  """Divides clients into splits of similar amounts of work.
 
-  The largest go first, each to the split that has least.
+  The largest clients are placed first, each in the split with the least work.
 
   Args:
-    sizes: Of each client's data.
-    number: How many splits there are at most; each has a client.
+    sizes: The size of each client's data.
+    number: The largest number of splits; each has a client.
 
   Returns:
     The positions of the clients of each split, in order.
@@ -436,6 +439,6 @@ def split_by_size(sizes: Sequence[int], number: int) -> list[list[int]]:
   for position in sorted(range(len(sizes)), key=lambda p: (-sizes[p], p)):
     load, i = heapq.heappop(loads)
     splits[i].append(position)
-    # Clients without data cost something, too.
+    # Clients without data take some time, too.
     heapq.heappush(loads, (load + sizes[position] + 1, i))
   return [sorted(split) for split in splits]

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a round on Ray costs: clients a second, bytes on the way, memory."""
+"""The costs of rounds on Ray: clients per second, bytes sent, memory."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -9,19 +9,19 @@ import threading
 import time
 from types import ModuleType
 
-# Of each actor, as Ray's dashboard names them.
+# The tags of each actor in Ray's dashboard.
 _TAGS = ('actor', 'node')
 
 
 @dataclasses.dataclass(frozen=True)
 class ShareCost:
-  """What some clients cost an actor.
+  """The costs of some clients on an actor.
 
   Attributes:
-    node: The name of its machine.
-    clients: How many.
-    seconds: How long they took.
-    peak_bytes: The most memory that it has held so far.
+    node: The name of the actor's machine.
+    clients: The number of clients.
+    seconds: The time that they took, in seconds.
+    peak_bytes: The actor's peak memory so far, in bytes.
   """
 
   node: str
@@ -31,13 +31,13 @@ class ShareCost:
 
 
 class RoundMeter:
-  """Counts what is asked for round by round, and tells Ray of each actor."""
+  """Counts the costs of rounds, and reports those of each actor to Ray."""
 
   def __init__(self, ray: ModuleType):
-    """Begins.
+    """Makes a meter and starts counting.
 
     Args:
-      ray: Ray itself, connected.
+      ray: The module of Ray, connected to a cluster.
     """
     metrics = importlib.import_module(f'{ray.__name__}.util.metrics')
     self._clients = metrics.Counter(
@@ -53,17 +53,17 @@ class RoundMeter:
     self.take()
 
   def add_sent(self, num_bytes: int) -> None:
-    """Counts what went to Ray's object store, in bytes."""
+    """Adds to the bytes sent to Ray's object store."""
     with self._lock:
       self._sent += num_bytes
 
   def add_share(self, actor: int, cost: ShareCost, num_bytes: int) -> None:
-    """Counts what an actor has done.
+    """Adds the work of an actor.
 
     Args:
-      actor: Its number.
-      cost: What it was.
-      num_bytes: Of the result.
+      actor: The actor's number.
+      cost: The cost of the work.
+      num_bytes: The size of the result in bytes.
     """
     tags = dict(zip(_TAGS, (str(actor), cost.node), strict=True))
     # Ray refuses a counter's increase by 0.
@@ -76,7 +76,7 @@ class RoundMeter:
       self._most_bytes = max(self._most_bytes, cost.peak_bytes)
 
   def take(self) -> Mapping[str, float]:
-    """Returns, as columns, what was counted since this was last called."""
+    """Returns the counts since the last call, as columns."""
     now = time.monotonic()
     with self._lock:
       if getattr(self, '_done', 0):

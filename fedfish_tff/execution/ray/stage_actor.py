@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What runs client stages for others: the body of a Ray actor.
+"""The body of a Ray actor, which runs client stages for another process.
 
-It holds nothing that a new one would not make of what each call brings, so that
-Ray may replace it at any time.
+Its state can be made anew from the arguments of each call, so Ray may replace
+it at any time.
 """
 
 import collections
@@ -35,7 +35,7 @@ from tensorflow_federated.proto.v0 import computation_pb2 as pb
 
 _ValueId = federated_plan.ValueId
 
-# Of computations that may come again.
+# Plans are kept for computations that may come again.
 _NUM_RECENT_PLANS = 8
 
 
@@ -44,12 +44,12 @@ class StageWork:
   """Some clients of a stage.
 
   Attributes:
-    number: Of the stage among those of its computation.
-    signature: What `signature_of` says of the stage.
-    clients: For each client input, the arrays of each of these clients.
-    positions: Of these clients in the cohort, from 0.
+    number: The number of the stage among those of its computation.
+    signature: The stage's signature, by `signature_of`.
+    clients: The arrays of each of these clients, for each client input.
+    positions: The positions of these clients in the cohort, from 0.
     cohort_size: The number of all clients.
-    parameters: What `fedfish_tff.parameters` are.
+    parameters: The current values of `fedfish_tff.parameters`.
   """
 
   number: int
@@ -62,15 +62,15 @@ class StageWork:
 
 @dataclasses.dataclass(frozen=True)
 class StageArrays:
-  """What clients leave, as arrays.
+  """The partial results of clients, as arrays.
 
   Attributes:
     accumulators: See `stage_runs.Partial`.
-    outputs: See the same.
-    reasons: Why client work of this actor, so far, was no graph.
-    num_examples: Of the batches of clients that it has read, in the order of
-      `stage_values.stored_batches`.
-    cost: What the clients cost.
+    outputs: See `stage_runs.Partial`.
+    reasons: The reasons why this actor's client work so far was no graph.
+    num_examples: The numbers of examples of the batches that the actor has
+      read, in the order of `stage_values.stored_batches`.
+    cost: The cost of the clients.
   """
 
   accumulators: Sequence[stage_values.Arrays]
@@ -82,11 +82,11 @@ class StageArrays:
 
 @dataclasses.dataclass(frozen=True)
 class StageFailure:
-  """An error of TensorFlow, whose own objects stay where they are.
+  """An error of TensorFlow, in a form that can be sent.
 
   Attributes:
-    code: TensorFlow's.
-    message: Which client, and why.
+    code: TensorFlow's error code.
+    message: The message, with the client and the reason.
   """
 
   code: int
@@ -105,7 +105,7 @@ def stages_of(
 
 
 def signature_of(stage: federated_plan.ClientStage) -> str:
-  """Returns a text by which two processes see that they mean one stage."""
+  """Returns a text by which two processes check that they mean one stage."""
   return str(
     (
       stage.server_inputs,
@@ -118,7 +118,7 @@ def signature_of(stage: federated_plan.ClientStage) -> str:
 
 
 def versions() -> dict[str, str]:
-  """Returns the versions on which results, or the code of stages, depend."""
+  """Returns the versions on which results or the stages of plans depend."""
   return dict(
     fedfish_tff=fedfish_tff.__version__,
     tensorflow=tf.__version__,
@@ -139,9 +139,11 @@ class StageActor:
     """Makes a runner.
 
     Args:
-      trusted: What may be run to read clients, see `trust.trust`.
-      parallelism: How many clients compute at a time.
-      device_options: Of `pjrt_context.PjrtStageRunner`; None for processors.
+      trusted: The code that may run in order to read clients, see
+        `trust.trust`.
+      parallelism: The number of clients that compute at a time.
+      device_options: The arguments of `pjrt_context.PjrtStageRunner`; None for
+        processors.
     """
     trust.trust(**trusted)
     threads.use_one_intra_op_thread()
@@ -155,7 +157,7 @@ class StageActor:
     ] = collections.OrderedDict()
 
   def describe(self) -> tuple[str, dict[str, str]]:
-    """Returns the name of the node, and `versions`."""
+    """Returns the name of the node and the result of `versions`."""
     return socket.gethostname(), versions()
 
   def run(
@@ -223,7 +225,7 @@ class StageActor:
         socket.gethostname(),
         len(work.positions),
         time.monotonic() - began,
-        # Kibibytes on Linux, where Ray's clusters are.
+        # The unit is kibibytes on Linux, on which Ray's clusters run.
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,
       ),
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Local values on their way to another process, as arrays."""
+"""Local values as arrays, for another process."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# The leaves of a local value. Batches are those of a client that is read elsewhere.
+# The leaves of a local value. `ClientBatches` are of a client read elsewhere.
 Arrays: TypeAlias = list[
   np.ndarray | packed_sequences.PackedSequence | batches_lib.ClientBatches
 ]
@@ -31,10 +31,10 @@ def to_arrays(
   Args:
     value: The value.
     type_spec: Its type.
-    cache: Keeps datasets that were packed.
+    cache: The cache of packed datasets.
 
   Raises:
-    packed_sequences.PackingError: If a sequence is no flat arrays.
+    packed_sequences.PackingError: If flat arrays cannot hold a sequence.
   """
   return [
     leaf
@@ -49,10 +49,10 @@ def to_arrays(
 
 
 def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
-  """Returns the local value of arrays.
+  """Returns the local value with the given arrays.
 
   Args:
-    arrays: Its leaves.
+    arrays: The leaves of the value.
     type_spec: Its type.
   """
   sequences = packed_sequences.PackedSequence, batches_lib.ClientBatches
@@ -61,7 +61,7 @@ def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
 
 
 def num_rows(arrays: Sequence[Arrays]) -> int:
-  """Returns how many rows some values' sequences have, for their work.
+  """Returns the number of rows of some values' sequences, a measure of work.
 
   Args:
     arrays: The values' leaves.
@@ -70,7 +70,7 @@ def num_rows(arrays: Sequence[Arrays]) -> int:
 
 
 def num_bytes(arrays: Iterable[Arrays]) -> int:
-  """Returns the bytes of some values' arrays; clients read elsewhere have none.
+  """Returns the bytes of values' arrays, without clients read elsewhere.
 
   Args:
     arrays: The values' leaves.
@@ -86,7 +86,7 @@ def stored_batches(
   """Returns the batches of clients that are read elsewhere, in order.
 
   Args:
-    columns: For each of some values, the leaves of each client.
+    columns: The leaves of each client, for each of some values.
   """
   return [
     leaf

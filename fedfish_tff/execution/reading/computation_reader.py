@@ -1,13 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From the building block of a TFF computation to its list of operations.
+"""A reader of a TFF computation's building block as a list of operations.
 
 A computation is read once, as an interpreter would run it, but on symbols
-instead of values: lambdas are applied, blocks are entered, structures,
-selections, zips and broadcasts regroup symbols. What is left over is the list
-of calls to make.
+instead of values: lambdas are applied, blocks are entered, and structures,
+selections, zips and broadcasts regroup symbols. The list of calls remains.
 
-TFF's call-dominant form comes out as it stands, but nothing here relies on it.
+TFF's call-dominant form stays as it is, but nothing here relies on it.
 """
 
 from collections.abc import Callable
@@ -55,7 +54,7 @@ def read_operations(block: Any) -> operations.Operations:
 
   Raises:
     TypeError: If the computation takes or returns a function.
-    ValueError: If it consists of something that no context runs.
+    ValueError: If it has a part that no context runs.
   """
   return _Reader().read(block)
 
@@ -91,7 +90,7 @@ class _Reader:
     return value_id
 
   def _new_parameter(self, type_spec: tff.Type) -> operations.PlacedStruct:
-    """Numbers the placed parts of an argument and the unplaced in between."""
+    """Numbers the parts of an argument, both placed and unplaced."""
     if isinstance(type_spec, tff.FederatedType):
       value_id = self._new_id(type_spec.member)
       at_clients = type_spec.placement is tff.CLIENTS
@@ -119,8 +118,8 @@ class _Reader:
     Args:
       block: A `tff.framework.ComputationBuildingBlock`.
       scope: The symbols of the names around it.
-      emit: Where calls of functions go: at the server, at the clients, or into
-        a local function.
+      emit: The receiver of function calls: the server, the clients, or a local
+        function.
     """
     match block:
       case _framework.Reference():
@@ -208,7 +207,7 @@ class _Reader:
     arg: expressions.Expression | None,
   ) -> operations.Placed:
     if isinstance(function, local_functions.Literal):
-      # The same everywhere, so that the clients get it from the server.
+      # A constant is the same everywhere, so clients get it from the server.
       return self._call_at_server(function, arg)
     out = self._new_id(function.type_signature.result)
     self._client_ids.add(out)
@@ -218,7 +217,7 @@ class _Reader:
   def _local_function(
     self, symbol: _Symbol, type_signature: tff.FunctionType
   ) -> local_functions.LocalFunction:
-    """Returns a function that stands by itself."""
+    """Returns a function that uses nothing of the computation around it."""
     if isinstance(symbol, _framework.CompiledComputation):
       return self._leaf(symbol)
     parameter = (
@@ -309,7 +308,7 @@ class _Reader:
   ) -> operations.Placed:
     value, zero, *functions = arg
     types = type_signature.parameter
-    # A placed zero is none of TFF's, but means the same.
+    # TFF never places the zero, but a placed one means the same.
     zero = operations.to_expression(
       zero,
       zero.placement if isinstance(zero, operations.Placed) else None,

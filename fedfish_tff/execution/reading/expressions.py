@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How the values of a plan are put together: tuples and selections.
+"""Expressions of a plan's values: tuples and selections.
 
 A plan (see `federated_plan`) numbers its values. Between two calls, TFF
-computations only regroup values, which needs no TensorFlow: an expression says
-how, in terms of numbered values.
+computations only regroup values, which needs no TensorFlow. An expression
+describes such a regrouping of numbered values.
 """
 
 from collections.abc import Callable
@@ -45,7 +45,7 @@ Expression: TypeAlias = Value | Selection | Struct
 
 
 def select(source: Expression, index: int) -> Expression:
-  """Returns an element of `source`, without a detour over a structure."""
+  """Returns an element of `source`, taken directly out of a `Struct`."""
   if isinstance(source, Struct):
     return source.elements[index]
   return Selection(source, index)
@@ -54,12 +54,11 @@ def select(source: Expression, index: int) -> Expression:
 def evaluate(
   expression: Expression | None, look_up: Callable[[ValueId], Any]
 ) -> Any:
-  """Returns what an expression stands for.
+  """Returns the value of an expression.
 
   Args:
-    expression: The expression; None, as of a call without an argument, stands
-      for None.
-    look_up: Returns a numbered value; structures are tuples.
+    expression: The expression; None (a call without an argument) gives None.
+    look_up: A function that returns a numbered value; structures are tuples.
   """
   match expression:
     case None:
@@ -109,7 +108,7 @@ def replace_parts(
 
   Args:
     expression: The expression.
-    replacements: The value that stands for a part (a number and a path).
+    replacements: The replacing value of each part (a number and a path).
   """
   if isinstance(expression, Struct):
     return Struct(

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A TFF computation as a list of operations on numbered values.
 
-The operations are calls at the server, calls at each client, and aggregations;
-everything else in a computation only regroups values (see `expressions`).
+The operations are calls at the server, calls at each client, and aggregations.
+Everything else in a computation only regroups values (see `expressions`).
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ class Aggregate:
 
   Attributes:
     out: The number of the result, at the server.
-    value: What each client contributes.
+    value: The contribution of each client.
     zero: The number of the initial accumulator, at the server.
-    accumulate: (accumulator, contribution) -> accumulator.
-    merge: (accumulator, accumulator) -> accumulator.
-    report: accumulator -> result.
+    accumulate: The function (accumulator, contribution) -> accumulator.
+    merge: The function (accumulator, accumulator) -> accumulator.
+    report: The function accumulator -> result.
   """
 
   out: expressions.ValueId
@@ -40,11 +40,11 @@ class Aggregate:
 
 @dataclasses.dataclass(frozen=True)
 class Placed:
-  """A part of an argument or of a result: where it is, and what.
+  """A part of an argument or of a result, with its placement.
 
   Attributes:
     placement: `tff.CLIENTS`, `tff.SERVER`, or `None` if it is not placed.
-    expression: What it consists of; for clients, of one client.
+    expression: The expression of its value; for clients, of one client's value.
   """
 
   placement: Any
@@ -60,11 +60,11 @@ class Operations:
   """A computation as a list of operations.
 
   Attributes:
-    parameter: How the argument's parts are numbered; `None` if there is none.
-      Each part is one value.
-    operations: In an order in which they can run.
-    result: The result, of arguments and the operations' values.
-    types: The type of each numbered value; of client values, of one client's.
+    parameter: The numbers of the argument's parts, one value each; `None` if
+      there is no argument.
+    operations: The operations, in an order in which they can run.
+    result: The result, in terms of the argument and the operations' values.
+    types: The type of each numbered value; for client values, of one client's.
     client_ids: The numbers of the values that differ from client to client.
   """
 
@@ -75,7 +75,7 @@ class Operations:
   client_ids: frozenset[expressions.ValueId]
 
   def is_server_step(self, operation: local_functions.Step | Aggregate) -> bool:
-    """Whether an operation is a call at the server, or of an unplaced function."""
+    """Returns whether an operation is a call at the server or is unplaced."""
     return (
       isinstance(operation, local_functions.Step)
       and operation.out not in self.client_ids
@@ -89,10 +89,10 @@ def to_expression(
 
   Args:
     symbol: A value or a structure of values.
-    placement: Where they must be; `None`: unplaced.
+    placement: The placement that all parts must have; `None` for unplaced.
 
   Raises:
-    ValueError: If they are elsewhere.
+    ValueError: If a part has another placement.
   """
   match symbol:
     case tuple():

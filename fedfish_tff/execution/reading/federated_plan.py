@@ -5,9 +5,9 @@
 The operations of a computation (see `computation_reader`) are ordered into
 steps at the server and client stages. Within a stage, clients do not depend on
 each other: each client runs the same steps, and its contributions are folded
-into the stage's aggregates. So a stage can go from client to client, or take
-many at once, and keeps nothing of a client but what a later stage or the
-result needs.
+into the stage's aggregates. So a stage can run clients one by one or many at
+once. It keeps only those values of a client that a later stage or the result
+needs.
 """
 
 import collections
@@ -40,16 +40,16 @@ class ClientStage:
   """Work of all clients up to a common barrier.
 
   Attributes:
-    server_inputs: The numbers of the values of the server that the steps and
-      the contributions read. (The zeros of the aggregates are not among them.)
-    client_inputs: The numbers of the clients' values from before: arguments and
-      outputs of earlier stages.
-    steps: What each client calls, in order.
-    aggregates: What is aggregated of the clients.
+    server_inputs: The numbers of the server's values that the steps and the
+      contributions read, without the zeros of the aggregates.
+    client_inputs: The numbers of the clients' values that exist before the
+      stage: arguments and outputs of earlier stages.
+    steps: The calls of each client, in order.
+    aggregates: The aggregates of the clients' contributions.
     outputs: The numbers of the clients' values to keep, one per client.
-    read_last: The numbers of the clients' values, among the inputs and the
-      outputs, that nothing reads after this stage.
-    types: The type of each numbered value; of client values, of one client's.
+    read_last: The numbers of the clients' inputs and outputs that nothing reads
+      after this stage.
+    types: The type of each numbered value; for client values, of one client's.
   """
 
   server_inputs: tuple[ValueId, ...]
@@ -66,15 +66,15 @@ class Plan:
   """A computation, ready to run.
 
   Attributes:
-    parameter: How the parts of the argument are numbered; `None` if the
-      computation takes none.
+    parameter: The numbers of the argument's parts; `None` if the computation
+      takes no argument.
     parameter_type: The argument's type, or `None`.
-    actions: Steps at the server and stages of the clients, in order.
-    result: What the result consists of.
+    actions: The steps at the server and the stages of the clients, in order.
+    result: The result, in terms of the numbered values.
     result_type: The result's type (without Python containers).
-    types: The type of each numbered value; of client values, of one client's.
-    client_ids: The numbers of the values that differ from client to client;
-      all others are the server's, or unplaced.
+    types: The type of each numbered value; for client values, of one client's.
+    client_ids: The numbers of the values that differ from client to client; all
+      others are the server's, or unplaced.
   """
 
   parameter: federated_operations.PlacedStruct | None
@@ -86,11 +86,11 @@ class Plan:
   client_ids: frozenset[ValueId]
 
 
-# So that threads that start with one computation share its plan.
+# Threads that run the same computation at once share its plan by this lock.
 _compile_lock = threading.Lock()
 
-# By identity, since a computation's own hash serializes it every time. A plan
-# lives as long as a computation that it is of, or who else holds it.
+# Keyed by identity, since a computation's own hash serializes it every time. A
+# plan lives as long as one of its computations or another holder of it.
 _plans: dict[int, tuple[weakref.ref[tff.Computation], Plan]] = {}
 _plans_by_content: weakref.WeakValueDictionary[bytes, Plan] = (
   weakref.WeakValueDictionary()
@@ -105,7 +105,7 @@ def compile_plan(comp: tff.Computation) -> Plan:
 
   Raises:
     TypeError: If it takes or returns a function.
-    ValueError: If it consists of something that no context runs.
+    ValueError: If it has a part that no context runs.
   """
   known = _plans.get(id(comp))
   if known is not None and known[0]() is comp:
@@ -124,14 +124,14 @@ def compile_plan(comp: tff.Computation) -> Plan:
 def _compile(comp: tff.Computation) -> Plan:
   block = comp.to_building_block()
   if _has_secure_intrinsics(block):
-    # Simulations sum in the clear: TFF's test backend does so as well.
+    # Simulations sum in the clear, like TFF's test backend.
     block = tff.backends.test.replace_secure_intrinsics_with_bodies(
       comp
     ).to_building_block()
   block, _ = tff.tensorflow.replace_intrinsics_with_bodies(block)
-  # What native contexts do, but without rewriting the TensorFlow graphs: that
-  # would turn branches and loops into cycles, and is done later with more in
-  # view.
+  # The compilation of native contexts, without its rewriting of TensorFlow
+  # graphs: that would turn branches and loops into cycles. Graphs are rewritten
+  # later, when more of them is known.
   block = tff.framework.to_call_dominant(block)
   return schedule(
     computation_reader.read_operations(block),
@@ -180,7 +180,7 @@ def schedule(
     default=-1,
   )
 
-  # Which parts of a client's values outlive the stage that makes them.
+  # The parts of a client's values that outlive the stage that makes them.
   kept: dict[ValueId, set[tuple[int, ...]]] = collections.defaultdict(set)
   for op in operations.operations:
     if not operations.is_server_step(op):
@@ -274,7 +274,7 @@ def schedule(
 def _without_unread(
   operations: federated_operations.Operations,
 ) -> federated_operations.Operations:
-  """Returns the operations that the result needs: TFF runs no others."""
+  """Returns the operations that the result needs; TFF runs no others."""
   read = values_read((), operations.result)
   kept = []
   for op in reversed(operations.operations):
@@ -289,17 +289,17 @@ def _assign_stages(
 ) -> dict[ValueId, int]:
   """Returns the stage of each operation, by the number of its result.
 
-  The steps of the server run before the clients' stage of the same number. An
-  aggregate's result is there after its stage.
+  The server's steps run before the clients' stage of the same number. An
+  aggregate's result is available after its stage.
   """
-  # As early as possible: how many barriers come before.
+  # Operations come as early as possible, after the barriers they wait for.
   ready: dict[ValueId, int] = {}
   stage_of: dict[ValueId, int] = {}
   for op in operations.operations:
     stage = max((ready.get(i, 0) for i in _inputs(op)), default=0)
     stage_of[op.out] = stage
     ready[op.out] = stage + 1 if isinstance(op, Aggregate) else stage
-  # Clients' steps as late as possible, so that little is kept between stages.
+  # Clients' steps come as late as possible, so stages keep few values.
   needed: dict[ValueId, int] = {}
   for op in reversed(operations.operations):
     if operations.is_server_step(op):
@@ -336,7 +336,7 @@ def _client_stage(
   client_ids: set[ValueId],
 ) -> ClientStage:
   made_here = {step.out for step in steps}
-  # A dictionary for its order.
+  # A dictionary keeps the order.
   read = dict.fromkeys(
     value_id
     for op in (*steps, *aggregates)
@@ -380,7 +380,9 @@ def values_read(
   actions: Sequence[Step | ClientStage],
   result: federated_operations.PlacedStruct,
 ) -> set[ValueId]:
-  """Returns the numbers of the server's values that actions or a result read.
+  """Returns the numbers of the values that actions or a result read.
+
+  Of client stages, only the server's values count.
 
   Args:
     actions: Some of a plan's actions.

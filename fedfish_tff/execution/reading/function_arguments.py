@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Computations that take functions as arguments.
 
-A function is no value that could be handed to a plan, so it becomes part of the
-computation before that is compiled.
+A plan takes no functions as values. So a function among the arguments becomes
+part of the computation before the computation is compiled.
 """
 
 from typing import Any
@@ -26,7 +26,7 @@ def bind_functions(
     A computation without functions in its parameter, and its argument.
 
   Raises:
-    TypeError: If a function was expected where the argument has none.
+    TypeError: If the argument has another value in a function's place.
   """
   parameter_type = comp.type_signature.parameter
   if isinstance(parameter_type, tff.FunctionType):

@@ -5,9 +5,9 @@
 Local values: a structure is a tuple, a tensor is a `tf.Tensor`, a sequence is
 a `sequence_values.LocalSequence`.
 
-A local function runs in two ways. Called, it runs at once. By `trace`, someone
-else says how TensorFlow computations run and what becomes of sequences: so it
-becomes a part of a graph.
+A local function runs in two ways. A call runs it at once. `trace` makes it a
+part of a graph: a tracer decides how TensorFlow computations run and how
+sequences are represented.
 """
 
 import abc
@@ -33,10 +33,10 @@ import tensorflow_federated as tff
 
 
 class Tracer(abc.ABC):
-  """Builds a graph of what local functions do.
+  """Builds a graph of the work of local functions.
 
-  What it takes for a sequence is its own affair. `leaves` are the TensorFlow
-  computations that a function given to it runs.
+  Each tracer chooses its own representation of a sequence. `leaves` are the
+  TensorFlow computations that a function given to the tracer runs.
   """
 
   @abc.abstractmethod
@@ -63,12 +63,12 @@ class Tracer(abc.ABC):
     state_type: tff.Type,
     leaves: Iterable['TensorFlowLeaf'],
   ) -> Any:
-    """Returns the state behind a sequence's last element.
+    """Returns the state after a sequence's last element.
 
     Args:
       sequence: The sequence.
       zero: The state before the first element.
-      step: From a state and an element to the next state.
+      step: The function (state, element) -> next state.
       element_type: The elements' type.
       state_type: The state's type.
       leaves: See the class.
@@ -84,13 +84,13 @@ class Tracer(abc.ABC):
     result_type: tff.Type,
     leaves: Iterable['TensorFlowLeaf'],
   ) -> Any:
-    """Returns the sequence of what `fn` makes of a sequence's elements.
+    """Returns the sequence of the results of `fn` on a sequence's elements.
 
     Args:
       sequence: The sequence.
       fn: The function.
-      element_type: The type of what it takes.
-      result_type: The type of what it returns.
+      element_type: The type of its argument.
+      result_type: The type of its result.
       leaves: See the class.
     """
 
@@ -106,8 +106,8 @@ class Tracer(abc.ABC):
     """Returns the sequence of the slices of some keys.
 
     Args:
-      keys: int32 [k].
-      fn: From a key to its slice.
+      keys: The keys, int32 [k].
+      fn: The function key -> slice.
       result_type: The slices' type.
       leaves: See the class.
     """
@@ -130,7 +130,7 @@ class LocalFunction(abc.ABC):
 
   @abc.abstractmethod
   def trace(self, arg: Any, tracer: Tracer) -> Any:
-    """Builds what the computation does on `arg` into the tracer's graph."""
+    """Builds the computation on `arg` into the tracer's graph."""
 
   @abc.abstractmethod
   def __call__(self, arg: Any = None) -> Any:
@@ -181,9 +181,9 @@ class Step:
   """A call: in a function, at the server, or at each client.
 
   Attributes:
-    out: The number of the result; at the clients one per client.
+    out: The number of the result; at the clients, there is one per client.
     fn: The function.
-    arg: Its argument, of values that are known by then; None if it takes none.
+    arg: Its argument, in terms of known values; None if it takes none.
   """
 
   out: expressions.ValueId
@@ -191,21 +191,21 @@ class Step:
   arg: expressions.Expression | None
 
   def run(self, known: MutableMapping[expressions.ValueId, Any]) -> None:
-    """Runs the step on local values by number; adds the result to them."""
+    """Runs the step and adds its result to the local values by number."""
     known[self.out] = self.fn(expressions.evaluate(self.arg, known.__getitem__))
 
   def trace(
     self, known: MutableMapping[expressions.ValueId, Any], tracer: Tracer
   ) -> None:
-    """Builds the step into a graph, on the values of `run`."""
+    """Builds the step into a graph; adds its result to the known values."""
     arg = expressions.evaluate(self.arg, known.__getitem__)
     known[self.out] = self.fn.trace(arg, tracer)
 
 
 class Program(LocalFunction):
-  """Calls of other functions, one after the other.
+  """A series of calls of other functions.
 
-  With no steps, it only regroups its argument.
+  Without steps, it only regroups its argument.
   """
 
   def __init__(
@@ -222,7 +222,7 @@ class Program(LocalFunction):
       type_signature: The type of the whole.
       parameter: The number of the argument; `None` if there is none.
       steps: The calls, in order.
-      result: The result, of the argument and the steps' values.
+      result: The result, in terms of the argument and the steps' values.
     """
     super().__init__(type_signature)
     self.parameter = parameter
@@ -345,8 +345,8 @@ class Select(LocalFunction):
     """Makes a function that gathers slices.
 
     Args:
-      type_signature: (<int32[k],T> -> U*).
-      fn: Returns the slice (U) of a key, from (server value, key).
+      type_signature: The type (<int32[k],T> -> U*).
+      fn: The function (server value, key) -> slice (U).
     """
     super().__init__(type_signature)
     self.fn = fn
@@ -370,7 +370,8 @@ class Select(LocalFunction):
 
     Args:
       arg: The keys, int32 [k], and the server's value.
-      slices: Slices of this server value by key; those missing are added.
+      slices: The known slices of this server value by key; missing ones are
+        added.
 
     Returns:
       A dataset of the slices, in the order of the keys.
@@ -381,7 +382,7 @@ class Select(LocalFunction):
     chosen = []
     for key in np.asarray(keys).tolist():
       if key not in slices:
-        # Of two threads that are at it at one time, one has the word.
+        # Where two threads compute a slice at once, both use the first.
         slices.setdefault(
           key, self.fn((server_value, tf.constant(key, tf.int32)))
         )
@@ -405,7 +406,7 @@ def _add(a: Any, b: Any) -> Any:
 
 def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
   """Returns a dataset of local values of the given type."""
-  # What the graph of a TFF computation expects of a dataset of this type.
+  # The structure that a TFF computation's graph expects of such a dataset.
   specs = type_leaves.from_leaf_types(type_leaves.tensor_spec, type_spec)
   signature = _with_names(specs, type_spec)
 
@@ -427,7 +428,7 @@ def _to_dataset(elements: list[Any], type_spec: tff.Type) -> tf.data.Dataset:
 
 
 def _with_names(value: Any, type_spec: tff.Type) -> Any:
-  """Returns a local value as dictionaries and tuples, as TFF's datasets do."""
+  """Returns a local value as dictionaries and tuples, as in TFF's datasets."""
   if not isinstance(type_spec, tff.StructType):
     return value
   elements = [_with_names(v, type_spec[i]) for i, v in enumerate(value)]

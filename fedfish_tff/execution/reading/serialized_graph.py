@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A serialized TensorFlow graph, taken apart so that it can be replayed.
 
-A `GraphDef` and the functions in its library have one form here: nodes by name,
-in an order in which they can run, the functions that they call, the arguments
-that these read and assign, and the operations that draw.
+A `GraphDef` and the functions of its library have one form here: nodes by name,
+an order in which they can run, the functions that they call, the arguments that
+these functions read and assign, and the operations that draw random numbers.
 """
 
 import collections
@@ -22,8 +22,8 @@ from fedfish_tff import private_apis
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
 
-# Operations that write variables, or move an iterator, and how many of their
-# first inputs these are.
+# Operations that write variables or move an iterator, and the number of their
+# first inputs that are written or moved.
 ASSIGNMENTS: Mapping[str, int] = types.MappingProxyType(
   {
     'AssignAddVariableOp': 1,
@@ -38,8 +38,8 @@ ASSIGNMENTS: Mapping[str, int] = types.MappingProxyType(
   }
 )
 
-# Operations that TensorFlow calls stateful, but that give the same results when
-# they run again, if the functions they call do.
+# Operations that TensorFlow calls stateful, but that give the same results in
+# another run if the functions that they call do so.
 _REPEATABLE = frozenset(
   (
     'Assert',
@@ -57,11 +57,11 @@ _T = TypeVar('_T')
 
 
 class NotReplayableError(Exception):
-  """A graph has something that cannot be replayed; the message says what."""
+  """Error for a graph that cannot be replayed; its message names the part."""
 
 
 def draws(operations: Iterable[str]) -> bool:
-  """Returns whether some operations may give something else in another run."""
+  """Returns whether some operation may give another result in another run."""
   for operation in operations:
     definition = private_apis.find_operation(operation)
     if (
@@ -78,10 +78,10 @@ class Body:
   """The nodes of a graph, or of a function of its library.
 
   Attributes:
-    nodes: By name.
-    arguments: Names of the nodes that stand for the arguments (functions only).
-    results: Names of tensors (functions only).
-    effects: Names of nodes that must run though no result needs them.
+    nodes: The nodes by name.
+    arguments: The names of the argument nodes (functions only).
+    results: The names of the resulting tensors (functions only).
+    effects: The names of nodes that must run though no result needs them.
   """
 
   nodes: Mapping[str, tf.compat.v1.NodeDef]
@@ -91,7 +91,7 @@ class Body:
 
   @functools.cached_property
   def order(self) -> tuple[tf.compat.v1.NodeDef, ...]:
-    """The nodes that results and effects need, each after what it needs."""
+    """The nodes that results and effects need, each after its own inputs."""
     targets = [
       graph_functions.split_tensor_name(name)[0] for name in self.results
     ]
@@ -100,14 +100,14 @@ class Body:
   def order_for(
     self, targets: Iterable[str], known: Iterable[str] = ()
   ) -> tuple[tf.compat.v1.NodeDef, ...]:
-    """Returns the nodes that some nodes need, each after what it needs.
+    """Returns the nodes that some nodes need, each after its own inputs.
 
     Args:
-      targets: Names of nodes.
-      known: Names of nodes that need not run.
+      targets: The names of these nodes.
+      known: The names of nodes that need not run.
 
     Raises:
-      NotReplayableError: If some need each other.
+      NotReplayableError: If nodes need each other.
     """
     done, begun = set(known), set()
     order = []
@@ -149,7 +149,7 @@ class SerializedGraph:
     self._operations: dict[str, collections.Counter[str]] = {}
 
   def has_function(self, name: str) -> bool:
-    """Whether the library has a function of this name."""
+    """Returns whether the library has a function of this name."""
     return name in self._functions
 
   def function(self, name: str) -> Body:
@@ -159,8 +159,8 @@ class SerializedGraph:
     return self._bodies[name]
 
   def _take_apart(self, function: function_pb2.FunctionDef) -> Body:
-    # Inside a function a value is named node:output:number, where the output
-    # is one of the operation's; in a graph it is node:position.
+    # A value is named node:output:number in a function, by an output of the
+    # operation, but node:position in a graph.
     arguments = tuple(arg.name for arg in function.signature.input_arg)
     offsets = {
       node.name: self._output_offsets(node) for node in function.node_def
@@ -212,10 +212,10 @@ class SerializedGraph:
     return offsets
 
   def argument_shapes(self, name: str) -> list[tf.TensorShape]:
-    """Returns the shapes of a function's arguments, as it was traced for them.
+    """Returns the shapes of the arguments for which a function was traced.
 
     Args:
-      name: Of the function.
+      name: The function's name.
     """
     function = self._functions[name]
     return [
@@ -227,17 +227,17 @@ class SerializedGraph:
 
   @functools.cached_property
   def main_operations(self) -> collections.Counter[str]:
-    """How many nodes of each operation the graph has, calls included."""
+    """The number of nodes of each operation in the graph, calls included."""
     return self._count(self.main.nodes.values())
 
   def operations(self, name: str) -> collections.Counter[str]:
-    """Returns how many nodes of each operation a function has, calls included.
+    """Returns the number of a function's nodes by operation, calls included.
 
     Args:
-      name: Of the function.
+      name: The function's name.
 
     Returns:
-      Numbers of nodes by operation; must not be changed.
+      A counter that must not be changed.
     """
     if name not in self._operations:
       self._operations[name] = self._count(self.function(name).order)
@@ -254,15 +254,15 @@ class SerializedGraph:
     return operations
 
   def draws(self, name: str) -> bool:
-    """Returns whether a function may give something else when it runs again.
+    """Returns whether a function may give another result in another run.
 
     Args:
-      name: Of the function.
+      name: The function's name.
     """
     return draws(self.operations(name))
 
   def assigned_arguments(self, name: str) -> frozenset[int]:
-    """Returns which arguments of a function are variables that it may write."""
+    """Returns the positions of the arguments that a function may write."""
     if name not in self._assigned:
       self._assigned[name] = self._find_assigned(self.function(name))
     return self._assigned[name]
@@ -284,7 +284,7 @@ class SerializedGraph:
     return frozenset(assigned)
 
   def read_arguments(self, name: str) -> frozenset[int]:
-    """Returns which arguments of a function are needed for its results."""
+    """Returns the positions of the arguments that a function's results need."""
     if name not in self._read:
       self._read[name] = self._find_read(self.function(name))
     return self._read[name]
@@ -295,7 +295,7 @@ class SerializedGraph:
     for node in body.order:
       inputs = [n.partition(':')[0] for n in node.input if n[0] != '^']
       if node.op == 'Identity':
-        # Only who reads this reads the argument.
+        # The argument is read where the identity is.
         if inputs[0] in position:
           position[node.name] = position[inputs[0]]
         continue
@@ -305,7 +305,7 @@ class SerializedGraph:
         for callee, its_inputs in its_calls
         for i in self.read_arguments(callee)
       }
-      # What else a node takes, as the condition of a branch, counts as read.
+      # A node's other inputs, such as a branch's condition, count as read.
       known = {source for _, its_inputs in its_calls for source in its_inputs}
       for source in inputs:
         if source in position and (source in passed_on or source not in known):
@@ -317,7 +317,7 @@ class SerializedGraph:
     return frozenset(read)
 
   def read_outputs(self, node: tf.compat.v1.NodeDef) -> frozenset[int]:
-    """Returns which outputs of a node are read by others in its body."""
+    """Returns the positions of a node's outputs that are read in its body."""
     return frozenset(
       index
       for body in (self.main, *self._bodies.values())
@@ -344,11 +344,11 @@ class SerializedGraph:
 
     Args:
       node: The node.
-      inputs: What stands for its inputs.
+      inputs: One stand-in for each of its inputs.
 
     Returns:
-      Pairs (name, arguments); None stands for an argument that is not among
-      the inputs, as an element of a dataset is.
+      Pairs (name, arguments); None is an argument that is not among the inputs,
+      such as an element of a dataset.
     """
     if node.op in self._functions:
       return [(node.op, inputs)]

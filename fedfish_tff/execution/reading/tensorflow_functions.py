@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TensorFlow computations of TFF, called in this process as their graphs stand.
+"""TFF's TensorFlow computations, called in this process without optimisation.
 
-TFF runs a graph in a session: first the operation that initialises variables and
-tables, then what the results need. Here both are one function, in which
-whatever reads a variable or a table waits for the initialisation. Variables and
-tables are anonymous: each call makes its own, and they end with the call. So
-any number of threads may call a computation at a time. Queues, which have no
-anonymous form, are ended behind a call; threads then take turns.
+TFF runs a graph in a session: first the operation that initialises variables
+and tables, then the nodes that the results need. Here both are one function, in
+which each reader of a variable or a table waits for the initialisation.
+Variables and tables are anonymous: each call makes its own, and they end with
+the call. So any number of threads may call a computation at a time. Queues have
+no anonymous form: they are ended after a call, and threads take turns.
 """
 
 from collections.abc import Mapping
@@ -38,7 +38,7 @@ _SESSION_TOKEN = 'fedfish_session'
 # (`ResourceHandle::ANONYMOUS_NAME`).
 _ANONYMOUS_NAME = b'cd2c89b7-88b7-44c8-ad83-06c2a9158347'
 
-# What holds state, and the operation that makes the same without a name.
+# Operations that hold state, and those that make the same without a name.
 _ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
   {
     'VarHandleOp': 'VarHandleOp',
@@ -48,7 +48,7 @@ _ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
     'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
   }
 )
-# Queues, which make themselves anew where they have been ended.
+# Queues. Their operations make them anew after they have been ended.
 _QUEUES = (
   'FIFOQueueV2',
   'PaddingFIFOQueueV2',
@@ -60,11 +60,11 @@ _OF_ONE_CALL = ('Anonymous', 'Dummy', 'TensorArray', 'Stack')
 
 
 class GraphError(ValueError):
-  """A graph that cannot run in this process; the message says why."""
+  """Error for a graph that cannot run in this process; its message says why."""
 
 
 class TensorFlowFunction:
-  """One TensorFlow computation, in TensorFlow's runtime while this lives."""
+  """A TensorFlow computation, kept in TensorFlow's runtime."""
 
   def __init__(self, proto: pb.Computation):
     """Imports a computation.
@@ -100,7 +100,7 @@ class TensorFlowFunction:
         node.CopyFrom(_constant(node.name, value, tf.float32))
       elif node.name == token and token not in given:
         node.CopyFrom(_constant(node.name, _SESSION_TOKEN, tf.string))
-      # Functions that a graph calls run as it does: see `_call_options`.
+      # Called functions run with the graph's own options: `_call_options`.
       elif node.op in ('PartitionedCall', 'StatefulPartitionedCall'):
         config = tf.compat.v1.ConfigProto.FromString(
           node.attr['config_proto'].s
@@ -110,7 +110,7 @@ class TensorFlowFunction:
           deterministic=True
         )
     queues = _name_queues(graph_def)
-    # A kernel that keeps what a call writes may not run beside itself.
+    # A kernel that keeps a call's values must not run concurrently with itself.
     take_turns = queues or any(
       stateless_kernels.has_state(node.op)
       for node in graph_functions.nodes(graph_def)
@@ -137,13 +137,13 @@ class TensorFlowFunction:
 
     Args:
       argument: A local value of the parameter's type (see `local_values`).
-      cancellation_manager: Whose cancellation ends the call early.
+      cancellation_manager: The manager that can end the call early.
 
     Returns:
       A local value of the result's type.
 
     Raises:
-      tf.errors.OpError: What the TensorFlow code raised.
+      tf.errors.OpError: If the TensorFlow code raises it.
     """
     if any(p.value != value for p, value in self._parameters.items()):
       self._import()
@@ -166,7 +166,7 @@ def _extract(
   fetches: Sequence[str],
   initialize_op: str,
 ) -> tf.compat.v1.GraphDef:
-  """Returns the part of a graph that its results need, initialisation included.
+  """Returns the part of a graph for its results, initialisation included.
 
   Args:
     graph_def: The graph.
@@ -198,8 +198,8 @@ def _extract(
       ):
         node.input.append(f'^{initialize_op}')
     elif node.op == 'ReadVariableOp':
-      # An initial value that is made of another variable. TFF runs all
-      # assignments in any order: there this fails, or not, by chance.
+      # An initial value may read another variable, so that one is assigned
+      # first. TFF runs assignments in any order and fails by chance.
       assignment = assignments.get(node.input[0])
       if assignment and node.name not in graph_functions.nodes_needed(
         graph, [assignment]
@@ -210,7 +210,7 @@ def _extract(
 
 @functools.cache
 def _holds_state(operation: str) -> bool:
-  """Whether an operation makes or finds a variable, a table or the like."""
+  """Returns whether an operation makes or finds state, such as a variable."""
   definition = private_apis.find_operation(operation)
   return (
     definition is not None
@@ -228,14 +228,14 @@ def _is_holder(argument: Any) -> bool:
 def _make_anonymous(
   graph_def: tf.compat.v1.GraphDef, initialization: set[str]
 ) -> None:
-  """Makes the state of a graph its call's own.
+  """Gives each call of a graph its own state.
 
   Args:
     graph_def: The graph, changed in place.
-    initialization: The names of the nodes that initialise it.
+    initialization: The names of the nodes that initialise the state.
 
   Raises:
-    GraphError: If it has state that TensorFlow finds by its name only.
+    GraphError: If the graph has state that TensorFlow finds only by its name.
   """
   first: dict[tuple[str, bytes], str] = {}
   merged = {}
@@ -252,7 +252,7 @@ def _make_anonymous(
     if name and first.setdefault((node.op, name), node.name) != node.name:
       merged[node.name] = first[node.op, name]
     elif node.op == 'VarHandleOp' and node.name not in initialization:
-      # It would seem to be empty, where TFF's runtime finds an error.
+      # The variable would seem empty; TFF's runtime reports an error.
       raise _state_error(node)
     node.op = _ANONYMOUS_OPERATIONS[node.op]
     known = {attr.name for attr in private_apis.find_operation(node.op).attr}
@@ -287,7 +287,7 @@ def _name_queues(graph_def: tf.compat.v1.GraphDef) -> list[_NodeDef]:
   ):
     for node in nodes:
       if node.op in _QUEUES:
-        # In TFF's runtime all calls of a function have one queue.
+        # In TFF's runtime all calls of a function share one queue.
         name = node.attr['shared_name'].s.decode() or f'{owner}/{node.name}'
         node.attr['shared_name'].s = f'{prefix}/{name}'.encode()
         queues.append(node)
@@ -295,7 +295,7 @@ def _name_queues(graph_def: tf.compat.v1.GraphDef) -> list[_NodeDef]:
 
 
 def _ends(queues: Sequence[_NodeDef]) -> tf.compat.v1.GraphDef:
-  """Returns a graph that ends queues for its result, `end`."""
+  """Returns a graph that ends queues when its result `end` is computed."""
   graph_def = tf.compat.v1.GraphDef(node=[_constant('end', 0, tf.int32)])
   for i, queue in enumerate(queues):
     # Nodes of one name find the same queue.
@@ -321,7 +321,7 @@ def _state_error(node: _NodeDef) -> GraphError:
 
 @functools.cache
 def _call_options() -> tuple[Any, ...]:
-  """Returns how functions run: as they are, as in TFF's own runtime."""
+  """Returns the options that run functions unoptimised, as in TFF's runtime."""
   config = tf.compat.v1.ConfigProto()
   config.graph_options.rewrite_options.disable_meta_optimizer = True
   return ('executor_type', '', 'config_proto', config.SerializeToString())

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Branches and loops of a replayed graph.
 
-Each is made anew, as a branch or loop of the graph being built, and hands on
-the variables that its functions may assign, which are tensors there.
+Each becomes a new branch or loop of the graph being built. It takes and returns
+the variables that its functions may assign, as tensors.
 """
 
 from collections.abc import Callable
@@ -97,7 +97,7 @@ def _while(
             f'{node.op} that changes a dataset or a variable that it carries'
           )
       for i, shape in zip(positions, invariants):
-        # A replay may know less than the loop did of its shapes.
+        # A replay may know less about shapes than the original loop.
         results[i].set_shape(shape)
       return (
         [results[i] for i in positions],

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Iterators over the sequences of a replayed graph.
 
-A loop `for batch in iter(dataset)` in a `tf.function` asks an iterator for an
-optional element until there is none. Here the iterator is a variable that
-holds the number of its next element, and so goes through loops and branches as
-other variables do.
+A loop `for batch in iter(dataset)` in a `tf.function` requests optional
+elements of an iterator until there is none. Here the iterator is a variable
+that holds the number of its next element. So it passes through loops and
+branches like other variables.
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ _numbers = itertools.count()
 
 @dataclasses.dataclass(frozen=True)
 class _Iterator(replayer.Variable):
-  """The number of the next element, and the sequence once it is known.
+  """A variable for the next element's number, with the sequence once known.
 
   Attributes:
-    graph: In which the iterator is made.
-    sequences: The sequence, when it has one.
+    graph: The graph in which the iterator is made.
+    sequences: A list with the sequence, empty until the iterator has one.
   """
 
   graph: tf.Graph
@@ -36,7 +36,7 @@ class _Iterator(replayer.Variable):
 
 @dataclasses.dataclass(eq=False)
 class _Optional:
-  """Element `index` of a sequence, if there is one."""
+  """Element `index` of a sequence, if it exists."""
 
   sequence: sequence_replay.Sequence
   index: tf.Tensor
@@ -96,7 +96,7 @@ def _has_value(replay, node, inputs):
 def _get_value(replay, node, inputs):
   (optional,) = inputs
   if not isinstance(optional, _Optional):
-    # By these a branch hands on to its gradient what it has computed.
+    # A branch passes its values to its gradient by such optionals.
     return replayer.create_operation(node, inputs)
   if optional.is_read and optional.sequence.is_drawn:
     raise replayer.NotReplayableError(f'{node.op} of one random element')

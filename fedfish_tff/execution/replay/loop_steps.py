@@ -2,16 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The body of a loop as a function of its own within the graph.
 
-TensorFlow turns a loop into a cycle of its graph. Two things are lost by that,
-and come back where the body is a function that is called in the cycle:
+TensorFlow turns a loop into a cycle of its graph. That has two disadvantages,
+which a function called in the cycle as the body avoids:
 
-*   Without loops or branches of its own the body can run in a fixed order on
-    one thread, which takes a small model a fifth less time than asking for
-    every operation whether it is ready.
-*   oneDNN's kernels are chosen by a pass that visits operations in order, but
-    a cycle has none: whether the gradient of a pooling got oneDNN's kernel or
-    one that takes ten times as long was up to addresses in memory, so that
-    speed, and the last bits of results, differed from process to process.
+*   A body without loops or branches can run in a fixed order on one thread.
+    For a small model that takes a fifth less time than to check for each
+    operation whether it is ready.
+*   A pass chooses oneDNN's kernels by visiting operations in order, but a cycle
+    has no order. Addresses in memory decided whether the gradient of a pooling
+    got oneDNN's kernel or one that takes ten times as long, so speed and the
+    last bits of results differed between processes.
 """
 
 from collections.abc import Callable
@@ -27,13 +27,13 @@ _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )
 
-# With fewer nodes a step is not worth a function of its own, whose tracing takes
-# longer than some thousands of steps.
+# A step with fewer nodes gets no function of its own, since the tracing of one
+# takes longer than some thousands of such steps.
 _TRIVIAL = 32
 
 
 class Step:
-  """A part of a loop's body, traced once to be called any number of times."""
+  """A part of a loop's body, traced once and called any number of times."""
 
   def __init__(
     self, step: Callable[..., Any], *arguments: Any, inlined: bool
@@ -41,9 +41,9 @@ class Step:
     """Traces a step; to be called within a graph.
 
     Args:
-      step: From nests of tensors to a nest of tensors.
-      *arguments: Nests of tensors, or specs, such as it is called with.
-      inlined: Whether TensorFlow puts the operations in the place of a call.
+      step: A function from nests of tensors to a nest of tensors.
+      *arguments: Its arguments, nests of tensors or specs.
+      inlined: Whether TensorFlow replaces a call by its operations.
     """
 
     def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
@@ -59,12 +59,12 @@ class Step:
     )
 
   def __call__(self, *arguments: Any) -> Any:
-    """Returns what the step returns; to be called within the same graph."""
+    """Returns the result of the step; to be called within the same graph."""
     flat = self._function(*tf.nest.flatten(arguments))
     return tf.nest.pack_sequence_as(self._results, flat)
 
   def operations(self) -> set[str]:
-    """Returns the operations, with those of the functions it calls."""
+    """Returns the step's operations, including those of called functions."""
     graph_def = self._function.graph.as_graph_def()
     bodies = [function.node_def for function in graph_def.library.function]
     return {node.op for nodes in (graph_def.node, *bodies) for node in nodes}
@@ -74,11 +74,11 @@ def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
   """Calls a loop's body as a function; to be called within a graph.
 
   Args:
-    step: From nests of tensors to a nest of tensors.
-    *arguments: Nests of tensors.
+    step: A function from nests of tensors to a nest of tensors.
+    *arguments: Its arguments, nests of tensors.
 
   Returns:
-    What `step` returns.
+    The result of `step`.
   """
   function = Step(step, *arguments, inlined=False)
   has_control_flow = not _CONTROL_FLOW.isdisjoint(function.operations())
@@ -88,14 +88,14 @@ def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def call_inlined(step: Callable[..., Any], *arguments: Any) -> Any:
-  """Returns what a loop's body returns; it remains a part of the loop."""
+  """Returns the result of a loop's body, which remains a part of the loop."""
   return step(*arguments)
 
 
 def is_trivial(operations: Mapping[str, int]) -> bool:
-  """Whether a loop's body has so few operations that a call is not worth it.
+  """Returns whether a loop's body is too small to be worth a call.
 
   Args:
-    operations: How many nodes of each operation it has.
+    operations: The number of its nodes of each operation.
   """
   return sum(operations.values()) < _TRIVIAL

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow's random numbers in a graph that XLA compiles.
 
-XLA's own are others. So a stateless random operation becomes the arithmetic by
-which TensorFlow's kernels for the CPU compute it: Philox-4x32-10 (Salmon et al.,
-2011, Parallel Random Numbers: As Easy as 1, 2, 3), whose blocks of four words
-are a function of a key and the block's number. Integers and uniform numbers are
-the same bit for bit; logarithms and the like are XLA's.
+XLA draws other numbers. So a stateless random operation becomes the arithmetic
+of TensorFlow's CPU kernels: Philox-4x32-10 (Salmon et al., 2011, Parallel
+Random Numbers: As Easy as 1, 2, 3). A block of four words is a function of a
+key and the block's number. Integers and uniform numbers are the same bit for
+bit; logarithms and the like are XLA's.
 
-What is not here is refused, and then no program of XLA.
+Other random operations are refused, and XLA does not compile their graph.
 """
 
 from collections.abc import Callable
@@ -27,8 +27,8 @@ _NodeDef = tf.compat.v1.NodeDef
 # Four tensors, uint32.
 _Words: TypeAlias = Sequence[tf.Tensor]
 
-# Numbers of algorithms, as `tf.random.Algorithm` has them. On a CPU the choice
-# that is left to TensorFlow is Philox.
+# The numbers of algorithms in `tf.random.Algorithm`. On a CPU, TensorFlow's
+# automatic choice is Philox.
 _PHILOX = 1
 _AUTOMATIC = 3
 
@@ -37,14 +37,14 @@ _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
 _SEED_KEY = (0x3EC8F720, 0x02461E29)
 
-# Box-Muller's logarithm is of no less.
+# The least argument of Box-Muller's logarithm.
 _LEAST_UNIFORM = 1.0e-7
 
-# How many probabilities are added up one by one.
+# The number of probabilities that are added up one by one.
 _PIECE = 32
 
-# By type, the bits of 1 in the first word that makes a number, and how many of
-# its lowest bits are random.
+# By type: the unsigned type of a number's bits, the bits of 1, and the number
+# of the lowest bits that are random.
 _ONES = {
   tf.float16: (tf.uint16, 15 << 10, 10),
   tf.bfloat16: (tf.uint16, 127 << 7, 7),
@@ -54,18 +54,18 @@ _ONES = {
 
 @dataclasses.dataclass(frozen=True)
 class _Stream:
-  """Random words by the number of their block.
+  """A stream of blocks of random words.
 
   Attributes:
-    key: uint64 scalar.
-    counter: Two uint64 scalars, the number of block 0, its lower part first.
+    key: The key, a uint64 scalar.
+    counter: The number of block 0 as two uint64 scalars, the lower part first.
   """
 
   key: tf.Tensor
   counter: Sequence[tf.Tensor]
 
   def words(self, block: tf.Tensor) -> _Words:
-    """Returns the words of blocks, by their numbers: uint64, of any shape."""
+    """Returns the words of blocks, given their numbers, uint64 of any shape."""
     low = self.counter[0] + block
     carry = tf.cast(low < block, tf.uint64)
     high = tf.broadcast_to(self.counter[1], tf.shape(low)) + carry
@@ -73,20 +73,20 @@ class _Stream:
 
 
 def _halves(value: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
-  """Returns the lower and the upper half of uint64, as uint32."""
+  """Returns the lower and the upper half of uint64 values, as uint32."""
   high = tf.bitwise.right_shift(value, tf.constant(32, tf.uint64))
   return tf.cast(value, tf.uint32), tf.cast(high, tf.uint32)
 
 
 def _joined(low: tf.Tensor, high: tf.Tensor) -> tf.Tensor:
-  """Returns uint64 of its halves."""
+  """Returns the uint64 values with the given halves."""
   high = tf.cast(high, tf.uint64)
   high = tf.bitwise.left_shift(high, tf.constant(32, tf.uint64))
   return tf.bitwise.bitwise_or(high, tf.cast(low, tf.uint64))
 
 
 def _philox(counter: _Words, key: Sequence[tf.Tensor]) -> _Words:
-  """Returns the words of blocks by the words of their numbers."""
+  """Returns the words of blocks, given the words of their numbers."""
   a, b, c, d = counter
   xor = tf.bitwise.bitwise_xor
   for number in range(_ROUNDS):
@@ -108,8 +108,8 @@ def _philox(counter: _Words, key: Sequence[tf.Tensor]) -> _Words:
 
 
 def _stream_of_seed(seed: tf.Tensor) -> _Stream:
-  """Returns what an operation draws from by its seed, int [2]."""
-  # Negative numbers keep their sign.
+  """Returns the stream of an operation with a seed, int [2]."""
+  # Negative seeds are sign-extended.
   seed = tf.cast(tf.cast(seed, tf.int64), tf.uint64)
   key = [tf.constant(word, tf.uint32) for word in _SEED_KEY]
   a, b, c, d = _philox((*_halves(seed[0]), *_halves(seed[1])), key)
@@ -126,9 +126,9 @@ def _draw(
 
   Args:
     stream: The stream.
-    shape: int [rank]. A size that has but a bound is not known here.
-    per_block: How many numbers a block gives.
-    numbers: From blocks to their numbers.
+    shape: The shape, int [rank]. A size with only a bound counts as unknown.
+    per_block: The number of random numbers in a block.
+    numbers: A function from the words of blocks to their random numbers.
 
   Raises:
     NotReplayableError: If the rank is unknown.
@@ -140,7 +140,7 @@ def _draw(
     tf.cast(shape[i], tf.int64) if known is None or n is None else int(n)
     for i, n in enumerate([None] * shape.shape[0] if known is None else known)
   ]
-  # A block's numbers lie side by side in the axes behind the last unknown one.
+  # A block's numbers are adjacent in the axes after the last unknown one.
   num_outer = max(
     (i + 1 for i, n in enumerate(sizes) if not isinstance(n, int)), default=0
   )
@@ -191,7 +191,7 @@ def _unit(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
 
 
 def _normal(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
-  """Returns the normal numbers of blocks, by the transform of Box and Muller."""
+  """Returns the normal numbers of blocks, by the Box-Muller transform."""
   computed = tf.float64 if dtype == tf.float64 else tf.float32
   uniform = _unit(words, computed)
   numbers = []
@@ -207,7 +207,7 @@ def _per_block(dtype: tf.DType) -> int:
 
 
 def _integers(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
-  """Returns the integers of blocks, without a sign and with all their bits."""
+  """Returns the unsigned integers of blocks, with all their bits random."""
   if dtype.size == 8:
     return [_joined(*words[:2]), _joined(*words[2:])]
   return list(words)
@@ -284,10 +284,10 @@ def _integers_between(
 def _cumulative(rows: tf.Tensor) -> tf.Tensor:
   """Returns the cumulative sums of rows.
 
-  XLA computes each of them by itself: a long row is cut into pieces.
+  XLA computes each sum by itself, so a long row is cut into pieces.
 
   Args:
-    rows: [rows, length].
+    rows: The rows, [rows, length].
   """
   length = rows.shape[1]
   if length is None or length <= 2 * _PIECE:
@@ -308,13 +308,13 @@ def _cumulative(rows: tf.Tensor) -> tf.Tensor:
 
 
 def _columns(rows: tf.Tensor, numbers: Sequence[int]) -> tf.Tensor:
-  """Returns some columns; zeros stand for those that there are not.
+  """Returns some columns, with zeros for those that do not exist.
 
-  XLA would not know that what is padded has as many rows as before.
+  With padding, XLA would not know that the number of rows stays the same.
 
   Args:
-    rows: [rows, columns].
-    numbers: Of the columns.
+    rows: The rows, [rows, columns].
+    numbers: The numbers of the columns.
   """
   last = rows.shape[1] - 1
   return tf.where(
@@ -336,7 +336,7 @@ def _multinomial(replay, node, inputs):
   sums = _cumulative(tf.where(is_finite, weights, tf.zeros_like(weights)))
   shape = tf.stack([tf.shape(logits)[0], num_samples])
   drawn = _draw(_stream_of_seed(seed), shape, 2, lambda w: _unit(w, tf.float64))
-  # A slice would have a size that XLA does not know to be that of the sums.
+  # XLA would not know that a slice has as many rows as the sums.
   places = drawn * tf.reduce_max(sums, axis=1, keepdims=True)
   is_below = tf.expand_dims(sums, 1) <= tf.expand_dims(places, 2)
   classes = tf.reduce_sum(tf.cast(is_below, tf.int32), axis=2)
@@ -364,7 +364,7 @@ def _refuse(replay, node, inputs):
   )
 
 
-# Only where XLA compiles the graph.
+# The handlers for graphs that XLA compiles.
 HANDLERS: Mapping[str, replayer.Handler] = {
   **dict.fromkeys(
     (

@@ -2,20 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Replays a serialized TensorFlow graph into the graph being built.
 
-Importing a `GraphDef` brings its datasets, its variables and its calls with it.
-A replay creates its operations one by one instead, and so can put something
-else in their place:
+An imported `GraphDef` keeps its datasets, variables and calls. A replay creates
+its operations one by one instead, and can replace them:
 
 *   A dataset becomes a sequence of packed arrays, and a reduction over it a
     loop (`sequence_replay`).
-*   A variable becomes the tensor that it holds, handed on from one assignment
-    to the next, through loops and branches too (`control_flow_replay`). So many
-    clients of a Keras model can run in one graph, each with variables of its
-    own.
+*   A variable becomes the tensor that it holds, passed on from one assignment
+    to the next, also through loops and branches (`control_flow_replay`). So
+    many clients of a Keras model can run in one graph, each with its own
+    variables.
 *   A call becomes the operations of its function, so that names of functions
-    cannot collide, and TensorFlow optimises all as one graph.
+    cannot collide and TensorFlow optimises all operations as one graph.
 
-What has no place in this scheme raises `NotReplayableError`.
+A graph that does not fit this scheme raises `NotReplayableError`.
 """
 
 from collections.abc import Callable
@@ -41,7 +40,7 @@ NotReplayableError = serialized_graph.NotReplayableError
 
 _NodeDef = tf.compat.v1.NodeDef
 
-# Of TensorFlow 1's loops and branches, which do not run one node after another.
+# TensorFlow 1's loops and branches. Their nodes do not run one after another.
 _CYCLES = frozenset(
   f'{prefix}{name}'
   for name in (
@@ -55,8 +54,8 @@ _CYCLES = frozenset(
   for prefix in ('', 'Ref')
 )
 
-# Operations that draw from a generator of their own, which every client and
-# every call moves on.
+# Operations that draw from a generator of their own, which all clients and all
+# calls advance.
 _RANDOM = frozenset(
   (
     'Multinomial',
@@ -78,9 +77,9 @@ class Variable:
   """A variable of the replayed graph.
 
   Attributes:
-    name: Of its node.
-    dtype: Of its value.
-    shape: Of its value.
+    name: The name of its node.
+    dtype: The dtype of its value.
+    shape: The shape of its value.
   """
 
   name: str
@@ -107,24 +106,24 @@ class Replay:
 
     Args:
       graph: The graph.
-      handlers: By operation, what stands in for operations that are not here.
+      handlers: The handlers of further operations, by operation.
       use_xla: Whether the graph being built is compiled by XLA.
     """
     self.graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
     self.use_xla = use_xla
-    # XLA compiles a loop as a loop; nothing is lost that a step would save.
+    # XLA compiles a loop as a loop, so it needs no function as its body.
     self.call_step = (
       loop_steps.call_inlined if use_xla else loop_steps.call_step
     )
-    # What remains to be checked when all nodes have run.
+    # The checks to run after all nodes.
     self.at_end: list[Callable[[], None]] = []
     self._main: dict[str, list[Value]] = {}
-    # The current value of each variable, or how to make it.
+    # The current value of each variable, or a function that makes it.
     self._variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
     # The variables assigned in the innermost loop's body or branch so far.
     self._assigned: set[str] = set()
-    # The same in initialisation, which TensorFlow runs on its own before.
+    # The same for the initialisation, which TensorFlow runs separately before.
     self._initial_main: dict[str, list[Value]] = {}
     self._initial_variables = dict(self._variables)
 
@@ -138,10 +137,10 @@ class Replay:
     """Creates the operations that the fetches need; call inside a graph.
 
     Args:
-      feeds: Values by the name of the tensor that they stand for.
-      fetches: Names of tensors.
-      initialize_op: Name of the operation that gives variables their values;
-        empty for none.
+      feeds: The values of fed tensors, by the tensors' names.
+      fetches: The names of the tensors to return.
+      initialize_op: The name of the operation that initialises variables; empty
+        for none.
 
     Returns:
       The values of the fetches.
@@ -162,12 +161,12 @@ class Replay:
     return [self._main[node][index] for node, index in names]
 
   def _initialize(self, name: str) -> None:
-    """Notes the variables' initial values, which are made where they are read.
+    """Notes how to make the variables' initial values when they are read.
 
-    Clients overwrite most of them first, and initial values can be costly.
+    Clients overwrite most variables first, and initial values can be costly.
 
     Args:
-      name: Of the operation that depends on all initialisations.
+      name: The name of the operation that depends on all initialisations.
     """
     node = self.graph.main.nodes[name]
     if node.op == 'NoOp':
@@ -201,7 +200,7 @@ class Replay:
     """Creates the operations of a function.
 
     Args:
-      name: Of the function.
+      name: The function's name.
       arguments: Its arguments.
 
     Returns:
@@ -232,10 +231,10 @@ class Replay:
     values[node.name] = results
 
   def is_identity(self, name: str) -> bool:
-    """Returns whether a function returns its arguments as they are.
+    """Returns whether a function returns its arguments unchanged.
 
     Args:
-      name: Of the function.
+      name: The function's name.
     """
     if not self.graph.operations(name).keys() <= {'_Argument', 'Identity'}:
       return False
@@ -245,18 +244,18 @@ class Replay:
   def unread(
     self, name: str, arguments: Sequence[Value], first: int = 0
   ) -> list[Value]:
-    """Returns those of some arguments that a function does not read.
+    """Returns the arguments among some that a function does not read.
 
     Args:
-      name: Of the function.
-      arguments: Some of its arguments, one after the other.
-      first: The position of the first.
+      name: The function's name.
+      arguments: Some of its arguments, in consecutive positions.
+      first: The position of the first of them.
     """
     read = self.graph.read_arguments(name)
     return [a for i, a in enumerate(arguments, first) if i not in read]
 
   def value_of(self, variable: Variable) -> tf.Tensor:
-    """Returns what a variable holds now."""
+    """Returns the current value of a variable."""
     value = self._variables.get(variable.name)
     if value is None:
       raise NotReplayableError(
@@ -268,7 +267,7 @@ class Replay:
     return value
 
   def assign(self, variable: Variable, value: tf.Tensor) -> None:
-    """Makes a variable hold a value."""
+    """Assigns a value to a variable."""
     value.set_shape(variable.shape)
     self._variables[variable.name] = value
     self._assigned.add(variable.name)
@@ -282,7 +281,7 @@ class Replay:
       positions = self.graph.assigned_arguments(name)
       for i, argument in enumerate(arguments):
         if isinstance(argument, Variable):
-          # Made outside of the loop or branch, where all can read it.
+          # The value is made outside the loop or branch, where all can read it.
           self.value_of(argument)
           if i in positions:
             assigned[argument.name] = argument
@@ -292,14 +291,15 @@ class Replay:
   def holding(
     self, variables: Sequence[Variable], tensors: Sequence[tf.Tensor]
   ) -> Iterator[None]:
-    """Lets variables hold values inside a loop's body or a branch.
+    """Gives variables their values inside a loop's body or a branch.
 
     Args:
-      variables: Those that are handed on from there.
+      variables: The variables with values that the body or branch passes on.
       tensors: Their values.
 
     Raises:
-      NotReplayableError: If others are assigned there, whose values are lost.
+      NotReplayableError: If another variable is assigned there, since its value
+        would be lost.
     """
     before, assigned_before = dict(self._variables), self._assigned
     self._assigned = set()
@@ -317,14 +317,14 @@ class Replay:
 
 
 def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
-  """Creates the operation of a node as it is.
+  """Creates the operation of a node unchanged.
 
   Args:
     node: The node.
     inputs: Its inputs.
 
   Raises:
-    NotReplayableError: If it would mean something else here.
+    NotReplayableError: If it would have another meaning here.
   """
   for value in inputs:
     if not isinstance(value, tf.Tensor):
@@ -334,8 +334,8 @@ def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
   if node.op in _CYCLES:
     raise NotReplayableError(f'{node.op}, a loop or branch of TensorFlow 1')
   if any(node.attr[name].i for name in ('seed', 'seed2') if name in node.attr):
-    # Its generator begins anew with every pass over a dataset, which copies of
-    # it in an unrolled loop, or one that all clients share, would not do.
+    # Its generator restarts with every pass over a dataset. Copies of it in an
+    # unrolled loop, or one shared by all clients, would not.
     raise NotReplayableError(f'{node.op} with a seed')
   if stateless_kernels.has_state(node.op):
     raise NotReplayableError(
@@ -347,7 +347,7 @@ def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
   for name, value in node.attr.items():
     if value.HasField('func') or value.list.func:
       raise NotReplayableError(f'{node.op}, which calls a function')
-    # Those with an underscore are notes of the graph it comes from.
+    # Attributes with an underscore are notes of the original graph.
     if name[0] != '_':
       attributes[name] = value
   operation = private_apis.create_operation(
@@ -379,7 +379,7 @@ def _with_default(replay: Replay, node: _NodeDef, inputs: list[Value]):
   parameter = parameters.read(node)
   if parameter is None:
     return inputs
-  # An argument of the function that is traced, looked up at each of its calls.
+  # An argument of the traced function, looked up at each call.
   return [
     private_apis.capture_at_call(
       lambda: tf.constant(parameter.value, tf.float32),

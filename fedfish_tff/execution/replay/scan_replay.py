@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Loops over a dataset as AutoGraph writes them, in a replayed graph.
+"""AutoGraph's loops over a dataset, in a replayed graph.
 
-`for batch in dataset` in a `tf.function` becomes a `scan` that is reduced to its
-last state; with a `break` in it, to the last state that `take_while` lets pass.
+`for batch in dataset` in a `tf.function` becomes a `scan` that is reduced to
+its last state; with a `break`, to the last state that `take_while` lets pass.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ import tensorflow as tf
 def _check_scan(node, value) -> sequence_replay.Scan:
   scan = sequence_replay.check_scan(node, value)
   if scan.stops:
-    # It would see an element that is not passed on.
+    # The scan would see an element that `take_while` does not pass on.
     raise replayer.NotReplayableError(f'{node.op} behind TakeWhileDataset')
   return scan
 

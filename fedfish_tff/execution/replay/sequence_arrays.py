@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Packed sequences on their way into a graph: arrays there, elements here."""
+"""Packed sequences as the arrays that a graph takes, and elements within it."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,14 +18,15 @@ import tensorflow_federated as tff
 
 @dataclasses.dataclass(frozen=True)
 class Cut:
-  """How arrays are cut into elements, as far as a graph depends on it.
+  """The properties of packed sequences on which a graph depends.
 
   Attributes:
     leaf_layouts: The number of each leaf's layout.
     bounds: The most rows of an element in each layout of batches, if shapes
-      must be known when the graph is compiled; None elsewhere.
-    most_rows: The most rows of a client, likewise, if rows are cut anew.
-    unrolls: See `sequence_replay.Sequence`; True where XLA compiles the graph.
+      must be known when the graph is compiled; else None.
+    most_rows: The most rows of a client, under the same condition and if rows
+      are rebatched; else None.
+    unrolls: See `sequence_replay.Sequence`; True if XLA compiles the graph.
   """
 
   leaf_layouts: tuple[int, ...]
@@ -40,13 +41,13 @@ def to_graph_arrays(
   use_xla: bool = False,
   rebatches: bool = False,
 ) -> tuple[Cut, dict[str, Any]]:
-  """Returns the sequences of a cohort in the form that a graph takes.
+  """Returns the sequences of a cohort as arrays for a graph.
 
   Args:
-    sequences: Those of the clients, at least one, of one element type.
-    use_xla: Whether XLA compiles the graph, for the shapes of its arguments.
-      They are then padded to powers of two, so that few shapes occur.
-    rebatches: Whether the graph cuts the rows of batches anew.
+    sequences: The clients' sequences, at least one, of one element type.
+    use_xla: Whether XLA compiles the graph for the shapes of its arguments.
+      Arrays are then padded to powers of two, so that few shapes occur.
+    rebatches: Whether the graph rebatches the rows.
 
   Returns:
     The cut, and a nest of arrays, in which element e of client c is element
@@ -63,7 +64,7 @@ def to_graph_arrays(
     layouts=[
       [layout.plan]
       if layout.bounds is None
-      # As slices take them, each bound is a vector.
+      # Each bound is a vector, as `tf.slice` requires.
       else [layout.plan, layout.bounds[:, :, np.newaxis]]
       for layout in distinct
     ],
@@ -71,7 +72,7 @@ def to_graph_arrays(
     num_elements=num_elements,
   )
   bounds, most_rows = (None,) * len(distinct), None
-  # Leaves that are cut differently have no rows in common.
+  # Leaves with different layouts have no rows in common.
   if rebatches and len(distinct) == 1 and distinct[0].bounds is not None:
     (layout,) = distinct
     ends = np.concatenate([[0], np.cumsum(layout.bounds[:, 1])])
@@ -115,12 +116,13 @@ def client_sequence(
   """Returns one client's sequence within a graph.
 
   Args:
-    cut: How the arrays are cut into elements.
+    cut: The cut of `to_graph_arrays`.
     arrays: The nest of `to_graph_arrays`, as tensors.
     element_type: The elements' TFF type.
-    client: int32, the client's position among those in the arrays.
-    like: int32, that of a client with as many elements, the same for those that
-      compute side by side; their elements have as many rows as their bound says.
+    client: The client's position among those in the arrays, int32.
+    like: The position, int32, of a client with as many elements, common to all
+      clients that compute side by side; None if they do not. Each element then
+      has as many rows as its bound.
   """
   order = packed_sequences.dataset_order(element_type)
   first_element = tf.gather(arrays['first_element'], client)
@@ -130,7 +132,7 @@ def client_sequence(
   ) -> tf.Tensor:
     if bound is None:
       return tf.slice(plan, start, size)
-    # XLA takes the last row for places behind it, and then masks them.
+    # XLA takes the last row for places after it and masks them afterwards.
     places = start + tf.range(bound, dtype=start.dtype)
     own = tf.gather(plan, places)
     if like is not None:
@@ -155,7 +157,7 @@ def client_sequence(
     return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
 
   all_rows = None
-  # Those of clients side by side end in batches of one size or another.
+  # Clients side by side would end in batches of different sizes.
   if 'rows' in arrays and like is None:
     first_row = tf.gather(arrays['first_row'], client)
 

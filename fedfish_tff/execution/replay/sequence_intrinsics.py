@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """TFF's own operations on sequences in a replayed graph.
 
-`tff.sequence_reduce`, `sequence_sum` and `sequence_map`, and the slices of
-`tff.federated_select`. Their functions work on local values, whose parts are in
-the order of the TFF type; those of a sequence's elements are in that of tf.data.
+These are `tff.sequence_reduce`, `sequence_sum` and `sequence_map`, and the
+slices of `tff.federated_select`. Their functions work on local values, with
+parts in the order of the TFF type. A sequence's elements have their parts in
+the order of tf.data.
 """
 
 import collections
@@ -26,16 +27,16 @@ import tensorflow_federated as tff
 
 @dataclasses.dataclass(eq=False)
 class MappedSequence:
-  """What `tff.sequence_map` makes of a sequence.
+  """The result of `tff.sequence_map` on a sequence.
 
-  As in TFF's runtime, each reduction calls the function anew. TensorFlow code,
-  which cannot have such a sequence there, gets elements that are computed once,
-  whether it reads them or not: as on the general path.
+  As in TFF's runtime, each reduction calls the function anew. TFF's runtime
+  gives TensorFlow code no such sequence; here TensorFlow code gets elements
+  that are computed once, read or not, as on the general path.
 
   Attributes:
-    sequence: Elements are computed when they are cut out.
-    specs: Of the elements' tensors, in the order of tf.data.
-    operations: How many nodes of each operation an element takes.
+    sequence: The sequence. Its elements are computed when they are cut out.
+    specs: The specs of the elements' tensors, in the order of tf.data.
+    operations: The number of nodes of each operation for one element.
     use_xla: Whether the graph being built is compiled by XLA.
   """
 
@@ -46,10 +47,10 @@ class MappedSequence:
 
   @functools.cached_property
   def computed(self) -> sequence_replay.Sequence:
-    """The same elements, computed before any of them is there."""
+    """The same elements, all computed before the first is available."""
     sequence = self.sequence
     if self.use_xla:
-      # It has no arrays of a length, or with elements of sizes, that data tell.
+      # XLA has no arrays with a length or element sizes that depend on data.
       raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
     sequence.note_pass()
     is_inlined = loop_steps.is_trivial(self.operations)
@@ -108,12 +109,12 @@ def reduce(
   """Creates the loop of a reduction.
 
   Args:
-    sequence: What is reduced.
-    zero: The state at first; a local value.
-    step: From the state and an element to the state behind it; local values.
+    sequence: The sequence to reduce.
+    zero: The initial state, a local value.
+    step: A function (state, element) -> next state, of local values.
     element_type: The elements' type.
     state_type: The state's type.
-    operations: How many nodes of each operation a step takes.
+    operations: The number of nodes of each operation in a step.
     use_xla: Whether the graph being built is compiled by XLA.
 
   Returns:
@@ -160,14 +161,14 @@ def map_elements(
   operations: collections.Counter[str],
   use_xla: bool,
 ) -> MappedSequence:
-  """Returns a sequence of what a function makes of the elements of another.
+  """Returns the sequence of a function's results on the elements of another.
 
   Args:
     sequence: The other sequence.
     fn: The function, of local values.
-    element_type: The type of what it takes.
-    result_type: The type of what it returns.
-    operations: How many nodes of each operation it takes.
+    element_type: The type of its argument.
+    result_type: The type of its result.
+    operations: The number of its nodes of each operation.
     use_xla: Whether the graph being built is compiled by XLA.
   """
   if isinstance(sequence, MappedSequence):
@@ -216,8 +217,8 @@ def _to_local_value(
 
   Args:
     parts: Its tensors.
-    order: The order of these, as who made the sequence knows it: the type may
-      be one with names that he has not given.
+    order: The order of the tensors in the sequence; `element_type` may have
+      names that the sequence lacks.
     element_type: Its type.
   """
   leaves = dict(zip(order, parts, strict=True))

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""More of `tf.data` on the sequences of a replayed graph.
+"""Further `tf.data` operations on the sequences of a replayed graph.
 
-What client work is made of beside `take`, `skip`, `repeat`, `map` and `reduce`
-(see `sequence_replay`): `range`, `from_tensors`, `from_tensor_slices`, `zip` and
-so `enumerate`, `concatenate`, `filter`, `batch` and `rebatch`. Each again knows its
-length and how to cut out element i.
+Beside `take`, `skip`, `repeat`, `map` and `reduce` (see `sequence_replay`),
+client work uses `range`, `from_tensors`, `from_tensor_slices`, `zip` (and so
+`enumerate`), `concatenate`, `filter`, `batch`, `shuffle` and `rebatch`. Each
+result again knows its length and how to cut out element i.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ REBATCH = 'RebatchDatasetV2'
 def _sequence(
   count: tf.Tensor, element: _Element, *parts: sequence_replay.Sequence
 ) -> sequence_replay.Sequence:
-  """Returns a sequence whose elements are made of those of others."""
+  """Returns a sequence with elements made from those of others."""
   return sequence_replay.Sequence(
     count,
     element,
@@ -46,7 +46,7 @@ def _range(replay, node, inputs):
   del replay
   start, stop, step = inputs
   dtype = tf.as_dtype(node.attr['output_types'].list.type[0])
-  # Rounded up, whichever way it goes; the end may be the largest integer.
+  # Rounded up for either sign of the step; `stop` may be the largest integer.
   count = tf.maximum((stop - start - tf.sign(step)) // step + 1, 0)
   numbers = _sequence(count, lambda i: [tf.cast(start + i * step, dtype)])
   return [dataclasses.replace(numbers, is_long=True, takes_many=True)]
@@ -63,7 +63,7 @@ def _slices(replay, node, inputs):
   _check_components(node, inputs)
   lengths = {tensor.shape[0] for tensor in inputs}
   if len(inputs) > 1 and (None in lengths or len(lengths) > 1):
-    # Unlike lengths are an error.
+    # Unequal lengths are an error.
     raise replayer.NotReplayableError(f'{node.op} of unknown lengths')
   count = tf.shape(inputs[0], tf.int64)[0]
   slices = _sequence(count, lambda i: [tf.gather(t, i) for t in inputs])
@@ -83,7 +83,7 @@ def _zip(replay, node, inputs):
   parts = [_check(node, value) for value in inputs]
   shortest = count = tf.reduce_min(tf.stack([part.count for part in parts]))
   for part in parts:
-    # The end shows only when one more element was asked for.
+    # tf.data finds the end only when it requests one more element.
     count = part.passing(shortest, tf.minimum(shortest + 1, part.count), count)
   zipped = _sequence(
     count,
@@ -102,7 +102,7 @@ def _zip(replay, node, inputs):
 def _concatenate(replay, node, inputs):
   del replay
   first, second = (_check(node, value) for value in inputs)
-  # One without end has the largest count.
+  # An endless sequence has the largest count.
   count = first.count + tf.minimum(second.count, tf.int64.max - first.count)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
@@ -119,16 +119,16 @@ def _concatenate(replay, node, inputs):
 
 
 def _filter(replay, node, inputs):
-  """Replays FilterDataset: one pass finds the elements that stay."""
+  """Replays FilterDataset: one pass finds the elements to keep."""
   sequence, arguments = _check(node, inputs[0]), inputs[1:]
   predicate = node.attr['predicate'].func.name
   if any(isinstance(a, replayer.Variable) for a in arguments):
     raise replayer.NotReplayableError(f'{node.op} that reads a variable')
   if sequence.is_drawn or replay.graph.draws(predicate):
-    # The elements that stay would be others than those that were looked at.
+    # The kept elements would differ from the tested ones.
     raise replayer.NotReplayableError(f'{node.op} of random elements')
   if sequence.is_long:
-    # Of which a later `take` may ask for a few.
+    # A later `take` may need only a few of its elements.
     raise replayer.NotReplayableError(f'{node.op} of a repeated dataset')
 
   def stays(i: tf.Tensor) -> tf.Tensor:
@@ -155,7 +155,7 @@ def _rewrite(replay, node, inputs):
 def _batch(replay, node, inputs):
   """Replays BatchDataset: element i stacks `size` elements."""
   del replay
-  # A parallel one has the number of its calls in between.
+  # ParallelBatchDataset has its number of calls between these two.
   size, drop_remainder = inputs[1], inputs[-1]
   sequence = _check(node, inputs[0])
   specs = [
@@ -181,12 +181,12 @@ def _batch(replay, node, inputs):
 
   whole = sequence.count // size
   num_batches = tf.where(drop_remainder, whole, -(-sequence.count // size))
-  # A remainder that is dropped is read all the same. One that is not ends where
-  # the sequence does, of which a multiple of the size may be no integer.
+  # A dropped remainder is read, too. Otherwise the end is the sequence's count,
+  # since the next multiple of the size may exceed the largest integer.
   end = tf.where(drop_remainder, whole * size, sequence.count)
   num_batches = sequence.passing(end, sequence.count, num_batches)
   batches = _sequence(num_batches, batch, sequence)
-  # Gathering a batch takes longer than starting a step.
+  # To gather a batch takes longer than to start a step.
   return [dataclasses.replace(batches, unrolls=False)]
 
 
@@ -194,11 +194,11 @@ def _shuffle(replay, node, inputs):
   """Replays ShuffleDataset: tf.data shuffles the numbers of the elements."""
   sequence, (size, seed, seed2) = _check(node, inputs[0]), inputs[1:4]
   if sequence.is_computed or sequence.is_drawn or sequence.is_long:
-    # The buffer computes, draws and keeps elements that nobody takes, too.
+    # The buffer also computes, draws and keeps elements that are never taken.
     raise replayer.NotReplayableError(f'{node.op} of other than rows')
   if replay.use_xla:
     raise replayer.NotReplayableError(node.op)
-  # A dataset of no numbers would have no batch.
+  # An empty dataset would have no batch.
   count = tf.maximum(sequence.count, 1)
   numbers = tf.raw_ops.ShuffleDataset(
     input_dataset=tf.data.experimental.to_variant(tf.data.Dataset.range(count)),
@@ -231,12 +231,12 @@ def _shuffle(replay, node, inputs):
 
 def _no_seed_generator(replay, node, inputs):
   del replay, node, inputs
-  # It lets a pass go on where the one before ended; here there is one pass.
+  # The generator continues from pass to pass; here there is only one pass.
   return [None]
 
 
 def _rebatch(replay, node, inputs):
-  """Replays RebatchDatasetV2: rows are cut anew, whatever batches they had."""
+  """Replays RebatchDatasetV2: cuts rows anew, whatever their batches were."""
   del replay
   sizes, drop_remainder = map(tf.get_static_value, inputs[1:])
   sequence = _check(node, inputs[0])

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in for datasets in a replayed graph: sequences of packed arrays.
+"""Sequences of packed arrays, the stand-ins for datasets in a replayed graph.
 
-A sequence knows its length and how to cut out element i, so that `take`,
-`skip`, `repeat` and `map` are arithmetic on i, and `reduce` is a loop.
+A sequence knows its length and how to cut out element i. So `take`, `skip`,
+`repeat` and `map` are arithmetic on i, and `reduce` is a loop.
 """
 
 from collections.abc import Callable
@@ -21,13 +21,13 @@ import tensorflow as tf
 
 _NodeDef = tf.compat.v1.NodeDef
 
-# Elements in one step of a loop, at most: starting a step costs as much as some
-# tens of operations, which is a fifth of the time of a small model. Large
-# bodies would take long to trace so many times, and gain nothing.
+# The most elements in one step of a loop. To start a step costs as much as some
+# tens of operations, a fifth of the time of a small model. Large bodies would
+# take long to trace so many times and gain nothing.
 MOST_UNROLLED = 10
 _MOST_UNROLLED_NODES = 3000
 
-# With these, a step takes so long that it matters nothing when it starts.
+# Operations that take so long that the start of a step does not matter.
 _HEAVY = frozenset(
   (
     'Conv2D',
@@ -42,13 +42,13 @@ _HEAVY = frozenset(
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Rows:
-  """The rows of all batches of a sequence, behind one another.
+  """The rows of all batches of a sequence, in order.
 
   Attributes:
-    count: int64 scalar, their number.
-    cut: A function from the first of some rows, their number, and the most that
-      there are of them in any call, to tensors of those rows.
-    bound: The most that `count` may be, where XLA compiles the graph.
+    count: The number of rows, an int64 scalar.
+    cut: A function (first row, number of rows, most rows of any call) ->
+      tensors of these rows.
+    bound: The largest possible `count` if XLA compiles the graph; else None.
   """
 
   count: tf.Tensor
@@ -58,22 +58,22 @@ class Rows:
 
 @dataclasses.dataclass(eq=False)
 class Passes:
-  """How often a graph passes over a client's sequence.
+  """A counter of a graph's passes over a client's sequence.
 
   Attributes:
-    graph: In which the sequence is made.
-    count: The number of passes; 2 stands for more, too.
+    graph: The graph in which the sequence is made.
+    count: The number of passes; 2 or more stands for any number above 1.
   """
 
   graph: tf.Graph
   count: int = 0
 
   def add_one(self) -> None:
-    """Counts a pass that is made here."""
+    """Counts a pass in the current graph."""
     graph = tf.compat.v1.get_default_graph()
     while graph is not self.graph and private_apis.is_branch(graph):
       graph = graph.outer_graph
-    # In a loop there may be any number.
+    # A loop may make any number of passes.
     self.count += 1 if graph is self.graph else 2
 
 
@@ -82,25 +82,25 @@ class Sequence:
   """A dataset's stand-in.
 
   Attributes:
-    count: int64 scalar.
+    count: The number of elements, an int64 scalar.
     element: A function from an int64 scalar in [0, count) to the tensors of
       that element.
     is_drawn: Whether elements are drawn anew whenever they are cut out, so that
-      nothing may do so more than once in a pass.
-    is_computed: Whether elements come of a function, which may fail. tf.data
-      calls it for all that it passes, whether or not anybody reads the result;
-      a graph leaves out what nobody reads.
+      each may be cut out only once in a pass.
+    is_computed: Whether elements come from a function, which may fail. tf.data
+      calls it for every element that it passes, read or not, but a graph drops
+      unread results.
     is_long: Whether there may be far more elements than the data has.
-    unrolls: Whether it may have `MOST_UNROLLED` elements or more, so that a step
-      of a loop takes several. Such a loop takes longer to trace.
-    takes_many: Whether `element` also takes the numbers of several elements, and
-      then stacks these.
-    order: For each tensor of an element its number among the leaves of the TFF
-      type; empty for what TensorFlow code makes, where nobody asks.
-    rows: Of all elements in order, if these are batches that are cut out of rows
-      and somebody asks for those; else None.
-    passes: Of the clients' sequences that a pass over this one passes over, each
-      as often as it does.
+    unrolls: Whether there may be `MOST_UNROLLED` elements or more, so that a
+      step of a loop takes several. Such a loop takes longer to trace.
+    takes_many: Whether `element` also takes the numbers of several elements and
+      then stacks them.
+    order: The number of each tensor of an element among the leaves of the TFF
+      type; empty for sequences of TensorFlow code, which do not need it.
+    rows: The rows of all elements, if these are batches cut out of rows and the
+      graph needs the rows; else None.
+    passes: The counters of the clients' sequences that a pass over this one
+      reads, each as often as it is read.
   """
 
   count: tf.Tensor
@@ -122,11 +122,11 @@ class Sequence:
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
   ) -> 'Sequence':
-    """Returns the sequence whose element i is element index(i) of this one.
+    """Returns the sequence with element index(i) of this one as element i.
 
     Args:
       count: The number of its elements.
-      index: From the numbers of elements, in any shape.
+      index: A function of elements' numbers, in any shape.
     """
     element = self.element
     return dataclasses.replace(
@@ -134,11 +134,11 @@ class Sequence:
     )
 
   def also(self, unread: Iterable[Any], results: list[Any]) -> list[Any]:
-    """Returns results that are there only once parts of an element are.
+    """Returns results that wait for further parts of an element.
 
     Args:
       unread: The parts of an element that the results do not need.
-      results: What was made of the element; at least one is always read.
+      results: The results made from the element; at least one is always read.
     """
     unread = [part for part in unread if isinstance(part, tf.Tensor)]
     if not self.is_computed or not unread:
@@ -152,11 +152,12 @@ class Sequence:
   def passing(
     self, start: tf.Tensor, stop: tf.Tensor, count: tf.Tensor
   ) -> tf.Tensor:
-    """Returns a count that is there only once some elements are.
+    """Returns a count that waits for some elements to be computed.
 
     Args:
-      start: The first of the elements, which tf.data passes and nobody gets.
-      stop: The one after the last of them.
+      start: The number of the first of these elements, which tf.data computes
+        and drops.
+      stop: The number after that of the last of them.
       count: The count.
     """
     if not self.is_computed:
@@ -173,17 +174,17 @@ class Sequence:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Scan:
-  """A sequence whose elements can only be had one after another, as in a loop.
+  """A sequence with elements that come only one after another, as in a loop.
 
-  AutoGraph makes `for batch in dataset` one of these, which is then reduced.
+  AutoGraph turns `for batch in dataset` into a scan, which is then reduced.
 
   Attributes:
-    sequence: The sequence it goes over.
-    state: What it hands on from element to element, as it is at first.
+    sequence: The underlying sequence.
+    state: The initial state, which is passed on from element to element.
     shapes: The state's shapes, in all steps.
-    run: From the state and an element to the new state, the element instead,
-      and whether to go on with it (None if there is no end but the last).
-    nodes: The nodes that it stands for, each with its inputs.
+    run: A function (state, element) -> (new state, new element, whether to go
+      on with it; None if the scan never stops early).
+    nodes: The nodes that it replaces, each with its inputs.
     stops: Whether `run` tells whether to go on.
   """
 
@@ -199,13 +200,13 @@ class Scan:
 
 
 def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
-  """Returns an operation that needs tensors, which nobody else may read.
+  """Returns an operation that needs tensors which may be unread elsewhere.
 
-  TensorFlow's optimiser drops what only a control dependency needs, but never an
-  assertion.
+  TensorFlow's optimiser drops operations that only a control dependency needs,
+  but never an assertion.
 
   Args:
-    tensors: At least one.
+    tensors: The tensors, at least one.
   """
   return tf.raw_ops.Assert(
     condition=True, data=[tf.reshape(tensor, [-1])[:1] for tensor in tensors]
@@ -235,7 +236,7 @@ def check_sequence(node: _NodeDef, value: replayer.Value) -> Sequence:
     value: The input.
 
   Raises:
-    NotReplayableError: If it is none, but a dataset of the graph's own, say.
+    NotReplayableError: If it is not, such as a dataset of the graph's own.
   """
   if not isinstance(value, Sequence):
     raise replayer.NotReplayableError(
@@ -261,7 +262,7 @@ def _take(replay, node, inputs):
 def _skip(replay, node, inputs):
   del replay
   sequence, number = check_sequence(node, inputs[0]), inputs[1]
-  # A negative number skips everything, without a look at it.
+  # A negative number skips all elements without computing them.
   passed = tf.clip_by_value(number, 0, sequence.count)
   skipped = tf.where(number < 0, sequence.count, passed)
   count = sequence.passing(
@@ -275,7 +276,7 @@ def _repeat(replay, node, inputs):
   sequence, times = check_sequence(node, inputs[0]), inputs[1]
   if tf.get_static_value(times) == 1:
     return [sequence]
-  # Without end if negative; a sequence of none stays empty.
+  # A negative number repeats without end; an empty sequence stays empty.
   most = tf.int64.max // tf.maximum(sequence.count, 1)
   times = tf.where(times < 0, most, tf.minimum(times, most))
   repeated = sequence.reindexed(
@@ -296,7 +297,7 @@ def _map(replay, node, inputs):
   if any(isinstance(a, replayer.Variable) for a in arguments):
     raise replayer.NotReplayableError(f'{node.op} that reads a variable')
   if replay.is_identity(name):
-    # As tf.data puts before a `rebatch`.
+    # tf.data puts an identity before a `rebatch`.
     return [sequence]
 
   def element(i):
@@ -335,7 +336,7 @@ def _reduce(replay, node, inputs):
       if variable not in variables
     ]
   num_carried = len(scan.state)
-  # What the scan carries, the reduction's state, and whether to go on.
+  # The scan's state, the reduction's state, and whether to go on.
   state = [*scan.state, *state, *[tf.constant(True)] * scan.stops]
   shapes = [
     *scan.shapes,
@@ -407,18 +408,18 @@ def fold(
 
   Args:
     sequence: The sequence.
-    run_element: From the number of an element, the state and what variables
-      hold to the latter two behind it.
-    state: The state at first.
-    held: What variables hold at first.
+    run_element: A function (element's number, state, variables' values) ->
+      (state, variables' values) after the element.
+    state: The initial state.
+    held: The initial values of variables.
     shapes: The state's shapes, in all steps.
     held_shapes: The variables' shapes.
-    operations: How many nodes of each operation a step has, about.
+    operations: The approximate number of nodes of each operation in a step.
     use_xla: Whether the graph being built is compiled by XLA.
-    stops: Whether the last of the state says whether to go on.
+    stops: Whether the last part of the state tells whether to go on.
 
   Returns:
-    The state and what variables hold behind the last element.
+    The state and the variables' values after the last element.
   """
   sequence.note_pass()
   shapes, held_shapes = list(shapes), list(held_shapes)
@@ -429,7 +430,7 @@ def fold(
     return state, held
 
   def loop(number, i, state, held):
-    """Runs steps of some elements each, as long as there are so many."""
+    """Runs steps of `number` elements each while so many are left."""
 
     def is_left(i, state, held):
       del held
@@ -451,14 +452,14 @@ def fold(
     )
 
   size = sum(operations.values())
-  # A pass that only looks whether there is an element, say.
+  # For example, a pass that only tests whether there is an element.
   is_trivial = loop_steps.is_trivial(operations)
   call_step = (
     loop_steps.call_inlined if use_xla or is_trivial else loop_steps.call_step
   )
   i = tf.constant(0, tf.int64)
   if (
-    # XLA would compile an unrolled loop for longer, to no gain.
+    # XLA would take longer to compile an unrolled loop, without any gain.
     not use_xla
     and not stops
     and sequence.unrolls
@@ -467,7 +468,7 @@ def fold(
   ):
     number = min(MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
     if number > 1:
-      # To trace it for each element would take most of a run's start.
+      # To trace it for each element would take most of a run's start-up time.
       run_element = loop_steps.Step(
         run_element,
         tf.TensorSpec([], tf.int64),

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Traces local functions into one TensorFlow function.
 
-A traced function takes and returns flat lists of tensors; this module knows
-their order for a TFF type, and how a TensorFlow computation of TFF's is
-replayed into the function being traced.
+A traced function takes and returns flat lists of tensors. This module knows
+their order for a TFF type and replays TFF's TensorFlow computations into the
+function being traced.
 """
 
 import collections
@@ -57,7 +57,7 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
     type_spec: The type.
 
   Raises:
-    NotReplayableError: If there is a sequence in it.
+    NotReplayableError: If the type contains a sequence.
   """
   specs = []
   for leaf in type_leaves.leaf_types(type_spec):
@@ -70,8 +70,8 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
 class GraphTracer(local_functions.Tracer):
   """Replays TensorFlow computations into the function being traced.
 
-  Sequences among the local values are `sequence_replay.Sequence`s and what
-  `tff.sequence_map` and `tff.federated_select` make of them.
+  Sequences among the local values are `sequence_replay.Sequence`s or the
+  results of `tff.sequence_map` and `tff.federated_select`.
   """
 
   def __init__(self, *, use_xla: bool = False) -> None:
@@ -81,13 +81,13 @@ class GraphTracer(local_functions.Tracer):
       use_xla: Whether the function being traced is compiled by XLA.
     """
     self._use_xla = use_xla
-    # Of the calls that were replayed, for `compute_unread`.
+    # The results of replayed calls, for `compute_unread`.
     self._results: list[tf.Tensor] = []
-    # By the identity of the proto, which the plan keeps alive.
+    # Keyed by the identity of the proto, which the plan keeps alive.
     self._graphs: dict[int, tuple[Any, serialized_graph.SerializedGraph]] = {}
 
   def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
-    """Replays a computation; raises NotReplayableError if that cannot be."""
+    """Replays a computation; raises NotReplayableError if it cannot."""
     serialized = proto.tensorflow
     feeds = {}
     if type_signature.parameter is not None:
@@ -119,17 +119,17 @@ class GraphTracer(local_functions.Tracer):
     return type_leaves.unflatten(iter(results), type_signature.result)
 
   def compute_unread(self, returned: Any) -> None:
-    """Makes sure that all results of the calls replayed here are computed.
+    """Makes the graph compute all results of the calls replayed in it.
 
     TFF's runtime computes all results of a call, and so finds their errors; a
-    graph would leave out those that nobody reads.
+    graph would leave out unread results.
 
     Args:
-      returned: The tensors that the function, loop's body or branch being built
-        returns, in any nest.
+      returned: The results of the function, loop's body or branch being built,
+        a nest of tensors.
     """
     if self._use_xla:
-      return  # It drops assertions.
+      return  # XLA drops assertions.
     graph = tf.compat.v1.get_default_graph()
     read = {id(leaf) for leaf in tf.nest.flatten(returned)}
     unread = [
@@ -144,7 +144,7 @@ class GraphTracer(local_functions.Tracer):
       sequence_replay.compute_all(unread)
 
   def _whole(self, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Returns a function of local values, with all results of its calls."""
+    """Returns a function that also computes all unread results of its calls."""
 
     def run(*arguments: Any) -> Any:
       returned = function(*arguments)
@@ -201,7 +201,7 @@ class GraphTracer(local_functions.Tracer):
   ) -> Any:
     leaves = list(leaves)
     if serialized_graph.draws(self._operations(leaves)):
-      # All clients get one slice of a key.
+      # All clients must get the same slice of a key.
       raise NotReplayableError(
         'federated_select by a function with random numbers or variables'
       )
@@ -214,14 +214,14 @@ class GraphTracer(local_functions.Tracer):
     ).computed
 
   def rebatches(self, leaves: Iterable[local_functions.TensorFlowLeaf]) -> bool:
-    """Returns whether some computations cut the rows of batches anew."""
+    """Returns whether some of the computations rebatch rows."""
     return sequence_operations.REBATCH in self._operations(leaves)
 
   def _graph(self, proto: Any) -> serialized_graph.SerializedGraph:
     if id(proto) not in self._graphs:
       graph_def = tf.compat.v1.GraphDef()
       proto.tensorflow.graph_def.Unpack(graph_def)
-      # XLA has kernels of its own, without state.
+      # XLA has its own kernels, without state.
       if not self._use_xla:
         stateless_kernels.make_stateless(graph_def)
       self._graphs[id(proto)] = (
@@ -233,7 +233,7 @@ class GraphTracer(local_functions.Tracer):
   def _operations(
     self, leaves: Iterable[local_functions.TensorFlowLeaf]
   ) -> collections.Counter[str]:
-    """Returns how many nodes of each operation some computations have."""
+    """Returns the number of nodes of each operation in some computations."""
     return sum(
       (self._graph(leaf.proto).main_operations for leaf in leaves),
       collections.Counter(),
@@ -241,12 +241,12 @@ class GraphTracer(local_functions.Tracer):
 
 
 def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
-  """Returns a leaf of a local value as TensorFlow code of a type takes it."""
+  """Returns a leaf of a local value in the form that TensorFlow code takes."""
   if not isinstance(leaf_type, tff.SequenceType):
     return leaf
   if isinstance(leaf, sequence_intrinsics.MappedSequence):
     leaf = leaf.computed
-  # Elements without names may be given to code that names their parts.
+  # Code that names the parts of elements may get elements without names.
   expected = packed_sequences.dataset_order(leaf_type.element)
   if leaf.order not in ((), expected):
     raise NotReplayableError(
@@ -256,11 +256,11 @@ def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
 
 
 def _returned(result: Any, leaf_type: tff.Type) -> Any:
-  """Returns a result of TensorFlow code of a type as a leaf of a local value."""
+  """Returns a result of TensorFlow code as a leaf of a local value."""
   if isinstance(result, tf.Tensor):
     return result
   if not isinstance(result, sequence_replay.Sequence) or result.is_drawn:
-    # Each that reads it would draw anew.
+    # Each reader would draw anew.
     raise NotReplayableError('a computation that returns a dataset')
   order = packed_sequences.dataset_order(leaf_type.element)
   return dataclasses.replace(result, order=order)
@@ -272,13 +272,13 @@ def trace(
   """Traces a function, so that its calls can be interrupted.
 
   Args:
-    function: From nests of tensors to a nest of tensors.
-    specs: Specs of its arguments, nests of `tf.TensorSpec`.
-    **options: Of `tf.function`.
+    function: A function from nests of tensors to a nest of tensors.
+    specs: The specs of its arguments, nests of `tf.TensorSpec`.
+    **options: The options of `tf.function`.
 
   Returns:
-    The function; it takes the same nests, of tensors and of arrays that do not
-    change meanwhile.
+    The traced function. It takes the same nests, of tensors or of arrays that
+    do not change during the call.
 
   Raises:
     NotReplayableError: If TensorFlow cannot trace it.
@@ -302,23 +302,23 @@ def trace(
   except serialized_graph.NotReplayableError:
     raise
   except Exception as error:
-    # Of any kind: a replay may know less of shapes than the graph did that it
-    # replays, say. What is wrong with the graph itself shows where it runs as
-    # it is.
+    # Errors may be of any kind; for example, a replay may know less about
+    # shapes than the original graph. Errors in that graph itself show when it
+    # runs unchanged.
     raise NotReplayableError(f'an error in tracing it, {error}') from error
   structure = tf.nest.map_structure(lambda _: 0, results)
 
   captured = list(concrete.captured_inputs)
-  # Those that are looked up at each call.
+  # Some captured inputs are looked up at each call.
   has_parameters = private_apis.captures_at_call(concrete)
   name = concrete.name.decode()
   num_results = len(concrete.outputs)
 
-  # tf.nest takes dictionaries apart in the order of their names, as here.
+  # Like tf.nest, `_flatten_nest` takes dictionaries in the order of names.
   def call(*args: Any) -> Any:
-    # TensorFlow's own way in binds names and checks structures, which takes
-    # longer than the round of a small model, and knows only one cancellation
-    # for all threads.
+    # A call by TensorFlow's own API binds names and checks structures, which
+    # takes longer than a small model's round, and all threads would share one
+    # cancellation.
     tensors = [
       private_apis.share_memory(leaf) if isinstance(leaf, np.ndarray) else leaf
       for leaf in _flatten_nest(args)
@@ -334,7 +334,7 @@ def trace(
       )
     return _pack_nest(structure, iter(flat))
 
-  # What runs is known to TensorFlow by name as long as this lives.
+  # TensorFlow knows the function by name only while this object lives.
   call.function = concrete
   return call
 
@@ -353,7 +353,7 @@ def _flatten_nest(nest: Any) -> list[Any]:
 
 
 def _pack_nest(structure: Any, leaves: Iterator[Any]) -> Any:
-  """Returns a nest like `structure` of the leaves."""
+  """Returns the leaves in a nest like `structure`."""
   if isinstance(structure, dict):
     return {n: _pack_nest(structure[n], leaves) for n in sorted(structure)}
   if isinstance(structure, (list, tuple)):

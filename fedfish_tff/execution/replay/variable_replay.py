@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""More operations on the variables of a replayed graph.
+"""Further operations on the variables of a replayed graph.
 
-Those of Keras' optimizers, of embeddings and of the gradients of loops; plain
-reading and assigning is in `replayer`.
+These are the operations of Keras' optimizers, of embeddings and of the
+gradients of loops. `replayer` has plain reads and assignments.
 """
 
 from collections.abc import Callable
@@ -41,7 +41,7 @@ def _scatter(
     del node
     variable, indices, updates = inputs
     value = replay.value_of(variable)
-    # A scalar stands for all of its rows.
+    # A scalar update applies to whole rows.
     updates = tf.broadcast_to(
       updates, tf.concat([tf.shape(indices), tf.shape(value)[1:]], axis=0)
     )

@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Work of several clients side by side, each operation for all of them at once.
 
-`tf.vectorized_map` does that, with an axis for clients in front. It lacks what
-clients need whose weights differ: convolutions, here done by groups of channels,
-one for each client; and batches whose size has a bound.
+`tf.vectorized_map` does that, with a first axis for clients. This module adds
+convolutions with weights that differ between clients, as one group of channels
+per client, and branches with conditions that differ. Batches with only a bound
+on their size are not supported.
 """
 
 from collections.abc import Callable
@@ -19,15 +20,15 @@ import tensorflow as tf
 def map_clients(
   run_client: Callable[[tf.Tensor], Any], clients: tf.Tensor
 ) -> Any:
-  """Returns clients' results, with an axis for clients in front.
+  """Returns clients' results, with a first axis for clients.
 
   Args:
-    run_client: From a client to a nest of tensors. What differs in shape between
-      clients must not come from there.
-    clients: int32 [clients].
+    run_client: A function from a client to a nest of tensors. No shape in it
+      may differ between clients.
+    clients: The clients, int32 [clients].
 
   Raises:
-    NotReplayableError: If an operation cannot be done for all at once.
+    NotReplayableError: If an operation cannot run for all clients at once.
   """
   try:
     return tf.vectorized_map(run_client, clients, fallback_to_while_loop=False)
@@ -37,7 +38,7 @@ def map_clients(
 
 
 def _merge(node: Any, number: int) -> tf.Tensor:
-  """Returns an input of clients, [W, ..., C], with their channels in one axis."""
+  """Returns an input [W, ..., C] of W clients with all channels in one axis."""
   tensor = node.stacked_input(number)
   rank = node.op.inputs[number].shape.rank
   tensor = tf.transpose(tensor, [*range(1, rank), 0, rank])
@@ -48,7 +49,7 @@ def _merge(node: Any, number: int) -> tf.Tensor:
 
 
 def _split(node: Any, tensor: tf.Tensor) -> tf.Tensor:
-  """Returns a result of all clients' channels, [W, ..., C]."""
+  """Returns a result with all channels in one axis as [W, ..., C]."""
   width = node.pfor.loop_len_vector
   rank = node.op.outputs[0].shape.rank
   shape = tf.shape(tensor)
@@ -109,7 +110,7 @@ def _conv2d_backprop_filter(node: Any) -> tf.Tensor:
 
 
 def _convolution(convert: Callable[[Any], tf.Tensor], weights: int):
-  """Returns how a convolution is done whose input `weights` differs."""
+  """Returns a converter of convolutions in which input `weights` differs."""
 
   def convert_node(node: Any, as_tensorflow: Callable[[], Any]) -> Any:
     if node.get_attr('data_format') != b'NHWC':
@@ -120,7 +121,7 @@ def _convolution(convert: Callable[[Any], tf.Tensor], weights: int):
 
 
 def _if(node: Any, as_tensorflow: Callable[[], Any]) -> list[tf.Tensor]:
-  """Takes both branches where clients differ: XLA has no other way."""
+  """Computes both branches if clients differ, the only way in XLA."""
   if not node.input(0).is_stacked:
     return as_tensorflow()
   node.stack_inputs()

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs a client stage of a plan client by client.
 
-This is the general way, which takes any computation. Several clients compute
-at a time, on threads, but the contributions are folded one after the other in
-the order of the cohort, and at most a few wait for their turn: so memory does
-not grow with the cohort, and sums do not depend on timing.
+This is the general path, which runs any computation. Several clients compute
+at a time, on threads, but their contributions are folded one by one in the
+order of the cohort, and only a few wait for their turn. So memory does not grow
+with the cohort, and sums do not depend on timing.
 """
 
 import collections
@@ -31,7 +31,7 @@ ValueId: TypeAlias = federated_plan.ValueId
 
 
 class ClientError(RuntimeError):
-  """An error in a client's work, of a kind that cannot be made anew."""
+  """Error in a client's work that cannot be raised anew as its own type."""
 
 
 def run_clients_generally(
@@ -45,16 +45,16 @@ def run_clients_generally(
 
   Args:
     stage: The stage.
-    server_values: Local values, by number: the stage's server inputs and the
-      zeros of its aggregates.
+    server_values: The local values, by number, of the stage's server inputs and
+      of the zeros of its aggregates.
     clients: The clients; there may be none.
-    parallelism: How many clients compute at a time.
+    parallelism: The number of clients that compute at a time.
 
   Returns:
-    What they leave.
+    The partial results of these clients.
 
   Raises:
-    Exception: What a client raised, with its position in the message; see
+    Exception: If a client raises it; the message has the client's position, see
       `client_error`.
   """
   accumulators = [server_values[a.zero] for a in stage.aggregates]
@@ -79,14 +79,14 @@ def _client_computation(
   server_values: Mapping[ValueId, Any],
   clients: stage_runs.Clients,
 ) -> Callable[[int], tuple[list[Any], list[Any]]]:
-  """Returns what one client, given by its number among these, does.
+  """Returns the computation of one client, given its number among these.
 
-  That returns its contributions to the aggregates and its outputs.
+  The computation returns the client's contributions and its outputs.
 
   Args:
     stage: The stage.
     server_values: See `run_clients_generally`.
-    clients: See the same.
+    clients: See `run_clients_generally`.
   """
   shared = {i: server_values[i] for i in stage.server_inputs}
   # Clients that select by the same key get the same slice, computed once.
@@ -119,7 +119,7 @@ def _client_computation(
 def _in_order(
   compute: Callable[[int], Any], clients: stage_runs.Clients, parallelism: int
 ) -> Iterator[Any]:
-  """Yields the clients' results in order, computing a few ahead."""
+  """Yields the clients' results in order and computes a few ahead."""
 
   def compute_client(number: int) -> Any:
     with client_errors(clients.positions[number], clients.cohort_size):
@@ -138,7 +138,7 @@ def _in_order(
   )
   try:
     for number in numbers:
-      # Each call needs a copy of its own: a context runs once at a time.
+      # Each call needs its own copy, since a context runs once at a time.
       waiting.append(
         pool.submit(contextvars.copy_context().run, compute_client, number)
       )
@@ -169,10 +169,10 @@ def client_errors(position: int, num_clients: int) -> Iterator[None]:
 def client_error(
   error: Exception, position: int, num_clients: int
 ) -> Exception:
-  """Returns an error that says which client it comes from.
+  """Returns an error that names the client from which it comes.
 
   Args:
-    error: What the client's work raised.
+    error: The error that the client's work raised.
     position: The client's position in the cohort, from 0.
     num_clients: The size of the cohort.
 
@@ -188,7 +188,7 @@ def client_error(
     message = f'{where}: {error}'
     with contextlib.suppress(TypeError, ValueError):
       new_error = type(error)(message)
-      # Some errors make a message of their own of their arguments.
+      # Some errors make their own message from their arguments.
       if where in str(new_error):
         return new_error
   return ClientError(message)

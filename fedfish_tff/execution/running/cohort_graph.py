@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client stage of a plan as one TensorFlow graph.
 
-The graph takes the data of some clients at once and loops over them. In the
-loop's body a client's steps are replayed (see `replayer`), with loops over
-packed arrays where they reduce datasets, and its contributions are folded into
-the accumulators. A few iterations run at a time, but accumulators go from one
-to the next in cohort order: sums do not depend on timing or on the number of
-cores, and memory does not grow with the number of clients.
+The graph takes the data of some clients at once and loops over these clients.
+The loop's body replays a client's steps (see `replayer`), with loops over
+packed arrays for reductions of datasets, and folds the client's contributions
+into the accumulators. A few iterations run at a time, but accumulators pass
+from one to the next in cohort order. So sums do not depend on timing or on the
+number of cores, and memory does not grow with the number of clients.
 """
 
 import collections
@@ -40,10 +40,10 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# How the arrays of a sequence are cut, and the arrays.
+# The cut of a sequence's arrays, and the arrays.
 _SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
 
-# What each accumulator holds, flat, in the order of the stage's aggregates.
+# The leaves of each accumulator, in the order of the stage's aggregates.
 Accumulators: TypeAlias = list[list[tf.Tensor]]
 
 
@@ -55,16 +55,17 @@ class ClientInputs:
   """The client inputs of a stage for some clients.
 
   Attributes:
-    num_clients: Their number.
-    tensors: For each tensor of the inputs an array [clients, ...]; behind them
-      there may be rows that nobody reads.
-    cuts: For each sequence of the inputs, how its arrays are cut into elements.
-    sequences: For each sequence of the inputs, its arrays.
+    num_clients: The number of clients.
+    tensors: An array [clients, ...] for each tensor of the inputs; unread rows
+      may follow.
+    cuts: The cut of each sequence of the inputs.
+    sequences: The arrays of each sequence of the inputs.
     are_one_pass: For each sequence of the inputs, whether a second pass over it
       would need other arrays.
-    most_clients: A bound of their number on which the graph may depend, where
-      XLA compiles it; else None.
-    order: Which of them compute side by side; None for one after the other.
+    most_clients: A bound on `num_clients`, which is constant in a graph that
+      XLA compiles; None without XLA.
+    order: The groups of clients that compute side by side; None if all compute
+      one after the other.
   """
 
   num_clients: int
@@ -77,14 +78,15 @@ class ClientInputs:
 
 
 class Order(NamedTuple):
-  """Which clients compute side by side.
+  """The clients that compute side by side, and the others.
 
   Attributes:
-    groups: int32 [groups, width], clients who have as many elements, all of the
-      most rows; behind them there may be rows that nobody reads.
-    num_groups: Their number.
-    others: int32 [clients], those who compute one after the other; likewise.
-    num_others: Their number.
+    groups: Groups of clients with equally many elements, all of the most rows,
+      int32 [groups, width]; unread rows may follow.
+    num_groups: The number of groups.
+    others: The clients that compute one after the other, int32 [clients];
+      unread elements may follow.
+    num_others: The number of these clients.
   """
 
   groups: np.ndarray
@@ -107,26 +109,26 @@ class StageGraph:
     """Checks that a stage can be a graph.
 
     Args:
-      stage: The stage; to be kept by whoever runs the graph.
-      parallelism: How many clients compute at a time.
+      stage: The stage, which the caller must keep while the graph runs.
+      parallelism: The number of clients that compute at a time.
       use_xla: Whether XLA compiles the graph.
-      width: How many clients compute side by side, each operation for all of
-        them at once, where their data have the same shapes.
+      width: The number of clients that compute side by side, each operation for
+        all of them at once, if their data have the same shapes.
 
     Raises:
-      NotReplayableError: If it cannot.
+      NotReplayableError: If the stage cannot be a graph.
     """
-    # Graphs are kept by their stages, and must not keep these in turn.
+    # Caches keep a graph while its stage lives, so it must not keep the stage.
     self._stage = weakref.proxy(stage)
     self._parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
     self._tracer = tracing.GraphTracer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
-    # The most passes that were traced over each of the inputs' sequences.
+    # The most traced passes over each of the inputs' sequences.
     self._passes: collections.Counter[int] = collections.Counter()
     self._lock = threading.Lock()
-    # Whether somebody asks for rows, whatever batches they are in.
+    # Whether a step rebatches rows.
     self.rebatches = self._tracer.rebatches(
       leaf for step in stage.steps for leaf in step.fn.leaves()
     )
@@ -158,7 +160,7 @@ class StageGraph:
         raise tracing.NotReplayableError(
           f'a result of the clients of unknown shape, {spec.shape}'
         )
-    # Of one client; of a string, the reference.
+    # The bytes of one client's outputs; a string counts as its reference.
     self.output_bytes = sum(
       spec.shape.num_elements() * (spec.dtype.size or 8)
       for spec in tf.nest.flatten(self.output_specs)
@@ -170,20 +172,20 @@ class StageGraph:
     server_values: Mapping[_ValueId, Any],
     inputs: ClientInputs,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
-    """Lets some clients compute.
+    """Runs the stage for some clients.
 
     Args:
-      accumulators: What the clients before them left.
+      accumulators: The accumulators after the clients before.
       server_values: The server's values by number.
       inputs: The data of these clients.
 
     Returns:
-      The accumulators, and for each output of the stage its tensors, with an
-      axis for the clients in front.
+      The accumulators, and for each output of the stage its tensors, with a
+      first axis for the clients.
 
     Raises:
       NotReplayableError: If the stage turns out not to be replayable.
-      tf.errors.OpError: What client work raised.
+      tf.errors.OpError: If client work raises it.
     """
     server = [
       type_leaves.flatten(server_values[i]) for i in self._stage.server_inputs
@@ -203,37 +205,37 @@ class StageGraph:
     )
 
   def check_passes(self, inputs: ClientInputs) -> None:
-    """Checks that sequences of one pass have one in what was traced.
+    """Checks that the traced graph passes only once over one-pass sequences.
 
     Args:
-      inputs: Data of some clients.
+      inputs: The data of some clients.
 
     Raises:
-      PackingError: If not.
+      PackingError: If it passes more than once.
     """
     for number, is_one_pass in enumerate(inputs.are_one_pass):
       if is_one_pass and self._passes[number] > 1:
         raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
 
   def fetch(self, accumulators: Accumulators) -> Accumulators:
-    """Returns accumulators of `run` as tensors of this process."""
+    """Returns the accumulators of `run` as tensors of this process."""
     return accumulators
 
   def to_hlo(
     self, inputs: ClientInputs, *, for_cpu: bool = False
   ) -> tuple[bytes, Callable[[], Sequence[tf.Tensor]]]:
-    """Returns the graph as a program for XLA, on data of the same shapes.
+    """Returns the graph as an XLA program, for data of the same shapes.
 
     Args:
-      inputs: Data of some clients.
-      for_cpu: Whether XLA will compile it for a CPU.
+      inputs: The data of some clients.
+      for_cpu: Whether XLA will compile the program for a CPU.
 
     Returns:
-      An HLO module, whose arguments and results are those of `run`, flat; and a
-      function that returns more arguments, to be called before each run.
+      An HLO module with the arguments and results of `run`, flat; and a
+      function that returns further arguments, to be called before each run.
 
     Raises:
-      NotReplayableError: If there is no such program.
+      NotReplayableError: If the graph has no such program.
     """
     function = self._trace(inputs, any_length=False).function
     for tensor in (*function.inputs, *function.outputs):
@@ -267,7 +269,7 @@ class StageGraph:
     def specs_of(nest: Any) -> Any:
       return tf.nest.map_structure(spec_of, nest)
 
-    # Without any rows an array does not tell the shape of one.
+    # An array without rows does not tell the shape of a row.
     sequences = [
       {
         **specs_of(arrays),
@@ -328,7 +330,7 @@ class StageGraph:
     most_clients: int | None,
     order: Order | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
-    """Builds the loop over clients; with an order, one over groups before."""
+    """Builds the loop over clients, after one over groups if there are any."""
     types = self._stage.types
     shared = {
       i: type_leaves.unflatten(iter(leaves), types[i])
@@ -457,16 +459,16 @@ class StageGraph:
   def _slices(
     self, shared: Mapping[_ValueId, Any], tensors: list[tf.Tensor]
   ) -> dict[_ValueId, Callable[[tf.Tensor], sequence_replay.Sequence]]:
-    """Computes what clients select by keys that are there from the start.
+    """Computes the selections by keys that are client inputs.
 
-    Those that select by the same key get the same slice, computed once.
+    Clients that select by the same key get the same slice, computed once.
 
     Args:
-      shared: The values of the server.
+      shared: The server's values.
       tensors: The tensors of the client inputs, of all clients.
 
     Returns:
-      For each such selection a function from a client to its slices.
+      A function from a client to its slices, for each such selection.
     """
     next_tensor = iter(tensors)
     of_all = {
@@ -519,15 +521,15 @@ def _has_strings(leaf: tff.Type) -> bool:
 
 
 def _mend_shapes(computation: Any) -> None:
-  """Marks the axes below whose bound a size may be, as XLA finds itself.
+  """Marks the axes of dynamic size as XLA itself would infer them.
 
-  XLA learns sizes from where they are set, whatever shapes say. Older versions mark
-  an axis that is merely combined with such a one, and forget the mark where one
-  tensor is broadcast to another's shape; today's check the marks before they look
-  for themselves.
+  XLA infers dynamic sizes from the operations that set them, whatever shapes
+  say. Older versions also mark axes that are merely combined with dynamic ones,
+  and lose the mark when one tensor is broadcast to another's shape. Today's
+  versions check the marks before they infer sizes.
 
   Args:
-    computation: Of an HLO module, a proto; changed in place.
+    computation: A computation of an HLO module, a proto; changed in place.
   """
   shapes = {}
   for instruction in computation.instructions:
@@ -555,7 +557,7 @@ def _mend_shapes(computation: Any) -> None:
 def _same_axes(
   before: Sequence[int], after: Sequence[int]
 ) -> list[tuple[int, int]]:
-  """Returns the axes that a reshape keeps, if it adds and drops ones only."""
+  """Returns the axes kept by a reshape that adds and drops only ones."""
   kept = [
     [i for i, n in enumerate(shape) if n != 1] for shape in (before, after)
   ]
@@ -566,6 +568,6 @@ def _same_axes(
 def _of_client(
   slices: sequence_replay.Sequence, places: tf.Tensor, client: tf.Tensor
 ) -> sequence_replay.Sequence:
-  """Returns those of all slices that a client has selected."""
+  """Returns the slices that a client has selected."""
   own = tf.gather(places, client)
   return slices.reindexed(tf.size(own, tf.int64), lambda i: tf.gather(own, i))

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs client stages: as a graph over the cohort, or client by client.
 
-The cohort goes through the graph in chunks of a few megabytes of data; while
-one computes, the next is packed. What cannot be a graph, or has data that
-cannot be packed, runs on the general path (`client_stages`), which is logged
-once for each reason.
+The cohort goes through the graph in chunks of a few megabytes of data; the next
+chunk is packed while one computes. A stage that cannot be a graph, or with data
+that cannot be packed, runs on the general path (`client_stages`), which is
+logged once for each reason.
 """
 
 import collections
@@ -38,12 +38,12 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# Of what clients take and give in one call of a graph: large enough that the
-# call costs nothing beside the work, small beside a model's memory.
+# The bytes of clients' inputs and outputs in one call of a graph: large enough
+# that the call itself costs little, and small beside a model's memory.
 _CHUNK_BYTES = 16 * 2**20
 _CHUNK_CLIENTS = 512
 
-# Errors that say nothing of the graph: it may well run next time.
+# Errors after which the graph may well run next time.
 _TRANSIENT = (
   tf.errors.AbortedError,
   tf.errors.ResourceExhaustedError,
@@ -52,7 +52,7 @@ _TRANSIENT = (
 
 
 class CohortStageRunner:
-  """Runs the client stages of plans; keeps their graphs."""
+  """Runs the client stages of plans and keeps their graphs."""
 
   def __init__(
     self,
@@ -65,11 +65,12 @@ class CohortStageRunner:
     """Makes a runner.
 
     Args:
-      parallelism: How many clients compute at a time, over all devices.
+      parallelism: The number of clients that compute at a time, on all devices
+        together.
       devices: The logical devices that share the cohort. Client i goes to
         device i modulo their number; the devices' sums are merged in order.
       use_xla: Whether XLA compiles client work.
-      cache: Keeps packed datasets; a new one by default.
+      cache: The cache of packed datasets; a new one by default.
     """
     self._parallelism = parallelism
     self._devices = tuple(devices)
@@ -88,7 +89,7 @@ class CohortStageRunner:
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
-    """Why stages ran client by client instead of as a graph."""
+    """The reasons why stages ran client by client instead of as a graph."""
     return tuple(self._reasons)
 
   def __call__(
@@ -139,7 +140,7 @@ class CohortStageRunner:
       except tf.errors.OpError as error:
         interruption.check()
         failure = error
-        # The graph does not tell which client failed; one by one, they do.
+        # Only a run client by client tells which one failed.
         logging.info(
           'Client work failed (%s); running the clients one by one to find the '
           'one that failed.',
@@ -152,7 +153,7 @@ class CohortStageRunner:
       parallelism=self._parallelism // len(self._devices),
     )
     if failure is not None:
-      # It was the graph and not a client, as when XLA knows no kernel.
+      # The graph failed, not a client, for example if XLA has no kernel.
       reason = str(failure.message).strip().split('\n', 1)[0]
       if isinstance(failure, _TRANSIENT):
         self._note_general_path(stage, reason)
@@ -168,7 +169,7 @@ class CohortStageRunner:
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
-    """Runs a stage of `create_graph` for some clients on a device."""
+    """Runs a graph of `create_graph` for some clients on a device."""
     with tf.device(device):
       return GraphRun(stage, graph, self._cache, server_values, clients).run()
 
@@ -191,7 +192,7 @@ class CohortStageRunner:
   def create_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
   ) -> cohort_graph.StageGraph:
-    """Returns the graph of a stage; raises NotReplayableError if it has none."""
+    """Returns a stage's graph; raises NotReplayableError if it has none."""
     return cohort_graph.StageGraph(
       stage,
       parallelism=max(1, self._parallelism // len(self._devices)),
@@ -201,7 +202,7 @@ class CohortStageRunner:
   def _give_up_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool, reason: str
   ) -> None:
-    """Takes the next way for a stage: a graph without XLA, or none."""
+    """Falls back to a graph without XLA, or to none."""
     if use_xla:
       logging.warning('XLA does not compile this client work: %s', reason)
       self._make_graph(stage, use_xla=False)
@@ -216,7 +217,7 @@ class CohortStageRunner:
     self.note_reason(f'{reason} (client work on {types})')
 
   def note_reason(self, reason: str) -> None:
-    """Says, once for each reason, why client work is no graph."""
+    """Logs, once for each reason, why client work is no graph."""
     if reason not in self._reasons:
       self._reasons[reason] = None
       logging.warning(
@@ -244,7 +245,7 @@ class GraphRun:
     self._clients = clients
 
   def run(self) -> stage_runs.Partial:
-    """Runs the stage; returns what the clients leave."""
+    """Runs the stage; returns the clients' partial results."""
     accumulators = [
       type_leaves.flatten(self._server_values[a.zero])
       for a in self._stage.aggregates
@@ -280,7 +281,7 @@ class GraphRun:
       )
 
   def chunks(self) -> Iterator[cohort_graph.ClientInputs]:
-    """Yields the inputs of the clients, packing one chunk ahead."""
+    """Yields the inputs of the clients and packs one chunk ahead."""
     left = range(len(self._clients))
     inputs = self._pack_chunk(left)
     left = left[inputs.num_clients :]
@@ -292,7 +293,7 @@ class GraphRun:
     ) as pool:
       while left:
         ahead = pool.submit(
-          # An endless dataset can then be interrupted here too.
+          # The context allows an interruption of an endless dataset here, too.
           contextvars.copy_context().run,
           self._pack_chunk,
           left,
@@ -303,7 +304,7 @@ class GraphRun:
       yield inputs
 
   def _pack_chunk(self, left: range) -> cohort_graph.ClientInputs:
-    """Packs the first of the clients left, up to the size of a chunk."""
+    """Packs the first remaining clients, up to the size of a chunk."""
     num_bytes = 0
     tensors, sequences = [], []
     for number in left[:_CHUNK_CLIENTS]:
@@ -368,15 +369,15 @@ def _order(
   cuts: Sequence[sequence_arrays.Cut],
   width: int,
 ) -> cohort_graph.Order:
-  """Puts clients side by side whose data have the same shapes.
+  """Puts clients with data of the same shapes side by side.
 
-  Batches of two sizes cannot be computed side by side as one array, so that only
-  clients do whose batches are all of the most rows.
+  Batches of different sizes do not fit in one array. So only clients compute
+  side by side that have the most rows in all of their batches.
 
   Args:
-    sequences: Of each client.
-    cuts: Of each sequence.
-    width: How many clients go side by side.
+    sequences: The sequences of each client.
+    cuts: The cut of each sequence.
+    width: The number of clients that compute side by side.
   """
   like = collections.defaultdict(list)
   others = []
@@ -394,7 +395,7 @@ def _order(
     number = len(clients) // width * width
     groups.extend(clients[:number])
     others.extend(clients[number:])
-  # Of one shape, however many groups there are.
+  # The arrays have one shape for any number of groups.
   most = sequence_arrays.padded_length(len(sequences))
   rows = max(1, most // width)
   return cohort_graph.Order(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a plan on local values."""
+"""An interpreter of plans, on local values."""
 
 import collections
 from collections.abc import Callable
@@ -22,7 +22,7 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# Runs a stage, given the server's values, the clients' and their number.
+# Runs a stage on the server's values, the clients' values, and their number.
 RunStage: TypeAlias = Callable[
   [
     federated_plan.ClientStage,
@@ -44,17 +44,17 @@ def run_plan(
 
   Args:
     plan: The plan.
-    arg: The argument as a local value of `plan.parameter_type`; what is placed
-      at the clients is a list with one local value per client, unless it is
-      all equal. `None` if the computation takes no argument.
-    cardinalities: The number of clients, by `tff.CLIENTS`.
-    run_stage: Runs a client stage.
+    arg: The argument as a local value of `plan.parameter_type`. A part at the
+      clients is a list with one local value per client, unless it is all equal.
+      `None` if the computation takes no argument.
+    cardinalities: The number of clients, under `tff.CLIENTS`.
+    run_stage: The function that runs a client stage.
 
   Returns:
     The result, a local value of `plan.result_type`.
 
   Raises:
-    ValueError: If the result is a value on which all clients agree, and there
+    ValueError: If the result is a value on which all clients agree, but there
       are no clients.
   """
   num_clients = cardinalities[tff.CLIENTS]
@@ -112,10 +112,10 @@ def _result(
   """Returns a result.
 
   Args:
-    placed: What it consists of.
+    placed: The parts of the result.
     type_spec: Its type.
-    clients: What each client knows.
-    server: What the server knows.
+    clients: The values known at each client.
+    server: The values known at the server.
   """
   if isinstance(placed, tuple):
     return tuple(

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of HLO modules, in the form that XLA's CPU is fast at.
+"""Convolutions of HLO modules in the form that XLA runs fast on CPUs.
 
-XLA brings the axes of convolutions into the order of its fast kernels, but not
-within loops, on CPUs. Gradients of kernels have another order; XLA then computes
-them value by value, 60 times as long.
+XLA brings the axes of convolutions into the order of its fast kernels, but, on
+CPUs, not within loops. Gradients of kernels have another order, and XLA then
+computes them value by value, which takes 60 times as long.
 """
 
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from typing import Any
 
 
 def order_axes(module: Any) -> None:
-  """Puts batches first and channels last, by transpositions around convolutions.
+  """Transposes tensors around convolutions: batches first, channels last.
 
   Args:
     module: An HLO module, a proto; changed in place.
@@ -83,7 +83,7 @@ def _order_axes(computation: Any, numbers: itertools.count) -> None:
     axes.kernel_output_feature_dimension = channels
     number = instruction.id
     if made != same:
-      # Who reads the result finds it under its number.
+      # The transposed result takes the number by which others read it.
       instruction.id = next(numbers)
       instruction.shape.CopyFrom(_permuted(instruction.shape, made))
     add(instruction)

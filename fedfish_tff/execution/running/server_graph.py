@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The server's steps between two client stages as one TensorFlow function.
 
-A round has dozens of small steps at the server. Called one by one they can
-take longer than the clients of a small model; as one function they are one
-call, which TensorFlow optimises as a whole.
+A round has dozens of small steps at the server. One by one they can take longer
+than the clients of a small model. As one function they are one call, which
+TensorFlow optimises as a whole.
 """
 
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ _Step: TypeAlias = federated_plan.Step
 
 
 class ServerSegment:
-  """Some steps at the server that follow one another."""
+  """A series of consecutive steps at the server."""
 
   def __init__(
     self,
@@ -40,7 +40,7 @@ class ServerSegment:
 
     Args:
       steps: The steps, in order.
-      needed: The numbers of the values that are read after them.
+      needed: The numbers of the values that are read after the steps.
       types: The type of each numbered value.
     """
     self._steps = steps
@@ -64,7 +64,7 @@ class ServerSegment:
     """Runs the steps.
 
     Args:
-      values: The server's values by number; those that are read after the
+      values: The server's values by number; the values that are read after the
         steps are added.
     """
     with self._lock:
@@ -72,7 +72,7 @@ class ServerSegment:
         try:
           self._traced = self._trace()
         except tracing.NotReplayableError:
-          # It then runs step by step, as right and a little slower.
+          # The segment runs step by step, with the same results.
           self._is_traceable = False
     if self._traced is None:
       for step in self._steps:
@@ -105,7 +105,7 @@ class ServerSegment:
 
 
 def _calls(steps: Sequence[_Step]) -> int:
-  """Returns how many steps do more than regroup values."""
+  """Returns the number of steps that do more than regroup values."""
   return sum(
     not (isinstance(s.fn, local_functions.Program) and not s.fn.steps)
     for s in steps

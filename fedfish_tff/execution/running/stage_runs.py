@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who runs a stage: shares of the cohort, each with a runner.
+"""Runs of a stage over shares of the cohort, each with its own runner.
 
-A runner takes a stage, the server's values and some clients, and returns what is
-left of these: an accumulator for each aggregate, and their outputs. Whether it is
-a device of this process (`cohort_stages`), another process or another machine is
-its own affair. What the runners return is put together here, in one order.
+A runner takes a stage, the server's values and some clients. It returns an
+accumulator for each aggregate, and the clients' outputs. It may be a device of
+this process (`cohort_stages`), another process or another machine. This module
+merges the runners' results in a fixed order.
 """
 
 from collections.abc import Callable
@@ -22,8 +22,8 @@ from fedfish_tff.execution.reading import federated_plan
 
 ValueId: TypeAlias = federated_plan.ValueId
 
-# What a stage makes: the aggregates' results, and for each output a list with
-# one local value per client.
+# The result of a stage: the aggregates' results, and for each output a list
+# with one local value per client.
 StageResult: TypeAlias = tuple[
   Mapping[ValueId, Any], Mapping[ValueId, Sequence[Any]]
 ]
@@ -34,8 +34,8 @@ class Clients:
   """Some clients of a cohort.
 
   Attributes:
-    values: For each client input of a stage, one local value per client.
-    positions: Of these clients in the cohort, from 0.
+    values: The client inputs of a stage, each with one local value per client.
+    positions: The positions of these clients in the cohort, from 0.
     cohort_size: The number of all clients.
   """
 
@@ -48,20 +48,20 @@ class Clients:
 
 
 class Partial(NamedTuple):
-  """What some clients leave of a stage.
+  """The partial results of a stage, from some clients.
 
   Attributes:
-    accumulators: Of each aggregate, its zero with their contributions added in
-      order; local values.
-    outputs: For each output of the stage, one local value per client.
+    accumulators: A local value for each aggregate: its zero plus the clients'
+      contributions, added in order.
+    outputs: The outputs of the stage, each with one local value per client.
   """
 
   accumulators: Sequence[Any]
   outputs: Mapping[ValueId, Sequence[Any]]
 
 
-# From a stage, the server's values by number (the stage's server inputs and the
-# zeros of its aggregates among them) and some clients.
+# Runs a stage on the server's values by number (including the stage's server
+# inputs and the zeros of its aggregates) and some clients.
 RunClients: TypeAlias = Callable[
   [federated_plan.ClientStage, Mapping[ValueId, Any], Clients], Partial
 ]
@@ -79,13 +79,13 @@ def run_stage(
 
   Args:
     stage: The stage.
-    server_values: Local values by number: the stage's server inputs and the
-      zeros of its aggregates.
-    client_values: For each client input of the stage, one local value per
+    server_values: The local values, by number, of the stage's server inputs and
+      of the zeros of its aggregates.
+    client_values: The client inputs of the stage, each with one local value per
       client.
     num_clients: The size of the cohort; may be 0.
-    runners: Client i goes to runner i modulo their number; they work at one
-      time, and their accumulators are merged in their order.
+    runners: The runners, which work at the same time. Client i goes to runner i
+      modulo their number. Accumulators are merged in the runners' order.
 
   Returns:
     The results of the aggregates, and the outputs.
@@ -107,7 +107,7 @@ def run_stage(
       lanes, thread_name_prefix='cohort_runner'
     ) as pool:
       futures = [
-        # So that each thread can be interrupted like this one.
+        # With a copy of the context each thread can be interrupted.
         pool.submit(
           contextvars.copy_context().run, runner, stage, server_values, share
         )
@@ -123,12 +123,12 @@ def merge(
   partials: Sequence[Partial],
   num_clients: int,
 ) -> StageResult:
-  """Puts together what shares of a cohort leave, in order.
+  """Merges the partial results of shares of a cohort, in order.
 
   Args:
     stage: The stage.
-    positions: Of the clients of each share, in the cohort.
-    partials: What each leaves; at least one.
+    positions: The positions in the cohort of each share's clients.
+    partials: The partial results of each share; at least one.
     num_clients: The size of the cohort.
 
   Returns:

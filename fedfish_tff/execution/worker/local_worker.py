@@ -6,25 +6,24 @@ TFF computations run in TFF's C++ runtime, as in
 `tff.backends.native.create_sync_local_cpp_execution_context`, with these
 differences:
 
-*   The worker ends with the process that started it, however that ends, leaves
-    no zombie and keeps no one's stdout open (see `worker_process`). What it
-    writes, such as the output of `tf.print` at the clients, is logged at level
-    INFO.
+*   The worker ends with the process that started it, whatever the reason of its
+    end. It leaves no zombie and keeps no inherited stdout open (see
+    `worker_process`). Its output, such as that of `tf.print` at the clients, is
+    logged at level INFO.
 *   Client work runs with one intra-op thread, so that results are the same bit
-    for bit whatever the number of cores.
-*   Secure sums run too, as sums in the clear behind their clipping and
-    quantisation, which is what a simulation can show of them; TFF's native
-    context refuses them.
+    for bit on any number of cores.
+*   Secure sums run as sums in the clear, after their clipping and quantisation,
+    which are the parts that a simulation can show. TFF's native context refuses
+    them.
 *   Client data may be the package's own `ClientBatches`.
-*   A worker that dies is one clear error in the call that needed it, and the
-    call after it starts a new worker; TFF would repeat the call for ever.
+*   A worker that dies gives one clear error in the call that needed it, and the
+    next call starts a new worker. TFF would repeat the call for ever.
 
 Known limit: the worker listens on all network interfaces, without credentials,
 on a port that is free at its start, and runs any computation sent to it. TFF
-offers no other address. On a network shared with others, put a firewall before
-it or do not use it.
+offers no other address. On a shared network, use a firewall or another context.
 
-The worker runs on Linux only, on the CPU only.
+The worker runs only on Linux and only on the CPU.
 """
 
 from typing import Any
@@ -38,13 +37,13 @@ import tensorflow_federated as tff
 
 
 class _LocalWorkerContext:
-  """The part that both kinds of context add to TFF's: a worker, and its end.
+  """The part that both kinds of context add to TFF's: a worker of their own.
 
-  The worker starts with the first computation and ends with the context's
+  The worker starts with the first computation. It ends with the context's
   `close` (or `with` block), with the context itself, or with this process.
 
   Attributes:
-    executor_factory: Starts the worker and ends it.
+    executor_factory: The factory that starts the worker and ends it.
     takes_client_batches: Whether arguments may hold `ClientBatches`.
   """
 
@@ -61,10 +60,10 @@ class _LocalWorkerContext:
     """Creates a context.
 
     Args:
-      default_num_clients: The number of clients where the arguments of a
-        computation do not tell it.
+      default_num_clients: The number of clients if the arguments of a
+        computation do not determine it.
       max_concurrent_computation_calls: The number of clients' calls of one
-        computation that run at a time; not limited if not positive.
+        computation that run at a time; unlimited if not positive.
       stream_structs: Whether structures are sent element by element.
     """
     super().__init__(
@@ -97,11 +96,11 @@ class _LocalWorkerContext:
 class SyncLocalWorkerExecutionContext(
   _LocalWorkerContext, tff.framework.SyncExecutionContext
 ):
-  """A synchronous context with a worker of its own, ended by `close`."""
+  """A synchronous context with its own worker, which `close` ends."""
 
   def invoke(self, comp: tff.Computation, arg: Any) -> Any:
     """Runs a computation and returns its result."""
-    # Before TFF hands the call to a thread, which no fork has.
+    # Checked before TFF gives the call to a thread, which a fork lacks.
     self.executor_factory.check_owner()
     return super().invoke(comp, arg)
 
@@ -109,18 +108,18 @@ class SyncLocalWorkerExecutionContext(
 class AsyncLocalWorkerExecutionContext(
   _LocalWorkerContext, tff.framework.AsyncExecutionContext
 ):
-  """A context whose computations are coroutines, with a worker of its own."""
+  """An asynchronous context with its own worker, which `close` ends."""
 
 
 def _compile(comp: tff.Computation) -> tff.Computation:
-  """Compiles as TFF's test backend does: native, but for secure intrinsics."""
+  """Compiles for the native backend, with bodies for secure intrinsics."""
   return tff.backends.native.desugar_and_transform_to_native(
     tff.backends.test.replace_secure_intrinsics_with_bodies(comp)
   )
 
 
 def _transform_arguments(arguments: Any) -> Any:
-  """Makes datasets of `ClientBatches`, and NumPy values of tensors, as TFF."""
+  """Turns `ClientBatches` into datasets, then applies TFF's transformation."""
   return tff.tensorflow.transform_args(
     tf.nest.map_structure(
       lambda value: (

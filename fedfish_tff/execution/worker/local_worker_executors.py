@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TFF's worker as a server of this machine, and the executors that call it.
+"""TFF's worker as a server on this machine, and the executors that call it.
 
-The worker runs as a `worker_process`, takes connections on a port that is
-reserved for it, and serves `tff.framework.RemoteExecutor`s.
+The worker runs as a `worker_process`, listens on a port reserved for it, and
+serves `tff.framework.RemoteExecutor`s.
 """
 
 from collections.abc import Callable
@@ -24,27 +24,27 @@ _CHANNEL_OPTIONS = (
   ('grpc.max_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.max_receive_message_length', _MAX_MESSAGE_BYTES),
   ('grpc.max_send_message_length', _MAX_MESSAGE_BYTES),
-  # A proxy named in the environment is not for this machine's own ports.
+  # A proxy in the environment does not apply to this machine's own ports.
   ('grpc.enable_http_proxy', 0),
 )
 _WORKER_ENVIRONMENT = {
-  # Read by TensorFlow where its thread pools are made: the results of
+  # TensorFlow reads these when it makes its thread pools. The results of
   # convolutions depend on the number of threads.
   'TF_NUM_INTRAOP_THREADS': '1',
   'OMP_NUM_THREADS': '1',
 }
 _START_TIMEOUT_SECONDS = 300.0
 _POLL_SECONDS = 0.05
-# Between a broken connection and the end of the process behind it.
+# The time between a broken connection and the end of the worker's process.
 _END_TIMEOUT_SECONDS = 5.0
 
 
 class LocalWorkerError(RuntimeError, grpc.RpcError):
-  """The worker could not be started or has died, or its context was closed.
+  """Error if the worker cannot start or has died, or its context was closed.
 
-  TFF takes it, as a `grpc.RpcError` without a status code, for a broken
-  connection when it cleans up, and for an error that repeating the call does
-  not cure.
+  It is a `grpc.RpcError` without a status code. So TFF treats it as a broken
+  connection when it cleans up, and as an error for which it does not repeat the
+  call.
   """
 
 
@@ -61,9 +61,9 @@ def _worker_binary() -> str:
 def _reserve_port() -> socket.socket:
   """Returns a socket bound to a free port that a worker can share.
 
-  TFF's worker binds with SO_REUSEPORT: two workers started on one port would
-  both run and share the calls between them. While this socket is bound, and the
-  kernel chose its port, no one else is given that port.
+  TFF's worker binds with SO_REUSEPORT, so two workers on one port would both
+  run and share the calls. The kernel chooses the port and gives it to no other
+  process while this socket is bound.
   """
   dual_stack = socket.has_dualstack_ipv6()
   reservation = socket.socket(
@@ -77,10 +77,10 @@ def _reserve_port() -> socket.socket:
 
 
 class _LocalWorker:
-  """A running worker, and the channel to it as far as TFF's stub needs one."""
+  """A running worker, with the parts of a channel that TFF's stub needs."""
 
   def __init__(self, *, max_concurrent_computation_calls: int):
-    """Starts a worker and waits until it takes connections."""
+    """Starts a worker and waits until it accepts connections."""
     binary = _worker_binary()
     self._reservation = _reserve_port()
     port = self._reservation.getsockname()[1]
@@ -111,7 +111,7 @@ class _LocalWorker:
     self.stub = tff.framework.RemoteExecutorGrpcStub(self)
 
   def _wait_until_listening(self, port: int) -> None:
-    """Returns once the worker takes connections; raises if that fails."""
+    """Returns once the worker accepts connections; raises if it does not."""
     deadline = time.monotonic() + _START_TIMEOUT_SECONDS
     while True:
       try:
@@ -135,7 +135,7 @@ class _LocalWorker:
     )
 
   def end_error(self) -> LocalWorkerError:
-    """Returns the error that says how this worker ended."""
+    """Returns the error that describes this worker's end."""
     what = self.process.describe_end()
     if what.endswith('SIGKILL'):
       what += ', as happens when memory runs out'
@@ -155,18 +155,18 @@ class _LocalWorker:
   ) -> None:
     """Tells TFF's stub that the worker is ready.
 
-    gRPC's own watch would be one more thread, which trips over the closing of
-    the channel and the end of the interpreter.
+    gRPC's own watch would be another thread, which fails when the channel
+    closes or the interpreter ends.
 
     Args:
-      callback: Takes the state of the connection.
-      try_to_connect: Of no effect: the worker listens already.
+      callback: The function that takes the state of the connection.
+      try_to_connect: Ignored, since the worker listens already.
     """
     del try_to_connect
     callback(grpc.ChannelConnectivity.READY)
 
   def unary_unary(self, method: str, **kwargs: Any) -> Callable[[Any], Any]:
-    """Returns gRPC's call, but failing with how the worker ended if it did."""
+    """Returns gRPC's call, which raises `end_error` if the worker has ended."""
     call = self._channel.unary_unary(method, **kwargs)
 
     def call_worker(request: Any) -> Any:
@@ -182,9 +182,9 @@ class _LocalWorker:
 
 
 class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
-  """Remote executors of one worker, which starts when the first is asked for.
+  """A factory of remote executors of one worker, which starts with the first.
 
-  TFF keeps up to ten of them, one for each number of clients.
+  TFF keeps up to ten executors, one for each number of clients.
   """
 
   def __init__(
@@ -197,10 +197,10 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     """Makes a factory without a worker.
 
     Args:
-      default_num_clients: The number of clients where the arguments of a
-        computation do not tell it.
-      max_concurrent_computation_calls: How many clients' calls of one
-        computation run at a time; not limited if not positive.
+      default_num_clients: The number of clients if the arguments of a
+        computation do not determine it.
+      max_concurrent_computation_calls: The number of clients' calls of one
+        computation that run at a time; unlimited if not positive.
       stream_structs: Whether structures are sent element by element.
     """
     self._default_num_clients = default_num_clients
@@ -211,7 +211,7 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     self._closed = False
     self._worker: _LocalWorker | None = None
     self._executors: tff.framework.ResourceManagingExecutorFactory | None = None
-    # Ends the worker when the context is garbage.
+    # Ends the worker when the context is garbage-collected.
     self._stop_worker = lambda: None
 
   @property
@@ -223,7 +223,7 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     return worker.process.pid
 
   def check_owner(self) -> None:
-    """Raises an error in a process forked from the one of this context."""
+    """Raises an error in a process forked from this context's process."""
     if os.getpid() != self._owner_pid:
       raise LocalWorkerError(
         'This context belongs to the process that created it (process '
@@ -262,7 +262,7 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     """Drops the executor of a failed call.
 
     Args:
-      cardinalities: As given to `create_executor`.
+      cardinalities: The same as in `create_executor`.
     """
     if os.getpid() != self._owner_pid:
       return
@@ -272,11 +272,11 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
       if self._worker.process.is_running:
         self._executors.clean_up_executor(cardinalities)
       else:
-        # The caller is on its way out with the error that says so.
+        # The call already raises the error that reports this.
         self._forget_worker()
 
   def close(self) -> None:
-    """Ends the worker, for good."""
+    """Ends the worker permanently."""
     if os.getpid() != self._owner_pid:
       return
     with self._lock:

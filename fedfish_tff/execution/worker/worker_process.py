@@ -2,15 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A child process that cannot outlive the process that started it.
 
-Linux kills the child (`PR_SET_PDEATHSIG`) when the thread that created it ends,
-so every child gets a thread of its own that starts it, reads its output and
-waits for it: that thread ends after the child, or with the whole process, be
-it by a normal end, an exception, `os._exit` or `kill -9`. The same thread reaps
-the child, so that no zombie is left either.
+Linux kills the child (`PR_SET_PDEATHSIG`) when the thread that created it ends.
+So every child gets its own thread, which starts it, reads its output and waits
+for it. That thread ends after the child or with the whole process, whether by a
+normal end, an exception, `os._exit` or `kill -9`. The thread also reaps the
+child, so that no zombie remains.
 
-The child is its own session, so Ctrl-C in a terminal reaches the parent only;
-its stdin is /dev/null, and its stdout and stderr go to a pipe that the thread
-reads, so it keeps no file of the parent's open but those it is given.
+The child has its own session, so Ctrl-C in a terminal reaches the parent only.
+Its stdin is /dev/null, and its stdout and stderr go to a pipe that the thread
+reads. So it keeps no files of the parent open except those passed to it.
 """
 
 import atexit
@@ -26,10 +26,10 @@ import threading
 
 from absl import logging
 
-# Python code between fork and exec is not safe in a process with threads (and
-# TensorFlow starts many), so the death signal is set by this program, which
-# then becomes the child's program. The parent may have died before the call,
-# when no signal comes any more: the parent's id tells.
+# Python code between fork and exec is not safe in a process with threads, of
+# which TensorFlow starts many. So this program sets the death signal and then
+# becomes the child's program. If the parent has died before the call, no signal
+# comes, so the parent's id is checked.
 _EXEC_WITH_DEATH_SIGNAL = f"""
 import ctypes, os, sys
 libc = ctypes.CDLL(None, use_errno=True)
@@ -45,10 +45,10 @@ _STOP_TIMEOUT_SECONDS = 10.0
 
 
 class WorkerProcess:
-  """A running child process, ended at the latest with this process.
+  """A running child process, which ends at the latest with this process.
 
-  Only the process that created the object owns the child: after `os.fork`, the
-  copy in the forked process never ends it.
+  Only the process that created the object owns the child. After `os.fork`, the
+  copy in the forked process never ends the child.
   """
 
   def __init__(
@@ -63,11 +63,11 @@ class WorkerProcess:
     Args:
       command: The program (a path) and its arguments.
       environment: The child's environment; this process's if `None`.
-      pass_fds: Files that the child keeps, under the same numbers.
+      pass_fds: The file descriptors that the child keeps.
 
     Raises:
-      OSError: If no process can be started. A program that cannot be executed
-        shows as a child that exits with code 1 and says why in `output_tail`.
+      OSError: If no process can be started. If the program cannot be executed,
+        the child exits with code 1, with the reason in `output_tail`.
     """
     self._command = [os.fspath(part) for part in command]
     self._environment = dict(os.environ if environment is None else environment)
@@ -80,8 +80,8 @@ class WorkerProcess:
     self._start_error: OSError | None = None
     self._started = threading.Event()
     self._ended = threading.Event()
-    # Held to reap and to signal, so that no other process is signalled that
-    # was given the child's id after its end.
+    # Held to reap and to signal the child, since another process may get its id
+    # once it is reaped.
     self._reap_lock = threading.Lock()
     threading.Thread(
       target=self._run, name='worker_process', daemon=True
@@ -103,7 +103,7 @@ class WorkerProcess:
 
   @property
   def is_running(self) -> bool:
-    """Whether the child runs; false in a fork, which does not own it."""
+    """True if the child runs; False in a fork, which does not own it."""
     return os.getpid() == self._owner_pid and not self._ended.is_set()
 
   @property
@@ -112,7 +112,7 @@ class WorkerProcess:
     return '\n'.join(list(self._output))
 
   def describe_end(self) -> str:
-    """Returns how the child ended, e.g. 'was killed by SIGKILL'."""
+    """Returns a description of the child's end: 'was killed by SIGKILL'."""
     if not self._ended.is_set():
       return 'is running'
     code = self._process.returncode
@@ -124,7 +124,7 @@ class WorkerProcess:
       return f'was killed by signal {-code}'
 
   def wait(self, timeout: float | None = None) -> bool:
-    """Waits until the child has ended; returns false after `timeout` s."""
+    """Waits for the child's end; returns False after `timeout` seconds."""
     return self._ended.wait(timeout)
 
   def stop(self) -> None:
@@ -138,9 +138,9 @@ class WorkerProcess:
     self._ended.wait(_STOP_TIMEOUT_SECONDS)
 
   def _run(self) -> None:
-    """Starts the child, reads its output and reaps it; a thread's target."""
+    """Starts the child, reads its output and reaps it, on its own thread."""
     try:
-      # -I and -S: no site packages are imported, which keeps this at 20 ms.
+      # -I and -S prevent imports of site packages, so this takes 20 ms.
       self._process = subprocess.Popen(
         [
           sys.executable,
@@ -170,8 +170,8 @@ class WorkerProcess:
       line = line.rstrip('\n')
       self._output.append(line)
       logging.info('Process %d: %s', self._process.pid, line)
-    # Where the parent ignores SIGCHLD, the kernel reaps and the call fails once
-    # the child has ended.
+    # If the parent ignores SIGCHLD, the kernel reaps the child, and the call
+    # fails once the child has ended.
     with contextlib.suppress(ChildProcessError):
       os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
     with self._reap_lock:
