@@ -172,7 +172,7 @@ def fixed_compute(
   seeds: Sequence[int] = SEEDS,
   fixed: Mapping[str, Any] | None = None,
 ) -> tuple[Run, ...]:
-  """Returns runs with equal totals of local epochs, in more or fewer rounds.
+  """Returns runs with equal totals of local epochs, so more mean fewer rounds.
 
   Args:
     variants: The variants.
@@ -224,8 +224,8 @@ def deciding_settings(
 
   The changes from plain steps at the server and the usual client rate are
   damping, a lower client rate, with which clients drift less, and Adam at the
-  server. All runs have the config's rounds and the most local epochs; each has
-  every seed.
+  server. All runs have the config's rounds and the most local epochs; each
+  setting has every seed.
 
   Args:
     client_learning_rate: The usual client rate, for example a tuned one.

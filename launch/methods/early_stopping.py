@@ -16,7 +16,7 @@ from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import fields
 
-# `eval/own/*` is left out: it is measured on test data.
+# `eval/own/*` is left out: it scores training clients on their test data.
 _COLUMNS = ('eval/global/', 'eval/personalized/', 'eval/unseen/')
 _HIGHER_IS_BETTER = {'max': True, 'min': False}
 

@@ -21,7 +21,7 @@ _LARGEST_INTEGER = 2**31 - 1
 # and smaller ones become 0 or subnormal, which kernels take for 0.
 _LARGEST_NUMBER = 3.4e38
 _SMALLEST_NUMBER = 1.2e-38
-# The smallest number here that float32 rounds to 1.
+# The smallest float64 that float32 rounds to 1.
 _ONE_IN_FLOAT32 = 1 - 2**-25
 
 # A function of a field's dotted name and value that raises InputError for a

@@ -37,7 +37,7 @@ def describe(
 
 
 def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
-  """Returns the notes of `describe` on a sweep's runs, finished or not.
+  """Returns the notes of `describe` on a sweep; ends are of finished runs.
 
   Args:
     runs: The runs with `variant` and `group`, which unites their seeds.

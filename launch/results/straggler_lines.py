@@ -283,7 +283,7 @@ def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
 
 
 def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
-  """Returns a table of the times until lines reach what half of them reach.
+  """Returns a table of the times to the value that half of the lines reach.
 
   Args:
     lines: The lines; those of one task and conditions are compared.
@@ -315,7 +315,7 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
 
 
 def format_runs(groups: Mapping[str, frames_lib.Frames], metric: str) -> str:
-  """Returns a table of best values, and of times until what all runs reach.
+  """Returns a table of best values, and of times to the value that all reach.
 
   Args:
     groups: The runs by name; those without simulated time are left out.

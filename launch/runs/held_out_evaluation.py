@@ -153,7 +153,7 @@ def score_shares(
   weights: tff.learning.models.ModelWeights,
   clients: datasets.ClientData,
 ) -> Scores:
-  """Scores weights on each client's unseen half, by share of its other data.
+  """Scores weights on each client's unseen half, by the share tuned on.
 
   Args:
     experiment: The trained experiment.

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 # The end of the file's name, by which an earlier file is found.
 _SUFFIX = '.hparams'
-# The length of the part of the config's digest that tells apart runs of one
+# The number of digits of the config's digest, which distinguishes runs of one
 # name.
 _DIGITS = 8
 
