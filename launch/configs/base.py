@@ -2,22 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs with all fields, by variant.
 
-A variant is a method, or a variant of one, and axes that change what it is
-combined with, such as
+A variant is a method, or a variant of one, with axes that change its
+combination with blocks, such as
 
   fed_fish                          the method with the config's values
   per_example,server=sgd            FedFish's variant, plain steps at the server
-  fed_avg,exchange=partial          clients send the half that has moved furthest
+  fed_avg,exchange=partial          clients send the half that moved furthest
   fed_avg,fine_tuning=ft_lp,start=fed3r
-                                    the classifier alone, from Fed3R's
+                                    only the classifier, starting from Fed3R's
 
-`python -m launch.train --methods` lists methods, their variants and fields, and
-the blocks whose names are axes, with what each of their values is. Further axes,
-with which a value of the config is overruled:
+`python -m launch.train --methods` lists the methods with their variants and
+fields, and the blocks, which give axes their names and values. Further axes
+overrule a value of the config:
 
   server      the server's optimizer; sgd has rate 1, which takes the aggregate
-              as it is: FedAvg as McMahan et al. have it, FedFish as Algorithms
-              1 and 2 are written
+              as it is: FedAvg as in McMahan et al., FedFish as in Algorithms 1
+              and 2
   size        and others that the config's docstring names
 """
 
@@ -40,10 +40,10 @@ ConfigDict = ml_collections.ConfigDict
 # The changes that each value of an axis makes, by the dotted names of fields.
 Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-# The rule of the paper, theta <- theta - eta_g * mean. Its published eta_g, 1e-3,
-# would leave the weights where they are; 1 takes the mean as it is.
+# The rate of the paper's rule, theta <- theta - eta_g * mean. The published
+# eta_g, 1e-3, would hardly change the weights; 1 takes the mean as it is.
 _PLAIN_SERVER_LEARNING_RATE = 1.0
-# Fed3R's fine-tuning, as published.
+# The published client learning rate of Fed3R's fine-tuning.
 FINE_TUNING_LEARNING_RATE = 0.01
 
 # The changes of an axis for the runs of docs/results.md.
@@ -51,7 +51,7 @@ FEW_ROUNDS: Mapping[str, Any] = {
   'rounds': 32,
   'evaluate_every': 4,
   'checkpoint_every': 16,
-  # A sum of the model's size and a column that nothing there needs.
+  # Diagnostics cost a sum of the model's size, and no result there needs them.
   'algorithm.diagnostics': False,
 }
 
@@ -68,13 +68,13 @@ def create_config(
   """Returns a config with all fields.
 
   Args:
-    variant: A method or a variant of one, and axes: see the module.
-    server_optimizer: The task's server optimizer. Adam for all methods alike: see
-      the docstring of `build_fed_fish`.
-    axes: The task's own axes.
-    visiting_rounds: The rounds in which all training clients of a task with
-      features come once: those of a closed form and of the start of a
-      fine-tuning, whose own `rounds` come after them.
+    variant: A method or a variant of one, and axes; see the module.
+    server_optimizer: The task's server optimizer. The default is Adam for all
+      methods; see the docstring of `build_fed_fish`.
+    axes: The axes of the task itself.
+    visiting_rounds: The number of rounds in which all training clients of a
+      task with features come once. A closed form has these rounds, and so has
+      the start of a fine-tuning, before the fine-tuning's own `rounds`.
     fine_tuning_learning_rate: The client's rate in a fine-tuning with a start.
     **values: The task's values of fields.
 
@@ -82,7 +82,7 @@ def create_config(
     The config.
 
   Raises:
-    ValueError: If there is no such variant, or it cannot be had here.
+    ValueError: If the variant is unknown, or is not available for the task.
   """
   name, chosen = parse_variant(variant)
   method, method_variant = registry.find_variant(name)
@@ -92,20 +92,20 @@ def create_config(
     {
       'seed': 0,
       'algorithm': method.defaults(method_variant),
-      # Rounds between two evaluations, and between two checkpoints.
+      # The rounds between two evaluations, and between two checkpoints.
       'evaluate_every': 5,
       'checkpoint_every': 10,
-      # 0 for no cap.
+      # 0 means no cap.
       'max_examples_per_client': 0,
       'participation': {'name': 'uniform'},
       'evaluation': {
-        # Epochs on half of a held-out client's data, scored on the other; 0 to
-        # leave personalisation out.
+        # The epochs on half of a held-out client's data, with scores on the
+        # other half; 0 to leave out personalisation.
         'personalization_epochs': 1,
-        # The learning rate of these epochs; several to choose from by the scores
-        # of validation clients, none for client_learning_rate.
+        # The learning rate of these epochs; of several, validation clients
+        # choose by their scores; empty for client_learning_rate.
         'personalization_learning_rates': (),
-        # The client-server barrier on the round's cohort.
+        # Whether to measure the client-server barrier on the round's cohort.
         'barrier': True,
       },
     }
@@ -123,13 +123,13 @@ def create_config(
     _add_block(config, block, chosen)
   if 'start' in chosen:
     config.client_learning_rate = fine_tuning_learning_rate
-    # The visits count.
+    # The visits of the start count as rounds.
     config.rounds += visiting_rounds or 0
   return config
 
 
 def _ordered_blocks() -> list[block_lib.Block]:
-  """Returns the blocks, that of what others need to change the last."""
+  """Returns the blocks, with the one that others' rules may change last."""
   return sorted(
     block_lib.own_blocks().values(), key=lambda b: b.name == 'participation'
   )
@@ -138,11 +138,11 @@ def _ordered_blocks() -> list[block_lib.Block]:
 def _add_block(
   config: ConfigDict, block: block_lib.Block, chosen: Mapping[str, str]
 ) -> None:
-  """Adds what axes say of a block, and sets other fields as it needs them."""
+  """Adds a block that axes choose, and sets other fields by its rules."""
   others = {axis: chosen[axis] for axis in block.axes() if axis in chosen}
   if block.name not in chosen and not others:
     return
-  # Speeds alone go with the participation that is there.
+  # An axis for speeds only keeps the config's participation.
   preset = chosen.get(block.name) or config[block.name].name
   config[block.name] = block.defaults(preset, **others)
   values = config_lib.Values.of(config[block.name].to_dict())
@@ -156,10 +156,10 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
   """Splits a variant into its name and the value of each axis.
 
   Args:
-    variant: <name>[,<axis>=<value> ...].
+    variant: The variant, <name>[,<axis>=<value> ...].
 
   Raises:
-    ValueError: If an axis has no value, or stands there twice.
+    ValueError: If an axis has no value, or is given twice.
   """
   name, *parts = variant.split(',')
   chosen = {}
@@ -179,7 +179,7 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
   needed = {}
   for block in _ordered_blocks():
     known |= {block.name: block.presets, **block.axes()}
-    # Every config has a participation.
+    # Every config has a participation, so that its axes need no other.
     if block.name != 'participation':
       needed |= dict.fromkeys(block.axes(), block.name)
   known |= own
@@ -202,7 +202,7 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
 
 
 def _set(config: ConfigDict, field: str, values: Sequence[Any]) -> None:
-  """Sets a field that is there to the first of some values, if it has none."""
+  """Sets an existing field to the first of some values unless it has one."""
   *blocks, last = field.split('.')
   block = config
   for inner in blocks:
@@ -214,7 +214,7 @@ def _set(config: ConfigDict, field: str, values: Sequence[Any]) -> None:
 def _leave_out_unsupported(
   config: ConfigDict, method: method_lib.Method, visiting_rounds: int | None
 ) -> None:
-  """Gives fields the only values that they can have for a method."""
+  """Restricts fields to the values that they can have for a method."""
   for field, (_, values) in registry.only_values(method).items():
     _set(config, field, values)
   for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
@@ -233,9 +233,9 @@ def create_runs(
   """Returns a config of several runs, which launch.train trains one by one.
 
   Args:
-    variants: The variant of each run by the name of its folder.
+    variants: The variant of each run, by the name of its folder.
     get_config: A function that returns the config of a variant.
-    check_ridge: The run that is compared with scikit-learn; '' for none.
+    check_ridge: The name of the run to compare with scikit-learn; '' for none.
   """
   return ConfigDict(
     {

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Fed3R on CIFAR-10 or -100 with SqueezeNet's features, and what is compared.
+r"""Fed3R and compared methods on CIFAR-10 or -100 with SqueezeNet's features.
 
   python -m launch.train --config=launch/configs/fed3r_cifar.py:fed3r \
     --workdir=runs/cifar10_fed3r --data_dir=path/to/folder
@@ -8,15 +8,15 @@ r"""Fed3R on CIFAR-10 or -100 with SqueezeNet's features, and what is compared.
 and with fed3r,images=cifar100 for CIFAR-100. --data_dir holds the images and
 SqueezeNet's published weights (see the task's module,
 tasks/features/cifar10_features.py); --config.task.images and
---config.task.weights name other files. Features are kept on the disk: the first
-run computes them, for all others. launch/configs/base.py lists the variants.
-What they reached is in docs/results.md, by
+--config.task.weights name other files. Features are kept on disk: the first run
+computes them for all others. launch/configs/base.py describes the variants.
+Their results are in docs/results.md, by
 
   python -m launch.sweep --config=launch/configs/fed3r_cifar.py:tuning \
     --sweep_dir=runs/fed3r_cifar10_tuning --data_dir=path/to/folder
 
-and the same with :results, :fine_tuning and :fine_tuning_tuned, each with
-,images=cifar100 behind it, too.
+and the same with :results, :fine_tuning and :fine_tuning_tuned, and each also
+with ,images=cifar100.
 """
 
 from collections.abc import Mapping
@@ -28,21 +28,21 @@ from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
 
-# From clients of one class each to clients that are nearly alike.
+# From clients of one class each to clients with nearly equal distributions.
 ALPHAS = (0.0, 0.1, 10.0)
-# 100 training clients in cohorts of 10.
+# The rounds in which 100 training clients come once, in cohorts of 10.
 VISITING_ROUNDS = 10
-# Where the model's trained part begins: fire8's expansion, fire9 and what
-# follows are half of SqueezeNet's weights, for a tenth of a step's time.
+# The first trained layer: fire8's expansion, fire9 and the following layers
+# have half of SqueezeNet's weights, for a tenth of a step's time.
 _TRAINED_FROM = 'fire8/expand'
 _LAMBDAS = (0.001, 0.01, 0.1, 1.0, 10.0)
-# Of Fed3R-RF.
+# The numbers of random features of Fed3R-RF.
 _SIZES = (1000, 5000)
 _LINEAR_PROBE_ROUNDS = 100
 
 
-# What tuning has chosen: by the number of random features their lambda, and by
-# variant the client's rate.
+# The choices of tuning: lambda by the number of random features, and the
+# client's rate by variant.
 _RANDOM_FEATURE_LAMBDAS = {1000: 0.1, 5000: 0.1}
 _LEARNING_RATES = {
   features.LINEAR_PROBE: 10.0,
@@ -57,10 +57,10 @@ _CIFAR100_LEARNING_RATES = {**_LEARNING_RATES, features.LINEAR_PROBE: 100.0}
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method.
 
-  Rates and rounds are those of Fed3R's published fine-tuning.
+  The rates and rounds are those of Fed3R's published fine-tuning.
 
   Args:
-    variant: See `base.create_config`.
+    variant: The variant; see `base.create_config`.
   """
   return features.create_network_config(
     variant,
@@ -91,7 +91,7 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `feature_sweeps`."""
+  """Returns the runs of a sweep, one of `feature_sweeps`."""
   rates = _CIFAR100_LEARNING_RATES if _CIFAR100 in name else _LEARNING_RATES
   return sweeps.select(
     name,
@@ -112,19 +112,19 @@ def feature_sweeps(
 ) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config, by name.
 
-  `tuning`: rates of what is trained by gradients, and lambdas of Fed3R-RF, one
-    seed at alpha 0.1.
-  `results`: every method but those that train the extractor, for clients of one
-    class to clients that are alike, with every seed.
-  `fine_tuning`: those that train the extractor, at the published rate.
-  `fine_tuning_tuned`: the same at the rate that `tuning` has chosen.
+  `tuning`: the rates of methods trained by gradients and the lambdas of
+    Fed3R-RF, with one seed at alpha 0.1.
+  `results`: every method that does not train the extractor, for all ALPHAS and
+    with every seed.
+  `fine_tuning`: the methods that train the extractor, at the published rate.
+  `fine_tuning_tuned`: the same methods at the rate that `tuning` has chosen.
 
   Args:
-    get_config: The config of a variant.
-    random_feature_lambdas: By the number of random features, what `tuning` has
-      chosen.
-    learning_rates: The client's rate by variant, what `tuning` has chosen; of
-      a fine-tuning, `results` has the published one, too.
+    get_config: A function that returns the config of a variant.
+    random_feature_lambdas: The lambda by the number of random features, as
+      chosen by `tuning`.
+    learning_rates: The client's rate by variant, as chosen by `tuning`;
+      `results` also has the published rate of the fine-tuning.
   """
   plain = {
     'evaluation.personalization_epochs': 0,

@@ -1,23 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lists of runs for launch.sweep: grids, seeds, and sweeps of every task.
+"""Lists of runs for launch.sweep: grids, seeds, and sweeps for every task.
 
-A config file has sweeps where it defines `sweep(name) -> Sequence[Run]`:
+A config file has sweeps if it defines `sweep(name) -> Sequence[Run]`:
 
   def sweep(name: str) -> Sequence[sweeps.Run]:
     return sweeps.select(name, get_config, sweeps.ready_sweeps)
 
-or, with one of its own beside the ready ones:
+or, with its own sweep beside the ready ones:
 
     return sweeps.select(name, get_config, lambda get_config: {
       **sweeps.ready_sweeps(get_config),
       'batches': lambda: sweeps.grid(['fed_avg'], {'batch_size': (5, 10, 20)}),
     })
 
-The name of a sweep may have axes behind it, as a variant has: with
+Axes may follow the name of a sweep, as they may follow a variant: with
 fixed_rounds,size=compact all runs have that size.
 
-Plain Python, without TensorFlow.
+This is plain Python, without TensorFlow.
 """
 
 from collections.abc import Callable
@@ -33,7 +33,7 @@ from typing import Any
 from launch.configs import base
 from launch.methods import registry
 
-# The paper's grid, for both rates.
+# The paper's grid for both rates.
 LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
 # The paper's local epochs.
 LOCAL_EPOCHS = (1, 8, 16)
@@ -41,10 +41,10 @@ SEEDS = (0, 1, 2)
 # FedAvg, and FedFish with each Fisher estimator, all with one server optimizer.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
-# The same with plain steps at the server, as Algorithm 2 is written.
+# The same with plain steps at the server, as in Algorithm 2.
 PLAIN_ESTIMATORS = tuple(f'{method},server=sgd' for method in ESTIMATORS)
-# Every method that is trained by gradients to one model of all clients, as a
-# task has it and with other server optimizers.
+# Every method that trains one model of all clients by gradients, with the
+# task's server optimizer and with others.
 VARIANTS = (
   *(
     variant
@@ -71,9 +71,8 @@ class Run:
   """One run of a sweep.
 
   Attributes:
-    variant: The variant of the config, as it stands behind the colon of
-      `--config=<file>:<variant>`.
-    overrides: Values by the dotted name of the config's field, for example
+    variant: The variant of the config, as in `--config=<file>:<variant>`.
+    overrides: The values of fields of the config by dotted name, for example
       `{'algorithm.damping': 0.1}`.
   """
 
@@ -95,10 +94,10 @@ def grid(
   Args:
     variants: The variants.
     fields: The values of each field, by its dotted name.
-    fixed: Values of fields that are the same in all runs.
+    fixed: The values of fields that are the same in all runs.
 
   Raises:
-    ValueError: If the variants or the values of a field are no sequence.
+    ValueError: If the variants or the values of a field are not a sequence.
   """
   _check_sequence('the variants', variants)
   for name, values in fields.items():
@@ -111,7 +110,7 @@ def grid(
 
 
 def _check_sequence(what: str, values: Any) -> None:
-  # The letters of a text are hardly meant.
+  # A string is a sequence, too, but its letters are not meant.
   if isinstance(values, str) or not isinstance(values, Iterable):
     raise ValueError(f'{what} are {values!r}; a sequence was expected')
 
@@ -129,11 +128,12 @@ def learning_rates(
 
   Args:
     variants: The variants.
-    client: Client learning rates.
-    server: Server learning rates.
-    local_epochs: Local epochs, each with the whole grid; None for the config's.
-    seeds: Seeds.
-    fixed: Values of fields that are the same in all runs.
+    client: The client learning rates.
+    server: The server learning rates.
+    local_epochs: The numbers of local epochs, each with the whole grid; None
+      for the config's number.
+    seeds: The seeds.
+    fixed: The values of fields that are the same in all runs.
   """
   fields = {'local_epochs': local_epochs} if local_epochs else {}
   fields |= {
@@ -151,13 +151,13 @@ def fixed_rounds(
   local_epochs: Sequence[int] = LOCAL_EPOCHS,
   seeds: Sequence[int] = SEEDS,
 ) -> tuple[Run, ...]:
-  """Returns runs of equally many rounds: more local epochs compute more.
+  """Returns runs with equal rounds, so that more local epochs compute more.
 
   Args:
     variants: The variants.
-    rounds: Rounds of every run.
-    local_epochs: Local epochs.
-    seeds: Seeds.
+    rounds: The number of rounds of every run.
+    local_epochs: The numbers of local epochs.
+    seeds: The seeds.
   """
   fields = {'local_epochs': local_epochs, 'seed': seeds}
   return grid(variants, fields, fixed={'rounds': rounds})
@@ -172,21 +172,21 @@ def fixed_compute(
   seeds: Sequence[int] = SEEDS,
   fixed: Mapping[str, Any] | None = None,
 ) -> tuple[Run, ...]:
-  """Returns runs of equally many local epochs: more a round, fewer rounds.
+  """Returns runs with equal totals of local epochs, so more mean fewer rounds.
 
   Args:
     variants: The variants.
-    total_local_epochs: Local epochs of a client that takes part in all rounds;
-      a multiple of each of `local_epochs`.
-    evaluations: How often a run is evaluated, about; the same for all of them,
-      so that curves have as many points and evaluation does not take over
-      where rounds are many and short.
-    local_epochs: Local epochs.
-    seeds: Seeds.
-    fixed: Values of fields that are the same in all runs.
+    total_local_epochs: The total of local epochs of a client in all rounds, a
+      multiple of each of `local_epochs`.
+    evaluations: The approximate number of evaluations of each run. It is equal
+      for all runs, so that curves have equally many points and evaluation does
+      not dominate where rounds are many and short.
+    local_epochs: The numbers of local epochs.
+    seeds: The seeds.
+    fixed: The values of fields that are the same in all runs.
 
   Raises:
-    ValueError: If `total_local_epochs` is no such multiple.
+    ValueError: If `total_local_epochs` is not such a multiple.
   """
   runs = []
   for epochs in local_epochs:
@@ -204,7 +204,7 @@ def fixed_compute(
     runs.append(
       grid(variants, {'seed': seeds}, fixed={**(fixed or {}), **values})
     )
-  # By variant first, as the other sweeps are.
+  # Runs are ordered by variant first, as in the other sweeps.
   return tuple(
     run
     for variant in variants
@@ -222,13 +222,14 @@ def deciding_settings(
 ) -> tuple[Run, ...]:
   """Returns runs that change one setting of FedAvg and FedFish at a time.
 
-  From plain steps at the server and the client's usual rate: damping, a lower
-  rate of the clients, who then move apart less, and Adam at the server. All have
-  the config's rounds, the most local epochs and every seed.
+  The changes from plain steps at the server and the usual client rate are
+  damping, a lower client rate, with which clients drift less, and Adam at the
+  server. All runs have the config's rounds and the most local epochs; each
+  setting has every seed.
 
   Args:
-    client_learning_rate: The clients' rate; what tuning has chosen, for example.
-    low_client_learning_rate: The lower one.
+    client_learning_rate: The usual client rate, for example a tuned one.
+    low_client_learning_rate: The lower client rate.
     adam_learning_rate: The server's rate for Adam.
   """
   plain = {'server_learning_rate': 1.0}
@@ -255,14 +256,14 @@ def deciding_settings(
 def rates_around(rate: float) -> tuple[float, ...]:
   """Returns three neighbouring rates of the paper's series around one.
 
-  The series goes on beyond the paper's grid: ..., 0.05, 0.1, 0.5, 1, 5, ...
+  The series extends the paper's grid: ..., 0.05, 0.1, 0.5, 1, 5, ...
 
   Args:
-    rate: The rate in the middle; the nearest of the series is taken.
+    rate: The rate in the middle; the nearest one of the series is taken.
   """
   decade = math.floor(math.log10(rate))
   series = [
-    # Written as text to have 0.05 and not 5 times 0.01.
+    # Parsed from text, since products such as 5 * 1e-2 may be rounded.
     float(f'{digit}e{exponent}')
     for exponent in range(decade - 2, decade + 3)
     for digit in (1, 5)
@@ -275,10 +276,10 @@ def rates_around(rate: float) -> tuple[float, ...]:
 def distinct_variants(
   get_config: GetConfig, variants: Sequence[str]
 ) -> list[str]:
-  """Returns the variants without those whose config an earlier one has.
+  """Returns the variants without those with the config of an earlier one.
 
   Args:
-    get_config: The config of a variant.
+    get_config: A function that returns the config of a variant.
     variants: The variants.
   """
   first = {}
@@ -296,23 +297,23 @@ def ready_sweeps(
 ) -> dict[str, MakeRuns]:
   """Returns the sweeps that every task has, by name.
 
-  `seeds`: the methods as the config has them, each with every seed.
+  `seeds`: the methods with the config's values, each with every seed.
   `variants`: all variants, each with every seed.
   `learning_rates`: the methods with the paper's grid of 7 x 7 rates.
   `tuning`: the methods and local epochs with 3 x 3 rates around the config's,
     one seed and a quarter of the rounds: for `--tuned_by` of fixed_rounds.
   `fixed_rounds`: the methods, local epochs and seeds; the config's rounds.
-  `fixed_compute_tuning`, `fixed_compute`: the same two, but the most local
-    epochs have the rounds of the two and fewer have as many more rounds, which
-    want other rates.
+  `fixed_compute_tuning`, `fixed_compute`: the same two at equal totals of local
+    epochs. The most local epochs have the rounds of the two; fewer have more
+    rounds, which need other rates.
 
   Args:
-    get_config: The config of a variant.
-    methods: Variants that are compared closely.
-    variants: Variants of `variants`; None for VARIANTS. Of those that are the
-      same in this task, such as fed_avg and fed_avg,server=adam, the first one
-      runs.
-    local_epochs: Local epochs.
+    get_config: A function that returns the config of a variant.
+    methods: The variants that are compared closely.
+    variants: The variants of the sweep `variants`; None for VARIANTS. Of
+      variants with the same config in this task, such as fed_avg and
+      fed_avg,server=adam, only the first runs.
+    local_epochs: The numbers of local epochs.
   """
 
   def rates(config: base.ConfigDict) -> dict[str, tuple[float, ...]]:
@@ -386,11 +387,12 @@ def comparison_sweeps(
 ) -> dict[str, MakeRuns]:
   """Returns the sweeps of a `_results` config, by name.
 
-  `ready_sweeps` of PLAIN_ESTIMATORS, and `settings`: `deciding_settings`.
+  They are `ready_sweeps` for PLAIN_ESTIMATORS, and `settings`, which is
+  `deciding_settings`.
 
   Args:
-    get_config: The config of a variant.
-    **rates: Of `deciding_settings`.
+    get_config: A function that returns the config of a variant.
+    **rates: The arguments of `deciding_settings`.
   """
   return {
     **ready_sweeps(get_config, methods=PLAIN_ESTIMATORS),
@@ -406,12 +408,13 @@ def select(
   """Returns the runs of one of several sweeps.
 
   Args:
-    name: The name asked for, which may have axes behind it.
-    get_config: The config of a variant.
-    make_sweeps: What makes the runs, by name, for configs with those axes.
+    name: The name of the sweep, which axes may follow.
+    get_config: A function that returns the config of a variant.
+    make_sweeps: A function that returns the sweeps by name, for configs with
+      these axes.
 
   Raises:
-    ValueError: If there is no such sweep; the message names those that are.
+    ValueError: If the sweep is unknown; the message names the known ones.
   """
   name, comma, axes = name.partition(',')
   sweeps = make_sweeps(lambda variant: get_config(f'{variant}{comma}{axes}'))

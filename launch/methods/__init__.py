@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One module a method: what configs, runs and plots know of it."""
+"""Methods, one module each, as configs, runs and plots know them."""

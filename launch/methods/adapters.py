@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `adapters`: what is trained in place of a model's matrices."""
+"""The block `adapters`: low-rank factors trained in place of matrices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if typing.TYPE_CHECKING:
 
   import tensorflow_federated as tff
 
-# Values are those of Hu et al. (2021) for RoBERTa base, table 9.
+# The values of Hu et al. (2021) for RoBERTa base, table 9.
 _FIELDS: Mapping[str, fields.Field] = {
   'name': fields.Field(
     'lora', fields.one_of('lora'), 'lora: W + alpha / rank B A, W frozen.'
@@ -58,13 +58,13 @@ def merge(
 ) -> tuple[
   tff.learning.models.FunctionalModel, tff.learning.models.ModelWeights
 ]:
-  """Returns a model without adapters that computes the same, and its weights.
+  """Returns an equivalent model without adapters, and its weights.
 
   Args:
     config: The config.
     task: The task.
-    model: What was trained.
-    weights: The weights of it.
+    model: The trained model.
+    weights: Its weights.
   """
   if 'adapters' not in config.blocks:
     return model, weights
@@ -108,7 +108,7 @@ BLOCK = block.Block(
   ),
   goes_with=(block.Rule('fine_tuning', (), 'which says what is trained'),),
   label=lambda config, name: f'LoRA {name}',
-  # Frozen weights are built in.
+  # The frozen weights depend on the seed and are built in.
   shares=lambda config: frozenset({'seed'}),
   build={block.TASK: _adapt_task},
 )

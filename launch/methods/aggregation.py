@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `aggregation`: other rules than the mean of updates."""
+"""The block `aggregation`: rules other than the mean of updates."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from launch.methods import fields
 if typing.TYPE_CHECKING:
   import tensorflow_federated as tff
 
-# Of these the server sees each client's update; the others are sums.
+# With these rules the server sees each client's update; the others are sums.
 _COLLECTED = ('median', 'trimmed_mean', 'krum')
 
-# The beginnings of the names of methods with the block, by rule.
+# The prefixes of the names of methods with the block, by rule.
 _TITLES: Mapping[str, str] = {
   'median': 'Median',
   'trimmed_mean': 'Trimmed-Mean',
@@ -75,7 +75,7 @@ _FIELDS: Mapping[str, fields.Field] = {
 
 
 def _check(config: config_lib.Config) -> None:
-  """Checks that a rule leaves out a client of a cohort, and not too many."""
+  """Checks that a rule leaves out at least one client, and not too many."""
   own, cohort_size = config.blocks['aggregation'], config.cohort_size
   if own.rule == 'trimmed_mean':
     share = own.trimmed_share
@@ -107,7 +107,7 @@ def _build(
       float(own.clip_norm), mean or tff.aggregators.MeanFactory()
     )
   if own.rule == 'adaptive_mean':
-    # The one place where it takes a mean of somebody's.
+    # The only argument through which it takes another mean.
     return tff.learning.robust_aggregator(
       debug_measurements_fn=(lambda _: mean) if mean else None
     )

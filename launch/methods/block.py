@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A declaration of a block that a config may have beside its method.
+"""Declarations of blocks that a config may have beside its method.
 
-A module of this package has one as BLOCK, or several as BLOCKS, and is found by
-being there. A block's name is an axis of variants, too:
---config=FILE:METHOD,NAME=PRESET. Plain Python, without TensorFlow, which `build`
-imports.
+A module of this package declares one as BLOCK, or several as BLOCKS, and is
+found without being registered. A block's name is also an axis of variants:
+--config=FILE:METHOD,NAME=PRESET. This is plain Python; only `build` imports
+TensorFlow.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if typing.TYPE_CHECKING:
   from launch.methods import building
   from launch.methods import method as method_lib
 
-# The parts of a run that `build` may change, in the order in which they are made.
+# The parts of a run that `build` may change, in the order of their making.
 TASK = 'task'
 MODEL = 'model'
 CLIENT_OPTIMIZER = 'client_optimizer'
@@ -44,17 +44,18 @@ BuildFn = Callable[['building.Ingredients', Any], Any]
 
 
 class Rule(NamedTuple):
-  """A field elsewhere in the config that a block needs to have some values.
+  """A restriction that a block puts on a field elsewhere in the config.
 
-  A variant with the block has the first of these values there.
+  A variant with the block gives the field the first of the values.
 
   Attributes:
-    field: The dotted name of a field, or of a block that must not be there. A
+    field: The dotted name of a field, or of a block that must be absent. A
       config without it keeps the rule.
-    values: The values that it may have; none for a block.
-    reason: A clause for the error, 'which ...' or the like, after the block that
-      must not be there, or after '<field> is <value>, but <block>, '.
-    when: By fields of the block itself, the values with which the rule holds.
+    values: The values that the field may have; empty for a block.
+    reason: A clause for the error, such as 'which ...', after the block that
+      must be absent, or after '<field> is <value>, but <block>, '.
+    when: The values of the block's own fields, by name, for which the rule
+      holds.
   """
 
   field: str
@@ -63,38 +64,38 @@ class Rule(NamedTuple):
   when: Mapping[str, Container[Any]] = {}
 
   def holds(self, own: config_lib.Values) -> bool:
-    """Whether the values of the block make the rule one."""
+    """Returns whether the rule applies to the values of the block."""
     return all(getattr(own, n) in values for n, values in self.when.items())
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Block:
-  """A block as configs, runs and tables know it.
+  """A block, as configs, runs and tables know it.
 
   Attributes:
     name: The name in configs and of the axis.
     help: A phrase or two for --methods.
     fields: The fields by name.
-    presets: The values of the axis, each with the fields that it changes.
-    axes: A function that returns further axes, each of the form of `presets`.
+    presets: The values of the axis, each with the fields that it sets.
+    axes: A function that returns further axes, each in the form of `presets`.
     supports: The name in `method.SUPPORTS` that a method with the block needs;
       '' for any method.
-    refuse: The reason why a method that supports this has no such block all the
-      same; '' for a method that may have it.
-    only: By field, another such name, and the values with methods that do not
-      support it.
-    goes_with: What the block needs of other fields and blocks.
-    check: Raises InputError for a config whose block has values that go neither
-      with each other nor with the rest, where `goes_with` cannot say it.
-    label: From a config and the name of its method, in tables and figures, to
-      the name of the method with the block.
-    in_loop: Whether the block is for the loop of rounds alone: no process is
+    refuse: A function from a method that supports this to the reason why it
+      still cannot have the block; '' if it can.
+    only: For a field, another name in `method.SUPPORTS`, and the values that
+      remain for methods that do not support it.
+    goes_with: The rules for other fields and blocks.
+    check: A function that raises InputError for a config with inconsistent
+      values in the block, where `goes_with` cannot express it.
+    label: A function from a config and its method's name, in tables and
+      figures, to the name of the method with the block.
+    in_loop: Whether the block only concerns the loop of rounds: no process is
       built from it.
-    shares: From a config to the fields that what is built depends on because of
-      the block, so that runs which differ there build their own; None where no
-      two runs share anything.
-    build: By the part of a run, from ingredients and the part to the one in its
-      place.
+    shares: A function from a config to the fields that the process depends on
+      because of the block. Runs that differ there build their own; None means
+      that no two runs share anything.
+    build: For a part of a run, a function from ingredients and the part to its
+      replacement.
   """
 
   name: str
@@ -129,7 +130,7 @@ class Block:
     return block
 
   def read(self, values: Mapping[str, Any]) -> config_lib.Values:
-    """Returns the fields of the block of a config.
+    """Returns the checked fields of the block of a config.
 
     Args:
       values: The block.
@@ -141,7 +142,7 @@ class Block:
     return config_lib.Values.of(values)
 
   def describe(self) -> list[str]:
-    """Returns lines on the axes and the fields."""
+    """Returns lines that describe the axes and the fields."""
     axes = {self.name: self.presets, **self.axes()}
     return [
       *(
@@ -154,14 +155,14 @@ class Block:
   def check_rules(
     self, config: config_lib.Config, flat: Mapping[str, Any]
   ) -> None:
-    """Checks what the block needs of a config that has it.
+    """Checks the rules of the block for a config that has it.
 
     Args:
       config: The config.
-      flat: Its values by dotted names.
+      flat: Its values by dotted name.
 
     Raises:
-      errors.InputError: If something is not as it has to be.
+      errors.InputError: If the config breaks a rule or fails `check`.
     """
     own = config.blocks[self.name]
     for rule in self.goes_with:
@@ -187,7 +188,7 @@ class Block:
 
 
 def find_declarations(name: str) -> list[Any]:
-  """Returns what the modules of this package have under a name."""
+  """Returns the objects that the modules of this package define by a name."""
   modules = (
     importlib.import_module(f'{methods.__name__}.{module.name}')
     for module in pkgutil.iter_modules(methods.__path__)
@@ -197,7 +198,7 @@ def find_declarations(name: str) -> list[Any]:
 
 @functools.cache
 def own_blocks() -> Mapping[str, Block]:
-  """Returns the blocks by name."""
+  """Returns the blocks of this package by name."""
   found = {declared.name: declared for declared in find_declarations('BLOCK')}
   for declared in find_declarations('BLOCKS'):
     found |= {one.name: one for one in declared.values()}

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ingredients of methods, made from a config, and what a method makes of them.
+"""Ingredients of methods, made from a config, and the methods built from them.
 
-TensorFlow is imported when something is built.
+TensorFlow is imported only when something is built.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ if typing.TYPE_CHECKING:
 
   import tensorflow_federated as tff
 
-# Fields that are for the loop of rounds, beside the blocks that are; no process
-# is built from them.
+# Fields that only concern the loop of rounds, like the blocks with `in_loop`;
+# no process is built from them.
 FIELDS_OF_THE_LOOP = frozenset(
   (
     'batch_size',
@@ -43,7 +43,7 @@ FIELDS_OF_THE_LOOP = frozenset(
   )
 )
 
-# Fields that most methods are not built from, see `Method.shared_across`.
+# Fields that most methods are not built from; see `Method.shared_across`.
 SHARED = FIELDS_OF_THE_LOOP | {
   config_lib.CLIENT_RATE,
   config_lib.SERVER_RATE,
@@ -51,29 +51,30 @@ SHARED = FIELDS_OF_THE_LOOP | {
   'seed',
 }
 
-# The column of the bytes that a client sends in a round as a method's paper
+# The column of the bytes that a client sends per round, as the method's paper
 # counts them.
 PUBLISHED_BYTES = 'communication/published_bytes'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BuiltMethod:
-  """The model and process of a run, and what it may ask of them.
+  """The model and process of a run, with their costs and reports.
 
   Attributes:
-    model: The model, whose weights are those of the process.
-    process: The process; that of a method whose clients keep something between
-      rounds has client states.
-    feature_map: The features that a closed-form process has sums of; None for
-      others.
-    costs_per_client: The costs of a client in a round by column of metrics.csv.
-    solve_path: A function from the state after the last round to the weights by
-      each value of the hyper-parameter `regularization` that the config names,
-      None where it has no solution; validation clients choose.
-    reported_hparams: Hyper-parameters of the last state for summary.json.
-    train_apart: A function from the cohort's data to the weights of networks, of
-      the task's model, that clients train by themselves in the first round; None
-      where they begin with one for all. `launch.evaluate` scores their ensemble.
+    model: The model; its weights are those of the process.
+    process: The process; it has client states if clients keep something between
+      rounds.
+    feature_map: The features that a closed-form process sums; None for others.
+    costs_per_client: The costs of a client per round, by column of metrics.csv.
+    solve_path: A function from the state after the last round to the weights
+      for each value of `regularization` in the config, with None for a value
+      without a solution; validation clients choose among them.
+    reported_hparams: The hyper-parameters of the last state that summary.json
+      reports.
+    train_apart: A function from the cohort's data to the weights of the
+      networks, each of the task's model, that clients train separately in the
+      first round; None where all clients begin with one model.
+      `launch.evaluate` scores the networks' ensemble.
   """
 
   model: tff.learning.models.FunctionalModel
@@ -86,19 +87,19 @@ class BuiltMethod:
 
   @functools.cached_property
   def wire_bytes(self) -> simulation.WireBytes:
-    """The bytes that cross the network in a round, a client."""
+    """The bytes that cross the network per round and client."""
     return simulation.measure_wire_bytes(self.process)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Ingredients:
-  """The parts that methods are built from, each made when it is asked for.
+  """The parts that methods are built from, each made on demand.
 
   Attributes:
     config: The config.
     task: The task.
-    start_weights: The weights that the start of a fine-tuning has led to; None
-      for a config without one.
+    start_weights: The weights that the start of a fine-tuning has found; None
+      for a config without a start.
   """
 
   config: config_lib.Config
@@ -107,15 +108,15 @@ class Ingredients:
 
   @property
   def algorithm(self) -> config_lib.Values:
-    """The method's own fields."""
+    """The fields of the method itself."""
     return self.config.algorithm
 
   def change(self, part: str, value: Any) -> Any:
-    """Returns a part of the run as the blocks of the config have it.
+    """Returns a part of the run after the changes of the config's blocks.
 
     Args:
-      part: One of the parts in `block`.
-      value: The part without blocks.
+      part: The name of a part, one of the constants of `block`.
+      value: The part before the changes.
     """
     for block in block_lib.blocks_of(self.config):
       if part in block.build:
@@ -124,7 +125,7 @@ class Ingredients:
 
   @functools.cached_property
   def model(self) -> tff.learning.models.FunctionalModel:
-    """The model that gradients train: the task's, or a part of it."""
+    """The model that gradients train: the task's model or a part of it."""
     model = self.change(block_lib.MODEL, None)
     return self.task.create_checked_model() if model is None else model
 
@@ -160,13 +161,13 @@ class Ingredients:
   def model_aggregator(
     self,
   ) -> tff.aggregators.WeightedAggregationFactory | None:
-    """The factory that combines updates; None for the method's own."""
+    """The factory that aggregates updates; None for the method's own."""
     mean = self.change(block_lib.MEAN, None)
     return self.change(block_lib.AGGREGATOR, mean)
 
   @functools.cached_property
   def exchange(self) -> exchange_lib.Exchange | None:
-    """The weights that clients send; None for all of them."""
+    """The selection of weights that clients send; None for all weights."""
     return exchange_lib.build(self.config, self.task)
 
 
@@ -176,7 +177,7 @@ def prepare(
   *,
   start_weights: tff.learning.models.ModelWeights | None = None,
 ) -> Ingredients:
-  """Returns the ingredients of a config, with its blocks' changes of the task.
+  """Returns the ingredients of a config, its task changed by its blocks.
 
   Args:
     config: The config.
@@ -184,17 +185,17 @@ def prepare(
     start_weights: See `Ingredients`.
 
   Raises:
-    errors.InputError: If the task does not go with the blocks.
+    errors.InputError: If the task does not fit the blocks.
   """
   parts = Ingredients(config=config, task=task, start_weights=start_weights)
   return dataclasses.replace(parts, task=parts.change(block_lib.TASK, task))
 
 
 def parameter_values(config: config_lib.Config) -> dict[str, float]:
-  """Returns the values of parameters in a run of a config, by name.
+  """Returns the values of the parameters in a run of a config, by name.
 
-  The computations of another config of the same `registry.sharing_key` are,
-  with these values, those that are built for this one.
+  With these values, the computations of any config with the same
+  `registry.sharing_key` are those built for this config.
 
   Args:
     config: The config.
@@ -208,7 +209,7 @@ def parameter_values(config: config_lib.Config) -> dict[str, float]:
   values = {
     rate: optimizers.scaled_rate(optimizer, getattr(config, rate))
     for rate, optimizer in optimizer_of.items()
-    # A closed form has no rates.
+    # A closed form has no learning rates.
     if optimizer and getattr(config, rate) is not None
   }
   return values | {'local_epochs': config.local_epochs}

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What methods that solve for the classifier have in common: features, sums."""
+"""Features and sums of the methods that solve for the classifier."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# Held-out examples whose distances give the bandwidth.
+# The number of held-out examples whose distances give the bandwidth.
 _MEDIAN_EXAMPLES = 1000
 
 FIELDS: Mapping[str, fields.Field] = {
@@ -33,7 +33,7 @@ FIELDS: Mapping[str, fields.Field] = {
 def prepare(
   config: config_lib.Config, task: Task
 ) -> tuple[models.FeatureMap, dict[str, Any]]:
-  """Returns the features that sums are of, and arguments of their builders.
+  """Returns the features that are summed, and arguments for the builders.
 
   Args:
     config: The config of a method with FIELDS.
@@ -57,14 +57,14 @@ def prepare(
 def create_feature_map(
   algorithm: config_lib.Values, task: Task, *, seed: int, wanted_by: str
 ) -> models.FeatureMap:
-  """Returns the task's feature map, or random features of it.
+  """Returns the task's feature map, or random features on top of it.
 
   Args:
-    algorithm: The fields of a method; with num_random_features among them
-      there are random ones.
+    algorithm: The fields of a method; num_random_features among them asks for
+      random features.
     task: The task.
-    seed: Of random features.
-    wanted_by: The name for the error of what wants features.
+    seed: The seed of random features.
+    wanted_by: The name of the caller, for the error.
 
   Raises:
     errors.InputError: If the task's model has no features.
@@ -86,7 +86,7 @@ def create_feature_map(
 
 
 def _median_bandwidth(task: Task) -> float:
-  """Returns the median distance between features of validation clients."""
+  """Returns the median distance between features of validation examples."""
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
   features, count = [], 0
@@ -103,6 +103,6 @@ def _median_bandwidth(task: Task) -> float:
 
 
 def count_classes(task: Task) -> int:
-  """Returns the width of the model's last layer, a linear classifier."""
+  """Returns the output width of the model's last layer, a linear classifier."""
   *_, bias = task.create_model().initial_weights[0]
   return int(np.shape(bias)[0])

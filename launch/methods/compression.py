@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `compression`: updates in a few bits a number.
+"""The block `compression`: updates quantised to a few bits per number.
 
-To send some of the weights only is the block `exchange`.
+The block `exchange` sends only some of the weights.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _create_sum(config: config_lib.Config) -> aggregators.QuantizedSumFactory:
 def _build_mean(
   parts: building.Ingredients, mean: None
 ) -> tff.aggregators.WeightedAggregationFactory:
-  del mean  # TFF's, whose sum is replaced.
+  del mean  # No block before it makes one.
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
   return tff.aggregators.MeanFactory(_create_sum(parts.config))

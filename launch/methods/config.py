@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A config as one frozen value; `config_checks.read` makes it of mappings.
+"""A config as one frozen value, which `config_checks.read` makes of mappings.
 
-Plain Python, without TensorFlow.
+This is plain Python, without TensorFlow.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from typing import Any
 if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib
 
-# The fields of learning rates.
+# The names of the fields of learning rates.
 CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
 
 
 class Values(types.SimpleNamespace):
-  """The fields of a block as attributes, which cannot be set."""
+  """The fields of a block as read-only attributes."""
 
   def __setattr__(self, name: str, value: Any) -> None:
     raise dataclasses.FrozenInstanceError(f'cannot assign to field {name!r}')
 
   @classmethod
   def of(cls, block: Mapping[str, Any]) -> Values:
-    """Returns the fields of a block; blocks inside are `Values`, too."""
+    """Returns the fields of a block; nested blocks become `Values`, too."""
     return cls(
       **{
         name: cls.of(value) if isinstance(value, Mapping) else value
@@ -39,27 +39,30 @@ class Values(types.SimpleNamespace):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Config:
-  """The fields of a config, all of them checked.
+  """The checked fields of a config.
 
   Attributes:
-    values: All fields as nested mappings, as config.json has them.
+    values: All fields as nested mappings, in the form of config.json.
     method: The declaration of the method.
     seed: The seed of everything random.
-    rounds: The last round.
-    cohort_size: The clients of a round.
-    local_epochs: The epochs of a client in a round.
-    batch_size: The examples of a batch.
-    max_examples_per_client: The cap on a client's examples in a round; 0 for
+    rounds: The number of the last round.
+    cohort_size: The number of clients per round.
+    local_epochs: The number of epochs per client and round.
+    batch_size: The number of examples per batch.
+    max_examples_per_client: The cap on a client's examples per round; 0 for
       none.
-    evaluate_every: The rounds from one evaluation to the next.
-    checkpoint_every: The rounds from one checkpoint to the next.
-    algorithm: The method's name and own fields.
+    evaluate_every: The number of rounds from one evaluation to the next.
+    checkpoint_every: The number of rounds from one checkpoint to the next.
+    algorithm: The method's name and its own fields.
     task: The task's name and options.
     evaluation: `personalization_epochs`, `personalization_learning_rates` and
       `barrier`.
-    client_learning_rate: None for a method without it, as the next two.
-    server_learning_rate: The server's rate.
-    client_weight_decay: The decay of clients' adamw.
+    client_learning_rate: The clients' learning rate; None for a method without
+      it.
+    server_learning_rate: The server's learning rate; None for a method without
+      it.
+    client_weight_decay: The weight decay of the clients' adamw; None without
+      it.
     blocks: The blocks of `block.own_blocks` that the config has, by name.
   """
 
@@ -83,5 +86,5 @@ class Config:
 
   @property
   def participation(self) -> Values:
-    """Who takes part."""
+    """The fields of the block `participation`."""
     return self.blocks['participation']

@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads configs of launch.train: refused, or checked once and for all.
+"""Readers of configs for launch.train, which check every field.
 
-Plain Python, without TensorFlow: a wrong value is answered at once.
+This is plain Python, without TensorFlow, so that a wrong value is refused at
+once.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
 
-# Names of folders.
+# Names of runs are names of folders.
 _RUN_NAME = re.compile(r'[A-Za-z0-9_]+')
 
 _SIZES: Mapping[str, fields.Check] = {
@@ -39,7 +40,7 @@ _EVALUATION: Mapping[str, fields.Check] = {
 
 
 def read(values: Mapping[str, Any]) -> config_lib.Config:
-  """Checks every field but the task's own options, which the task checks.
+  """Reads a config, checking all fields but the task's own options.
 
   Args:
     values: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
@@ -95,7 +96,7 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
 def _optional_fields(
   values: Mapping[str, Any], method: method_lib.Method
 ) -> dict[str, fields.Check]:
-  """Returns the fields that a method may have, and refuses those of others."""
+  """Returns the optional fields of a method, and refuses those of others."""
   optional = dict.fromkeys(method.learning_rates, fields.number(positive=True))
   supports = {
     _WEIGHT_DECAY: ('learning_rates', ''),
@@ -122,7 +123,7 @@ def _optional_fields(
 def read_runs(
   values: Mapping[str, Any],
 ) -> tuple[dict[str, config_lib.Config], str]:
-  """Checks a config of several runs, each of them a config.
+  """Reads a config of several runs, each of which is a config.
 
   Args:
     values: Nested mappings: `runs`, by name, and `check_ridge`, the name of the
@@ -172,7 +173,7 @@ def _check_evaluation(config: config_lib.Config) -> None:
 
 
 def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:
-  """Checks that a config asks of its method what that supports."""
+  """Checks that a config only asks for what its method supports."""
   method = config.method
   for field, (support, values) in registry.only_values(method).items():
     if flat.get(field, values[0]) not in values:
@@ -194,11 +195,11 @@ def _check_weight_decay(config: config_lib.Config) -> None:
 
 
 def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
-  """Returns the value of every field by its dotted name.
+  """Returns the values of all fields by dotted name.
 
   Args:
-    config: Nested mappings; one without fields is a value.
-    prefix: Goes before the names.
+    config: Nested mappings; an empty one counts as a value.
+    prefix: The prefix of the names.
   """
   flat = {}
   for name, value in config.items():

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A text on all methods and on what they combine with, for the command line."""
+"""A description of all methods and blocks for the command line."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from launch.methods import registry
 
 
 def describe() -> str:
-  """Returns the names, fields and supports of methods, and all blocks."""
+  """Returns a text on all methods, with fields and support, and all blocks."""
   return '\n'.join(_lines())
 
 

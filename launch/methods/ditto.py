@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ditto (Li et al., 2021): FedAvg, and a model of each client's own."""
+"""Ditto (Li et al., 2021): FedAvg with a personal model for each client."""
 
 from fedfish_tff import algorithms
 from launch.methods import building
@@ -46,7 +46,7 @@ METHOD = method.Method(
     'repeated_visits',
   },
   reasons={'barrier': local_layers.REASONS['barrier']},
-  # The cost is counted by the epochs, and the seed's initial weights are built in.
+  # Costs depend on the epochs, and the seed's initial weights are built in.
   shared_across=building.SHARED - {'local_epochs', 'seed'},
   keeps_models=True,
   build=_build,

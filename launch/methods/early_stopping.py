@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `early_stopping`: when a run ends, and with which model.
+"""The block `early_stopping`: the end of a run and the model that it keeps.
 
-Validation clients decide, never test clients.
+Validation clients decide; test clients never do.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import fields
 
-# Those of `eval/own/*` have test data of their own.
+# `eval/own/*` is left out: it scores training clients on their test data.
 _COLUMNS = ('eval/global/', 'eval/personalized/', 'eval/unseen/')
 _HIGHER_IS_BETTER = {'max': True, 'min': False}
 
@@ -86,13 +86,13 @@ def _check(config: config_lib.Config) -> None:
 
 
 def _is_task_of_this_package(name: str) -> bool:
-  """Whether it is; models of other tasks may have metrics of any name."""
+  """Returns whether a task is in `tasks`; other tasks may have any metrics."""
   (folder,) = importlib.util.find_spec('tasks').submodule_search_locations
   return name in (path.stem for path in pathlib.Path(folder).glob('*/*.py'))
 
 
 def restores_best(config: config_lib.Config) -> bool:
-  """Whether a run's model is that of its best evaluation."""
+  """Returns whether a run's model is that of its best evaluation."""
   own = config.blocks.get('early_stopping')
   return own is not None and own.restore_best
 
@@ -100,13 +100,13 @@ def restores_best(config: config_lib.Config) -> bool:
 def direction(
   own: config_lib.Values, column: str, *, judged: str, higher_is_better: bool
 ) -> bool:
-  """Returns whether what decides is better when higher.
+  """Returns whether higher values of the deciding column are better.
 
   Args:
     own: The block of a config.
     column: The column that decides.
     judged: The column by which runs are judged.
-    higher_is_better: Whether that is better when higher.
+    higher_is_better: Whether higher values of `judged` are better.
   """
   if own.mode != 'auto':
     return _HIGHER_IS_BETTER[own.mode]

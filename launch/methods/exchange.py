@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `exchange`: which weights clients send."""
+"""The block `exchange`: a selection of the weights that clients send."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if typing.TYPE_CHECKING:
 
 CLIENT_KEEPS, SERVER_KEEPS = 'client_keeps', 'server_keeps'
 
-# share and coordinates take the share, threshold the threshold.
+# Selections share and coordinates use `share`; threshold uses `threshold`.
 _FIELDS: Mapping[str, fields.Field] = {
   'selection': fields.Field(
     'share',
@@ -72,11 +72,12 @@ _FIELDS: Mapping[str, fields.Field] = {
 
 
 class Exchange(NamedTuple):
-  """Which weights clients send.
+  """A selection of the weights that clients send.
 
   Attributes:
-    arguments: The selector and the names of tensors, as builders take them.
-    client_keeps: Whether clients keep what nobody has sent.
+    arguments: The selector and the names of tensors, as arguments of builders.
+    client_keeps: Whether clients keep their values of weights that no client
+      has sent.
   """
 
   arguments: Mapping[str, Any]
@@ -86,21 +87,21 @@ class Exchange(NamedTuple):
 def build(
   config: config_lib.Config, task: Task, *, sent: Sequence[bool] = ()
 ) -> Exchange | None:
-  """Returns which weights clients of a config send; None for all of them.
+  """Returns the selection of weights that clients send; None for all weights.
 
   Args:
     config: The config.
     task: The task.
-    sent: For each trainable tensor, which has a name then, whether clients may
-      send it; all of them by default.
+    sent: Whether clients may send each trainable tensor, for a model with
+      names of tensors; all of them by default.
 
   Raises:
-    errors.InputError: If layers are wanted of a model without names.
+    errors.InputError: If the block selects layers of a model without names.
   """
   own = config.blocks.get('exchange')
   if own is None:
     return None
-  # A fine-tuned model has other tensors than the task's.
+  # A fine-tuned model does not have the task's tensors.
   names = (
     None if 'fine_tuning' in config.blocks else (task.tensor_names or None)
   )
@@ -118,7 +119,7 @@ def build(
 
 
 def clients_keep_models(config: config_lib.Config) -> bool:
-  """Whether clients end up with models of their own."""
+  """Returns whether clients end up with models of their own."""
   own = config.blocks.get('exchange')
   keeps = own is not None and own.unsent == CLIENT_KEEPS
   return keeps or config.method.keeps_models

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Fed3R (Fanì et al., 2024): a ridge classifier from one visit to each client."""
+"""Fed3R (Fanì et al., 2024): ridge regression from one visit to each client."""
 
 import functools
 from typing import Any
@@ -19,7 +19,7 @@ from absl import logging
 
 
 def build(parts: building.Ingredients) -> building.BuiltMethod:
-  """Builds Fed3R on the task's features, or on random features of them."""
+  """Builds Fed3R on the task's features or on random features of them."""
   algorithm = parts.algorithm
   feature_map, arguments = closed_form.prepare(parts.config, parts.task)
   solution = {
@@ -61,7 +61,7 @@ def _solve(
   try:
     return models.solve_ridge_path(*sums, path, **arguments)
   except errors.InputError:
-    # One of them has none. The others are the choice that there is.
+    # At least one value has no solution; solve the others one by one.
     solved = {}
   for regularization in path:
     try:
@@ -72,7 +72,7 @@ def _solve(
   return solved
 
 
-# Values are those of the official code.
+# The values of the official code.
 FIELDS = {
   'regularization': fields.Field(
     0.01, fields.number(positive=False), 'Lambda of the ridge.'

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedAvg (McMahan et al., 2017), of all weights or of those that are sent."""
+"""FedAvg (McMahan et al., 2017), on all weights or on those that are sent."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def build_mean(
   parts: building.Ingredients,
   client_optimizer: tff.learning.optimizers.Optimizer,
 ) -> building.BuiltMethod:
-  """Builds FedAvg with a client optimizer, which may make it another method."""
+  """Builds FedAvg with a client optimizer, which may change the method."""
   weighting = {'client_weighting': parts.client_weighting}
   if parts.exchange is None:
     process = algorithms.build_fed_avg(

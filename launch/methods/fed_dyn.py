@@ -42,7 +42,7 @@ METHOD = method.Method(
     'the mean of a round is a part',
     'privacy': 'its server adds up the updates of all rounds',
   },
-  # The number of clients is the seed's.
+  # The number of clients may depend on the seed.
   shared_across=building.SHARED - {'seed'},
   build=_build,
 )

@@ -93,7 +93,7 @@ METHOD = method.Method(
   variants={
     'per_example': {'fisher_estimator': 'per_example'},
     'sampled_label': {'fisher_estimator': 'sampled_label'},
-    # FedAvg where clients have no Fisher information.
+    # It equals FedAvg where clients have no Fisher information.
     'damped': {'fisher_normalization': 'mean', 'damping': 1e-4},
   },
   shared_across=building.SHARED,

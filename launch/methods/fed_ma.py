@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedMA (Wang et al., 2020): networks are matched and averaged by layers."""
+"""FedMA (Wang et al., 2020): layer-wise matching and averaging of networks."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _last_layer_optimizer(
     optimizers.build(
       algorithm.client_optimizer,
       factor * parts.config.client_learning_rate,
-      # Not that of the other layers: nobody replaces it.
+      # A name of its own, so that no run replaces this rate.
       parameter='last_layer_learning_rate',
       factor=schedules.parameter_of(parts.config, config_lib.CLIENT_RATE),
     ),
@@ -111,8 +111,8 @@ METHOD = method.Method(
     'fine_tuning': 'it trains whole networks, of several widths',
   },
   sized=True,
-  # Its cost is counted by the local epochs, seeds are in the matching, and the
-  # last layer's rate is a part of what is built.
+  # Costs depend on the local epochs, the matching on the seed, and the last
+  # layer's rate is built in.
   shared_across=building.FIELDS_OF_THE_LOOP,
   build=_build,
 )

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedNova (Wang et al., 2020): clients count alike whatever their steps."""
+"""FedNova (Wang et al., 2020): updates normalised by the number of steps."""
 
 from fedfish_tff import algorithms
 from launch.methods import building

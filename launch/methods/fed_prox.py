@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedProx (Li et al., 2020): clients are pulled to where the round began."""
+"""FedProx (Li et al., 2020): a penalty pulls clients to the round's start."""
 
 from fedfish_tff import client_work
 from launch.methods import building
@@ -11,7 +11,7 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  # FedProx is FedAvg with this optimizer: see `algorithms.build_fed_prox`.
+  # FedProx is FedAvg with this optimizer; see `algorithms.build_fed_prox`.
   return fed_avg.build_mean(
     parts,
     client_work.build_proximal_optimizer(

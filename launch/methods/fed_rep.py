@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedRep (Collins et al., 2021): a shared body, trained after the own head."""
+"""FedRep (Collins et al., 2021): personal heads, then the shared body."""
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
@@ -55,7 +55,7 @@ METHOD = method.Method(
   supports=local_layers.SUPPORTS,
   reasons=local_layers.REASONS,
   personalizes=True,
-  # The seed's initial weights are built in.
+  # The epochs and the seed's initial weights are built in.
   shared_across=building.SHARED - {'local_epochs', 'seed'},
   keeps_models=True,
   build=_build,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedSGD (McMahan et al., 2017): one server step on the mean gradient.
 
-The client's rate is that of personalisation alone.
+The client's learning rate is only used for personalisation.
 """
 
 from fedfish_tff import algorithms
@@ -17,7 +17,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     model=parts.model,
     process=algorithms.build_fed_sgd(
       parts.model,
-      # The server alone takes steps on data.
+      # Only the server takes steps on data, so blocks change its optimizer.
       parts.change(block.CLIENT_OPTIMIZER, parts.server_optimizer),
       client_optimizer_fn=parts.client_optimizer,
       client_weighting=parts.client_weighting,

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Fields of configs: their checks, one by one and as a block.
+"""Fields of configs, checked one by one and as a block.
 
-Plain Python, without TensorFlow.
+This is plain Python, without TensorFlow.
 """
 
 from collections.abc import Callable
@@ -15,16 +15,17 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 
-# TensorFlow's int32, in which sizes and seeds enter graphs.
+# The largest int32: sizes and seeds enter graphs in that type.
 _LARGEST_INTEGER = 2**31 - 1
-# And its float32, for rates and the like: with more digits it is infinite, and
-# with less 0, or one of the numbers that kernels take for 0.
+# The range of float32, for rates and the like: larger numbers become infinite,
+# and smaller ones become 0 or subnormal, which kernels take for 0.
 _LARGEST_NUMBER = 3.4e38
 _SMALLEST_NUMBER = 1.2e-38
-# The next number below is the largest that float32 does not round to 1.
+# The smallest float64 that float32 rounds to 1.
 _ONE_IN_FLOAT32 = 1 - 2**-25
 
-# Raises InputError, or returns, for (field's dotted name, value).
+# A function of a field's dotted name and value that raises InputError for a
+# refused value.
 Check = Callable[[str, Any], None]
 
 
@@ -32,11 +33,11 @@ class Field(NamedTuple):
   """A field of a config.
 
   Attributes:
-    default: Its value where a config names none.
-    check: Refuses values that cannot be used.
-    help: What it is, in a line.
-    goes_with: By other fields of the block, their values with which it changes
-      anything; with others it has its default.
+    default: The value in a config that sets none.
+    check: A function that refuses values that cannot be used.
+    help: A description in one line.
+    goes_with: The values of other fields of the block, by name, for which this
+      field has an effect; otherwise it must have its default.
   """
 
   default: Any
@@ -46,12 +47,12 @@ class Field(NamedTuple):
 
 
 def error(name: str, value: Any, expected: str) -> errors.InputError:
-  """Returns what to raise: which field is what, and what was expected."""
+  """Returns an error that names the field, its value and what must hold."""
   return errors.InputError(f'{name} is {value!r}; {expected} was expected.')
 
 
 def integer(minimum: int) -> Check:
-  """Returns a check for integers from `minimum` on that int32 holds."""
+  """Returns a check for int32 integers that are `minimum` or more."""
   expected = {
     0: 'an integer that is 0 or more',
     1: 'a positive integer',
@@ -69,7 +70,7 @@ def integer(minimum: int) -> Check:
 
 
 def number(*, positive: bool) -> Check:
-  """Returns a check for finite numbers above 0, or 0 too."""
+  """Returns a check for finite numbers above 0, or else 0 or more."""
   expected = 'a positive number' if positive else 'a number that is 0 or more'
 
   def check(name: str, value: Any) -> None:
@@ -87,7 +88,7 @@ def number(*, positive: bool) -> Check:
 
 
 def share(name: str, value: Any) -> None:
-  """Checks a part of a whole: above 0, at most 1."""
+  """Checks a share: a number above 0 and at most 1."""
   expected = 'a number above 0 and at most 1'
   if isinstance(value, bool) or not isinstance(value, (int, float)):
     raise error(name, value, expected)
@@ -104,14 +105,14 @@ def between_0_and_1(name: str, value: Any) -> None:
 
 
 def below_1(name: str, value: Any) -> None:
-  """Checks a probability that is not 1."""
+  """Checks a number that is 0 or more and below 1."""
   number(positive=False)(name, value)
   if value >= _ONE_IN_FLOAT32:
     raise error(name, value, 'a number below 1')
 
 
 def one_of(*names: str) -> Check:
-  """Returns a check for one of some texts."""
+  """Returns a check for one of several strings."""
 
   def check(name: str, value: Any) -> None:
     if value not in names:
@@ -126,7 +127,7 @@ def member_of(choices: type[enum.Enum]) -> Check:
 
 
 def numbers(name: str, value: Any) -> None:
-  """Checks a sequence of finite numbers that are 0 or more; may be empty."""
+  """Checks a sequence, maybe empty, of finite numbers that are 0 or more."""
   if not isinstance(value, (list, tuple)):
     raise error(name, value, 'a sequence of numbers')
   check = number(positive=False)
@@ -141,7 +142,7 @@ def boolean(name: str, value: Any) -> None:
 
 
 def text(name: str, value: Any) -> None:
-  """Checks a text."""
+  """Checks a string."""
   if not isinstance(value, str):
     raise error(name, value, 'a string')
 
@@ -163,7 +164,7 @@ def defaults(some: Mapping[str, Field]) -> dict[str, Any]:
 
 
 def describe(some: Mapping[str, Field]) -> list[str]:
-  """Returns a line a field: its name, default and help."""
+  """Returns a line for each field: its name, default and help."""
   return [f'  {name}={f.default!r}: {f.help}' for name, f in some.items()]
 
 
@@ -177,10 +178,10 @@ def check_fields(
   """Checks each field of a block.
 
   Args:
-    prefix: Goes before the names of the fields.
+    prefix: The prefix of the fields' names, for errors.
     block: The block.
     checks: The check of each field by its name.
-    owner: Whose fields they are, if not anyone's.
+    owner: The owner of the fields, such as a method, for errors; '' for none.
 
   Raises:
     errors.InputError: If a field is missing, unknown or refused.
@@ -205,17 +206,17 @@ def check_block(
   *,
   owner: str = '',
 ) -> None:
-  """Checks each field of a block, and that those that are set change anything.
+  """Checks each field of a block, and that each changed field has an effect.
 
   Args:
-    prefix: Goes before the names of the fields.
+    prefix: The prefix of the fields' names, for errors.
     block: The block.
     some: The fields by name.
-    owner: Whose fields they are, if not anyone's.
+    owner: The owner of the fields, such as a method, for errors; '' for none.
 
   Raises:
-    errors.InputError: If a field is missing, unknown or refused, or has another
-      value than its default where that changes nothing.
+    errors.InputError: If a field is missing, unknown or refused, or differs
+      from its default where that has no effect.
   """
   check_fields(prefix, block, checks(some), owner=owner)
   for name, field in some.items():

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `fine_tuning`: which part of a model is trained, from where."""
+"""The block `fine_tuning`: the trained part of a model and its start."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from launch.methods import registry
 if typing.TYPE_CHECKING:
   import tensorflow_federated as tff
 
-# A fine-tuning that starts from a classifier of zero.
+# The name of a start from a classifier of zeros.
 NO_START = 'none'
 
 
 def _check_start(field: str, start: Any) -> None:
-  """Checks what a fine-tuning starts from, a method with its fields."""
+  """Checks the start of a fine-tuning, a method with its fields."""
   fields.block(field, start)
   name = start.get('name')
   if name == NO_START:
@@ -45,7 +45,7 @@ def _check_start(field: str, start: Any) -> None:
   method.check(f'{field}.', start)
 
 
-# Values are those of Fed3R's published fine-tuning.
+# The values of Fed3R's published fine-tuning.
 _FIELDS: Mapping[str, fields.Field] = {
   'strategy': fields.Field(
     'ft_lp',
@@ -70,7 +70,7 @@ _TITLES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
 
 def has_start(config: config_lib.Config) -> bool:
-  """Whether a config begins with a closed-form classifier."""
+  """Returns whether a config begins with a closed-form classifier."""
   own = config.blocks.get('fine_tuning')
   return own is not None and own.start.name != NO_START
 
@@ -109,19 +109,19 @@ def _label(config: config_lib.Config, name: str) -> str:
 def _create_model(
   parts: building.Ingredients, model: None
 ) -> tff.learning.models.FunctionalModel:
-  """Creates the model of the tensors that are fine-tuned, the others frozen.
+  """Creates a model that trains the fine-tuned tensors and freezes the rest.
 
   Args:
-    parts: What the method is built from. Without weights of a start the model
-      has the feature map's own and a classifier of zero.
-    model: The task's own model, which is not made for it.
+    parts: The ingredients of the method. Without weights of a start, the model
+      has the feature map's weights and a classifier of zeros.
+    model: None, since the task's own model is not created.
 
   Returns:
     The model.
 
   Raises:
-    errors.InputError: If the task's model has no features, or none that can be
-      trained where the strategy trains them only.
+    errors.InputError: If the task's model has no features, or no weights in
+      them for a strategy that trains them.
   """
   del model
   own, task = parts.config.blocks['fine_tuning'], parts.task
@@ -159,7 +159,7 @@ def _add_decay(
 
 
 def _axes() -> Mapping[str, Mapping[str, Any]]:
-  # As published, unlike from zero.
+  # These starts take the published values; the presets are for zeros.
   published = fields.defaults(_FIELDS)
   return {
     'start': {
@@ -179,7 +179,7 @@ BLOCK = block.Block(
   'ft_lp the classifier, ft_feat what is before it; with start=METHOD from the '
   'closed form of a method, whose visits come before the rounds of the config',
   fields=_FIELDS,
-  # From zero the classifier is trained as any other model.
+  # From zeros, the classifier is trained like any other model.
   presets={
     strategy.value: {
       'strategy': strategy.value,
@@ -192,7 +192,8 @@ BLOCK = block.Block(
   supports='fine_tuning',
   check=_check,
   label=_label,
-  # Each run finds the weights that are frozen then, or builds in its own.
+  # Each run with a start finds its frozen weights; without one, they depend on
+  # the seed.
   shares=lambda config: None if has_start(config) else frozenset({'seed'}),
   build={block.MODEL: _create_model, block.CLIENT_OPTIMIZER: _add_decay},
 )

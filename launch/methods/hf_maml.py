@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""HF-MAML (Fallah et al., 2020): a model that one step makes a client's own."""
+"""HF-MAML (Fallah et al., 2020): a model that one step personalises."""
 
 from fedfish_tff import algorithms
 from fedfish_tff import choices
@@ -74,7 +74,7 @@ METHOD = method.Method(
     'barrier': "a client's own model is made by other steps than those of a round"
   },
   personalizes=True,
-  # The cost is counted by the epochs.
+  # Costs depend on the epochs.
   shared_across=building.SHARED - {'local_epochs'},
   build=_build,
 )

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What methods have in common whose clients keep a part of the model.
+"""Fields and arguments shared by methods with client-local layers.
 
-Plain Python, without TensorFlow, which is imported when something is built.
+This is plain Python; TensorFlow is imported only when something is built.
 """
 
 from collections.abc import Mapping
@@ -41,15 +41,15 @@ REASONS: Mapping[str, str] = {
 
 
 def select(parts: building.Ingredients, field: str) -> tuple[bool, ...]:
-  """Returns which tensors a field of the method names.
+  """Returns, for each tensor, whether a field of the method names it.
 
   Args:
-    parts: What the method is built from.
+    parts: The ingredients of the method.
     field: The field, in the form of `LAYERS`.
 
   Raises:
-    errors.InputError: If it names what there is not, all tensors or none, or
-      the task's model has no names.
+    errors.InputError: If the field names unknown layers, all tensors or none,
+      or the task's model has no names of tensors.
   """
   names, task = parts.task.tensor_names, parts.task.name
   if not names:
@@ -69,11 +69,11 @@ def select(parts: building.Ingredients, field: str) -> tuple[bool, ...]:
 def arguments(
   parts: building.Ingredients, local_tensors: tuple[bool, ...]
 ) -> dict[str, Any]:
-  """Returns what the builders of such methods take alike.
+  """Returns the arguments that the builders of these methods share.
 
   Args:
-    parts: What the method is built from.
-    local_tensors: For each tensor whether it stays with clients.
+    parts: The ingredients of the method.
+    local_tensors: Whether each tensor stays with clients.
   """
   sent = exchange.build(
     parts.config, parts.task, sent=[not local for local in local_tensors]

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A declaration of a method for configs, runs and plots.
+"""Declarations of methods for configs, runs and plots.
 
-A module of this package, or of another, has one as METHOD. Importing it takes no
-TensorFlow: the library's packages import that when `build` uses them.
+A module of this package, or of another, declares one as METHOD. Importing the
+module needs no TensorFlow: the library imports it when `build` is called.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import fields as fields_lib
 
-# By what a method may support, the usual reason why one does not.
+# For each thing that a method may support, the usual reason why it does not.
 SUPPORTS: Mapping[str, str] = {
   'barrier': 'its clients have no models of a round to score',
   'client_keeps': 'its clients cannot keep weights of their own',
@@ -34,31 +34,32 @@ SUPPORTS: Mapping[str, str] = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Method:
-  """A method as configs, runs and plots know it.
+  """A method, as configs, runs and plots know it.
 
   Attributes:
     name: The name in configs, `algorithm.name`, and of its variant.
     title: The name in plots and tables.
-    build: A function that makes what a run trains, with TensorFlow.
-    fields: The fields of the config's block `algorithm`, beside its name.
-    supports: Names of SUPPORTS.
-    reasons: The reasons why it does not support something, where they are other
-      than those of SUPPORTS.
-    variants: Other values of fields, by the name of the variant.
-    baseline: A rank among what others are usually compared with; 0 for none.
-    personalizes: Whether the server's model is none to use before a client has
-      trained it, or lacks layers that clients have for themselves, so that runs
-      are judged by personalised ones.
-    keeps_models: Whether clients end up with models of their own, which are
-      scored beside the server's, whatever the config.
-    sized: Whether it trains models of other widths than the task's, which only
-      some tasks have, so that comparisons on any task leave it out.
-    shared_across: The fields of a config that `build` does not depend on, but
-      for the model's initial weights and the values of
-      `building.parameter_values`. Runs of a sweep that differ in such fields
-      only share what is built; by default no two runs do.
-    draws: From the method's fields to whether `build` depends on the seed by
-      other things than initial weights.
+    build: A function that builds the model and process of a run with
+      TensorFlow.
+    fields: The fields of the config's block `algorithm`, beside the name.
+    supports: The supported things, a subset of SUPPORTS.
+    reasons: The reasons why it does not support something, where they differ
+      from those of SUPPORTS.
+    variants: The changed values of fields, by the name of the variant.
+    baseline: The rank among the methods that others are usually compared with;
+      0 for none.
+    personalizes: Whether the server's model needs a client's training or layers
+      before use, so that runs are judged by personalised models.
+    keeps_models: Whether clients end up with models of their own for any
+      config; these are scored beside the server's.
+    sized: Whether it trains models of other widths than the task's. Only some
+      tasks have such models, so that comparisons on any task leave it out.
+    shared_across: The fields of a config that `build` does not depend on,
+      except through the model's initial weights and
+      `building.parameter_values`. Runs of a sweep that differ only in these
+      fields share what is built; by default no two runs do.
+    draws: A function from the method's fields to whether `build` depends on the
+      seed through more than initial weights.
   """
 
   name: str
@@ -96,16 +97,16 @@ class Method:
 
   @property
   def learning_rates(self) -> tuple[str, ...]:
-    """Which fields of learning rates its configs have."""
+    """The fields of learning rates that its configs have."""
     if 'learning_rates' not in self.supports:
       return ()
-    # Who takes no step at the server has no optimizer there.
+    # A method without a server step has no server optimizer.
     at_server = 'server_optimizer' in self.fields
     return config_lib.CLIENT_RATE, *([config_lib.SERVER_RATE] * at_server)
 
   @property
   def scheduled_rates(self) -> tuple[str, ...]:
-    """Which of them a schedule can change from round to round."""
+    """The learning rates that a schedule can change between rounds."""
     has_client_steps = (
       'local_epochs' in self.supports and 'client_optimizer' in self.fields
     )
@@ -116,15 +117,15 @@ class Method:
     )
 
   def why_not(self, what: str) -> str:
-    """Returns why the method does not support something."""
+    """Returns the reason why the method does not support something."""
     return self.reasons.get(what, SUPPORTS[what])
 
   def check(self, prefix: str, block: Mapping[str, Any]) -> None:
     """Checks the name and the fields of the method.
 
     Args:
-      prefix: The names of the blocks around, before the names of the fields.
-      block: The block with them.
+      prefix: The names of the enclosing blocks, for errors.
+      block: The block with the name and the fields.
 
     Raises:
       errors.InputError: If a field is missing, unknown or refused.
@@ -138,7 +139,7 @@ class Method:
     """Returns the block `algorithm` of a config, with its name.
 
     Args:
-      variant: One of `variants`; the method's own name, or nothing, for none.
+      variant: One of `variants`; the method's own name or '' for none.
     """
     return {
       'name': self.name,

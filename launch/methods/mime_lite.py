@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Mime Lite (Karimireddy et al., 2021): the momentum is the server's.
+"""Mime Lite (Karimireddy et al., 2021): clients step with server momentum.
 
-Clients step with it. What adapts is their optimizer, so that the paper's server
-takes the mean as it is: the variant's axis server=sgd.
+The clients' optimizer is the adaptive one. The paper's server takes the mean as
+it is, which is the variant's axis server=sgd.
 """
 
 from fedfish_tff import algorithms

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers by the names that configs have, and the fields of methods with them.
+"""Optimizers by their names in configs, and the fields that choose them.
 
-Plain Python, without TensorFlow, which is imported when one is built.
+This is plain Python; TensorFlow is imported only when an optimizer is built.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MOMENTUM = 0.9
 
 
 class _Optimizer(NamedTuple):
-  """One of `tff.learning.optimizers`, or of `client_work`.
+  """An optimizer of `tff.learning.optimizers` or `client_work`.
 
   Attributes:
-    title: In labels.
-    function: That builds it, by name.
-    arguments: Beside the learning rate.
-    scale: Of the learning rate.
+    title: The name in labels.
+    function: The name of the function that builds it.
+    arguments: The function's arguments beside the learning rate.
+    scale: The factor of the learning rate.
   """
 
   title: str
@@ -40,10 +40,10 @@ class _Optimizer(NamedTuple):
 OPTIMIZERS: Mapping[str, _Optimizer] = {
   'adagrad': _Optimizer('Adagrad', 'build_adagrad'),
   'adam': _Optimizer('Adam', 'build_adam'),
-  # Without a decay that the config does not show.
+  # TFF's default decay would not show in the config.
   'adamw': _Optimizer('AdamW', 'build_adamw', {'weight_decay': 0.0}),
-  # m <- momentum m + (1 - momentum) g, a mean of gradients, as Karimireddy et
-  # al. (2021) have it: a step is as long as one without momentum.
+  # m <- momentum m + (1 - momentum) g, a mean of gradients, as in Karimireddy
+  # et al. (2021): a step is as long as one without momentum.
   'mean_sgdm': _Optimizer(
     'SGD with mean momentum',
     'build_sgdm',
@@ -58,7 +58,7 @@ OPTIMIZERS: Mapping[str, _Optimizer] = {
   'sgdm': _Optimizer(
     'SGD with momentum', 'build_sgdm', {'momentum': _MOMENTUM}
   ),
-  # Of the codes of LG-FedAvg, FedRep and SRPFL.
+  # Used in the code of LG-FedAvg, FedRep and SRPFL.
   'sgdm_half': _Optimizer(
     'SGD with momentum 0.5', 'build_sgdm', {'momentum': 0.5}
   ),
@@ -98,11 +98,11 @@ def build(
   Args:
     name: One of OPTIMIZERS.
     learning_rate: Its learning rate.
-    parameter: Name of the parameter that its rate is (see
-      `fedfish_tff.parameters`), which has the value of `scaled_rate`.
-    factor: Name of the parameter by which a schedule multiplies the rate; None
-      without a schedule.
-    weight_decay: That of adamw; None for none.
+    parameter: The name of the parameter that holds the rate, of the value of
+      `scaled_rate`; see `fedfish_tff.parameters`.
+    factor: The name of the parameter by which a schedule multiplies the rate;
+      None without a schedule.
+    weight_decay: The weight decay of adamw; None for none.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
@@ -122,5 +122,5 @@ def build(
 
 
 def scaled_rate(name: str, learning_rate: float) -> float:
-  """Returns the rate as the optimizer of a name takes it."""
+  """Returns the learning rate that the optimizer's function takes."""
   return learning_rate * OPTIMIZERS[name].scale

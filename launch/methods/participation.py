@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `participation`: which clients come, and how long they take."""
+"""The block `participation`: the clients of each round and their speeds."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from launch.methods import fields
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# The policies with which each client counts once.
+# The policies with which each client counts at most once.
 VISITS = ('visit_once', 'first_visits')
-# Those with which more clients may be asked than are needed.
+# The policies that may ask more clients than they need.
 _OVER_SELECTING = ('uniform', 'first_visits')
 
 
@@ -34,8 +34,8 @@ class Policy(NamedTuple):
   Attributes:
     title: The name in labels of runs.
     help: A phrase for --methods.
-    fields: The fields of the block that it alone has.
-    needs_speeds: Whether it looks at the clients' seconds.
+    fields: The fields of the block that only this policy has.
+    needs_speeds: Whether it depends on the clients' seconds.
   """
 
   title: str
@@ -120,7 +120,7 @@ NAME = fields.Field(
   fields.one_of(*POLICIES),
   'Who takes part; see docs/participation.md.',
 )
-# The fields of any policy, but for over_selection.
+# The fields of every policy; over_selection is for `_OVER_SELECTING` only.
 OPTIONS: Mapping[str, fields.Field] = {
   'dropout': fields.Field(
     0.0, fields.below_1, 'The probability that a client does not answer.'
@@ -141,7 +141,7 @@ class SpeedKind(NamedTuple):
 
   Attributes:
     help: A phrase for --methods.
-    fields: The fields of the block `speeds` that it alone has.
+    fields: The fields of the block `speeds` that only this kind has.
     fixed: Whether the seconds are the same in every round.
   """
 
@@ -230,7 +230,7 @@ def _options(name: str) -> dict[str, fields.Field]:
 
 
 class _Participation(block_lib.Block):
-  """The block, of which a config has the fields of one policy."""
+  """The block; its fields in a config are those of one policy."""
 
   def defaults(
     self, preset: str, speeds: str = 'exponential'
@@ -253,9 +253,9 @@ class _Participation(block_lib.Block):
     }
 
   def read(self, values: Mapping[str, Any]) -> config_lib.Values:
-    """Returns the fields, with the defaults of those that are left out.
+    """Returns the fields, with defaults for those that are left out.
 
-    A config whose clients are all alike leaves out options and speeds.
+    A config without dropouts or speeds may leave out these fields.
 
     Args:
       values: The block.
@@ -284,7 +284,7 @@ class _Participation(block_lib.Block):
     return config_lib.Values.of({'over_selection': 0.0, **whole})
 
   def describe(self) -> list[str]:
-    """Returns lines on the axes and the fields, by policy and kind."""
+    """Returns lines that describe the axes and fields, by policy and kind."""
     lines = super().describe()
     for prefix, kinds in (('', POLICIES), ('speeds=', SPEEDS)):
       for name, kind in kinds.items():
@@ -322,7 +322,7 @@ def _check(config: config_lib.Config) -> None:
 
 
 def by_accuracy(config: config_lib.Config) -> bool:
-  """Whether training decides on later cohorts, by FLANP's criterion."""
+  """Returns whether training ends stages by FLANP's accuracy criterion."""
   own = config.participation
   return own.name == 'flanp' and not own.rounds_a_stage
 
@@ -330,14 +330,14 @@ def by_accuracy(config: config_lib.Config) -> bool:
 def create_accuracy_stages(
   config: config_lib.Config, task: Task
 ) -> simulation.AccuracyStages | None:
-  """Returns the stages that training decides on; None if it does not.
+  """Returns the stages that training ends by accuracy; None if it does not.
 
   Args:
     config: The config.
     task: The task.
 
   Raises:
-    errors.InputError: If not all clients of the last stage could come.
+    errors.InputError: If cohorts are smaller than the last stage.
   """
   if not by_accuracy(config):
     return None
@@ -357,13 +357,13 @@ def create_participation(
   *,
   accuracy_stages: simulation.AccuracyStages | None = None,
 ) -> simulation.Participation:
-  """Returns the cohort of each round.
+  """Returns the policy that chooses the cohort of each round.
 
   Args:
     config: The config.
     task: The task.
-    accuracy_stages: The result of `create_accuracy_stages`, which is to be told
-      of the rounds; None to create it.
+    accuracy_stages: The result of `create_accuracy_stages`, which training
+      updates with each round's row; None to create it.
 
   Raises:
     errors.InputError: If there are fewer clients than the config asks for, or
@@ -430,7 +430,7 @@ def create_participation(
 def create_wall_clock(
   config: config_lib.Config, task: Task
 ) -> simulation.WallClock | None:
-  """Returns the clock of simulated time; None where no speeds are configured.
+  """Returns the clock of simulated time; None for a config without speeds.
 
   Args:
     config: The config.
@@ -513,11 +513,11 @@ def _create_stages(
 def _count_asked(
   own: config_lib.Values, cohort_size: int, num_clients: int
 ) -> int:
-  """Returns the number of clients that are asked in a round."""
+  """Returns the number of clients that are asked per round."""
   if cohort_size > num_clients:
-    # Which is refused, whatever is asked.
+    # Building the participation refuses this cohort.
     return cohort_size
-  # A tenth of 70 is 7, and not the 8 that follow 7.000000000000001.
+  # Rounded first: a tenth of 70 is 7, not the ceiling of 7.000000000000001.
   over = math.ceil(round(own.over_selection * cohort_size, 9))
   asked = cohort_size + over
   field = 'over_selection'

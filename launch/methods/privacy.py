@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `privacy`: updates that are clipped and noised."""
+"""The block `privacy`: differential privacy by clipping and noise."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from launch.methods import fields
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# By mechanism, the participations whose rounds can be accounted for.
+# For each mechanism, the participations with known privacy accounting.
 _PARTICIPATIONS: Mapping[str, tuple[str, ...]] = {
   'gaussian': ('uniform', 'poisson'),
   'tree': ('epochs', 'visit_once'),
@@ -63,10 +63,10 @@ _FIELDS: Mapping[str, fields.Field] = {
 def _build(
   parts: building.Ingredients, aggregator: None
 ) -> aggregators.PrivateMeanFactory:
-  """Builds what combines updates in place of any other rule.
+  """Builds the private mean, which replaces any other aggregation.
 
   Raises:
-    errors.InputError: If there is too much noise for adaptive clipping.
+    errors.InputError: If the noise is too large for adaptive clipping.
   """
   del aggregator
   config, own = parts.config, parts.config.blocks['privacy']
@@ -75,11 +75,11 @@ def _build(
   expected_clients = config.cohort_size
   if own.mechanism == 'tree':
     rounds = _rounds_a_tree(config, num_clients)
-    # Cohorts of an epoch differ by one client at most.
+    # The cohorts of an epoch differ by at most one client.
     expected_clients = num_clients / rounds
     tree = {
       'rounds_a_tree': rounds,
-      # Of the whole config: the noise of two runs must not cancel.
+      # Seeded by the whole config: the noise of two runs must not cancel.
       'noise_seed': int(
         random_streams.random_generator(
           'privacy', json.dumps(config.values, sort_keys=True)
@@ -100,7 +100,7 @@ def _build(
 def create_epsilon(
   config: config_lib.Config, task: Task
 ) -> simulation.Epsilon | None:
-  """Returns epsilon by rounds; None for a config without the block.
+  """Returns epsilon as a function of rounds; None without the block.
 
   Args:
     config: The config.
@@ -129,7 +129,7 @@ def create_epsilon(
 
 
 def neighbours(config: config_lib.Config) -> str:
-  """Returns what epsilon bounds the difference of, for summary.json."""
+  """Returns the neighbouring relation of epsilon, for summary.json."""
   if config.blocks['privacy'].mechanism == 'tree':
     return "a client's contributions are zero"
   if config.participation.name == 'poisson':
@@ -138,7 +138,7 @@ def neighbours(config: config_lib.Config) -> str:
 
 
 def _rounds_a_tree(config: config_lib.Config, num_clients: int) -> int:
-  """Returns after how many rounds clients may come again."""
+  """Returns the number of rounds after which clients may come again."""
   return simulation.count_visiting_rounds(
     num_clients, cohort_size=config.cohort_size
   )
@@ -146,8 +146,8 @@ def _rounds_a_tree(config: config_lib.Config, num_clients: int) -> int:
 
 def _share(config: config_lib.Config) -> frozenset[str] | None:
   if config.blocks['privacy'].mechanism == 'tree':
-    return None  # The noise is that of the config.
-  # The noise is for the cohorts.
+    return None  # The noise is seeded by the whole config.
+  # The noise depends on the cohorts.
   return frozenset({'cohort_size', 'participation', 'seed'})
 
 
@@ -160,7 +160,7 @@ BLOCK = block.Block(
   fields=_FIELDS,
   presets={
     'gaussian': {},
-    # It begins as low as TFF's own.
+    # The first bound is that of TFF.
     'adaptive': {'clipping': 'adaptive', 'clip_norm': 0.1},
     'tree': {'mechanism': 'tree'},
     'tree_adaptive': {

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The methods by name: those of this package, and those of others.
+"""The methods by name, those of this package and those of others.
 
-A module of this package that has a METHOD is found by being there. Others are
-named as package.module:NAME wherever a method is, or announced by an installed
-package as an entry point of the group fedfish_tff.methods. Plain Python,
+A module of this package that has a METHOD is found without being registered.
+Other methods are named package.module:NAME, or an installed package announces
+them as entry points of the group fedfish_tff.methods. This is plain Python,
 without TensorFlow.
 """
 
@@ -32,7 +32,7 @@ if typing.TYPE_CHECKING:
 
 ENTRY_POINTS = 'fedfish_tff.methods'
 
-# See `only_values`; blocks have more.
+# See `only_values`; blocks add to these fields.
 _ONLY: Mapping[str, tuple[str, Sequence[Any]]] = {
   'local_epochs': ('local_epochs', (1,)),
   'evaluation.barrier': ('barrier', (False,)),
@@ -51,14 +51,14 @@ def own_methods() -> Mapping[str, method_lib.Method]:
 def only_values(
   method: method_lib.Method,
 ) -> dict[str, tuple[str, Sequence[Any]]]:
-  """Returns the fields that a method cannot have any value of.
+  """Returns the fields that are restricted for lack of support.
 
   Args:
     method: The method.
 
   Returns:
-    By dotted name, a name of `method.SUPPORTS` that the method lacks, and the
-    values with which nothing needs it, the usual one first.
+    For each dotted name, the name in `method.SUPPORTS` that the method lacks,
+    and the values that do not need it, the usual one first.
   """
   only = dict(_ONLY)
   for block in block_lib.own_blocks().values():
@@ -77,8 +77,8 @@ def find_method(
 
   Args:
     name: Its name, or package.module:NAME.
-    field: The field of the name, for the error.
-    known: Other values of it, for the error.
+    field: The field that holds the name, for the error.
+    known: The field's other values, for the error.
 
   Raises:
     errors.InputError: If there is no such method.
@@ -93,7 +93,7 @@ def find_method(
     is_one=lambda found: isinstance(found, method_lib.Method),
     expected='a launch.methods.method.Method',
   )
-  # By which configs find it again.
+  # Configs find the method again by this name.
   return dataclasses.replace(method, name=name)
 
 
@@ -108,14 +108,14 @@ def build_method(
   Args:
     config: The config.
     task: The task.
-    start_weights: The weights that the start of a fine-tuning has led to; None
-      for a config without one.
+    start_weights: The weights that the start of a fine-tuning has found; None
+      for a config without a start.
 
   Returns:
-    The trained model and process.
+    The model to train and its process.
 
   Raises:
-    errors.InputError: If the task does not go with the method.
+    errors.InputError: If the task does not fit the method.
   """
   parts = building.prepare(config, task, start_weights=start_weights)
   built = config.method.build(parts)
@@ -125,7 +125,7 @@ def build_method(
 
 
 def label(config: config_lib.Config) -> str:
-  """Returns the name of a config's method and blocks: 'Partial FedAvg'."""
+  """Returns the name of a config's method and blocks, as 'Partial FedAvg'."""
   name = config.method.title
   for block in block_lib.blocks_of(config):
     name = block.label(config, name)
@@ -133,14 +133,14 @@ def label(config: config_lib.Config) -> str:
 
 
 def sharing_key(config: config_lib.Config) -> str | None:
-  """Returns what configs have in common whose runs may share what is built.
+  """Returns a key, equal for configs that can share built computations.
 
   Args:
     config: The config of a run.
 
   Returns:
-    A text, the same for these configs; None if the run builds its own. Where
-    seeds may differ, so may the tasks' models, which is left to be checked.
+    The key as a string; None if the run shares nothing. Configs of one key may
+    differ in seeds and so in the tasks' models, which the caller must check.
   """
   method = config.method
   seed = {'seed'} if method.draws(config.algorithm) else set()
@@ -161,10 +161,10 @@ def sharing_key(config: config_lib.Config) -> str | None:
 
 
 def find_variant(name: str) -> tuple[method_lib.Method, str]:
-  """Returns the method of a variant, and which variant of the method it is.
+  """Returns the method of a variant, and the name of the variant.
 
   Args:
-    name: A method's name, or that of one of its variants.
+    name: The name of a method or of one of its variants.
 
   Raises:
     errors.InputError: If there is no such variant.
@@ -176,7 +176,7 @@ def find_variant(name: str) -> tuple[method_lib.Method, str]:
 
 
 def names(*supports: str) -> tuple[str, ...]:
-  """Returns the names of our methods that support all of something."""
+  """Returns the names of this package's methods with all these supports."""
   return tuple(
     name
     for name, method in own_methods().items()
@@ -185,7 +185,7 @@ def names(*supports: str) -> tuple[str, ...]:
 
 
 def variants(*supports: str) -> tuple[str, ...]:
-  """Returns the variants of our methods that support all of something."""
+  """Returns the variants of this package's methods with all these supports."""
   return tuple(
     variant
     for name in names(*supports)

@@ -48,7 +48,8 @@ METHOD = method.Method(
     'privacy': 'its control variates are a second sum',
     'fine_tuning': 'its clients take plain steps of a rate, without a decay',
   },
-  # Its clients' rate is no optimizer's, and the number of clients the seed's.
+  # The clients' rate is built in, and the number of clients may depend on the
+  # seed.
   shared_across=building.SHARED - {config_lib.CLIENT_RATE, 'seed'},
   build=_build,
 )

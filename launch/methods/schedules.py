@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The blocks `client_schedule` and `server_schedule`: learning rates by round.
+"""The blocks `client_schedule` and `server_schedule` of learning rates.
 
-In a round a learning rate is that of the config times a factor of its schedule,
-so that a rate that was tuned stays what it was. Plain Python, without TensorFlow.
+A round's learning rate is the config's rate times the schedule's factor, so
+that a tuned rate keeps its meaning. This is plain Python, without TensorFlow.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _check(config: config_lib.Config, *, name: str) -> None:
     raise fields.error(
       f'{name}.warmup_rounds', own.warmup_rounds, f'fewer than {rounds}'
     )
-  # It goes up first, and then down.
+  # Without a warm-up the factor is monotone, so that its ends show a change.
   if all(factor(own, r, rounds=rounds) == 1 for r in (1, rounds)):
     raise errors.InputError(
       f'The block {name} multiplies the learning rate by 1 in each of {rounds} '
@@ -76,12 +76,12 @@ def _check(config: config_lib.Config, *, name: str) -> None:
 
 
 def factor(own: config_lib.Values, round_number: int, *, rounds: int) -> float:
-  """Returns by what a rate is multiplied in a round.
+  """Returns the factor of a learning rate in one round.
 
   Args:
     own: The block of a config.
     round_number: The round, from 1.
-    rounds: The last round.
+    rounds: The number of the last round.
   """
   warmup = own.warmup_rounds
   if round_number <= warmup:
@@ -99,12 +99,13 @@ def factor(own: config_lib.Values, round_number: int, *, rounds: int) -> float:
 def round_parameters(
   config: config_lib.Config, round_number: int, *, first_round: int
 ) -> dict[str, float]:
-  """Returns the factors in a round, by the names of their parameters.
+  """Returns the factors of one round by the names of their parameters.
 
   Args:
     config: The config.
     round_number: The round.
-    first_round: The last round of what training starts from, 0 without.
+    first_round: The last round of the start that training continues; 0 without
+      a start.
   """
   return {
     parameter: factor(
@@ -118,7 +119,7 @@ def round_parameters(
 
 
 def parameter_of(config: config_lib.Config, rate: str) -> str | None:
-  """Returns the name of the parameter that multiplies a rate, if any does."""
+  """Returns the name of the parameter that multiplies a rate; None for none."""
   name = BLOCKS[rate].name
   return f'{name}_factor' if name in config.blocks else None
 
@@ -139,7 +140,7 @@ def _declare(rate: str, name: str) -> block.Block:
   )
 
 
-# The blocks by the rate that they change.
+# The blocks by the learning rate that they change.
 BLOCKS: Mapping[str, block.Block] = {
   rate: _declare(rate, name)
   for rate, name in (

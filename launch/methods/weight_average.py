@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `weight_average`: a model that is an average over rounds."""
+"""The block `weight_average`: a moving average of weights over rounds."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The block `zeroing`: updates that are too long count as zero."""
+"""The block `zeroing`: updates with too large a norm count as zero."""
 
 from __future__ import annotations
 

@@ -6,8 +6,8 @@ import contextlib
 import importlib.util
 import pathlib
 
-# Matplotlib reads the matplotlibrc of the working directory, else the user's,
-# and raises if that is no text. Our figures need none but its own.
+# Matplotlib reads the matplotlibrc of the working directory or else the user's,
+# and raises if that is not text. These figures only need Matplotlib's own.
 _RC_FOLDER = (
   pathlib.Path(importlib.util.find_spec('matplotlib').origin).parent
   / 'mpl-data'

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The client-server barriers of two methods against each other.
+"""Plots of the client-server barriers of two methods against each other.
 
-As in FedFish's figure 6 (arXiv 2311.10291) the method on the x axis has the
+As in figure 6 of FedFish (arXiv 2311.10291), the method on the x axis has the
 lower barrier where points lie above the line x = y.
 """
 
@@ -24,7 +24,7 @@ from matplotlib import ticker
 import numpy as np
 import pandas as pd
 
-# Pale yellow is all but white in print.
+# The map begins with a strong yellow: a pale one is almost white in print.
 _COLORS = mpl_colors.LinearSegmentedColormap.from_list(
   'rounds', ['#f2d96b', '#a59c74', '#5c6a72', '#27466f', '#00204d']
 )
@@ -34,18 +34,19 @@ _MAX_COLUMNS = 4
 def _read_points(
   method: frames_lib.Frames, baseline: frames_lib.Frames, name: str
 ) -> pd.DataFrame:
-  """Returns the barriers at common seeds and rounds, a point each.
+  """Returns a point of two barriers for each common seed and round.
 
   Returns:
-    Indexed by seed and round: `x`, the method's; `y`, the baseline's; and
-    `gain`, by how much the method's is lower, 0 where they tie.
+    The points, indexed by seed and round: `x`, the method's barrier; `y`, the
+    baseline's; and `gain`, the amount by which the method's is lower, 0 for a
+    tie.
   """
   column = f'csb/{name}'
   both = {'x': method, 'y': baseline}
   points = pd.concat(
     {axis: of.column(column) for axis, of in both.items()}, axis=1, join='inner'
   )
-  # A round in which a method has diverged cannot be drawn.
+  # Rounds in which a method has diverged cannot be drawn.
   points = points[np.isfinite(points).all(axis=1)]
   direction = method_comparison.direction(both.values(), column)
   gains = ranking.gains(points['x'], points['y'], **direction)
@@ -56,12 +57,12 @@ def _read_points(
 def draw(
   frames: frames_lib.Frames, metric: str
 ) -> dict[str, mpl_figure.Figure]:
-  """Draws the barriers of each pair of methods that have them, as a plot."""
+  """Draws a plot for each pair of methods with barriers."""
   figures = {}
   groups, name = frames.groups(), metric.rpartition('/')[2]
   for pair in method_comparison.method_pairs(groups):
     both = [groups[label] for label in pair]
-    # Rounds of other lengths have barriers of other heights.
+    # Barriers depend on the local epochs per round.
     epochs = {of.runs['config'].iloc[0].get('local_epochs') for of in both}
     points = _read_points(*both, name)
     if len(epochs) == 1 and len(points):
@@ -92,7 +93,7 @@ def compare_methods(
   baseline: str,
   name: str,
 ) -> None:
-  """Sets an axis up on which the lower barrier is better for either method."""
+  """Sets up an axis that compares the barriers of two methods."""
   halves = f'lower for {method}', f'lower for {baseline}'
   panels.compare_axes(axis, values, above=halves[0], below=halves[1])
   what = style.metric_title(f'csb/{name}').replace('Barrier', 'barrier')
@@ -104,17 +105,17 @@ def compare_methods(
 def plot_barrier_panels(
   settings: settings_lib.Settings, name: str
 ) -> paper_style.Drawing | None:
-  """Plots barriers against the baseline's, a panel a task and method.
+  """Plots barriers against the baseline's, with a panel per task and method.
 
-  Points are shaded by round, and have a marker for each number of local epochs.
+  Points are shaded by round and have a marker for each number of local epochs.
 
   Args:
-    settings: Settings.
+    settings: The settings.
     name: The metric of the barriers, for example `'accuracy'`.
 
   Returns:
-    The figure and its caption; None where no two methods have barriers at a
-    common seed and round.
+    The figure and its caption; None if no two methods have barriers at a common
+    seed and round.
   """
   shown = {}
   for s, other in settings_lib.pair_with_baselines(settings):
@@ -126,7 +127,7 @@ def plot_barrier_panels(
   tasks = settings_lib.unique(task for task, _, _ in shown)
   methods = settings_lib.unique(method for _, method, _ in shown)
   cells, columns = list(shown), 3
-  if 1 < len(methods) <= _MAX_COLUMNS:  # A row a task.
+  if 1 < len(methods) <= _MAX_COLUMNS:  # One row per task.
     columns = len(methods)
     keys = {key[:2]: key for key in shown}
     cells = [keys.get((task, method)) for task in tasks for method in methods]
@@ -134,11 +135,11 @@ def plot_barrier_panels(
   figure, axes = panels.new_grid(cells, size, columns=columns)
   drawn = [s for points in shown.values() for s in points]
   markers = paper_style.epoch_markers(s.local_epochs for s in drawn)
-  # One shade means one thing in all panels.
+  # A shade has the same meaning in all panels.
   shares = len({s.rounds for s in drawn}) > 1
   norm = mpl_colors.Normalize(0, 1 if shares else drawn[0].rounds)
   for axis, (task, method, baseline) in zip(axes, filter(None, cells)):
-    # Panels of one task are there to be compared.
+    # Panels of one task share their range, to be comparable.
     every = [
       p[['x', 'y']]
       for key, points in shown.items()

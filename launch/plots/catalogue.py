@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The catalogue of plots: what runs can be drawn as.
+"""The catalogue of the plots of runs.
 
-A plot is a function of labelled frames and a metric, a column of metrics.csv. It
-returns figures by the names of their files, and none where the runs do not hold
-what it shows.
+A plot is a function of labelled frames and a metric, a column of metrics.csv.
+It returns figures by the names of their files, or none if the runs lack its
+data.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,8 @@ from launch.results import frames as frames_lib
 
 from matplotlib import figure as mpl_figure
 
-# By whose values decide: whose are drawn, if not the server's.
+# For clients that judge runs, the columns that are drawn in place of the server
+# model's.
 _OF_CLIENTS = {'unseen': 'own', 'personalized': 'personalized'}
 _CLIENTS = (clients.draw_personalization, clients.draw_spread)
 Plot = Callable[[frames_lib.Frames, str], Mapping[str, mpl_figure.Figure]]
@@ -44,21 +45,21 @@ OF_RUN: tuple[Plot, ...] = (
 
 
 def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
-  """Returns the column to draw: the one asked for, or the default.
+  """Returns the column to draw: the requested one or the default.
 
   Args:
     frames: The runs.
-    metric: A column, or None for the default.
+    metric: The requested column; None for the default.
 
   Returns:
     A column that at least one run has.
 
   Raises:
-    errors.InputError: If no run has the column asked for.
+    errors.InputError: If no run has the requested column.
   """
   columns = list(frames.rounds)
   if metric is None:
-    # What some are judged by, and all have.
+    # A column that judges some runs and that all runs have.
     judged = set(zip(frames.runs['judged_by'], frames.runs['metric']))
     for judged_by, name in sorted(judged, key=str, reverse=True):
       column = f'eval/{_OF_CLIENTS.get(judged_by, "global")}/{name}'
@@ -87,7 +88,7 @@ def draw(
   """Returns the figures of all plots that apply, by the names of their files.
 
   Args:
-    frames: Labelled runs.
+    frames: The labelled runs.
     metric: A column of metrics.csv.
     plots: The plots.
   """
@@ -102,10 +103,10 @@ def write_figures(
   folder: str | os.PathLike[str],
   suffix: str = 'png',
 ) -> list[pathlib.Path]:
-  """Writes figures to a folder, made if need be, and returns their paths.
+  """Writes figures to a folder, which is made if needed; returns their paths.
 
   Args:
-    figures: Figures by the name of their file, without the suffix.
+    figures: The figures by the names of their files, without the suffix.
     folder: The folder.
     suffix: One of `style.FORMATS`.
 

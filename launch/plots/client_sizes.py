@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How many clients are how large: a histogram with logarithmic axes."""
+"""A histogram of the sizes of clients, with logarithmic axes."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
-# Bins to a factor of ten.
+# The number of bins per factor of ten.
 _BINS = 6
 
 
@@ -19,12 +19,12 @@ _BINS = 6
 def plot_client_sizes(
   sizes: Mapping[str, Mapping[str, np.ndarray]], *, title: str
 ) -> mpl_figure.Figure:
-  """Plots the number of clients by size, a panel a measure, a line a split.
+  """Plots numbers of clients by size: a panel per measure, a line per split.
 
   Args:
-    sizes: For each measure, such as 'examples', and each split, integers
-      [number of clients]. Where they are 0 they have no place on the axis, and
-      the panel says how many they are.
+    sizes: The integers [number of clients] for each measure, such as
+      'examples', and each split. Zeros have no place on the axis; the panel
+      names their number.
     title: The title.
   """
   figure, axes = panels.new_grid(list(sizes), (3.5, 3.2), sharey=True)
@@ -37,7 +37,7 @@ def plot_client_sizes(
       axis.stairs(
         counts,
         edges,
-        # A bar of one client stands on the axis, and is seen.
+        # A baseline below 1 keeps a bar of one client visible.
         baseline=0.5,
         label=f'{split.replace("_", " ")}, {len(values):,} clients',
         color=look['color'],
@@ -65,7 +65,7 @@ def plot_client_sizes(
 
 
 def _log_edges(largest: int) -> np.ndarray:
-  """Returns borders of bins, between integers, as even as these allow."""
+  """Returns the borders of bins between integers, as even as possible."""
   decades = np.log10(largest + 1)
   exponents = np.linspace(0, decades, max(2, int(np.ceil(decades * _BINS)) + 1))
   return np.unique(np.ceil(10**exponents - 1e-9)) - 0.5

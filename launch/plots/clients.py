@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Held-out clients: how evenly they are served, and what fine-tuning does."""
+"""Plots of held-out clients: the effect of fine-tuning, and the spread."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -24,16 +24,16 @@ import pandas as pd
 def draw_personalization(
   frames: frames_lib.Frames, metric: str
 ) -> dict[str, mpl_figure.Figure]:
-  """Draws what fine-tuning does to the clients that launch.evaluate has scored.
+  """Draws the effect of fine-tuning on clients that launch.evaluate scored.
 
-  In one figure a point a client: its score before and after. In the other a
-  thin line a client, by the share of its data, and a thick one for their mean.
+  One figure has a point per client, its scores before and after. The other has
+  a thin line per client by the share of its data, and a thick one for the mean.
   """
   metric = metric.rpartition('/')[2]
   shares = list(run_reader.FEW_SHOT_COLUMNS)
   columns = [f'{of}/{metric}' for of in run_reader.FEW_SHOT_COLUMNS.values()]
   groups = frames.groups()
-  # Of clients with all of them: always on the half of a client's data that
+  # Only clients with all scores, each on the half of the client's data that
   # fine-tuning has not seen.
   tables = {
     label: table
@@ -109,9 +109,9 @@ def _tell_clients(
 def draw_spread(
   frames: frames_lib.Frames, metric: str
 ) -> dict[str, mpl_figure.Figure]:
-  """Draws each method's sorted client scores, and the worst tenth's mean.
+  """Draws each method's sorted client scores and tells the worst tenth's mean.
 
-  Those are the clients that launch.evaluate has scored.
+  The clients are those that launch.evaluate has scored.
   """
   metric = metric.rpartition('/')[2]
   higher_is_better = metric_names.higher_is_better(metric)

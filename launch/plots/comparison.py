@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws several workdirs and compares their methods, pair by pair."""
+"""Plots of several workdirs, and comparisons of their methods in pairs."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -31,20 +31,21 @@ _COMPARISON_FILE = 'comparison.csv'
 _TEST_COMPARISON_FILE = 'test_comparison.csv'
 _CAPTIONS_FILE = 'captions.txt'
 _TRANSFER_FILE = 'transfer_table.csv'
-# Larger tables are for their files; a terminal shows them broken.
+# Larger tables are only written to files, since a terminal would break them.
 _MAX_PRINTED_METHODS = 6
 _MAX_PRINTED_COMPARISONS = 60
 _MAX_PRINTED_TRANSFERS = 150
 
 
 def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
-  """Returns a sweep's finished runs; prints the names of the others.
+  """Returns the workdirs of a sweep's finished runs; prints the other runs.
 
   Args:
     sweep_dir: The folder of launch.sweep.
 
   Raises:
-    errors.InputError: If it is no such folder, or no run is finished.
+    errors.InputError: If the folder is not that of a sweep, or no run is
+      finished.
   """
   runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
   is_finished = runs['is_finished'].astype(bool)
@@ -69,26 +70,28 @@ def compare_workdirs(
   layout: str = 'default',
   communication_seconds: Sequence[float] = stragglers.COMMUNICATION_SECONDS,
 ) -> dict[pathlib.Path, str]:
-  """Writes tables and the plots that apply; prints what it wrote.
+  """Writes tables and the plots that apply; prints the paths.
 
-  Tables are printed, too, unless they are large.
-  methods.csv has what each method reached, comparison.csv paired differences,
-  test_comparison.csv those on test clients by seed, once runs are finished;
-  with the layout of transfer, transfer_table.csv its scores.
+  Small tables are printed, too.
+  methods.csv has the results of each method, comparison.csv paired differences,
+  test_comparison.csv those on test clients by seed for finished runs, and, with
+  the layout transfer, transfer_table.csv its scores.
 
   Args:
-    workdirs: Workdirs of launch.train; those that differ by seed are pooled.
+    workdirs: The workdirs of launch.train; those that differ only in the seed
+      are pooled.
     folder: The folder for all output; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
-    x_axes: The axes of curves, of `curves.X_AXES`.
+    x_axes: The x axes of curves, from `curves.X_AXES`.
     file_format: The format of the plots, one of `style.FORMATS`.
-    show_seeds: True to draw a line a seed in place of a band.
-    layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` of these.
+    show_seeds: Whether to draw a line for each seed in place of a band.
+    layout: `'default'`, one of `run_layouts.LAYOUTS`, or `'all'` for all of
+      these.
     communication_seconds: The seconds that messages add to each round in the
       layout of stragglers.
 
   Returns:
-    Captions, which only layouts have, by the figures' paths.
+    The captions by the figures' paths; only layouts have captions.
 
   Raises:
     errors.InputError: If a workdir or the metric cannot be used.
@@ -104,7 +107,7 @@ def compare_workdirs(
       frames, layouts, metric, x_axes, communication_seconds
     )
   folder = simulation.make_folder(folder)
-  # The tables first: they are whole even if a plot cannot be drawn.
+  # Tables come first, so that they are complete even if a plot fails.
   rows = method_table.method_rows(groups, metric)
   _write(folder / _METHODS_FILE, method_table.to_csv(rows))
   if len(rows) <= _MAX_PRINTED_METHODS:
@@ -153,12 +156,12 @@ def compare_workdirs(
 def write_page(
   sweep_dir: str | os.PathLike[str], drawn: Mapping[pathlib.Path, str]
 ) -> None:
-  """Writes a sweep's page anew, with its own figures and others; prints it.
+  """Rewrites a sweep's page with its own and other figures; prints its path.
 
   Args:
-    sweep_dir: The folder of launch.sweep; where it cannot be written, that is
+    sweep_dir: The folder of launch.sweep; if it cannot be written, the error is
       printed.
-    drawn: Captions by path, as `compare_workdirs` returns them.
+    drawn: The result of `compare_workdirs`, captions by path.
   """
   folder = sweep_folder.SweepFolder(sweep_dir)
   runs = sweep_results.read_results(folder)

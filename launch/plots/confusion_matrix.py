@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The confusion matrix: classes by the classes that they are taken for."""
+"""The confusion matrix: classes by predicted classes."""
 
 from collections.abc import Mapping
 
@@ -16,7 +16,7 @@ import numpy as np
 
 _CELL_INCHES = 0.85
 _SMALL_CELL_INCHES = 0.3
-# Cells of more classes have no room for numbers.
+# With more classes, cells have no room for numbers.
 _MOST_WRITTEN = 10
 _PREFIX = 'test/global/'
 
@@ -24,15 +24,15 @@ _PREFIX = 'test/global/'
 def read_confusion(
   scores: Mapping[str, float],
 ) -> tuple[np.ndarray, list[str]] | None:
-  """Returns a confusion matrix that scores hold, and the names of its classes.
+  """Returns the confusion matrix in scores, and the names of its classes.
 
   Args:
-    scores: Values by name, among them counts of test clients,
+    scores: The values by name, including counts of test clients,
       `test/global/confusion_<class>_as_<predicted class>`.
 
   Returns:
-    Counts, classes by predicted classes, and the names; None if there are none
-    or some are missing or not finite.
+    The counts, classes by predicted classes, and the names; None if counts are
+    missing or not finite.
   """
   counts = {
     pair: value
@@ -52,9 +52,9 @@ def read_confusion(
 
 @style.styled
 def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
-  """Draws which classes a finished run confuses, if it has counted them.
+  """Draws the confusion matrix of a finished run that has counted it.
 
-  Classes by predicted classes, coloured by the share of the class.
+  Cells are classes by predicted classes, coloured by the share of the class.
   """
   found = read_confusion(frames.runs.iloc[0])
   if found is None:

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A metric against rounds, local steps or bytes, one line a method.
+"""Curves of a metric against rounds, steps, bytes or time, a line per method.
 
-At fixed compute these are FedFish's figure 3 (arXiv 2311.10291, section 5): all
-settings of a task make the same number of local epochs altogether, and those
-with more of them a round make fewer rounds.
+At fixed compute these are figure 3 of FedFish (arXiv 2311.10291, section 5):
+all settings of a task have the same total of local epochs, so that settings
+with more of them per round have fewer rounds.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
 
-# For each kind of x axis: the column of metrics.csv and the axis' label.
+# For each kind of x axis, the column of metrics.csv and the axis's label.
 X_AXES = {
   'round': ('round', 'Round'),
   'local_steps': ('compute/local_steps_total', 'Local gradient steps'),
@@ -27,7 +27,7 @@ X_AXES = {
   'payload_bytes': ('communication/payload_bytes_total', 'Updates as sent'),
   'simulated_seconds': ('simulated/seconds', 'Simulated time in seconds'),
 }
-# Bytes, and a paper's rounds, that differ by more are on a logarithmic axis.
+# Larger ratios of bytes, or of rounds in layouts, need a logarithmic axis.
 BYTES_RATIO = 50
 _ROUNDS_RATIO = 4
 _UNITS = {'local_steps': '', 'bytes': 'B', 'payload_bytes': 'B'}
@@ -40,9 +40,9 @@ _AGAINST = {
   'payload_bytes': 'bytes of the updates as all clients together have sent them',
   'simulated_seconds': "the rounds' simulated time in seconds",
 }
-# What adds up over clients; rounds and time pass for all of them at once.
+# The axes that sum over clients; rounds and time pass for all of them at once.
 _OF_ALL_CLIENTS = ('local_steps', 'bytes', 'payload_bytes')
-# More lines than these have a panel for each number of local epochs.
+# More lines than this are split into a panel for each number of local epochs.
 _MAX_LINES = 6
 
 
@@ -56,13 +56,13 @@ def draw(
   """Draws the metric against each of the axes that the runs have.
 
   Args:
-    frames: Labelled runs.
+    frames: The labelled runs.
     metric: A column of metrics.csv.
-    x_axes: The axes that it is drawn against, of `X_AXES`.
-    show_seeds: True to draw a line a seed in place of a band.
+    x_axes: The axes that it is drawn against, from `X_AXES`.
+    show_seeds: Whether to draw a line for each seed in place of a band.
 
   Returns:
-    Figures by the names of their files; lines are means over seeds.
+    The figures by the names of their files; lines are means over seeds.
   """
   return {
     style.slug(f'{metric}_by_{x}'): figure
@@ -74,7 +74,7 @@ def draw(
 def draw_others(
   frames: frames_lib.Frames, metric: str
 ) -> dict[str, mpl_figure.Figure]:
-  """Draws what else a run has measured, against rounds."""
+  """Draws the other measurements of a run against rounds."""
   name = metric.rpartition('/')[2]
   columns = [
     f'{of}/{name}' for of in ('eval/personalized', 'eval/unseen', 'csb')
@@ -124,18 +124,18 @@ def _plot(
 def plot_fixed_compute(
   settings: settings_lib.Settings, metric: str, *, x: str = 'round'
 ) -> paper_style.Drawing | None:
-  """Plots a line a method and number of local epochs, a panel a task.
+  """Plots a line per method and number of local epochs, a panel per task.
 
-  Where lines are many, each task has a row of panels, one for each number of
+  If there are many lines, each task has a row of panels, one for each number of
   local epochs.
 
   Args:
-    settings: As `settings.fixed_compute` returns them.
+    settings: The result of `settings.fixed_compute`.
     metric: A column of metrics.csv.
     x: One of `X_AXES`.
 
   Returns:
-    The figure and its caption; None where no setting has both columns.
+    The figure and its caption; None if no setting has both columns.
   """
   column, x_label = X_AXES[x]
   points = {

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The scores of a sweep against the share of weights that clients send."""
+"""Plots of a sweep's scores against the share of weights that clients send."""
 
 from collections.abc import Sequence
 import math
@@ -23,8 +23,8 @@ _VARIANT = 'variant'
 _F1 = 'f1_'
 _BYTES = 'total/payload_bytes'
 _REFERENCE = 'All is sent'
-# Whose scores, by the prefix of their columns: the server's model, and those of
-# clients that keep what nobody has sent.
+# The prefixes of columns: scores of the server's model, and of the models of
+# clients that keep the weights that no client has sent.
 _MODELS = {
   'test/global/': 'on test data',
   'test/clients/': "of the clients' own models on test data",
@@ -37,7 +37,7 @@ _MOST_COLUMNS = 3
 
 
 def is_over_shares(runs: pd.DataFrame) -> bool:
-  """Tells whether a sweep's runs differ in the share that is sent."""
+  """Returns whether a sweep's runs differ in the share that is sent."""
   shares = {of[SHARE] for of in runs['varied'] if SHARE in of}
   return len(shares) > 1
 
@@ -45,13 +45,12 @@ def is_over_shares(runs: pd.DataFrame) -> bool:
 def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   """Draws a sweep over shares; returns figures by the names of their files.
 
-  In each, the share runs along the axis. Lines are the rules of the exchange
-  and the variants, panels the values of the other fields. Where everything is
-  sent, the rules do not matter: such runs are part of all lines of their
-  variant that have no run of their own there.
+  Lines are the rules of the exchange and the variants; panels are the values of
+  the other fields. If everything is sent, the rules do not matter: such runs
+  are the ends of all lines of their variant that have no such run of their own.
 
   Args:
-    runs: The runs of the sweep, see `sweep_results.read_results`.
+    runs: The runs of the sweep; see `sweep_results.read_results`.
   """
   metric = sweep_results.judged(runs).metric
   task = f' ({runs["task"].iloc[0]})'
@@ -86,7 +85,7 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
         **options
         | {'metric': 'F1', 'note': run_notes.describe_finished(runs, pooling)},
         title=f'F1 of each class {whose}{task}',
-        # The seeds' ranges of several classes would cover each other.
+        # The bands of several classes would cover each other.
         shaded=False,
       ),
       f'{name}_{metric}_by_bytes': plot_scores(
@@ -101,7 +100,7 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
 
 
 def _class_scores(runs: pd.DataFrame, prefix: str) -> pd.DataFrame:
-  """Returns points with a row of panels a line, and lines that are classes."""
+  """Returns points with a row of panels for each line, and classes as lines."""
   parts = [
     _read_lines(runs, column).assign(
       row=lambda of: of['line'],
@@ -116,18 +115,18 @@ def _class_scores(runs: pd.DataFrame, prefix: str) -> pd.DataFrame:
 def _read_lines(
   runs: pd.DataFrame, y: str, x: str | None = None
 ) -> pd.DataFrame:
-  """Returns the points of a figure; none where no run has values.
+  """Returns the points of a figure; empty if no run has values.
 
   Args:
     runs: The runs of the sweep.
-    y: The scores.
+    y: The column of scores.
     x: The column that they are drawn against; None for the share.
 
   Returns:
-    A row a run and line: `row`, `panel`, `line`, `share`, `x` and `y`.
+    A row per run and line: `row`, `panel`, `line`, `share`, `x` and `y`.
   """
   values = runs.reindex(columns=[y] if x is None else [x, y]).astype(float)
-  # Of a pair that is not finite nothing can be drawn.
+  # A pair that is not finite cannot be drawn.
   kept = values.notna() if x is None else np.isfinite(values)
   kept = runs[kept.all(axis=1)]
   if kept.empty:
@@ -138,7 +137,8 @@ def _read_lines(
     names.insert(0, _VARIANT)
   skipped = {'seed'}
   if not sweep_results.is_tuned(runs):
-    skipped |= set(sweep_results.RATES)  # They are tuned.
+    # Each setting has one pair of rates, which follow from it.
+    skipped |= set(sweep_results.RATES)
   others = [
     f for f in fields if not f.startswith(_EXCHANGE) and f not in skipped
   ]
@@ -177,7 +177,7 @@ def _read_lines(
 
 
 def _describe(run: pd.Series, fields: Sequence[str]) -> str:
-  """Returns a run's values of some fields as a label has them."""
+  """Returns the label of a run's values of some fields."""
   parts = []
   for field in fields:
     if field == _VARIANT:
@@ -211,23 +211,23 @@ def plot_scores(
   reference: str = '',
   shaded: bool = True,
 ) -> mpl_figure.Figure | None:
-  """Plots the mean over seeds against the share, or what clients have sent.
+  """Plots the mean over seeds against the share or the bytes sent.
 
   Args:
-    points: A row a seed and point: `row` and `panel`, the names of a row of
-      panels and of a panel; `line`, `share`, `x`, `y`. Those that are not finite
-      are left out. The panels of a single row are broken into several.
+    points: A row per seed and point: `row` and `panel`, the names of a row of
+      panels and of a panel; `line`, `share`, `x` and `y`. Non-finite points are
+      left out. The panels of a single row are broken into several rows.
     metric: The name of the score, such as `'accuracy'`.
     title: The title of the figure.
     note: A note on the runs.
     x_label: The label of x.
-    in_bytes: True where x are bytes.
-    reference: The name of the level where everything is sent, which is then
-      drawn across the panels whose lines all end in it; empty for none.
-    shaded: True to shade from the lowest to the highest seed.
+    in_bytes: Whether x are bytes.
+    reference: The name of the level at which everything is sent, which is drawn
+      across panels if all their lines end in it; empty for none.
+    shaded: Whether to shade from the lowest to the highest seed.
 
   Returns:
-    The figure; None without a point.
+    The figure; None without points.
   """
   if points.empty:
     return None
@@ -287,7 +287,7 @@ def plot_scores(
 
 
 def _read_points(line: pd.DataFrame) -> tuple[np.ndarray, np.ma.MaskedArray]:
-  """Returns x, a mean over seeds, and y `[seeds, points]` where finite."""
+  """Returns mean x over seeds, and finite y `[seeds, points]`."""
   line = line[np.isfinite(line[['x', 'y']]).all(axis=1)]
   by_share = line.groupby('share')
   seeds = line.assign(seed=by_share.cumcount())

@@ -16,26 +16,26 @@ from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
-# Up to here each tensor has its name; of more, only groups do.
+# Up to this number each tensor is named; beyond it, only groups are.
 _MOST_NAMES = 45
 _ROW_INCHES = 0.19
-# Of each tensor, how much of it was sent in a round.
+# The prefix of columns with the share of each tensor that was sent.
 _SENT = 'aggregator/sent/'
-# A line of small letters.
+# The height of a line of small letters.
 _NAME_INCHES = 0.135
 
 
 @style.styled
 def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
-  """Draws what was sent in each round of a run, if its clients choose that.
+  """Draws the tensors sent in each round, if the run's clients choose them.
 
-  Tensors, from the model's first at the top, by rounds. Many are named by the
-  parts of the model that they are in, which are as small as there is room for
-  names. Of more than 400 rounds, neighbours are averaged.
+  Rows are tensors, with the model's first at the top; columns are rounds. Many
+  tensors are named by the parts of the model that contain them, as finely as
+  there is room for names. Of more than 400 rounds, neighbours are averaged.
   """
   columns = [name for name in frames.rounds if name.startswith(_SENT)]
   shares = frames.rounds[columns]
-  # The initial model has no round that something is sent in.
+  # Nothing was sent for the initial model.
   shares = shares[np.isfinite(shares).any(axis=1)]
   if shares.empty:
     return {}
@@ -76,11 +76,11 @@ def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
 
 
 def _name_parts(axis: mpl_axes.Axes, names: Sequence[str], room: float) -> None:
-  """Names the parts of the model, each of `room` rows at least."""
+  """Names the parts of the model, each with at least `room` rows."""
   ticks, labels, start = [], [], 0
   for prefix, size in _divide(names, 1, room):
     middle = start + (size - 1) / 2
-    # Parts that cannot be told apart further may still be too small.
+    # Parts that cannot be divided differently may still be too small.
     if not ticks or middle - ticks[-1] >= room:
       ticks.append(middle)
       labels.append(heat_map.shorten(prefix))
@@ -95,12 +95,12 @@ def _name_parts(axis: mpl_axes.Axes, names: Sequence[str], room: float) -> None:
 def _divide(
   names: Sequence[str], depth: int, room: float
 ) -> list[tuple[str, int]]:
-  """Returns neighbours that begin alike, as (beginning, how many).
+  """Returns neighbours with a common prefix, as (prefix, number).
 
   Args:
-    names: The names of tensors, their parts divided by slashes.
-    depth: The number of parts to begin with.
-    room: The fewest tensors that a part is divided into.
+    names: The names of tensors, with parts divided by slashes.
+    depth: The number of parts of the first prefixes.
+    room: The least number of tensors in a divided part.
   """
   divided = []
   for prefix, group in itertools.groupby(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The heat map of all plots: a table as colours, names and numbers."""
+"""The heat map that plots share: a table as colours, names and numbers."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,23 +15,23 @@ from matplotlib import colors as mpl_colors
 from matplotlib import image as mpl_image
 import numpy as np
 
-# Of shares, from white for none to almost black for all: the same in grey.
+# The colours of shares, from white for 0 to almost black for 1, also in grey.
 SHARES = mpl_colors.LinearSegmentedColormap.from_list(
   'share', ['#ffffff', '#56B4E9', '#0072B2', '#001f33']
 )
-# More columns than a figure has room for would be mixed by the renderer.
+# The renderer would mix more columns than a figure has room for.
 MOST_COLUMNS = 400
 
 
 def draw_table(
   axis: mpl_axes.Axes, table: np.ndarray, **options: Any
 ) -> mpl_image.AxesImage:
-  """Draws a table of shares; its first row at the top, grey where it has none.
+  """Draws a table of shares, first row at the top and unknown cells grey.
 
   Args:
     axis: The axis.
-    table: From 0 to 1, NaN for unknown, `[num_rows, num_columns]`.
-    **options: For `Axes.imshow`, in place of those for shares.
+    table: The shares from 0 to 1, NaN for unknown, `[num_rows, num_columns]`.
+    **options: The options of `Axes.imshow` that replace those for shares.
   """
   shares = {} if 'norm' in options else {'vmin': 0, 'vmax': 1}
   image = axis.imshow(
@@ -49,7 +49,7 @@ def draw_table(
 def write_cells(
   image: mpl_image.AxesImage, texts: np.ndarray, size: float = 9
 ) -> None:
-  """Writes a text into each cell that has a value, to be read on its colour."""
+  """Writes a text, legible on its colour, into each cell with a value."""
   table = image.get_array()
   for (row, column), text in np.ndenumerate(texts):
     if table[row, column] is not np.ma.masked:
@@ -78,14 +78,14 @@ def name_ticks(
   Args:
     dimension: The x or the y axis.
     names: The names.
-    step: Of so many rows or columns the first is named.
-    most_letters: The length above which names lack their middle, or their start
-      where several would be the same.
+    step: The number of rows or columns per name; the first of them is named.
+    most_letters: The length above which names lose their middle, or their start
+      if several would become equal.
   """
   names = [plain_text.line(name) for name in names]
   shown = [shorten(name, most_letters) for name in names[::step]]
   if len(set(shown)) < len(set(names[::step])):
-    # What tells them apart is in the middle.
+    # The names differ in their middle.
     shown = [
       name if len(name) <= most_letters else f'…{name[1 - most_letters :]}'
       for name in names[::step]
@@ -99,7 +99,7 @@ def name_ticks(
 
 
 def shorten(name: str, most_letters: int = 34) -> str:
-  """Cuts the middle out of a long name: ends tell tensors and hosts apart."""
+  """Removes the middle of a long name, since ends distinguish tensors."""
   name = plain_text.line(name)
   half = most_letters // 2
   short = len(name) <= most_letters

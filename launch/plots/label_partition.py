@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How a partition divides classes among clients: a heat map of the two."""
+"""A heat map of the division of classes among clients."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
 
-# Up to here clients keep their order and their names.
+# Up to this number clients keep their order and their names.
 _MOST_NAMES = 32
 _MOST_LETTERS = 16
 _SIZES_HEIGHT = 0.8  # Inches.
@@ -30,15 +30,15 @@ def plot_label_partition(
   class_names: Sequence[str] | None = None,
   class_groups: Sequence[str] | None = None,
 ) -> mpl_figure.Figure:
-  """Plots clients x classes, and above it how many examples clients have.
+  """Plots classes by clients, below the clients' numbers of examples.
 
-  A field is as dark as the class' share of the client's examples; colours mean
-  the same in every such plot. More than 32 clients are ordered by their largest
-  class; of more than 400 an evenly spaced selection is shown, and the figure
-  says so.
+  A field's colour is the class's share of the client's examples, the same in
+  all such plots. More than 32 clients are ordered by their largest class. Of
+  more than 400, an evenly spaced selection is shown, as the figure says.
 
   Args:
-    counts: int [num_clients, num_classes], each client's examples of a class.
+    counts: The numbers of each client's examples of each class, int
+      [num_clients, num_classes].
     title: The title.
     label: The name of what is counted, at the axis.
     client_names: The clients' names; by default their numbers.
@@ -69,7 +69,7 @@ def plot_label_partition(
     height_ratios=[_SIZES_HEIGHT, height],
   )
   _draw_sizes(upper, sizes[columns])
-  # A square root, so that small shares can be told from none.
+  # A square root distinguishes small shares from zero.
   norm = mpl_colors.PowerNorm(0.5, vmin=0, vmax=1)
   image = heat_map.draw_table(lower, shares[columns].T, norm=norm)
   for border in np.flatnonzero(np.diff(groups)) + 0.5:

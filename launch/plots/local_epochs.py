@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedFish's figure 4: global and personalised scores by local epochs.
+"""Figure 4 of FedFish: global and personalised scores by local epochs.
 
-Beside the scores stand their paired differences to the baseline, seed by seed,
-which are much less noisy than the scores (arXiv 2311.10291, section 5).
+Beside the scores are their paired differences to the baseline, seed by seed,
+which are much less noisy (arXiv 2311.10291, section 5).
 """
 
 from collections.abc import Mapping
@@ -23,11 +23,11 @@ from matplotlib import axes as mpl_axes
 import numpy as np
 import pandas as pd
 
-# The share of the distance between two numbers of epochs that points take.
+# The share of the distance between two numbers of epochs that points take up.
 _GROUP_WIDTH = 0.72
 _STATES = ('global', 'personalized')
 
-# Of settings, their values by state and seed.
+# The values of settings by state and seed.
 _Values = dict[settings_lib.Setting, dict[str, pd.Series]]
 
 
@@ -38,15 +38,15 @@ def plot_local_epochs(
   """Plots scores before and after personalisation, and paired differences.
 
   Args:
-    settings: As `settings.fixed_rounds` or `fixed_compute` returns them.
+    settings: The result of `settings.fixed_rounds` or `fixed_compute`.
     name: The metric, for example `'accuracy'`.
 
   Returns:
-    The figure and its caption: of test clients and the settings all of whose
-    runs are finished; where none is, of validation clients at the last round
-    so far. None where no run has the metric.
+    The figure and its caption, for test clients and the settings with only
+    finished runs, or, without such a setting, for validation clients at the
+    last round so far. None if no run has the metric.
   """
-  # What is not finished is left out, as far as anything is.
+  # Unfinished settings are left out, if any setting is finished.
   finished = {
     s: frames
     for s, frames in settings.items()
@@ -76,12 +76,12 @@ def plot_local_epochs(
       )
       if result is not None:
         a, b = both[0].align(both[1], join='inner')
-        # What ties differs by nothing.
+        # Ties have a difference of 0.
         gains = ranking.gains(a, b, higher_is_better=True)
         differences.setdefault(s, {})[state] = pd.Series(gains, a.index)
         results.append(f'  {s.task}, {_describe(s)}, {state}: {result}')
 
-  # A row a task, with the scores and, if there are any, their differences.
+  # One row per task, with the scores and, if there are any, their differences.
   cells = [(task, j) for task in tasks for j in range(1 + bool(pairs))]
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 2.0), columns=2 if pairs else 3
@@ -149,7 +149,7 @@ def plot_local_epochs(
 def _read_scores(
   frames: frames_lib.Frames, name: str, state: str, split: str
 ) -> pd.Series:
-  """Returns finite scores by seed; of a run that has diverged there is none.
+  """Returns finite scores by seed, without diverged runs.
 
   Both states are scored on the examples that fine-tuning does not see, if
   there was fine-tuning.
@@ -171,9 +171,10 @@ def _read_scores(
 def _lay_out(
   settings: Sequence[settings_lib.Setting], methods: Sequence[str]
 ) -> dict[settings_lib.Setting, tuple[float, float]]:
-  """Returns where settings stand, in groups of methods by local epochs.
+  """Returns the positions of settings, in groups of methods by local epochs.
 
-  For each the middle between its two points, and how far they are from it.
+  A position is the middle between a setting's two points, and the distance of
+  both from it.
   """
   epochs = sorted({s.local_epochs for s in settings})
   present = [m for m in methods if any(s.method == m for s in settings)]
@@ -197,7 +198,7 @@ def _draw(
   *,
   joined: bool,
 ) -> None:
-  """Draws means, the ranges of the seeds and, as dashes, each seed."""
+  """Draws means, the seeds' ranges and, as dashes, each seed."""
   color = look['color']
   means = []
   for state, of_seeds in of_states.items():

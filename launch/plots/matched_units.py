@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Bars of the units of FedMA's layers by round, shared and of one client."""
+"""Bars of the units of FedMA's layers by round: shared or of one client."""
 
 import re
 
@@ -19,7 +19,7 @@ _LABELS = ('matched: of several clients', 'new: of one client')
 
 @style.styled
 def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
-  """Draws the server's units of FedMA's run by round, a panel a layer."""
+  """Draws the server's units of a FedMA run by round, a panel per layer."""
   layers = [m[1] for name in frames.rounds if (m := _UNITS.fullmatch(name))]
   if not layers:
     return {}

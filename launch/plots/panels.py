@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The grid of panels that all plots are made of, and what panels share."""
+"""The grid of panels that all plots use, and elements that panels share."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -20,12 +20,12 @@ from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 import numpy as np
 
-# In inches. Papers have pages of two columns, such as those of ICML.
+# Widths in inches; papers have pages of two columns, such as those of ICML.
 _LEAST_WIDTH = 4.8
 PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
 _NOTE_SIZE = 9
-# A line is hidden where another is closer than this share of what y spans; it is
-# then so many points wider.
+# A line is hidden where another is closer than this share of the range of y; it
+# is then made wider by this number of points for each such line.
 _CLOSE = 0.004
 _WIDER = 2.0
 
@@ -40,11 +40,11 @@ def new_grid(
   """Returns a figure and the axes of the cells that are not None.
 
   Args:
-    cells: What the panels show, row by row; None leaves a gap.
+    cells: The contents of panels, row by row; None leaves a gap.
     size: The width and the height of a panel, in inches; panels as wide as a
-      column of a paper are made narrower where they would not fit its page.
+      paper's column become narrower if they would not fit the page.
     columns: The most panels side by side.
-    **sharing: For `Figure.subplots`, for example `sharey=True`.
+    **sharing: The options of `Figure.subplots`, for example `sharey=True`.
   """
   columns = min(columns, len(cells))
   rows = -(-len(cells) // columns)
@@ -63,7 +63,7 @@ def new_grid(
 
 
 def cell_width(axis: mpl_axes.Axes) -> float:
-  """Returns how wide an axis' column of the figure is, in inches."""
+  """Returns the width of an axis's column of the figure, in inches."""
   figure = axis.get_figure()
   columns = axis.get_subplotspec().get_gridspec().ncols
   return figure.bbox.width / figure.dpi / columns
@@ -72,7 +72,7 @@ def cell_width(axis: mpl_axes.Axes) -> float:
 def set_labels(
   axis: mpl_axes.Axes, x: str, y: str, title: str = '', subtitle: str = ''
 ) -> None:
-  """Writes titles and labels, that of y at the left of the figure only."""
+  """Writes titles and labels; y is only labelled at the left of the figure."""
   room = 0.78 * cell_width(axis)
   size = axis.xaxis.label.get_size()
   axis.set_xlabel(style.wrap_text(x, 1.25 * room, size))
@@ -95,7 +95,7 @@ def set_labels(
 
 
 def write_above(axis: mpl_axes.Axes, texts: Mapping[float, str]) -> None:
-  """Writes values by x between a panel and its title, where no line is."""
+  """Writes values by x between a panel and its title, away from lines."""
   for x, text in texts.items():
     axis.annotate(
       text,
@@ -111,7 +111,7 @@ def write_above(axis: mpl_axes.Axes, texts: Mapping[float, str]) -> None:
 
 
 def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
-  """Writes the title of all panels, in as many lines as the figure needs."""
+  """Writes the title of all panels, wrapped to the figure's width."""
   size = matplotlib.rcParams['figure.titlesize']
   text = style.wrap_text(title, figure.get_figwidth() - 0.1, size)
   figure.suptitle(text, x=0.01, ha='left')
@@ -125,21 +125,22 @@ def entry(label: str, **look: Any) -> mpl_lines.Line2D:
 def draw_legend(
   figure: mpl_figure.Figure, *groups: Sequence[artist.Artist], note: str = ''
 ) -> None:
-  """Draws a legend and a note under the panels, which keep their height.
+  """Draws a legend and a note below the panels, which keep their height.
 
   Args:
     figure: The figure.
-    *groups: The entries, such as those of methods and those of local epochs;
-      no column holds entries of two groups, unless there is room for one only.
-    note: What to know in reading the figure: how many seeds and clients there
-      are, what is pooled, and what does not compare.
+    *groups: The groups of entries, such as those of methods and of local
+      epochs. No column holds entries of two groups, unless there is room for
+      only one column.
+    note: The note for readers of the figure: the numbers of seeds and clients,
+      the pooling, and warnings on comparability.
   """
   count = sum(map(len, groups))
   if not count and not note:
     return
   options = {}
   if note:
-    # Letters that are not bold are narrower than `wrap_text` expects.
+    # `wrap_text` assumes bold letters, which are wider.
     room = 1.15 * figure.get_figwidth()
     options['title'] = style.wrap_text(note, room, _NOTE_SIZE)
     options['title_fontproperties'] = {'size': _NOTE_SIZE}
@@ -172,21 +173,21 @@ def draw_lines(
   log_ratio: float = math.inf,
   spread: str = 'band',
 ) -> bool:
-  """Draws means over seeds, and returns whether x is logarithmic.
+  """Draws means over seeds and returns whether x is logarithmic.
 
-  Each point has a marker. A line that others would hide is wider, and seen at
-  both sides of them; those that are solid lie below the others.
+  Each point has a marker. A line that others would hide is wider and so visible
+  on both sides of them. Solid lines lie below the others.
 
   Args:
     axis: The axis.
-    lines: By their labels, x `[num_points]` and y `[num_seeds, num_points]`,
+    lines: The lines by label: x `[num_points]` and y `[num_seeds, num_points]`,
       masked where a seed has no value.
-    looks: By the same labels.
-    unit: Of x, which is then written with SI prefixes; None for no prefixes.
-    log_ratio: Lines whose ends differ by more are on a logarithmic axis, where
-      the cheap ones would else be squeezed at the left.
-    spread: Whether there is a `'band'` from the lowest to the highest seed,
-      a line for each of the `'seeds'`, or `''`.
+    looks: The looks by the same labels.
+    unit: The unit of x, written with SI prefixes; None for plain numbers.
+    log_ratio: The ratio of lines' ends above which x is logarithmic, since
+      cheap lines would otherwise be squeezed at the left.
+    spread: The spread over seeds: `'band'` from the lowest to the highest,
+      `'seeds'` for a line each, or `''`.
   """
   ends = [xs.max() for xs, _ in lines.values() if xs.max(initial=0) > 0]
   logarithmic = bool(ends) and max(ends) > log_ratio * min(ends)
@@ -196,10 +197,10 @@ def draw_lines(
   height = np.ptp(
     [v for _, y in means.values() for v in y if np.isfinite(v)] or [0]
   )
-  # From the lowest to the highest.
+  # From the bottom to the top.
   layers = sorted(lines, key=lambda label: looks[label]['linestyle'] != '-')
   for label, (xs, ys) in lines.items():
-    # The initial model, for which nothing is sent, has no logarithm.
+    # x of the initial model is 0, which has no logarithm.
     kept = xs > 0 if logarithmic else slice(None)
     xs, ys = xs[kept], ys[:, kept]
     layer = layers.index(label)
@@ -240,7 +241,7 @@ def _is_hidden(
   other: tuple[np.ndarray, np.ndarray],
   tolerance: float,
 ) -> bool:
-  """Whether one line lies on the other for more than half of its points."""
+  """Returns whether more than half of a line's points lie on another line."""
   (xs, ys), (other_xs, other_ys) = one, other
   if not len(other_xs):
     return False
@@ -251,7 +252,7 @@ def _is_hidden(
 def _size(
   axis: mpl_axes.Axes, num_points: int, wider: float
 ) -> dict[str, float]:
-  """Returns the sizes of a line with a marker a point, however many."""
+  """Returns the sizes of a line with a marker for each of its points."""
   usual = matplotlib.rcParams['lines.markersize']
   room = 0.75 * 72 * cell_width(axis) / max(num_points, 1)
   size = min(usual, max(1.0, 0.7 * room))
@@ -265,7 +266,7 @@ def _size(
 def draw_points(
   axis: mpl_axes.Axes, x: np.ndarray, y: np.ndarray, size: float, **options: Any
 ) -> cm.ScalarMappable:
-  """Draws points with a thin edge; options are those of `Axes.scatter`."""
+  """Draws points with a thin edge; takes the options of `Axes.scatter`."""
   edge = {'edgecolors': style.INK, 'linewidths': 0.4}
   return axis.scatter(x, y, size, zorder=3, **edge, **options)
 
@@ -277,13 +278,13 @@ def compare_axes(
   above: str = '',
   below: str = '',
 ) -> None:
-  """Gives both axes one range and draws the line on which they are equal.
+  """Gives both axes one range and draws the line of equality.
 
   Args:
     axis: The axis.
-    values: All that the range is to hold; what is not finite is left out.
-    above: What it means to be above the line, written there.
-    below: What it means to be below.
+    values: The values that the range must hold; non-finite ones are left out.
+    above: The meaning of points above the line, written there; '' for none.
+    below: The meaning of points below the line, written there; '' for none.
   """
   pooled = np.concatenate([np.ravel(v) for v in values])
   pooled = pooled[np.isfinite(pooled)]
@@ -321,7 +322,7 @@ def draw_colorbar(
   percent: bool = False,
   **options: Any,
 ) -> None:
-  """Draws the bar of an image's colours beside the axes that have them."""
+  """Draws the colour bar of an image beside its axes."""
   figure = image.axes.get_figure()
   bar = figure.colorbar(image, ax=axes, **{'pad': 0.02, 'aspect': 24} | options)
   if percent:

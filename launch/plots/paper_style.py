@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Looks of local epochs, and captions, for the layouts of a paper."""
+"""Looks of local epochs and captions for the layouts of papers."""
 
 from collections.abc import Iterable
 import itertools
@@ -14,13 +14,13 @@ from launch.results import settings as settings_lib
 from matplotlib import figure as mpl_figure
 from matplotlib import lines as mpl_lines
 
-# From many local epochs to few.
+# The line styles from many local epochs to few.
 _EPOCH_LINES = ('-', (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
 _EPOCH_MARKERS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
 
 
 class Drawing(NamedTuple):
-  """A figure without a title, and the caption that says what it shows."""
+  """A figure without a title, and the caption that describes it."""
 
   figure: mpl_figure.Figure
   caption: str
@@ -31,11 +31,11 @@ def series_looks(
 ) -> tuple[
   dict[settings_lib.Setting, style.Look], list[list[mpl_lines.Line2D]]
 ]:
-  """Returns the looks of settings, and the groups of their legend's entries.
+  """Returns the looks of settings and the groups of their legend's entries.
 
   Args:
-    settings: Settings, which differ by their method's look.
-    by_epochs: True where lines differ by local epochs, that of the most solid.
+    settings: The settings; methods differ in their look.
+    by_epochs: Whether line styles differ by local epochs, the most being solid.
   """
   settings = list(settings)
   looks = style.series_looks(settings_lib.unique(s.method for s in settings))
@@ -63,5 +63,5 @@ def epoch_markers(epochs: Iterable[int]) -> dict[int, str]:
 
 
 def name_epochs(number: int) -> str:
-  """Returns '1 local epoch', '8 local epochs'."""
+  """Returns '1 local epoch' or, for example, '8 local epochs'."""
   return method_labels.count(number, 'local epoch')

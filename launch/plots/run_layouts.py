@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The layouts of the FedFish paper's figures 3, 4, 5 and 6, and SRPFL's 3."""
+"""The layouts of figures 3, 4, 5 and 6 of FedFish and figure 3 of SRPFL."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from launch.results import frames as frames_lib
 from launch.results import settings as settings_lib
 from launch.results import straggler_lines
 
-# More cannot be told apart.
+# More methods cannot be distinguished.
 _MAX_METHODS = 8
 
 Drawings = dict[str, paper_style.Drawing]
@@ -59,28 +59,28 @@ def draw_layouts(
   x_axes: Sequence[str],
   communication_seconds: Sequence[float] = stragglers.COMMUNICATION_SECONDS,
 ) -> Drawings:
-  """Draws layouts, by the names of their files.
+  """Returns the drawings of layouts by the names of their files.
 
   Args:
-    frames: Labelled runs.
-    layouts: Some of `LAYOUTS`. One that is asked for alone has to be possible; of
-      several, those that are not, or have more methods than can be told apart,
-      are left out.
+    frames: The labelled runs.
+    layouts: The names of layouts from `LAYOUTS`. A single layout must be
+      possible; of several, impossible ones and those with too many methods are
+      left out.
     metric: A column of metrics.csv.
-    x_axes: The axes of curves, of `curves.X_AXES`.
-    communication_seconds: The seconds that messages add to each round, see
+    x_axes: The x axes of curves, from `curves.X_AXES`.
+    communication_seconds: The seconds that messages add to each round; see
       `stragglers.plot_stragglers`.
 
   Raises:
-    errors.InputError: If the runs do not make the only layout, or have too many
-      methods for all.
+    errors.InputError: If the runs do not suit the only layout, or have too many
+      methods for all layouts.
   """
   settings = settings_lib.read_settings(frames)
   lines = []
   if _STRAGGLERS in layouts:
     lines = straggler_lines.read_lines(frames, metric)
   methods = settings_lib.unique(s.method for s in settings)
-  # Who takes part makes no other colour there.
+  # There, lines of one method with different participation share a colour.
   bases = settings_lib.unique(line.base for line in lines)
   drawings, too_many = {}, []
   for layout in layouts:
@@ -129,7 +129,7 @@ def _draw(
       '_fixed_rounds': settings_lib.fixed_rounds(settings),
       '_fixed_compute': compute,
     }
-    # Without several local epochs there is one figure of all settings.
+    # Without several local epochs there is one figure for all settings.
     if layout != 'local_epochs' and not any(views.values()):
       views = {'': settings}
     found = {
@@ -160,7 +160,7 @@ def _describe(settings: settings_lib.Settings) -> str:
 
 
 def format_captions(drawings: Drawings) -> str:
-  """Returns the captions as text, each after its figure's name."""
+  """Returns the captions as text, each after the name of its figure."""
   return plain_text.lines(
     ''.join(
       f'{name}\n{drawing.caption}\n\n' for name, drawing in drawings.items()

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SRPFL's figure 3: scores by simulated time, a row of panels a message's cost.
+"""Figure 3 of SRPFL: scores by simulated time, a row per cost of messages.
 
-Tziotis et al. (arXiv:2206.02078), section 5: the more a round's messages cost,
-the less there is to gain by rounds that do not wait for slow clients.
+Tziotis et al. (arXiv:2206.02078), section 5: the higher the cost of messages
+per round, the smaller the gain of rounds that do not wait for slow clients.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from launch.results import straggler_lines
 
 import pandas as pd
 
-# By what messages cost; SRPFL's figure has these.
+# The costs of messages in SRPFL's figure.
 COMMUNICATION_SECONDS = (0.0, 10.0, 100.0)
 _BEFORE = 'before fine-tuning'
 _STYLES = {
@@ -31,7 +31,7 @@ _STYLES = {
   'first visits': (0, (2, 2)),
   _BEFORE: ':',
 }
-# Of more lines in a panel bands hide each other.
+# With more lines in a panel, bands would hide each other.
 _MAX_BANDS = 6
 
 
@@ -39,17 +39,18 @@ def plot_stragglers(
   lines: Sequence[straggler_lines.Line],
   communication_seconds: Sequence[float] = COMMUNICATION_SECONDS,
 ) -> dict[str, paper_style.Drawing]:
-  """Plots a figure for each conditions, with a column of panels for each task.
+  """Plots a figure for each conditions, with a column of panels per task.
 
-  Methods differ by colour and marker, who takes part by the line's style.
+  Methods differ in colour and marker, participation in line style.
 
   Args:
-    lines: As `straggler_lines.read_lines` returns them.
-    communication_seconds: The seconds that messages add to each round, a row
-      each. It changes the time of a round only, so runs need not differ in it.
+    lines: The result of `straggler_lines.read_lines`.
+    communication_seconds: The seconds that messages add to each round, one per
+      row. They only change the time of rounds, so that runs need not differ in
+      them.
 
   Returns:
-    Drawings by the conditions.
+    The drawings by conditions.
   """
   return {
     conditions: _plot(
@@ -101,7 +102,7 @@ def _plot(
 
 
 def _looks(lines: Sequence[straggler_lines.Line]):
-  """Returns the looks of lines, and the two groups of the legend's entries."""
+  """Returns the looks of lines and the two groups of the legend's entries."""
   colors = style.series_looks(settings_lib.unique(line.base for line in lines))
   colors = {name: look | {'linestyle': '-'} for name, look in colors.items()}
   looks, used = {}, []

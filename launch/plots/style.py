@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How every plot looks: colours, sizes, labels, and how it is written.
+"""The style of all plots: colours, sizes and labels, and their files.
 
-The colours are those of Okabe and Ito, which colour-blind readers can tell
-apart; line styles and markers differ too, for print in grey.
+The colours are those of Okabe and Ito, which colour-blind readers can
+distinguish; line styles and markers differ, too, for print in grey.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from matplotlib import text as mpl_text
 from matplotlib.backends import backend_agg
 
 FORMATS = ('png', 'pdf', 'svg')
-# File systems take 255 bytes, of which a temporary name adds some.
+# File names are limited to 255 bytes, and temporary names are longer.
 _MAX_SLUG = 80
-# Pixels an inch of bitmaps: a figure 7 inches wide fills a README's column.
+# Pixels per inch of bitmaps: a figure 7 inches wide fills a README's column.
 BITMAP_DPI = 150
 _PRINT_DPI = 300
 
@@ -33,11 +33,11 @@ INK = '#222222'
 MUTED = '#6f6f6f'
 GRID = '#e3e3e3'
 
-# Of no style that a program or its user has set.
+# The defaults are independent of styles that a program or its user has set.
 _RC = {
   k: v
   for k, v in matplotlib.rcParamsDefault.items()
-  # Of the session: a notebook shows figures that are made interactively.
+  # These two belong to the session: a notebook shows interactive figures.
   if k not in ('backend', 'interactive')
 } | {
   # Names may have dollar signs.
@@ -67,7 +67,7 @@ _RC = {
   'figure.titleweight': 'bold',
   'figure.constrained_layout.h_pad': 0.06,
   'pdf.fonttype': 42,
-  # Text stays text, and the same plot gives the same file.
+  # Text stays text, and equal plots give equal files.
   'svg.fonttype': 'none',
   'svg.hashsalt': 'fedfish_tff',
 }
@@ -95,12 +95,12 @@ _PAPER_RC = _RC | {
   'figure.constrained_layout.h_pad': 0.03,
   'figure.constrained_layout.hspace': 0.04,
 }
-# They make a plotting function draw in a style.
+# Decorators that make a plotting function draw in a style.
 styled = matplotlib.rc_context(_RC)
 styled_for_paper = matplotlib.rc_context(_PAPER_RC)
 
-# What `Axes.plot` takes: the look of one method, the same in every plot. The
-# last colour is not of that palette, whose yellow cannot be seen on white.
+# Options of `Axes.plot`: the look of one method, the same in every plot. The
+# last colour replaces the palette's yellow, which is invisible on white.
 Look = dict[str, Any]
 _LOOKS = tuple(
   matplotlib.cycler(
@@ -130,8 +130,8 @@ def series_looks(labels: Sequence[str]) -> dict[str, Look]:
 
   Args:
     labels: The labels, as the plot shows them. A label that starts with the
-      name of FedAvg, FedFish or FedSGD gets that method's usual look; where
-      there are several, the name alone, else the first of them.
+      name of FedAvg, FedFish or FedSGD gets that method's usual look; of
+      several, the name alone does, or else the first.
   """
   taken = {}
   for label in sorted(labels, key=lambda label: label not in _FIXED_LOOKS):
@@ -146,9 +146,9 @@ def series_looks(labels: Sequence[str]) -> dict[str, Look]:
 
 
 def new_figure(width: float, height: float) -> mpl_figure.Figure:
-  """Returns an empty figure, in inches, that keeps its parts from overlapping.
+  """Returns an empty figure of a size in inches, with parts kept apart.
 
-  It belongs to no window and to no global state of Matplotlib.
+  It belongs to no window and no global state of Matplotlib.
   """
   return mpl_figure.Figure(figsize=(width, height), layout='constrained')
 
@@ -156,28 +156,28 @@ def new_figure(width: float, height: float) -> mpl_figure.Figure:
 def save_figure(
   figure: mpl_figure.Figure, path: str | os.PathLike[str]
 ) -> None:
-  """Writes a figure, whole or not at all, in the format of the path's suffix.
+  """Writes a figure atomically, in the format of the path's suffix.
 
   Args:
     figure: The figure.
-    path: A path that ends in .png, .pdf or .svg; its folder exists.
+    path: The path, which ends in .png, .pdf or .svg, in an existing folder.
 
   Raises:
     errors.InputError: If the file cannot be written.
   """
   suffix = os.fspath(path).rpartition('.')[2]
-  # More where the figure asks for it, as for print.
+  # A figure may ask for a higher resolution, as for print.
   dpi = max(BITMAP_DPI, figure.dpi)
-  # Ticks are made now, and look as the style says.
+  # Ticks are made now, so that they need the style.
   look = styled_for_paper if dpi == _PRINT_DPI else styled
   look(_make_plain)(figure)
   content = io.BytesIO()
   if suffix == 'png':
-    # What `savefig` draws, which draws all of it once before that.
+    # Equals `savefig`, which would draw the figure twice.
     figure.dpi = dpi
     look(backend_agg.FigureCanvasAgg(figure).print_png)(content)
   else:
-    # Without a date, the same plot gives the same bytes.
+    # Without a date, equal plots give equal bytes.
     metadata = {'CreationDate' if suffix == 'pdf' else 'Date': None}
     look(figure.savefig)(content, format=suffix, dpi=dpi, metadata=metadata)
   files.write_atomically(path, content.getvalue())
@@ -189,7 +189,7 @@ def _make_plain(figure: mpl_figure.Figure) -> None:
 
 
 def slug(text: str) -> str:
-  """Returns a file's name for a text, unique even where it is cut short."""
+  """Returns a file name for a text, unique even if it is cut short."""
   name = re.sub(r'[^a-z0-9.]+', '_', text.lower()).strip('_.')
   if len(name) <= _MAX_SLUG:
     return name
@@ -198,7 +198,7 @@ def slug(text: str) -> str:
 
 
 def metric_title(metric: str) -> str:
-  """Returns a column's name as axes show it: 'Accuracy', 'Barrier in MSE'."""
+  """Returns a column's title on axes, such as 'Accuracy', 'Barrier in MSE'."""
   prefix, _, name = metric.rpartition('/')
   title = name.upper() if name in _ACRONYMS else name.replace('_', ' ')
   if prefix == 'csb':
@@ -213,7 +213,7 @@ def describe_metric(metric: str) -> str:
 
 
 def format_value(value: float) -> str:
-  """Returns a number as plots show it: three digits after the point."""
+  """Returns a number for plots, with three digits after the point."""
   plain = value == 0 or 0.01 <= abs(value) < 1000
   return f'{value:.3f}' if plain else f'{value:.3g}'
 
@@ -223,9 +223,9 @@ def wrap_text(text: str, width: float, size: float = 10) -> str:
 
   Args:
     text: The text.
-    width: The most that a line may be wide, in inches.
-    size: The size of its letters, in points.
+    width: The largest width of a line, in inches.
+    size: The size of the letters, in points.
   """
-  # Bold letters of DejaVu Sans are 0.65 of their size wide on average.
+  # On average, bold letters of DejaVu Sans have a width of 0.65 of their size.
   columns = max(12, int(width * 72 / (0.65 * size)))
   return '\n'.join(textwrap.wrap(text, columns, break_long_words=False))

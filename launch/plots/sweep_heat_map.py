@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A heat map of a grid of learning rates, a panel for each method."""
+"""A heat map of a grid of learning rates, with a panel per method."""
 
 from fedfish_tff.evaluation import ranking
 from launch.plots import heat_map
@@ -25,14 +25,14 @@ def plot_heat_map(
 ) -> mpl_figure.Figure:
   """Draws a metric over client and server learning rates.
 
-  The best cell of a panel has a frame; of those that tie, the first given. A
-  cell without a finite value, since a run has diverged or is not finished, is
-  blank and crossed.
+  The best cell of a panel has a frame, on a tie the first given. A cell without
+  a finite value, since a run has diverged or is not finished, is blank and
+  crossed.
 
   Args:
     values: The metric by the panel's title, the client and the server rate.
     metric: The metric's name.
-    higher_is_better: True where it is better when higher.
+    higher_is_better: Whether higher values of the metric are better.
     title: The title of the figure.
     note: A note on the runs.
   """
@@ -43,7 +43,7 @@ def plot_heat_map(
     for of in by_panel.values()
   ]
   finite = values[np.isfinite(values)]
-  # Losses far above the best would leave all others one colour.
+  # Losses far above the best would give all others the same colour.
   highest = 1.0 if higher_is_better else 0.8
   low, high = np.quantile(finite, [0, highest]) if len(finite) else (0, 1)
   norm = mpl_colors.Normalize(low, high, clip=True)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Draws what suits a sweep."""
+"""Draws the plots that suit a sweep."""
 
 from collections.abc import Collection
 import pathlib
@@ -21,19 +21,20 @@ import pandas as pd
 def draw(
   folder: sweep_folder.SweepFolder, runs: pd.DataFrame
 ) -> dict[pathlib.Path, str]:
-  """Draws a sweep into its folder of plots; prints the paths.
+  """Draws a sweep into its folder of plots and prints the paths.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
-  figure for each value of its other fields, with a panel a variant. One over
-  the share of weights that clients send gets its scores against that. Any other
-  has its methods compared for each value of the fields that they share.
+  figure for each value of its other fields, with a panel per variant. A sweep
+  over the share of weights that clients send gets scores against that share.
+  Any other sweep gets comparisons of its methods for each value of the fields
+  that they share.
 
   Args:
     folder: The folder of the sweep.
-    runs: Its runs, see `sweep_results.read_results`.
+    runs: The runs; see `sweep_results.read_results`.
 
   Returns:
-    Captions, empty where figures say all, by the figures' paths.
+    The captions by the figures' paths, empty for figures that need none.
   """
   finished = runs[runs['is_finished'].astype(bool)]
   if finished.empty:
@@ -60,7 +61,7 @@ def _varies(runs: pd.DataFrame, field: str) -> bool:
 
 
 def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
-  """Returns a figure for each setting but for the variant, by file name."""
+  """Returns a figure for each setting without its variant, by file name."""
   judged = sweep_results.judged(runs)
   title = f'Validation clients after the last round ({runs["task"].iloc[0]})'
   figures = {}
@@ -88,12 +89,12 @@ def find_comparisons(
 ) -> dict[pathlib.Path, list[pathlib.Path]]:
   """Returns finished workdirs to compare, by the folder for tables and plots.
 
-  Those of one setting but for the variant are compared. Rates that each setting
-  has one pair of are tuned, and no setting of their own.
+  Runs that differ only in the variant or seed are compared. If each setting has
+  one pair of learning rates, these are tuned and do not distinguish settings.
 
   Args:
     folder: The folder of the sweep.
-    runs: Its runs.
+    runs: The runs.
   """
   tuned = sweep_results.is_tuned(runs)
   finished = runs[runs['is_finished'].astype(bool)]
@@ -105,7 +106,7 @@ def find_comparisons(
 
 
 def _describe(runs: pd.DataFrame, without: Collection[str]) -> pd.Series:
-  """Returns for each run what is varied, but for variants and seeds."""
+  """Returns each run's varied fields, without variants and seeds."""
   labels = [
     ', '.join(
       f'{name.rpartition(".")[2].replace("_", " ")} {value}'

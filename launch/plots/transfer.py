@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedFish's figure 5: scores on other corpora by share of a client's data.
+"""Figure 5 of FedFish: scores on other corpora by share of a client's data.
 
-Zero-shot, few-shot and personalised scores, always on the same unseen half of
-each held-out client, of the model half-way and of the last one (arXiv
-2311.10291, section 5).
+Scores are zero-shot, few-shot and personalised, always on the same unseen half
+of each held-out client, for the half-way and the last model (arXiv 2311.10291,
+section 5).
 """
 
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ from matplotlib import figure as mpl_figure
 import numpy as np
 import pandas as pd
 
-# The lines of a panel are shifted so that their bars do not hide each other.
+# The shift between lines of a panel, so that bars do not hide each other.
 _SHIFT = 1.6  # Per cent of a client's data.
 
 
@@ -31,16 +31,16 @@ _SHIFT = 1.6  # Per cent of a client's data.
 def plot_transfer(
   settings: settings_lib.Settings, metric: str
 ) -> paper_style.Drawing | None:
-  """Plots a column of panels a target, a row for each of R/2 and R.
+  """Plots a column of panels per target, with rows for R/2 and R.
 
-  Methods differ by colour and marker, local epochs by line style.
+  Methods differ in colour and marker, local epochs in line style.
 
   Args:
-    settings: Settings.
+    settings: The settings.
     metric: A metric of the model, for example `'accuracy'`.
 
   Returns:
-    The figure and its caption; None where no run has been scored.
+    The figure and its caption; None if no run has been scored.
   """
   points = transfer_table.read_points(settings)
   points = points[points['metric'] == metric]
@@ -99,12 +99,12 @@ def _draw_line(
   position: float,
   look: style.Look,
 ) -> None:
-  """Draws means and bars between two ends, beside the other lines of the panel."""
+  """Draws means with bars between two ends, beside the panel's other lines."""
   means, low, high = (np.asarray(of, float) for of in (means, *ends))
   axis.errorbar(
     np.asarray(percents) + _SHIFT * position,
     means,
-    # Few clients have no interval, and no bar.
+    # Too few clients have no interval and so no bar.
     yerr=np.maximum(0, [means - low, high - means]),
     elinewidth=0.8,
     capsize=1.5,
@@ -115,7 +115,7 @@ def _draw_line(
 def _set_labels(
   axis: mpl_axes.Axes, percents: Iterable[int], *texts: str
 ) -> None:
-  """Sets an axis up, with its label of y, title and subtitle."""
+  """Sets up an axis with its label of y, title and subtitle."""
   percents = sorted(set(percents))
   axis.set_xticks(percents, [f'{p} %' for p in percents])
   axis.grid(False, axis='x')
@@ -156,11 +156,11 @@ def _caption(
 def plot_workdir_transfer(
   scores: Sequence[transfer_reader.Score], *, rounds: int, task: str
 ) -> dict[str, mpl_figure.Figure]:
-  """Returns figures of one run by name: a panel a target, a line a round.
+  """Returns figures of a run by name: a panel per target, a line per round.
 
   Args:
     scores: The scores of the run.
-    rounds: The rounds that the run is to have.
+    rounds: The number of rounds in the run's config.
     task: The task that the model was trained on.
   """
   figures = {}

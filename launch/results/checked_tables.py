@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables of a run whose changes are noticed, by digests beside them."""
+"""Tables of a run, with digests beside them that reveal changes."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 
 FILE_NAME = 'digests.json'
-# Beside the names of files: the digests of the run's own.
+# The entry, beside those of tables, with the digests of the run's own files.
 _RUN = 'run'
 
 
 def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
-  """Writes tables atomically, and their digests.
+  """Writes tables and their digests atomically.
 
   Args:
     tables: The contents by path, in folders of workdirs.
@@ -50,15 +50,15 @@ def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
 def read_table(
   path: str | os.PathLike[str], columns: Sequence[str]
 ) -> list[tuple[int, dict[str, str]]]:
-  """Returns the rows of a table, if it is what was written.
+  """Returns the rows of a table, if it is unchanged.
 
   Args:
-    path: The table; one that has no digest is taken as it is.
+    path: The table; one without a digest is not checked.
     columns: The columns that it must have; see `regular_files.read_csv`.
 
   Raises:
     regular_files.MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, or was changed.
+    errors.InputError: If it cannot be read or was changed.
   """
   path = pathlib.Path(path)
   digests = _read_digests(path.with_name(FILE_NAME))
@@ -76,12 +76,12 @@ def read_table(
 
 
 def _digests_of_run(folder: pathlib.Path) -> dict[str, str]:
-  """Returns the digests of what tells the run of a folder from others."""
+  """Returns the digests that distinguish the run of a folder from others."""
   return simulation.Workdir(folder.parent).digests()
 
 
 def _read_digests(path: pathlib.Path) -> dict[str, Any]:
-  """Returns digests by file name; none where there is no such file."""
+  """Returns digests by file name; empty if the file does not exist."""
   try:
     return checked_json.read(path, {_RUN: dict, ...: str})
   except regular_files.MissingFileError:

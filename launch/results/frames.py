@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as data frames, from which all tables and plots are made."""
+"""Runs as data frames, the source of all tables and plots."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from launch.results import run_reader
 import numpy as np
 import pandas as pd
 
-# Fields that do not make a run another experiment.
+# Fields in which runs of one experiment may differ.
 _POOLED_FIELDS = ('seed', 'checkpoint_every')
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frames:
-  """Some runs. What is not finite, since a run has diverged, is infinite.
+  """The data frames of runs; values of diverged runs are infinite.
 
   Attributes:
-    runs: A row a run, see `run_reader.describe_run`; and, once the runs are
-      labelled, `label`: the method, with what tells it from the others. Runs of
-      one label differ by their seed only, and stand in its order.
-    rounds: The rows of metrics.csv; indexed by `run` and `round`. NaN where a
+    runs: A row for each run; see `run_reader.describe_run`. Labelled runs also
+      have `label`: the method with the differences from the others. Runs of one
+      label differ only in their seed and are sorted by it.
+    rounds: The rows of metrics.csv, indexed by `run` and `round`. NaN where a
       run has written nothing.
-    clients: The rows of evaluation/clients.csv; indexed by `run` and `client`.
-    transfer: The rows of evaluation/transfer.csv; indexed by `run`.
+    clients: The rows of evaluation/clients.csv, indexed by `run` and `client`.
+    transfer: The rows of evaluation/transfer.csv, indexed by `run`.
   """
 
   runs: pd.DataFrame
@@ -42,7 +42,7 @@ class Frames:
   transfer: pd.DataFrame
 
   def of(self, runs: pd.DataFrame) -> Frames:
-    """Returns the frames of some rows of `runs`."""
+    """Returns the frames of a selection of the rows of `runs`."""
     kept = runs.index
     return Frames(
       runs,
@@ -52,20 +52,20 @@ class Frames:
     )
 
   def groups(self) -> dict[str, Frames]:
-    """Returns the frames of each label, as given."""
+    """Returns the frames of each label, in the order of the runs."""
     grouped = self.runs.groupby('label', sort=False)
     return {label: self.of(runs) for label, runs in grouped}
 
   def column(self, name: str) -> pd.Series:
-    """Returns what runs of one label have written, by seed and round.
+    """Returns a column of runs of one label, by seed and round.
 
     Args:
-      name: A column of metrics.csv; one that all lack has no values.
+      name: A column of metrics.csv; empty if no run has it.
     """
     return self._by_seed(self.rounds, name)
 
   def client_column(self, name: str) -> pd.Series:
-    """Returns what clients of runs of one label have, by seed and client.
+    """Returns a column of clients of runs of one label, by seed and client.
 
     Args:
       name: A column of evaluation/clients.csv.
@@ -78,35 +78,35 @@ class Frames:
     return values.astype(float).dropna().rename(index=seeds, level='run')
 
   def drawn(self, *names: str) -> pd.DataFrame:
-    """Returns the rows that have finite values in all of some columns.
+    """Returns the rows with finite values in all given columns.
 
     Args:
-      *names: Columns of metrics.csv.
+      *names: The columns of metrics.csv.
     """
-    # A loss that became infinite is part of a run, but cannot be drawn.
+    # An infinite loss is part of a run, but cannot be drawn.
     rows = self.rounds.reindex(columns=list(dict.fromkeys(names)))
     return rows[np.isfinite(rows).all(axis=1)]
 
   def last_rounds(self, name: str = 'round') -> list[int]:
-    """Returns the last round of each run that has a column to draw."""
+    """Returns the last round of each run with finite values in a column."""
     rounds = self.drawn('round', name)['round'].groupby('run', sort=False)
     return rounds.last().astype(int).tolist()
 
 
 def read(workdirs: Iterable[str | os.PathLike[str]]) -> Frames:
-  """Reads workdirs, and labels their methods.
+  """Reads workdirs and labels their methods.
 
   Args:
-    workdirs: Workdirs of launch.train.
+    workdirs: The workdirs of launch.train.
 
   Raises:
-    errors.InputError: If one cannot be used, or holds the same as another.
+    errors.InputError: If a workdir cannot be used or duplicates another.
   """
   return label(join(map(run_reader.read_run, workdirs)))
 
 
 def join(runs: Iterable[run_reader.Run]) -> Frames:
-  """Returns runs as frames, indexed by their place; one run at least."""
+  """Returns at least one run as frames, indexed by the runs' positions."""
   runs = list(runs)
 
   def stack(parts: Iterable[pd.DataFrame], name: str) -> pd.DataFrame:
@@ -118,7 +118,7 @@ def join(runs: Iterable[run_reader.Run]) -> Frames:
     )
 
   return Frames(
-    # Each value as it was read: counts stay integers.
+    # Objects keep each value as it was read: counts stay integers.
     pd.DataFrame([run.about for run in runs], dtype=object),
     stack((run.rounds for run in runs), 'round'),
     stack((run.clients for run in runs), 'client'),
@@ -127,13 +127,13 @@ def join(runs: Iterable[run_reader.Run]) -> Frames:
 
 
 def label(frames: Frames) -> Frames:
-  """Adds the column `label`, and sorts the runs of a label by seed.
+  """Adds the column `label` and sorts the runs of a label by seed.
 
   Args:
-    frames: Runs.
+    frames: The runs.
 
   Raises:
-    errors.InputError: If runs of one config have one seed.
+    errors.InputError: If two runs have the same config and seed.
   """
   runs = frames.runs
   keys = [
@@ -164,13 +164,13 @@ def label(frames: Frames) -> Frames:
 
 
 class Cell(NamedTuple):
-  """A column over seeds.
+  """Statistics of a column over seeds.
 
   Attributes:
-    mean: Over the seeds with finite values; NaN without one.
-    deviation: Sample standard deviation; NaN for less than two.
+    mean: The mean over the seeds with finite values; NaN without one.
+    deviation: The sample standard deviation; NaN for fewer than two values.
     seeds: The number of seeds with finite values.
-    diverged: The number of the others.
+    diverged: The number of seeds with infinite values.
   """
 
   mean: float
@@ -180,7 +180,7 @@ class Cell(NamedTuple):
 
 
 def over_seeds(values: Iterable[float]) -> Cell:
-  """Returns the statistics of a value a seed; NaN is left out."""
+  """Returns the statistics of one value per seed; NaN is left out."""
   values = [float(value) for value in values if not math.isnan(value)]
   finite = [value for value in values if math.isfinite(value)]
   return Cell(
@@ -196,7 +196,7 @@ def format_cell(cell: Cell, missing: int = 0) -> str:
 
   Args:
     cell: The cell.
-    missing: Runs that are not finished.
+    missing: The number of runs that are not finished.
   """
   parts = []
   if cell.seeds == 1:
@@ -213,18 +213,19 @@ def format_cell(cell: Cell, missing: int = 0) -> str:
 def points(
   frames: Frames, x: str, y: str
 ) -> tuple[np.ndarray, np.ndarray] | None:
-  """Returns x, a mean over seeds, and y `[seeds, rounds]`, at common rounds.
+  """Returns x `[rounds]` and y `[seeds, rounds]` at the common rounds.
 
   Args:
-    frames: Runs that differ by their seed; those without values are left out.
-    x: A column of metrics.csv.
-    y: Another one, or the same.
+    frames: The runs, which differ in their seed; those without values are left
+      out.
+    x: The column of metrics.csv for x.
+    y: The column of metrics.csv for y.
 
   Returns:
-    None where no run has both.
+    The mean of x over seeds and the values of y; None if no run has both.
   """
   rows = frames.drawn(x, y).unstack('run').dropna()
   if not rows.columns.size:
     return None
-  # Seeds draw different clients, so a round has not the same steps in each.
+  # Seeds draw different clients, so that x may differ at one round.
   return rows[x].mean(axis=1).to_numpy(), rows[y].to_numpy().T

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the methods of several runs, paired by seed and by client."""
+"""Comparisons of the methods of several runs, paired by seed and by client."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from launch.results import text_table
 import numpy as np
 import pandas as pd
 
-# Fields that two runs of two algorithms may differ in and yet be comparable.
+# Fields in which comparable runs of two algorithms may differ.
 _FREE_FIELDS = (
   'algorithm',
   'seed',
@@ -30,30 +30,30 @@ _FREE_FIELDS = (
 SEEDS = 'seeds'
 CLIENTS = 'clients in seeds'
 
-# What becomes of a column of metrics.csv. The last round alone is what is left
-# of a run, but a noisy sight of it; the mean also tells who learns faster. A
-# run that has diverged by then has neither.
+# The two summaries of a column of metrics.csv. The last round is the result of
+# a run, but noisy; the mean also shows which method learns faster. A run that
+# has diverged by then has neither.
 LAST_ROUND = 'last round'
 ALL_ROUNDS = 'mean of rounds'
 
 _TEST = 'test/'
 
-# Runs by label.
+# The runs of each label.
 Groups = Mapping[str, frames_lib.Frames]
 
 
 class MethodComparison(NamedTuple):
-  """One metric of two methods.
+  """A comparison of two methods by one metric.
 
   Attributes:
     method: The method that is judged.
-    baseline: The method that it is compared with.
+    baseline: The method that the judged one is compared with.
     metric: The column of metrics.csv or of evaluation/clients.csv, or
       `test/<name>` of summary.json.
-    rounds: The rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over those
-      after the initial model that both methods were evaluated at.
+    rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over the rounds after the
+      initial model at which both methods were evaluated.
     paired_by: The pairs: `SEEDS` or `CLIENTS`.
-    result: Differences, method minus baseline.
+    result: The differences, method minus baseline.
   """
 
   method: str
@@ -67,24 +67,24 @@ class MethodComparison(NamedTuple):
 def method_pairs(groups: Groups) -> list[tuple[str, str]]:
   """Returns pairs of labels on one task, each as (method, baseline).
 
-  Where some pairs differ by the algorithm only, or by all but the algorithm,
-  the others, of two differences at once, are left out. Learning rates may
-  differ in either case, since each method has them tuned.
+  If some pairs differ only in the algorithm or only in other fields, pairs that
+  differ in both are left out. Learning rates may differ in any case, since they
+  are tuned for each method.
 
   Args:
-    groups: Runs by label.
+    groups: The runs by label.
   """
   firsts = {label: of.runs.iloc[0] for label, of in groups.items()}
 
   def rank(label: str) -> tuple[bool, int, bool]:
     run = firsts[label]
-    # What sends a part is compared with what sends all.
+    # A method that sends a part is compared with one that sends all.
     return not run.baseline, run.baseline, 'exchange' in run.config
 
   pairs = [
     (one, other) if rank(one) > rank(other) else (other, one)
     for one, other in itertools.combinations(groups, 2)
-    # Clients and metrics of two tasks have nothing to do with each other.
+    # Clients and metrics of different tasks cannot be compared.
     if (firsts[one].task, firsts[one].config['task'])
     == (firsts[other].task, firsts[other].config['task'])
   ]
@@ -99,7 +99,7 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
 def _differ_in_one_thing(
   one: Mapping[str, Any], other: Mapping[str, Any]
 ) -> bool:
-  """Tells whether two configs share the algorithm, or all other fields."""
+  """Returns whether two configs share the algorithm or all other fields."""
   if one['algorithm'] == other['algorithm']:
     return True
   return all(
@@ -115,12 +115,13 @@ def compare(
   """Compares the values of two methods within each seed, or client of a seed.
 
   Args:
-    method: Values by seed, or by seed and client; infinite ones have diverged.
-    baseline: The same of what it is compared with.
-    **direction: See `direction`.
+    method: The values by seed, or by seed and client; infinite ones have
+      diverged.
+    baseline: The values of the baseline in the same form.
+    **direction: The result of `direction`.
 
   Returns:
-    The differences, method minus baseline; None where they have no seed, or no
+    The differences, method minus baseline; None if the two have no seed, or no
     client of a seed, in common.
   """
   common = method.index.intersection(baseline.index, sort=False)
@@ -141,11 +142,11 @@ def compare(
 def direction(
   groups: Iterable[frames_lib.Frames], metric: str
 ) -> dict[str, bool | float]:
-  """Returns what `ranking.gains` has to know of a column.
+  """Returns the arguments of `ranking.gains` for a column.
 
   Args:
-    groups: Runs with values of the metric, of which barriers and deviations are
-      differences, and so have its scale.
+    groups: The runs. Values of the column's metric give the scale, which also
+      holds for differences such as barriers and deviations.
     metric: The column.
   """
   name = metric_names.without_suffix(metric).rpartition('/')[2]
@@ -168,12 +169,13 @@ def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
   """Compares all pairs of methods by a metric, its barrier and the clients.
 
   Args:
-    groups: Runs by label.
+    groups: The runs by label.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
 
   Returns:
     The comparisons by seed, at the last round and over all rounds, then those
-    by client in seed; of what the runs hold. See `compare_columns`.
+    by client within a seed, for the columns that runs have. See
+    `compare_columns`.
   """
   name = metric.rpartition('/')[2]
   columns = dict.fromkeys([metric, f'csb/{name}', f'csb/{name}_by_examples'])
@@ -186,12 +188,13 @@ def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
 
 
 def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
-  """Compares what summary.json says of the test clients, seed by seed.
+  """Compares the test clients' results in summary.json, seed by seed.
 
   Args:
-    groups: Runs by label; those that are not finished have no pair.
-    name: A metric, for example `'accuracy'`: of the global model, before and
-      after personalisation, and over the tenth of clients with the worst.
+    groups: The runs by label; unfinished ones have no pair.
+    name: The metric, for example `'accuracy'`; it is compared for the global
+      model, before and after personalisation, and for the worst tenth of
+      clients.
   """
   names = (name, *(name + suffix for suffix in metric_names.SUFFIXES))
   columns = dict.fromkeys(
@@ -206,17 +209,17 @@ def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
 def compare_columns(
   groups: Groups, columns: Iterable[tuple[str, str, str]]
 ) -> list[MethodComparison]:
-  """Compares all pairs of methods by each of some columns.
+  """Compares all pairs of methods by each given column.
 
   Args:
-    groups: Runs by label.
-    columns: The `metric`, `rounds` and `paired_by` of each, see
+    groups: The runs by label.
+    columns: The `metric`, `rounds` and `paired_by` of each comparison; see
       `MethodComparison`.
 
   Returns:
-    A comparison for each column and pair of methods with a seed, a round and, if
-    clients are paired, a client in common. A seed or client for which a method
-    has diverged is a missing pair, which the note counts.
+    A comparison for each column and pair of methods with a seed, a round and,
+    if clients are paired, a client in common. A seed or client for which a
+    method has diverged is a missing pair, which the note counts.
   """
   comparisons = []
   pairs = method_pairs(groups)
@@ -237,11 +240,11 @@ def compare_columns(
 
 
 def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
-  """Returns the values of runs of one label that have them, by seed.
+  """Returns the existing values of runs of one label, by seed.
 
   Args:
     runs: The runs.
-    column: One of their numbers.
+    column: The column of numbers.
   """
   values = runs.set_index('seed').reindex(columns=[column])[column]
   return values.astype(float).dropna()
@@ -250,11 +253,11 @@ def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
 def _pair_rounds(
   one: frames_lib.Frames, other: frames_lib.Frames, metric: str, which: str
 ) -> list[pd.Series]:
-  """Returns what is left of a column of two methods, by the seeds of each.
+  """Returns a column's summaries by seed for each of two methods.
 
-  Runs of different length, such as those of a fixed total of local epochs, or
-  those that stop early, have only their ends in common: a round of one is not
-  that of the other. What is not finished is not at its end.
+  Runs of different length, such as those of a fixed total of local epochs or
+  those that stop early, are only compared at their ends, since their rounds do
+  not correspond. An unfinished run has no end.
   """
   both = one, other
   columns = [of.column(metric) for of in both]
@@ -273,19 +276,19 @@ def _pair_rounds(
 
 
 def value_by_seed(values: pd.Series, which: str) -> pd.Series:
-  """Returns what is left of a column, of the seeds with a round of training.
+  """Returns a column's summary for each seed with a round of training.
 
   Args:
     values: The column by seed and round.
-    which: `LAST_ROUND` or `ALL_ROUNDS`. What is left of a run that has diverged
+    which: `LAST_ROUND` or `ALL_ROUNDS`. The summary of a run that has diverged
       by then is infinite.
   """
-  # Round 0 is the initial model, the same for all.
+  # Round 0 is the initial model, which is the same for all methods.
   values = values[values.index.get_level_values(1) > 0]
   by_seed = values.groupby(level=0, sort=False)
   if which == LAST_ROUND:
     return by_seed.last()
-  return by_seed.agg(lambda of: of.mean())  # Infinite as soon as one is.
+  return by_seed.agg(lambda of: of.mean())  # Infinite if any value is.
 
 
 def format_table(comparisons: Sequence[MethodComparison]) -> str:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Short names for the methods of some runs, telling them apart."""
+"""Short labels that distinguish the methods of a set of runs."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -11,8 +11,8 @@ import pandas as pd
 _METHOD = 'algorithm.name'
 _TASK = 'task.name'
 _UNSET = 'unset'
-# Labels name fields in this order; the others stand between the two lists. A
-# field that those before it settle is left out.
+# Labels name fields in this order; all other fields stand between the two
+# lists. A field that earlier ones settle is left out.
 _FIRST = (
   'algorithm.fisher_estimator',
   'algorithm.damping',
@@ -29,8 +29,8 @@ _LAST = (
   'evaluate_every',
   'checkpoint_every',
 )
-# What makes FedFish another method is told even where no run has the usual, as
-# is what clients send.
+# Fields that labels tell even if all runs have the same unusual value: the
+# variants of FedFish, and what clients send.
 _ALWAYS_TOLD = (
   'algorithm.fisher_estimator',
   'algorithm.damping',
@@ -38,14 +38,15 @@ _ALWAYS_TOLD = (
   'exchange.direction',
   'exchange.unsent',
 )
-# Each method may have its own: rates are tuned, rounds follow from the epochs.
+# Fields that may have other values for each method: rates are tuned, and rounds
+# follow from the epochs.
 _OF_THE_METHOD = (
   *_LAST,
   'algorithm.regularization',
   'evaluation.',
   'fine_tuning.',
   'participation.',
-  # Where the part of a pretrained network that is trained begins.
+  # The point of a pretrained network from which it is trained.
   'task.inputs',
 )
 
@@ -56,14 +57,14 @@ def label_methods(
   """Returns a label for each run: 'FedFish, per example, server SGD'.
 
   Args:
-    runs: Runs, see `run_reader.describe_run`.
-    besides: Dotted fields that are told elsewhere, such as `'local_epochs'`;
-      runs that differ in them only get the same label.
+    runs: The runs; see `run_reader.describe_run`.
+    besides: The dotted names of fields that are told elsewhere, such as
+      `'local_epochs'`; runs that differ only in these get the same label.
 
   Returns:
-    The labels. A label is the method's name; the task follows where there are
-    several, then the fields in which the runs differ, without those that
-    have the usual value and those that the other fields settle.
+    The labels. A label is the method's name, then the task if there are
+    several, then the fields in which the runs differ, except those with the
+    usual value and those that other fields settle.
   """
   values = [
     {n: repr(v) for n, v in fields.items() if n not in untold}
@@ -90,10 +91,10 @@ def label_methods(
 
 
 def label_tasks(runs: pd.DataFrame) -> list[str]:
-  """Returns the task of each run, with the options in which they differ.
+  """Returns the task of each run, with the options in which runs differ.
 
   Args:
-    runs: Runs, see `run_reader.describe_run`.
+    runs: The runs; see `run_reader.describe_run`.
   """
   options = [
     {n: repr(v) for n, v in fields.items() if n.startswith('task.')}
@@ -114,7 +115,7 @@ def label_tasks(runs: pd.DataFrame) -> list[str]:
 
 
 def count(number: int | str, what: str) -> str:
-  """Returns a number and what it counts: '1 local epoch', '8 local epochs'."""
+  """Returns a number with its noun: '1 local epoch', '8 local epochs'."""
   return f'{number} {what}' if str(number) == '1' else f'{number} {what}s'
 
 
@@ -123,12 +124,12 @@ def _tell_apart(
   words: Sequence[Mapping[str, str]],
   besides: Sequence[str],
 ) -> list[list[str]]:
-  """Returns what each run of one task is told by, beside its method.
+  """Returns the words that distinguish runs of one task, beside the method.
 
   Args:
-    fields: For each run, its values by the name of the field.
-    words: The words for those that are not the usual ones.
-    besides: Fields that are told elsewhere.
+    fields: The values of each run, by the name of the field.
+    words: The words of each run for its unusual values.
+    besides: The fields that are told elsewhere.
   """
   values = [_with_absent(f, fields) for f in fields]
   told = []
@@ -155,7 +156,7 @@ def _tell_apart(
   if len({(v[_METHOD], *t.values()) for v, t in zip(values, texts)}) < len(
     keys
   ):
-    # Two fields share their short name: only whole names tell them apart.
+    # Two fields share a short name: only whole names distinguish them.
     texts = [{n: f'{n} {v[n]}' for n in t} for v, t in zip(values, texts)]
   return [list(t.values()) for t in texts]
 
@@ -163,7 +164,7 @@ def _tell_apart(
 def _with_absent(
   one: Mapping[str, str], fields: Sequence[Mapping[str, str]]
 ) -> dict[str, str]:
-  """Adds as 'unset' the fields that only others of the same method have."""
+  """Adds, as 'unset', the fields that only other runs of the method have."""
   return {
     name: one.get(name, _UNSET)
     for f in fields
@@ -175,11 +176,11 @@ def _with_absent(
 def _settle(
   values: Sequence[Mapping[str, str]], settling: Sequence[str], name: str
 ) -> bool:
-  """Tells whether runs that agree in the settling fields agree in this one.
+  """Returns whether runs that agree in the settling fields agree in this one.
 
-  What only some methods have, such as an estimator, settles nothing that
-  others have too, but for what is each method's own: rates are tuned for each
-  estimator.
+  A field that only some methods have, such as an estimator, does not settle
+  fields that others have, too. The exception is fields with values of each
+  method's own: rates are tuned for each estimator.
   """
   concerned = [v for v in values if name in v]
   if not name.startswith(_OF_THE_METHOD):
@@ -192,7 +193,7 @@ def _settle(
 
 
 def _rank(name: str) -> tuple[int, int]:
-  """Orders fields by how much they say of a method."""
+  """Returns the place of a field in labels, the most telling fields first."""
   if name in _FIRST:
     return 0, _FIRST.index(name)
   if name in _LAST:

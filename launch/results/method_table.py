@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One row a method: what its runs reached, mean and deviation over seeds."""
+"""Tables of the results of methods, as mean and deviation over seeds."""
 
 from collections.abc import Mapping
 
@@ -11,28 +11,28 @@ from launch.results import text_table
 import numpy as np
 import pandas as pd
 
-# The last evaluation up to which a run has sent no more than the one that sends
-# least does in all its rounds.
+# The last evaluation up to which a run has sent no more than the run with the
+# smallest total sends in all its rounds.
 EQUAL_BYTES = 'last of equal bytes'
 MEGABYTES = 'MB sent, both ways'
 _BYTES = 'communication/wire_bytes_total'
 
-# By label, cells by (column, which rounds).
+# For each label, the cells by (column, rounds).
 Rows = Mapping[str, Mapping[tuple[str, str], frames_lib.Cell]]
 
 
 def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
-  """Returns a method's results by (column, which rounds).
+  """Returns the results of each method by (column, rounds).
 
   Args:
-    groups: Runs by label.
+    groups: The runs by label.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
 
   Returns:
-    By label, the cells that its runs have: the metric and its barrier at the
-    last round and as the mean of the rounds after the initial model, the metric
-    after personalisation at the last round, and what was sent; where methods
-    send unlike amounts, the metric after as much, too.
+    For each label, the cells that its runs have: the metric and its barrier at
+    the last round and as the mean of the rounds after the initial model, the
+    metric after personalisation at the last round, and the megabytes sent; also
+    the metric at equal bytes, if methods send different amounts.
   """
   name = metric.rpartition('/')[2]
   last, mean = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
@@ -59,7 +59,7 @@ def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
 
 
 def _common_bytes(groups: method_comparison.Groups) -> float | None:
-  """Returns what every run has sent at least; None where all sent as much."""
+  """Returns the smallest total of bytes; None if all runs sent the same."""
   totals = pd.concat([_sent(of) for of in groups.values()])
   num_runs = sum(len(of.runs) for of in groups.values())
   if len(totals) < num_runs or np.allclose(totals, totals.min()):
@@ -75,7 +75,7 @@ def _sent(frames: frames_lib.Frames) -> pd.Series:
 def _values(
   frames: frames_lib.Frames, column: str, which: str, budget: float | None
 ) -> pd.Series:
-  """Returns the values of the runs of one label that have one, by seed."""
+  """Returns the existing values of the runs of one label, by seed."""
   if column == MEGABYTES:
     return _sent(frames) / 1e6
   values = frames.column(column)
@@ -87,7 +87,7 @@ def _values(
 
 
 def format_table(rows: Rows) -> str:
-  """Returns the rows as text: a line a column, methods side by side."""
+  """Returns the rows as text: a line per column, methods side by side."""
   keys = dict.fromkeys(key for cells in rows.values() for key in cells)
   lines = [('metric', 'of', *rows)]
   for key in keys:
@@ -100,7 +100,7 @@ def format_table(rows: Rows) -> str:
 
 
 def to_csv(rows: Rows) -> bytes:
-  """Returns the rows as a CSV file, a line a method and column."""
+  """Returns the rows as a CSV file with a line per method and column."""
   return text_table.to_csv(
     ['method', 'metric', 'rounds', *frames_lib.Cell._fields],
     [

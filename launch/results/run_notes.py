@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Notes on runs that readers of a figure or a table of them need."""
+"""Notes on runs for readers of their figures and tables."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -15,12 +15,13 @@ import pandas as pd
 def describe(
   groups: Mapping[str, frames_lib.Frames], pooling: str, metric: str = 'round'
 ) -> str:
-  """Returns how many seeds and clients there are, and what does not compare.
+  """Returns the numbers of seeds and clients, and warnings on comparability.
 
   Args:
-    groups: Runs by label, one at least; those of a label differ by their seed.
+    groups: The runs by label, at least one; runs of a label differ in their
+      seed.
     pooling: The way in which several seeds of a label are shown.
-    metric: A column of metrics.csv, without which runs do not count.
+    metric: A column of metrics.csv; runs without it do not count.
   """
   ends = {
     label: found
@@ -36,10 +37,10 @@ def describe(
 
 
 def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
-  """Returns what `describe` does of a sweep's runs, if runs are finished.
+  """Returns the notes of `describe` on a sweep; ends are of finished runs.
 
   Args:
-    runs: Runs with `variant` and `group`, that of their seeds.
+    runs: The runs with `variant` and `group`, which unites their seeds.
     pooling: The way in which several seeds of a group are shown.
   """
   seeds = count_seeds(runs.groupby('group').size())
@@ -49,15 +50,15 @@ def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
 
 
 def join(parts: Iterable[str]) -> str:
-  """Returns parts that are not empty as sentences."""
+  """Returns the non-empty parts as sentences."""
   return ' '.join(f'{part}.' for part in parts if part)
 
 
 def tell_clients(runs: pd.DataFrame) -> str:
-  """Returns '5 clients a round (task.num_clients 40)', as far as configs tell.
+  """Returns '5 clients a round (task.num_clients 40)', as far as known.
 
   Args:
-    runs: Runs; of those that differ, the numbers are a span.
+    runs: The runs; numbers that differ become a span.
   """
   cohorts = {c for of in runs['config'] if (c := of.get('cohort_size'))}
   tasks = {c for of in runs['config'] if (c := of['task'].get('num_clients'))}
@@ -70,10 +71,10 @@ def tell_clients(runs: pd.DataFrame) -> str:
 
 
 def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
-  """Returns a warning where runs do not end at one round; else nothing.
+  """Returns a warning if runs end at different rounds, else ''.
 
   Args:
-    ends: By label, the last round of each seed. Seeds are drawn up to the last
+    ends: The last round of each seed, by label. Seeds are drawn up to the last
       round that all of them have.
   """
   labels: dict[str, list[str]] = {}
@@ -86,17 +87,17 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
 
 
 def span(numbers: Iterable[float]) -> str:
-  """Returns '3', or '2 to 3' where numbers differ."""
+  """Returns '3', or '2 to 3' if numbers differ."""
   low, *_, high = sorted(numbers) * 2
   return f'{low:g}' if low == high else f'{low:g} to {high:g}'
 
 
 def count_seeds(counts: Iterable[int]) -> str:
-  """Returns '3 seeds', or '2 to 3 seeds' where settings have not as many."""
+  """Returns '3 seeds', or '2 to 3 seeds' if settings differ in them."""
   return method_labels.count(span(counts), 'seed')
 
 
 def name_task(text: str, runs: pd.DataFrame) -> str:
-  """Returns a title with the task's name, where runs have one task only."""
+  """Returns a title with the task's name if all runs have the same task."""
   tasks = set(runs['task'])
   return f'{text} ({tasks.pop()})' if len(tasks) == 1 else text

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads a run's workdir as the rows of three data frames.
+"""A reader of a run's workdir into the rows of data frames.
 
-A value that a run has written and that is not finite is infinite here; NaN is
-one that it has not written.
+A non-finite value that a run has written is infinite here; NaN stands for a
+value that the run has not written.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ from launch.results import transfer_reader
 from absl import logging
 import pandas as pd
 
-# The form of config.json, as far as it is read here.
+# The form of the part of config.json that is read here.
 CONFIG = {
   'seed': int,
   'rounds': int,
@@ -42,7 +42,7 @@ CONFIG = {
   ),
   'exchange': ({'selection': str, 'share': float, 'unsent': str}, None),
 }
-# Of what a run notes of its method, see `run_label.describe`.
+# The form of a run's notes on its method; see `run_label.describe`.
 _LABEL = {
   'title': str,
   'baseline': int,
@@ -63,10 +63,10 @@ SUMMARY = {
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
 _CLIENTS_HEAD = ['client_id', 'round', 'split']
-# Columns of clients.csv by the share of a client's examples fine-tuned on; all
-# are scored on the same unseen half.
+# The columns of clients.csv by the share of a client's examples that it is
+# fine-tuned on; all are scored on the same unseen half.
 FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
-# What is known of a run that has not begun.
+# The notes on a run that has not begun.
 _NO_LABEL = {
   'baseline': 0,
   'one_model': False,
@@ -80,14 +80,15 @@ _NO_LABEL = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
-  """A run as it is in its workdir.
+  """The content of a run's workdir.
 
   Attributes:
-    about: The run itself, see `describe_run`.
-    rounds: metrics.csv, float64; indexed by round.
-    clients: evaluation/clients.csv, float64; indexed by client. Empty where the
-      run's model has not been evaluated.
-    transfer: evaluation/transfer.csv, of any round; see `transfer_reader.Score`.
+    about: The run itself; see `describe_run`.
+    rounds: The rows of metrics.csv, float64, indexed by round.
+    clients: The rows of evaluation/clients.csv, float64, indexed by client;
+      empty if the run's model has not been evaluated.
+    transfer: The rows of evaluation/transfer.csv for any round; see
+      `transfer_reader.Score`.
   """
 
   about: Mapping[str, Any]
@@ -100,14 +101,14 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   """Reads a run's workdir.
 
   Args:
-    workdir: The folder a run has written.
+    workdir: The folder that a run has written.
 
   Returns:
     The run, up to its last whole row. An evaluation of another round than that
-    of the run's model, the last row's as a rule, is left out, with a warning.
+    of the run's model, usually the last row, is left out with a warning.
 
   Raises:
-    errors.InputError: If a file is missing or damaged, or no round is done.
+    errors.InputError: If a file is missing or damaged, or has no round yet.
   """
   folder = simulation.Workdir(pathlib.Path(workdir))
   config = read_config(workdir)
@@ -143,18 +144,18 @@ def describe_run(
     summary: The content of summary.json; empty unless the run is finished.
 
   Returns:
-    `workdir`; `run`, its name; `seed`, `config`; `fields`, the config by dotted
-    names; `algorithm`; `task`, of synthetic data with what they are; `made_up`,
-    that alone; `is_finished`; `model_round`, None before; `length`, the rounds
-    that it has once it is finished, as far as known; what
-    `run_label.describe` notes; and the numbers of summary.json, which are those
-    of the run's model: `validation/global/<metric>`, `test/global/<metric>`,
+    `workdir`; `run`, its name; `seed`; `config`; `fields`, the config by dotted
+    names; `algorithm`; `task`, with a description of synthetic data; `made_up`,
+    that description alone; `is_finished`; `model_round`, None for an unfinished
+    run; `length`, the number of rounds of the finished run, as far as known;
+    the notes of `run_label.describe`; and the numbers of summary.json for the
+    run's model: `validation/global/<metric>`, `test/global/<metric>`,
     `csb/<metric>`, `total/local_steps` and so on.
 
   Raises:
     errors.InputError: If data.json is damaged.
   """
-  # A run that is not finished has noted its label beside its data.
+  # An unfinished run has its label in data.json.
   data = folder.read_data({'label': (_LABEL, None)})
   algorithm, task = config['algorithm']['name'], config['task']['name']
   label = (
@@ -180,7 +181,7 @@ def describe_run(
     'is_finished': bool(summary),
     'model_round': model_round(summary) if summary else None,
     'length': summary.get('rounds') or config['rounds'],
-    # A stranger's may hold more, which would stand for what is above.
+    # Further names in an untrusted label must not replace the values above.
     **{name: label[name] for name in _LABEL},
     **_mark_diverged(
       {
@@ -194,7 +195,7 @@ def describe_run(
 
 
 def _mark_diverged(row: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns a row in which all that is not finite, in JSON null, is infinite."""
+  """Returns a row with infinity for non-finite values (null in JSON)."""
   return {
     name: value if value is not None and math.isfinite(value) else math.inf
     for name, value in row.items()
@@ -209,11 +210,11 @@ def model_round(summary: Mapping[str, Any]) -> int:
 
 
 def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
-  """Returns the value of every field by its dotted name.
+  """Returns the values of all fields by dotted name.
 
   Args:
-    config: Nested mappings; one without fields is a value.
-    prefix: The start of all names.
+    config: Nested mappings; an empty one counts as a value.
+    prefix: The prefix of the names.
   """
   flat = {}
   for name, value in config.items():
@@ -225,7 +226,7 @@ def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
 
 
 def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
-  """Reads a workdir's config.json, as far as `CONFIG` says; see `read_run`."""
+  """Reads the part of a workdir's config.json in `CONFIG`; see `read_run`."""
   path = pathlib.Path(workdir) / 'config.json'
   if not path.parent.is_dir():
     raise errors.InputError(f'There is no workdir {workdir}.')
@@ -233,7 +234,7 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _read_current_clients(workdir: pathlib.Path, of_round: int) -> pd.DataFrame:
-  """Returns the test clients of the run's model, none without them."""
+  """Returns the test clients of the run's model; empty without them."""
   try:
     round_number, clients = read_clients(workdir / CLIENTS_CSV)
   except regular_files.MissingFileError:
@@ -253,15 +254,15 @@ def _read_current_clients(workdir: pathlib.Path, of_round: int) -> pd.DataFrame:
 def read_clients(
   path: str | os.PathLike[str],
 ) -> tuple[int | None, pd.DataFrame]:
-  """Reads a clients.csv, one row a client.
+  """Reads a clients.csv, which has one row per client.
 
   Args:
-    path: The file; it has the columns `client_id`, `round` and `split`, and the
-      others are numbers.
+    path: The file, with the columns `client_id`, `round` and `split`, and
+      further columns of numbers.
 
   Returns:
-    The round of the model that was evaluated, None where the table has no
-    client; and the numbers, float64, indexed by client.
+    The round of the evaluated model, None for a table without clients; and the
+    numbers, float64, indexed by client.
 
   Raises:
     errors.InputError: If the file is missing or damaged.

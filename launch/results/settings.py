@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as the paper's figures arrange them: tasks, methods, local epochs."""
+"""Runs by task, method and local epochs, as the paper's figures show them."""
 
 from collections.abc import Callable
 from collections.abc import Hashable
@@ -14,7 +14,7 @@ from launch.results import method_labels
 
 import pandas as pd
 
-# What follows from the tuning and the local epochs makes no method another.
+# Fields that follow from tuning or local epochs do not distinguish methods.
 _UNCOUNTED = (
   'rounds',
   'evaluate_every',
@@ -27,11 +27,11 @@ class Setting(NamedTuple):
   """One method at one number of local epochs and rounds, with several seeds.
 
   Attributes:
-    task: The task, with what tells it from others of its name.
-    method: The method, with what tells it from others but for local epochs,
-      rounds and what follows from them.
-    local_epochs: The local epochs of a client in a round.
-    rounds: The rounds that the runs are to have.
+    task: The task, with its differences from others of its name.
+    method: The method, with its differences from others except local epochs,
+      rounds and their consequences.
+    local_epochs: The number of local epochs per client and round.
+    rounds: The configured number of rounds.
   """
 
   task: str
@@ -44,7 +44,7 @@ class Setting(NamedTuple):
     return self.local_epochs * self.rounds
 
 
-# The runs of each setting: by task and method as given, epochs rising.
+# The runs of each setting, ordered by task and method as given, then by epochs.
 Settings = Mapping[Setting, frames_lib.Frames]
 
 
@@ -52,7 +52,8 @@ def read_settings(frames: frames_lib.Frames) -> Settings:
   """Returns the settings of labelled runs.
 
   Args:
-    frames: Labelled runs; one without local epochs counts as one epoch a round.
+    frames: The labelled runs; a run without local epochs counts as one epoch
+      per round.
   """
   groups = list(frames.groups().values())
   firsts = frames.runs.drop_duplicates('label')
@@ -81,7 +82,7 @@ def read_settings(frames: frames_lib.Frames) -> Settings:
 
 
 def runs(settings: Settings) -> pd.DataFrame:
-  """Returns the runs of all settings; one setting at least."""
+  """Returns the runs of all settings, of which there is at least one."""
   return pd.concat([frames.runs for frames in settings.values()])
 
 
@@ -91,23 +92,23 @@ def unique(values: Iterable[Hashable]) -> list:
 
 
 def fixed_rounds(settings: Settings) -> Settings:
-  """Returns, of each task, settings with equal rounds and several epochs.
+  """Returns each task's settings with equal rounds and several local epochs.
 
   Args:
-    settings: Settings.
+    settings: The settings.
 
   Returns:
-    Those with the number of rounds that most numbers of local epochs share,
-    the larger of two; none of a task where no two share one.
+    The settings with the number of rounds that most numbers of local epochs
+    share, the larger number on a tie; none of a task where no two share one.
   """
   return _select(settings, lambda s: s.rounds, lambda s, n: s.rounds == n)
 
 
 def fixed_compute(settings: Settings) -> Settings:
-  """Returns, of each task, settings with equal totals of local epochs.
+  """Returns each task's settings with equal totals of local epochs.
 
-  Totals are equal where they differ by less than the epochs of one round, since
-  rounds are whole. See `fixed_rounds`.
+  Totals count as equal if they differ by less than the epochs of one round,
+  since rounds are whole. See `fixed_rounds`.
   """
   return _select(
     settings,
@@ -121,7 +122,7 @@ def _select(
   value: Callable[[Setting], int],
   agrees: Callable[[Setting, int], bool],
 ) -> Settings:
-  """Returns the largest sets of settings that agree, task by task."""
+  """Returns the largest set of agreeing settings of each task."""
   kept = set()
   for task in unique(s.task for s in settings):
     of_task = [s for s in settings if s.task == task]
@@ -136,14 +137,15 @@ def _select(
 
 
 def pair_with_baselines(settings: Settings) -> list[tuple[Setting, Setting]]:
-  """Returns settings with their baselines' of equal local epochs and rounds.
+  """Returns pairs of settings of methods and of their baselines.
 
-  A method's baseline is the FedAvg (where there is none, the FedSGD) that
-  shares most fields with it: that with its server optimizer, for example. Of
-  FedAvgs those that send all of their weights are baselines, if there are any.
+  Both settings of a pair have equal local epochs and rounds. A method's
+  baseline is the FedAvg, or without one the FedSGD, that shares most fields
+  with it, such as the server optimizer. Only a FedAvg that sends all weights is
+  a baseline, if there is one.
 
   Args:
-    settings: Settings.
+    settings: The settings.
   """
   first = {}
   for setting, frames in settings.items():
@@ -164,7 +166,7 @@ def pair_with_baselines(settings: Settings) -> list[tuple[Setting, Setting]]:
 
 
 def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:
-  """Returns in how many fields that both have two configs differ."""
+  """Returns the number of common fields in which two configs differ."""
   return sum(
     one[name] != other[name]
     for name in one

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics against the simulated time of rounds, which wait for slow clients.
+"""Metrics against the simulated time of rounds that wait for slow clients.
 
-SRPFL's figure 3 (arXiv:2206.02078) has a line a method and participation.
+Figure 3 of SRPFL (arXiv:2206.02078) has a line per method and participation.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ import numpy as np
 import pandas as pd
 
 SECONDS = 'simulated/seconds'
-# What is fine-tuned, though one model of all clients is trained.
+# The suffix of methods that train one model of all clients and fine-tune it.
 _TUNED = '+FT'
 _BEFORE = '_before'
 _UNIFORM = 'uniform'
@@ -31,20 +31,20 @@ _TOLD = ('cohort_size', _POLICY, 'participation.speeds.kind')
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Line:
-  """The seeds of one method with one participation, by one metric.
+  """The seeds of one method with one participation in one metric.
 
   Attributes:
     task: The task.
-    conditions: The conditions that all lines of a figure share: the most clients
-      per round, and the kind of speeds.
-    method: The method, +FT where the model of all clients is fine-tuned.
+    conditions: The conditions that all lines of a figure share: the most
+      clients per round, and the kind of speeds.
+    method: The method, with +FT if the model of all clients is fine-tuned.
     policy: The title of the choice of clients.
     metric: A column of metrics.csv.
-    runs: A run a seed that has the metric.
-    values: The metric by round, a column a run.
-    seconds: The simulated time by round, a column a run.
+    runs: The runs with the metric, one per seed.
+    values: The metric by round, a column per run.
+    seconds: The simulated time by round, a column per run.
     costs: The seconds that messages have added to each round, for each run.
-    is_lent: True where the time is that of other runs.
+    is_lent: Whether the time is that of other runs.
   """
 
   task: str
@@ -75,14 +75,14 @@ class Line:
   def points(
     self, communication_seconds: float | None = None
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Returns seconds, means over seeds, and values `[num_seeds, num_points]`.
+    """Returns mean seconds over seeds and values `[num_seeds, num_points]`.
 
-    They are of the rounds at which all seeds have values.
+    Points are the rounds at which all seeds have values.
 
     Args:
-      communication_seconds: The seconds that messages add to each round, in place
-        of those that they did there: they change nothing but the time. None for
-        those.
+      communication_seconds: The seconds that messages add to each round, in
+        place of the runs' own seconds; these change only the time. None for
+        the runs' own.
     """
     rounds = self.rounds
     seconds = self.seconds.loc[rounds].to_numpy()
@@ -98,7 +98,7 @@ class Line:
   def seconds_to_reach(
     self, target: float, communication_seconds: float | None = None
   ) -> float | None:
-    """Returns when the mean over seeds was as good as a value; None if never.
+    """Returns the time until the mean over seeds reaches a value, or None.
 
     Args:
       target: The value.
@@ -117,14 +117,14 @@ class Line:
 def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
   """Returns the lines of runs with simulated time and the metric.
 
-  A method that trains one model of all clients has two where the metric is one
-  after fine-tuning: after it and, with uniform cohorts, before. Speeds change no
-  training of uniform cohorts, unless some clients of more are taken: where any
-  of these runs has other speeds, those of the same seed and clients have its
-  clock for a line more.
+  For a metric after fine-tuning, a method with one model of all clients has a
+  line after fine-tuning and, with uniform cohorts, one before it. Speeds do not
+  affect the training of uniform cohorts without over-selection. If such a run
+  exists at other speeds with the same seed and clients, its clock gives a
+  further line.
 
   Args:
-    frames: Labelled runs; those without simulated time are left out.
+    frames: The labelled runs; those without simulated time are left out.
     metric: A column of metrics.csv.
   """
   timed = frames.drawn(SECONDS).index.unique('run')
@@ -169,12 +169,12 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
 def read_line(
   frames: frames_lib.Frames, metric: str, **told: str
 ) -> Line | None:
-  """Returns the line of runs that differ by their seed; None without values.
+  """Returns the line of runs that differ in their seed; None without values.
 
   Args:
     frames: The runs; those without simulated time or the metric are left out.
     metric: A column of metrics.csv.
-    **told: What the line is called, see `Line`.
+    **told: The names of the line, which are attributes of `Line`.
   """
   values = frames.drawn(metric)[metric].unstack('run')
   seconds = frames.drawn(SECONDS)[SECONDS].unstack('run')
@@ -193,7 +193,7 @@ def read_line(
 
 
 def _costs(runs: pd.DataFrame) -> np.ndarray:
-  """Returns what messages have added to each round of each run."""
+  """Returns the seconds that messages have added to each round of each run."""
   blocks = [config.get('participation') or {} for config in runs['config']]
   speeds = [block.get('speeds') or {} for block in blocks]
   return np.array([of.get('communication_seconds') or 0.0 for of in speeds])
@@ -208,7 +208,7 @@ def _key(line: Line) -> tuple[str, ...]:
   return line.task, line.conditions, line.method, line.policy, line.metric
 
 
-# By what decides on the clients of all rounds, the index of runs by conditions.
+# For each key of the cohorts of all rounds, the index of a run by conditions.
 _Clocks = Mapping[str, Mapping[str, int]]
 
 
@@ -219,7 +219,7 @@ def _cohorts_key(config: Mapping[str, Any]) -> str:
 
 
 def _read_clocks(frames: frames_lib.Frames) -> _Clocks:
-  """Returns the longest run of each conditions, where speeds choose nobody."""
+  """Returns the longest runs by conditions, if speeds choose no clients."""
   ends = frames.rounds['round'].groupby('run').last()
   clocks = {}
   for index in ends.sort_values(kind='stable').index:
@@ -234,7 +234,7 @@ def _read_clocks(frames: frames_lib.Frames) -> _Clocks:
 def _at_other_speeds(
   line: Line, clocks: _Clocks, frames: frames_lib.Frames
 ) -> list[Line]:
-  """Returns the line at the speeds at which others have had its clients."""
+  """Returns the line at the speeds of other runs with the same cohorts."""
   ends = frames.rounds['round'].groupby('run').last()
   runs = line.runs
   found = [clocks.get(_cohorts_key(config), {}) for config in runs['config']]
@@ -261,8 +261,8 @@ def _at_other_speeds(
 def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
   """Returns the fields that labels need not tell.
 
-  They are told by panels and the looks of lines, or follow from the method, as
-  the local epochs do of which some are for a head.
+  Panels and styles of lines tell them, or they follow from the method, such as
+  local epochs of which some train a head.
   """
   fields = list(runs['fields'])
   method = ('algorithm.name', 'task.name', *_TOLD)
@@ -283,11 +283,11 @@ def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
 
 
 def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
-  """Returns when each line has reached what half of them reach.
+  """Returns a table of the times to the value that half of the lines reach.
 
   Args:
-    lines: Lines; those of one task and conditions are compared.
-    costs: The seconds that messages add to each round, a column each.
+    lines: The lines; those of one task and conditions are compared.
+    costs: The seconds that messages add to each round, one per column.
   """
   parts = []
   for key in dict.fromkeys((line.task, line.conditions) for line in lines):
@@ -315,10 +315,10 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
 
 
 def format_runs(groups: Mapping[str, frames_lib.Frames], metric: str) -> str:
-  """Returns what each run has reached, and when it was as good as all are.
+  """Returns a table of best values, and of times to the value that all reach.
 
   Args:
-    groups: Runs by name; those without simulated time are left out.
+    groups: The runs by name; those without simulated time are left out.
     metric: A column of metrics.csv.
   """
   found = {name: read_line(of, metric) for name, of in groups.items()}
@@ -333,7 +333,7 @@ def format_runs(groups: Mapping[str, frames_lib.Frames], metric: str) -> str:
 
 
 def _from_the_best(lines: Sequence[Line]) -> list[float]:
-  """Returns the best value of each of some lines of one metric, the best first."""
+  """Returns the best value of each line of one metric, the best first."""
   return sorted(
     (line.best() for line in lines),
     key=lambda value: -_sign(next(iter(lines)).metric) * value,

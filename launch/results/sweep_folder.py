@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's folder as its readers see it.
+"""The folder of a sweep, for its readers.
 
-It holds sweep.json, runs/ (a workdir of launch.train each), logs/, usage.json,
-runs.csv, table.csv, table.md, table.tex, plots/ and index.html. Plain Python,
-without TensorFlow.
+It holds sweep.json, runs/ with a workdir of launch.train for each run, logs/,
+usage.json, runs.csv, table.csv, table.md, table.tex, plots/ and index.html.
+This is plain Python, without TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -28,7 +28,7 @@ _USAGE = {...: {'seconds': float, 'peak_bytes': float}}
 
 
 class SweepFolder:
-  """The paths of a sweep's folder, and what is in them."""
+  """The paths of a sweep's folder and their contents."""
 
   def __init__(self, path: str | os.PathLike[str]) -> None:
     self.path = pathlib.Path(path)
@@ -46,17 +46,17 @@ class SweepFolder:
     return self.path / 'plots'
 
   def workdir(self, name: str) -> pathlib.Path:
-    """Returns a run's workdir."""
+    """Returns the workdir of a run."""
     return self.path / 'runs' / name
 
   def log_path(self, name: str) -> pathlib.Path:
-    """Returns the file with what a run has printed."""
+    """Returns the path of a run's log."""
     return self.path / 'logs' / f'{name}.log'
 
   def read_runs(self) -> dict[str, Mapping[str, Any]]:
-    """Returns what sweep.json says of every run, by name.
+    """Returns the entries of all runs in sweep.json, by name.
 
-    Each has `variant`, `fields` and `config`.
+    Each entry has `variant`, `fields` and `config`.
 
     Raises:
       errors.InputError: If the folder is not that of a sweep.
@@ -65,7 +65,7 @@ class SweepFolder:
     if not runs:
       raise errors.InputError(f'{self.sweep_path} has no run.')
     for name in runs:
-      # A name with .. leads out of the folder.
+      # A name such as .. would lead out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):
         raise errors.InputError(
           f'{self.sweep_path} has a run named {name!r}; the name of a folder in '
@@ -74,7 +74,7 @@ class SweepFolder:
     return runs
 
   def read_source(self) -> str:
-    """Returns what sweep.json says that the sweep is: `<config>:<sweep>`."""
+    """Returns the source of the sweep in sweep.json: `<config>:<sweep>`."""
     return self._read_sweep()['config']
 
   def _read_sweep(self) -> dict[str, Any]:
@@ -87,7 +87,7 @@ class SweepFolder:
       ) from None
 
   def read_failed(self) -> list[str]:
-    """Returns the runs that runs.csv tells to have failed."""
+    """Returns the names of the runs that have failed according to runs.csv."""
     try:
       rows = regular_files.read_csv(self.path / 'runs.csv', ['run', 'status'])
     except regular_files.MissingFileError:
@@ -97,11 +97,11 @@ class SweepFolder:
   def read_summary(
     self, name: str, config: Mapping[str, Any]
   ) -> Mapping[str, Any] | None:
-    """Returns what is in a run's summary.json; None unless it is finished.
+    """Returns the content of a run's summary.json; None unless it is finished.
 
     Args:
-      name: The run.
-      config: Its config; that of another one does not count.
+      name: The name of the run.
+      config: The config of the run; a run of another config does not count.
     """
     folder = simulation.Workdir(self.workdir(name))
     try:
@@ -109,27 +109,27 @@ class SweepFolder:
         return None
       folder.check_files()
       summary = folder.read_summary(run_reader.SUMMARY)
-    except errors.InputError:  # What is damaged is made again.
+    except errors.InputError:  # A damaged run is made again.
       return None
     return summary if summary and is_end(summary, config) else None
 
   def read_data_fingerprint(self, name: str) -> Mapping[str, str] | None:
-    """Returns what tells a run's data from others; None if it has not begun."""
+    """Returns the fingerprint of a run's data; None if it has not begun."""
     return simulation.Workdir(self.workdir(name)).read_data_fingerprint()
 
   def is_evaluated(self, name: str, config: Mapping[str, Any]) -> bool:
-    """Tells whether launch.evaluate has scored the run's model."""
+    """Returns whether launch.evaluate has scored the run's model."""
     summary = self.read_summary(name, config)
     path = self.workdir(name) / 'evaluation' / 'summary.csv'
     try:
       rows = checked_tables.read_table(path, ['round'])
-    except errors.InputError:  # What is damaged is made again.
+    except errors.InputError:  # A damaged evaluation is made again.
       return False
     expected = str(run_reader.model_round(summary)) if summary else None
     return bool(rows) and rows[0][1]['round'] == expected
 
   def read_usage(self) -> dict[str, dict[str, float]]:
-    """Returns the seconds and the peak of memory of runs, by name.
+    """Returns the seconds and peak memory of runs, by name.
 
     Raises:
       errors.InputError: If the file cannot be read.
@@ -141,11 +141,11 @@ class SweepFolder:
 
 
 def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
-  """Tells whether a summary is that of a finished run of a config."""
+  """Returns whether a summary is that of a finished run of a config."""
   stopped = (summary.get('early_stopping') or {}).get('stopped')
   return summary['rounds'] == config['rounds'] or stopped is not None
 
 
 def to_json(value: Any) -> Any:
-  """Returns a value as it comes back from a JSON file: tuples as lists."""
+  """Returns a value in the form of JSON, with lists for tuples."""
   return json.loads(json.dumps(value))

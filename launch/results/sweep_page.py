@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep's results as one file of HTML, which opens offline.
+"""The results of a sweep as one HTML file that opens offline.
 
-A sweep's folder may be somebody else's: all text is made plain, and the page's
-own policy forbids it scripts and the network. Plain Python, without Matplotlib.
+A sweep's folder may be untrusted, so all text is escaped, and the page's policy
+forbids scripts and the network. This is plain Python, without Matplotlib.
 """
 
 import base64
@@ -62,13 +62,13 @@ def write_page(
 
   Args:
     folder: The folder of the sweep.
-    runs: Its runs, see `sweep_results.read_results`.
-    figures: Captions, which may be empty, by the figure's file. Those that are
-      no bitmaps are left out, as are links: they may lead to anything.
-    failures: Why runs have failed, by name.
+    runs: The runs; see `sweep_results.read_results`.
+    figures: The captions, which may be empty, by the figure's file. Files that
+      are not bitmaps are left out, as are links, which may lead anywhere.
+    failures: The reasons why runs have failed, by name.
 
   Returns:
-    The page's path.
+    The path of the page.
 
   Raises:
     errors.InputError: If it cannot be written.

@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Results of a sweep, by run and over seeds.
+"""The results of a sweep, by run and over seeds.
 
-Validation clients decide what is best. Plain Python, without TensorFlow.
+Validation clients decide which is best. This is plain Python, without
+TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -23,18 +24,18 @@ _SEED = 'seed'
 
 
 def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
-  """Returns the runs of a sweep, with their values where they are finished.
+  """Returns the runs of a sweep, with values for the finished ones.
 
   Args:
     folder: The folder of the sweep.
 
   Returns:
-    What `run_reader.describe_run` says of each, and its `variant`; `varied`, the
-    values of the fields in which runs differ, by dotted name; and `group`, a
-    number in order, which runs share that differ by their seed only.
+    A row for each run: that of `run_reader.describe_run`; its `variant`;
+    `varied`, the values of the fields in which runs differ, by dotted name; and
+    `group`, a number from 0 that runs share if they differ only in their seed.
 
   Raises:
-    errors.InputError: If it is not that of a sweep.
+    errors.InputError: If the folder is not that of a sweep.
   """
   planned = folder.read_runs()
   rows = []
@@ -61,28 +62,28 @@ def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
 
 
 def judged(runs: pd.DataFrame) -> pd.Series:
-  """Returns the first run that knows what decides, else the first."""
+  """Returns the first run with a known metric, or else the first run."""
   known = runs[runs['metric'].notna()]
   return (known if len(known) else runs).iloc[0]
 
 
 def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
-  """Returns a row a group of runs that differ by their seed only.
+  """Returns a row for each group of runs that differ only in their seed.
 
   Args:
     runs: The runs of a sweep.
-    metric: The metric that decides on validation clients, never on test
-      clients; None for the task's.
+    metric: The metric that decides, on validation and never on test clients;
+      None for the task's.
 
   Returns:
-    Of each group the `variant`; `varied`, the values of the fields in which
-    groups differ; `setting`, these and the variant but for learning rates;
-    `config`, of a run; `runs` and `finished`, how many there are; `column`, what
-    decides, such as `validation/global/accuracy`; `validation`, its mean over
-    seeds after the last round, NaN unless all have finished and none has
-    diverged; `higher_is_better`; `is_best`, whether it is best of the groups of
-    one setting, the first of those that tie; and a `frames.Cell` for each number
-    of the runs.
+    For each group the `variant`; `varied`, the values of the fields in which
+    groups differ; `setting`, the variant and these values without learning
+    rates; `config`, that of a run; `runs` and `finished`, the numbers of runs;
+    `column`, the column that decides, such as `validation/global/accuracy`;
+    `validation`, its mean over seeds after the last round, NaN unless all have
+    finished and none has diverged; `higher_is_better`; `is_best`, whether the
+    group is the best of its setting, the first on a tie; and a `frames.Cell`
+    for each number of the runs.
   """
   numbers = [name for name in runs if '/' in name]
   rows = []
@@ -119,7 +120,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
 
 
 def is_tuned(runs: pd.DataFrame) -> bool:
-  """Tells whether some groups differ by learning rates only."""
+  """Returns whether some groups differ only in learning rates."""
   settings = {
     repr((variant, _without(varied, _SEED, *RATES)))
     for variant, varied in zip(runs['variant'], runs['varied'])

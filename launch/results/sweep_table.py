@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of a sweep: a row a run, and a row a group of seeds.
+"""The tables of a sweep, with a row per run or per group of seeds.
 
-Plain Python, without TensorFlow.
+This is plain Python, without TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -30,12 +30,12 @@ def runs_to_csv(
   failures: Mapping[str, str],
   usage: Mapping[str, Mapping[str, float]],
 ) -> bytes:
-  """Returns a row a run: its fields, how it ended, and all its numbers.
+  """Returns a CSV with a row per run: its fields, status and numbers.
 
   Args:
     runs: The runs of a sweep.
-    failures: Why runs have failed, by name.
-    usage: Their `seconds` and `peak_bytes`, by name.
+    failures: The reasons why runs have failed, by name.
+    usage: The `seconds` and `peak_bytes` of runs, by name.
   """
   costs = ['seconds', 'peak_bytes']
   numbers = [name for name in runs if '/' in name]
@@ -49,7 +49,7 @@ def runs_to_csv(
 
 
 def _to_cell(value: float) -> float | str:
-  """Returns a number; what is not finite is nan: the run has diverged."""
+  """Returns a number's cell: '' for NaN, and NaN for an infinite number."""
   if math.isnan(value):
     return ''
   return value if math.isfinite(value) else math.nan
@@ -58,11 +58,11 @@ def _to_cell(value: float) -> float | str:
 def run_rows(
   runs: pd.DataFrame, failures: Mapping[str, str]
 ) -> list[list[Any]]:
-  """Returns a header, and a row a run: its fields and how it ended.
+  """Returns a header, and a row per run with its fields and status.
 
   Args:
     runs: The runs of a sweep.
-    failures: Why runs have failed, by name.
+    failures: The reasons why runs have failed, by name.
   """
   fields = _names(runs['varied'])
   rows = [['run', 'variant', *fields, 'status', 'reason']]
@@ -78,11 +78,11 @@ def run_rows(
 
 
 def groups_to_csv(runs: pd.DataFrame) -> bytes:
-  """Returns a row a group: mean, deviation, seeds and diverged of its columns.
+  """Returns a CSV with a row per group: the statistics of its columns.
 
-  The column `best` marks, of groups that differ by learning rates only, the
-  one that is best on validation clients; where rates do not vary, the best of
-  all, with those that tie with it.
+  The column `best` marks, among groups that differ only in learning rates, the
+  one that is best on validation clients. If rates do not vary, it marks the
+  best of all groups, with ties.
 
   Args:
     runs: The runs of a sweep.
@@ -112,13 +112,13 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
 
 
 class SweepTable(NamedTuple):
-  """The table of a sweep that people read.
+  """The table of a sweep for people.
 
   Attributes:
     notes: The sentences above the rows.
-    rows: The header and the rows; none without a result.
-    bold: The row, counted from the header's 0, and the column of the best of
-      all, and of those that tie with it; none without one.
+    rows: The header and the rows; empty without a result.
+    bold: The row, counted from 0 for the header, and the column of each bold
+      cell: the best of all, with ties; empty without a best.
   """
 
   notes: list[str]
@@ -127,10 +127,10 @@ class SweepTable(NamedTuple):
 
 
 def to_markdown(title: str, runs: pd.DataFrame) -> str:
-  """Returns the table that people read: mean and deviation over seeds.
+  """Returns the table for people: mean and deviation over seeds.
 
-  Where groups differ by learning rates, the best of them on validation clients
-  stand for all; the others are in table.csv.
+  If groups differ in learning rates, it only has those that are best on
+  validation clients; the others are in table.csv.
 
   Args:
     title: The title.
@@ -143,7 +143,7 @@ def to_markdown(title: str, runs: pd.DataFrame) -> str:
 
 
 def to_latex(title: str, runs: pd.DataFrame) -> str:
-  """Returns the same table as a tabular; the rest is comments.
+  """Returns the same table as a LaTeX tabular, with comments for the rest.
 
   Args:
     title: The title.
@@ -158,7 +158,7 @@ def to_latex(title: str, runs: pd.DataFrame) -> str:
 
 
 def make_table(runs: pd.DataFrame) -> SweepTable:
-  """Returns the table of all groups, or of those with the best rates.
+  """Returns the table of all groups, or of those with the best learning rates.
 
   Args:
     runs: The runs of a sweep.
@@ -208,7 +208,7 @@ def make_table(runs: pd.DataFrame) -> SweepTable:
 
 
 def _tell_without_best(table: pd.DataFrame) -> list[str]:
-  """Returns a line that names what has no row in a table of the best."""
+  """Returns a line that names the settings without a best group."""
   keys = table['setting'].map(repr)
   absent = table[~keys.isin(keys[table['is_best']])]
   if absent.empty:
@@ -223,9 +223,9 @@ def _tell_without_best(table: pd.DataFrame) -> list[str]:
 
 
 def _best_rows(table: pd.DataFrame) -> list[int]:
-  """Returns the index of the group that is best of all, and of those that tie."""
+  """Returns the index of the best of all groups, and of those that tie."""
   finite = table[table['validation'].notna()]
-  # What is not measured alike does not compare.
+  # Groups that are judged by different columns do not compare.
   if len(finite) < 2 or finite['column'].nunique() > 1:
     return []
   values = finite['validation'].to_dict()
@@ -241,7 +241,7 @@ def _best_rows(table: pd.DataFrame) -> list[int]:
 
 
 def _table_columns(runs: pd.DataFrame, metric: str | None = None) -> list[str]:
-  """Returns the columns of held-out clients and barriers, of all metrics or one.
+  """Returns the columns of held-out clients and barriers in all metrics or one.
 
   Counts are left out.
   """

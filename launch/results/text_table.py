@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: for a terminal, in Markdown, LaTeX and HTML, or as CSV.
+"""Tables as text: for a terminal, as Markdown, LaTeX, HTML or CSV.
 
-Each form makes what a stranger may have written plain, see `plain_text`.
+Each form escapes untrusted text; see `plain_text`.
 """
 
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from launch import plain_text
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
-  """Returns rows as lines, their columns aligned at the left.
+  """Returns rows as lines with left-aligned columns.
 
   Args:
     rows: The header and the rows, all of the same number of cells.
@@ -32,11 +32,11 @@ def align(rows: Sequence[Sequence[str]]) -> str:
 def to_markdown(
   rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns rows, of which the first is the header, as a table of Markdown.
+  """Returns rows, the first of them the header, as a Markdown table.
 
   Args:
     rows: The header and the rows, all of the same number of cells.
-    bold: Row, counted from the header's 0, and column of each bold cell.
+    bold: The row, counted from 0 for the header, and column of each bold cell.
   """
   head, *rest = _escape(rows, plain_text.markdown, '**{}**', bold)
   return '\n'.join(
@@ -47,7 +47,7 @@ def to_markdown(
 def to_latex(
   rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns rows as a tabular of booktabs; see `to_markdown`."""
+  """Returns rows as a booktabs tabular; see `to_markdown`."""
   escaped = _escape(rows, plain_text.latex, r'\textbf{{{}}}', bold)
   head, *rest = (' & '.join(row) + r' \\' for row in escaped)
   return '\n'.join(
@@ -66,7 +66,7 @@ def to_latex(
 def to_html(
   rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
 ) -> str:
-  """Returns rows as a table of HTML; see `to_markdown`."""
+  """Returns rows as an HTML table; see `to_markdown`."""
   head, *rest = _escape(rows, plain_text.html, '<b>{}</b>', bold)
   lines = [('th', head), *(('td', row) for row in rest)]
   return '\n'.join(
@@ -87,7 +87,7 @@ def _escape(
   emphasis: str,
   bold: Sequence[tuple[int, int]],
 ) -> list[list[str]]:
-  """Returns the cells as one form of text has them."""
+  """Returns the escaped cells, with emphasis on the bold ones."""
   return [
     [
       emphasis.format(text) if (i, j) in bold else text
@@ -108,14 +108,14 @@ def to_csv(
   Args:
     header: The names of the columns.
     rows: The cells.
-    keep_nan: True to write NaN as nan, where it says something else than
-      an empty cell, such as that a model has diverged.
+    keep_nan: Whether to write NaN as nan, where it differs in meaning from an
+      empty cell, such as for a diverged model.
   """
   text = io.StringIO()
   writer = csv.writer(text, lineterminator='\n')
   writer.writerow(map(plain_text.csv_cell, header))
   for row in rows:
-    # NaN is what differs from itself.
+    # Only NaN differs from itself.
     writer.writerow(
       [
         None if cell != cell and not keep_nan else plain_text.csv_cell(cell)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads what launch.evaluate --targets has written into workdirs."""
+"""A reader of the scores that launch.evaluate --targets writes."""
 
 import os
 import pathlib
@@ -14,10 +14,10 @@ import pandas as pd
 
 TRANSFER_CSV = 'evaluation/transfer.csv'
 CLIENTS_CSV = 'evaluation/transfer_clients.csv'
-# The model half-way and the last one, as the paper's figure has them; of a run
-# with early_stopping, its model counts as the last one.
+# The half-way and the last model, as in the paper's figure. For a run with
+# early_stopping, its model counts as the last one.
 HALF, LAST = 'R/2', 'R'
-# Counts are no scores to draw or to compare.
+# The metrics that are counts, which are not drawn or compared.
 COUNTS = ('num_tokens',)
 
 
@@ -30,14 +30,14 @@ class Score(NamedTuple):
     split: The split of the clients: test or validation.
     percent: The share of a client's examples that was fine-tuned on.
     metric: The metric.
-    num_clients: Clients that were scored.
-    num_too_small: Clients with too few examples, which were not.
-    num_diverged: Those among `num_clients` without a finite value, which are in
-      none of the following.
-    mean: Over clients.
-    low: The lower end of the 95 % bootstrap interval of the mean; NaN where there
+    num_clients: The number of clients that were scored.
+    num_too_small: The number of clients with too few examples to be scored.
+    num_diverged: The number of scored clients without a finite value, which the
+      following statistics leave out.
+    mean: The mean over clients.
+    low: The lower end of the 95 % bootstrap interval of the mean; NaN if there
       is none.
-    high: The upper end.
+    high: The upper end of that interval.
     all_tokens: The metric over all tokens (or examples) of all clients.
   """
 
@@ -56,13 +56,13 @@ class Score(NamedTuple):
 
 
 def read_scores(workdir: str | os.PathLike[str]) -> pd.DataFrame:
-  """Returns the rows of a workdir's transfer.csv; none where it has none.
+  """Returns the rows of a workdir's transfer.csv; empty without the file.
 
   Args:
     workdir: The workdir.
 
   Returns:
-    The columns of `Score`; what is not finite is as it was written.
+    The columns of `Score`; non-finite values are as written.
 
   Raises:
     errors.InputError: If the file cannot be read or is damaged.
@@ -95,8 +95,8 @@ def name_round(
   """Returns `HALF`, `LAST`, or None for another round.
 
   Args:
-    rounds: The rounds of the config.
+    rounds: The number of rounds in the config.
     number: The round.
-    model_round: The round of the run's model; by default the last one.
+    model_round: The round of the run's model; None for the last one.
   """
   return {rounds // 2: HALF, model_round or rounds: LAST}.get(number)

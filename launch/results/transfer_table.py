@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Transfer scores of several workdirs as one table, methods compared by seed."""
+"""A table of transfer scores of several workdirs, with differences by seed."""
 
 from typing import Any
 
@@ -14,9 +14,9 @@ from launch.results import transfer_reader
 import numpy as np
 import pandas as pd
 
-# A row is one method on one target. The difference is that to the baseline, of
-# the mean over clients, within the seeds of both; it has a 95 % bootstrap
-# interval from low to high.
+# A row is one method on one target. The difference of the means over clients is
+# to the baseline, within common seeds; its 95 % bootstrap interval is from low
+# to high.
 _LINE = [
   'task',
   'target',
@@ -45,11 +45,11 @@ def read_points(settings: settings_lib.Settings) -> pd.DataFrame:
   """Returns all finite scores at half of the rounds and at the end.
 
   Args:
-    settings: Settings.
+    settings: The settings.
 
   Returns:
-    A row a run and score: the columns of a `Setting`, `at` (R/2 or R), `seed`,
-    and those of `transfer_reader.Score` but its round.
+    A row per run and score: the columns of a `Setting`, `at` (R/2 or R),
+    `seed`, and those of `transfer_reader.Score` without its round.
   """
   parts = [
     _read_run(setting, run, frames.transfer.loc[[index]])
@@ -78,22 +78,21 @@ def _read_run(
 
 
 def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
-  """Returns a row a target, metric, round, share, method and local epochs.
+  """Returns a row per target, metric, round, share, method and local epochs.
 
-  A method is compared with the FedAvg of equal local epochs and rounds, by the
-  differences within the seeds that both have; see
-  `settings.pair_with_baselines`.
+  A method is compared with its baseline at equal local epochs and rounds, by
+  the differences within common seeds; see `settings.pair_with_baselines`.
 
   Args:
-    settings: Settings.
+    settings: The settings.
 
   Returns:
-    The columns `COLUMNS`; NaN where there is nothing to say.
+    The columns `COLUMNS`; NaN where there is no value.
   """
   points = read_points(settings)
   points = points[~points['metric'].isin(transfer_reader.COUNTS)]
   baselines = dict(settings_lib.pair_with_baselines(settings))
-  # Targets and metrics as they were first given, R/2 before R, shares rising.
+  # Targets and metrics in the given order, R/2 before R, shares rising.
   keys = ['task', 'target', 'metric', 'at', 'percent']
   place = points.groupby(['task', 'target', 'metric'], sort=False).ngroup()
   points = points.assign(place=place).sort_values(
@@ -134,12 +133,12 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
 
 
 def to_csv(rows: pd.DataFrame) -> bytes:
-  """Returns the rows as a CSV file; NaN is empty."""
+  """Returns the rows as a CSV file with empty cells for NaN."""
   return text_table.to_csv(COLUMNS, rows.itertuples(index=False))
 
 
 def format_table(rows: pd.DataFrame) -> str:
-  """Returns rows of one metric as text, shares side by side."""
+  """Returns rows of one metric as text with shares side by side."""
   percents = sorted(set(rows['percent']))
   lines = [
     ('from', 'to', 'method', 'epochs', 'round', *(f'{p} %' for p in percents))

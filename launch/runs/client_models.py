@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What clients' own models score, where clients keep weights between rounds."""
+"""Scores of the models of clients that keep weights between rounds."""
 
 import functools
 
@@ -16,21 +16,21 @@ def evaluate_client_models(
   result: simulation.TrainingResult,
   client_states: simulation.ClientStateStore,
 ) -> dict[str, float]:
-  """Scores the models of all clients that have come on all test data.
+  """Scores, on all test data, the models of all clients that have come.
 
-  As Zhang and Emerson (2023) do, where all clients come in every round. A
-  client's model is what it would begin the next round with. That of one that
-  never came would be the server's, which is scored anyway.
+  Zhang and Emerson (2023) do so with all clients in every round. A client's
+  model is the one with which it would begin the next round. A client that never
+  came is left out: its model would be the server's, which is scored anyway.
 
   Args:
-    experiment: What was run.
-    result: Its end, or an earlier round that has a checkpoint.
+    experiment: The experiment that was run.
+    result: The result of the last round or of an earlier, checkpointed round.
     client_states: The clients' states.
 
   Returns:
-    Of each metric, `clients/<metric>`, the mean over the clients, each counted
-    once, and `clients/<metric>_std`, the standard deviation over them. Nothing
-    if no client has come.
+    For each metric, `clients/<metric>`, the mean over the clients, each counted
+    once, and `clients/<metric>_std`, the standard deviation over them; empty if
+    no client has come.
   """
   task = experiment.task
   round_number = result.round_number
@@ -43,7 +43,7 @@ def evaluate_client_models(
     return {}
 
   scores = []
-  # Models are made one after another, so that one at a time is in memory.
+  # Models are made one by one, so that only one is in memory.
   for weights in evaluation.own_models(
     experiment.process,
     result.state,

@@ -30,7 +30,7 @@ def print_costs(
   topology: str,
   data_dir: str | None = None,
 ) -> None:
-  """Compiles the client work of the first round and prints what JAX says of it.
+  """Compiles the client work of the first round and prints its costs.
 
   Args:
     config: The config.
@@ -45,14 +45,14 @@ def print_costs(
     platform, topology=topology if platform == 'tpu' else ''
   )
   try:
-    # This context traces what is built, too.
+    # The process is also traced in this context.
     contexts.set_default_context()
     experiment = experiment_lib.build_experiment(config, data_dir=data_dir)
     context = cost_context.CostContext(
       process,
       lambda size: _say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
     )
-    # Metrics of clients that do nothing would cause warnings.
+    # Clients do no work here, so that their metrics would cause warnings.
     with _quiet(), tff.framework.get_context_stack().install(context):
       _run_round(experiment)
     device = process.device_kind
@@ -67,11 +67,11 @@ def print_costs(
 def describe(
   analyses: Sequence[device_client.Analysis], problems: Sequence[str]
 ) -> list[tuple[str, str]]:
-  """Returns rows of two cells: whether a round compiles, its memory and cost.
+  """Returns names and values: whether a round compiles, its memory and cost.
 
   Args:
     analyses: The analyses of the round's programs.
-    problems: The reasons why client work is no program.
+    problems: The reasons why client work was not compiled.
   """
   if problems or not analyses:
     return [('compiles', f'no: {"; ".join(problems) or "no client work"}')]

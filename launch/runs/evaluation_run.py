@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates a checkpoint of a workdir and writes what it finds."""
+"""Evaluates a checkpoint of a workdir and writes the results."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -33,26 +33,26 @@ def evaluate(
   at: str | None = None,
   **options: Any,
 ) -> list[pathlib.Path]:
-  """Evaluates a workdir's model on held-out clients, into its own folders.
+  """Evaluates a workdir's model on held-out clients and writes its tables.
 
-  The tables of another split than test have its name before theirs.
+  Names of tables begin with the split, unless that is test.
 
   Args:
     workdir: A workdir with at least one checkpoint.
     split: `'test'` or `'validation'`.
     export: Whether to write the model and its weights, too.
-    at: Which model, of `model_rounds.ROUNDS`; None for the run's.
-    **options: Of `trained_run.open_run`.
+    at: The model's name in `model_rounds.ROUNDS`; None for the run's model.
+    **options: The options of `trained_run.open_run`.
 
   Returns:
-    The paths of what was written.
+    The paths of the written files.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
   with trained_run.open_run(workdir, **options) as (experiment, folder):
     result = trained_run.load_result(experiment, folder, at)
-    # Before the work, since a folder that cannot be made would be in vain.
+    # Made first, since an unwritable folder would waste the work.
     simulation.make_folder(folder.path / 'evaluation')
     clients = getattr(experiment.task, split)
     print(
@@ -87,7 +87,7 @@ def _evaluate_clients(
   clients: datasets.ClientData,
   split: str,
 ) -> tuple[held_out_evaluation.Rows, list[Mapping[str, Any]]]:
-  """Returns the held-out clients' rows, and statistics over them."""
+  """Returns the held-out clients' rows and statistics over them."""
   weights = experiment.process.get_model_weights(result.state)
   scores = held_out_evaluation.score_all_examples(experiment, weights, clients)
   rows, pooled = scores.rows, scores.totals
@@ -141,9 +141,9 @@ def _evaluate_barrier(
 ) -> tuple[bytes, list[Mapping[str, Any]]]:
   """Returns the table and statistics of the barrier of one more round.
 
-  The round starts from the checkpoint and is not kept. That of the last round
-  itself is in metrics.csv; its start is not on the disk any more. Schedules of
-  learning rates end with the config's last round, whose rates stay.
+  The round starts from the checkpoint and is not kept. The checkpoint's own
+  barrier is in metrics.csv; the start of its round is no longer on disk. Beyond
+  the config's last round, learning rates stay those of that round.
   """
   simulation.report_step('Measuring the barrier of one more round')
   process = experiment.process
@@ -177,7 +177,7 @@ def _evaluate_barrier(
   )
   labels = dict(round_number=round_number, split='train')
   return held_out_evaluation.rows_to_csv(rows, **labels), [
-    # A barrier is a loss to the client, whatever its metric.
+    # A higher barrier is worse for the client, whatever the metric.
     held_out_evaluation.summarize(
       'barrier', rows, metric, higher_is_better=False, **labels
     )

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that a run needs, made from its config."""
+"""Experiments: everything that a run needs, made from its config."""
 
 from collections.abc import Iterable
 import dataclasses
@@ -33,26 +33,26 @@ import tensorflow_federated as tff
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Experiment:
-  """A config's task, model and process, and all that belongs to them.
+  """The task, model and process of a config, with all that a run needs.
 
   Attributes:
     config: The config.
     task: The clients, model and metric.
-    built: The trained model and process.
-    participation: The cohort of a round.
-    accuracy_stages: The stages of the participation that are told of each row;
+    built: The model to train and its process.
+    participation: The function that returns the cohort of a round.
+    accuracy_stages: The stages of the participation, updated with each row;
       None where cohorts do not depend on training.
-    wall_clock: The time that a round would last; None where no speeds are
-      configured.
-    epsilon: Epsilon by rounds; None without a block privacy.
-    batch_spec: The batches of a client in a round.
+    wall_clock: The clock of simulated time; None for a config without speeds.
+    epsilon: The function from rounds to epsilon; None without a block privacy.
+    batch_spec: The batches of a client per round.
     evaluations: The computations of the evaluations.
-    initial_weights: The first weights of the trained model; None for those that
-      the process begins with.
-    first_round: The last round of what a fine-tuning starts from; 0 without.
+    initial_weights: The initial weights of the trained model; None for those of
+      the process.
+    first_round: The last round of a fine-tuning's start; 0 without a start.
 
   Raises:
-    errors.InputError: If clients' tuning has no rate that could be another.
+    errors.InputError: If the config has rates for personalisation, but the
+      method's clients tune with a rate that cannot be replaced.
   """
 
   config: config_lib.Config
@@ -80,7 +80,7 @@ class Experiment:
 
   @property
   def model(self) -> tff.learning.models.FunctionalModel:
-    """The model that is trained."""
+    """The model to train."""
     return self.built.model
 
   @property
@@ -92,32 +92,32 @@ class Experiment:
 
   @property
   def judged_by(self) -> str:
-    """Whose scores on held-out clients count, a prefix of columns."""
+    """The prefix of the columns of held-out clients that judge the run."""
     return run_label.judged_by(self.config, self.task)
 
   @property
   def judged_column(self) -> str:
-    """The column of metrics.csv with these scores in the task's metric."""
+    """The column of metrics.csv that judges the run, in the task's metric."""
     return f'eval/{self.judged_by}/{self.task.metric}'
 
   @property
   def wire_bytes(self) -> simulation.WireBytes:
-    """What crosses the network in a round, a client."""
+    """The bytes that cross the network per round and client."""
     sent = self.built.wire_bytes
     if self.accuracy_stages is None:
       return sent
     criterion = simulation.measure_wire_bytes(self.evaluations.gradient_norm)
-    # The weights are those that the next round broadcasts.
+    # Only uploads are added: the next round broadcasts the weights anyway.
     return sent._replace(upload=sent.upload + criterion.upload)
 
   @property
   def half_round(self) -> int:
-    """The round half-way, whose model is kept beside the last one's."""
+    """The half-way round; its model is kept beside that of the last round."""
     return (self.first_round + self.config.rounds) // 2
 
   @property
   def fine_tune_spec(self) -> datasets.BatchSpec | None:
-    """Batches of a personalisation; None where the config asks for none."""
+    """The batches of personalisation; None for a config without it."""
     epochs = self.config.evaluation.personalization_epochs
     if not epochs:
       return None
@@ -125,19 +125,19 @@ class Experiment:
 
   @property
   def tuning_rates(self) -> tuple[float, ...]:
-    """Learning rates for personalisation, sorted; none for the client's."""
+    """The sorted learning rates of personalisation; empty for the client's."""
     rates = self.config.evaluation.personalization_learning_rates
     return tuple(sorted(rates))
 
   def initial_state(self) -> Any:
-    """Returns the process' state before the first round."""
+    """Returns the process's state before the first round."""
     state = self.process.initialize()
     if self.initial_weights is None:
       return state
     return self.process.set_model_weights(state, self.initial_weights)
 
   def round_parameters(self, round_number: int) -> dict[str, float]:
-    """Returns what parameters are in a round, by name; none without schedules.
+    """Returns one round's parameters by name; empty without schedules.
 
     Args:
       round_number: The round.
@@ -160,7 +160,7 @@ class Experiment:
     return fingerprint_data(self.config, self.task)
 
   def load_cohort(self, round_number: int) -> list[datasets.ClientBatches]:
-    """Returns the batches of who takes part in a round."""
+    """Returns the batches of the clients in a round's cohort."""
     return [
       datasets.plan_batches(
         self.task.train.load_client(client_id),
@@ -175,7 +175,7 @@ class Experiment:
   def build_held_out_evaluation(
     self, clients: datasets.ClientData, *, spread: bool = False
   ) -> evaluation.HeldOutEvaluation:
-    """Builds the evaluation on held-out clients that the config asks for.
+    """Builds the config's evaluation on held-out clients.
 
     Args:
       clients: The held-out clients.
@@ -185,8 +185,8 @@ class Experiment:
       The evaluation.
 
     Raises:
-      errors.InputError: If a client's data cannot be used, or none has the two
-        examples that personalisation needs.
+      errors.InputError: If a client's data cannot be used, or no client has the
+        two examples that personalisation needs.
     """
     return evaluation.HeldOutEvaluation(
       self.evaluations,
@@ -202,13 +202,13 @@ class Experiment:
   def build_own_data_evaluation(
     self, clients: datasets.ClientData
   ) -> evaluation.OwnDataEvaluation | None:
-    """Builds the evaluation of clients' own models on test data of their own.
+    """Builds the evaluation of clients' own models on their own test data.
 
     Args:
-      clients: The clients to score; they tune as in personalisation.
+      clients: The clients to score, which tune as in personalisation.
 
     Returns:
-      The evaluation in the task's metric; None if its clients have no such data.
+      The evaluation in the task's metric; None for a task without such data.
     """
     if self.task.own_test is None:
       return None
@@ -224,7 +224,7 @@ class Experiment:
     )
 
   def build_barrier(self) -> evaluation.CohortBarrier | None:
-    """Builds the barrier, in the loss and the task's metric; or None."""
+    """Builds the barrier in the loss and the task's metric, if configured."""
     if not self.config.evaluation.barrier:
       return None
     return evaluation.CohortBarrier(
@@ -237,7 +237,7 @@ class Experiment:
     )
 
   def build_criterion(self) -> evaluation.AccuracyCriterion | None:
-    """Builds what the stages are told of each round; None where nothing is."""
+    """Builds the criterion that ends stages; None without accuracy stages."""
     if self.accuracy_stages is None:
       return None
     return evaluation.AccuracyCriterion(
@@ -246,7 +246,7 @@ class Experiment:
     )
 
   def build_stopping(self) -> simulation.EarlyStopping | None:
-    """Builds what decides which round is the last, and the best; or None."""
+    """Builds the decision on the last and the best round, if configured."""
     own = self.config.blocks.get('early_stopping')
     if own is None:
       return None
@@ -266,7 +266,7 @@ class Experiment:
   def find_stopping(
     self, rows: Iterable[simulation.Metrics]
   ) -> simulation.EarlyStopping | None:
-    """Returns what it has decided by the rows of a metrics.csv; or None."""
+    """Returns early stopping's decision from metrics.csv's rows, or None."""
     stopping = self.build_stopping()
     if stopping is not None:
       stopping.observe_rows(rows)
@@ -276,11 +276,11 @@ class Experiment:
 def create_task(
   config: config_lib.Config, *, data_dir: str | None = None
 ) -> Task:
-  """Creates a config's task.
+  """Creates the task of a config.
 
   Args:
     config: The config.
-    data_dir: Where tasks that read files find them.
+    data_dir: The folder of the data, for tasks that read files.
 
   Returns:
     The task.
@@ -318,7 +318,7 @@ def create_task(
 
 
 def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
-  """Returns the fingerprint of each split's clients, and of measured speeds."""
+  """Returns the fingerprints of each split's clients and of measured speeds."""
   fingerprints = {
     split: datasets.fingerprint(getattr(task, split))
     for split in SPLITS
@@ -330,12 +330,12 @@ def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
 def note_data(
   config: config_lib.Config, task: Task, data_dir: str | None
 ) -> dict[str, Any]:
-  """Returns what a workdir notes of a run, which is no part of the config.
+  """Returns the notes of a run that are not part of its config.
 
   Args:
     config: The config.
     task: The task.
-    data_dir: Where it has found its files, if it reads any.
+    data_dir: The folder of the task's files; None if it reads none.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
@@ -352,12 +352,12 @@ def build_experiment(
   data_dir: str | None = None,
   workdir: str | os.PathLike[str] | None = None,
 ) -> Experiment:
-  """Builds a config's task and process.
+  """Builds the task and the process of a config.
 
   Args:
     config: The config.
-    data_dir: Where tasks that read files find them.
-    workdir: The run's, in which a fine-tuning finds what it has started from.
+    data_dir: The folder of the data, for tasks that read files.
+    workdir: The workdir of the run, which holds a fine-tuning's start.
 
   Returns:
     The experiment.
@@ -383,12 +383,12 @@ def build_experiment_of(
   *,
   start: fine_tuning_start.Start | None = None,
 ) -> Experiment:
-  """Builds the process for a task that there is already.
+  """Builds the process of a config for an existing task.
 
   Args:
     config: The config.
     task: The task.
-    start: What its fine-tuning starts from, if it has a start.
+    start: The start of its fine-tuning; None for a config without a start.
 
   Raises:
     errors.InputError: If a field cannot be used.
@@ -416,13 +416,13 @@ def share_experiment(
   *,
   initial_weights: tff.learning.models.ModelWeights | None,
 ) -> Experiment:
-  """Returns the experiment of a config with what is built for another.
+  """Returns the experiment of a config, sharing another's computations.
 
   Args:
-    experiment: The other's.
+    experiment: The experiment of the other config.
     config: The config, with the same `registry.sharing_key`.
-    task: Its task, with the same model but for the initial weights.
-    initial_weights: Those; None for those that the process begins with.
+    task: Its task, with the same model except for the initial weights.
+    initial_weights: The initial weights; None for those of the process.
   """
   return dataclasses.replace(
     experiment, initial_weights=initial_weights, **_for_the_loop(config, task)
@@ -430,7 +430,7 @@ def share_experiment(
 
 
 def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
-  """Returns the parts of an experiment that are not built of others."""
+  """Returns the parts of an experiment that runs never share."""
   accuracy_stages = participation_lib.create_accuracy_stages(config, task)
   return dict(
     config=config,
@@ -452,11 +452,11 @@ def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
 def count_coming_clients(
   participation: simulation.Participation, rounds: int
 ) -> int:
-  """Returns how many clients come in all rounds, each visit counted.
+  """Returns the number of clients' visits in all rounds.
 
   Args:
-    participation: The cohort of a round.
-    rounds: The last round.
+    participation: The function that returns the cohort of a round.
+    rounds: The number of the last round.
   """
   return sum(
     len(participation(round_number)) for round_number in range(1, rounds + 1)

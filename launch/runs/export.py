@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a trained model for use elsewhere: a SavedModel, and plain arrays."""
+"""Exports of a trained model: a SavedModel and plain arrays."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ import tensorflow_federated as tff
 def write_weights(
   weights: tff.learning.models.ModelWeights, path: str | os.PathLike[str]
 ) -> None:
-  """Writes weights as an .npz of the arrays trainable_0, non_trainable_0, ...
+  """Writes weights as an .npz of arrays trainable_0, non_trainable_0, ...
 
   Args:
     weights: The model weights, arrays in the model's order.
-    path: The file; its folder exists. It is written whole or not at all.
+    path: The file, in an existing folder; it is written whole or not at all.
 
   Raises:
     errors.InputError: If it cannot be written.
@@ -49,15 +49,15 @@ def write_saved_model(
 ) -> None:
   """Writes a SavedModel that `tf.saved_model.load` reads without this package.
 
-  Its signature `serving_default` takes `x`, a batch of inputs (where the
-  model's x is a mapping, its items by name), and returns `output`, what the
-  model predicts in inference mode (where that is a mapping, its items).
+  Its signature `serving_default` takes a batch of inputs as `x`, or x's items
+  by name if x is a mapping. It returns the predictions in inference mode as
+  `output`, or their items by name if they are a mapping.
 
   Args:
     model: A functional model, or a function that returns a variable model.
     weights: The model weights.
-    folder: The SavedModel. An earlier one is replaced once the new one is
-      written.
+    folder: The SavedModel's folder. An earlier one is replaced once the new one
+      is written.
 
   Raises:
     errors.InputError: If it cannot be written.
@@ -116,7 +116,7 @@ def _bind(
   """Returns the prediction function and the spec of x.
 
   Args:
-    module: Becomes the owner of the variables.
+    module: The module that will own the variables.
     model: The model.
     weights: The values of the variables.
   """

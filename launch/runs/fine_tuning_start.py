@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a fine-tuning starts from: a closed-form classifier, in its workdir.
+"""The start of a fine-tuning: a closed-form classifier, in its workdir.
 
-The start is a run of its own, in which each client comes once. What it has led
-to is kept as start.npz: frozen tensors are part of the model that is
-fine-tuned, and must be the same whenever the run is resumed or evaluated.
+The start is a run of its own, in which each client comes once. Its result is
+kept as start.npz: frozen tensors are part of the fine-tuned model and must be
+the same whenever the run is resumed or evaluated.
 """
 
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ import numpy as np
 import tensorflow_federated as tff
 
 FILE_NAME = 'start.npz'
-# The workdir of the start, in that of the run.
+# The workdir of the start, inside the workdir of the run.
 FOLDER_NAME = 'start'
 
 _STATE = 'state'
@@ -35,12 +35,12 @@ _STATE_FORM = {'round': int, 'totals': {...: float}, 'num_weights': int}
 
 
 class Start(NamedTuple):
-  """Where the start has led to.
+  """The result of a start.
 
   Attributes:
-    weights: Of the whole model.
-    round_number: How many rounds it took.
-    totals: What it has cost, see `simulation.TrainingResult`.
+    weights: The weights of the whole model.
+    round_number: The number of rounds of the start.
+    totals: The costs of the start; see `simulation.TrainingResult`.
   """
 
   weights: tff.learning.models.ModelWeights
@@ -55,10 +55,10 @@ def start_config(
 
   Args:
     config: The config of the run, with a start.
-    num_clients: How many training clients there are.
+    num_clients: The number of training clients.
 
   Raises:
-    errors.InputError: If the run ends before the start.
+    errors.InputError: If the run has no more rounds than the start.
   """
   rounds = simulation.count_visiting_rounds(
     num_clients, cohort_size=config.cohort_size
@@ -82,7 +82,7 @@ def start_config(
       'task',
     )
   }
-  # The visits take their time, too.
+  # The visits take simulated time, too.
   speeds = {
     name: value
     for name, value in values['participation'].items()
@@ -109,7 +109,7 @@ def save_start(workdir: str | os.PathLike[str], start: Start) -> None:
   state = {
     'round': start.round_number,
     'totals': dict(start.totals),
-    # A list of members that was cut looks like a shorter one.
+    # Without the number, an archive that lacks members would look complete.
     'num_weights': len(start.weights.trainable),
   }
   content = io.BytesIO()
@@ -130,7 +130,7 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
   """Reads start.npz; None if there is none.
 
   Args:
-    workdir: The run's.
+    workdir: The workdir of the run.
 
   Raises:
     errors.InputError: If the file is damaged or cannot be read.

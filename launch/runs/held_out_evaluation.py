@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates trained weights client by client, for launch.evaluate.
+"""Evaluations of trained weights client by client, for launch.evaluate.
 
-The rows of every function are mappings from columns to numbers, one row a
-client; a client that is too small for a column has no such entry, one whose
-model has diverged has NaN there.
+Rows are mappings from columns to numbers, one row per client. A client that is
+too small for a column has no entry there; a client with a diverged model has
+NaN there.
 """
 
 from collections.abc import Mapping
@@ -45,12 +45,12 @@ _SUMMARY_FIELDS = (
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
-  """What weights score on clients.
+  """The scores of weights on clients.
 
   Attributes:
-    rows: A row a client.
-    totals: By prefix of the rows' columns, the metrics over all examples of all
-      clients that have not diverged.
+    rows: The row of each client, by its identifier.
+    totals: For each prefix of the rows' columns, the metrics over all examples
+      of all clients that have not diverged.
   """
 
   rows: Rows = dataclasses.field(default_factory=dict)
@@ -67,10 +67,10 @@ class Scores:
     """Adds the columns `size` and `<prefix>/<metric>`.
 
     Args:
-      prefix: Of the columns.
-      per_client: `num_examples` and the metrics of each client.
+      prefix: The prefix of the columns.
+      per_client: The `num_examples` and the metrics of each client.
       total: The metrics over all examples.
-      size: What the number of scored examples is called.
+      size: The name of the column with the number of scored examples.
     """
     self.totals[prefix] = scalar_metrics(total)
     for client_id, metrics in per_client.items():
@@ -87,7 +87,7 @@ def score_all_examples(
   """Scores weights of an experiment's model on all examples of clients.
 
   Args:
-    experiment: What was trained.
+    experiment: The trained experiment.
     weights: The weights.
     clients: The clients.
 
@@ -102,15 +102,15 @@ def score_all_examples(
 def score_ensemble(
   experiment: experiment_lib.Experiment, clients: datasets.ClientData
 ) -> Scores | None:
-  """Scores the ensemble of what the first cohort trains, each by itself.
+  """Scores the ensemble of the networks that the first cohort trains apart.
 
   Args:
-    experiment: Of a method whose clients begin with networks of their own.
-    clients: The clients to score it on.
+    experiment: The experiment of a method with separate initial networks.
+    clients: The clients to score the ensemble on.
 
   Returns:
     Rows with `num_examples` and `ensemble/<metric>`; None, with a warning, if
-    all of the cohort diverge.
+    the whole cohort diverges.
   """
   networks = experiment.built.train_apart(
     [datasets.to_client_input(client) for client in experiment.load_cohort(1)]
@@ -153,17 +153,17 @@ def score_shares(
   weights: tff.learning.models.ModelWeights,
   clients: datasets.ClientData,
 ) -> Scores:
-  """Scores weights on the unseen half of each client, by share of its data.
+  """Scores weights on each client's unseen half, by the share tuned on.
 
   Args:
-    experiment: What was trained.
+    experiment: The trained experiment.
     weights: The weights.
     clients: The clients.
 
   Returns:
-    Rows with `num_unseen` and `<column>/<metric>`, the columns being those of
-    `run_reader.FEW_SHOT_COLUMNS`; only that of no share where the config has no
-    epochs of personalisation.
+    Rows with `num_unseen` and `<column>/<metric>` for the columns of
+    `run_reader.FEW_SHOT_COLUMNS`; only the column of share 0 for a config
+    without epochs of personalisation.
   """
   evaluate = evaluation.FewShotEvaluation(
     experiment.evaluations,
@@ -185,12 +185,12 @@ def barrier_rows(
   *,
   higher_is_better: Mapping[str, bool],
 ) -> Rows:
-  """Returns the client-server barrier of one round, client by client.
+  """Returns the client-server barrier of one round for each client.
 
   Args:
-    cohort: The round's batches.
-    scores: The scores of their clients.
-    higher_is_better: For each metric to report, whether more is better.
+    cohort: The batches of the round's clients.
+    scores: The scores of these clients.
+    higher_is_better: Whether higher is better, for each metric to report.
 
   Returns:
     Rows with `num_examples`, `client/<metric>`, `server/<metric>` and the
@@ -225,23 +225,24 @@ def summarize(
   minus: str | None = None,
   all_examples: float | None = None,
 ) -> dict[str, Any]:
-  """Returns statistics over clients of one column, or of a difference.
+  """Returns statistics over clients of a column or of a difference of columns.
 
   Args:
     evaluation_name: The prefix of the column, for example `'after'`.
-    rows: One row a client.
+    rows: The row of each client.
     metric: The metric; the column is `<evaluation_name>/<metric>`.
-    higher_is_better: Which clients are the worst tenth.
+    higher_is_better: Whether higher is better, which decides on the worst tenth
+      of clients.
     round_number: The round of the model.
-    split: What the clients are, for example `'test'`.
-    minus: Another prefix whose column is subtracted, client by client.
-    all_examples: The metric over all examples, where that was measured.
+    split: The split of the clients, for example `'test'`.
+    minus: The prefix of a column to subtract, client by client; None for none.
+    all_examples: The metric over all examples; None if it was not measured.
 
   Returns:
     A row of summary.csv; `low` and `high` are a 95 % bootstrap interval of the
-    mean over clients. Statistics are over the clients with finite values;
-    `num_diverged` of the `num_clients` that have the column have none. Without
-    a client that has the column, statistics are None.
+    mean over clients. Of the `num_clients` with the column, `num_diverged` have
+    no finite value; statistics are over the others. They are None if no client
+    has the column.
   """
   column = f'{evaluation_name}/{metric}'
   other = f'{minus}/{metric}' if minus else None
@@ -291,12 +292,12 @@ def summarize(
 
 
 def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
-  """Returns rows as CSV; the cells of columns that a row lacks stay empty.
+  """Returns rows as CSV; cells of missing columns stay empty.
 
   Args:
-    rows: One row a client.
+    rows: The row of each client.
     round_number: The round of the model, the second column.
-    split: What the clients are, for example `'test'`; the third column.
+    split: The split of the clients, for example `'test'`; the third column.
   """
   names = list(dict.fromkeys(name for row in rows.values() for name in row))
   return text_table.to_csv(
@@ -311,7 +312,7 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
 
 def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
   """Returns rows of `summarize` as CSV."""
-  # NaN is a statistic over no client, as None is.
+  # Both NaN and None are statistics over no client and stay empty.
   return text_table.to_csv(
     _SUMMARY_FIELDS,
     [[summary[name] for name in _SUMMARY_FIELDS] for summary in summaries],
@@ -350,12 +351,12 @@ def _format(value: float | None) -> str:
 def metric_directions(
   metrics: Sequence[str], primary: str, primary_is_better_higher: bool
 ) -> dict[str, bool]:
-  """Returns for each metric whether more is better.
+  """Returns whether higher is better, for each metric.
 
   Args:
-    metrics: Names of metrics.
-    primary: The task's metric, for which the task itself says.
-    primary_is_better_higher: What the task says.
+    metrics: The names of the metrics.
+    primary: The task's metric, for which the task decides.
+    primary_is_better_higher: Whether higher is better for the task's metric.
   """
   return {
     metric: primary_is_better_higher

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody's own managers of metrics: who else is given each round's row."""
+"""Additional metrics managers, which also receive each round's row."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ ENTRY_POINTS = 'fedfish_tff.metrics_managers'
 _FLAG = '--metrics_managers'
 
 Manager = tff.program.ReleaseManager[Mapping[str, Any], int]
-# From a run's folder to who is given its rows.
+# A function from a run's folder to the manager that receives its rows.
 ManagerFn = Callable[[simulation.Workdir], Manager]
 
-# Ours, by the names that users know.
+# The managers of this package, by name.
 _OURS: Mapping[str, ManagerFn] = {'wandb': simulation.WandbManager}
 
 
 class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
-  """A manager whose errors tell in one sentence whose they are."""
+  """A manager with errors of one sentence that begin with its name."""
 
   def __init__(
     self, name: str, create: ManagerFn, workdir: simulation.Workdir
@@ -34,12 +34,12 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     """Creates the manager.
 
     Args:
-      name: What it is called where it was asked for.
-      create: Creates it.
+      name: The name with which it was requested, for errors.
+      create: The function that creates it.
       workdir: The run's folder.
 
     Raises:
-      errors.InputError: If that fails, or it is none.
+      errors.InputError: If that fails, or the result is not a manager.
     """
     self._name = name
     try:
@@ -56,17 +56,17 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       )
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:
-    """Gives the manager a row.
+    """Releases a row to the manager.
 
     Args:
-      value: Numbers by column name.
+      value: The row's numbers by column name.
       key: The round.
 
     Raises:
       errors.InputError: If the manager fails.
     """
     try:
-      # A copy: nobody else's row is changed.
+      # A copy, so that the manager cannot change the row for others.
       await self._manager.release(dict(value), key)
     except Exception as error:
       raise self._error(f'has failed in round {key}', error) from error
@@ -84,16 +84,17 @@ def load(names: Sequence[str]) -> dict[str, ManagerFn]:
   """Imports managers by name.
 
   Args:
-    names: Each wandb, package.module:NAME, or an entry point of the group
-      fedfish_tff.metrics_managers: a function or class that is called with the
-      run's `simulation.Workdir` and returns a `tff.program.ReleaseManager`.
+    names: The names, each wandb, package.module:NAME, or an entry point of the
+      group fedfish_tff.metrics_managers. A name refers to a function or class
+      that takes the run's `simulation.Workdir` and returns a
+      `tff.program.ReleaseManager`.
 
   Returns:
     The functions by name.
 
   Raises:
-    errors.InputError: If there is no such thing, it is something else, or named
-      modules are not trusted.
+    errors.InputError: If a name is unknown or does not refer to a callable, or
+      named modules are not trusted.
   """
   return {
     name: _OURS.get(name)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whether two models compute the same from the same weights."""
+"""A digest that recognises models that compute the same."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -12,10 +12,10 @@ import tensorflow_federated as tff
 
 
 def describe(model: tff.learning.models.FunctionalModel) -> str:
-  """Returns a text that models have in common only if they compute the same.
+  """Returns a digest that is equal only for models that compute the same.
 
-  Their initial weights have no part in it, constants such as frozen weights and
-  seeds have. Models with different texts may still compute the same.
+  It depends on constants such as frozen weights and seeds, but not on initial
+  weights. Models with different digests may still compute the same.
 
   Args:
     model: The model.
@@ -49,7 +49,7 @@ def _digest(
 ) -> str:
   """Returns a digest of nodes and of the functions that they call."""
 
-  # The name of a function counts what was traced before it.
+  # Names of functions depend on earlier traces, so their digests replace them.
   def digest_of(name: str) -> str:
     function = functions[name]
     results = sorted(function.ret.items())
@@ -62,7 +62,7 @@ def _digest(
     if node.op in functions:
       copy.op = digest_of(node.op)
     for name, value in node.attr.items():
-      if name[0] == '_':  # A note, some with names of functions.
+      if name[0] == '_':  # An annotation, which may name functions.
         del copy.attr[name]
       elif value.func.name:
         copy.attr[name].func.name = digest_of(value.func.name)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which models of a run --at of launch.evaluate means, without TensorFlow."""
+"""The models that --at of launch.evaluate names, without TensorFlow."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,13 @@ ROUNDS = (HALF, LAST, BEST)
 
 
 def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
-  """Returns which rounds, of `ROUNDS`, in their order.
+  """Returns the named rounds in the order of `ROUNDS`.
 
   Args:
-    values: Some of `ROUNDS`.
+    values: The names, each one of `ROUNDS`.
 
   Raises:
-    errors.InputError: If one is unknown, or there is none.
+    errors.InputError: If a name is unknown, or there is none.
   """
   unknown = [value for value in values if value not in ROUNDS]
   if unknown or not values:
@@ -32,16 +32,16 @@ def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
 
 
 def of_the_model(config: config_lib.Config) -> str:
-  """Returns which one is a run's model, the one that summary.json is about."""
+  """Returns the name of a run's model, which summary.json describes."""
   return BEST if early_stopping.restores_best(config) else LAST
 
 
 def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
-  """Returns which ones are scored on other tasks if nobody says it.
+  """Returns the names of the models that other tasks score by default.
 
   Args:
-    config: The config; where it has early_stopping, the number of rounds and
-      so its half are not known.
+    config: The config; with early_stopping, the number of rounds and so the
+      half-way round are unknown.
   """
   half = () if 'early_stopping' in config.blocks else (HALF,)
   return *half, of_the_model(config)

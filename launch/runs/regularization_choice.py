@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Chooses Fed3R's lambda on validation clients, from the sums of all rounds."""
+"""The choice of Fed3R's lambda on validation clients after all rounds."""
 
 import math
 import os
@@ -26,9 +26,9 @@ class RegularizationChoice(simulation.Hook):
     """Prepares the choice.
 
     Args:
-      experiment: The experiment, whose config names lambdas to choose from.
-      workdir: Where regularization.csv is written: each lambda with the metric
-        on validation clients, without a value where there is no solution.
+      experiment: The experiment of a config with lambdas to choose from.
+      workdir: The folder of regularization.csv, which has the metric on
+        validation clients for each lambda, empty where there is no solution.
     """
     self._experiment = experiment
     self._path = pathlib.Path(workdir, FILE_NAME)

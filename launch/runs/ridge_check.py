@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Compares Fed3R's classifier with scikit-learn's on all examples at once."""
+"""A comparison of Fed3R's classifier with scikit-learn's on all examples."""
 
 import os
 import pathlib
@@ -15,20 +15,21 @@ from tasks.task import Task
 import numpy as np
 from sklearn import linear_model
 
-# Of the largest weight; what float64 sums and float32 weights leave is 1e-7.
+# Relative to the largest weight; rounding of float64 sums and float32 weights
+# leaves 1e-7.
 TOLERANCE = 1e-5
 
 
 class RidgeMismatchError(RuntimeError):
-  """Fed3R's classifier is not the centralised one: a defect, not bad input."""
+  """A difference from the centralised classifier: a defect, not bad input."""
 
 
 def check_config(config: config_lib.Config, task: Task) -> None:
-  """Checks that a run will be one that can be compared.
+  """Checks that a run can be compared once it is finished.
 
   Args:
-    config: The run's.
-    task: Its task.
+    config: The config of the run.
+    task: The task of the run.
 
   Raises:
     errors.InputError: If the run is of another method, or will not see all
@@ -59,9 +60,9 @@ def check_run(
   """Compares a finished run of Fed3R with a centralised ridge regression.
 
   Args:
-    config: The run's: of fed3r, all of whose clients came.
-    task: Its task.
-    workdir: Its workdir.
+    config: The config of a run of fed3r in which all clients came.
+    task: The task of the run.
+    workdir: The workdir of the run.
 
   Returns:
     The largest difference between weights, relative to the largest weight.
@@ -69,7 +70,7 @@ def check_run(
   Raises:
     errors.InputError: If the run is of another method, or has not seen all
       clients.
-    RidgeMismatchError: If they differ by more than `TOLERANCE`.
+    RidgeMismatchError: If that difference is above `TOLERANCE`.
   """
   check_config(config, task)
   algorithm = config.algorithm
@@ -132,7 +133,7 @@ def _fit(
     kernel, bias = kernel[:-1], kernel[-1]
   if algorithm.normalize_classes:
     norms = np.linalg.norm(kernel, axis=0)
-    # A class that nobody holds has weights of zero.
+    # A class without examples has weights of zero.
     norms[norms == 0] = 1
     kernel, bias = kernel / norms, bias / norms
   return kernel, bias

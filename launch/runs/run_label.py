@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Notes of a run on its method, for tables and figures of it.
+"""Notes on a run's method, for tables and figures.
 
-Plain Python, without TensorFlow, which comes with the task.
+This is plain Python; only the task needs TensorFlow.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from launch.methods import registry
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# Of these each value is told, the usual one too.
+# The fields that are always told, even with their usual values.
 _WITHOUT_USUAL = ('algorithm.server_optimizer', 'algorithm.client_optimizer')
-# Of an exchange, what `exchange.sent` says in other words.
+# The fields of an exchange that `exchange.sent` describes together.
 _SENT = (
   'selection',
   'share',
@@ -36,15 +36,15 @@ _SENT = (
 
 
 def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
-  """Returns what `describe_method` does, and what decides how good a run is.
+  """Returns the notes of `describe_method`, and how the run is judged.
 
   Args:
     config: The config.
     task: The task.
 
   Returns:
-    JSON values: also `metric`, `higher_is_better` and `judged_by`, the prefix
-    of the columns of the clients whose scores count.
+    JSON values, including `metric`, `higher_is_better` and `judged_by`, the
+    prefix of the columns that judge the run.
   """
   return {
     **describe_method(config),
@@ -55,7 +55,7 @@ def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
 
 
 def judged_by(config: config_lib.Config, task: Task) -> str:
-  """Returns whose scores on held-out clients count, a prefix of columns.
+  """Returns the prefix of the columns of held-out clients that judge a run.
 
   Args:
     config: The config.
@@ -69,17 +69,17 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
 
 
 def describe_method(config: config_lib.Config) -> dict[str, Any]:
-  """Returns what labels and comparisons have to know of a config's method.
+  """Returns notes on a config's method for labels and comparisons.
 
   Args:
     config: The config.
 
   Returns:
     JSON values: its `title`; `order`, its place among the methods; `baseline`,
-    how usual it is to compare others with it, 0 for not at all; `one_model`,
-    whether all clients end up with one; `told`, the words for each field, by
-    dotted name, that has another than the usual value; and `untold`, the names
-    of the fields that the title or other words tell.
+    its rank among the usual baselines, 0 for none; `one_model`, whether all
+    clients end up with one model; `told`, the words, by dotted name, for each
+    field with an unusual value; and `untold`, the names of the fields that the
+    title or other words tell.
   """
   method = config.method
   own = list(registry.own_methods())
@@ -115,7 +115,7 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
 
 
 def _describe_sent(own: config_lib.Values) -> str:
-  """Returns what is sent, without what a selection ignores."""
+  """Returns words for what is sent, without fields that a selection ignores."""
   sent = f'share {own.share:g}'
   if own.selection == 'coordinates':
     sent += ' of coordinates'
@@ -132,7 +132,7 @@ def _describe_sent(own: config_lib.Values) -> str:
 
 
 def _describe(name: str, value: Any) -> str:
-  """Returns a field and its value as a label has them: 'server SGD'."""
+  """Returns the words of a label for a field and its value: 'server SGD'."""
   if name == 'participation.name':
     return participation.POLICIES[value].title
   short = name.rpartition('.')[2]

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The options of a run that are no part of its config, as flags say them."""
+"""The options of a run that are not part of its config, as flags set them."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from fedfish_tff.execution import contexts
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RunOptions:
-  """Where and how a config is trained.
+  """The options of a run.
 
   Attributes:
     workdir: The folder for all output.
@@ -21,9 +21,9 @@ class RunOptions:
     context_options: The options of `contexts.set_default_context`.
     data_dir: The folder of the data, for tasks that read files.
     overwrite: Whether to remove an earlier run in the workdir first.
-    progress_bar: Whether to show a bar; None to do so on a terminal only.
-    metrics_managers: The names of managers that get each row, too, see
-      `metrics_managers.load`; the start of a fine-tuning has none.
+    progress_bar: Whether to show a bar; None to show it only on a terminal.
+    metrics_managers: The names of managers that also receive each row; see
+      `metrics_managers.load`. The start of a fine-tuning has none.
   """
 
   workdir: str | os.PathLike[str]
@@ -35,5 +35,5 @@ class RunOptions:
   metrics_managers: Sequence[str] = ()
 
   def set_context(self) -> None:
-    """Makes the context the one that everything after runs in."""
+    """Makes the context the default for everything that runs later."""
     contexts.set_default_context(self.context, **self.context_options)

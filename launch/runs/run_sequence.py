@@ -1,13 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs that follow one another in a process, and share what is traced.
+"""Successive runs in one operating-system process that share traced graphs.
 
-Building and tracing a process takes seconds, which in a sweep over learning
-rates and seeds every run would spend on the same graphs. Here runs of one
-`registry.sharing_key` share a process, the computations of the evaluations and
-the context that has compiled them; rates and the number of local epochs are
-parameters (`fedfish_tff.parameters`), and each run begins with its own weights. A run by
-itself computes with the same graphs, so results are the same bit for bit.
+Building and tracing a learning process takes seconds, which every run of a
+sweep over learning rates and seeds would spend on the same graphs. Here runs
+with one `registry.sharing_key` share a learning process, the computations of
+the evaluations and the context that has compiled them. Rates and the number of
+local epochs are parameters (`fedfish_tff.parameters`), and each run begins with
+its own weights. A single run computes with the same graphs, so that results are
+the same bit for bit.
 """
 
 import dataclasses
@@ -34,7 +35,7 @@ class RunSequence:
   """Trains one run after another."""
 
   def __init__(self, *, data_dir: str | None = None) -> None:
-    """Builds nothing yet.
+    """Creates a sequence in which nothing is built yet.
 
     Args:
       data_dir: The folder of the data, for tasks that read files.
@@ -47,7 +48,7 @@ class RunSequence:
   def train(
     self, config: config_lib.Config, workdir: str | os.PathLike[str]
   ) -> None:
-    """Does what `training_run.train` does, without a bar.
+    """Trains a config as `training_run.train` does, without a progress bar.
 
     Args:
       config: The config.
@@ -78,7 +79,7 @@ class RunSequence:
       stack.set_default_context(self._context)
 
   def _create_task(self, config: config_lib.Config) -> Task:
-    """Returns a config's task, which is the last one if it is the same."""
+    """Returns a config's task, which is the last one if that is equal."""
     key = json.dumps([config.task, config.seed], sort_keys=True)
     if self._task is None or self._task[0] != key:
       task = experiment_lib.create_task(config, data_dir=self._data_dir)
@@ -92,7 +93,7 @@ class RunSequence:
     *,
     start: fine_tuning_start.Start | None = None,
   ) -> experiment_lib.Experiment:
-    """Does what `experiment.build_experiment_of` does, with what is built."""
+    """Builds like `experiment.build_experiment_of`, sharing what is built."""
     key = registry.sharing_key(config)
     if self._built is not None and self._built.key == key:
       experiment = self._built.share(config, task)
@@ -105,11 +106,11 @@ class RunSequence:
 
 @dataclasses.dataclass
 class _Built:
-  """What the runs of a key share.
+  """The computations that the runs of one key share.
 
   Attributes:
-    key: Their `registry.sharing_key`.
-    experiment: The last one's, whose data are at hand.
+    key: The `registry.sharing_key` of these runs.
+    experiment: The experiment of the last run.
   """
 
   key: str
@@ -122,15 +123,15 @@ class _Built:
   def share(
     self, config: config_lib.Config, task: Task
   ) -> experiment_lib.Experiment | None:
-    """Returns the experiment of another config of the key.
+    """Returns the experiment of another config with the key.
 
     Args:
       config: The config.
       task: The task.
 
     Returns:
-      The experiment; None if its model is another, or the weights to begin with
-      cannot be set.
+      The experiment; None if its model differs or its initial weights cannot be
+      set.
     """
     weights = self.experiment.initial_weights
     if config.seed != self.experiment.config.seed:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What summary.json says of a finished run."""
+"""The content of summary.json for a finished run."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -32,15 +32,15 @@ def summarize(
   stopping: simulation.EarlyStopping | None = None,
   model: simulation.TrainingResult | None = None,
 ) -> Mapping[str, Any]:
-  """Returns the content of summary.json; test clients are used here only.
+  """Returns the content of summary.json; only here are test clients scored.
 
   Args:
-    experiment: What was run.
-    result: Its end.
-    rows: Those of metrics.csv.
-    client_states: The weights that clients keep, if they do.
-    stopping: What has decided on the end, if that was not certain.
-    model: Where the run's model is another than that of its end.
+    experiment: The experiment that was run.
+    result: The result of the last round.
+    rows: The rows of metrics.csv.
+    client_states: The states that clients keep; None if they keep none.
+    stopping: The early stopping of the run; None for a config without it.
+    model: The result of the round of the run's model; None for the last round.
   """
   task = experiment.task
   model = model or result
@@ -55,7 +55,7 @@ def summarize(
     )
   totals = dict(result.totals)
   if not {'exchange', 'compression'} & experiment.config.blocks.keys():
-    # Of all weights, as they are, which nothing counts.
+    # All weights are sent as they are, so that no payload is measured.
     totals.pop('payload_bytes', None)
   return {
     'task': task.name,
@@ -88,7 +88,7 @@ def summarize(
 def _early_stopping(
   stopping: simulation.EarlyStopping | None, model: simulation.TrainingResult
 ) -> Mapping[str, Any]:
-  """Returns what was decided, and of which round the figures are then."""
+  """Returns the decision, and the round of the model that was scored."""
   if stopping is None:
     return {}
   return {
@@ -96,7 +96,7 @@ def _early_stopping(
       'metric': stopping.column,
       'best_round': stopping.best_round,
       'model_round': model.round_number,
-      # Why; null of a run that has trained for all rounds.
+      # The reason; null for a run that has trained for all rounds.
       'stopped': stopping.reason,
     }
   }
@@ -105,7 +105,7 @@ def _early_stopping(
 def _score_test_clients(
   experiment: experiment_lib.Experiment, state: Any
 ) -> dict[str, float]:
-  """Returns the columns of test clients, tuned as the rate is now."""
+  """Returns the columns of test clients, tuned with the current rate."""
   clients = experiment.task.test
   columns = experiment.build_held_out_evaluation(clients, spread=True)(
     experiment.process.get_model_weights(state)
@@ -119,7 +119,7 @@ def _score_test_clients(
 def _reported_hparams(
   experiment: experiment_lib.Experiment, result: simulation.TrainingResult
 ) -> Mapping[str, float]:
-  """Returns what the method has chosen, such as lambda."""
+  """Returns the hyper-parameters that the method has chosen, such as lambda."""
   names = experiment.built.reported_hparams
   hparams = experiment.process.get_hparams(result.state) if names else {}
   return {name: float(hparams[name]) for name in names}
@@ -128,7 +128,7 @@ def _reported_hparams(
 def _privacy(
   experiment: experiment_lib.Experiment, result: simulation.TrainingResult
 ) -> Mapping[str, Any]:
-  """Returns what the run has told of a client, if it is known."""
+  """Returns the run's privacy guarantee; empty without a block privacy."""
   if experiment.epsilon is None:
     return {}
   return {
@@ -143,7 +143,7 @@ def _privacy(
 def _total_published_bytes(
   rows: Sequence[Mapping[str, int | float]],
 ) -> Mapping[str, int]:
-  """Returns the bytes of all rounds as the method's paper counts them."""
+  """Returns the bytes of all rounds, as the method's paper counts them."""
   column = building.PUBLISHED_BYTES
   counts = [row[column] for row in rows if column in row]
   return {'published_bytes': int(sum(counts))} if counts else {}
@@ -154,7 +154,7 @@ def _find_best(
   column: str,
   higher_is_better: bool,
 ) -> Mapping[str, Any] | None:
-  """Returns the first round with the best finite value; None without one."""
+  """Returns the first round with the best finite value, None without one."""
   values = {
     row['round']: row[column]
     for row in rows
@@ -171,5 +171,5 @@ def _find_best(
 
 
 def _to_json(value: int | float) -> int | float | None:
-  """JSON knows no NaN and no infinity."""
+  """Returns a finite value, or None for NaN and infinity, which JSON lacks."""
   return value if math.isfinite(value) else None

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trains the runs of one config one after the other, and compares them."""
+"""Trains the runs of one config one after the other and compares them."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -33,22 +33,21 @@ def train(
   *,
   check_ridge: str = '',
 ) -> None:
-  """Trains each run in a folder of the workdir, prints a table, draws plots.
+  """Trains each run in its own folder, prints a table and draws plots.
 
-  Runs of one task and seed share its clients, and a fine-tuning starts from
-  another run that did what its start would.
+  Runs of one task and seed share the task's clients. A fine-tuning starts from
+  an earlier run if that is equal to its own start.
 
   Args:
     runs: The configs by name.
-    options: The folder of the runs' folders and of plots/, and more.
-    check_ridge: The name of the run that is compared with scikit-learn; '' for
-      none.
+    options: The options; the workdir holds the runs' folders and plots/.
+    check_ridge: The name of the run to compare with scikit-learn; '' for none.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
-    ridge_check.RidgeMismatchError: If Fed3R's classifier is not the one that
-      scikit-learn finds.
-    KeyboardInterrupt: On Ctrl-C; the same command goes on from there.
+    ridge_check.RidgeMismatchError: If Fed3R's classifier differs from
+      scikit-learn's.
+    KeyboardInterrupt: On Ctrl-C; the same command resumes from there.
   """
   managers_lib.load(options.metrics_managers)
   options.set_context()
@@ -60,7 +59,7 @@ def train(
     )
   runs = _in_order(runs)
   tasks = {}
-  # What cannot be used is told before anything is trained.
+  # Bad input is refused before anything is trained.
   for run in runs.values():
     key = _task_key(run)
     if key not in tasks:
@@ -83,7 +82,7 @@ def train(
   frames = frames_lib.join(
     run_reader.read_run(workdir / name) for name in summaries
   )
-  # Runs are told apart by their names.
+  # The runs' names are their labels.
   frames = frames.of(frames.runs.assign(label=frames.runs['run']))
   metric = catalogue.choose_metric(frames, None)
   figures = curves.draw(frames, metric)
@@ -106,22 +105,22 @@ def train(
 def _in_order(
   runs: Mapping[str, config_lib.Config],
 ) -> dict[str, config_lib.Config]:
-  """Returns the runs, fine-tunings after what they may start from."""
+  """Returns the runs with fine-tunings last, after their possible starts."""
   return dict(
     sorted(runs.items(), key=lambda item: fine_tuning.has_start(item[1]))
   )
 
 
 def _task_key(run: config_lib.Config) -> str:
-  """Returns a text that is the same for runs of one task."""
+  """Returns a key that is equal for runs of one task and seed."""
   return json.dumps([run.values['task'], run.seed], sort_keys=True)
 
 
 def format_summaries(summaries: Mapping[str, Mapping[str, Any]]) -> str:
-  """Returns what runs cost and reached, as a table.
+  """Returns a table of the costs and scores of runs.
 
   Args:
-    summaries: What is in the summary.json of each run, by its name.
+    summaries: The content of each run's summary.json, by the run's name.
   """
   rows = [('run', 'rounds', 'MB sent', 'validation', 'test')]
   for name, summary in summaries.items():

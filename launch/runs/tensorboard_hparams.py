@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What TensorBoard's HPARAMS tab compares runs by: their fields and scores."""
+"""The fields and scores of a run for TensorBoard's HPARAMS tab."""
 
 from collections.abc import Mapping
 import hashlib
@@ -14,9 +14,10 @@ from launch.methods import config_checks
 
 import tensorflow as tf
 
-# Of the file's name, by which it is found again.
+# The end of the file's name, by which an earlier file is found.
 _SUFFIX = '.hparams'
-# Of the config's digest, which tell runs of one name apart.
+# The number of digits of the config's digest, which distinguishes runs of one
+# name.
 _DIGITS = 8
 
 
@@ -25,12 +26,12 @@ def write(
   config: config_lib.Config,
   summary: Mapping[str, Any],
 ) -> None:
-  """Writes a finished run's fields and test figures, in place of earlier ones.
+  """Writes a finished run's fields and test scores, replacing earlier ones.
 
   Args:
-    folder: The run's.
+    folder: The workdir of the run.
     config: The config.
-    summary: What is in its summary.json.
+    summary: The content of its summary.json.
 
   Raises:
     errors.InputError: If they cannot be written.
@@ -63,9 +64,9 @@ def _write(
         else str(value)
         for name, value in config_checks.flatten(config.values).items()
       },
-      # What a run is called there; runs of one id would be averaged.
+      # Runs with the same identifier would be averaged.
       trial_id=f'{folder.path.resolve().name}-{digest[:_DIGITS]}',
-      # The same however often it is written.
+      # A time that is the same whenever the file is written.
       start_time_secs=folder.config_path.stat().st_mtime,
     )
     for name, value in summary['test'].items():

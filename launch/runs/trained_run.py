@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A workdir whose model is evaluated: opened, loaded, written to."""
+"""Opens the workdirs of trained runs, loads their models and writes tables."""
 
 from collections.abc import Iterator
 from collections.abc import Mapping
@@ -27,16 +27,17 @@ def open_run(
   context_options: Mapping[str, Any] | None = None,
   data_dir: str | None = None,
 ) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
-  """Gives a workdir's experiment, in a context that is set.
+  """Opens a workdir and builds its experiment in a context.
 
   Args:
     workdir: A workdir of launch.train.
-    context: Name of the execution context.
-    context_options: Of the context, see `contexts.set_default_context`.
-    data_dir: Where tasks that read files find them; None for where they were.
+    context: The name of the execution context.
+    context_options: The options of `contexts.set_default_context`.
+    data_dir: The folder of the data, for tasks that read files; None for the
+      folder of training.
 
   Yields:
-    The experiment and the folder, which nobody else writes meanwhile.
+    The experiment and the folder, which no other process writes meanwhile.
 
   Raises:
     errors.InputError: If something cannot be used or read.
@@ -62,14 +63,14 @@ def open_run(
     data=experiment_lib.note_data(config, experiment.task, data_dir),
   ) as folder:
     if experiment.accuracy_stages is not None:
-      # They decide on cohorts.
+      # The stages decide on cohorts.
       rows = simulation.read_rows(folder.metrics_path)
       experiment.accuracy_stages.observe_rows(rows)
     yield experiment, folder
 
 
 def _find_data(folder: simulation.Workdir) -> str | None:
-  """Returns where a run last found its data."""
+  """Returns the folder where a run last found its data."""
   path = folder.read_data().get('data_dir')
   if path is not None and not os.path.exists(path):
     raise errors.InputError(
@@ -84,16 +85,16 @@ def load_result(
   folder: simulation.Workdir,
   at: str | None = None,
 ) -> simulation.TrainingResult:
-  """Returns a checkpoint's.
+  """Loads the result in a checkpoint.
 
   Args:
-    experiment: What was trained.
-    folder: Its workdir.
-    at: Which one, of `model_rounds.ROUNDS`; None for the run's model.
+    experiment: The trained experiment.
+    folder: The workdir.
+    at: The model's name in `model_rounds.ROUNDS`; None for the run's model.
 
   Raises:
-    errors.InputError: If there is no such checkpoint, or it is damaged, or that
-      of the end of a finished run is.
+    errors.InputError: If the checkpoint is missing or damaged, or a finished
+      run lacks the last one.
   """
   if at is None:
     at = model_rounds.of_the_model(experiment.config)
@@ -110,15 +111,15 @@ def load_best(
   folder: simulation.Workdir,
   stopping: simulation.EarlyStopping | None,
 ) -> simulation.TrainingResult:
-  """Returns the checkpoint of the best evaluation.
+  """Loads the result in the checkpoint of the best evaluation.
 
   Args:
-    experiment: What was trained.
-    folder: Its workdir.
-    stopping: What has decided which one that is.
+    experiment: The trained experiment.
+    folder: The workdir.
+    stopping: The decision on the best round; None for a config without it.
 
   Raises:
-    errors.InputError: If there is none, or its checkpoint is not there.
+    errors.InputError: If there is no best round, or it has no checkpoint.
   """
   best = stopping and stopping.best_round
   if best is None:
@@ -187,19 +188,19 @@ def _load_last(
 
 
 def file_name(name: str, split: str) -> str:
-  """Returns the name of a file about a split: those of test have none before."""
+  """Returns a file's name, with the split in front unless that is test."""
   return name if split == 'test' else f'{split}_{name}'
 
 
 def write_tables(
   folder: pathlib.Path, split: str, tables: Mapping[str, bytes]
 ) -> list[pathlib.Path]:
-  """Writes tables about a split's clients; returns their paths.
+  """Writes tables on a split's clients and returns their paths.
 
   Args:
     folder: The workdir.
     split: The split.
-    tables: The contents by the path in the workdir, of the split test.
+    tables: The contents by the path in the workdir that the split test has.
   """
   contents = {
     path.with_name(file_name(path.name, split)): content

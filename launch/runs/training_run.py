@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One run of an experiment in its workdir, from start or resumed to the end."""
+"""One run of an experiment in its workdir, new or resumed, to the end."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -39,18 +39,18 @@ BuildFn = Callable[..., experiment_lib.Experiment]
 def train(
   config: config_lib.Config, options: run_options.RunOptions
 ) -> Mapping[str, Any]:
-  """Trains, evaluates, plots; resumes an interrupted run of the same config.
+  """Trains, evaluates and plots; resumes an interrupted run of the same config.
 
   Args:
     config: The config.
-    options: The workdir and more.
+    options: The options, such as the workdir.
 
   Returns:
     The content of summary.json.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
-    KeyboardInterrupt: On Ctrl-C; its message says how to resume.
+    KeyboardInterrupt: On Ctrl-C; the message says how to resume.
   """
   managers = managers_lib.load(options.metrics_managers)
   options.set_context()
@@ -67,25 +67,26 @@ def train_task(
   plots: bool = True,
   build: BuildFn = experiment_lib.build_experiment_of,
 ) -> Mapping[str, Any]:
-  """Does what `train` does, in the context that is set, on a task there is.
+  """Trains as `train` does, in the current context and on an existing task.
 
-  This is how a notebook trains on a task of its own, see docs/tutorial.md.
+  A notebook can train on its own task in this way; see docs/tutorial.md.
 
   Args:
-    config: The config; its block `task` is noted only.
+    config: The config; its block `task` is only noted.
     task: The task.
-    options: The workdir and more; the context is not used.
-    starts: Workdirs of finished runs, from which a fine-tuning may start, by
-      their `config_key`; by default it trains its start in a folder of its own.
-    plots: Whether to draw the run and say where its files are.
-    build: A function that does what `experiment.build_experiment_of` does.
+    options: The options, such as the workdir; the context is not used.
+    starts: The workdirs of finished runs by `config_key`, from which a
+      fine-tuning may start. Without one, it trains its start in a folder of
+      its own.
+    plots: Whether to plot the run and print the paths of its files.
+    build: A function with the contract of `experiment.build_experiment_of`.
 
   Returns:
     The content of summary.json.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
-    KeyboardInterrupt: On Ctrl-C; its message says how to resume.
+    KeyboardInterrupt: On Ctrl-C; the message says how to resume.
   """
   return _train(
     config,
@@ -116,9 +117,9 @@ def _train(
   build: BuildFn = experiment_lib.build_experiment_of,
   managers: Mapping[str, managers_lib.ManagerFn] = types.MappingProxyType({}),
 ) -> _Outcome:
-  """Does what `train_task` does."""
-  # What cannot be used is told before anything is written: by the experiment,
-  # where no start has to be trained before it can be built.
+  """Trains as `train_task` does and returns the experiment, too."""
+  # Bad input is refused before anything is written: by building the experiment,
+  # unless that needs a start to be trained first.
   start, experiment = None, None
   if fine_tuning.has_start(config):
     check_task(config, task)
@@ -170,14 +171,14 @@ def _train(
 
 
 def check_task(config: config_lib.Config, task: Task) -> None:
-  """Checks what of a config depends on its task, before anything is trained.
+  """Checks a config against its task before anything is trained.
 
   Args:
     config: The config.
     task: The task.
 
   Raises:
-    errors.InputError: If it cannot be used.
+    errors.InputError: If the config cannot be used with the task.
   """
   participation.create_participation(config, task)
   if fine_tuning.has_start(config):
@@ -189,7 +190,7 @@ def check_task(config: config_lib.Config, task: Task) -> None:
 
 
 def config_key(config: config_lib.Config) -> str:
-  """Returns a text that is the same for equal configs."""
+  """Returns a key that is the same for equal configs."""
   return json.dumps(config.values, sort_keys=True)
 
 
@@ -201,7 +202,7 @@ def _train_start(
   starts: Mapping[str, str | os.PathLike[str]],
   plots: bool,
 ) -> fine_tuning_start.Start:
-  """Trains what a fine-tuning starts from, unless it is there, and keeps it."""
+  """Trains the start of a fine-tuning, unless it exists, and keeps it."""
   start_config = fine_tuning_start.start_config(
     config, num_clients=len(task.train.client_ids)
   )
@@ -232,7 +233,7 @@ def _run(
   progress_bar: bool | None,
   managers: Mapping[str, managers_lib.ManagerFn],
 ) -> simulation.TrainingResult:
-  """Trains from the start, or on from the last checkpoint."""
+  """Trains from the start or from the last checkpoint."""
   config, process = experiment.config, experiment.process
   if 'repeated_visits' not in config.method.supports:
     _warn_of_absent_clients(experiment)
@@ -253,7 +254,7 @@ def _run(
   stopping = experiment.build_stopping()
 
   def kept_rounds() -> list[int]:
-    # They are evaluated, too: launch.evaluate --at=half,best.
+    # These are kept for launch.evaluate --at=half,best.
     best = stopping and stopping.best_round
     return [experiment.half_round] + ([] if best is None else [best])
 
@@ -272,7 +273,7 @@ def _run(
   context = tff.framework.get_context_stack().current
   if hasattr(context, 'set_report_clients'):
     context.set_report_clients(progress.report_clients)
-  # What the context cannot do is told before the initial model is evaluated.
+  # Schedules that the context cannot apply are refused before any evaluation.
   experiment.round_parameters(1)
   try:
     return simulation.run_training(
@@ -293,7 +294,7 @@ def _run(
         tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
         *others,
       ],
-      # Of the start's weights, the state has those that are trained.
+      # The state has only those of the start's weights that are trained.
       start=simulation.TrainingResult(
         experiment.initial_state(),
         experiment.first_round,
@@ -311,8 +312,8 @@ def _build_hooks(
   stopping: simulation.EarlyStopping | None,
   progress: simulation.ProgressReporter,
 ) -> list[simulation.Hook]:
-  """Builds what the config asks for beside training, in the order of calls."""
-  # The stages first: cohorts, which the clock asks for, follow from them.
+  """Builds the hooks that the config asks for, in the order of calls."""
+  # The stages come before the clock, which asks for cohorts that they decide.
   hooks = [simulation.Schedules(experiment.round_parameters)]
   if experiment.accuracy_stages is not None:
     criterion = simulation.Criterion(experiment.build_criterion())
@@ -339,7 +340,7 @@ def _build_hooks(
 
 
 def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
-  """Says how many clients the classifier will know nothing of."""
+  """Warns if the classifier will not depend on all training clients."""
   rounds = experiment.config.rounds
   num_clients = len(experiment.task.train.client_ids)
   num_coming = experiment_lib.count_coming_clients(

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The clients of other tasks that a model is scored on, and what it scores.
+"""Clients of other tasks that score a model, and summaries of these scores.
 
-Clients too small for a share of their data are left out of all scores, so that
-these are of the same clients.
+Clients that are too small for one of the shares of data are left out of all
+scores, so that all scores have the same clients.
 """
 
 from collections.abc import Mapping
@@ -19,12 +19,12 @@ from launch.runs import held_out_evaluation
 
 
 class TransferClients(NamedTuple):
-  """The clients of a target that are scored.
+  """The clients of a target that score a model.
 
   Attributes:
     data: The clients, each with at least `datasets.MIN_FEW_SHOT_EXAMPLES`
       examples.
-    num_too_small: How many others were left out.
+    num_too_small: The number of clients that were left out.
   """
 
   data: datasets.ClientData
@@ -41,13 +41,13 @@ def select_clients(
   """Leaves out the clients that are too small for the protocol.
 
   Args:
-    target: What the clients are of, for errors.
+    target: The name of the target, for the draw and for errors.
     clients: The clients.
-    seed: Decides which clients are drawn.
+    seed: The seed of the draw.
     max_clients: The most clients to look at, drawn at random; None for all.
 
   Returns:
-    The others, and how many are left out.
+    The other clients, and the number of those left out.
 
   Raises:
     errors.InputError: If all are too small, or a client cannot be read.
@@ -81,15 +81,15 @@ def summarize(
   split: str,
   num_too_small: int,
 ) -> list[transfer_reader.Score]:
-  """Returns rows of transfer.csv.
+  """Returns the rows of transfer.csv for one model on one target.
 
   Args:
-    scores: Of one model on one target.
-    directions: The metrics, and whether more of them is better.
-    target: The target.
+    scores: The scores of the model on the target.
+    directions: Whether higher is better, for each metric.
+    target: The name of the target.
     round_number: The round of the model.
-    split: What the clients are, for example `'test'`.
-    num_too_small: How many clients were left out.
+    split: The split of the clients, for example `'test'`.
+    num_too_small: The number of clients that were left out.
   """
   found = []
   for fraction, column in run_reader.FEW_SHOT_COLUMNS.items():
@@ -132,12 +132,12 @@ def clients_to_csv(
   *,
   split: str,
 ) -> bytes:
-  """Returns a row a client, round and share of its data, as CSV.
+  """Returns a CSV with a row for each client, round and share of its data.
 
   Args:
-    scores: By target and round.
+    scores: The scores by target and round.
     metrics: The metrics.
-    split: What the clients are, for example `'test'`.
+    split: The split of the clients, for example `'test'`.
   """
   lines = [
     [target, client_id, round_number, split, round(100 * fraction)]
@@ -153,9 +153,9 @@ def clients_to_csv(
 
 
 def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
-  """Returns rows of `summarize` as lines of text, shares side by side.
+  """Returns rows of `summarize` as lines of text with shares side by side.
 
-  Counts, such as of tokens, are no scores and are left to the files.
+  Counts, such as those of tokens, are not scores and are only in the files.
   """
   percents = sorted({score.percent for score in scores})
   lines = [
@@ -182,7 +182,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
 
 
 def _format_cell(score: transfer_reader.Score) -> str:
-  """Returns '0.21 [0.2, 0.22], all 0.23', the last one over all tokens."""
+  """Returns '0.21 [0.2, 0.22], all 0.23', the last number over all tokens."""
   text = f'{score.mean:.4g}'
   if score.low == score.low:
     text += f' [{score.low:.4g}, {score.high:.4g}]'

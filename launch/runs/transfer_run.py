@@ -32,19 +32,20 @@ def evaluate_transfer(
   max_clients: int | None = None,
   **options: Any,
 ) -> list[pathlib.Path]:
-  """Evaluates a workdir's model on targets; prints what it finds.
+  """Evaluates a workdir's model on targets, prints and writes the scores.
 
   Args:
     workdir: A workdir with checkpoints.
-    targets: By the target's name, its folder or None; see `parse_targets`.
-    at: Which models, of `model_rounds.ROUNDS`; none for the usual ones.
-    split: `'test'` or `'validation'`; the files of the latter have its name
-      before theirs.
+    targets: The folder of each target or None, by the target's name; see
+      `parse_targets`.
+    at: The names of models in `model_rounds.ROUNDS`; empty for the usual ones.
+    split: `'test'` or `'validation'`; names of files for the latter begin with
+      it.
     max_clients: The most clients of a target, drawn at random; None for all.
-    **options: Of `trained_run.open_run`.
+    **options: The options of `trained_run.open_run`.
 
   Returns:
-    The paths of what was written.
+    The paths of the written files.
 
   Raises:
     errors.InputError: If something cannot be used, read or written.
@@ -62,7 +63,7 @@ def evaluate_transfer(
       for name in at or model_rounds.usual_of_transfer(config)
     ]
     states = {result.round_number: result.state for result in results}
-    # Before the work, since a folder that cannot be made would be in vain.
+    # Made first, since an unwritable folder would waste the work.
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
       task.title: transfer_evaluation.select_clients(
@@ -103,14 +104,14 @@ def create_target_tasks(
   seed: int,
   data_dir: str | None,
 ) -> dict[str, Task]:
-  """Returns the task of each target, its clients as the own model takes them.
+  """Returns the task of each target, with data in the form of the model's.
 
   Args:
     own: The task of the model.
-    targets: By the target's name, its folder; None for that of `own`, or for
-      made-up data of another task.
-    seed: Of the run.
-    data_dir: Where `own` finds its files.
+    targets: The folder of each target by its name; None for the folder of
+      `own`, or for synthetic data of another task.
+    seed: The seed of the run.
+    data_dir: The folder of the data of `own`; None if it reads no files.
 
   Raises:
     errors.InputError: If the model cannot be applied to a target, or its data
@@ -134,7 +135,7 @@ def _evaluate(
   tuple[str, int],
   tuple[held_out_evaluation.Scores, list[transfer_reader.Score]],
 ]:
-  """Returns scores and their summary by target and round."""
+  """Returns scores and their summaries by target and round."""
   config, task = experiment.config, experiment.task
   if experiment.fine_tune_spec is None:
     print(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What --targets of launch.evaluate means, answered before TensorFlow starts."""
+"""Parses --targets of launch.evaluate before TensorFlow is imported."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -13,10 +13,11 @@ def parse_targets(values: Sequence[str]) -> dict[str, str | None]:
   """Returns the folder of each target; None for one without.
 
   Args:
-    values: Of the form `NAME` or `NAME=FOLDER`.
+    values: The targets, each in the form `NAME` or `NAME=FOLDER`.
 
   Raises:
-    errors.InputError: If one has another form, or a name comes twice.
+    errors.InputError: If one has another form, a name comes twice, or there is
+      none.
   """
   targets = {}
   for value in values:
@@ -39,12 +40,12 @@ def parse_targets(values: Sequence[str]) -> dict[str, str | None]:
 def check_folders(
   targets: Mapping[str, str | None], own: str, data_dir: str | None
 ) -> None:
-  """Refuses made-up pages as targets of a model of real text.
+  """Refuses synthetic pages as targets of a model of real text.
 
   Args:
-    targets: Of `parse_targets`.
+    targets: The result of `parse_targets`.
     own: The name of the workdir's own task.
-    data_dir: Where the workdir's own task finds its files.
+    data_dir: The folder of the data of that task; None if it reads no files.
 
   Raises:
     errors.InputError: If the workdir's task reads files, and another target has

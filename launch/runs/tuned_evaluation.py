@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluates as a run goes, with the learning rate by which clients tune.
+"""Evaluations during a run, with the learning rate with which clients tune.
 
-It is the client's rate of training, or what the config's
-`evaluation.personalization_learning_rates` name. Of several, validation clients
-are tuned with each, at every evaluation, and the one with their best score is
-everybody's; test clients have no say. What is traced serves all rates, which are
-a parameter of it (`fedfish_tff.parameters`).
+The rate is the client's rate of training, or one of the config's
+`evaluation.personalization_learning_rates`. If there are several, every
+evaluation tunes validation clients with each of them, and all clients use the
+rate with the best score; test clients do not influence the choice. The rate is
+a parameter (`fedfish_tff.parameters`), so that one trace serves all rates.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from launch.methods import building
 from launch.methods import config as config_lib
 from launch.runs import experiment as experiment_lib
 
-# Of `tuned_with`: that of training.
+# The rate for `tuned_with` that stands for the rate of training.
 _CLIENT_RATE = math.nan
 
 
@@ -36,10 +36,10 @@ def tuned_with(
 
   Args:
     experiment: The experiment.
-    rate: The learning rate, as in a config; NaN for that of training.
+    rate: The learning rate, as in a config; NaN for the rate of training.
 
   Raises:
-    errors.InputError: If the execution context knows nothing of parameters.
+    errors.InputError: If the execution context cannot replace parameters.
   """
   if math.isnan(rate):
     yield
@@ -58,16 +58,16 @@ def tuned_with(
 
 
 def rate_of(row: Mapping[str, float]) -> float:
-  """Returns with which rate clients tuned, of a row of metrics.csv."""
+  """Returns the rate with which clients tuned, from a row of metrics.csv."""
   return row.get(f'eval/{metric_names.PERSONALIZATION_RATE}', _CLIENT_RATE)
 
 
 def choose_rate(experiment: experiment_lib.Experiment, state: Any) -> float:
-  """Returns with which rate clients tune a state; says it if it was chosen.
+  """Returns the rate with which clients tune a state; prints a chosen one.
 
   Args:
     experiment: The experiment.
-    state: The process' state.
+    state: The process's state.
   """
   if len(experiment.tuning_rates) < 2:
     return _rate_without_choice(experiment)
@@ -77,13 +77,13 @@ def choose_rate(experiment: experiment_lib.Experiment, state: Any) -> float:
 
 
 class TunedEvaluation:
-  """The columns of an evaluation in metrics.csv: nobody's of the test clients."""
+  """An evaluation for metrics.csv, without test clients."""
 
   def __init__(self, experiment: experiment_lib.Experiment) -> None:
     """Prepares the evaluation.
 
     Args:
-      experiment: What is trained.
+      experiment: The experiment to evaluate.
 
     Raises:
       errors.InputError: If a validation client's data cannot be used.
@@ -99,14 +99,15 @@ class TunedEvaluation:
     state: Any,
     load_client_state: evaluation.LoadClientStateFn | None = None,
   ) -> dict[str, float]:
-    """Returns `global/*`, `personalized/*`, `own/*` and `unseen/*`.
+    """Returns the columns `global/*`, `personalized/*`, `own/*`, `unseen/*`.
 
-    And the rate, where it is not that of training: NaN if validation clients
-    could not choose any.
+    A config with rates of personalisation adds a column with the rate, NaN if
+    validation clients could not choose one.
 
     Args:
-      state: The process' state.
-      load_client_state: Loads clients' states after the same round.
+      state: The process's state.
+      load_client_state: A function that loads clients' states after the same
+        round.
     """
     rate, chosen = self.choose(state)
     weights = self._experiment.process.get_model_weights(state)
@@ -122,19 +123,19 @@ class TunedEvaluation:
     return columns
 
   def choose(self, state: Any) -> tuple[float, dict[str, float]]:
-    """Returns the rate, and what validation clients score with it.
+    """Returns the rate, and the scores of validation clients with it.
 
-    The best is the one with which the fewest clients diverge, since they are
-    not in the mean; then the one with the best mean of the task's metric, then
-    the smallest. With one that nobody's score is finite with nothing is chosen;
-    if that is so with all, it is the rate of training.
+    The best rate is the one with the fewest diverged clients, since the mean
+    leaves these out; then the one with the best mean of the task's metric; then
+    the smallest. A rate without a finite score is not chosen; if no rate has
+    one, the rate is that of training.
 
     Args:
-      state: The process' state.
+      state: The process's state.
 
     Returns:
-      As `tuned_with` takes it; `unseen/*`, of tasks whose clients have test data
-      of their own, or `personalized/*`.
+      The rate in the form of `tuned_with`, and the columns `unseen/*` for tasks
+      with test data of each client, or else `personalized/*`.
     """
     task, rates = self._experiment.task, self._experiment.tuning_rates
     prefix = 'personalized' if self._unseen is None else 'unseen'

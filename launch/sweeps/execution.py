@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A sweep from its planned runs to its tables and plots.
+"""The execution of a sweep, from planned runs to tables and plots.
 
-Plain Python, without TensorFlow, which is for the processes of the runs.
+This is plain Python; only the processes of the runs import TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -41,18 +41,19 @@ _BAR = '{desc}: {percentage:3.0f}% |{bar}| {postfix} [{elapsed}<{remaining}]'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Sweep:
-  """A sweep.
+  """A sweep and the options of its execution.
 
   Attributes:
-    source: `<config file>:<sweep>`.
-    runs: Its runs.
-    path: Its folder.
-    data_dir: Where tasks that read files find them.
-    evaluated: Whether runs are evaluated by launch.evaluate, too.
-    num_processes: The most runs at a time; None to choose it.
+    source: The source of the runs, `<config file>:<sweep>`.
+    runs: The runs.
+    path: The folder of the sweep.
+    data_dir: The folder of the data, for tasks that read files.
+    evaluated: Whether launch.evaluate also scores the runs.
+    num_processes: The most runs at a time; None for as many as cores and memory
+      allow.
     trust_saved_models: Whether runs may load models from files.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
-    ray_address: Of the cluster; None to start one on this machine.
+    ray_address: The address of the cluster; None to start one on this machine.
   """
 
   source: str
@@ -66,7 +67,7 @@ class Sweep:
   ray_address: str | None = None
 
   def describe(self) -> None:
-    """Prints what would run.
+    """Prints the runs with their commands and states.
 
     Raises:
       errors.InputError: If the folder holds something else.
@@ -77,19 +78,19 @@ class Sweep:
       state = 'finished' if self._is_done(folder, run) else 'to do'
       print(f'{state}: {self._command(folder, run)}')
     todo = sum(not self._is_done(folder, run) for run in self.runs)
-    # A cluster is not asked yet.
+    # A cluster is not connected to yet.
     limit = '' if self.on_ray else f', up to {self._count_here(todo)} at a time'
     print(f'{len(self.runs)} runs, {todo} to do{limit}')
 
   def execute(self) -> dict[str, str]:
-    """Runs what is not finished, and writes the tables and plots.
+    """Runs the unfinished runs and writes the tables and plots.
 
     Returns:
-      Why runs have failed, by name.
+      The reasons why runs have failed, by name.
 
     Raises:
       errors.InputError: If the folder cannot be used.
-      KeyboardInterrupt: On Ctrl-C; its message says how to go on.
+      KeyboardInterrupt: On Ctrl-C; the message says how to continue.
     """
     with folder_lib.open_folder(self.path, self.source, self.runs) as folder:
       failures: dict[str, str] = {}
@@ -115,11 +116,11 @@ class Sweep:
   def _execute_runs(
     self, folder: sweep_folder.SweepFolder, failures: dict[str, str]
   ) -> None:
-    """Runs what is not finished; adds to `failures` by name."""
+    """Runs the unfinished runs; adds the reasons of failures by name."""
     todo = [run for run in self.runs if not self._is_done(folder, run)]
     if not todo:
       return
-    # The longest first, so that no core is idle at the end.
+    # The longest runs come first, so that no core is idle at the end.
     todo.sort(key=lambda run: -run.work)
     by_name = {run.name: run for run in todo}
     usage = folder.read_usage()
@@ -127,9 +128,9 @@ class Sweep:
     def on_end(job: runner_lib.Job, outcome: runner_lib.Outcome) -> None:
       earlier = usage.get(job.name, {})
       usage[job.name] = {
-        # Of all attempts.
+        # The sum over all attempts.
         'seconds': round(earlier.get('seconds', 0) + outcome.seconds, 3),
-        # One that failed has not taken all it needs.
+        # A failed run may not have reached its peak.
         'peak_bytes': 0 if outcome.error else outcome.peak_bytes,
       }
       simulation.write_atomically(
@@ -154,7 +155,7 @@ class Sweep:
         progress.close()
 
   def _runner(self, num_runs: int) -> runner_lib.Runner | ray_runner.RayRunner:
-    """Returns what runs the jobs."""
+    """Returns the runner of the jobs."""
     if self.on_ray:
       return ray_runner.RayRunner(
         self.ray_address,
@@ -177,7 +178,7 @@ class Sweep:
       target=worker.TRAIN,
       arguments={
         'config': run.config.values,
-        # An actor of Ray has another working directory.
+        # Ray's actors have another working directory.
         'workdir': workdir.absolute(),
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
         'trust_saved_models': self.trust_saved_models,
@@ -193,7 +194,7 @@ class Sweep:
   def _command(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
   ) -> str:
-    """Returns the command that does the same as a run of the sweep."""
+    """Returns the command that trains a run of the sweep by itself."""
     arguments = [f'--workdir={folder.workdir(run.name)}']
     if self.data_dir is not None:
       arguments.append(f'--data_dir={self.data_dir}')
@@ -210,22 +211,22 @@ class Sweep:
     )
 
   def _count_here(self, num_runs: int) -> int:
-    """Returns how many runs may run at a time on this machine."""
+    """Returns the most runs at a time on this machine."""
     return self._count_processes(num_runs, len(resources.usable_cores()))
 
   def _count_processes(self, num_runs: int, num_cores: int) -> int:
-    """Returns how many runs may run at a time on so many cores."""
+    """Returns the most runs at a time on a number of cores."""
     return max(1, min(self.num_processes or num_cores, num_runs))
 
   def _find_other_data(
     self, folder: sweep_folder.SweepFolder
   ) -> dict[str, str]:
-    """Returns the runs that cannot be compared with another, and why.
+    """Returns why runs have other data than comparable runs, by name.
 
-    Each workdir answers for its own data; here two of them are compared.
+    Each workdir checks its own data; this compares different workdirs.
 
     Args:
-      folder: Of the sweep.
+      folder: The folder of the sweep.
     """
     first: dict[str, tuple[str, Any]] = {}
     others = {}
@@ -269,8 +270,8 @@ def _plot(
   runs: pd.DataFrame,
   failures: dict[str, str],
 ) -> Mapping[pathlib.Path, str]:
-  """Draws the finished runs; what that prints goes to a log of its own."""
-  # Imported late: Matplotlib takes a second, and a sweep's flags answer at once.
+  """Draws the finished runs; redirects output to a separate log."""
+  # Matplotlib takes a second to import, which wrong flags must not wait for.
   from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
 
   with (
@@ -293,7 +294,7 @@ def _plot(
 
 
 class _Progress:
-  """A bar over the runs with the time left, or a line a run."""
+  """A progress bar over the runs with the time left, or a line per run."""
 
   def __init__(
     self,
@@ -310,7 +311,7 @@ class _Progress:
     )
     self._bar = None
     if sys.stderr.isatty():
-      # The time left counts work, not runs, and none that was done before.
+      # The bar counts the work of this execution, for the time left.
       self._bar = tqdm.tqdm(
         total=sum(run.work for run in todo),
         desc='sweep',
@@ -326,7 +327,7 @@ class _Progress:
   def update(
     self, run: plan_lib.PlannedRun, error: str | None, seconds: float
   ) -> None:
-    """Tells that a run has ended."""
+    """Shows that a run has ended."""
     self._failed += bool(error)
     self._finished += not error
     line = f'FAILED {run.name}: {error}' if error else run.name
@@ -339,7 +340,7 @@ class _Progress:
     self._bar.update(run.work)
 
   def close(self) -> None:
-    """Ends the bar's line."""
+    """Ends the line of the bar."""
     if self._bar is not None:
       self._bar.close()
 
@@ -347,7 +348,7 @@ class _Progress:
 def _say_failures(
   folder: sweep_folder.SweepFolder, failures: Mapping[str, str]
 ) -> None:
-  """Says why runs have failed; a reason of many is said once."""
+  """Prints why runs have failed, each reason once."""
   by_reason: dict[str, list[str]] = {}
   for name, reason in failures.items():
     by_reason.setdefault(reason, []).append(name)

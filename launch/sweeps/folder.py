@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Opens a sweep's folder: one list of runs, one process that works on it.
+"""Opens a sweep's folder for one list of runs and one process.
 
-Plain Python, without TensorFlow; `results.sweep_folder` has what is in it.
+This is plain Python, without TensorFlow. `results.sweep_folder` reads the
+folder.
 """
 
 from collections.abc import Iterator
@@ -30,12 +31,12 @@ def open_folder(
   """Opens a new or existing folder for the only process that works on it.
 
   Args:
-    path: The folder; made if need be.
-    source: `<config file>:<sweep>`, noted for people.
-    runs: All runs; those that are in the folder already and maybe more.
+    path: The folder; it is made if needed.
+    source: The source of the runs, `<config file>:<sweep>`, noted for people.
+    runs: All runs: those already in the folder, and possibly more.
 
   Yields:
-    The folder. The kernel frees its lock however the process ends.
+    The folder. The kernel releases its lock however the process ends.
 
   Raises:
     errors.InputError: If the folder holds another sweep or something else, is
@@ -73,14 +74,14 @@ def open_folder(
 def check_folder(
   folder: sweep_folder.SweepFolder, runs: Sequence[plan_lib.PlannedRun]
 ) -> None:
-  """Refuses a folder of something else, and of other runs.
+  """Refuses a folder with other runs or with something else.
 
   Args:
-    folder: The folder; it need not exist.
-    runs: The runs that are to be in it.
+    folder: The folder, which need not exist.
+    runs: The runs that the folder is for.
 
   Raises:
-    errors.InputError: If so.
+    errors.InputError: If the folder is refused or cannot be read.
   """
   try:
     entries = sorted(p.name for p in folder.path.iterdir())

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The runs of a sweep, each with its whole config, checked before any starts.
+"""The planned runs of a sweep, with configs that are checked in advance.
 
-Plain Python, without TensorFlow.
+This is plain Python, without TensorFlow.
 """
 
 import collections
@@ -31,7 +31,7 @@ from absl import flags
 from ml_collections import config_flags
 from ml_collections import ConfigDict
 
-# A file's name may have 255 bytes, of which temporary names add some.
+# File names are limited to 255 bytes, and temporary names are longer.
 _MAX_NAME = 160
 _PREFIX, _NO = '--config.', '--noconfig.'
 
@@ -41,12 +41,11 @@ class PlannedRun:
   """One run of a sweep.
 
   Attributes:
-    name: Tells the run apart from the others; also the name of its folder.
+    name: The unique name of the run and of its folder.
     variant: The variant of the config.
-    fields: Values of the fields that the sweep sets, by dotted name.
+    fields: The values of the fields that the sweep sets, by dotted name.
     config: The whole config.
-    command: The arguments with which launch.train does the same, but for
-      --workdir.
+    command: The arguments of launch.train for the run, without --workdir.
   """
 
   name: str
@@ -57,16 +56,16 @@ class PlannedRun:
 
   @property
   def work(self) -> int:
-    """How long the run takes, in a unit of its own: passes over the data."""
+    """The estimated duration of the run, in passes over a client's data."""
     return self.config.rounds * (self.config.local_epochs + 1)
 
 
 def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-  """Splits `--config.field=value` from the other arguments.
+  """Separates `--config.field=value` from the other arguments.
 
   Args:
-    argv: All arguments; a value may also follow its field, after a space. A
-      field without a value is true, and one of --noconfig.field is false.
+    argv: All arguments. A value may also be the argument after its field. A
+      field without a value is true, and --noconfig.field is false.
 
   Returns:
     The overrides, each as one argument with two dashes, and the rest.
@@ -82,7 +81,7 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
       overrides.append(f'{_PREFIX}{flag.removeprefix(_NO)}=False')
     elif '=' in flag:
       overrides.append(flag)
-    # What follows may be a negative number, but not another flag.
+    # The next argument may be a negative number, but not another flag.
     elif arguments and not arguments[0].startswith('--'):
       overrides.append(f'{flag}={arguments.popleft()}')
     else:
@@ -101,7 +100,7 @@ def load_runs(
   """Loads a sweep.
 
   Args:
-    source: `<config file>:<name of the sweep>`.
+    source: The source of the runs, `<config file>:<name of the sweep>`.
 
   Returns:
     The file's `get_config`, and the runs.
@@ -163,20 +162,21 @@ def plan_runs(
   runs: Sequence[sweeps.Run],
   arguments: Sequence[str] = (),
 ) -> list[PlannedRun]:
-  """Makes and checks the config of every run.
+  """Creates and checks the config of every run.
 
   Args:
-    source: Where the runs are from, for error messages and commands.
-    get_config: The config of a variant.
+    source: The source of the runs, for error messages and commands.
+    get_config: A function that returns the config of a variant.
     runs: The runs.
-    arguments: Fields of all runs, each as `--config.<field>=<value>`.
+    arguments: The fields to set in all runs, each as
+      `--config.<field>=<value>`.
 
   Returns:
-    The runs, in the same order.
+    The planned runs, in the same order.
 
   Raises:
     errors.InputError: If a variant or field is unknown, a value cannot be used,
-      `arguments` set what differs between the runs, or two runs are the same.
+      `arguments` set a field that the runs vary, or two runs are the same.
   """
   _check_overrides(source, runs, arguments)
   planned, seen = [], {}
@@ -216,7 +216,7 @@ def plan_runs(
 def _check_overrides(
   source: str, runs: Sequence[sweeps.Run], arguments: Sequence[str]
 ) -> None:
-  """Refuses to set for all runs what the sweep is there to vary."""
+  """Refuses arguments for fields that the sweep varies."""
   for argument in arguments:
     field = overridden_field(argument)
     if len({repr(run.overrides.get(field)) for run in runs}) > 1:
@@ -245,7 +245,7 @@ def _set_field(config: ConfigDict, field: str, value: Any, name: str) -> None:
 def _apply_arguments(
   config: ConfigDict, arguments: Sequence[str], name: str
 ) -> ConfigDict:
-  """Sets fields from text, which ml_collections reads as launch.train does."""
+  """Sets fields from text, which is parsed as in launch.train."""
   for argument in arguments:
     field = overridden_field(argument)
     missing = cli.describe_missing_field(config, field.split('.'))
@@ -253,7 +253,7 @@ def _apply_arguments(
       raise errors.InputError(
         f'{argument} cannot be set: the config of run {name} has {missing}'
       )
-  argv = [name, *arguments]  # The first is taken for the program.
+  argv = [name, *arguments]  # The first one stands for the program.
   values = flags.FlagValues()
   try:
     holder = config_flags.DEFINE_config_dict(
@@ -268,7 +268,7 @@ def _apply_arguments(
 def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
   """Returns a readable name for each run.
 
-  A name is the variant and the fields in which runs differ, but for those that
+  A name has the variant and the fields in which runs differ, except those that
   the variant and earlier fields settle.
 
   Args:
@@ -284,7 +284,7 @@ def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
       value = _to_text(run.overrides.get(field, 'unset'))
       parts.append(f'{field.rpartition(".")[2]}_{value}')
   names = ['-'.join(parts) for parts in told]
-  # Two fields of one last name can make equal texts, and texts can be long.
+  # Fields with the same last name may give equal names, and names may be long.
   return [
     name if len(name) <= _MAX_NAME and names.count(name) == 1 else _cut(name, r)
     for name, r in zip(names, runs)

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs jobs on the actors of a Ray cluster.
+"""A runner of jobs on the actors of a Ray cluster.
 
-Jobs follow one another on an actor as in a process of `runner.Runner`. Ray says
-where an actor runs, by processors and memory, and when there is room.
+Jobs follow one another on an actor as in a process of `runner.Runner`. Ray
+decides where and when an actor runs, by processors and memory.
 """
 
 from collections.abc import Callable
@@ -20,14 +20,14 @@ from launch.sweeps import resources
 from launch.sweeps import runner as runner_lib
 
 _POLL_SECONDS = 0.5
-# What results depend on, beside this package.
+# The packages that results depend on, beside this one.
 _DISTRIBUTIONS = ('tensorflow', 'tensorflow_federated', 'numpy')
 
 
 class RayRunner:
-  """Runs jobs, as many at a time as there are actors.
+  """A runner of jobs, as many at a time as there are actors.
 
-  Use it as a context manager: what still runs at the end is killed.
+  It is a context manager, which kills running jobs at its end.
 
   Attributes:
     num_processes: The most actors at a time.
@@ -40,28 +40,29 @@ class RayRunner:
     count: Callable[[int], int],
     limits_memory: bool,
   ) -> None:
-    """Connects to a cluster, or starts one.
+    """Connects to a cluster or starts one.
 
     Args:
-      address: See `ray_cluster.RayCluster`.
-      count: Returns the most actors at a time, given the number of processors.
-      limits_memory: Whether an actor waits for memory, too.
+      address: The address of the cluster; see `ray_cluster.RayCluster`.
+      count: A function from the number of processors to the most actors at a
+        time.
+      limits_memory: Whether an actor also waits for memory.
 
     Raises:
-      ray_cluster.RayError: See the same.
+      ray_cluster.RayError: See `ray_cluster.RayCluster`.
     """
     self._cluster = ray_cluster.RayCluster(address)
     self._ray = self._cluster.ray
     num_cpus = self._cluster.count('CPU')
     self.num_processes = count(num_cpus)
-    # An actor that no node has room for would wait for ever.
+    # An actor that fits no node would wait forever.
     nodes = [n['Resources'] for n in self._ray.nodes() if n['Alive']]
     nodes = [node for node in nodes if node.get('CPU', 0) >= 1]
     smallest = min((int(node['CPU']) for node in nodes), default=1)
     self._num_cpus = max(1, min(num_cpus // self.num_processes, smallest))
     self._most_memory = min((n.get('memory', 0) for n in nodes), default=0)
     self._limits_memory = limits_memory
-    # What runs: the job, its actor and when it began.
+    # The running jobs, with their actors and start times.
     self._running: dict[Any, tuple[runner_lib.Job, Any, float]] = {}
 
   def __enter__(self) -> 'RayRunner':
@@ -118,7 +119,7 @@ class RayRunner:
     try:
       return self._ray.get(reference)
     except self._ray.exceptions.RayError as error:
-      # The last line says why; then Ray guesses.
+      # The last line has the reason, followed by Ray's guesses.
       reason = str(error).strip().rpartition('\n')[-1]
       reason = reason.partition(' Some common causes')[0]
       return runner_lib.Outcome(
@@ -129,7 +130,7 @@ class RayRunner:
 
 
 def versions() -> dict[str, str]:
-  """Returns what results depend on, without importing it."""
+  """Returns the versions of the packages that results depend on."""
   return {
     'fedfish_tff': fedfish_tff.__version__,
     **{name: metadata.version(name) for name in _DISTRIBUTIONS},
@@ -137,24 +138,24 @@ def versions() -> dict[str, str]:
 
 
 class JobActor:
-  """Does one job after another, in a process of its own."""
+  """Runs one job after another in its own process."""
 
   def __init__(self, num_cpus: int) -> None:
-    """Takes its share of the cores, before TensorFlow makes its threads.
+    """Takes its share of the cores before TensorFlow makes threads.
 
     Args:
-      num_cpus: How many cores.
+      num_cpus: The number of cores.
     """
     self._locks = _take_cores(num_cpus)
 
   def do(
     self, job: runner_lib.Job, versions_there: dict[str, str]
   ) -> runner_lib.Outcome:
-    """Does a job.
+    """Runs a job and returns its outcome.
 
     Args:
       job: The job.
-      versions_there: `versions` of the sweep's own process.
+      versions_there: The result of `versions` in the sweep's own process.
     """
     began = time.monotonic()
     node = f'The node {socket.gethostname()}'
@@ -174,15 +175,16 @@ class JobActor:
 
 
 def _take_cores(number: int) -> list[socket.socket]:
-  """Binds this process to cores that no other actor of the machine has.
+  """Binds this process to cores that no other actor on the machine has.
 
-  Ray counts processors and does not say which.
+  Ray counts processors, but does not assign particular ones.
 
   Args:
-    number: How many.
+    number: The number of cores.
 
   Returns:
-    What holds them until this process ends: names, no ports.
+    The sockets that hold the cores until this process ends; they have names,
+    not ports.
   """
   locks, cores = [], []
   for core in resources.usable_cores():

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How many processes a sweep may run: as cores and memory allow."""
+"""Limits on the processes of a sweep: cores and memory."""
 
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ import pathlib
 
 import psutil
 
-# What a run is supposed to take until one has been measured.
+# The memory that a run is assumed to need until one has been measured.
 FIRST_GUESS_BYTES = 1 << 30
-# Left to the rest of the machine.
+# The memory that is left to the rest of the machine.
 _RESERVE_BYTES = 256 << 20
 _CGROUP = pathlib.Path('/sys/fs/cgroup')
 
@@ -32,12 +32,12 @@ def usable_cores() -> list[int]:
 
 
 def available_bytes() -> int:
-  """Returns the memory that can still be taken, here or in this container."""
+  """Returns the available memory of the machine or of this container."""
   available = psutil.virtual_memory().available
   limit = _read(_CGROUP / 'memory.max')
   current = _read(_CGROUP / 'memory.current')
   if limit.isdecimal() and current.isdecimal():
-    # The page cache counts as used, but is given back when needed.
+    # The page cache counts as used, but is freed when needed.
     cache = 0
     for line in _read(_CGROUP / 'memory.stat').splitlines():
       name, _, value = line.partition(' ')
@@ -67,7 +67,7 @@ class MemoryLimit:
   """Decides whether there is memory for one more run.
 
   Attributes:
-    enabled: Whether it limits at all.
+    enabled: Whether there is a limit.
   """
 
   enabled: bool = True
@@ -75,27 +75,27 @@ class MemoryLimit:
   def allows(
     self, measured_peaks: Iterable[float], running: Sequence[float]
   ) -> bool:
-    """Whether one more run can start.
+    """Returns whether one more run can start.
 
     Args:
-      measured_peaks: What finished runs took at most, in bytes.
-      running: What each unfinished one takes now, in bytes.
+      measured_peaks: The peak memory of each finished run, in bytes.
+      running: The current memory of each unfinished run, in bytes.
     """
     if not running or not self.enabled:
       return True
     peaks = list(measured_peaks)
-    # Without a measurement, runs are alike and still grow.
+    # Without a measurement, all runs are assumed to grow to the same size.
     need = max(peaks) if peaks else max(FIRST_GUESS_BYTES, *running)
     growth = sum(max(0.0, need - now) for now in running)
     return available_bytes() - _RESERVE_BYTES - growth >= need
 
 
 def share_cores(cores: Sequence[int], num_processes: int) -> list[list[int]]:
-  """Divides cores among processes; each gets as many, and at least one.
+  """Divides cores equally among processes, with at least one for each.
 
   Args:
     cores: The cores.
-    num_processes: How many processes; if more than cores, they take turns.
+    num_processes: The number of processes; more of them than cores share cores.
   """
   share = max(1, len(cores) // num_processes)
   return [

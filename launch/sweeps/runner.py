@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs jobs in processes of their own, several at a time.
+"""A runner of jobs in separate processes, several at a time.
 
-Jobs of one group may follow one another in a process, for as long as they
-succeed. The processes are forked from one that has imported TensorFlow Federated and has
-run none of it, so that it is imported once. Each has its share of the cores, its
-own log file, and ends with the sweep, however that ends.
+Jobs of one group may follow one another in a process as long as they succeed.
+Processes are forked from one that has imported TensorFlow Federated without
+running any of it, so that it is imported only once. Each process has its share
+of the cores and its own log file, and ends with the sweep, however that ends.
 """
 
 from collections.abc import Callable
@@ -32,12 +32,12 @@ from launch import terminal
 from launch.sweeps import resources
 
 _POLL_SECONDS = 0.5
-# A run that was told to stop ends its round, or is killed: checkpoints are
+# A stopped run is killed after this time, even in mid-round: checkpoints are
 # written whole or not at all.
 _STOP_SECONDS = 10.0
 _INTERRUPTED = 130
-# Of a reason, which the log has whole: a pipe takes no more than 64 KiB until
-# it is read, which is when the process has ended.
+# The length to which a reason is cut, since a pipe takes at most 64 KiB until
+# it is read; the log has the whole reason.
 _MAX_ERROR = 1000
 _SIGNALS = tuple(
   getattr(signal, name)
@@ -51,13 +51,13 @@ class Job:
   """Work for one process.
 
   Attributes:
-    name: What the sweep calls it.
-    target: `<module>:<function>`.
-    arguments: Keyword arguments of the function.
-    log_path: The file to which it appends what it prints.
+    name: The name in the sweep.
+    target: The function, `<module>:<function>`.
+    arguments: The keyword arguments of the function.
+    log_path: The file to which output is appended.
     heading: The first line of the log.
-    group: Jobs of one may follow one another in a process, which keeps what it
-      has made; None for a process of its own.
+    group: The group of jobs that may follow one another in a process, sharing
+      what it has made; None for a separate process.
   """
 
   name: str
@@ -70,13 +70,13 @@ class Job:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Outcome:
-  """How a job ended.
+  """The outcome of a job.
 
   Attributes:
-    error: Why it failed, in one line; None if it is done.
-    seconds: How long it took.
-    peak_bytes: How much memory it took, beyond what processes share; 0 if that
-      is not known.
+    error: The reason of the failure, in one line; None if the job succeeded.
+    seconds: The duration in seconds.
+    peak_bytes: The peak memory in bytes, beyond what processes share; 0 if
+      unknown.
   """
 
   error: str | None
@@ -86,7 +86,7 @@ class Outcome:
 
 @dataclasses.dataclass(kw_only=True)
 class _Process:
-  """A process and the job that it does; None when it ends."""
+  """A process and its job, which is None once the process is to end."""
 
   job: Job | None
   process: multiprocessing.process.BaseProcess
@@ -96,25 +96,25 @@ class _Process:
   initial_bytes: int
 
   def handles(self) -> list[Any]:
-    """Returns what there is to wait for."""
+    """Returns the handles to wait for."""
     if self.job is None:
       return [self.process.sentinel]
     return [self.process.sentinel, self.connection]
 
   def measure(self) -> int:
-    """Returns how much memory it takes now."""
+    """Returns the current memory in bytes, beyond what processes share."""
     now = resources.resident_bytes(self.process.pid) - self.initial_bytes
     return max(0, now)
 
   def outcome(self) -> Outcome | None:
-    """Returns how the job has ended; None if it has not."""
+    """Returns the outcome of the job; None while the job runs."""
     error, peak = None, 0
     try:
       if not self.connection.poll() and self.process.is_alive():
         return None
       error, peak = self.connection.recv()
     except (EOFError, OSError):
-      # It ends without a word.
+      # The process has ended without a result.
       self.process.join()
       error = _describe_exit(self.process.exitcode)
     return Outcome(
@@ -124,13 +124,13 @@ class _Process:
     )
 
   def go_on(self, job: Job | None) -> None:
-    """Gives the process its next job; None to end it."""
+    """Gives the process its next job, or None to end it."""
     self.job = job
     self.started = time.monotonic()
     if job is None:
       self.connection.close()
       return
-    # A process that was killed meanwhile fails at this job.
+    # A process that was killed in the meantime fails at this job.
     with contextlib.suppress(OSError):
       self.connection.send(job)
 
@@ -147,9 +147,9 @@ def _describe_exit(code: int) -> str:
 
 
 class Runner:
-  """Runs jobs, as many at a time as there are processes and memory.
+  """A runner of jobs, as many at a time as processes and memory allow.
 
-  Use it as a context manager: what still runs at the end is stopped.
+  It is a context manager, which stops running jobs at its end.
 
   Attributes:
     num_processes: The most processes at a time.
@@ -163,13 +163,13 @@ class Runner:
     memory: resources.MemoryLimit,
     preload: Sequence[str] = (),
   ) -> None:
-    """Starts nothing yet.
+    """Creates a runner, which starts no process yet.
 
     Args:
       num_processes: The most processes at a time.
-      cores: The cores that they share.
-      memory: Whether there is memory for one more.
-      preload: Modules that processes share.
+      cores: The cores that the processes share.
+      memory: The limit that decides whether there is memory for one more.
+      preload: The modules that processes share.
     """
     self.num_processes = num_processes
     self._slots = resources.share_cores(cores, num_processes)
@@ -191,12 +191,12 @@ class Runner:
     *,
     known_peaks: Sequence[float] = (),
   ) -> None:
-    """Runs jobs to their ends, in the given order as far as there is room.
+    """Runs jobs to their ends, started in the given order as groups allow.
 
     Args:
       jobs: The jobs.
-      on_end: Called with each job that has ended.
-      known_peaks: What jobs like these took of memory, in bytes.
+      on_end: A function that is called with each job that has ended.
+      known_peaks: The peak memory of earlier jobs like these, in bytes.
     """
     self._start_server()
     waiting = list(jobs)
@@ -221,7 +221,7 @@ class Runner:
           process.process.join()
 
   def stop(self) -> None:
-    """Ends all processes; those that do not stop in time are killed."""
+    """Ends all processes and kills those that do not stop in time."""
     try:
       for process in self._processes:
         process.process.terminate()
@@ -229,7 +229,7 @@ class Runner:
       for process in self._processes:
         process.process.join(max(0.0, deadline - time.monotonic()))
     finally:
-      # Also after a second Ctrl-C, which cuts the waiting short.
+      # This also runs after a second Ctrl-C, which cuts the waiting short.
       for process in self._processes:
         process.process.kill()
       for process in self._processes:
@@ -237,7 +237,7 @@ class Runner:
       self._processes = []
 
   def _start_server(self) -> None:
-    """Starts what forks the processes; Ctrl-C is for the sweep alone."""
+    """Starts the fork server with Ctrl-C blocked, which the sweep handles."""
     self._context.set_forkserver_preload(self._preload)
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS[:2])
     try:
@@ -261,7 +261,7 @@ class Runner:
     )
     try:
       process.start()
-    # What forks has been killed, or a limit of the system is reached.
+    # The fork server was killed, or a system limit is reached.
     except (EOFError, OSError) as error:
       raise errors.InputError(
         f'No process can be started for run {job.name} ({error}); memory, and '
@@ -282,11 +282,11 @@ class Runner:
 
 
 def take(waiting: list[Job], running: Sequence[Job]) -> Job:
-  """Removes the job for a new process, of a group that none has if it can.
+  """Takes the job for a new process, of a group not running if possible.
 
   Args:
-    waiting: At least one.
-    running: What processes do.
+    waiting: The waiting jobs, at least one; the job is removed from them.
+    running: The running jobs.
   """
   groups = {job.group for job in running}
   new = (j for j in waiting if j.group is None or j.group not in groups)
@@ -298,12 +298,12 @@ def take(waiting: list[Job], running: Sequence[Job]) -> Job:
 def take_following(
   waiting: list[Job], job: Job, outcome: Outcome
 ) -> Job | None:
-  """Removes the job that its process does after another; None if it ends.
+  """Takes the next job for the process of another; None to end the process.
 
   Args:
-    waiting: What is to be done.
-    job: What the process has done.
-    outcome: How that ended; a process that has failed may be in any state.
+    waiting: The waiting jobs; the next job is removed from them.
+    job: The job that the process has run.
+    outcome: The outcome of that job; a failed process may be in any state.
   """
   if outcome.error or job.group is None:
     return None
@@ -316,18 +316,18 @@ def take_following(
 def _work(
   job: Job, cores: Sequence[int], connection: mp_connection.Connection
 ) -> None:
-  """Does a job, and those that follow it, in a process of their own."""
-  # The sweep hears Ctrl-C, and tells its processes by SIGTERM.
+  """Runs a job and those that follow it; the main function of a process."""
+  # The sweep handles Ctrl-C and stops its processes by SIGTERM.
   for number in _SIGNALS:
     signal.signal(number, signal.SIG_IGN)
   signal.signal(signal.SIGTERM, signal.default_int_handler)
   signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
   _end_with_parent()
-  # Before TensorFlow makes its threads, whose number follows from this.
+  # Set before TensorFlow makes its threads, since it counts these cores.
   if hasattr(os, 'sched_setaffinity'):
     os.sched_setaffinity(0, cores)
-  # What was loaded before stays: looking for garbage in it takes longer than
-  # all else that a short run collects, and copies the shared memory.
+  # Preloaded objects stay: searching them for garbage takes longer than all
+  # other collection of a short run, and copies the shared memory.
   gc.freeze()
   redirect_output(job)
   initial_bytes = resources.resident_bytes(os.getpid())
@@ -344,7 +344,7 @@ def _work(
 
 
 def do(job: Job) -> str | None:
-  """Does a job in this process; returns why it has failed, in one line."""
+  """Runs a job in this process; returns the error in one line, or None."""
   error = None
   try:
     module, _, function = job.target.partition(':')
@@ -366,7 +366,7 @@ def do(job: Job) -> str | None:
 
 
 def redirect_output(job: Job) -> None:
-  """Appends what this process prints to the log of a job."""
+  """Appends the output of this process to the log of a job."""
   descriptor = os.open(
     job.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666
   )
@@ -379,16 +379,16 @@ def redirect_output(job: Job) -> None:
 
 
 def peak_bytes() -> int:
-  """Returns the most memory that this process has held."""
+  """Returns the peak memory of this process in bytes."""
   import resource  # pylint: disable=g-import-not-at-top
 
-  # Kibibytes, but for macOS.
+  # The value is in bytes on macOS and in kibibytes elsewhere.
   unit = 1 if sys.platform == 'darwin' else 1024
   return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def _end_with_parent() -> None:
-  """Ends this process should the sweep, or what has forked it, be killed."""
+  """Ends this process if the sweep or the fork server is killed."""
   sweep = multiprocessing.parent_process()
   server = os.getppid()
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Learning rates of a sweep from those that another sweep has tuned."""
+"""Learning rates for a sweep from another sweep that has tuned them."""
 
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from launch.sweeps import plan as plan_lib
 
 import pandas as pd
 
-# What a tuning sweep may well have otherwise: it is shorter, with fewer seeds.
+# Fields that may differ in a tuning sweep, which is shorter, with fewer seeds.
 _UNMATCHED = (
   *sweep_results.RATES,
   'seed',
@@ -37,24 +37,25 @@ def tune_runs(
 ) -> tuple[sweeps.Run, ...]:
   """Gives runs the learning rates that were best in another sweep.
 
-  A run gets those of its variant and of its values of the fields that both
-  sweeps set, such as local_epochs; seeds, rounds and how often is evaluated do
-  not count. The best are those with the best metric on validation clients
-  after the last round, averaged over seeds.
+  A run gets the rates of its variant and of its values of the fields that both
+  sweeps set, such as local_epochs; seeds, rounds and the frequency of
+  evaluations do not count. The best rates have the best metric on validation
+  clients after the last round, averaged over seeds.
 
   Args:
-    runs: The runs; none sets a learning rate.
-    path: The folder of the other sweep, all of whose runs are finished or have
-      failed; rates with which one has failed are none of the best.
-    arguments: Fields of all runs, each as `--config.<field>=<value>`.
+    runs: The runs, none of which sets a learning rate.
+    path: The folder of the other sweep, with only finished and failed runs;
+      rates with a failed run are never the best.
+    arguments: The fields to set in all runs, each as
+      `--config.<field>=<value>`.
     metric: The metric that decides; None for the task's.
 
   Returns:
     The runs, with the rates.
 
   Raises:
-    errors.InputError: If the other sweep is not finished, or has no rates for a
-      run, or the runs or the arguments have their own.
+    errors.InputError: If the other sweep is not finished or has no rates for a
+      run, or if the runs or the arguments set rates.
   """
   for argument in arguments:
     if plan_lib.overridden_field(argument) in sweep_results.RATES:
@@ -71,7 +72,7 @@ def tune_runs(
       )
   folder = sweep_folder.SweepFolder(path)
   results = sweep_results.read_results(folder)
-  # What has failed once may fail for ever, by too high a rate for example.
+  # A failed run may fail every time, for example by too high a rate.
   failed = folder.read_failed()
   open_runs = [
     name
@@ -150,7 +151,7 @@ def _tune(
       f'set: the best rates of {described} are not one pair.'
     )
   config = best['config'].iloc[0]
-  # A method with a closed form has none.
+  # A closed-form method has no rates.
   rates = {f: config[f] for f in sweep_results.RATES if f in config}
   return sweeps.Run(run.variant, {**run.overrides, **rates})
 
@@ -166,15 +167,14 @@ def _differing_names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
 def describe(
   planned: Sequence[plan_lib.PlannedRun], path: str | os.PathLike[str]
 ) -> list[str]:
-  """Returns lines that say which rates runs got, and what is odd about them.
+  """Returns lines with the rates of the runs, and notes on their tuning.
 
   Args:
     planned: The runs with the tuned rates.
-    path: The folder of the sweep they are from.
+    path: The folder of the sweep that the rates are from.
 
   Raises:
-    errors.InputError: If that sweep was on another task, or of another
-      algorithm.
+    errors.InputError: If that sweep was of another task or algorithm.
   """
   lines: dict[tuple[Any, ...], list[str]] = {}
   for run in planned:
@@ -202,9 +202,9 @@ def describe(
 def _untuned_differences(
   planned: Sequence[plan_lib.PlannedRun], path: str | os.PathLike[str]
 ) -> list[str]:
-  """Returns the fields that neither sweep sets and that yet differ.
+  """Returns the fields that neither sweep sets but that differ.
 
-  Rates of another algorithm, such as another server optimizer, are of no use.
+  Rates of another algorithm, such as another server optimizer, are refused.
   """
   tuned = sweep_folder.SweepFolder(path).read_runs().values()
   set_fields = {

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What runs in the processes of a sweep.
+"""The work of the processes of a sweep.
 
-TensorFlow is imported when the function is called, or by the process from which
-the sweep forks the others, but not by the sweep itself.
+TensorFlow is imported when `train` is called, or by the process from which the
+sweep forks the others, but not by the sweep itself.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from launch.methods import config_checks
 if typing.TYPE_CHECKING:
   from launch.runs import run_sequence
 
-# The function below, as jobs name it.
+# The name of the function `train` in jobs.
 TRAIN = 'launch.sweeps.worker:train'
-# What a run imports: loaded once, then shared by all processes.
+# The modules that a run imports, loaded once and shared by all processes.
 PRELOADED = (
   'launch.runs.run_sequence',
   'launch.runs.evaluation_run',
@@ -38,15 +38,15 @@ def train(
   is_trained: bool,
   evaluated: bool,
 ) -> None:
-  """Trains and maybe evaluates one run, or what is left of it.
+  """Trains one run and evaluates it on request, resuming unfinished work.
 
   Args:
-    config: Nested mappings, as a job carries them.
-    workdir: The run's.
-    data_dir: Where tasks that read files find them.
+    config: The config as nested mappings.
+    workdir: The workdir of the run.
+    data_dir: The folder of the data, for tasks that read files.
     trust_saved_models: Whether models may be loaded from files.
-    is_trained: Whether the run is trained to its end.
-    evaluated: Whether to evaluate it.
+    is_trained: Whether the run is already trained to its end.
+    evaluated: Whether to evaluate the run.
   """
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
@@ -59,7 +59,7 @@ def train(
 
 @functools.cache
 def _run_sequence(data_dir: str | None) -> run_sequence.RunSequence:
-  """Returns this process' sequence, whose runs share what is traced."""
+  """Returns the sequence of this process, in which runs share traces."""
   from launch.runs import run_sequence  # pylint: disable=g-import-not-at-top
 
   return run_sequence.RunSequence(data_dir=data_dir)

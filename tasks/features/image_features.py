@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Common parts of tasks on features of labelled images.
 
-All images are divided anew among clients: by the Dirichlet distribution or, as
-its limit alpha = 0, so that each client has one class. Clients hold features of
-a pretrained network, for classifiers on it; or the images, to train the network
+All images are divided anew among clients by the Dirichlet distribution or, in
+its limit alpha = 0, into clients of one class each. Clients hold features of a
+pretrained network, for classifiers on it; or the images, to train the network
 as well; or the inputs of one of its layers, to train it from that layer on in a
 fraction of the time. The division is the same in all three cases.
 """
