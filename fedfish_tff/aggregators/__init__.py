@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""How client updates are combined: `tff.aggregators` factories, and matching."""
+"""Aggregation of client updates: `tff.aggregators` factories, and matching."""
 
 from typing import TYPE_CHECKING
 

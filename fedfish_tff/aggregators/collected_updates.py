@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An aggregator that sees each client's update, for rules that are no sums.
+"""An aggregator for rules that need each client's update, not only sums.
 
-TFF 0.87 has no `federated_collect`; here `federated_aggregate` appends rows, as
+TFF 0.87 has no `federated_collect`. Here `federated_aggregate` appends rows, as
 `tff.aggregators.UnweightedReservoirSamplingFactory` does.
 """
 
@@ -17,22 +17,22 @@ import tensorflow_federated as tff
 class CollectedUpdatesFactory(tff.aggregators.WeightedAggregationFactory):
   """Combines updates by a rule that takes all of them, one by one.
 
-  **The server sees every client's update in the clear**: no secure sum and no
-  privacy by sums alone goes with it. It needs memory for all updates of the
-  cohort, where a sum needs it for one.
+  **The server sees every client's update in the clear**: neither a secure sum
+  nor privacy by sums is possible. The server needs memory for all updates of
+  the cohort, where a sum needs memory for one.
 
-  The created process takes a structure of float tensors of one dtype, and has a
-  result of the same type. Clients with a positive weight count, all alike; those
-  without (which are left out, or have no data), or with a value that is not
-  finite, are no rows of the rule. The measurement `clients`, int32, is how many
-  have counted.
+  The created process takes a structure of float tensors of one dtype, and
+  returns the same type. All clients with a positive weight count equally. The
+  rule gets no row for a client without one (left out, or without data), or with
+  a value that is not finite. The measurement `clients`, int32, is the number of
+  rows.
   """
 
   def __init__(self, rule: robust_rules.RowRule):
     """Initializes the factory.
 
     Args:
-      rule: Takes a row a client, such as `median_of_rows`.
+      rule: A rule that takes one row per client, such as `median_of_rows`.
     """
     self._rule = rule
 
@@ -51,7 +51,7 @@ class CollectedUpdatesFactory(tff.aggregators.WeightedAggregationFactory):
 
 
 class _RowsFactory(tff.aggregators.WeightedAggregationFactory):
-  """The same for values that are one row."""
+  """Collects values that are already one row, see `CollectedUpdatesFactory`."""
 
   def __init__(self, rule: robust_rules.RowRule):
     self._rule = rule
@@ -74,7 +74,7 @@ class _RowsFactory(tff.aggregators.WeightedAggregationFactory):
       counts = tf.logical_and(
         weight > 0, tf.reduce_all(tf.math.is_finite(value))
       )
-      # The value's row, or none.
+      # The value's row, or no row.
       row = value[tf.newaxis][: tf.cast(counts, tf.int32)]
       return tf.concat([rows, row], axis=0)
 

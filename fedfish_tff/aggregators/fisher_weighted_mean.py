@@ -37,9 +37,9 @@ def _quantiles(values: tf.Tensor) -> collections.OrderedDict[str, tf.Tensor]:
   """Returns order statistics, without interpolation.
 
   Args:
-    values: Of a large tensor every k-th element counts, since sorting millions
-      of them can take longer than a client's training. An odd k does not stay
-      within one column of a matrix as a power of two would.
+    values: The values. For a large tensor only every k-th element is used,
+      since sorting millions of them can take longer than a client's training. k
+      is odd, because a power of two would stay within one column of a matrix.
   """
   values = tf.reshape(values, [-1])
   stride = -(-values.shape[0] // _MAX_SORTED_ELEMENTS) | 1
@@ -52,7 +52,7 @@ def _quantiles(values: tf.Tensor) -> collections.OrderedDict[str, tf.Tensor]:
 
 
 def _cosine(a: Sequence[tf.Tensor], b: Sequence[tf.Tensor]) -> tf.Tensor:
-  """Returns the cosine of two lists of tensors seen as vectors; 0 for zero."""
+  """Returns the cosine of two lists of tensors as vectors; 0 for zeros."""
   dot = tf.add_n([tf.reduce_sum(x * y) for x, y in zip(a, b)])
   return tf.math.divide_no_nan(
     dot, tf.linalg.global_norm(a) * tf.linalg.global_norm(b)
@@ -62,12 +62,12 @@ def _cosine(a: Sequence[tf.Tensor], b: Sequence[tf.Tensor]) -> tf.Tensor:
 class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
   """Aggregates <delta, fisher> to sum(w F Delta) / sum(w F), elementwise.
 
-  The created process takes values of type <delta=T, fisher=T> with a float
-  weight each and returns a T: 0 where the denominator is 0 (or not above
+  The created process takes values of type <delta=T, fisher=T>, each with a
+  float weight, and returns a T: 0 where the denominator is 0 (or not above
   `minimum_denominator`). Its measurements are
 
-  * `zero_denominator_share`: share of coordinates whose denominator was not
-    usable, so that their update is 0;
+  * `zero_denominator_share`: the share of coordinates with an unusable
+    denominator, where the update is 0;
   * `fisher_sum`: for each tensor the 5, 50 and 95 % quantiles of sum(w F),
     which grows with weights and cohort;
   * `sum`: the inner factory's own measurements;
@@ -87,14 +87,14 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      sum_factory: Sums <numerator, denominator> as one structure;
-        `tff.aggregators.SumFactory` by default. With one whose sums are not
-        exact (secure sums, differential privacy, quantisation) use damping at
-        the clients and a positive `minimum_denominator`.
-      minimum_denominator: A denominator at or below it counts as zero.
+      sum_factory: The aggregator of <numerator, denominator> as one structure;
+        `tff.aggregators.SumFactory` by default. For inexact sums (secure sums,
+        differential privacy, quantisation) use damping at the clients and a
+        positive `minimum_denominator`.
+      minimum_denominator: The bound at or below which a denominator counts as
+        zero.
       measure_cosine: Whether to measure `cosine_to_mean`. Its sum goes through
-        a process of its own made by `sum_factory`.
-
+        a separate process made by `sum_factory`.
       tensor_names: A name for each tensor; by position and shape by default.
 
     Raises:
@@ -121,7 +121,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       weight_type: A float scalar.
 
     Raises:
-      TypeError: If `value_type` is not of that form.
+      TypeError: If `value_type` does not have that form.
     """
     _check_value_type(value_type)
     delta_type = value_type['delta']

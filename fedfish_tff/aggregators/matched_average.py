@@ -1,22 +1,22 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Averages of layers whose units stand in another order at every client.
+"""Averages of layers with a different order of units at every client.
 
 FedMA (Wang, Yurochkin, Sun, Papailiopoulos and Khazaeni, "Federated Learning
 with Matched Averaging", ICLR 2020, arXiv:2002.06440) merges networks layer by
 layer. In Algorithm 1, for layer n of all clients,
 
   1. `unit_rows` makes a row of each unit (neuron, filter, LSTM cell, component
-     of an embedding): the weights that come in, then its biases;
-  2. `match_units` finds the units that are one, and averages them; what comes
-     out is a layer of the server again by `unit_tensors`;
-  3. `pad_inputs` gives each client's layer n + 1 inputs in the server's order.
-     It may be trained further then.
+     of an embedding): its incoming weights, then its biases;
+  2. `match_units` finds units that match, and averages them; `unit_tensors`
+     turns the result into a layer of the server;
+  3. `pad_inputs` gives each client's layer n + 1 inputs in the server's order,
+     so that it may be trained further.
 
-Instead of matching, the last layer is averaged by class: `average_last_layer`.
+The last layer is not matched but averaged by class: `average_last_layer`.
 `take_units` and `take_inputs` cut a client's own layers out of the server's,
-for the next round; `pad_units` puts them there. Everything is NumPy, with
-tensors as in our models:
+for the next round; `pad_units` puts them back. Everything is NumPy, with
+tensors as in this package's models:
 
   tensor             shape                        its units are
   dense kernel       [inputs, units]              columns
@@ -25,10 +25,10 @@ tensors as in our models:
   bias               [units]                      numbers
   embedding          [vocabulary, units]          columns; there is no bias
   LSTM kernel, bias  [inputs, 4 units], [4 units] a column of each gate
-  LSTM recurrent     [units, 4 units]             matched by what comes in alone,
+  LSTM recurrent     [units, 4 units]             matched by input weights,
                                                   see `average_recurrent`
 
-Images are flattened from [height, width, channels], so that the inputs of a dense
+Images are flattened from [height, width, channels]. So the inputs of a dense
 layer after a convolution are the list of channels, height * width times.
 """
 
@@ -42,9 +42,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize
 
-# The prior's mean of biases; that of weights is 0.
+# The prior mean of biases; that of weights is 0.
 _BIAS_MEAN = 0.1
-# Clients that a unit is counted for at most.
+# The maximal number of clients counted for a unit.
 _COUNT_CAP = 10
 
 
@@ -52,10 +52,10 @@ class MatchedUnits(NamedTuple):
   """The server's units of a layer.
 
   Attributes:
-    rows: [L, D], as of `unit_rows`, of the clients' dtype.
-    assignments: For each client, int64 [L_j]: the server's unit, below L, that
-      each of its units is. No two are the same.
-    counts: int64 [L], how many clients have each unit; at least 1.
+    rows: The units' rows [L, D], as in `unit_rows`, of the clients' dtype.
+    assignments: For each client, int64 [L_j]: the server's unit, below L, to
+      which each of its units is matched. No two are the same.
+    counts: The number of clients that have each unit, int64 [L]; at least 1.
   """
 
   rows: np.ndarray
@@ -79,9 +79,9 @@ def match_units(
 
   The Hungarian algorithm of Yurochkin et al. (2019, arXiv:1905.12022) for the
   beta-Bernoulli process' posterior mode, with the scores of the authors' code.
-  Let n = row / sigma, and G = m / sigma0 + (sum of n) and S = 1 / sigma0 +
-  count / sigma be those of one of the server's units, where m is 0, and 0.1 for
-  biases. A client's unit goes to this one with the score
+  Let n = row / sigma. For a unit of the server, let G = m / sigma0 + (sum of n)
+  and S = 1 / sigma0 + count / sigma, where m is 0, and 0.1 for biases. A
+  client's unit is matched to this one with the score
 
     |n + G|^2 / (S + 1 / sigma) - |G|^2 / S + log(c / (J - c)),
 
@@ -90,32 +90,32 @@ def match_units(
     |n + m / sigma0|^2 / (1 / sigma0 + 1 / sigma) - |m|^2 / sigma0
       - 2 log k + 2 log(gamma / J).
 
-  Clients come in by the number of their units, the widest first. Then each is
-  taken out, with the units that nobody else has, and matched again, all in
-  random order and that `sweeps` times.
+  Clients are added in the order of their numbers of units, the widest first.
+  Then, `sweeps` times and in random order, each is removed, with the units that
+  only it has, and matched again.
 
-  The authors' code for images has m's 0.1 stand at the first weight in layers
-  between the first and the last; here it stands at the biases in all. Log
-  posteriors would have log(c / (J - c)) twice, as the terms beside it; the code
-  has it once, and so it is here.
+  In the authors' code for images, m's 0.1 is at the first weight in layers
+  between the first and the last; here it is at the biases in all layers. Log
+  posteriors would have log(c / (J - c)) twice, like the other terms; the code
+  has it once, and so has this function.
 
   Args:
     rows: For each client, finite floats [L_j, D]. L_j may differ.
-    generator: Draws the orders of the sweeps; the result is a function of it and
-      of the other arguments.
-    num_biases: How many biases end a row: 1 for dense layers and convolutions, 4
-      for an LSTM, 0 for an embedding.
-    gamma: How readily there are new units: 7 as published for images, 1e-3 for
-      the LSTM.
-    sigma: Variance of the clients' weights around the server's.
-    sigma0: Variance of the server's weights.
-    sweeps: How often all clients are matched again.
-    max_units: How many units the server may have, or as many as the widest client.
-      The authors' code lets a client add one even then.
-    average: What the server's rows are.
+    generator: The source of the sweeps' orders. The result is a function of it
+      and of the other arguments.
+    num_biases: The number of biases at the end of a row: 1 for dense layers and
+      convolutions, 4 for an LSTM, 0 for an embedding.
+    gamma: The readiness to create new units: 7 as published for images, 1e-3
+      for the LSTM.
+    sigma: The variance of the clients' weights around the server's.
+    sigma0: The variance of the server's weights.
+    sweeps: The number of times that all clients are matched again.
+    max_units: The server's maximal number of units, at least that of the widest
+      client. The authors' code lets a client add one even then.
+    average: The average that makes the server's rows.
 
   Raises:
-    errors.InputError: If there is no client, rows are not finite or their
+    errors.InputError: If there are no clients, rows are not finite or their
       lengths differ, or gamma or a variance is not positive.
   """
   shapes = [client.shape for client in rows]
@@ -153,12 +153,12 @@ def match_units(
 
 
 class _Matching:
-  """The server's units, of the clients that have been added.
+  """The server's units, from the clients added so far.
 
   Attributes:
-    sums: G, float64 [L, D].
-    counts: int64 [L].
-    assignments: As of `MatchedUnits`.
+    sums: The sums G, float64 [L, D].
+    counts: The number of clients that have each unit, int64 [L].
+    assignments: See `MatchedUnits`.
   """
 
   def __init__(
@@ -181,14 +181,14 @@ class _Matching:
     self.assignments = [np.zeros(0, np.int64) for _ in rows]
 
   def precisions(self) -> np.ndarray:
-    """S, [L]."""
+    """Returns S, [L]."""
     return self._prior_precision + self._precision * self.counts
 
   def add(self, position: int) -> None:
     """Matches the units of a client."""
     rows = self._rows[position]
     _, units = optimize.linear_sum_assignment(self._scores(rows), maximize=True)
-    # Which of the new ones a unit is makes no difference: they come in order.
+    # New units are interchangeable, so they are numbered in order.
     new = units >= len(self.counts)
     num_new = np.count_nonzero(new)
     units[new] = len(self.counts) + np.arange(num_new)
@@ -199,7 +199,7 @@ class _Matching:
     self.assignments[position] = units
 
   def remove(self, position: int) -> None:
-    """Takes a client out, and the units that it alone has."""
+    """Removes a client, and the units that only it has."""
     units = self.assignments[position]
     self.assignments[position] = units[:0]
     self.sums[units] -= self._rows[position]
@@ -210,7 +210,7 @@ class _Matching:
     self.assignments = [moved[units] for units in self.assignments]
 
   def _scores(self, rows: np.ndarray) -> np.ndarray:
-    """Of a client's units for the server's, then for new ones."""
+    """Returns a client's scores for the server's units, then for new ones."""
     num_clients, num_units = len(self._rows), len(self.counts)
     precisions = self.precisions()
     norms = np.square(self.sums).sum(axis=1)
@@ -232,9 +232,9 @@ def unit_rows(tensors: Sequence[np.ndarray], num_units: int) -> np.ndarray:
   """Returns a layer's units as rows.
 
   Args:
-    tensors: Whose last axis is units, or units of one gate after the other: in
-      most cases a kernel and its bias, which must come last.
-    num_units: L_j, of the layer.
+    tensors: The layer's tensors, mostly a kernel and its bias, which must be
+      last. Their last axis is units, or the units of one gate after the other.
+    num_units: L_j, the layer's number of units.
 
   Returns:
     [L_j, D], where a row is a unit's part of all tensors.
@@ -245,15 +245,15 @@ def unit_rows(tensors: Sequence[np.ndarray], num_units: int) -> np.ndarray:
 def unit_tensors(
   rows: np.ndarray, tensors: Sequence[np.ndarray], num_units: int
 ) -> list[np.ndarray]:
-  """Returns rows as a layer's tensors: what `unit_rows` did, undone.
+  """Returns rows as a layer's tensors, which reverses `unit_rows`.
 
   Args:
-    rows: [L, D], as of `match_units`.
-    tensors: Of any client, as they were made rows of.
-    num_units: L_j, of that client.
+    rows: [L, D], as returned by `match_units`.
+    tensors: The tensors of any client from which its rows were made.
+    num_units: L_j, that client's number of units.
 
   Returns:
-    Tensors of the same shapes but for the last axis, where L_j has become L.
+    Tensors of the same shapes except for the last axis, with L instead of L_j.
   """
   ends = np.cumsum([tensor.size // num_units for tensor in tensors])
   return [
@@ -265,19 +265,19 @@ def unit_tensors(
 def pad_inputs(
   kernel: np.ndarray, assignment: npt.ArrayLike, num_units: int
 ) -> np.ndarray:
-  """Gives a client's layer the inputs of the server's layer before it.
+  """Gives a client's layer the inputs of the server's previous layer.
 
-  The weights of inputs that the client has not are zero, so that the layer
-  computes what it did.
+  The weights of inputs that the client does not have are zero, so that the
+  layer computes the same.
 
   Args:
-    kernel: The client's, of any kind of layer: the axis before the last is
-      inputs, once or h * w times the L_j units of the layer before.
-    assignment: The client's, of the layer before, int [L_j].
-    num_units: L, of the layer before.
+    kernel: The client's kernel, for any kind of layer. The axis before the last
+      is inputs: the L_j units of the previous layer, once or h * w times.
+    assignment: The client's assignment in the previous layer, int [L_j].
+    num_units: L, the number of units of the previous layer.
 
   Returns:
-    A kernel with L where there was L_j.
+    A kernel with L instead of L_j.
   """
   blocks = kernel.reshape(-1, len(assignment), kernel.shape[-1])
   padded = np.zeros([len(blocks), num_units, kernel.shape[-1]], kernel.dtype)
@@ -288,15 +288,15 @@ def pad_inputs(
 def take_inputs(
   kernel: np.ndarray, assignment: npt.ArrayLike, num_units: int
 ) -> np.ndarray:
-  """Returns what a client has of the inputs: `pad_inputs`, undone.
+  """Returns a client's part of the inputs, which reverses `pad_inputs`.
 
   Args:
-    kernel: Of the server, with L units in the layer before.
-    assignment: The client's, of the layer before, int [L_j].
-    num_units: L, of the layer before.
+    kernel: The server's kernel, with L units in the previous layer.
+    assignment: The client's assignment in the previous layer, int [L_j].
+    num_units: L, the number of units of the previous layer.
 
   Returns:
-    A kernel with L_j where there was L.
+    A kernel with L_j instead of L.
   """
   blocks = kernel.reshape(-1, num_units, kernel.shape[-1])[:, assignment]
   return blocks.reshape(*kernel.shape[:-2], -1, kernel.shape[-1])
@@ -305,15 +305,15 @@ def take_inputs(
 def take_units(
   tensor: np.ndarray, assignment: npt.ArrayLike, num_units: int
 ) -> np.ndarray:
-  """Returns what a client has of a layer's units, of each gate.
+  """Returns a client's part of a layer's units, in each gate.
 
   Args:
-    tensor: Any of the server's layer, whose last axis is units.
-    assignment: The client's, of this layer, int [L_j].
-    num_units: L, of this layer.
+    tensor: Any tensor of the server's layer with units on its last axis.
+    assignment: The client's assignment in this layer, int [L_j].
+    num_units: L, the number of units of this layer.
 
   Returns:
-    A tensor with L_j where there was L.
+    A tensor with L_j instead of L.
   """
   parts = tensor.reshape(-1, num_units)[:, assignment]
   return parts.reshape(*tensor.shape[:-1], -1)
@@ -322,17 +322,17 @@ def take_units(
 def pad_units(
   tensor: np.ndarray, assignment: npt.ArrayLike, num_units: int
 ) -> np.ndarray:
-  """Gives a client's layer the units of the server's: `take_units`, undone.
+  """Gives a client's layer the server's units, which reverses `take_units`.
 
-  The weights of units that the client has not are zero.
+  The weights of units that the client does not have are zero.
 
   Args:
-    tensor: Any of the client's layer, whose last axis is units.
-    assignment: The client's, of this layer, int [L_j].
-    num_units: L, of this layer.
+    tensor: Any tensor of the client's layer with units on its last axis.
+    assignment: The client's assignment in this layer, int [L_j].
+    num_units: L, the number of units of this layer.
 
   Returns:
-    A tensor with L where there was L_j.
+    A tensor with L instead of L_j.
   """
   parts = tensor.reshape(-1, len(assignment))
   padded = np.zeros([len(parts), num_units], tensor.dtype)
@@ -347,20 +347,21 @@ def average_recurrent(
   *,
   average: choices.UnitAverage = choices.UnitAverage.MEAN,
 ) -> np.ndarray:
-  """Averages what LSTMs tell themselves, once their units are matched.
+  """Averages LSTMs' recurrent weights, once their units are matched.
 
-  Units are permuted where they come in and where they go out, in each gate, and
-  a unit's weights averaged over the clients that have the unit. The authors'
-  code divides these alone by the number of all clients, which is the same where
-  all have all units.
+  Units are permuted as inputs and as outputs, in each gate. A unit's weights
+  are averaged over the clients that have the unit. The authors' code divides
+  only these weights by the number of all clients, which is the same if all
+  clients have all units.
 
   Args:
-    recurrents: Of each client, [L_j, 4 L_j].
-    assignments: Of each client, as `match_units` returns them for the weights of
-      what comes in.
-    num_units: L, or more.
-    average: Whether it is divided by all clients. As they are not matched, they
-      have no posterior, but its mean is the mean.
+    recurrents: Each client's recurrent kernel, [L_j, 4 L_j].
+    assignments: Each client's assignment, as `match_units` returns it for the
+      input weights.
+    num_units: L, the server's number of units, or more.
+    average: The average, which decides whether sums are divided by all clients.
+      Recurrent weights are not matched and have no posterior, so its mean is
+      the mean.
 
   Returns:
     [L, 4 L].
@@ -385,21 +386,21 @@ def average_last_layer(
   """Averages the last layer class by class, as FedMA's Algorithm 1 ends.
 
   With n_jk examples of class k at client j, the weights and the bias of class k
-  are averaged with the weights n_jk / sum_j n_jk. So clients without examples of
-  a class have no say in it; a class of which nobody has any is averaged over
-  all clients alike.
+  are averaged with the weights n_jk / sum_j n_jk. So clients without examples
+  of a class do not affect it. A class without any examples is averaged over all
+  clients equally.
 
   Args:
-    kernels: Of each client, [D, K], with the server's inputs.
-    biases: Of each client, [K].
-    class_counts: n, [J, K]. Of ones, all clients count alike, as the authors'
-      LSTM has it.
+    kernels: Each client's kernel, [D, K], with the server's inputs.
+    biases: Each client's bias, [K].
+    class_counts: n, the clients' numbers of examples per class, [J, K]. With
+      ones all clients count equally, as in the authors' LSTM.
 
   Returns:
     (kernel [D, K], bias [K]).
 
   Raises:
-    errors.InputError: If the counts are of another shape.
+    errors.InputError: If the counts have another shape.
   """
   shares = np.asarray(class_counts, np.float64)
   expected = len(kernels), kernels[0].shape[-1]
@@ -421,13 +422,14 @@ def _average_units(
   num_units: int,
   average: choices.UnitAverage,
 ) -> np.ndarray:
-  """Returns [L, D], of each unit the mean over the clients that have it.
+  """Returns [L, D]: each unit's mean over the clients that have it.
 
   Args:
-    rows: Of each client, [L_j, D].
-    assignments: Of each client.
-    num_units: L; units that nobody has are zero.
-    average: Divided by all clients if it says so.
+    rows: Each client's rows, [L_j, D].
+    assignments: Each client's assignment.
+    num_units: L, the server's number of units; units that no client has are
+      zero.
+    average: The average; OVER_ALL divides by all clients.
   """
   sums = np.zeros([num_units, rows[0].shape[1]])
   counts = np.zeros([num_units, 1])

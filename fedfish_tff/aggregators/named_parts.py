@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An aggregator for each part of what clients send."""
+"""Aggregation of each part of the clients' updates by its own factory."""
 
 import collections
 from collections.abc import Mapping
@@ -9,10 +9,10 @@ import tensorflow_federated as tff
 
 
 class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
-  """Aggregates <delta=T, ...> by a factory of its own for each name.
+  """Aggregates <delta=T, ...> with a separate factory for each name.
 
-  The created process returns a structure of the same names. Its measurements are
-  those of `delta`.
+  The created process returns a structure of the same names. Its measurements
+  are those of `delta`.
   """
 
   def __init__(
@@ -26,7 +26,7 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      factories: The factories, by name; only weighted ones see the clients'
+      factories: The factories, by name. Only weighted ones get the clients'
         weights.
     """
     self._factories = factories
@@ -37,7 +37,7 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
     """Creates the process; see the class.
 
     Args:
-      value_type: A structure of the factories' names.
+      value_type: A structure with the factories' names.
       weight_type: A float scalar.
     """
     weighted = tff.aggregators.WeightedAggregationFactory

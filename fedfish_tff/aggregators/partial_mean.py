@@ -3,11 +3,11 @@
 """The weighted mean of each tensor over the clients that sent it.
 
 Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023),
-section 2: averages are per tensor, with the numbers of examples of those who
-sent it. Masks with the shapes of the tensors give the same per coordinate.
-Numerators and denominators go through ONE inner sum factory, as one structure:
-clipping, quantisation or secure-sum ranges that adapt to each sum separately
-would change the ratio.
+section 2: each tensor's average is weighted by the numbers of examples of the
+clients that sent it. Masks with the shapes of the tensors give the same per
+coordinate. Numerators and denominators go through ONE inner sum factory, as one
+structure: clipping, quantisation or secure-sum ranges that adapt to each sum
+separately would change the ratio.
 """
 
 import collections
@@ -22,11 +22,11 @@ import tensorflow_federated as tff
 class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
   """Aggregates <delta, mask> to sum(w m delta) / sum(w m), per tensor.
 
-  The created process takes values of type <delta=T, mask=M> with a float weight
-  each, where T is a structure of float tensors and M one of bools, a scalar or
-  an array of the tensor's shape for each of them. It returns a T: 0 where
-  nobody with a positive weight has sent. Its measurements are those of the
-  inner factory.
+  The created process takes values of type <delta=T, mask=M>, each with a float
+  weight. T is a structure of float tensors and M one of bools: for each tensor,
+  a scalar or an array of its shape. The process returns a T: 0 where no client
+  with a positive weight has sent. Its measurements are those of the inner
+  factory.
   """
 
   def __init__(
@@ -38,10 +38,11 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      sum_factory: Sums <numerator, denominator> as one structure;
-        `tff.aggregators.SumFactory` by default. With one whose sums are not
-        exact use a positive `minimum_denominator`.
-      minimum_denominator: A sum of weights at or below it counts as zero.
+      sum_factory: The aggregator of <numerator, denominator> as one structure;
+        `tff.aggregators.SumFactory` by default. For inexact sums use a positive
+        `minimum_denominator`.
+      minimum_denominator: The bound at or below which a sum of weights counts
+        as zero.
 
     Raises:
       InputError: If `minimum_denominator` is negative.
@@ -65,7 +66,7 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
       weight_type: A float scalar.
 
     Raises:
-      TypeError: If `value_type` is not of that form.
+      TypeError: If `value_type` does not have that form.
     """
     _check_value_type(value_type)
     minimum = self._minimum
@@ -74,7 +75,7 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
     def weigh(value, weight):
       deltas = tf.nest.flatten(value['delta'])
       masks = tf.nest.flatten(value['mask'])
-      # Not a product with the mask: what was not sent may be anything.
+      # A product with the mask would not do, since unsent parts may be NaN.
       numerators = [
         tf.where(m, d * tf.cast(weight, d.dtype), tf.zeros_like(d))
         for d, m in zip(deltas, masks)

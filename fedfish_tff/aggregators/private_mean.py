@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The mean of updates that are clipped and noised: user-level privacy.
+"""The mean of clipped and noised updates, for user-level privacy.
 
 McMahan, Ramage, Talwar and Zhang, "Learning Differentially Private Recurrent
 Language Models", ICLR 2018 (arXiv:1710.06963), Algorithm 1, with the fixed
@@ -18,22 +18,21 @@ import tensorflow as tf
 import tensorflow_federated as tff
 import tensorflow_privacy as tfp
 
-# The standard deviation of the noise on how many were clipped, a client; of
-# Andrew et al., section 3.1, and TFF's default.
+# The standard deviation, per client, of the noise on the number of clipped
+# clients; from Andrew et al., section 3.1, and TFF's default.
 _COUNT_NOISE = 0.05
 
 
 class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
   """Aggregates to (sum of clipped updates + noise) / expected clients.
 
-  Every client counts alike: weights, which would tell how much data a client
-  has and let it move the mean by more than the others, are not looked at. An
-  update whose norm is not finite counts as 0, where TFF's clipping would make the
-  sum NaN. So a client that comes moves the sum by the norm's bound at most.
+  Every client counts equally. Weights are ignored, since they would reveal a
+  client's amount of data and let it move the mean by more than others. An
+  update with a norm that is not finite counts as 0, where TFF's clipping would
+  make the sum NaN. So a client moves the sum by at most the norm's bound.
 
-  The created process takes values of any structure of float tensors, has a
-  result of the same type, and measures the norm that it clips to where that
-  adapts.
+  The created process takes any structure of float tensors and returns the same
+  type. It measures the norm's bound if that adapts.
   """
 
   def __init__(
@@ -49,24 +48,28 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      noise_multiplier: The noise's standard deviation over the norm's bound; 0
-        for no noise. With adaptive clipping that of the update and of the count
-        of clipped clients together: the update's own is larger.
-      clip_norm: The bound of an update's L2 norm, at first where it adapts.
-      expected_clients: What the sum is divided by, however many come: the
-        number of those who do is private itself where they are drawn one by one.
-      target_quantile: The part of clients whose updates are not to be clipped,
-        to which the bound adapts; None for a fixed one.
-      rounds_a_tree: None for independent noise in each round. Otherwise noise
-        is that of DP-FTRL's tree of all rounds so far, which begins anew after
-        this many, and then adopts the adapted bound.
-      noise_seed: Of a tree, so that its noise is repeatable, but for that of
-        the count of clipped clients; by default the time's. Independent noise has
-        none.
+      noise_multiplier: The noise's standard deviation divided by the norm's
+        bound; 0 for no noise. With adaptive clipping it is that of the update
+        and of the count of clipped clients together: the update's own is
+        larger.
+      clip_norm: The bound of an update's L2 norm, the first one if it adapts.
+      expected_clients: The number by which the sum is divided, however many
+        clients take part. Their actual number is private itself if they are
+        drawn one by one.
+      target_quantile: The share of clients with updates that should not be
+        clipped, to which the bound adapts; None for a fixed bound.
+      rounds_a_tree: The number of rounds per tree; None for independent noise
+        in each round. The noise of a tree is that of DP-FTRL's tree of all
+        rounds so far, which is started anew after these, and then adopts the
+        adapted bound.
+      noise_seed: The seed of a tree, which makes its noise repeatable, except
+        for that on the count of clipped clients; by default from the time.
+        Independent noise has no seed.
 
     Raises:
-      InputError: If the noise of an adaptive bound's count alone would be less
-        than `noise_multiplier` stands for.
+      InputError: If the bound adapts and `noise_multiplier` is at least a tenth
+        of `expected_clients`, since the noise on the count of clipped clients
+        is then too small.
     """
     expected_clients = float(expected_clients)
     if (
@@ -110,7 +113,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
       tff.FederatedType(weight_type, tff.CLIENTS),
     )
     def next_fn(state, value, weight):
-      del weight  # All clients count alike.
+      del weight  # All clients count equally.
       return private.next(state, tff.federated_map(drop_unbounded, value))
 
     return tff.templates.AggregationProcess(private.initialize, next_fn)

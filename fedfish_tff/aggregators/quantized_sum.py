@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of values that clients send in a few bits a number.
+"""Sums of values that clients send in a few bits per number.
 
 Konečný, McMahan, Yu, Richtárik, Suresh and Bacon, "Federated Learning: Strategies
 for Improving Communication Efficiency" (arXiv:1610.05492), section 3, and Suresh,
@@ -21,39 +21,42 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Odd 32-bit constants that separate the streams of a seed, as FedFish's draws.
+# Odd 32-bit constants that separate the streams of a seed, as in FedFish's
+# draws.
 _ROUND_STRIDE = -1640531535
 _TENSOR_STRIDE = 374761393
 
-# Into how many bits of an int32 TFF packs, and what a tensor's two ends take.
+# The bits of an int32 that TFF packs, and the bytes of a tensor's two ends.
 _PACKED_BITS = 28
 _BYTES_OF_ENDS = 8
 
 
 class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
-  """Sums values, each tensor of which is rounded to 2^bits levels.
+  """Sums values with each tensor rounded to 2^bits levels.
 
-  The levels of a client's tensor lie evenly between its least and its largest
-  number, which it sends too. With a seed a number goes up or down to one of the
-  two levels beside it, with probabilities that make its mean what it was
-  (stochastic rounding); without, to the nearest one, which is biased. Draws are a
-  function of (seed, round, the bits of what the client sends), so that a run is
-  repeatable; TFF's own stochastic rounding is not.
+  The levels of a client's tensor are evenly spaced between its smallest and its
+  largest number, which it sends too. With a seed a number is rounded up or down
+  to one of the two adjacent levels, with probabilities that keep its mean
+  (stochastic rounding). Without a seed it is rounded to the nearest level,
+  which is biased. Draws are a function of (seed, round, the bits of the
+  client's value), so that a run is repeatable; TFF's own stochastic rounding is
+  not.
 
-  The created process takes a structure of float32 tensors, and has a result of
-  the same type. It has no measurements.
+  The created process takes a structure of float32 tensors and returns the same
+  type. It has no measurements.
   """
 
   def __init__(self, bits: int, *, threshold: int = 0, seed: int | None = None):
     """Initializes the factory.
 
     Args:
-      bits: Of a number, 1 to 16.
-      threshold: A tensor of no more numbers is sent as it is.
-      seed: Of stochastic rounding; None for the nearest level.
+      bits: The number of bits per number, 1 to 16.
+      threshold: The largest number of elements of a tensor that is sent as it
+        is.
+      seed: The seed of stochastic rounding; None for the nearest level.
 
     Raises:
-      InputError: If there are no such bits, or the threshold is negative.
+      InputError: If `bits` is out of range, or `threshold` negative.
     """
     if not 1 <= bits <= 16 or threshold < 0:
       raise errors.InputError(
@@ -119,7 +122,7 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
         round_stochastically,
         (value, tff.federated_broadcast(state['round_number'])),
       )
-      # What is a level stays one: TFF rounds it to itself.
+      # TFF rounds a level to itself, so rounded numbers stay.
       output = nearest.next(state['nearest'], rounded)
       return tff.templates.MeasuredProcessOutput(
         tff.federated_zip(
@@ -135,7 +138,7 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     return tff.templates.AggregationProcess(init_fn, next_fn)
 
   def message_bytes(self, value_type: tff.Type) -> int:
-    """Returns in how many bytes a client sends a value.
+    """Returns the number of bytes in which a client sends a value.
 
     Args:
       value_type: A structure of float32 tensors.
@@ -153,7 +156,7 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     return tf.TensorShape(shape).num_elements() > self._threshold
 
   def _round(self, tensor: tf.Tensor, stream: tf.Tensor) -> tf.Tensor:
-    """Returns a tensor with each number at one of the levels beside it."""
+    """Returns a tensor with each number at one of its adjacent levels."""
     low, high = tf.reduce_min(tensor), tf.reduce_max(tensor)
     last = float(2**self._bits - 1)
     place = tf.math.divide_no_nan(tensor - low, high - low) * last
@@ -167,16 +170,16 @@ def measure_payload(
   factory: tff.aggregators.WeightedAggregationFactory,
   message_bytes: Callable[[tff.Type], int],
 ) -> tff.aggregators.WeightedAggregationFactory:
-  """Adds what a cohort sends to the measurements of an aggregator.
+  """Adds the bytes that a cohort sends to an aggregator's measurements.
 
   Args:
     factory: The aggregator.
-    message_bytes: From the type of a client's value to the bytes in which it is
-      sent.
+    message_bytes: A function from the type of a client's value to the bytes in
+      which it is sent.
 
   Returns:
-    One with a measurement `payload_bytes`, int64: those of all clients with a
-    positive weight.
+    An aggregator with a measurement `payload_bytes`, int64: the bytes of all
+    clients with a positive weight.
   """
 
   def measure(value, weight):
@@ -197,7 +200,7 @@ def measure_payload(
 
 @contextlib.contextmanager
 def _without_memory_hints() -> Iterator[None]:
-  """Drops a hint of TFF's encoders, which come for each tensor, many times."""
+  """Drops a hint of TFF's encoders, which they log many times per tensor."""
 
   def keep(record):
     return 'can temporarily allocate extra memory' not in record.getMessage()

@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Rules that combine updates of which some may be anything.
+"""Byzantine-robust rules that combine updates, some of which may be arbitrary.
 
 The coordinate-wise median and trimmed mean of Yin, Chen, Ramchandran and
 Bartlett, "Byzantine-Robust Distributed Learning: Towards Optimal Statistical
-Rates", ICML 2018 (arXiv:1803.01498), Definitions 1 and 2; Krum and Multi-Krum of
-Blanchard, El Mhamdi, Guerraoui and Stainer, "Machine Learning with Adversaries:
-Byzantine Tolerant Gradient Descent", NIPS 2017 (arXiv:1703.02757), sections 4
-and 5. All clients count alike in them. A rule takes a row of finite numbers for
-each client, in graph operations; of no rows, and of fewer than it is made for,
-its result is NaN, which server optimizers of this package reject.
+Rates", ICML 2018 (arXiv:1803.01498), Definitions 1 and 2; Krum and Multi-Krum
+of Blanchard, El Mhamdi, Guerraoui and Stainer, "Machine Learning with
+Adversaries: Byzantine Tolerant Gradient Descent", NIPS 2017 (arXiv:1703.02757),
+sections 4 and 5. All clients count equally in them. A rule takes one row of
+finite numbers per client, in graph operations. For no rows, or fewer than the
+rule needs, its result is NaN, which server optimizers of this package reject.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,12 @@ from fedfish_tff import errors
 
 import tensorflow as tf
 
-# From float [clients, coordinates] to float [coordinates].
+# Maps float [clients, coordinates] to float [coordinates].
 RowRule = Callable[[tf.Tensor], tf.Tensor]
 
 
 def median_of_rows(rows: tf.Tensor) -> tf.Tensor:
-  """Returns the median of each coordinate; of an even number, the middle two's mean.
+  """Returns each coordinate's median; for even numbers, the middle two's mean.
 
   Args:
     rows: float [clients, coordinates].
@@ -38,11 +38,11 @@ def build_trimmed_mean(share: float) -> RowRule:
   """Builds the mean of each coordinate without its largest and smallest values.
 
   Args:
-    share: The part of the n values, below a half, that is left out at each end:
+    share: The share of the n values that is left out at each end, below a half:
       floor(share * n) of them, as in `scipy.stats.trim_mean`.
 
   Raises:
-    InputError: If there is no such part.
+    InputError: If `share` is out of range.
   """
   if not 0 <= share < 0.5:
     raise errors.InputError(
@@ -61,16 +61,16 @@ def build_trimmed_mean(share: float) -> RowRule:
 
 
 def build_krum(num_attackers: int, num_selected: int = 1) -> RowRule:
-  """Builds Krum: the row that is nearest to those around it.
+  """Builds Krum, which selects the row nearest to its neighbours.
 
-  The score of a row is the sum of its squared distances to the n - f - 2 others
-  that are nearest. Of rows with one score the first counts as better.
+  The score of a row is the sum of its squared distances to the n - f - 2
+  nearest other rows. Among equal scores the first row is best.
 
   Args:
-    num_attackers: f, of how many rows nothing is known. There must be 2 f + 3
-      rows.
-    num_selected: m: of the rows with the least scores the mean is taken; Krum is
-      1, Multi-Krum more, and that of all rows is the mean.
+    num_attackers: f, the number of rows that may be arbitrary. There must be 2
+      f + 3 rows.
+    num_selected: m, the number of rows with the lowest scores. Their mean is
+      the result: 1 for Krum, more for Multi-Krum. With all rows it is the mean.
 
   Raises:
     InputError: If a number is negative, or no row is selected.
@@ -83,8 +83,8 @@ def build_krum(num_attackers: int, num_selected: int = 1) -> RowRule:
   needed = max(2 * num_attackers + 3, num_selected)
 
   def select(rows: tf.Tensor) -> tf.Tensor:
-    # In float64, where |a|^2 + |b|^2 - 2 a b loses no distance that float32 has,
-    # and no square overflows.
+    # In float64 |a|^2 + |b|^2 - 2 a b keeps all distances of float32, and no
+    # square overflows.
     exact = tf.cast(rows, tf.float64)
     products = tf.matmul(exact, exact, transpose_b=True)
     squares = tf.linalg.diag_part(products)

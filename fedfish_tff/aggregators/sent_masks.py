@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Around any aggregator: which parts of an update the cohort has sent.
+"""Aggregation that records which parts of an update the cohort has sent.
 
-The server has to know which tensors (or coordinates) somebody sent, so that it
-leaves the others alone, and a simulation wants to know how many bytes the
-clients have really sent. Both follow from one sum of the masks.
+The server must know which tensors (or coordinates) some client sent, so that it
+leaves the others unchanged. A simulation also measures the bytes that clients
+actually send. Both follow from one sum of the masks, around any aggregator.
 """
 
 import collections
@@ -24,15 +24,16 @@ _MASK = 'mask'
 class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
   """Aggregates <update=U, mask=M> to <update=T, sent=M>.
 
-  T is what the inner factory makes of U; `sent` is true where the mask of a
+  T is the inner factory's aggregate of U. `sent` is true where the mask of a
   client with a positive weight is. The measurements are those of the inner
   factory and
 
   * `sent`: for each tensor, by its name, the share of the contributing clients
-    that sent it (of coordinates, their mean share), float32;
-  * `payload_bytes`: what the cohort has really sent, int64: the selected parts
-    of each structure of U but for its mask, and the mask's bits, rounded up to
-    bytes, of every contributing client.
+    that sent it (for coordinates, their mean share), float32;
+  * `payload_bytes`: the bytes that the cohort has actually sent, int64: for
+  every
+    contributing client, the selected parts of each structure of U except its
+    mask, and the mask's bits, rounded up to bytes.
   """
 
   def __init__(
@@ -45,8 +46,8 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      inner: Aggregates U.
-      mask_bits: In how many bits a client says what it sends, see
+      inner: The aggregator of U.
+      mask_bits: The number of bits in which a client encodes its mask, see
         `client_work.Selector.mask_bits`.
       tensor_names: A name for each tensor; by position and shape by default.
 
@@ -69,12 +70,12 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     """Creates the process; see the class.
 
     Args:
-      value_type: <update=U, mask=M>, M a structure of bools; U has a structure
-        `delta` of as many tensors.
+      value_type: <update=U, mask=M>, with M a structure of bools. U has a
+        structure `delta` of as many tensors.
       weight_type: A float scalar.
 
     Raises:
-      InputError: If there are not as many names as tensors.
+      InputError: If the number of names is not that of the tensors.
     """
     update_type = value_type['update']
     mask_type = value_type[_MASK]
@@ -155,7 +156,7 @@ def _count_part_bytes(
   tensor_types: Sequence[tff.TensorType],
   mask_type: Any,
 ) -> list[int]:
-  """Returns, for each tensor, what one true of its mask stands for in bytes."""
+  """Returns, for each tensor, the bytes that one true of its mask selects."""
   structures = [
     name for name in tff.structure.name_list(update_type) if name != _MASK
   ]

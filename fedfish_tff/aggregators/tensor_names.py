@@ -15,12 +15,12 @@ def name_tensors(
   """Returns a name for each tensor.
 
   Args:
-    tensor_types: Of the tensors.
-    names: Their names, if there are any; by default they are named by position
-      and shape, such as 0_64x32.
+    tensor_types: The types of the tensors.
+    names: The tensors' names, if any. By default they are named by position and
+      shape, such as 0_64x32.
 
   Raises:
-    errors.InputError: If there are more or fewer names, or two are the same.
+    errors.InputError: If the number of names differs, or two are the same.
   """
   if names is None:
     return [

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Sums of symmetric matrices of which only the upper triangle travels.
+"""Sums of symmetric matrices of which clients send only the upper triangle.
 
 A client sends n (n + 1) / 2 numbers of an n x n matrix instead of n^2. They are
 packed as a rectangle of blocks (rectangular full packed format: Gustavson,
-Wasniewski, Dongarra and Langou, ACM TOMS 37(2), 2010), for which no indices are
-needed, which would take more memory than the matrix.
+Wasniewski, Dongarra and Langou, ACM TOMS 37(2), 2010). This needs no indices,
+which would take more memory than the matrix.
 """
 
 import collections
@@ -20,7 +20,7 @@ def pack_upper_triangle(matrix: tf.Tensor) -> tf.Tensor:
   """Packs the upper triangle of a matrix; the rest is not read.
 
   Args:
-    matrix: [n, n], n 1 or more, of static shape.
+    matrix: A matrix [n, n] of static shape, n at least 1.
 
   Returns:
     A matrix of n (n + 1) / 2 elements.
@@ -32,7 +32,8 @@ def pack_upper_triangle(matrix: tf.Tensor) -> tf.Tensor:
     matrix[:half, half:],
     matrix[half:, half:],
   )
-  # The rest's upper triangle, and the corner's, flipped, below its diagonal.
+  # The lower right block's upper triangle, above the upper left block's, which
+  # is transposed and moved down by one row.
   below = tf.pad(
     tf.linalg.band_part(tf.linalg.matrix_transpose(corner), -1, 0),
     [[1, 0], [0, size % 2]],
@@ -42,13 +43,13 @@ def pack_upper_triangle(matrix: tf.Tensor) -> tf.Tensor:
 
 
 def unpack_upper_triangle(packed: tf.Tensor) -> tf.Tensor:
-  """Returns the symmetric matrix whose upper triangle was packed.
+  """Returns the symmetric matrix of a packed upper triangle.
 
   Args:
-    packed: What `pack_upper_triangle` returns.
+    packed: The result of `pack_upper_triangle`.
 
   Returns:
-    [n, n].
+    The matrix, [n, n].
   """
   rows, columns = packed.shape
   half = (rows - 1) // 2
@@ -75,7 +76,7 @@ class UpperTriangleSumFactory(tff.aggregators.UnweightedAggregationFactory):
   The created process takes and returns structures of the same type, with
   symmetric matrices where `symmetric` says so. The inner factory gets all
   elements as one structure, with packed upper triangles in place of those
-  matrices; its measurements are this one's.
+  matrices. The measurements are the inner factory's.
   """
 
   def __init__(
@@ -87,7 +88,8 @@ class UpperTriangleSumFactory(tff.aggregators.UnweightedAggregationFactory):
 
     Args:
       symmetric: Names of the elements that are symmetric matrices.
-      sum_factory: Sums what travels; `tff.aggregators.SumFactory` by default.
+      sum_factory: The aggregator of the sent values;
+        `tff.aggregators.SumFactory` by default.
     """
     self._symmetric = frozenset(symmetric)
     self._sum_factory = sum_factory or tff.aggregators.SumFactory()
@@ -101,7 +103,8 @@ class UpperTriangleSumFactory(tff.aggregators.UnweightedAggregationFactory):
       value_type: A structure of named tensors.
 
     Raises:
-      TypeError: If it is not one, or has no square matrix of a name given.
+      TypeError: If `value_type` is not such a structure, or an element named in
+        `symmetric` is not a square matrix.
     """
     self._check(value_type)
     symmetric = self._symmetric

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Federated algorithms as `tff.learning.templates.LearningProcess`.
 
-Those whose clients keep a state are `ClientStateProcess`es.
+Those with client states are `ClientStateProcess`es.
 """
 
 from typing import TYPE_CHECKING

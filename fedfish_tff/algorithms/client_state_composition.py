@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Composition of the parts of methods with client states.
+"""Composition of methods with client states.
 
-As `composition` is for those without, whose process is made of TFF's
-templates; these have no place for what a client keeps.
+`composition` does the same for methods without them, from TFF's templates.
+These templates have no place for client states.
 """
 
 import collections
@@ -37,40 +37,43 @@ def compose_client_state_process(
   get_stepped: Callable[[Any], Any] | None = None,
   extra_passes: int = 0,
 ) -> client_state_process.ClientStateProcess:
-  """Composes client work, aggregator and server optimizer to a process.
+  """Composes client work, aggregator and server optimizer into a process.
 
-  M is the server's model: its ModelWeights, or these and whatever else a method
-  keeps. P is what it sends of that, C a client's state, and A what the aggregator
-  makes of the clients' updates. Functions are of the graph, in which M, P and C
-  are structures of tensors.
+  M is the server's model: its ModelWeights, or these and a method's further
+  state. P is the part of M sent to clients, C a client's state, and A the
+  aggregate of the clients' updates. Functions run at graph time, where M, P and
+  C are structures of tensors.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_update_fn: A client's round, as in
-      `client_work.build_client_state_work`, from P and C.
-    model_aggregator: Combines the clients' updates; `tff.aggregators.MeanFactory`
-      by default.
-    server_optimizer_fn: The server optimizer; SGD with rate 1 by default, which
+    client_update_fn: A client's round from P and C, see
+      `client_work.build_client_state_work`.
+    model_aggregator: The aggregator of the clients' updates,
+      `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The server optimizer. The default, SGD with rate 1,
       takes an update as it is.
-    initialize_client: From M to C, the state of a client that comes for the
-      first time.
+    initialize_client: A function from M to C, the state of a client that takes
+      part for the first time.
     local_training: See `FederatedProcess`.
-    initial_model: From the model's initial weights to M; these by default.
-    get_model_weights: From M to its weights; M itself by default.
-    client_model_weights: From (M, C) to the weights of a client's own model, see
-      `ClientStateProcess`; the server's by default.
-    select_sent: From M to P; all of it is sent by default.
-    server_step: From M and A to the next M. By default M is the weights, and A
-      an update of the trainable ones, with the sign of a gradient.
+    initial_model: A function from the model's initial weights to M, which is
+      these weights by default.
+    get_model_weights: A function from M to its weights; M itself by default.
+    client_model_weights: A function from (M, C) to the weights of a client's
+      own model, see `ClientStateProcess`; the server's weights by default.
+    select_sent: A function from M to P; all of M by default.
+    server_step: A function from M and A to the next M. By default M is the
+      weights, and A an update of the trainable ones, with the sign of a
+      gradient.
     should_reject_update: See `compose_process`.
-    get_stepped: From M to what the server optimizer steps; the trainable weights
-      by default.
+    get_stepped: A function from M to the tensors that the server optimizer
+      steps; the trainable weights by default.
     extra_passes: See `FederatedProcess`.
 
   Returns:
     The process. Its state is <model=M, aggregator, finalizer=the server
-    optimizer's>, its metrics <client_work=<train, excluded_clients>, aggregator,
-    finalizer>. Its `update_is_finite` is of the first round of a client.
+    optimizer's>, its metrics <client_work=<train, excluded_clients>,
+    aggregator, finalizer>. Its `update_is_finite` judges a client's first
+    round.
 
   Raises:
     TypeError: If an optimizer is not one of TFF's, or parts do not fit.

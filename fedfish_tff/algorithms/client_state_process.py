@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A process whose clients keep something from one round to the next.
+"""Federated processes with client states.
 
-`tff.learning.templates.LearningProcess` has no place for that. Here the states
-of a round's clients go in beside their data and come out again; where they are
-in between is up to whoever runs the process, such as
-`fedfish_tff.simulation.run_training` with its `ClientStateStore`.
+`tff.learning.templates.LearningProcess` has no place for these states. Here the
+states of a round's clients go in with their data and come out again. The
+program that runs the process keeps them between rounds, for example
+`fedfish_tff.simulation.run_training` in its `ClientStateStore`.
 """
 
 import dataclasses
@@ -16,12 +16,12 @@ import tensorflow_federated as tff
 
 
 class ClientStateOutput(NamedTuple):
-  """A round's result, as `LearningProcessOutput` with client states.
+  """A round's result: `LearningProcessOutput` with client states.
 
   Attributes:
     state: The server's state.
-    client_states: Those of the round's clients, in their order.
-    metrics: What is measured.
+    client_states: The states of the round's clients, in their order.
+    metrics: The round's metrics.
   """
 
   state: Any
@@ -35,22 +35,22 @@ class ClientStateProcess:
 
   Types below are made of
 
-  - S, what the server keeps from round to round: `model`, that is weights and
-    whatever else a method sends, and the states of the round's parts,
-    `aggregator` and `finalizer`, of which the last has the server optimizer's;
-  - C, what a client keeps, such as its own layers: each method says which;
+  - S, the server's state: `model`, which is the weights and any other parts
+    that a method sends, and the states of `aggregator` and `finalizer`, the
+    latter of which holds the server optimizer's state;
+  - C, a client's state, such as its own layers; each method describes its own;
   - B*, a client's sequence of batches of all local epochs;
-  - M, what the round measures: `client_work`, with `train`, the model's metrics
-    over the clients, and `excluded_clients`, how many were left out; `aggregator`
-    and `finalizer`.
+  - M, the round's metrics: `client_work`, with `train`, the model's metrics
+    over the clients, and `excluded_clients`, the number of clients left out;
+    `aggregator` and `finalizer`.
 
-  FedMA's S and M are others, see `build_fed_ma`.
+  FedMA has another S and M, see `build_fed_ma`.
 
   Attributes:
     initialize: A computation ( -> S@SERVER).
     initialize_client: A computation (S -> C), not placed: the state of a client
-      that comes for the first time. The first-visit rule of whoever runs the
-      process says of which S; `run_training` takes that before the round.
+      that takes part for the first time. The program that runs the process
+      chooses S; `run_training` takes the one before the round.
     next: A computation (<S@SERVER, {C}@CLIENTS, {B*}@CLIENTS> ->
       <state=S@SERVER, client_states={C}@CLIENTS, metrics=M@SERVER>), which
       returns a `ClientStateOutput`. A client that is left out of the round gets
@@ -58,20 +58,19 @@ class ClientStateProcess:
     get_model_weights: A computation (S -> ModelWeights), not placed: the
       server's model.
     client_model_weights: A computation (<S, C> -> ModelWeights), not placed:
-      the client's own model, as it would begin to train it.
-    next_without_client_states: A computation (<S@SERVER,
-      {<client_state=C, data=B*>}@CLIENTS> -> <state=S@SERVER,
-      metrics=M@SERVER>), a round of which the clients' new states are not
-      asked for: what it sends is what a round sends, since states stay with
-      the clients.
-    local_training: See `FederatedProcess`; from weights of
+      the client's own model, from which it would start its training.
+    next_without_client_states: A computation (<S@SERVER, {<client_state=C,
+      data=B*>}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>): a round that
+      does not return the clients' new states. Its communication is that of a
+      round, since states stay at the clients.
+    local_training: See `FederatedProcess`. It starts from weights of
       `client_model_weights`.
-    update_is_finite: See `FederatedProcess`; likewise.
+    update_is_finite: See `FederatedProcess`. It takes the same weights.
     extra_passes: See `FederatedProcess`.
     uses_weights: See `FederatedProcess`.
-    sent_types: Only where a round is several computations, as in FedMA, and
-      `next` a function around them: the types of what a client gets and of what
-      it sends. `next_without_client_states` is not there then.
+    sent_types: The types of what a client receives and sends. They are set only
+      where a round is several computations and `next` a Python function around
+      them, as in FedMA; `next_without_client_states` is then absent.
   """
 
   initialize: tff.Computation

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Processes that sum clients' statistics and solve for the classifier.
 
-The state holds the sums over all clients so far, whatever the rounds they came
-in, and the classifier is solved from them when it is asked for. Sums cannot tell
-clients apart: that each is counted once is up to who takes part, see
+The state holds the sums over all clients of all rounds so far. The classifier
+is solved from them on demand. Sums cannot tell clients apart, so the
+participation must bring each client once, see
 `simulation.visit_once_participation`.
 """
 
@@ -22,7 +22,7 @@ from fedfish_tff.models import ridge_classifier
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# From (sums, hyper-parameters) to the kernel and the bias.
+# Maps (sums, hyper-parameters) to the kernel and the bias.
 SolveFn = Callable[[Any, Any], tuple[tf.Tensor, tf.Tensor]]
 
 
@@ -35,29 +35,30 @@ def build_closed_form_process(
   num_classes: int,
   hparams: Mapping[str, float],
 ) -> process_lib.FederatedProcess:
-  """Builds the process.
+  """Builds a process that sums statistics and solves for a classifier.
 
   Its model is `models.create_feature_classifier` of the feature map.
-  `set_model_weights` sets the classifier and drops all sums; the feature map is
-  frozen, so its weights must be those that it has. Nothing is sent to the
+  `set_model_weights` sets the classifier and drops all sums. The feature map is
+  frozen, so the weights given for it must equal its own. Nothing is sent to the
   clients.
 
   Args:
-    feature_map: Of what the statistics are; its weights are constants.
-    client_statistics: Of `client_work.build_ridge_statistics`.
-    sum_factory: Sums the statistics.
-    solve_fn: A graph-time function from the sums over one example at least, and
+    feature_map: The feature map of the statistics; its weights are constants.
+    client_statistics: The result of `client_work.build_ridge_statistics`.
+    sum_factory: The aggregator that sums the statistics.
+    solve_fn: A graph-time function from the sums over at least one example, and
       the hyper-parameters, to the kernel and bias.
-    num_classes: Classes of the classifier.
-    hparams: The hyper-parameters that the solution depends on, and the sums do
-      not. They are in the state, for `get_hparams` and `set_hparams`.
+    num_classes: The number of the classifier's classes.
+    hparams: The hyper-parameters of the solution, on which the sums do not
+      depend. They are in the state, for `get_hparams` and `set_hparams`.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>). S has the elements statistics (the sums), classifier
-    (what there is before any sums), hparams and aggregator. Its
+    (the one used before there are sums), hparams and aggregator. Its
     `local_training` gives the classifier of one client's own examples, with the
-    hyper-parameters given here: it has no state that `set_hparams` could change.
+    hyper-parameters given here: it has no state that `set_hparams` could
+    change.
   """
   model = ridge_classifier.create_feature_classifier(
     feature_map, num_classes=num_classes
@@ -72,7 +73,7 @@ def build_closed_form_process(
   )
 
   def solve(statistics, hparams, kernel, bias):
-    """Returns the solution, or the classifier given if nobody contributed."""
+    """Returns the solution; the given classifier if no client contributed."""
 
     @autograph.graph_function
     def run(statistics, hparams, kernel, bias):
@@ -106,7 +107,7 @@ def build_closed_form_process(
     return collections.OrderedDict(
       num_examples=tf.cast(_count(update), tf.int64),
       total_examples=tf.cast(_count(total), tf.int64),
-      # Counts may have noise, and rounding.
+      # Counts may have noise and rounding errors.
       classes_seen=tf.math.count_nonzero(
         total['moments'][-1] > 0.5, dtype=tf.int32
       ),
@@ -197,7 +198,7 @@ def build_closed_form_process(
   def build_update_is_finite():
     @tff.tensorflow.computation(weights_type, data_type)
     def update_is_finite(weights, dataset):
-      del weights  # The statistics are of the frozen feature map.
+      del weights  # The statistics depend on the frozen feature map alone.
       return tf.equal(client_statistics(dataset)['excluded'], 0)
 
     return update_is_finite
@@ -244,7 +245,7 @@ def _zeros(value_type: tff.Type) -> collections.OrderedDict[str, tf.Tensor]:
 
 
 def _classifier(trainable: Any) -> collections.OrderedDict[str, tf.Tensor]:
-  """Returns the last of the weights, by their names."""
+  """Returns the last two of the weights, the kernel and the bias, by name."""
   *_, kernel, bias = trainable
   return collections.OrderedDict(
     kernel=tf.convert_to_tensor(kernel), bias=tf.convert_to_tensor(bias)
@@ -252,14 +253,14 @@ def _classifier(trainable: Any) -> collections.OrderedDict[str, tf.Tensor]:
 
 
 def _count(statistics: Any) -> tf.Tensor:
-  """Returns the number of examples, as the sums have it."""
+  """Returns the number of examples in the sums."""
   return tf.round(tf.reduce_sum(statistics['moments'][-1]))
 
 
 def _check_frozen(
   feature_map: feature_map_lib.FeatureMap, trainable: list[tf.Tensor]
 ) -> tf.Operation:
-  """Returns what fails unless the first weights are the feature map's."""
+  """Returns an assertion that the first weights are the feature map's."""
   same = [
     tf.reduce_all(tf.equal(expected, given))
     for expected, given in zip(feature_map.initial_weights, trainable)

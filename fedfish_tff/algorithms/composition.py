@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What all `build_*` of this package do last: compose with TFF's templates."""
+"""Composition of stateless methods from TFF's templates."""
 
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.algorithms import server_step as server_step_lib
@@ -23,23 +23,24 @@ def compose_process(
   ),
   extra_passes: float = 0,
 ) -> process_lib.FederatedProcess:
-  """Composes client work, aggregator and server optimizer to a process.
+  """Composes client work, aggregator and server optimizer into a process.
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    client_work: What clients compute.
-    model_aggregator: Combines the clients' updates; `tff.aggregators.MeanFactory`
-      by default.
-    server_optimizer_fn: The server optimizer; SGD with rate 1 by default, which
+    client_work: The clients' computation.
+    model_aggregator: The aggregator of the clients' updates,
+      `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The server optimizer. The default, SGD with rate 1,
       takes an update as it is.
     local_training: See `FederatedProcess`.
-    server_step: A graph-time function from the weights and what the aggregator
-      returns to the next weights. By default that is an update of the trainable
-      weights, with the sign of a gradient.
-    should_reject_update: As in
-      `tff.learning.templates.build_apply_optimizer_finalizer`: a round whose
-      update it rejects keeps the weights and the server optimizer's state. By
-      default, updates that are not finite, such as the mean of no client.
+    server_step: A graph-time function from the weights and the aggregator's
+      result to the next weights. By default the result is an update of the
+      trainable weights, with the sign of a gradient.
+    should_reject_update: The same as in
+      `tff.learning.templates.build_apply_optimizer_finalizer`: a rejected
+      update leaves the weights and the server optimizer's state unchanged. By
+      default it rejects updates that are not finite, such as the mean of no
+      client.
     extra_passes: See `FederatedProcess`.
 
   Returns:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ditto: FedAvg, and beside it a model of every client's own.
+"""Ditto: FedAvg with an additional model for each client.
 
 Li, Hu, Beirami and Smith, "Ditto: Fair and Robust Federated Learning Through
 Personalization", ICML 2021 (arXiv:2012.04221), Algorithm 1. A client's own
@@ -34,40 +34,42 @@ def build_ditto(
 ) -> client_state_process.ClientStateProcess:
   """Builds Ditto (Li et al., 2021, Algorithm 1).
 
-  Client k's own model v_k takes steps on batches b, w being the global weights that
-  the round began with:
+  Client k's own model v_k takes steps on batches b, from the global weights w
+  at the start of the round:
 
     v_k <- v_k - eta (grad F_k(v_k; b) + lambda (v_k - w))
 
-  The server's model is FedAvg's. A client's own one takes as many steps on the
-  same batches, pulled to the weights that the round began with; with strength 0
-  every client trains it alone. Weights that are not trainable stay at their
-  initial values, as in FedAvg.
+  The server's model is FedAvg's. A client's own model takes as many steps on
+  the same batches, pulled towards w; with strength 0 every client trains it
+  alone. Weights that are not trainable stay at their initial values, as in
+  FedAvg.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer, new for each of the two models.
-    server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
-      default.
-    personal_strength: lambda, 0 or positive; the paper's code has 1, or the
-      best of 0.1, 1 and 2. With SGD, its product with the learning rate should
-      be below 1.
-    local_epochs: How many epochs a client's sequence of batches holds, for
-      `extra_passes` alone: the client's own model takes as many once more.
-    client_weighting: By |D_i| (times local epochs), or uniform.
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The optimizer applied to the mean model delta; SGD with
+      rate 1 by default.
+    personal_strength: lambda, the strength of the pull, 0 or positive. The
+      paper's code uses 1, or the best of 0.1, 1 and 2. With SGD, its product
+      with the learning rate should be below 1.
+    local_epochs: The number of epochs in a client's sequence of batches. It
+      only affects `extra_passes`: the client's own model trains for as many
+      epochs.
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     The process. A client's state is <personal>, the trainable tensors of its
-    own model, which begins as the global one of the round it first comes in.
-    Metrics are of the training for the server. A client of which one of the two
-    models diverges is left out of the round, counted, and keeps its state. A
-    client without data changes nothing.
+    own model, which starts as the global model of the client's first round.
+    Metrics describe the training for the server. A client with either model
+    diverging is left out of the round, counted, and keeps its state. A client
+    without data changes nothing.
 
-    `client_model_weights` are those of its own model. `local_training` is the
-    first round of one, pulled to where it starts. Both trainings of
-    `update_is_finite` begin at it, too, so that a client may be left out and not
-    be found by it.
+    `client_model_weights` are those of its own model. `local_training` is that
+    model's first round, pulled towards its start. Both trainings of
+    `update_is_finite` start at it, too, so `update_is_finite` may miss a client
+    that a round leaves out.
 
   Raises:
     InputError: If `personal_strength` is negative or not finite.

@@ -3,9 +3,9 @@
 """Fed3R: a ridge classifier from one visit to each client.
 
 Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous Federated
-Learning with Closed-form Classifiers", ICML 2024. Sums of statistics are the
-same however the examples are distributed, so the classifier is that of all the
-examples in one place, whatever the clients, their order and the rounds.
+Learning with Closed-form Classifiers", ICML 2024. Sums of statistics do not
+depend on how examples are distributed. So the classifier is that of the pooled
+examples, whatever the clients, their order and the rounds.
 
 With `feature_map`, see `models.FeatureMap`, and data `clients`, a list of
 `tf.data.Dataset` of (x, y) batches, each client once:
@@ -17,9 +17,10 @@ state, metrics = process.next(state, clients)
 weights = process.get_model_weights(state)
 ```
 
-are weights of `models.create_feature_classifier(feature_map, num_classes=10)`.
-Any process fine-tunes them (Fed3R+FT) as weights of that model with
-`temperature=0.1`, as published; `models.partition_model` says which tensors.
+The result is weights of `models.create_feature_classifier(feature_map,
+num_classes=10)`. Any process fine-tunes them (Fed3R+FT) as weights of that
+model with `temperature=0.1`, as published; `models.partition_model` selects the
+tensors.
 """
 
 from fedfish_tff import choices
@@ -50,45 +51,45 @@ def build_fed3r(
 ) -> process.FederatedProcess:
   """Builds Fed3R (Fani et al., 2024).
 
-  Over all examples (x, y) of all clients, phi being the features of x and a constant
-  1, and e_y the unit vector of the class:
+  Over all examples (x, y) of all clients, with phi the features of x and a
+  constant 1, and e_y the unit vector of the class:
 
     A = sum(phi phi^T),  b = sum(phi e_y^T),  W = (A + lambda I)^-1 b
 
-  then each class' weights, and its bias with them, are divided by their norm.
+  Each class' weights and bias are then divided by the norm of the weights.
 
   Defaults are those of the official code.
 
   Args:
-    feature_map: The feature extractor, which is frozen: its initial weights are
-      constants that clients know, and are not sent.
-    num_classes: C; labels are from 0 to C - 1.
-    regularization: lambda, the process' hyper-parameter: `set_hparams` changes
-      it without another visit to the clients, and `models.solve_ridge_path`
-      solves for many at once.
+    feature_map: The frozen feature extractor: its initial weights are constants
+      that clients know, and are not sent.
+    num_classes: C, the number of classes; labels are from 0 to C - 1.
+    regularization: lambda, which is the process' hyper-parameter. `set_hparams`
+      changes it without another visit to the clients, and
+      `models.solve_ridge_path` solves for many values at once.
     bias: A regularised constant feature, a centred fit, or none.
     normalize_classes: Whether each class' weights are divided by their norm.
-    accumulator_dtype: tf.float32, or tf.float64, in which sums take twice the
-      bytes and the solution equals that of all the examples in one place to
-      the rounding of float32 weights.
-    chunk_size: Examples whose features are in memory at a time.
-    sum_factory: Sums <gram's upper triangle, moments> as one structure;
-      `tff.aggregators.SumFactory` by default. It has to give sums: what
-      `tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed` gives is
-      divided by its `clients_per_round`, whatever the cohort, so that A and b
-      would be too small for lambda. With `clients_per_round=1.0` it is the sum
-      with noise of clip * noise_multiplier. Such noise comes with each round,
-      with one that nobody took part in too, and a larger lambda is needed to
-      keep A positive definite.
+    accumulator_dtype: The dtype of the sums: tf.float32, or tf.float64, with
+      which sums take twice the bytes and the solution equals that of the pooled
+      examples to the rounding of float32 weights.
+    chunk_size: The number of examples with features in memory at a time.
+    sum_factory: The aggregator of <gram's upper triangle, moments> as one
+      structure; `tff.aggregators.SumFactory` by default. It must return sums.
+      `tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed` divides by
+      its `clients_per_round`, whatever the cohort, so that A and b would be too
+      small for lambda. With `clients_per_round=1.0` it returns the sum with
+      noise of clip * noise_multiplier. Every round adds such noise, even one
+      without clients, and keeping A positive definite then needs a larger
+      lambda.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of one epoch: an example that comes
-    twice counts twice. A client whose statistics are not finite is left out and
-    counted. `get_model_weights` solves. `set_model_weights` drops the sums of
-    all clients so far: the model is then the one given, until the next round
-    begins new sums. `local_training` solves for one client's own examples with
-    `regularization` as given here, whatever `set_hparams` has changed.
+    twice counts twice. A client with statistics that are not finite is left out
+    and counted. `get_model_weights` solves. `set_model_weights` drops all sums,
+    so that the model is the given one until the next round begins new sums.
+    `local_training` solves for one client's own examples with the
+    `regularization` given here, whatever `set_hparams` has changed.
 
   Raises:
     errors.InputError: If an argument is out of range.

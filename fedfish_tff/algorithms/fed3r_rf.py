@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fed3R-RF: Fed3R on random Fourier features of the extractor's features.
 
-Fani et al., ICML 2024: a kernel ridge classifier in closed form, of which the
-statistics are [D, D]. The random features are a function of the seed.
+Fani et al., ICML 2024: a closed-form kernel ridge classifier with statistics of
+shape [D, D]. The random features are a function of the seed.
 """
 
 from fedfish_tff import choices
@@ -32,31 +32,31 @@ def build_fed3r_rf(
 ) -> process.FederatedProcess:
   """Builds Fed3R-RF (Fani et al., 2024).
 
-  As `build_fed3r`, on D features of the extractor's v, with Omega drawn from N(0, 1 /
-  sigma^2) and u evenly from 0 to 2 pi:
+  The same as `build_fed3r`, on D features of the extractor's v, with Omega
+  drawn from N(0, 1 / sigma^2) and u uniformly from 0 to 2 pi:
 
     phi = sqrt(2 / D) cos(Omega^T v + u)
 
-  Its weights are of `models.create_feature_classifier` of
+  Its weights are those of `models.create_feature_classifier` of
   `models.create_random_features` with the same arguments.
 
   Args:
     feature_map: The feature extractor, frozen.
-    num_classes: C; labels are from 0 to C - 1.
-    num_random_features: D: 5,000 and 10,000 in the paper. A client and the
-      server need memory for a few matrices of [D, D].
-    bandwidth: sigma of the Gaussian kernel. The paper names none;
-      `models.median_bandwidth` of held-out features is a usual choice.
-    seed: Of the random features.
-    regularization: lambda.
-    bias: As in `build_fed3r`.
-    normalize_classes: As in `build_fed3r`.
-    accumulator_dtype: tf.float32 or tf.float64.
-    chunk_size: Examples whose random features are in memory at a time.
-    sum_factory: As in `build_fed3r`.
+    num_classes: C, the number of classes; labels are from 0 to C - 1.
+    num_random_features: D, the number of random features; 5,000 and 10,000 in
+      the paper. A client and the server need memory for a few [D, D] matrices.
+    bandwidth: sigma, the bandwidth of the Gaussian kernel. The paper gives no
+      value; `models.median_bandwidth` of held-out features is a usual choice.
+    seed: The seed of the random features.
+    regularization: lambda, the ridge regularization.
+    bias: See `build_fed3r`.
+    normalize_classes: See `build_fed3r`.
+    accumulator_dtype: The dtype of the sums, tf.float32 or tf.float64.
+    chunk_size: The number of examples with random features in memory at a time.
+    sum_factory: See `build_fed3r`.
 
   Returns:
-    A process as `build_fed3r` returns.
+    The same process as `build_fed3r`.
 
   Raises:
     errors.InputError: If an argument is out of range.

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedAvg: what TFF's own computes, with excluded clients counted.
+"""FedAvg, equal to TFF's own, with excluded clients counted.
 
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, with the server
 optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
@@ -35,18 +35,19 @@ def build_fed_avg(
 
   with the default server optimizer; another one takes the mean as a gradient.
 
-  Results equal those of `tff.learning.algorithms.build_weighted_fed_avg`, but that
-  clients whose update times its weight overflows are left out, too; a round in
-  which every client is left out keeps the weights. With uniform weights a client
-  without examples counts as one.
+  Results equal those of `tff.learning.algorithms.build_weighted_fed_avg`,
+  except that clients with a weighted update that overflows are left out, too,
+  and that a round in which every client is left out keeps the weights. With
+  uniform weights a client without examples counts as one.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
-      default, which is the original FedAvg.
-    client_weighting: By |D_i| (times local epochs), or uniform.
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The optimizer applied to the mean model delta. The
+      default, SGD with rate 1, is the original FedAvg.
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -65,11 +66,11 @@ def build_fed_avg(
     )
     update = model_delta.delta_update(bound, weights, trained, client_weighting)
     if client_weighting == tff.learning.ClientWeighting.UNIFORM:
-      # As TFF has it, without examples too.
+      # TFF counts clients without examples, too.
       update = update._replace(weight=tf.constant(1.0))
     return update
 
-  # As in TFF: of variable models, the rate is a hyper-parameter of the state.
+  # As in TFF, a variable model's rate is a hyper-parameter in the state.
   server_state = client_work_process.NO_STATE
   if not model_functions.is_functional(model_fn):
     server_state = client_work_process.ServerState(

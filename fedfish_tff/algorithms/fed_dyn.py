@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedDyn: clients whose losses change so that they agree where training ends.
+"""FedDyn: local losses adjusted so that the clients' optima agree at the end.
 
 Acar, Zhao, Matas Navarro, Mattina, Whatmough and Saligrama, "Federated Learning
 Based on Dynamic Regularization", ICLR 2021 (arXiv:2111.04263), Algorithm 1.
@@ -38,34 +38,36 @@ def build_fed_dyn(
 
     F_i(w_i) - <g_i, w_i> + alpha / 2 |w_i - w|^2,    g_i <- g_i + alpha (w - w_i)
 
-  and the server, with the sum and the mean over the clients of a round, of N
-  clients in all, keeps s (the paper's h is alpha s):
+  and the server keeps s (the paper's h is alpha s), with the sum and the mean
+  over the clients of a round, of N clients in all:
 
     s <- s + sum(w - w_i) / N,    w <- w - mean(w - w_i) - s
 
-  All g_i and s begin at 0. Weights that are not trainable stay as they are.
+  All g_i and s start at 0. Weights that are not trainable stay at their initial
+  values.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: Takes the local steps.
-    server_optimizer_fn: Applied to mean(w - w_i) + s; SGD with rate 1 by default,
-      which is the paper's.
-    num_clients: N, of all clients that may take part, not of a cohort.
-    regularization: alpha, positive; the paper tunes it over 0.001, 0.01, 0.03
-      and 0.1.
-    model_aggregator: Of w - w_i, with the weight 1 for each client that has data;
-      `tff.aggregators.MeanFactory` by default. The sum is its result times the
-      number of these clients.
+    client_optimizer_fn: The client optimizer, which takes the local steps.
+    server_optimizer_fn: The optimizer applied to mean(w - w_i) + s. The
+      default, SGD with rate 1, is the paper's.
+    num_clients: N, the number of all clients that may take part, not of a
+      cohort.
+    regularization: alpha, the strength of the regularization, positive; the
+      paper tunes it over 0.001, 0.01, 0.03 and 0.1.
+    model_aggregator: The aggregator of w - w_i, with weight 1 for each client
+      that has data; `tff.aggregators.MeanFactory` by default. The sum is its
+      result times the number of these clients.
 
   Returns:
-    The process. A client's state is g_i. A client whose update is not finite is
-    left out of the round, counted, and keeps its state. A client without data
-    changes nothing. Losses that are reported are those of the model.
+    The process. A client's state is g_i. A client with an update that is not
+    finite is left out of the round, counted, and keeps its state. A client
+    without data changes nothing. The reported losses are those of the model.
 
-    What a client computes in a round depends on its state, and outside of a
-    round there is none. So `local_training` is that of `client_optimizer_fn` on
-    the model's loss, as fine-tuning has it, and `update_is_finite` takes the
-    state of a first round. `client_model_weights` are the server's.
+    A client's computation in a round depends on its state, which does not exist
+    outside of a round. So `local_training` is that of `client_optimizer_fn` on
+    the model's loss, as in fine-tuning, and `update_is_finite` takes the state
+    of a first round. `client_model_weights` are the server's weights.
 
   Raises:
     InputError: If `num_clients` is below 1, or `regularization` not positive and
@@ -111,7 +113,7 @@ def build_fed_dyn(
 
   def server_step(take_step, model, aggregate):
     delta = tf.nest.flatten(aggregate['delta'])
-    # The mean of no client is not; then the step is rejected, too.
+    # The mean of no client is not finite; then the step is rejected, too.
     is_finite = local_training_lib.all_finite(delta)
     shift = tuple(
       tf.where(
@@ -139,7 +141,7 @@ def build_fed_dyn(
     initial_model=lambda weights: collections.OrderedDict(
       weights=weights, shift=_zeros(weights)
     ),
-    # The shift is the server's alone.
+    # The shift stays at the server.
     select_sent=lambda model: model['weights'],
     initialize_client=lambda model: _zeros(model['weights']),
     get_model_weights=lambda model: model['weights'],

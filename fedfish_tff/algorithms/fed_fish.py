@@ -5,8 +5,8 @@
 Dhawan, Mitchell, Charles, Garrett and Dziugaite, "Leveraging Function Space
 Aggregation for Federated Learning at Scale", TMLR 2024 (arXiv:2311.10291),
 Algorithms 1 and 2. Its authors published no code. Where the paper leaves a
-choice open, the default is its literal reading but for the server optimizer;
-each choice is named below.
+choice open, the default is its literal reading, except for the server
+optimizer. Each choice is named below.
 
 With data `clients`, a list of `tf.data.Dataset` of (x, y) batches:
 
@@ -35,7 +35,7 @@ from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
 
-# Table 2 of the paper: the global rate of its image tasks.
+# Table 2 of the paper: the global learning rate of its image tasks.
 _DEFAULT_SERVER_LEARNING_RATE = 1e-3
 
 
@@ -65,51 +65,54 @@ def build_fed_fish(
 ) -> process.FederatedProcess:
   """Builds FedFish (Dhawan et al., 2024, Algorithms 1 and 2).
 
-  Client i trains from the global w to w_i, and goes over its batches b once more
-  for the Fisher diagonal F_i. With n_i examples, elementwise:
+  Client i trains from the global w to w_i, and passes over its batches b once
+  more for the Fisher diagonal F_i. With n_i examples, elementwise:
 
     F_i = sum over b of (grad loss(w_i; b))^2
     w <- w - eta_g sum(n_i F_i (w - w_i)) / sum(n_i F_i)
 
-  By default the step is Adam's; where no client has Fisher information the update
-  is 0.
+  By default the step is Adam's. Where no client has Fisher information the
+  update is 0.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    server_optimizer_fn: Applied to the Fisher-weighted mean of deltas. Adam
-      with rate 1e-3 by default, which is OUR inference: the paper writes plain
-      steps of eta_g, but with its published rates (1e-3 at clients and server)
-      those would barely move the weights. Its literal reading is
+    server_optimizer_fn: The optimizer applied to the Fisher-weighted mean of
+      deltas. Adam with rate 1e-3 by default, which is OUR inference: the paper
+      writes plain steps of eta_g, but with its published rates (1e-3 at clients
+      and server) those would barely move the weights. Its literal reading is
       `tff.learning.optimizers.build_sgdm(eta_g)`.
-    local_epochs: How many epochs a client's sequence of batches holds, one
-      after another; the Fisher pass goes over one of them.
-    client_weighting: |D_i| (the paper's w_i), or uniform.
-    fisher_estimator: BATCH_GRADIENT (the paper's), PER_EXAMPLE or
+    local_epochs: The number of epochs in a client's sequence of batches, one
+      after another. The Fisher pass takes one of them.
+    client_weighting: The clients' weights: |D_i| (the paper's w_i), or uniform.
+    fisher_estimator: The estimator: BATCH_GRADIENT (the paper's), PER_EXAMPLE
+      or SAMPLED_LABEL.
+    fisher_normalization: The normalization: SUM over the data (the paper's), or
+      MEAN.
+    damping: The constant that clients add to every F_i, so that the update is
+      FedAvg's instead of 0 where no client has Fisher information.
+    minimum_denominator: The bound at or below which denominators count as 0.
+    label_sampler: A function that draws labels from the model's output, for
       SAMPLED_LABEL.
-    fisher_normalization: SUM over the data (the paper's), or MEAN.
-    damping: Added to every F_i at the client, so that where no client has
-      Fisher information the update is FedAvg's instead of 0.
-    minimum_denominator: Denominators at or below it count as 0.
-    label_sampler: Draws labels from the model's output, for SAMPLED_LABEL.
-    seed: Seed of those draws.
-    sum_factory: Sums numerator and denominator as one structure;
-      `tff.aggregators.SumFactory` by default. For sums that are not exact set
-      `damping` and `minimum_denominator`.
+    seed: The seed of those draws.
+    sum_factory: The aggregator of numerator and denominator as one structure;
+      `tff.aggregators.SumFactory` by default. For inexact sums set `damping`
+      and `minimum_denominator`.
     diagnostics: Whether to also measure the cosine between FedFish's and
       FedAvg's update, at the price of a third sum of the model's size.
-    selector: Chooses what a client sends of its delta and Fisher, as in
-      `build_partial_exchange`: the mean is then over those who sent, and the
-      server keeps what nobody did. By default everything is sent.
-    tensor_names: Names of the trainable tensors in the metrics; by position and
+    selector: The selector of the parts of delta and Fisher that a client sends,
+      see `build_partial_exchange`. The mean is then over the clients that sent
+      a part, and the server keeps parts that no client sent. By default
+      everything is sent.
+    tensor_names: The trainable tensors' names in the metrics; by position and
       shape by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are the batches of all local epochs. A client
-    whose delta or Fisher, or their product, is not finite is left out of the
-    round and counted. A round to which no client contributes keeps the weights
-    and the server optimizer's state.
+    with a delta, a Fisher or a product of both that is not finite is left out
+    of the round and counted. A round to which no client contributes keeps the
+    weights and the server optimizer's state.
 
   Raises:
     InputError: If an argument is out of range or the label sampler is missing;

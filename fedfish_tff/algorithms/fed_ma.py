@@ -1,26 +1,27 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedMA: networks of the clients are matched and averaged layer by layer.
+"""FedMA: clients' networks are matched and averaged layer by layer.
 
 Wang, Yurochkin, Sun, Papailiopoulos and Khazaeni, ICLR 2020 (arXiv:2002.06440),
-Algorithm 1. A round is one pass over all layers, in phases: clients train what
-is not matched yet, and `aggregators.match_units` merges the next layer, which is
-frozen from then on; the last layer is averaged class by class. In the first
-round every client trains an initial network of its own, so that a round is the
-paper's one-shot merge; later rounds are its communication, where a client begins
-with those of the server's units that its own have become.
+Algorithm 1. A round is one pass over all layers, in phases: clients train the
+layers that are not matched yet, and `aggregators.match_units` merges the next
+layer, which is frozen from then on. The last layer is averaged class by class.
+In the first round every client trains an initial network of its own, so that
+the round is the paper's one-shot merge. Later rounds are its communication,
+where a client starts with the server's units to which its own were matched.
 
-What is matched are dense layers, convolutions, LSTMs and embeddings. Units of an
-LSTM are matched by the weights of what comes in and the biases of their gates;
-what they tell each other is averaged in the order that this gives them.
+Dense layers, convolutions, LSTMs and embeddings are matched. Units of an LSTM
+are matched by their input weights and the biases of their gates. Their
+recurrent weights are averaged in the resulting order.
 
 The server's layers grow as clients' units find no match. States, evaluations
-and checkpoints need tensors of one shape, so that networks of the server and of
-clients are parts of one wide network, whose other units have no weights:
-activations f with f(0) = 0 give them nothing to say, nobody listens, and no
-gradient ever reaches them.
+and checkpoints need tensors of fixed shapes, so networks of the server and of
+clients are parts of one wide network. Its other units have zero weights. With
+activations f such that f(0) = 0 these units have no effect, and no gradient
+ever reaches them, see `padded_networks`.
 
-Training is a computation over the cohort; matching, between these, is NumPy.
+Training is a computation over the cohort; matching, between the phases, is
+NumPy.
 """
 
 import collections
@@ -59,64 +60,65 @@ def build_fed_ma(
 ) -> client_state_process.ClientStateProcess:
   """Builds FedMA (Wang et al., 2020, Algorithm 1).
 
-  Of a hidden layer, w_jl are the weights of client j's unit l that come in, and the
-  server's unit i is the mean of those that are matched to it; of the last layer it is
-  for each class c that of the weights, client j having n_jc examples of it:
+  In a hidden layer, w_jl are the incoming weights of client j's unit l, and the
+  server's unit i is the mean of the units matched to it. In the last layer the
+  mean is over the weights of each class c, of which client j has n_jc examples:
 
     w_i = sum(w_jl) / count, over the (j, l) matched to i
     w_c = sum over j of (n_jc w_jc) / sum over j of (n_jc)
 
   Args:
-    create_model: Creates a model from the widths of its hidden layers, of units,
-      filters or components of an embedding, and the seed of initial weights.
-      Its trainable tensors are a kernel and a bias, an LSTM or an embedding for
-      each hidden layer, and the kernel and bias of its classes, as of
-      `models.create_mlp_classifier`, `create_vgg9` or
-      `create_character_lstm`; its activations are 0 at 0, as relu and tanh. A
-      model of `max_widths` evaluates the process.
-    client_optimizer_fn: The client optimizer, new in each phase. Zero gradients
-      must leave zero weights zero, as those of TFF do.
-    widths: Of the clients' hidden layers.
-    seed: 0 or more. Decides the initial networks, with a client's place in the
-      first cohort, and the order in which clients are matched, with round and
-      layer.
-    local_epochs: How often a client's data has all of its examples. It counts
-      `extra_passes` alone: one training more for each hidden layer.
-    max_widths: How many units the server's hidden layers may have; twice
-      `widths` by default. Where they are used up, units must match.
-    last_layer_optimizer_fn: The client optimizer of the last phase, which trains
-      the last layer alone; the published code has a tenth of the rate and a
-      weight decay of 1e-4. By default the one of the others.
-    gamma: Of `aggregators.match_units`.
-    sigma: Of `aggregators.match_units`.
-    sigma0: Of `aggregators.match_units`.
-    sweeps: Of `aggregators.match_units`.
-    average: Of `aggregators.match_units`, and of `average_recurrent`.
+    create_model: A function from the widths of hidden layers, in units, filters
+      or components of an embedding, and the seed of initial weights, to a
+      model. Its trainable tensors are a kernel and a bias, an LSTM or an
+      embedding for each hidden layer, and the kernel and bias of its classes,
+      as in `models.create_mlp_classifier`, `create_vgg9` or
+      `create_character_lstm`. Its activations are 0 at 0, as relu and tanh are.
+      A model of `max_widths` evaluates the process.
+    client_optimizer_fn: The client optimizer, initialized anew in each phase.
+      Zero gradients must leave zero weights zero, as with TFF's optimizers.
+    widths: The widths of the clients' hidden layers.
+    seed: The seed, 0 or more. It decides the initial networks, with a client's
+      position in the first cohort, and the order in which clients are matched,
+      with round and layer.
+    local_epochs: The number of epochs in a client's sequence of batches. It
+      only affects `extra_passes`: one more training for each hidden layer.
+    max_widths: The server's maximal number of units in each hidden layer; twice
+      `widths` by default. Once they are used up, units must match.
+    last_layer_optimizer_fn: The client optimizer of the last phase, which
+      trains the last layer alone. The published code uses a tenth of the rate
+      and a weight decay of 1e-4. By default it is `client_optimizer_fn`.
+    gamma: See `aggregators.match_units`.
+    sigma: See `aggregators.match_units`.
+    sigma0: See `aggregators.match_units`.
+    sweeps: See `aggregators.match_units`.
+    average: See `aggregators.match_units` and `average_recurrent`.
 
   Returns:
-    The process. Its `next` is Python around several computations, not one, so it
-    runs wherever they do, and it has no `next_without_client_states`. The state
-    is <trainable=tensors, counts={int32 [max_width]}, passes=int32>: how many
-    clients have each unit, 0 for one that is not used, and after how many rounds.
-    A client's state is <units={int32 [width]}, passes=int32>: the server's units
-    that its own have become, and after how many rounds. Whoever was not in the
-    round before, or is new, takes the units that most clients have.
+    The process. Its `next` is a Python function around several computations, so
+    it runs wherever they do, and it has no `next_without_client_states`. The
+    state is <trainable=tensors, counts={int32 [max_width]}, passes=int32>: the
+    number of clients that have each unit, 0 for an unused one, and the number
+    of rounds so far. A client's state is <units={int32 [width]}, passes=int32>:
+    the server's units to which its own were matched, and the number of rounds
+    after that. A client that is new or was not in the previous round takes the
+    units that most clients have.
 
-    A client whose weights are not finite after any phase is left out and counted,
-    and keeps its state: the round begins again without it. One without data is
-    left out, too, but not counted. If nobody is left nothing changes. The last
-    layer of a model of sequences, whose labels are several an example, is
-    averaged over all clients alike, as the authors' code for LSTMs has it.
-    Metrics have, for each hidden layer, `units` in use and those
-    `of_one_client`; train metrics are those of the first phase.
+    A client with weights that are not finite after any phase is left out,
+    counted, and keeps its state: the round begins again without it. A client
+    without data is left out, too, but not counted. If no client is left nothing
+    changes. The last layer of a sequence model, with several labels per
+    example, is averaged over all clients with equal weights, as in the authors'
+    code for LSTMs. Metrics contain, for each hidden layer, the `units` in use
+    and those `of_one_client`; train metrics are those of the first phase.
 
-    In a round a client gets the model, and each matched layer with the places of
-    its units there; it sends each layer once, of its own width, with the counts
-    of its classes and metrics. What it gets is counted in tensors of
-    `max_widths`, used or not, and in the first round, too.
+    In a round a client receives the model, and each matched layer with the
+    places of its units there. It sends each layer once, in its own width, with
+    its class counts and metrics. Received tensors are counted with
+    `max_widths`, used or not, also in the first round.
 
   Raises:
-    InputError: If widths are no widths, models do not qualify, or gamma or a
+    InputError: If widths are invalid, models do not qualify, or gamma or a
       variance is not positive.
     TypeError: If an optimizer is not one of TFF's.
   """
@@ -127,7 +129,7 @@ def build_fed_ma(
     'sweeps': sweeps,
     'average': choices.UnitAverage(average),
   }
-  # What it refuses is told before anything is trained.
+  # Invalid arguments fail here, before any training.
   matched_average.match_units(
     [np.zeros([1, 2])], np.random.default_rng(0), **matching
   )
@@ -150,15 +152,15 @@ def build_fed_ma(
 
 @dataclasses.dataclass(eq=False)
 class _Client:
-  """One of the cohort, during a round.
+  """A client of the cohort, during a round.
 
   Attributes:
-    position: In the cohort.
+    position: Its position in the cohort.
     data: Its batches.
     tensors: Its network, a part of the wide one.
-    places: For each hidden layer, where the units of its own are.
-    class_counts: int32 [classes]; ones for a model of sequences.
-    metrics: Of the first phase, unfinalized.
+    places: For each hidden layer, the places of its own units.
+    class_counts: int32 [classes]; ones for a sequence model.
+    metrics: The metrics of the first phase, unfinalized.
   """
 
   position: int
@@ -172,7 +174,7 @@ class _Client:
 class _FedMaProcess(client_state_process.ClientStateProcess):
   """See `build_fed_ma`."""
 
-  # Its `next` is a method here.
+  # The base class takes `next` as an argument; here it is a method.
   def __init__(  # pylint: disable=super-init-not-called
     self,
     networks: padded_networks.PaddedNetworks,
@@ -205,7 +207,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self._build_states()
 
   def _build_states(self) -> None:
-    """Makes the computations on states."""
+    """Builds the computations on states."""
     networks, initial = self._networks, self._networks.create(self._seed)
 
     @tff.tensorflow.computation
@@ -227,7 +229,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     @tff.tensorflow.computation(state_type)
     def initialize_client(state):
       return collections.OrderedDict(
-        # Of equals, the first.
+        # The first of equal counts come first.
         units=tuple(
           tf.math.top_k(counts, width).indices
           for counts, width in zip(state['counts'], networks.widths)
@@ -275,7 +277,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
   def _sent_types(
     self, trained_type: tff.Type, num_classes: int
   ) -> tuple[tff.Type, tff.Type]:
-    """What a client gets, and what it sends, in a round."""
+    """Returns the types of what a client receives and sends in a round."""
     networks, tensors = self._networks, list(trained_type.tensors)
     places = [tff.TensorType(np.int32, [w]) for w in networks.widths]
     layers = []
@@ -300,7 +302,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
   def next(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
   ) -> client_state_process.ClientStateOutput:
-    """Runs a round: a pass over all layers; see the base class."""
+    """Runs a round, one pass over all layers; see the base class."""
     left_out: set[int] = set()
     while True:
       clients = [
@@ -311,7 +313,8 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       layers, counts, diverged = self._pass(int(state['passes']), clients)
       if not diverged:
         break
-      # Layers of the server would stay as such a client has made them.
+      # The pass starts anew: the diverged client has shaped the server's
+      # layers.
       left_out |= diverged
     new_state, new_clients = state, list(client_states)
     if clients:
@@ -345,18 +348,18 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     )
 
   def train_apart(self, client_data: Sequence[Any]) -> list[list[np.ndarray]]:
-    """Returns what clients' networks are in the first round, before it matches.
+    """Returns clients' networks of the first round, trained but not matched.
 
-    Their ensemble is what the paper compares FedMA with.
+    The paper compares FedMA with their ensemble.
 
     Args:
-      client_data: Of the first round.
+      client_data: The data of the first round.
 
     Returns:
-      Trainable weights of a model of `widths`, of each client that has data and
-      has not diverged.
+      Trainable weights of a model of `widths`, for each client that has data
+      and has not diverged.
     """
-    nobody = [None] * len(client_data)  # Who comes for the first time.
+    nobody = [None] * len(client_data)  # All clients are new.
     clients = self._start(self.initialize(), nobody, client_data)
     diverged = self._train_rest(0, clients)
     return [
@@ -368,7 +371,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
   def _start(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
   ) -> list[_Client]:
-    """Returns the clients that have data, with where they start from."""
+    """Returns the clients that have data, with their initial networks."""
     clients = []
     class_counts = self._count_classes(list(client_data))
     for position, (old, data, counts) in enumerate(
@@ -393,13 +396,13 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     """Trains and merges all layers, unless a client diverges.
 
     Args:
-      passes: The rounds before.
-      clients: Those that take part; their networks and places become those after
-        the round.
+      passes: The number of rounds so far.
+      clients: The clients of the round. Their networks and places become those
+        after the round.
 
     Returns:
-      The server's tensors, how many clients have each unit of its hidden layers,
-      and the positions of clients that have diverged.
+      The server's tensors, the number of clients that have each unit of its
+      hidden layers, and the positions of diverged clients.
     """
     layers, counts = [], []
     for layer in range(len(self._train) if clients else 0):
@@ -418,7 +421,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     return layers, counts, set()
 
   def _train_rest(self, layer: int, clients: Sequence[_Client]) -> set[int]:
-    """Trains from a layer on; returns the positions of who has diverged."""
+    """Trains from a layer on; returns the positions of diverged clients."""
     results = self._train[layer](
       [tuple(client.tensors) for client in clients],
       [client.data for client in clients],
@@ -436,15 +439,15 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
   def _match(
     self, layer: int, passes: int, clients: Sequence[_Client]
   ) -> tuple[list[np.ndarray], np.ndarray]:
-    """Merges a hidden layer; clients have it then, and inputs for the next.
+    """Merges a hidden layer and updates the clients' networks.
 
     Args:
       layer: The layer.
-      passes: The rounds before.
-      clients: Those of whom it is merged.
+      passes: The number of rounds so far.
+      clients: The clients to merge.
 
     Returns:
-      Its tensors, and how many clients have each unit.
+      The merged tensors, and the number of clients that have each unit.
     """
     networks = self._networks
     width, max_width = networks.widths[layer], networks.max_widths[layer]
@@ -530,11 +533,11 @@ def _build_class_counts(
 ) -> tff.Computation:
   """Builds ({B*}@CLIENTS -> {int32 [classes]}@CLIENTS).
 
-  Where examples are sequences, all classes count once if there is one.
+  For sequence models, all counts are 1 if the client has examples.
 
   Args:
-    model: Whose data are counted.
-    num_classes: How many it predicts.
+    model: The model, which gives the type of the data.
+    num_classes: The number of classes it predicts.
   """
   data_type = model_functions.data_type(model)
 

@@ -3,8 +3,8 @@
 """FedNCM: nearest class means, from one visit to each client.
 
 Legate, Bernier, Caccia, Oyallon and Belilovsky, "Guiding The Last Layer in
-Federated Learning with Pre-Trained Models", NeurIPS 2023. The cheap baseline of
-Fed3R: clients send sums of features by class and no products of features.
+Federated Learning with Pre-Trained Models", NeurIPS 2023. A cheap baseline of
+Fed3R: clients send sums of features by class, but no products of features.
 """
 
 from fedfish_tff import choices
@@ -18,7 +18,7 @@ from fedfish_tff.models import ridge_classifier
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# The bias of a class whose mean is not known: no distance is as large.
+# The bias of a class with unknown mean, too low for the class to be predicted.
 _NEVER = -1e9
 
 
@@ -33,24 +33,25 @@ def build_fed_ncm(
 ) -> process.FederatedProcess:
   """Builds FedNCM (Legate et al., 2023).
 
-  With the features phi of the n_c examples of class c, of all clients:
+  With the features phi of the n_c examples of class c, over all clients:
 
     mu_c = sum(phi) / n_c
     class of phi = argmax over c of cos(phi, mu_c), or argmin of |phi - mu_c|
 
   Args:
     feature_map: The feature extractor, frozen.
-    num_classes: C; labels are from 0 to C - 1.
+    num_classes: C, the number of classes; labels are from 0 to C - 1.
     distance: See `choices.ClassDistance`.
-    accumulator_dtype: tf.float32 or tf.float64.
-    chunk_size: Examples whose features are in memory at a time.
-    sum_factory: Sums the sums of features by class, with the examples of each
-      as one more feature; `tff.aggregators.SumFactory` by default. As in
-      `build_fed3r` it has to give sums, not means. From sums with noise a class
-      without examples gets some direction, if the distance is the cosine.
+    accumulator_dtype: The dtype of the sums, tf.float32 or tf.float64.
+    chunk_size: The number of examples with features in memory at a time.
+    sum_factory: The aggregator of the sums of features by class, with the
+      number of examples of each as one more feature;
+      `tff.aggregators.SumFactory` by default. As in `build_fed3r` it must
+      return sums, not means. With the cosine distance, sums with noise give
+      some direction to a class without examples.
 
   Returns:
-    A process as `build_fed3r` returns, of the same model.
+    A process like that of `build_fed3r`, with the same model.
 
   Raises:
     errors.InputError: If an argument is out of range.
@@ -61,8 +62,8 @@ def build_fed_ncm(
     moments = tf.cast(statistics['moments'], tf.float64)
     sums, counts = moments[:-1], moments[-1]
     if distance is choices.ClassDistance.COSINE:
-      # Of the mean's direction, which needs no counts: noise may make them
-      # negative, and the mean point the other way.
+      # The direction needs no counts. Noise may make counts negative, and would
+      # then turn the mean around.
       norms = tf.norm(sums, axis=0)
       return tf.math.divide_no_nan(sums, norms), tf.zeros_like(counts)
     has_examples = counts > 0.5

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedNova: FedAvg whose clients count alike however many steps they take.
+"""FedNova: FedAvg with updates normalised by the number of local steps.
 
 Wang, Liu, Liang, Joshi and Poor, "Tackling the Objective Inconsistency Problem
 in Heterogeneous Federated Optimization", NeurIPS 2020 (arXiv:2007.07481),
@@ -36,30 +36,30 @@ def build_fed_nova(
 ) -> process.FederatedProcess:
   """Builds FedNova (Wang et al., 2020, equation (5)).
 
-  Client i goes from the global w to w_i = w - eta sum_k a_ik g_ik, with gradients
-  g_ik; of its share p_i of the weights, and with |a_i| = sum_k a_ik:
+  Client i goes from the global w to w_i = w - eta sum_k a_ik g_ik, with
+  gradients g_ik. With its share p_i of the weights, and |a_i| = sum_k a_ik:
 
     w <- w - (sum_i p_i |a_i|) sum_i p_i (w - w_i) / |a_i|
 
-  Of plain SGD |a_i| is the number of steps. Of momentum, weight decay and a
-  proximal term it is what the client optimizer makes of gradients of 1.
+  With plain SGD |a_i| is the number of steps. With momentum, weight decay or a
+  proximal term it follows from the client optimizer's steps on gradients of 1.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: SGD, with or without momentum, weight decay or a
-      proximal term: its steps are linear in the gradients.
-    server_optimizer_fn: Applied to the update; SGD with rate 1 by default, which
-      is the original FedNova.
-    client_weighting: p_i by |D_i| (times local epochs), or uniform.
-    model_aggregator: Of the normalised updates (w - w_i) / |a_i|;
-      `tff.aggregators.MeanFactory` by default, which |a_i| goes through, too.
+      proximal term, so that its steps are linear in the gradients.
+    server_optimizer_fn: The optimizer applied to the update. The default, SGD
+      with rate 1, is the original FedNova.
+    client_weighting: The basis of p_i: |D_i| (times local epochs), or uniform.
+    model_aggregator: The aggregator of the normalised updates (w - w_i) /
+      |a_i|, and of |a_i|; `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of all local epochs.
 
   Raises:
-    InputError: If the client optimizer is another one, such as Adam.
+    InputError: If the client optimizer is not such an SGD, for example Adam.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   training = local_training.build_local_training(model_fn, client_optimizer_fn)
@@ -115,7 +115,7 @@ def _check_is_sgd(optimizer: tff.learning.optimizers.Optimizer) -> None:
 def _distance_of_unit_gradients(
   optimizer: tff.learning.optimizers.Optimizer, num_steps: tf.Tensor
 ) -> tf.Tensor:
-  """Returns eta |a|, of which eta drops out of the product with its mean."""
+  """Returns eta |a|; eta cancels in the update."""
 
   def step(i, state, weight):
     state, weight = autograph.convert(optimizer.next)(

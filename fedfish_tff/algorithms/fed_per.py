@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedPer: every client has the layers at the end of the model for itself.
+"""FedPer: the last layers of the model stay at each client.
 
 Arivazhagan, Aggarwal, Singh and Choudhary, "Federated Learning with
 Personalization Layers" (2019, arXiv:1912.00818), Algorithms 1 and 2. Both parts
-of the model are trained at a time.
+of the model are trained together.
 """
 
 from collections.abc import Sequence
@@ -40,16 +40,17 @@ def build_fed_per(
     (w_i, v_i) <- (w_i, v_i) - eta grad F_i(w_i, v_i; b), from w_i = w
     w <- w - sum(n_i (w - w_i)) / sum(n_i)
 
-  With no local tensor it is FedAvg, and with all of them every client trains
+  With no local tensor it is FedAvg. With all tensors local, every client trains
   alone.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer, of all tensors.
+    client_optimizer_fn: The client optimizer, used for all tensors.
     server_optimizer_fn: See `build_partially_local`.
-    local_tensors: For each trainable tensor whether it stays at the client:
+    local_tensors: For each trainable tensor, whether it stays at the client, as
       the paper's K_P last layers do.
-    client_weighting: By |D_i| (times local epochs), the paper's, or uniform.
+    client_weighting: The clients' weights: |D_i| (times local epochs), the
+      paper's, or uniform.
     model_aggregator: See `build_partially_local`.
     selector: See `build_partially_local`.
     tensor_names: See `build_partially_local`.

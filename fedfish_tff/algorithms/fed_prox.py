@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedProx: FedAvg whose clients are pulled back to the global weights.
+"""FedProx: FedAvg with local steps pulled towards the global weights.
 
 Li, Sahu, Zaheer, Sanjabi, Talwalkar and Smith, "Federated Optimization in
 Heterogeneous Networks", MLSys 2020 (arXiv:1812.06127), Algorithm 2, with the
@@ -32,24 +32,26 @@ def build_fed_prox(
 ) -> process.FederatedProcess:
   """Builds FedProx (Li et al., 2020, Algorithm 2).
 
-  Client i takes steps from w_i = w, the global weights, on batches b; the server's
-  step is that of `build_fed_avg`:
+  Client i takes steps from w_i = w, the global weights, on batches b. The
+  server's step is that of `build_fed_avg`:
 
     w_i <- w_i - eta (grad F_i(w_i; b) + mu (w_i - w))
 
-  The local solver is the client optimizer for the local epochs, on the loss
+  The local solver is the client optimizer, run for the local epochs on the loss
   plus proximal_strength / 2 |w - w_global|^2.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
-      default, which is the original FedProx.
-    proximal_strength: mu of the paper, which tunes it over 0.001, 0.01, 0.1
-      and 1. With 0 this is FedAvg, bit for bit. See
-      `client_work.build_proximal_optimizer` for how large it may be.
-    client_weighting: By |D_i| (times local epochs), or uniform.
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The optimizer applied to the mean model delta. The
+      default, SGD with rate 1, is the original FedProx.
+    proximal_strength: mu, the strength of the pull. The paper tunes it over
+      0.001, 0.01, 0.1 and
+      1. With 0 this is FedAvg, bit for bit. See
+      `client_work.build_proximal_optimizer` for its upper limit.
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedRep: a shared representation, and a head of every client's own.
+"""FedRep: a shared representation with a head for each client.
 
 Collins, Hassani, Mokhtari and Shakkottai, "Exploiting Shared Representations
 for Personalized Federated Learning", ICML 2021 (arXiv:2102.07078), Algorithm 1.
-A client fits its head to the representation before it trains that.
+A client fits its head to the representation before it trains the latter.
 """
 
 from collections.abc import Sequence
@@ -37,36 +37,36 @@ def build_fed_rep(
 ) -> client_state_process.ClientStateProcess:
   """Builds FedRep (Collins et al., 2021, Algorithm 1).
 
-  Client i trains its head h_i on the shared body w, then the body, w_i, under that
-  head, in steps on batches b:
+  Client i trains its head h_i on the shared body w, then the body, w_i, under
+  that head, in steps on batches b:
 
     h_i <- h_i - eta grad_h F_i(w, h_i; b), for head_epochs
     w_i <- w_i - eta grad_w F_i(w_i, h_i; b), for body_epochs from w_i = w
     w <- w - mean(w - w_i)
 
-  With no local tensor it is FedAvg of the body's epochs, and with all of them
-  every client trains alone, for the head's.
+  With no local tensor it is FedAvg over the body's epochs. With all tensors
+  local, every client trains alone over the head's epochs.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer, new for each part.
+    client_optimizer_fn: The client optimizer, initialized anew for each part.
     server_optimizer_fn: See `build_partially_local`.
-    local_tensors: For each trainable tensor whether it is of the head, which
-      stays at the client. The others are the body.
-    head_epochs: How many of the epochs that a client's sequence of batches
-      holds are the head's: the first ones. The paper's code has 10.
-    body_epochs: How many are the body's: all that follow. The paper's code has
-      1 for CIFAR-10 of two classes a client, 5 otherwise.
-    client_weighting: Uniform by default, as the paper has it, or by |D_i|.
+    local_tensors: For each trainable tensor, whether it belongs to the head,
+      which stays at the client. The other tensors are the body.
+    head_epochs: The number of the head's epochs, the first ones in a client's
+      sequence of batches. The paper's code uses 10.
+    body_epochs: The number of the body's epochs, all the others. The paper's
+      code uses 1 for CIFAR-10 with two classes per client, 5 otherwise.
+    client_weighting: The clients' weights: uniform, the paper's, or |D_i|.
     model_aggregator: See `build_partially_local`.
     selector: See `build_partially_local`.
     tensor_names: See `build_partially_local`.
 
   Returns:
-    The process, see `build_partially_local`; its rounds fail for data that are
-    not head_epochs + body_epochs whole epochs. `local_training` is what the
-    paper does with a client that comes to a trained representation: it trains
-    the head, in however many epochs.
+    The process, see `build_partially_local`. Its rounds fail for data that are
+    not head_epochs + body_epochs whole epochs. `local_training` is the paper's
+    treatment of a client that is new to a trained representation: it trains the
+    head, for any number of epochs.
 
   Raises:
     InputError: If `local_tensors` or the selector does not fit the model, or a

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedSGD: one server step a round on the clients' mean gradient.
+"""FedSGD: one server step per round on the clients' mean gradient.
 
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 """
@@ -33,13 +33,13 @@ def build_fed_sgd(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    server_optimizer_fn: Applied to the mean gradient; SGD with rate 0.1 by
-      default, as in `tff.learning.algorithms.build_fed_sgd`.
-    client_optimizer_fn: Optimizer of the exported local training, with which
-      evaluation personalises; FedSGD's rounds take no local step. SGD with
-      rate 0.1 by default.
-    client_weighting: By |D_i|, or uniform.
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The optimizer applied to the mean gradient; SGD with
+      rate 0.1 by default, as in `tff.learning.algorithms.build_fed_sgd`.
+    client_optimizer_fn: The optimizer of the exported local training, with
+      which evaluation personalises; SGD with rate 0.1 by default. FedSGD's
+      rounds take no local steps.
+    client_weighting: The clients' weights: |D_i|, or uniform.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""HF-MAML: a global model from which one step makes a client's own.
+"""HF-MAML: a global model that one local step personalises.
 
 Fallah, Mokhtari and Ozdaglar, "Personalized Federated Learning with Theoretical
 Guarantees: A Model-Agnostic Meta-Learning Approach", NeurIPS 2020
@@ -43,35 +43,36 @@ def build_hf_maml(
     h = (grad f(w + delta g; D'') - grad f(w - delta g; D'')) / (2 delta)
     w <- w - beta (g - alpha h)
 
-  and the server takes the mean of what they have come to, as in `build_fed_avg`.
+  and the server takes the mean of the clients' models, as in `build_fed_avg`.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: Takes the clients' outer steps; the paper's is SGD with
-      rate beta, published 0.1.
-    server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
-      default, which is the paper's.
-    personal_learning_rate: alpha, 0 or positive; of a client's own step. With 0
-      outer steps are FedAvg's, on the batches D'.
-    meta_gradient: What becomes of the Hessian.
-    meta_batches: See `client_work.build_meta_training`, which also says what
-      becomes of a client with fewer batches than a step takes.
-    difference: delta, positive; of HESSIAN_FREE.
-    local_epochs: How many epochs a client's sequence of batches holds, for
-      `extra_passes` alone.
-    client_weighting: Uniform by default, as the paper has it, or by |D_i|
+    client_optimizer_fn: The optimizer of the clients' outer steps; the paper's
+      is SGD with rate beta, published as 0.1.
+    server_optimizer_fn: The optimizer applied to the mean model delta. The
+      default, SGD with rate 1, is the paper's.
+    personal_learning_rate: alpha, 0 or positive, the rate of a client's own
+      step. With 0 the outer steps are FedAvg's, on the batches D'.
+    meta_gradient: The treatment of the Hessian.
+    meta_batches: See `client_work.build_meta_training`, also for a client with
+      fewer batches than a step takes.
+    difference: delta, the step of HESSIAN_FREE's finite difference, positive.
+    local_epochs: The number of epochs in a client's sequence of batches. It
+      only affects `extra_passes`.
+    client_weighting: The clients' weights: uniform, the paper's, or |D_i|
       (times local epochs).
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
-    metrics=M@SERVER>), where B* are batches of all local epochs. Metrics are of
-    models after a client's own step, on batches that it has not seen. A client
-    whose update is not finite is left out of the round and counted.
+    metrics=M@SERVER>), where B* are batches of all local epochs. Metrics
+    describe models after a client's own step, on batches that it has not seen.
+    A client with an update that is not finite is left out of the round and
+    counted.
 
-    `local_training` is what makes the model a client's own: plain SGD with rate
-    alpha. The paper takes one step; here it is one a batch. It is no client's
-    training in a round, so that it does not give the models on which the
+    `local_training` personalises the model: plain SGD with rate alpha. The
+    paper takes one step; here it is one per batch. It differs from a client's
+    training in a round, so it does not give the models on which the
     client-server barrier is measured.
 
   Raises:
@@ -103,9 +104,9 @@ def build_hf_maml(
 def _passes(
   meta_gradient: choices.MetaGradient, meta_batches: choices.MetaBatches
 ) -> float:
-  """Returns how many gradients there are to a batch."""
+  """Returns the number of gradients per batch."""
   first_order = meta_gradient is choices.MetaGradient.FIRST_ORDER
-  # The product with the Hessian costs two, one way or the other.
+  # The product with the Hessian costs two gradients in either variant.
   gradients = 2 if first_order else 4
   if meta_batches is choices.MetaBatches.SHARED:
     return gradients

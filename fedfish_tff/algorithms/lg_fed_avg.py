@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""LG-FedAvg: local representations, one global model of them.
+"""LG-FedAvg: local representations under one global model.
 
 Liang, Liu, Liu, Allen, Brent, Auerbach, Salakhutdinov and Morency, "Think
-Locally, Act Globally: Federated Learning with Local and Global
-Representations" (2020, arXiv:2001.01523), Algorithm 1. FedPer the other way
-round: every client has the layers at the beginning of the model for itself.
+Locally, Act Globally: Federated Learning with Local and Global Representations"
+(2020, arXiv:2001.01523), Algorithm 1. It reverses FedPer: the first layers of
+the model stay at each client.
 """
 
 from collections.abc import Sequence
@@ -28,20 +28,19 @@ def build_lg_fed_avg(
 ) -> client_state_process.ClientStateProcess:
   """Builds LG-FedAvg (Liang et al., 2020, Algorithm 1).
 
-  The equations are those of `build_fed_per`, where w are the last layers, and a
-  client's own v_i the first.
+  The equations are those of `build_fed_per`, where w are the last layers, and
+  v_i a client's own first layers.
 
-  The paper's experiments start from weights that FedAvg has trained, and its
-  code takes the mean unweighted (`client_weighting`).
+  The paper's experiments start from weights trained by FedAvg, and its code
+  takes the unweighted mean (`client_weighting`).
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer, of all tensors.
+    client_optimizer_fn: The client optimizer, used for all tensors.
     server_optimizer_fn: See `build_partially_local`.
-    global_tensors: For each trainable tensor whether it is sent and averaged;
+    global_tensors: For each trainable tensor, whether it is sent and averaged;
       the others stay at the client.
-    **arguments: Further ones of `build_fed_per`, which this is with other
-      tensors.
+    **arguments: Further arguments of `build_fed_per`.
 
   Returns:
     The process, see `build_partially_local`. `local_training` trains all

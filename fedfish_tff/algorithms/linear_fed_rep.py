@@ -1,12 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedRep for linear representations, of which there is a theory.
+"""FedRep for linear representations, for which there is a theory.
 
-Tziotis, Shen, Pedarsani, Hassani and Mokhtari, "Straggler-Resilient Personalized
-Federated Learning" (TMLR 2023, arXiv:2206.02078), Algorithm 2, where more and
-slower clients come stage by stage: who comes is up to the participation, such as
-`simulation.srpfl_participation`. With all clients in every round it is FedRep of
-Collins et al. (arXiv:2102.07078). Clients keep nothing: heads are solved anew.
+Tziotis, Shen, Pedarsani, Hassani and Mokhtari, "Straggler-Resilient
+Personalized Federated Learning" (TMLR 2023, arXiv:2206.02078), Algorithm 2.
+More and slower clients join stage by stage there. Here the participation
+decides this, for example `simulation.srpfl_participation`. With all clients in
+every round it is FedRep of Collins et al. (arXiv:2102.07078). Clients keep no
+state: they solve for their heads in each round.
 """
 
 from typing import Any
@@ -35,21 +36,22 @@ def build_linear_fed_rep(
 ) -> process_lib.FederatedProcess:
   """Builds a round of Tziotis et al. (2023), Algorithm 2.
 
-  With G_i = (1/m) X_i^T (X_i B w_i - y_i) w_i^T at the head w_i that is best for
-  B on the client's examples, the next B is Q of B - learning_rate mean(G_i) = QR.
-  The theory has clients draw new examples each round.
+  With G_i = (1/m) X_i^T (X_i B w_i - y_i) w_i^T at the head w_i that is best
+  for B on the client's examples, the next B is Q of B - learning_rate mean(G_i)
+  = QR. The theory assumes that clients draw new examples in each round.
 
   Args:
-    model: Of `models.create_linear_representation`, or with its weights.
-    learning_rate: eta, of the server's step.
-    client_weighting: Uniform by default, as the paper has it, or by |D_i|.
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    model: A model of `models.create_linear_representation`, or one with its
+      weights.
+    learning_rate: eta, the rate of the server's step.
+    client_weighting: The clients' weights: uniform, the paper's, or |D_i|.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are the batches of one epoch. The server's head
-    stays as it is; `local_training` gives a client its own, with the server's
-    representation, as do the metrics of a round.
+    stays as it is. `local_training` and a round's metrics use a client's own
+    head, with the server's representation.
   """
 
   @tff.tensorflow.computation(
@@ -81,18 +83,18 @@ def build_method_of_moments(
   *,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
 ) -> tff.Computation:
-  """Builds where Algorithm 2 of Tziotis et al. (2023) begins.
+  """Builds the initialization of Algorithm 2 of Tziotis et al. (2023).
 
   Args:
-    model: As in `build_linear_fed_rep`.
-    sum_factory: Sums the clients' y^2 x x^T, each the sum over its examples;
-      `tff.aggregators.SumFactory` by default.
+    model: See `build_linear_fed_rep`.
+    sum_factory: The aggregator of the clients' y^2 x x^T, each summed over the
+      client's examples; `tff.aggregators.SumFactory` by default.
 
   Returns:
-    A computation ({B*}@CLIENTS -> ModelWeights@SERVER) of which the
-    representation is the eigenvectors of the k largest eigenvalues of the sum
-    over all examples, and the head the model's, for the process'
-    `set_model_weights`. A client whose sum is not finite is left out.
+    A computation ({B*}@CLIENTS -> ModelWeights@SERVER), for the process'
+    `set_model_weights`. The representation is the eigenvectors of the k largest
+    eigenvalues of the sum over all examples, and the head is the model's. A
+    client with a sum that is not finite is left out.
   """
   initial_weights = model_functions.build_initial_weights(model)
   data_type = model_functions.data_type(model)
@@ -116,7 +118,7 @@ def build_method_of_moments(
     client_moments.type_signature.result, initial_weights.type_signature.result
   )
   def to_weights(moments, weights):
-    # In ascending order of eigenvalues.
+    # Eigenvalues are in ascending order.
     _, vectors = tf.linalg.eigh(tf.cast(moments, tf.float64))
     representation, head = weights.trainable
     del representation
@@ -141,11 +143,11 @@ def build_method_of_moments(
 def _orthonormalize(
   take_step: server_step.TakeStep, weights: Any, update: Any
 ) -> tuple[server_step.OptimizerStep, Any]:
-  """Takes a step that ends with a basis of the representation."""
+  """Takes a step and orthonormalizes the representation after it."""
   step = take_step(update)
   representation, head = step.trainable
   q, r = tf.linalg.qr(tf.cast(representation, tf.float64))
-  # The one basis for which R's diagonal is positive, so that a basis stays.
+  # A positive diagonal of R makes the basis unique, so that a basis stays.
   q = tf.where(tf.linalg.diag_part(r) < 0, -q, q)
   return step, model_functions.with_trainable(
     weights, (tf.cast(q, representation.dtype), head)

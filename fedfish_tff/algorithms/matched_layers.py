@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which tensors of a model make a layer that FedMA matches, and what hears it.
+"""The layers of a model that FedMA matches, and the tensors of each.
 
-What kind a layer is its tensors' shapes say, with u units:
+The shapes of a layer's tensors determine its kind, with u units:
 
   layer                       tensors
   dense layer, convolution    kernel [..., inputs, u], bias [u]
   LSTM                        kernel [inputs, 4 u], recurrent [u, 4 u], bias [4 u]
   embedding                   table [vocabulary, u]
 
-The last layer, a kernel and a bias, is none of them.
+The last layer, a kernel and a bias, is not matched.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from fedfish_tff import errors
 import numpy as np
 import tensorflow_federated as tff
 
-# Of each kind, how often a unit is in the last axis, once for each gate, and the
-# shapes of the tensors behind the kernel, in units.
+# For each kind: the number of entries of a unit on the last axis, one per gate,
+# and the shapes of the tensors after the kernel, in units.
 _KINDS = (
   (4, ((1, 4), (4,))),  # LSTM.
   (1, ((1,),)),  # Dense layer, convolution.
@@ -33,12 +33,12 @@ class HiddenLayer(NamedTuple):
   """A layer that is matched.
 
   Attributes:
-    width: How many units it has.
-    outputs: Places of its tensors in the model: their last axis is units, or
-      those of one gate after the other.
-    inputs: Places of tensors that hear its units, the next layer's first and
-      what an LSTM tells itself: the axis before their last is units, once, or
-      h * w times in flattened images.
+    width: The number of its units.
+    outputs: The positions of its tensors in the model. Their last axis is
+      units, or the units of one gate after the other.
+    inputs: The positions of the tensors that take its units as inputs: the next
+      layer's first one, and an LSTM's recurrent one. The axis before the last
+      is units, once, or h * w times in flattened images.
   """
 
   width: int
@@ -47,26 +47,26 @@ class HiddenLayer(NamedTuple):
 
   @property
   def matched(self) -> tuple[int, ...]:
-    """Places of the tensors by which units are matched."""
+    """Positions of the tensors by which units are matched."""
     return tuple(p for p in self.outputs if p not in self.inputs)
 
   @property
   def recurrent(self) -> tuple[int, ...]:
-    """Places of the tensors by which units of the layer hear each other."""
+    """Positions of the tensors between units of the layer."""
     return tuple(p for p in self.outputs if p in self.inputs)
 
 
 def find_hidden_layers(
   model: tff.learning.models.FunctionalModel,
 ) -> list[HiddenLayer]:
-  """Returns the layers that FedMA matches, from the first on.
+  """Returns the layers that FedMA matches, in the model's order.
 
   Args:
-    model: Any.
+    model: Any functional model.
 
   Raises:
     errors.InputError: If its trainable tensors are not those of layers that can
-      be matched, and of a last one with a kernel and a bias.
+      be matched, followed by a kernel and a bias.
   """
   shapes = [np.shape(tensor) for tensor in model.initial_weights[0]]
   layers, place = [], 0
@@ -88,7 +88,7 @@ def find_hidden_layers(
 def _find_layer(
   shapes: Sequence[tuple[int, ...]], place: int
 ) -> HiddenLayer | None:
-  """Returns the layer whose kernel has this place; None if there is none."""
+  """Returns the layer with its kernel at this position, None if none has."""
   for gates, others in _KINDS:
     width, rest = divmod((shapes[place] or (0,))[-1], gates)
     end = place + 1 + len(others)

@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Mime Lite: local steps with an optimizer state that is the server's.
+"""Mime Lite: local steps with the server's optimizer state.
 
 Karimireddy, Jaggi, Kale, Mohri, Reddi, Stich and Suresh, "Breaking the
 centralized barrier for cross-device federated learning", NeurIPS 2021
-(arXiv:2008.03606), Algorithm 1. It computes what
-`tff.learning.algorithms.build_weighted_mime_lite` does, but for clients that
-diverge and for the price of the gradient: see `client_work.build_server_statistics_update`.
+(arXiv:2008.03606), Algorithm 1. It equals
+`tff.learning.algorithms.build_weighted_mime_lite`, except for diverged clients
+and the cost of the gradient: see `client_work.build_server_statistics_update`.
 """
 
 from fedfish_tff.algorithms import composition
@@ -31,43 +31,42 @@ def build_mime_lite(
 ) -> process.FederatedProcess:
   """Builds Mime Lite (Karimireddy et al., 2021, Algorithm 1).
 
-  With the server's optimizer state s, client i takes steps from w_i = w, the global
-  weights, that leave s as it is; then the server steps, n_i being numbers of
-  examples:
+  With the server's optimizer state s, client i takes steps from w_i = w, the
+  global weights, that leave s unchanged. Then the server steps, with numbers of
+  examples n_i:
 
     w_i <- w_i after a step of (grad F_i(w_i; b), s)
     s <- s after a step of (sum(n_i grad F_i(w)) / sum(n_i), s)
     w <- w - sum(n_i (w - w_i)) / sum(n_i)
 
-  where the gradient of the second line is of one epoch, at the w that was sent.
+  The gradient in the second line is over one epoch, at the w that was sent.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The paper's base optimizer: its state is the server's,
-      which updates it with the clients' mean gradient at the global weights;
-      clients take steps with it. Its state after a step must not depend on
-      where the step is taken from, as that of a proximal optimizer does.
-      Without a state, as plain SGD, and with the default aggregators this is
-      FedAvg.
-    server_optimizer_fn: Applied to the mean model delta; SGD with rate 1 by
-      default, which is the original Mime Lite.
-    local_epochs: How many epochs a client's sequence of batches holds, one
-      after another; the gradient takes one of them.
-    client_weighting: By |D_i|, or uniform.
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    client_optimizer_fn: The paper's base optimizer. Clients take steps with it.
+      Its state is the server's, which updates it with the clients' mean
+      gradient at the global weights. The state after a step must not depend on
+      the weights, as that of a proximal optimizer does. An optimizer without a
+      state, such as plain SGD, makes this FedAvg with the default aggregators.
+    server_optimizer_fn: The optimizer applied to the mean model delta. The
+      default, SGD with rate 1, is the original Mime Lite.
+    local_epochs: The number of epochs in a client's sequence of batches, one
+      after another. The gradient takes one of them.
+    client_weighting: The clients' weights: |D_i|, or uniform.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are the batches of all local epochs. A client
-    whose delta or gradient is not finite is left out of the round and counted.
-    A round to which no client contributes keeps the weights and the states of
-    both optimizers.
+    with a delta or gradient that is not finite is left out of the round and
+    counted. A round to which no client contributes keeps the weights and the
+    states of both optimizers.
 
-    What a client computes in a round depends on the server's state, and
-    outside of a round there is none. So `local_training` is that of the base
-    optimizer with a state of its own, as fine-tuning has it; it does not give
-    the clients' models of a round, on which the client-server barrier is
-    measured. `update_is_finite` takes the state of a first round.
+    A client's computation in a round depends on the server's state, which does
+    not exist outside of a round. So `local_training` is that of the base
+    optimizer with a state of its own, as in fine-tuning. It does not give the
+    clients' models of a round, on which the client-server barrier is measured.
+    `update_is_finite` takes the state of a first round.
 
   Raises:
     InputError: If `local_epochs` is below 1, or the client optimizer is

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Networks of several widths as parts of one wide network.
 
-A unit that has no weights, neither coming in nor going out, and no bias says
-nothing if its activation is 0 at 0; and no gradient ever reaches it, since those
-of the weights going out are products with what it says, and those of the weights
-coming in, with the weights going out. (An LSTM's unit lets half of nothing in.)
-So tensors of one shape hold networks of any smaller widths, also while they are
-trained.
+An unused unit has zero incoming weights, outgoing weights and bias. Its output
+is 0 if its activation is 0 at 0. No gradient ever reaches it: gradients of its
+outgoing weights are products with its output, and those of its incoming weights
+are products with its outgoing weights. (An LSTM's gate then lets half of a zero
+in.) So tensors of one shape hold networks of any smaller widths, also during
+training.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# From the widths of the hidden layers and a seed.
+# Maps the widths of the hidden layers and a seed to a model.
 CreateModelFn = Callable[
   [Sequence[int], int], tff.learning.models.FunctionalModel
 ]
@@ -33,8 +33,8 @@ class PaddedNetworks:
   """Networks of the clients' widths, as parts of one of the largest widths.
 
   Attributes:
-    widths: Of the clients' hidden layers.
-    max_widths: Of the wide network's.
+    widths: The widths of the clients' hidden layers.
+    max_widths: The widths of the wide network's hidden layers.
     model: The wide network.
     layers: The wide network's hidden layers.
   """
@@ -49,14 +49,15 @@ class PaddedNetworks:
     """Checks that the networks are parts of the wide one.
 
     Args:
-      create_model: From the widths of hidden layers, of units or filters, and
-        the seed of the initial weights, to a model that predicts classes.
-      widths: Of the clients' hidden layers.
-      max_widths: Of the wide network's.
-      seed: Of a network that is looked at.
+      create_model: A function from the widths of hidden layers, in units or
+        filters, and the seed of the initial weights, to a model that predicts
+        classes.
+      widths: The widths of the clients' hidden layers.
+      max_widths: The widths of the wide network's hidden layers.
+      seed: The seed of a network that is built for the check.
 
     Raises:
-      errors.InputError: If widths are no widths, or models do not qualify.
+      errors.InputError: If widths are invalid, or models do not qualify.
     """
     layers.check_sizes(widths=widths, max_widths=max_widths)
     if len(max_widths) != len(widths) or any(np.less(max_widths, widths)):
@@ -71,20 +72,20 @@ class PaddedNetworks:
     self._check(create_model(widths, seed))
 
   def first_places(self) -> list[np.ndarray]:
-    """Where the units of a new network are: at the beginning of each layer."""
+    """Returns the units' places in a new network: the first of each layer."""
     return [np.arange(width, dtype=np.int32) for width in self.widths]
 
   def create(self, seed: int) -> list[np.ndarray]:
-    """Returns the initial weights of a network, as a part of the wide one.
+    """Returns a network's initial weights, as a part of the wide network.
 
     Args:
-      seed: Of the network.
+      seed: The seed of the initial weights.
     """
     model = self._create_model(self.widths, seed)
     return self._embed(list(map(np.asarray, model.initial_weights[0])))
 
   def cut_new(self, tensors: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns a new network, one of `first_places`, without the wide one.
+    """Returns a new network, in `first_places`, cut out of the wide one.
 
     Args:
       tensors: The network, as a part of the wide one.
@@ -97,12 +98,12 @@ class PaddedNetworks:
   def take(
     self, tensors: Sequence[np.ndarray], layer: int, units: np.ndarray
   ) -> list[np.ndarray]:
-    """Returns a network with some of a layer's units only.
+    """Returns a network with only some of a layer's units.
 
     Args:
-      tensors: Of a network in which the layer is wide.
+      tensors: The tensors of a network in which the layer is wide.
       layer: The layer.
-      units: Their places in the wide layer.
+      units: The units' places in the wide layer.
     """
     tensors, wide = list(tensors), self.layers[layer]
     for place in wide.inputs:
@@ -118,12 +119,12 @@ class PaddedNetworks:
   def put(
     self, tensors: Sequence[np.ndarray], layer: int, units: np.ndarray
   ) -> list[np.ndarray]:
-    """Returns a network with a layer made wide: what `take` did, undone.
+    """Returns a network with a layer made wide, which reverses `take`.
 
     Args:
-      tensors: Of a network in which the layer has only these units.
+      tensors: The tensors of a network in which the layer has only these units.
       layer: The layer.
-      units: Their places in the wide layer.
+      units: The units' places in the wide layer.
     """
     tensors, wide = list(tensors), self.layers[layer]
     for place in wide.inputs:
@@ -180,7 +181,7 @@ class PaddedNetworks:
       )
       for model, tensors in ((own, small), (self.model, large))
     ]
-    # Not the first class, which may be padding.
+    # The first class may be padding, so this uses the last.
     labels = tf.fill(
       [2 if s is None else s for s in y.shape], len(small[-1]) - 1
     )

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Partial weight exchange: clients send only the tensors that moved.
+"""Partial weight exchange: clients send only tensors selected by their drift.
 
 Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023), after
 Passban et al., "Training Mixed-Domain Translation Models via Federated
 Learning" (NAACL 2022). The server averages each tensor over the clients that
 sent it, by their numbers of examples. Here the server keeps its value of a
-tensor that nobody sent, so that there is no state at the clients; in the memo's
-own code every client keeps its own one instead, see
+tensor that no client sent, so that clients have no state. In the memo's own
+code each client keeps its own value instead, see
 `build_stateful_partial_exchange`.
 
 With data `clients`, a list of `tf.data.Dataset` of (x, y) batches:
@@ -61,25 +61,27 @@ def build_partial_exchange(
 
     w[t] <- w[t] - sum(n_i (w[t] - w_i[t])) / sum(n_i)
 
-  Since all clients of a round start from the same weights, the mean of the
-  tensors that are sent is the mean of their deltas. With a selector that sends
-  everything this is FedAvg, but that a client without examples weighs nothing
-  with uniform weights too, where TFF counts it as one.
+  Since all clients of a round start from the same weights, the mean of the sent
+  tensors is the mean of their deltas. With a selector that sends everything
+  this is FedAvg, except that with uniform weights a client without examples has
+  weight 0, where TFF counts it as one.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    server_optimizer_fn: Applied to the mean delta; SGD with rate 1 by default,
-      which takes the mean as it is. Whatever it is, what nobody sent stays.
-    selector: Chooses what a client sends, such as
+    server_optimizer_fn: The optimizer applied to the mean delta. The default,
+      SGD with rate 1, takes the mean as it is. With any optimizer, tensors that
+      no client sent stay unchanged.
+    selector: The selector of what a client sends, such as
       `client_work.build_share_selector(0.3)`.
-    client_weighting: By |D_i| (times local epochs), or uniform.
-    tensor_names: Names of the trainable tensors in the metrics; by position and
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
+    tensor_names: The trainable tensors' names in the metrics; by position and
       shape by default.
-    sum_factory: Sums numerators and denominators as one structure;
+    sum_factory: The aggregator of numerators and denominators as one structure;
       `tff.aggregators.SumFactory` by default.
-    minimum_denominator: A sum of weights at or below it counts as 0; for sums
-      that are not exact.
+    minimum_denominator: The bound at or below which a sum of weights counts as
+      0, for inexact sums.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -90,8 +92,8 @@ def build_partial_exchange(
   Raises:
     InputError: If the model has no trainable tensors, or the selector's groups
       or the names do not fit it.
-    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or the
-      selector none.
+    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or
+      `selector` not a selector.
   """
   tensor_selection.check_selector(selector)
   return compose_partial_process(
@@ -121,16 +123,16 @@ def compose_partial_process(
   tensor_names: Sequence[str] | None,
   **arguments: Any,
 ) -> process.FederatedProcess:
-  """Composes client work of which parts are sent, whatever its updates are.
+  """Composes any client work with updates that are sent in parts.
 
   Args:
-    model_fn: As in `build_partial_exchange`.
-    client_update_fn: As in `client_work.build_partial_update`.
-    update_aggregator: Aggregates the inner updates of that.
-    server_optimizer_fn: As in `build_partial_exchange`.
-    selector: As in `build_partial_exchange`.
-    tensor_names: As in `build_partial_exchange`.
-    **arguments: Further ones of `composition.compose_process`.
+    model_fn: See `build_partial_exchange`.
+    client_update_fn: See `client_work.build_partial_update`.
+    update_aggregator: The aggregator of that update's inner updates.
+    server_optimizer_fn: See `build_partial_exchange`.
+    selector: See `build_partial_exchange`.
+    tensor_names: See `build_partial_exchange`.
+    **arguments: Further arguments of `composition.compose_process`.
 
   Raises:
     InputError: If the model has no trainable tensors, or there are not as many
@@ -148,7 +150,7 @@ def compose_partial_process(
     ),
     server_optimizer_fn,
     server_step=server_step.keep_what_nobody_sent,
-    # Nothing sent is an update that is 0 everywhere.
+    # An update of which nothing is sent is 0 everywhere.
     should_reject_update=server_step.reject_empty_update,
     **arguments,
   )

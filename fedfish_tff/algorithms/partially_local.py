@@ -1,9 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Processes whose clients keep a part of the model to themselves.
+"""Processes with a part of the model kept at each client.
 
-FedPer, FedRep and LG-FedAvg are this with other parts and other local training;
-`FisherWeightedMeanFactory` with FedFish's client work is another one.
+FedPer, FedRep and LG-FedAvg differ in the parts and the local training.
+`FisherWeightedMeanFactory` with FedFish's client work makes another such
+process.
 """
 
 import collections
@@ -36,53 +37,51 @@ def build_partially_local(
   tensor_names: Sequence[str] | None = None,
   extra_passes: int = 0,
 ) -> client_state_process.ClientStateProcess:
-  """Builds a process of client work whose local tensors stay at the clients.
+  """Builds a process of client work with local tensors at the clients.
 
-  Client i trains the whole model from (w, v_i), shared and local tensors, to (w_i,
-  new v_i); by default the server has, with the update's weights n_i:
+  Client i trains the whole model from (w, v_i), shared and local tensors, to
+  (w_i, new v_i). By default the server computes, with the update's weights n_i:
 
     w <- w - sum(n_i (w - w_i)) / sum(n_i)
 
-  The server sends and averages the shared tensors only. A client that comes for
-  the first time has the initial local ones, and later its own, as its last
-  round left them. Weights that are not trainable stay at their initial values,
-  as in FedAvg.
+  The server sends and averages the shared tensors only. A new client starts
+  with the initial local tensors, a returning one with those of its last round.
+  Weights that are not trainable stay at their initial values, as in FedAvg.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_update_fn: A client's work on the whole model, see
       `client_work.build_partially_local_update`.
-    server_optimizer_fn: Applied to the aggregated delta of the shared tensors;
-      SGD with rate 1 by default, which takes it as it is.
-    local_tensors: For each trainable tensor whether it stays at the client, see
-      `models.select_tensors`. All of them may, or none.
-    local_training: See `FederatedProcess`; of the whole model.
-    model_aggregator: Of the shared tensors' deltas, or of <delta, fisher> where
-      that is what clients compute. `tff.aggregators.MeanFactory` by default,
-      with a selector `aggregators.PartialMeanFactory`.
-    selector: Chooses which of the shared tensors a client sends, as in
+    server_optimizer_fn: The optimizer applied to the aggregated delta of the
+      shared tensors. The default, SGD with rate 1, takes it as it is.
+    local_tensors: For each trainable tensor, whether it stays at the client,
+      see `models.select_tensors`. All or none may.
+    local_training: See `FederatedProcess`. It trains the whole model.
+    model_aggregator: The aggregator of the shared tensors' deltas, or of
+      <delta, fisher> where clients compute these. `tff.aggregators.MeanFactory`
+      by default, with a selector `aggregators.PartialMeanFactory`.
+    selector: The selector of the shared tensors that a client sends, see
       `build_partial_exchange`; all of them by default.
-    tensor_names: Of the shared tensors, in the metrics of a selector.
+    tensor_names: The shared tensors' names in the metrics of a selector.
     extra_passes: See `FederatedProcess`.
 
   Returns:
-    The process. A client's state is <local>, its local tensors. A client whose
-    trained weights are not finite, or whose delta is too large to be summed, is
+    The process. A client's state is <local>, its local tensors. A client with
+    trained weights that are not finite, or a delta too large to be summed, is
     left out of the round, counted, and keeps its state. A client without data
     changes nothing.
 
     `client_model_weights` are the shared tensors with the client's own. In
-    `get_model_weights` the local ones are the initial ones, which nobody has
-    trained: the server has no model that is ready to use, only clients do, and
-    whoever trains the local tensors on data of its own, as `local_training`
-    does.
+    `get_model_weights` the local tensors are the initial ones, which are
+    untrained. So the server has no model that is ready to use; a user must
+    train the local tensors on other data, for example with `local_training`.
 
   Raises:
     InputError: If `local_tensors` or the selector does not fit the model.
     TypeError: If `model_fn` is not a model or the optimizer not TFF's.
   """
   local_tensors = tuple(map(bool, local_tensors))
-  # With a selector, what nobody has sent stays.
+  # With a selector, tensors that no client has sent stay unchanged.
   step_fn = server_step_lib.step_weights
   should_reject_update = tff.learning.templates.reject_non_finite_update
   if selector is not None:
@@ -144,7 +143,7 @@ def _replace(
   chosen: Sequence[bool],
   tensors: Sequence[tf.Tensor],
 ) -> tff.learning.models.ModelWeights:
-  """Returns a model's weights with other ones where they are chosen."""
+  """Returns a model's weights with the chosen ones replaced."""
   weights = model_functions.flatten_weights(model)
   _, others = model_partition.split_tensors(weights.trainable, chosen)
   return model_functions.with_trainable(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A learning process that also exports what one client does in it."""
+"""Learning processes that also export their local training."""
 
 from collections.abc import Callable
 import functools
@@ -17,29 +17,30 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
   `initialize` is of type ( -> S@SERVER), and `next`, a round, of type (<S@SERVER,
   {B*}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>):
 
-  - S is what the server keeps from round to round, a
-    `tff.learning.templates.LearningAlgorithmState`: `global_model_weights`, and
-    the states of the round's parts, `distributor`, `client_work`, `aggregator`
-    and `finalizer`, of which the last has the server optimizer's. Closed-form
-    methods have others. `get_model_weights` gives the model of any.
+  - S is the server's state, a `tff.learning.templates.LearningAlgorithmState`:
+    `global_model_weights`, and the states of `distributor`, `client_work`,
+    `aggregator` and `finalizer`, the last of which holds the server optimizer's
+    state. Closed-form methods have other states. `get_model_weights` gives the
+    model of any of them.
   - B* is a client's sequence of batches.
-  - M is what the round measures, by the same parts. `client_work` has `train`, the
-    model's metrics over the clients, and `excluded_clients`, how many were left
-    out; `metrics.csv` names columns after them.
+  - M holds the round's metrics, by the same parts. `client_work` has `train`,
+    the model's metrics over the clients, and `excluded_clients`, the number of
+    clients left out. The columns of `metrics.csv` are named after them.
 
   Attributes:
     local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
       client's local training outside of a round.
     update_is_finite: A computation (<ModelWeights, B*> -> bool): whether the
-      client's update would be accepted. Sums hide who was left out, so a
-      simulation asks client by client. Built when first asked for.
-    extra_passes: Passes over a client's data in a round beside its training
-      epochs, such as FedFish's Fisher pass. A fraction where only some batches
-      take more gradients than one.
+      client's update would be accepted. Sums hide which client was left out, so
+      a simulation asks client by client. It is built on first use.
+    extra_passes: The number of passes over a client's data per round besides
+      its training epochs, such as FedFish's Fisher pass. It is a fraction where
+      only some batches take more than one gradient.
     uses_weights: Whether clients start from the model's weights. In closed-form
-      methods they do not: what they send depends on their data alone.
-    get_training_weights: A computation (S -> ModelWeights): what clients start
-      from. It is `get_model_weights`, but where the model is an average of it.
+      methods they do not: their updates depend on their data alone.
+    get_training_weights: A computation (S -> ModelWeights) that returns the
+      weights clients start from. It is `get_model_weights`, unless the model is
+      an average of these weights.
   """
 
   def __init__(
@@ -70,5 +71,6 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
 
   @functools.cached_property
   def update_is_finite(self) -> tff.Computation:
-    # Most runs never ask, and tracing it takes as long as a round.
+    # Built on demand: most runs never use it, and tracing takes as long as a
+    # round.
     return self._build_update_is_finite()

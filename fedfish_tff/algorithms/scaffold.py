@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SCAFFOLD: FedAvg whose clients do not drift to their own optima.
+"""SCAFFOLD: FedAvg with control variates against client drift.
 
 Karimireddy, Kale, Mohri, Reddi, Stich and Suresh, "SCAFFOLD: Stochastic
 Controlled Averaging for Federated Learning", ICML 2020 (arXiv:1910.06378),
 Algorithm 1. Clients keep a control variate from one round to the next; see
-`client_work.control_variates` for what they compute.
+`client_work.control_variates` for their computation.
 """
 
 import collections
@@ -39,9 +39,9 @@ def build_scaffold(
 ) -> client_state_process.ClientStateProcess:
   """Builds SCAFFOLD (Karimireddy et al., 2020, Algorithm 1).
 
-  With the server's control variate c and client i's c_i, client i takes K steps on
-  batches b from w_i = w, the global weights; by option II, of N clients in all and
-  those of a round in the sums and the mean:
+  With the server's control variate c and client i's c_i, client i takes K steps
+  on batches b from w_i = w, the global weights. By option II, with N clients in
+  all and sums and mean over the clients of a round:
 
     w_i <- w_i - eta_l (grad F_i(w_i; b) - c_i + c)
     new c_i = c_i - c + (w - w_i) / (K eta_l)
@@ -50,44 +50,43 @@ def build_scaffold(
 
   Option I is new c_i = grad F_i(w).
 
-  The server's and all clients' control variates begin at 0, so that the first
-  round is FedAvg's. Weights that are not trainable stay at their initial
-  values, as in FedAvg.
+  All control variates start at 0, so that the first round is FedAvg's. Weights
+  that are not trainable stay at their initial values, as in FedAvg.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_learning_rate: eta_l, the rate of the clients' plain SGD.
-    server_optimizer_fn: Applied to the mean model delta; the paper's is SGD
-      with rate eta_g, here 1 by default.
-    num_clients: N, of all clients that may take part, not of a cohort: the
-      server's control variate is the mean of all of theirs.
-    control_update: What a client's control variate becomes: the paper's option
-      II by default, or I.
-    local_epochs: How many epochs a client's sequence of batches holds, one
-      after another; the gradient of option I takes one of them. Option II does
-      not ask.
-    client_weighting: Of the model deltas. Uniform by default, which is the
-      paper's Algorithm 1 to the letter, where other methods here weigh by
-      |D_i|: its control variates correct for the optimum of the mean of the
-      clients' losses, whatever their sizes, and are never weighted. With
-      NUM_EXAMPLES deltas are weighted by |D_i| (times local epochs).
-    model_aggregator: `tff.aggregators.MeanFactory` by default.
+    server_optimizer_fn: The optimizer applied to the mean model delta. The
+      paper's is SGD with rate eta_g, here 1 by default.
+    num_clients: N, the number of all clients that may take part, not of a
+      cohort. The server's control variate is the mean of theirs.
+    control_update: The rule for a client's new control variate: the paper's
+      option II by default, or I.
+    local_epochs: The number of epochs in a client's sequence of batches, one
+      after another. The gradient of option I takes one of them; option II
+      ignores it.
+    client_weighting: The weights of the model deltas. Uniform by default, as in
+      the paper's Algorithm 1, where other methods here weigh by |D_i|: control
+      variates correct for the optimum of the mean of the clients' losses,
+      whatever their sizes, and are never weighted. With NUM_EXAMPLES deltas are
+      weighted by |D_i| (times local epochs).
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
-    The process. A client's state is its control variate. A client whose delta
-    or control variate is not finite, or whose delta is too large to be summed,
-    is left out of the round, counted, and keeps its state. A client without
-    data changes nothing.
+    The process. A client's state is its control variate. A client with a delta
+    or control variate that is not finite, or a delta too large to be summed, is
+    left out of the round, counted, and keeps its state. A client without data
+    changes nothing.
 
-    What a client computes in a round depends on both control variates, and
-    outside of a round there are none. So `local_training` is plain SGD, as
-    fine-tuning has it; it does not give the clients' models of a round, on
-    which the client-server barrier is measured. `update_is_finite` takes the
-    control variates of a first round. `client_model_weights` are the server's.
+    A client's computation in a round depends on both control variates, which do
+    not exist outside of a round. So `local_training` is plain SGD, as in
+    fine-tuning. It does not give the clients' models of a round, on which the
+    client-server barrier is measured. `update_is_finite` takes the control
+    variates of a first round. `client_model_weights` are the server's weights.
 
   Raises:
     InputError: If `client_learning_rate` is not positive and finite,
-      `control_update` none, or `num_clients` or `local_epochs` below 1.
+      `control_update` is invalid, or `num_clients` or `local_epochs` below 1.
     TypeError: If `model_fn` is not a model or the optimizer not TFF's.
   """
   if num_clients < 1:
@@ -105,8 +104,8 @@ def build_scaffold(
     step, weights = server_step_lib.step_weights(
       take_step, model['weights'], aggregate['delta']
     )
-    # By itself: clients have changed theirs whatever becomes of the weights,
-    # for example if the mean of deltas is that of no client.
+    # Checked by itself: clients have already changed their control variates,
+    # even if the weights stay, for example with the mean of no client's deltas.
     is_finite = local_training.all_finite(aggregate['control'])
     control = tuple(
       tf.where(is_finite, c + t / num_clients, c)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The server's step: from what clients have led to, to the next model."""
+"""The server's step, from the aggregate to the next model."""
 
 import collections
 from collections.abc import Callable
@@ -14,7 +14,7 @@ from fedfish_tff.models import model_functions
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Takes (optimizer state, update), returns (whether to reject, measurements).
+# Maps (optimizer state, update) to (whether to reject it, measurements).
 RejectFn = Callable[
   [Any, Any], tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]
 ]
@@ -24,10 +24,11 @@ class OptimizerStep(NamedTuple):
   """A step of the server optimizer.
 
   Attributes:
-    trainable: The tensors after it.
-    state: The optimizer's state after it.
-    rejected: Whether the update was rejected; then both are as before.
-    measurements: What was measured, scalars by name.
+    trainable: The tensors after the step.
+    state: The optimizer's state after the step.
+    rejected: Whether the update was rejected. Tensors and state are then
+      unchanged.
+    measurements: The measurements, scalars by name.
   """
 
   trainable: tuple[tf.Tensor, ...]
@@ -36,11 +37,11 @@ class OptimizerStep(NamedTuple):
   measurements: collections.OrderedDict[str, tf.Tensor]
 
 
-# From an update, of the shapes of what is stepped, to the step.
+# Maps an update, with the shapes of the stepped tensors, to the step.
 TakeStep = Callable[[Any], OptimizerStep]
 
-# Takes (a function that takes the optimizer's step, the model M, the aggregate),
-# returns (the step that it took, the next M).
+# Maps (a function that takes the optimizer's step, the model M, the aggregate)
+# to (the step taken, the next M).
 ServerStepFn = Callable[[TakeStep, Any, Any], tuple[OptimizerStep, Any]]
 
 
@@ -55,10 +56,10 @@ def step_weights(
 def keep_what_nobody_sent(
   take_step: TakeStep, weights: Any, aggregate: Any
 ) -> tuple[OptimizerStep, Any]:
-  """Takes a step of <update, sent> that keeps the weights which nobody has sent.
+  """Takes a step of <update, sent> that keeps the weights no client has sent.
 
   A server optimizer with momentum, or one that scales all steps together, would
-  move them even where their update is 0.
+  move these weights although their update is 0.
   """
   step = take_step(aggregate['update'])
   kept = tuple(
@@ -75,11 +76,10 @@ def keep_what_nobody_sent(
 def reject_empty_update(
   state: Any, update: Any
 ) -> tuple[tf.Tensor, collections.OrderedDict[str, tf.Tensor]]:
-  """Rejects updates that are not finite, and those that are 0 everywhere.
+  """Rejects updates that are not finite, and updates that are 0 everywhere.
 
-  Where an aggregator returns 0 for want of information, nobody contributed to
-  such an update; a server optimizer with momentum would move the weights all
-  the same.
+  An aggregator returns 0 where no client contributes information. A server
+  optimizer with momentum would move the weights even then.
   """
   rejected, measurements = tff.learning.templates.reject_non_finite_update(
     state, update
@@ -100,16 +100,16 @@ def compose_server_step(
   should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
   get_stepped: Callable[[Any], Any] = lambda weights: weights.trainable,
 ) -> tff.learning.templates.FinalizerProcess:
-  """Composes the server's step as a process, whose state is the optimizer's.
+  """Composes the server's step as a process with the optimizer's state.
 
   Args:
     server_optimizer_fn: The server optimizer.
     model_type: The type of M, unplaced.
-    aggregate_type: The type of what the aggregator returns, unplaced.
+    aggregate_type: The type of the aggregator's result, unplaced.
     server_step: A graph-time function that makes the next M.
     should_reject_update: See `compose_process`.
-    get_stepped: A graph-time function from M to what the optimizer steps, a
-      structure of tensors.
+    get_stepped: A graph-time function from M to the structure of tensors that
+      the optimizer steps.
 
   Raises:
     TypeError: If `server_optimizer_fn` is not one of TFF's optimizers.

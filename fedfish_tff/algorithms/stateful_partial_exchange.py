@@ -1,16 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Partial weight exchange in which clients keep what nobody has sent.
+"""Partial weight exchange in which clients keep the tensors that were not sent.
 
-Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023), as
-its code base, FL4Health, does it: the server replies with the tensors that
-somebody sent in the round, and every client goes on with its own values of the
-others. So each client has a model of its own. `build_partial_exchange` is the
-variant without client states, in which the server keeps its value instead.
+Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023), as in
+its code base, FL4Health: the server replies with the tensors that some client
+sent in the round, and every client keeps its own values of the others. So each
+client has a model of its own. `build_partial_exchange` is the variant without
+client states, in which the server keeps its value instead.
 
-Where only some clients take part in a round, who was away gets the latest mean
-of what was sent since it last came, that round included: what it would have,
-had it read every reply.
+If only some clients take part in a round, a returning client gets the latest
+mean of each tensor sent since its last round, that round included. These are
+the values it would have after reading every reply.
 """
 
 import collections
@@ -51,37 +51,38 @@ def build_stateful_partial_exchange(
 
     w[t] <- sum(n_i w_i[t]) / sum(n_i)
 
-  A client's state is its weights after its last local training, and the round
-  of that (0 for one that never came, which starts from the server's weights).
-  Clients start from different weights, so that what they send is how far their
-  values are from the server's, not from where they started, and the server
-  takes the mean as it is. With a selector that sends everything this is FedAvg
-  with a server step of rate 1, up to rounding. Weights that are not trainable
-  stay at their initial values, as in FedAvg.
+  A client's state is its weights after its last local training, and the number
+  of that round (0 for a new client, which starts from the server's weights).
+  Clients start from different weights. So they send the distance of their
+  values from the server's, not from their start, and the server takes the mean
+  as it is. With a selector that sends everything this is FedAvg with a server
+  step of rate 1, up to rounding. Weights that are not trainable stay at their
+  initial values, as in FedAvg.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
-    selector: Chooses what a client sends, by how far local training moved it
-      from where it started in the round.
-    client_weighting: By |D_i| (times local epochs), or uniform.
-    tensor_names: Names of the trainable tensors in the metrics; by position and
+    selector: The selector of what a client sends, by the distance that local
+      training moved it in the round.
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
+    tensor_names: The trainable tensors' names in the metrics; by position and
       shape by default.
-    sum_factory: Sums numerators and denominators as one structure;
+    sum_factory: The aggregator of numerators and denominators as one structure;
       `tff.aggregators.SumFactory` by default.
-    minimum_denominator: A sum of weights at or below it counts as 0, with which
-      the server's value stays; for sums that are not exact.
+    minimum_denominator: The bound at or below which a sum of weights counts as
+      0, with which the server's value stays; for inexact sums.
 
   Returns:
     The process. Its metrics are those of `build_partial_exchange`. A client
-    whose trained weights are not finite, or too large to be summed, is left
+    with trained weights that are not finite, or too large to be summed, is left
     out of the round, counted, and keeps its state.
 
   Raises:
     InputError: If the model has no trainable tensors, or the selector's groups
       or the names do not fit it.
-    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or the
-      selector none.
+    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or
+      `selector` not a selector.
   """
   tensor_selection.check_selector(selector)
   local_training = local_training_lib.build_local_training(
@@ -96,9 +97,9 @@ def build_stateful_partial_exchange(
   def initial_model(weights):
     return collections.OrderedDict(
       weights=weights,
-      # The round in which a part was sent last.
+      # The last round in which each part was sent.
       last_sent=tuple(tf.zeros(shape, tf.int32) for shape in part_shapes),
-      # Of rounds that are done.
+      # The number of completed rounds.
       round_number=tf.constant(0),
     )
 
@@ -147,7 +148,7 @@ def build_stateful_partial_exchange(
       mask_bits=selector.mask_bits(shapes),
       tensor_names=tensor_names,
     ),
-    # SGD with rate 1, which takes the mean as it is.
+    # SGD with rate 1 takes the mean as it is.
     None,
     initial_model=initial_model,
     initialize_client=initialize_client,
@@ -163,10 +164,10 @@ def build_stateful_partial_exchange(
 
 
 def _start_of(model: Any, client_state: Any) -> model_functions.FlatWeights:
-  """Returns what a client's local training starts from.
+  """Returns the weights from which a client's local training starts.
 
   Args:
-    model: What the server sends.
+    model: The parts of the server's model that a client receives.
     client_state: The client's state.
   """
   weights = model_functions.flatten_weights(model['weights'])

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A model whose weights are averaged over the rounds of any learning process."""
+"""Averages of the weights of any learning process over its rounds."""
 
 from typing import Any
 from typing import NamedTuple
@@ -19,9 +19,10 @@ class AveragedState(NamedTuple):
   """The state of a process with averaged weights.
 
   Attributes:
-    process: The state of the process whose weights are averaged.
-    num_rounds: How many rounds the average is over, int32.
-    average: Of the trainable weights; the initial ones before the first round.
+    process: The state of the process of the averaged weights.
+    num_rounds: The number of rounds in the average, int32.
+    average: The average of the trainable weights; the initial ones before the
+      first round.
   """
 
   process: Any
@@ -32,26 +33,26 @@ class AveragedState(NamedTuple):
 def compose_weight_averaging(
   process: process_lib.FederatedProcess, *, decay: float
 ) -> process_lib.FederatedProcess:
-  """Composes a process whose model is an exponential moving average of another's.
+  """Composes a process with an exponential moving average of another's model.
 
   Polyak and Juditsky (1992), in the form of Adam's moments, equations of
   section 3 of Kingma and Ba (2015): after round t the model is
 
     sum_s decay^(t - s) w_s / sum_s decay^(t - s),   s = 1, ..., t,
 
-  of the weights w_s that the process has after round s; the initial ones do not
-  count. Training does not change: clients start from w_t, which
-  `get_training_weights` returns, and `get_model_weights` returns the average.
-  What a model has that is not trained is as it is after the last round. An
-  average is made of what rounds release: it costs no privacy.
+  with the process' weights w_s after round s; the initial ones do not count.
+  Training does not change: clients start from w_t, which `get_training_weights`
+  returns, and `get_model_weights` returns the average. Weights that are not
+  trainable are those after the last round. The average is made of published
+  rounds, so it costs no privacy.
 
   Args:
     process: The process.
-    decay: At least 0, where the average is w_t, and below 1. The average is over
-      about 1 / (1 - decay) rounds.
+    decay: The decay, at least 0, where the average is w_t, and below 1. The
+      average covers about 1 / (1 - decay) rounds.
 
   Returns:
-    The process, whose state is an `AveragedState`.
+    The process. Its state is an `AveragedState`.
 
   Raises:
     errors.InputError: If `decay` is out of range.
@@ -75,7 +76,7 @@ def compose_weight_averaging(
     num_rounds: tf.Tensor, average: Any, inner: _State
   ) -> AveragedState:
     num_rounds += 1
-    # In float64: of a decay next to 1 both are next to 0.
+    # In float64: with a decay near 1 both factors are near 0.
     share = tf.cast(
       (1.0 - decay)
       / (1.0 - tf.pow(np.float64(decay), tf.cast(num_rounds, tf.float64))),

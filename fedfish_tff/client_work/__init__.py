@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a client computes in a round."""
+"""Clients' computations in a round."""
 
 from typing import TYPE_CHECKING
 

@@ -3,7 +3,7 @@
 """FedRep's local training: the head first, then the body.
 
 Collins et al., ICML 2021 (arXiv:2102.07078), Algorithm 1: while one part of the
-model is trained, the other one stays as it is.
+model is trained, the other one stays unchanged.
 """
 
 from collections.abc import Sequence
@@ -28,15 +28,16 @@ def build_alternating_training(
   """Builds local training of a model's head, and then of its body.
 
   Args:
-    client_optimizer_fn: The client optimizer; its state is new for each part.
-    head: For each trainable tensor whether it is of the head. A part that has
-      no tensors is not trained in its epochs.
-    head_epochs: The first epochs of a client's data, for the head.
-    body_epochs: Those that follow, for the body: its last ones.
+    client_optimizer_fn: The client optimizer, initialized anew for each part.
+    head: For each trainable tensor, whether it belongs to the head. A part
+      without tensors is not trained in its epochs.
+    head_epochs: The number of the head's epochs, the first ones.
+    body_epochs: The number of the body's epochs, which follow and are the last
+      ones.
 
   Returns:
-    A function for `model_delta.build_trained_delta_update`. Metrics are over
-    all epochs.
+    A function for `model_delta.build_trained_delta_update`. Metrics cover all
+    epochs.
 
   Raises:
     InputError: If one of the numbers of epochs is below 1.
@@ -104,14 +105,14 @@ def train_part(
 
   Args:
     bound: The model, bound to the graph being built.
-    weights: Where to start, of the whole model.
-    dataset: As in `local_training.train_locally`.
-    optimizer: As in `local_training.train_locally`.
-    trained: For each trainable tensor whether it is trained.
-    metrics_state: As in `local_training.train_locally`.
+    weights: The whole model's weights at the start.
+    dataset: See `local_training.train_locally`.
+    optimizer: See `local_training.train_locally`.
+    trained: For each trainable tensor, whether it is trained.
+    metrics_state: See `local_training.train_locally`.
 
   Returns:
-    As of `local_training.train_locally`, with the whole model's weights.
+    The same as `local_training.train_locally`, with the whole model's weights.
   """
   part, frozen = model_partition.split_tensors(weights.trainable, trained)
   result = local_training.train_locally(

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The part that all client work shares: map, metrics, count of excluded.
+"""The common part of all client work: mapping, metrics, excluded clients.
 
-A client whose update is not finite, or too large to be weighed, is left out of
-the round: its update and its weight are zero, its metrics are as if it had no
-data, and the process counts it. TFF's own client work leaves such clients out
-without saying so.
+A client with an update that is not finite, or too large to be weighted, is left
+out of the round: its update and its weight are zero, its metrics are those of a
+client without data, and the process counts it. TFF's own client work leaves
+such clients out silently.
 """
 
 import collections
@@ -26,15 +26,15 @@ class ClientUpdate(NamedTuple):
   """The result of one client's round, before it is checked.
 
   Attributes:
-    update: The float tensors for the aggregator, by name. `delta` alone goes to
-      it without its name, as aggregators of models take it.
-    weight: float32 scalar.
+    update: The float tensors for the aggregator, by name. A lone `delta` is
+      passed without its name, as aggregators of models expect.
+    weight: The client's weight, a float32 scalar.
     metrics: The model's unfinalized metrics over local training.
     also_finite: Further tensors that must be finite for the update to be
       accepted, such as products that the aggregator will form. The update, and
-      its product with the weight, must be in any case.
-    trained: The trainable tensors after local training, of work that is wrapped
-      by one whose clients keep some of them.
+      its product with the weight, must always be finite.
+    trained: The trainable tensors after local training. Client work that keeps
+      some of them at the clients uses it.
   """
 
   update: Any
@@ -51,7 +51,7 @@ class CheckedUpdate(NamedTuple):
     result: The update and its weight for the aggregator.
     metrics: The model's unfinalized metrics.
     excluded: int32, 1 if the client is left out and 0 otherwise.
-    client_state: What the client keeps, if anything.
+    client_state: The client's new state, if any.
   """
 
   result: tff.learning.templates.ClientResult
@@ -60,8 +60,8 @@ class CheckedUpdate(NamedTuple):
   client_state: Any
 
 
-# Takes (bound model, flat weights, the client's data, the server's state of the
-# client work).
+# Takes (bound model, flat weights, the client's data, the client work's state
+# at the server).
 ClientUpdateFn = Callable[
   [
     model_functions.BoundModel,
@@ -72,7 +72,7 @@ ClientUpdateFn = Callable[
   ClientUpdate,
 ]
 
-# Takes (bound model, what the server sends, the client's state, its data),
+# Takes (bound model, the server's message, the client's state, its data),
 # returns (its update, its new state).
 ClientStateUpdateFn = Callable[
   [model_functions.BoundModel, Any, Any, tf.data.Dataset],
@@ -81,12 +81,12 @@ ClientStateUpdateFn = Callable[
 
 
 class ServerState(NamedTuple):
-  """The state of client work, which clients get beside the weights.
+  """The server's state of client work, which is sent with the weights.
 
   Attributes:
-    initialize: A graph-time function that returns the first round's.
-    advance: A graph-time function from a round's to the next one's.
-    is_hparams: Whether it is the hyper-parameters of `get_hparams` and
+    initialize: A graph-time function that returns the first round's state.
+    advance: A graph-time function from a round's state to the next one's.
+    is_hparams: Whether the state is the hyper-parameters of `get_hparams` and
       `set_hparams`.
   """
 
@@ -123,16 +123,17 @@ class ClientWork(tff.learning.templates.ClientWorkProcess):
 def client_weight(
   num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
 ) -> tf.Tensor:
-  """Returns |D_i| or one as float32, as the weighting says; 0 for no examples."""
+  """Returns |D_i| or one as float32, by the weighting; 0 without examples."""
   if weighting == tff.learning.ClientWeighting.UNIFORM:
     return tf.cast(num_examples > 0, tf.float32)
   return tf.cast(num_examples, tf.float32)
 
 
 def _is_finite(result: ClientUpdate) -> tf.Tensor:
-  # The sum of a finite update times its weight can overflow, which would void the
-  # round of all clients. Of the largest number only: a product of the model's size
-  # takes longer. What is NaN does not show in a maximum everywhere.
+  # A finite update times its weight can overflow in the sum, which would void
+  # the round of all clients. The largest number suffices, since a product of
+  # the model's size takes longer. A maximum does not show NaN on every machine,
+  # so updates are checked, too.
   products = [
     tf.cast(result.weight, t.dtype) * tf.reduce_max(tf.abs(t))
     for t in tf.nest.flatten(result.update)
@@ -150,13 +151,13 @@ def leave_out_non_finite(
   new_state: Any = (),
   old_state: Any = (),
 ) -> CheckedUpdate:
-  """Zeroes an update, its weight and metrics if it is not finite.
+  """Zeroes an update, its weight and its metrics if it is not finite.
 
   Args:
     result: The client's update.
-    initial_metrics: Its metrics before any batch.
+    initial_metrics: The client's metrics before any batch.
     new_state: The client's state after the round, if clients keep one.
-    old_state: The client's state before it.
+    old_state: The client's state before the round.
   """
   finite = _is_finite(result)
   update = result.update
@@ -174,7 +175,7 @@ def leave_out_non_finite(
     tf.constant(1),
     old_state,
   )
-  # Not tf.where, which would copy the update.
+  # tf.where would copy the update.
   chosen = tf.cond(
     finite,
     lambda: list(map(tf.identity, tf.nest.flatten(kept))),
@@ -192,10 +193,10 @@ def build_client_work(
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    client_update_fn: A graph-time function that computes one client's update;
-      it is called inside a `tf.function`.
-    server_state: S, the last argument of `client_update_fn`: by default the int32
-      number of the round, for what it draws.
+    client_update_fn: A graph-time function that computes one client's update.
+      It is called inside a `tf.function`.
+    server_state: S, the last argument of `client_update_fn`. By default it is
+      the int32 number of the round, for random draws.
 
   Returns:
     A process with next of type (<S@SERVER, {ModelWeights}@CLIENTS,
@@ -261,8 +262,8 @@ def build_client_computation(
   """Builds one client's round.
 
   Args:
-    model: As in `build_client_work`.
-    client_update_fn: As in `build_client_work`.
+    model: See `build_client_work`.
+    client_update_fn: See `build_client_work`.
     state_type: S, the type of the server's state.
 
   Returns:
@@ -297,14 +298,14 @@ def build_client_state_work(
   model_type: tff.Type,
   client_type: tff.Type,
 ) -> tff.Computation:
-  """Builds one client's round in a method whose clients keep a state.
+  """Builds one client's round in a method with client states.
 
   Args:
     model: A functional model, or a function that returns a variable model.
     client_update_fn: A graph-time function that computes one client's update
-      and new state; it is called inside a `tf.function`. The state must be
+      and new state. It is called inside a `tf.function`. The state must be
       finite where the update and its `also_finite` are.
-    model_type: M, the type of what the server sends.
+    model_type: M, the type of the server's message.
     client_type: C, the type of a client's state.
 
   Returns:
@@ -339,12 +340,12 @@ def build_update_is_finite(
   client_update_fn: ClientUpdateFn,
   server_state: ServerState = ROUND_NUMBER,
 ) -> tff.Computation:
-  """Builds the check of one client's update as a computation of its own.
+  """Builds the check of one client's update as a separate computation.
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    client_update_fn: As in `build_client_work`.
-    server_state: As in `build_client_work`; that of the first round is taken.
+    client_update_fn: See `build_client_work`.
+    server_state: See `build_client_work`; the first round's state is used.
 
   Returns:
     A computation of type (<ModelWeights, B*> -> bool), unplaced.

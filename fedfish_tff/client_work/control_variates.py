@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """SCAFFOLD's client work: SGD steps corrected by control variates.
 
-Karimireddy et al., ICML 2020 (arXiv:1910.06378), Algorithm 1. A client's control
-variate estimates the gradient of its own loss, the server's that of the mean of
-all clients' losses; their difference takes the drift to its own optimum out of
-a client's steps.
+Karimireddy et al., ICML 2020 (arXiv:1910.06378), Algorithm 1. A client's
+control variate estimates the gradient of its own loss, the server's that of the
+mean of all clients' losses. Their difference corrects a client's steps for the
+drift to its own optimum.
 """
 
 import collections
@@ -37,25 +37,25 @@ def build_control_variate_update(
 
   Args:
     client_learning_rate: eta_l, the rate of the client's plain SGD.
-    control_update: What the client's control variate becomes.
-    local_epochs: How many epochs the client's sequence of batches holds, one
-      after another; the gradient of `ControlUpdate.GRADIENT` takes the first of
-      them. Only there it matters.
-    client_weighting: |D_i| (times local epochs), or one. A client without
-      examples weighs nothing either way.
+    control_update: The rule for the client's new control variate.
+    local_epochs: The number of epochs in the client's sequence of batches, one
+      after another. Only `ControlUpdate.GRADIENT` uses it: its gradient takes
+      the first epoch.
+    client_weighting: The client's weight: |D_i| (times local epochs), or one. A
+      client without examples has weight 0 either way.
 
   Returns:
     A function for `build_client_state_work`, where the server sends <weights,
     control> and the state is <control>, tuples of the trainable tensors'
-    shapes. `delta` is the weights before training less those after it, and
-    `control` the client's new control variate less its old one, both 0 for a
-    client without data.
+    shapes. `delta` is the weights before training minus those after it, and
+    `control` the client's new control variate minus its old one. Both are 0 for
+    a client without data.
 
   Raises:
     InputError: If `client_learning_rate` is not positive and finite,
-      `control_update` none, or `local_epochs` below 1.
+      `control_update` is invalid, or `local_epochs` below 1.
   """
-  # Its value would be no member, and so be taken for the other one.
+  # A member's bare value would be taken for the other member.
   if not isinstance(control_update, choices.ControlUpdate):
     raise errors.InputError(
       f'control_update is {control_update!r}; a member of '

@@ -3,9 +3,9 @@
 """Estimators of the diagonal of the Fisher information on one client's data.
 
 FedFish (Dhawan et al., TMLR 2024, arXiv:2311.10291), Algorithm 2, lines 9 to
-12: after local training, one more pass over the client's data adds up squared
+12: after local training, one more pass over the client's data sums squared
 gradients at the client's final weights. The paper squares the gradient of a
-whole batch; two estimators of the per-example Fisher are offered beside it.
+whole batch; there are also two estimators of the per-example Fisher.
 """
 
 from fedfish_tff import choices
@@ -25,7 +25,7 @@ def _num_rows(x: object) -> tf.Tensor:
 
 
 def _rows(x: object, start: tf.Tensor) -> object:
-  """Returns the batch of one that holds row `start` of every tensor."""
+  """Returns a batch of one example: row `start` of every tensor."""
   return tf.nest.map_structure(lambda t: t[start : start + 1], x)
 
 
@@ -35,10 +35,10 @@ def _per_example_squares(
   x: object,
   y: object,
 ) -> tuple[tf.Tensor, ...]:
-  """Sums squared per-example gradients over one batch, an example at a time.
+  """Sums squared per-example gradients over one batch, one example at a time.
 
-  A loop in the graph: its memory is that of one gradient whatever the batch
-  size, and it takes every kind of layer, which a vectorised map does not.
+  A loop in the graph needs the memory of one gradient whatever the batch size,
+  and works with every kind of layer, which a vectorised map does not.
   """
 
   def add_example(i, sums):
@@ -58,8 +58,8 @@ def _per_example_squares(
 def _fingerprint(x: object) -> tf.Tensor:
   """Returns an int32 that depends on a batch's content, not on its order.
 
-  It gives clients with different data different label draws without telling
-  the graph who the client is. Integer sums wrap around and do not depend on the
+  Clients with different data thus get different label draws, while the graph
+  does not know the client. Integer sums wrap around and do not depend on the
   order of summation, as float sums do.
   """
   totals = []
@@ -89,13 +89,15 @@ def fisher_diagonal(
 
   Args:
     bound: The model, bound to the graph being built.
-    weights: Where gradients are taken: the client's final weights.
+    weights: The client's final weights, at which gradients are taken.
     dataset: One pass over the client's data, in batches.
-    estimator: Which squared gradients are summed.
+    estimator: The squared gradients to sum.
     normalization: Whether their sum is divided by their number.
-    label_sampler: Draws labels from the model's output, for SAMPLED_LABEL.
-    seed: Seed of the label draws.
-    round_number: int32, so that each round draws other labels.
+    label_sampler: A function that draws labels from the model's output, for
+      SAMPLED_LABEL.
+    seed: The seed of the label draws.
+    round_number: The round's number, int32, so that each round draws other
+      labels.
 
   Returns:
     (Fisher diagonal with the shapes of the trainable weights, int64 number of

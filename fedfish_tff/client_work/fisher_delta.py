@@ -3,9 +3,9 @@
 """FedFish's client work: a model delta and the Fisher diagonal after it.
 
 Dhawan et al., TMLR 2024 (arXiv:2311.10291), Algorithm 2. The client trains for
-E epochs, then goes over its data once more at its final weights to add up
-squared gradients. Delta_i = theta_G - theta_i, which for SGD is the sum of
-eta_c g that the paper writes and holds for any other client optimizer.
+E epochs, then passes over its data once more at its final weights to sum
+squared gradients. Delta_i = theta_G - theta_i, which for SGD equals the paper's
+sum of eta_c g, and is defined for any other client optimizer.
 """
 
 import collections
@@ -43,20 +43,22 @@ def build_fisher_delta_update(
 
   Args:
     client_optimizer_fn: The client optimizer.
-    local_epochs: How many epochs the client's sequence of batches holds, one
-      after another; batches that straddle epochs fail. The Fisher pass goes
-      over the first of them, which holds each example once.
-    client_weighting: |D_i| (examples of one epoch) or one. A client without
-      examples weighs nothing either way.
-    fisher_estimator: Which squared gradients make the Fisher diagonal.
+    local_epochs: The number of epochs in the client's sequence of batches, one
+      after another; batches that straddle epochs fail. The Fisher pass takes
+      the first epoch, which holds each example once.
+    client_weighting: The client's weight: |D_i| (examples of one epoch) or one.
+      A client without examples has weight 0 either way.
+    fisher_estimator: The squared gradients that make the Fisher diagonal.
     fisher_normalization: Their sum, or their mean.
-    damping: Added to every F_i; with it a coordinate whose Fisher is zero at
-      every client gets FedAvg's update, and very large damping is FedAvg.
-    label_sampler: Needed by choices.FisherEstimator.SAMPLED_LABEL.
-    seed: Seed of the sampled labels.
+    damping: The constant added to every F_i. With it a coordinate with zero
+      Fisher at every client gets FedAvg's update, and very large damping is
+      FedAvg.
+    label_sampler: A function that draws labels, needed by
+      choices.FisherEstimator.SAMPLED_LABEL.
+    seed: The seed of the sampled labels.
 
   Returns:
-    A function for `build_client_work` whose update is <delta, fisher>.
+    A function for `build_client_work` with the update <delta, fisher>.
 
   Raises:
     InputError: If an argument is out of range or the label sampler is missing.
@@ -71,7 +73,7 @@ def build_fisher_delta_update(
     ('fisher_estimator', fisher_estimator, choices.FisherEstimator),
     ('fisher_normalization', fisher_normalization, choices.FisherNormalization),
   ):
-    # Its value would be no member, and so be taken for another one.
+    # A member's bare value would be taken for another member.
     if not isinstance(value, kind):
       raise errors.InputError(
         f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
@@ -114,8 +116,8 @@ def build_fisher_delta_update(
     return update._replace(
       update=collections.OrderedDict(update.update, fisher=damped),
       weight=weight,
-      # Both can be finite and what the aggregator sums can overflow, which
-      # would void the round of all clients.
+      # The products that the aggregator sums may overflow where both factors
+      # are finite, which would void the round of all clients.
       also_finite=tuple(
         tf.cast(weight, f.dtype) * f * (1 + tf.abs(d))
         for f, d in zip(damped, update.update['delta'])

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Client optimizers that take steps on changed gradients.
+"""Client optimizers that take steps on transformed gradients.
 
-A term that a method adds to the loss is one to its gradient, whatever optimizer
-then takes the step.
+A term added to the loss adds a term to its gradient, whatever optimizer takes
+the step.
 """
 
 from collections.abc import Callable
@@ -17,15 +17,15 @@ from fedfish_tff.models import autograph
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Takes the weights and their gradients, returns other gradients. The gradient of
-# a weight that the loss does not depend on can be None.
+# Maps the weights and their gradients to other gradients. The gradient of a
+# weight on which the loss does not depend can be None.
 GradientTransform = Callable[
   [list[tf.Tensor], list[tf.Tensor | None]], list[tf.Tensor | None]
 ]
 
 
 class WrappedOptimizer(tff.learning.optimizers.Optimizer):
-  """An optimizer with the state and the hyper-parameters of an inner one."""
+  """An optimizer that shares the state and hyper-parameters of an inner one."""
 
   def __init__(self, inner: tff.learning.optimizers.Optimizer) -> None:
     self._inner = inner
@@ -58,7 +58,7 @@ class _TransformingOptimizer(WrappedOptimizer):
     return super().next(state, weights, self.changed(weights, gradients))
 
   def changed(self, weights: Any, gradients: Any) -> Any:
-    """Returns the gradients that the inner optimizer gets."""
+    """Returns the gradients given to the inner optimizer."""
     given = [
       g if g is None else tf.convert_to_tensor(g)
       for g in tf.nest.flatten(gradients)
@@ -71,11 +71,12 @@ class _TransformingOptimizer(WrappedOptimizer):
 def transform_gradients(
   optimizer: tff.learning.optimizers.Optimizer, transform: GradientTransform
 ) -> tff.learning.optimizers.Optimizer:
-  """Returns an optimizer that takes its steps on other gradients.
+  """Returns an optimizer that takes its steps on transformed gradients.
 
   Args:
-    optimizer: Takes the steps. Its state and hyper-parameters are the result's.
-    transform: Makes the gradients, in the graph being built.
+    optimizer: The optimizer that takes the steps. Its state and
+      hyper-parameters are the result's.
+    transform: The transformation of gradients, in the graph being built.
   """
   return _TransformingOptimizer(optimizer, transform)
 
@@ -83,12 +84,13 @@ def transform_gradients(
 def gradients_of_steps(
   optimizer: tff.learning.optimizers.Optimizer, weights: Any, gradients: Any
 ) -> Any:
-  """Returns the gradients of the loss that an optimizer takes its steps on.
+  """Returns the gradients on which an optimizer takes its steps.
 
   Args:
-    optimizer: One of TFF's; the gradients stay unless it transforms them.
-    weights: Where the gradients were taken.
-    gradients: The gradients of the loss without what the optimizer adds.
+    optimizer: One of TFF's optimizers. Gradients change only if it transforms
+      them.
+    weights: The weights at which the gradients were taken.
+    gradients: The gradients of the loss without the optimizer's terms.
   """
   if isinstance(optimizer, _TransformingOptimizer):
     return optimizer.changed(weights, gradients)
@@ -100,19 +102,20 @@ def build_weight_decay_optimizer(
 ) -> tff.learning.optimizers.Optimizer:
   """Builds an optimizer of the loss plus weight_decay / 2 |w|^2.
 
-  So SGD with weight decay has it in PyTorch, and Fed3R's official fine-tuning;
-  adamw, in TFF, decays weights aside from the gradient instead, which for other
-  optimizers than plain SGD is not the same.
+  This equals SGD with weight decay in PyTorch, and Fed3R's official
+  fine-tuning. TFF's adamw decays weights outside of the gradient instead, which
+  differs for all optimizers but plain SGD.
 
   Args:
-    optimizer: Takes the steps, on the gradient with that of the added term.
-    weight_decay: 0 or positive; 4e-5 in Fed3R's fine-tuning. With 0 `optimizer`
-      is returned as it is.
+    optimizer: The optimizer that takes the steps, on the gradient with that of
+      the added term.
+    weight_decay: The decay, 0 or positive; 4e-5 in Fed3R's fine-tuning. With 0
+      `optimizer` is returned unchanged.
 
   Returns:
     The optimizer. Its state and hyper-parameters are those of `optimizer`. A
-    weight whose gradient is None, as the loss does not depend on it, does not
-    decay either, as in PyTorch.
+    weight with gradient None, because the loss does not depend on it, does not
+    decay, as in PyTorch.
 
   Raises:
     InputError: If `weight_decay` is negative or not finite.

@@ -3,7 +3,8 @@
 """FedSGD's client work: the mean gradient over all of a client's examples.
 
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2: each client sends
-the gradient of its whole loss at the global weights; nobody trains locally.
+the gradient of its whole loss at the global weights. There is no local
+training.
 """
 
 import collections
@@ -18,13 +19,13 @@ import tensorflow_federated as tff
 
 
 class MeanGradient(NamedTuple):
-  """What one pass over a client's data yields.
+  """The result of one pass over a client's data.
 
   Attributes:
-    gradient: The mean over examples whatever the batch sizes, a tensor a
+    gradient: The mean over examples, whatever the batch sizes, one tensor per
       trainable weight; zeros without examples.
-    metrics_state: Metrics over all batches.
-    num_examples: int64 scalar.
+    metrics_state: The metrics over all batches.
+    num_examples: The number of examples, an int64 scalar.
   """
 
   gradient: tuple[tf.Tensor, ...]
@@ -41,11 +42,12 @@ def build_gradient_update(
   """Builds one client's gradient update for FedSGD.
 
   Args:
-    client_weighting: |D_i| or one. A client without examples weighs nothing.
+    client_weighting: The client's weight: |D_i| or one. A client without
+      examples has weight 0.
 
   Returns:
-    A function for `build_client_work` whose delta is the gradient, the mean over
-    examples whatever the batch sizes.
+    A function for `build_client_work`. Its delta is the gradient, the mean over
+    examples, whatever the batch sizes.
   """
 
   def client_update(bound, weights, dataset, unused_state):
@@ -70,7 +72,7 @@ def mean_gradient(
 
   Args:
     bound: The model, bound to the graph being built.
-    weights: Where gradients are taken.
+    weights: The weights at which gradients are taken.
     dataset: One pass over the client's data, in batches.
   """
 

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Client work on a model of which every client keeps a part of its own.
+"""Client work on a model of which every client keeps a part.
 
-What FedPer, FedRep and LG-FedAvg have in common, around any client work that
-trains a whole model and has a model delta.
+FedPer, FedRep and LG-FedAvg share it. It wraps any client work that trains a
+whole model and has a model delta.
 """
 
 import collections
@@ -27,17 +27,18 @@ def build_partially_local_update(
   """Builds a client's update of the tensors that clients share.
 
   Args:
-    client_update_fn: Trains the whole model: its update is <delta>, or <delta,
-      fisher>, and it says what it has `trained`. Its round number is 0, always.
-    local_tensors: For each trainable tensor whether it stays at the client.
-    selector: Chooses which of the shared tensors a client sends; all of them by
-      default.
+    client_update_fn: A function that trains the whole model. Its update is
+      <delta>, or <delta, fisher>, and it sets `trained`. Its round number is
+      always 0.
+    local_tensors: For each trainable tensor, whether it stays at the client.
+    selector: The selector of the shared tensors that a client sends; all of
+      them by default.
 
   Returns:
-    A function for `build_client_state_work`, where the server sends the
-    ModelWeights whose trainable tensors are the shared ones, and the state is
-    <local>, the others. The update is of the shared tensors; with a selector it
-    is that of `build_partial_update`.
+    A function for `build_client_state_work`. The server sends ModelWeights with
+    the shared tensors as trainable ones, and the state is <local>, the other
+    tensors. The update consists of the shared tensors; with a selector it is
+    that of `build_partial_update`.
   """
   local_tensors = tuple(local_tensors)
 

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What a client computes for a linear representation: its head, solved exactly.
+"""Client work for a linear representation, with an exactly solved head.
 
-Algorithm 2 of Tziotis et al. (arXiv:2206.02078): the head that is best on the
-client's examples, then the gradient of the representation at that head. Models
-are those of `models.create_linear_representation`.
+Algorithm 2 of Tziotis et al. (arXiv:2206.02078): the best head on the client's
+examples, then the gradient of the representation at that head. Models are those
+of `models.create_linear_representation`.
 """
 
 import collections
@@ -22,12 +22,12 @@ def solve_head(
 ) -> model_functions.FlatWeights:
   """Solves a client's head on its examples; call inside a `tf.function`.
 
-  w = (B^T X^T X B)^-1 B^T X^T y, in float64. Where examples are too few to
-  decide, of all best heads the shortest: without any, 0.
+  w = (B^T X^T X B)^-1 B^T X^T y, in float64. If several heads are best, as with
+  too few examples, it is the shortest of them: without examples, 0.
 
   Args:
-    weights: The representation B [d, k], and a head, which has no effect.
-    dataset: Batches of one epoch.
+    weights: The representation B [d, k], and a head, which is ignored.
+    dataset: The client's batches of one epoch.
 
   Returns:
     B and w [k, 1].
@@ -49,7 +49,7 @@ def solve_head(
     (tf.zeros([size, size], tf.float64), tf.zeros([size, 1], tf.float64)),
     add_batch,
   )
-  # Not the fast way, which fails where the matrix is singular.
+  # The fast way fails where the matrix is singular.
   solved = tf.linalg.lstsq(gram, moments, fast=False)
   return weights._replace(
     trainable=(representation, tf.cast(solved, head.dtype))
@@ -62,11 +62,12 @@ def build_representation_update(
   """Builds one client's gradient of the representation, at its solved head.
 
   Args:
-    client_weighting: |D_i| or one. A client without examples weighs nothing.
+    client_weighting: The client's weight: |D_i| or one. A client without
+      examples has weight 0.
 
   Returns:
-    A function for `build_client_work` whose delta is the tuple of
-    (1/m) X^T (X B w - y) w^T and of zeros, for the head that the server has.
+    A function for `build_client_work`. Its delta is the tuple of
+    (1/m) X^T (X B w - y) w^T and of zeros for the server's head.
   """
   gradient = gradient_update.build_gradient_update(
     client_weighting=client_weighting
@@ -91,7 +92,7 @@ def sum_moments(dataset: tf.data.Dataset, num_features: int) -> tf.Tensor:
 
   Args:
     dataset: A client's batches of one epoch.
-    num_features: d.
+    num_features: d, the number of features.
   """
 
   def add_batch(total, batch):

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""One client's local training, as part of client work and on its own.
+"""One client's local training, in client work and by itself.
 
 Every algorithm exports its local training as a computation (weights, data) ->
-weights; the client-server barrier, personalisation and the diagnosis of a
+weights. The client-server barrier, personalisation and the diagnosis of a
 diverged client run it outside of a round.
 """
 
@@ -20,13 +20,13 @@ import tensorflow_federated as tff
 
 
 class TrainingResult(NamedTuple):
-  """The end of one client's local training.
+  """The result of one client's local training.
 
   Attributes:
     weights: The trained weights.
-    metrics_state: Metrics over all batches.
-    num_examples: int64 scalar, over all epochs.
-    num_batches: int64 scalar, over all epochs.
+    metrics_state: The metrics over all batches.
+    num_examples: The number of examples over all epochs, an int64 scalar.
+    num_batches: The number of batches over all epochs, an int64 scalar.
   """
 
   weights: model_functions.FlatWeights
@@ -49,8 +49,8 @@ def check_optimizer(
   """Raises TypeError unless `optimizer` is one of TFF's.
 
   Args:
-    optimizer: What is checked.
-    name: What the caller's argument is called.
+    optimizer: The value to check.
+    name: The name of the caller's argument.
   """
   if not isinstance(optimizer, tff.learning.optimizers.Optimizer):
     raise TypeError(
@@ -68,15 +68,15 @@ def train_locally(
   metrics_state: Any = None,
   hparams: Any = (),
 ) -> TrainingResult:
-  """Takes one optimizer step a batch; call inside a `tf.function`.
+  """Takes one optimizer step per batch; call inside a `tf.function`.
 
   Args:
     bound: The model, bound to the graph being built.
-    optimizer: A fresh state of it is used: nothing survives the call.
-    weights: Where to start.
-    dataset: Batches, all epochs one after another. Empty is allowed.
-    metrics_state: Metrics that go on, those of a training before it; new ones
-      by default.
+    optimizer: The optimizer. It starts with a new state, which the call drops.
+    weights: The weights at the start.
+    dataset: Batches, all epochs one after another. It may be empty.
+    metrics_state: The metrics' state after a previous training, to be
+      continued; new metrics by default.
     hparams: The optimizer's hyper-parameters; its own by default.
 
   Returns:
@@ -123,13 +123,14 @@ def train_locally(
 def count_batches_of_an_epoch(
   num_batches: tf.Tensor, local_epochs: int, *, method: str
 ) -> tf.Tensor:
-  """Returns how many of a client's batches are one epoch.
+  """Returns the number of a client's batches in one epoch.
 
   Args:
-    num_batches: int64 scalar, over all epochs.
-    local_epochs: How many they should be, one after another: of the parameter
-      `local_epochs` (`fedfish_tff.parameters`) what it is unless replaced.
-    method: What was built with `local_epochs`, for the error message.
+    num_batches: The number of batches over all epochs, an int64 scalar.
+    local_epochs: The expected number of epochs, one after another. It is the
+      default of the parameter `local_epochs` (`fedfish_tff.parameters`).
+    method: The name of what was built with `local_epochs`, for the error
+      message.
 
   Returns:
     An int64 scalar, which fails to compute unless epochs are whole.
@@ -160,16 +161,17 @@ def check_whole_epochs(
 ) -> tf.Tensor:
   """Checks that the first batches of a client are its first epochs.
 
-  Batches that straddle epochs can divide by the epochs, too: 28 examples that
-  are repeated before they are batched by 10 are 6 batches, of which the first 3
-  hold 30.
+  Batches that straddle epochs may be divisible by the epochs, too: 28 examples,
+  repeated before they are batched by 10, are 6 batches, the first 3 of which
+  hold 30 examples.
 
   Args:
-    num_examples: int64 scalar, in the batches of the first epochs.
-    total_examples: int64 scalar, over all epochs.
-    local_epochs: As for `count_batches_of_an_epoch`.
-    of_epochs: How many epochs the first ones are.
-    method: As for `count_batches_of_an_epoch`.
+    num_examples: The number of examples in the batches of the first epochs, an
+      int64 scalar.
+    total_examples: The number of examples over all epochs, an int64 scalar.
+    local_epochs: See `count_batches_of_an_epoch`.
+    of_epochs: The number of the first epochs.
+    method: See `count_batches_of_an_epoch`.
 
   Returns:
     `num_examples`, which fails to compute unless epochs are whole.
@@ -192,7 +194,7 @@ def check_whole_epochs(
 
 
 def all_finite(tensors: Any) -> tf.Tensor:
-  """Returns a bool scalar: every element of every tensor is finite."""
+  """Returns a bool scalar: whether all elements of all tensors are finite."""
   checks = [
     tf.reduce_all(tf.math.is_finite(t))
     for t in tf.nest.flatten(tensors)
@@ -205,7 +207,7 @@ def build_local_training(
   model: model_functions.ModelFn,
   optimizer: tff.learning.optimizers.Optimizer,
 ) -> tff.Computation:
-  """Builds one client's local training as a computation of its own.
+  """Builds one client's local training as a separate computation.
 
   Args:
     model: A functional model, or a function that returns a variable model.
@@ -229,7 +231,7 @@ def build_local_training(
 def build_training(
   model: model_functions.ModelFn, train: TrainFn
 ) -> tff.Computation:
-  """As `build_local_training`, whatever the local training is.
+  """Builds any local training as `build_local_training` does.
 
   Args:
     model: A functional model, or a function that returns a variable model.

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""MAML's local training: for weights that are good after one more step.
+"""MAML's local training, for weights that are good after one more step.
 
 Fallah, Mokhtari and Ozdaglar, "Personalized Federated Learning with Theoretical
 Guarantees: A Model-Agnostic Meta-Learning Approach", NeurIPS 2020
@@ -32,15 +32,15 @@ _Tensors = tuple[tf.Tensor, ...]
 
 
 class _State(NamedTuple):
-  """Where a client is between two batches.
+  """A client's state between two batches.
 
   Attributes:
-    trainable: w.
+    trainable: The trained weights w.
     non_trainable: The weights that are not trained.
     optimizer: The client optimizer's state.
     metrics: The metrics' state.
-    gradient: What the step's batches so far have led to.
-    number: int32 scalar, batches so far.
+    gradient: The result of the step's batches so far.
+    number: The number of batches so far, an int32 scalar.
   """
 
   trainable: _Tensors
@@ -78,24 +78,25 @@ def build_meta_training(
 ) -> local_training.TrainFn:
   """Builds MAML's local training (Fallah et al., 2020, Algorithm 1).
 
-  Defaults are those that Tziotis et al. (TMLR 2023, arXiv:2206.02078) publish.
+  Defaults are the values published by Tziotis et al. (TMLR 2023,
+  arXiv:2206.02078).
 
   Args:
-    client_optimizer_fn: Takes the outer steps; the paper's is SGD with rate
-      beta, published 0.1.
-    personal_learning_rate: alpha, 0 or positive.
-    meta_gradient: What becomes of the Hessian.
+    client_optimizer_fn: The optimizer of the outer steps; the paper's is SGD
+      with rate beta, published as 0.1.
+    personal_learning_rate: alpha, the rate of the inner step, 0 or positive.
+    meta_gradient: The treatment of the Hessian.
     meta_batches: Whether D, D' and D'' are a client's next three batches (two,
-      D and D', for FIRST_ORDER), or one batch. Where the last step is short of
-      batches, it takes the first ones once more, as if another epoch began: a
-      client with one batch has it for all three, and with two, D'' is D.
-    difference: delta, positive; of HESSIAN_FREE. Too small a one drowns in the
-      rounding of float32.
+      D and D', for FIRST_ORDER), or one batch. If the last step lacks batches,
+      it takes the first ones again, as if another epoch began: a client with
+      one batch uses it for all three, and with two, D'' is D.
+    difference: delta, the step of HESSIAN_FREE's finite difference, positive.
+      If it is too small, float32 rounding dominates.
 
   Returns:
     A function for `model_delta.build_trained_delta_update`. Metrics are those
-    of w - alpha g on the batches D', so of a part of the examples unless
-    batches are shared; `num_examples` is of all, each once.
+    of w - alpha g on the batches D', so over a part of the examples unless
+    batches are shared. `num_examples` counts all examples, each once.
 
   Raises:
     InputError: If an argument is out of range.
@@ -106,7 +107,7 @@ def build_meta_training(
     ('meta_gradient', meta_gradient, choices.MetaGradient),
     ('meta_batches', meta_batches, choices.MetaBatches),
   ):
-    # Its value would be no member, and so be taken for another one.
+    # A member's bare value would be taken for another member.
     if not isinstance(value, kind):
       raise errors.InputError(
         f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
@@ -131,11 +132,11 @@ def build_meta_training(
       )
 
     def adapt(state, batch):
-      """On D."""
+      """Takes the gradient g on D."""
       return state._replace(gradient=gradients(state, state.trainable, batch))
 
     def differentiate(state, batch):
-      """On D'."""
+      """Takes the gradient g' on D', at w - alpha g."""
       result = bound.training_gradients(
         model_functions.FlatWeights(
           _add(state.trainable, -alpha, state.gradient), state.non_trainable
@@ -150,7 +151,7 @@ def build_meta_training(
       )
 
     def correct(state, batch):
-      """On D''."""
+      """Subtracts the product with the Hessian, on D''."""
       if meta_gradient is choices.MetaGradient.EXACT:
         product = bound.hessian_product(
           model_functions.FlatWeights(state.trainable, state.non_trainable),
@@ -174,7 +175,7 @@ def build_meta_training(
       )
       return state._replace(optimizer=optimizer, trainable=trainable)
 
-    # What is done on each batch of a step.
+    # The functions applied to each batch of a step.
     parts = [[adapt], [differentiate], [correct]]
     if meta_gradient is choices.MetaGradient.FIRST_ORDER:
       parts.pop()
@@ -189,8 +190,8 @@ def build_meta_training(
 
     def add_batch(state, batch):
       branches = [lambda p=part: take_part(state, batch, p) for part in parts]
-      # Branches, since a batch cannot wait in the state of a reduction for
-      # those after it: batches have unlike sizes.
+      # A batch cannot wait in the state of a reduction for later ones, since
+      # batches differ in size, so each batch takes one branch.
       results = (
         branches[0]()
         if len(branches) == 1

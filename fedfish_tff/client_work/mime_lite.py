@@ -4,13 +4,15 @@
 
 Karimireddy et al., NeurIPS 2021 (arXiv:2008.03606), Algorithm 1 without its
 control variates. The state of an optimizer, such as a momentum, is the
-server's. Clients take their steps with it and do not change it, and send the
-gradient of their whole loss at the global weights, with which the server does.
+server's. Clients take their steps with it and leave it unchanged. They send the
+gradient of their whole loss at the global weights, with which the server
+updates it.
 
-Beside what `tff.learning.algorithms.build_weighted_mime_lite` does, a client
-whose delta or gradient is not finite is left out, where TFF's average of the
-gradients, and with it the server's state for good, would become NaN; and the
-gradient takes one pass over the client's data, whatever the local epochs.
+There are two differences from
+`tff.learning.algorithms.build_weighted_mime_lite`. A client with a delta or
+gradient that is not finite is left out, where TFF's average of gradients would
+become NaN, and with it the server's state for good. And the gradient takes one
+pass over the client's data, whatever the local epochs.
 """
 
 import collections
@@ -57,19 +59,19 @@ def build_server_statistics_update(
   """Builds one client's <delta, gradient> update for Mime Lite.
 
   Args:
-    optimizer: The optimizer whose state is the server's. Its state after a
-      step must not depend on where the step is taken from: it may know of
-      gradients, but not of weights. With weight decay, of
+    optimizer: The optimizer. Its state, which is the server's, must not depend
+      on the weights, only on the gradients. With weight decay, of
       `build_weight_decay_optimizer`, the gradient is that of the penalised
       loss.
-    local_epochs: How many epochs the client's sequence of batches holds, one
+    local_epochs: The number of epochs in the client's sequence of batches, one
       after another; batches that straddle epochs fail. The gradient at the
-      global weights is taken over the first of them.
-    client_weighting: |D_i| or one. A client without examples weighs nothing.
+      global weights is taken over the first epoch.
+    client_weighting: The client's weight: |D_i| or one. A client without
+      examples has weight 0.
 
   Returns:
-    A function whose last argument is the state of the optimizer; with (), it is
-    that of the optimizer's `initialize`.
+    A function with the state of the optimizer as its last argument; for (), it
+    uses the state of the optimizer's `initialize`.
 
   Raises:
     InputError: If `local_epochs` is below 1, or `optimizer` is proximal.
@@ -104,7 +106,7 @@ def build_server_statistics_update(
     return update._replace(
       update=collections.OrderedDict(
         update.update,
-        # The server, which steps from zero, cannot add weight decay.
+        # The server steps from zero weights, so it cannot add weight decay.
         gradient=gradient_transforms.gradients_of_steps(
           optimizer, weights.trainable, mean.gradient
         ),
@@ -124,14 +126,15 @@ def build_server_statistics_work(
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    optimizer: The optimizer whose state is the server's.
-    client_update_fn: Of `build_server_statistics_update`, with that optimizer.
+    optimizer: The optimizer. Its state is the server's.
+    client_update_fn: The result of `build_server_statistics_update` with that
+      optimizer.
 
   Returns:
     A process with next of type (<S@SERVER, {ModelWeights}@CLIENTS,
     {B*}@CLIENTS> -> <S@SERVER, {ClientResult}@CLIENTS, M@SERVER>), where M is
-    <train=model metrics, excluded_clients=int32>. A round whose mean gradient
-    is not finite, such as that of no client, keeps the optimizer's state.
+    <train=model metrics, excluded_clients=int32>. A round with a mean gradient
+    that is not finite, such as that of no client, keeps the optimizer's state.
   """
   aggregate_metrics = tff.learning.metrics.sum_then_finalize(
     model_functions.metric_finalizers(model)
@@ -160,8 +163,8 @@ def build_server_statistics_work(
   @tff.tensorflow.computation(state_type, update_type['gradient'])
   @autograph.graph_function
   def update_optimizer(state, gradient):
-    # The state after a step does not depend on where the step is taken from:
-    # `build_server_statistics_update` asks for it.
+    # `build_server_statistics_update` requires that the state after a step does
+    # not depend on the weights.
     updated, _ = autograph.convert(optimizer.next)(
       state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
     )

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedAvg's client work as a function: train, and return the model delta.
+"""FedAvg's client work as a function: training that returns the model delta.
 
-McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, in the form that
-other client work wraps.
+McMahan et al., AISTATS 2017 (arXiv:1602.05629), Algorithm 1, in a form that
+other client work can wrap.
 """
 
 import collections
@@ -28,10 +28,10 @@ def delta_update(
 
   Args:
     bound: The model, bound to the graph being built.
-    start: The weights before training; delta is these less those after it.
-    trained: The end of the training.
-    client_weighting: |D_i| times local epochs, as TFF counts, or one. A client
-      without examples weighs nothing either way.
+    start: The weights before training; delta is these minus those after it.
+    trained: The result of the training.
+    client_weighting: The client's weight: |D_i| times local epochs, as in TFF,
+      or one. A client without examples has weight 0 either way.
   """
   delta = tuple(
     before - after
@@ -54,7 +54,7 @@ def build_model_delta_update(
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
 ) -> client_work_process.ClientUpdateFn:
-  """Builds one client's <delta> update for averages of models.
+  """Builds one client's <delta> update for averaging models.
 
   Args:
     client_optimizer_fn: The client optimizer.
@@ -81,7 +81,7 @@ def build_trained_delta_update(
   *,
   client_weighting: tff.learning.ClientWeighting,
 ) -> client_work_process.ClientUpdateFn:
-  """Builds one client's <delta> update, whatever its local training is.
+  """Builds one client's <delta> update with any local training.
 
   Args:
     train: The local training.

@@ -24,7 +24,7 @@ class _NesterovOptimizer(gradient_transforms.WrappedOptimizer):
     rate = state[tff.learning.optimizers.LEARNING_RATE_KEY]
 
     def step(w: tf.Tensor, g: Any, v: tf.Tensor) -> tf.Tensor:
-      # None is the gradient of a weight that the loss does not depend on.
+      # The gradient is None for a weight on which the loss does not depend.
       if g is None:
         return w
       return w - rate * (tf.convert_to_tensor(g) + self._momentum * v)
@@ -40,11 +40,11 @@ def build_nesterov(
   """Builds SGD with Nesterov's momentum.
 
   v <- momentum v + g, w <- w - rate (g + momentum v): equations 3 and 4 of
-  Sutskever et al. (ICML 2013), w being where they take the gradient.
+  Sutskever et al. (ICML 2013), where w is the point of their gradient.
 
   Args:
-    learning_rate: The rate.
-    momentum: Above 0, at most 1.
+    learning_rate: The learning rate.
+    momentum: The momentum, above 0 and at most 1.
 
   Returns:
     The optimizer; state and hyper-parameters are those of `tff.learning`'s SGD

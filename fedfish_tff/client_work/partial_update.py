@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Client work of which only a chosen part is sent.
 
-Zhang and Emerson (2023), section 2, around any client work whose update has a
-model delta: FedAvg's, or FedFish's with its Fisher diagonal. Clients that keep
-what nobody has sent start from weights of their own; their FedAvg's work has a
-function of its own.
+Zhang and Emerson (2023), section 2, around any client work that returns a model
+delta, as FedAvg's, or FedFish's with its Fisher diagonal. For clients that keep
+the parts not sent, and so start from weights of their own, there is a separate
+function with FedAvg's training.
 """
 
 import collections
@@ -20,9 +20,9 @@ from fedfish_tff.models import model_functions
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# Takes (bound model, start weights, the server's trainable tensors, data of the
-# client), returns (its update, all of its trained tensors). The update is
-# <update=<delta, mask>, mask>.
+# Takes (bound model, start weights, the server's trainable tensors, the
+# client's data), returns (its update, all of its trained tensors). The update
+# is <update=<delta, mask>, mask>.
 StatefulTrainFn = Callable[
   [
     model_functions.BoundModel,
@@ -38,16 +38,18 @@ def build_partial_update(
   client_update_fn: client_work_process.ClientUpdateFn,
   selector: tensor_selection.Selector,
 ) -> client_work_process.ClientUpdateFn:
-  """Builds a client's update with masks of what is sent of it.
+  """Builds a client's update with masks of its sent parts.
 
   Args:
-    client_update_fn: Computes the whole update: <delta>, or <delta, fisher>.
-    selector: Chooses by the weights before and after local training.
+    client_update_fn: A function that computes the whole update: <delta>, or
+      <delta, fisher>.
+    selector: The selector, which compares weights before and after local
+      training.
 
   Returns:
-    A function for `build_client_work`, whose update `SentPartsFactory` takes:
+    A function for `build_client_work`, with an update for `SentPartsFactory`:
     <update, mask>. The mask is bool, a scalar or an array for each tensor of
-    delta, and false everywhere for a client that weighs nothing. `update` is
+    delta, and false everywhere for a client of weight 0. `update` is
     <delta, mask> or <delta, fisher>, 0 where the mask is false.
   """
 
@@ -66,12 +68,12 @@ def keep_selected(
   start: tuple[tf.Tensor, ...],
   selector: tensor_selection.Selector,
 ) -> client_work_process.ClientUpdate:
-  """Returns the part of an update that is sent, as of `build_partial_update`.
+  """Returns the sent part of an update, see `build_partial_update`.
 
   Args:
     whole: The whole update: <delta>, or <delta, fisher>.
     start: The tensors before local training.
-    selector: Chooses by these and those after it.
+    selector: The selector, which compares these with those after it.
   """
   masks = selector.select(
     start, tuple(s - d for s, d in zip(start, whole.update['delta']))
@@ -94,15 +96,16 @@ def build_stateful_training(
   selector: tensor_selection.Selector,
   weighting: tff.learning.ClientWeighting,
 ) -> StatefulTrainFn:
-  """Builds what a client does that starts from weights of its own.
+  """Builds the work of a client that starts from weights of its own.
 
   Args:
     optimizer: The client optimizer.
-    selector: Chooses by the weights before and after local training.
-    weighting: By |D_i| (times local epochs), or uniform.
+    selector: The selector, which compares weights before and after local
+      training.
+    weighting: The clients' weights: |D_i| (times local epochs), or uniform.
 
   Returns:
-    The function. delta is how far the trained tensors are from the server's, 0
+    The function. Its delta is the server's tensors minus the trained ones, 0
     where the mask is false.
   """
 
@@ -122,7 +125,7 @@ def build_stateful_training(
       update=collections.OrderedDict(
         update=collections.OrderedDict(delta=sent, mask=masks), mask=masks
       ),
-      # Parts that are not sent are what the client goes on with.
+      # The client continues with the parts that are not sent.
       also_finite=values,
     ), values
 

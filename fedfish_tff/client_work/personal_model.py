@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ditto's client work: a model for the server, and one of the client's own.
+"""Ditto's client work: training of the server's model and of the client's own.
 
 Li, Hu, Beirami and Smith, ICML 2021 (arXiv:2012.04221), Algorithm 1.
 """
@@ -27,16 +27,18 @@ def build_personal_model_update(
   """Builds one client's update for Ditto.
 
   Args:
-    client_optimizer_fn: The client optimizer, new for each of the two models.
-    personal_strength: lambda, how strongly the client's own model is pulled to
-      the weights that the server has sent.
-    client_weighting: By |D_i| (times local epochs), or uniform.
+    client_optimizer_fn: The client optimizer, initialized anew for each of the
+      two models.
+    personal_strength: lambda, the strength of the pull of the client's own
+      model towards the server's weights.
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
 
   Returns:
     A function for `build_client_state_work`, where the server sends the model's
     ModelWeights, and the state is <personal>, the trainable tensors of the
-    client's own model. The update is the model delta, FedAvg's, and metrics are
-    of that training.
+    client's own model. The update is FedAvg's model delta, with the metrics of
+    that training.
 
   Raises:
     TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.

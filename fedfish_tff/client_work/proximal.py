@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Client optimizers that are pulled back to some weights.
+"""Client optimizers that are pulled towards given weights.
 
-To where their training started, or, for Ditto, to any others. FedProx (Li et
-al., MLSys 2020, arXiv:1812.06127), equation 2: a client minimises F_i(w) +
-(mu / 2) |w - w_start|^2. As an optimizer it goes with client work that starts
-its state anew in every round, so with FedFish's too, but not with Mime Lite's,
-whose state is the server's.
+These weights are the start of the training, or, for Ditto, any others. FedProx
+(Li et al., MLSys 2020, arXiv:1812.06127), equation 2: a client minimises F_i(w)
++ (mu / 2) |w - w_start|^2. Such an optimizer fits client work that initializes
+it anew in every round, FedFish's included, but not Mime Lite's, where the
+optimizer's state is the server's.
 
-TFF 0.87 has FedProx, but its clients add mu (w_start - w) to their gradients,
-not mu (w - w_start): they are pushed away from the start.
+In TFF 0.87's FedProx clients add mu (w_start - w) to their gradients instead of
+mu (w - w_start), so they are pushed away from the start.
 """
 
 import collections
@@ -44,7 +44,7 @@ class _ProximalOptimizer(gradient_transforms.WrappedOptimizer):
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
     current = tf.nest.flatten(weights)
     kept = tf.nest.flatten(state['start'])
-    # Not tf.where, which would copy the model in every step.
+    # tf.where would copy the model in every step.
     start = tf.cond(
       tf.convert_to_tensor(state['started']),
       lambda: [tf.identity(t) for t in kept],
@@ -76,17 +76,19 @@ def build_proximal_optimizer(
 ) -> tff.learning.optimizers.Optimizer:
   """Builds an optimizer of the loss plus strength / 2 |w - w_start|^2.
 
-  w_start are the weights of the first step since `initialize`: at a client,
-  whose optimizer is new in every round, the global weights.
+  w_start are the weights of the first step since `initialize`. At a client,
+  with a new optimizer in every round, they are the global weights.
 
   Args:
-    optimizer: Takes the steps, on the gradient with that of the added term.
-    strength: mu, 0 or positive. With 0 `optimizer` is returned as it is. With
-      SGD, its product with the learning rate should be below 1: from 2 on, the
-      added term alone makes steps diverge.
+    optimizer: The optimizer that takes the steps, on the gradient with that of
+      the added term.
+    strength: mu, the strength of the pull, 0 or positive. With 0 `optimizer` is
+      returned unchanged. With SGD, its product with the learning rate should be
+      below 1: from 2 on, the added term alone makes steps diverge.
 
   Returns:
-    The optimizer, which `is_proximal`. Its hyper-parameters are those of `optimizer`.
+    The optimizer, for which `is_proximal` is true. Its hyper-parameters are
+    those of `optimizer`.
 
   Raises:
     InputError: If `strength` is negative or not finite.
@@ -108,12 +110,13 @@ def pull_to(
 ) -> tff.learning.optimizers.Optimizer:
   """Returns an optimizer of the loss plus strength / 2 |w - center|^2.
 
-  As `build_proximal_optimizer`, wherever training starts.
+  It is `build_proximal_optimizer` with any center.
 
   Args:
-    optimizer: Takes the steps, on the gradient with that of the added term.
-    strength: lambda, 0 or positive.
-    center: In the graph being built, of the weights' shapes.
+    optimizer: The optimizer that takes the steps, on the gradient with that of
+      the added term.
+    strength: lambda, the strength of the pull, 0 or positive.
+    center: The center, tensors of the weights' shapes in the graph being built.
   """
 
   def pull(weights, gradients):
@@ -129,5 +132,5 @@ def pull_to(
 
 
 def is_proximal(optimizer: tff.learning.optimizers.Optimizer) -> bool:
-  """Returns whether an optimizer pulls back to where its steps started."""
+  """Returns whether an optimizer is pulled towards the start of its steps."""
   return isinstance(optimizer, _ProximalOptimizer)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""An optimizer whose learning rate is a parameter of what is traced with it."""
+"""Optimizers with a parameter of the traced computation as learning rate."""
 
 import collections
 from typing import Any
@@ -43,7 +43,7 @@ class _RateParameterOptimizer(gradient_transforms.WrappedOptimizer):
     state, weights = super().next(
       self._with_rate(state, rate * factor), weights, gradients
     )
-    # The next factor is not to be multiplied with this one.
+    # The next factor must not multiply this one's result.
     return self._with_rate(state, rate), weights
 
   def _with_rate(self, state: Any, rate: Any) -> Any:
@@ -58,14 +58,14 @@ def build_rate_parameter_optimizer(
   *,
   factor_name: str | None = None,
 ) -> tff.learning.optimizers.Optimizer:
-  """Builds an optimizer whose rate `fedfish_tff.parameters` can replace.
+  """Builds an optimizer with a rate that `fedfish_tff.parameters` can replace.
 
   Args:
-    optimizer: One of `tff.learning.optimizers` whose rate is a number.
-    name: Of the parameter; its default is the optimizer's rate. An optimizer's
-      state keeps the rate that it begins with.
-    factor_name: Of another, 1 by default, by which the rate is multiplied in
-      each step, as schedules do; None for no such parameter.
+    optimizer: One of `tff.learning.optimizers` with a number as its rate.
+    name: The name of the parameter. Its default is the optimizer's rate. An
+      optimizer's state keeps the rate it starts with.
+    factor_name: The name of another parameter, 1 by default, that multiplies
+      the rate in each step, as schedules do; None for no such parameter.
 
   Returns:
     The optimizer; its state and hyper-parameters are those of `optimizer`.

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The sums that closed-form classifiers are solved from, at one client.
+"""One client's sums, from which closed-form classifiers are solved.
 
-Fed3R (Fani et al., ICML 2024): A_k = sum phi phi^T and b_k = sum phi e_y^T over a
-client's examples, with phi of a frozen feature map and the constant 1 appended.
-One pass over the data, in chunks of examples that make a matrix product worth it,
-whatever batches they come in.
+Fed3R (Fani et al., ICML 2024): A_k = sum phi phi^T and b_k = sum phi e_y^T over
+a client's examples, with phi the features of a frozen feature map and an
+appended 1. There is one pass over the data, in chunks large enough for an
+efficient matrix product, whatever the sizes of the batches.
 """
 
 import collections
@@ -30,27 +30,28 @@ def build_ridge_statistics(
   accumulator_dtype: tf.DType = tf.float32,
   chunk_size: int = 1024,
 ) -> tff.Computation:
-  """Builds one client's sums.
+  """Builds the computation of one client's sums.
 
-  With p = num_features + 1, `gram` [p, p] is the sum of phi phi^T, and `moments`
-  [p, C] that of phi e_y^T; the last of the p is the constant 1, so that their last
-  rows are the sum of features, the number of examples and those of each class.
+  With p = num_features + 1, `gram` [p, p] is the sum of phi phi^T, and
+  `moments` [p, C] that of phi e_y^T. The last of the p is the constant 1, so
+  the last rows are the sum of features, the number of examples and that of each
+  class.
 
   Args:
-    feature_map: phi, with its initial weights.
-    data_type: Of a client's batches (x, y).
-    num_classes: C; labels are from 0 to C - 1.
+    feature_map: The feature map phi, with its initial weights.
+    data_type: The type of a client's batches (x, y).
+    num_classes: C, the number of classes; labels are from 0 to C - 1.
     with_gram: Whether there is a `gram`; class means need none.
-    accumulator_dtype: tf.float32 or tf.float64, of products and sums.
-    chunk_size: Examples whose features are computed and multiplied at a time:
-      smaller batches are put together, and larger ones divided.
+    accumulator_dtype: The type of products and sums, tf.float32 or tf.float64.
+    chunk_size: The number of examples per computation and product of features:
+      smaller batches are joined, and larger ones divided.
 
   Returns:
     A computation of type (B* -> <statistics=<gram=..., moments=...>,
-    excluded=int32>), unplaced. A client whose inputs or sums are not finite is
-    left out: its sums are zero, and `excluded` is 1. It fails to compute, saying
-    so, where a label is outside of the classes; where XLA compiles it, which
-    knows no such failure, that client is left out.
+    excluded=int32>), unplaced. A client with inputs or sums that are not finite
+    is left out: its sums are zero, and `excluded` is 1. A label outside of the
+    classes raises an error that says so. Where XLA compiles the computation
+    there are no such errors, and that client is left out.
 
   Raises:
     errors.InputError: If an argument is out of range or of the wrong type.
@@ -71,7 +72,8 @@ def build_ridge_statistics(
     x, y = model_functions.split_batch(batch)
     y = tf.reshape(y, [-1])
     are_labels = (y >= 0) & (y < num_classes)
-    # Features do not tell: a relu, fused with a product, may make NaN zero.
+    # Features may hide it: a relu, fused with a product, can turn NaN into
+    # zero.
     finite &= local_training.all_finite([x]) & tf.reduce_all(are_labels)
     with tf.control_dependencies([_check_labels(y, are_labels, num_classes)]):
       labels = tf.one_hot(y, num_classes, dtype=accumulator_dtype)
@@ -93,8 +95,8 @@ def build_ridge_statistics(
       if with_gram:
         zeros['gram'] = tf.zeros([size, size], accumulator_dtype)
       zeros['moments'] = tf.zeros([size, num_classes], accumulator_dtype)
-      # Of fewer rows than a chunk, adding products would take longer than to
-      # compute them.
+      # With fewer rows than a chunk, adding products would take longer than
+      # computing them.
       sums, finite = data.rebatch(chunk_size).reduce(
         (zeros, tf.constant(True)), add_batch
       )
@@ -114,7 +116,7 @@ def build_ridge_statistics(
 def _check_labels(
   y: tf.Tensor, are_labels: tf.Tensor, num_classes: int
 ) -> tf.Operation:
-  """Returns what fails where a label is outside of the classes."""
+  """Returns an assertion that all labels are classes."""
   return tf.debugging.Assert(
     tf.reduce_all(are_labels),
     [
@@ -134,6 +136,6 @@ def _is_finite(
   """Returns whether a client's sums are finite."""
   checked = [sums['moments']]
   if 'gram' in sums:
-    # No product of two features exceeds the larger one's square.
+    # A product of two features never exceeds the larger one's square.
     checked.append(tf.linalg.diag_part(sums['gram']))
   return local_training.all_finite(checked)

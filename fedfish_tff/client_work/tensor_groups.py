@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which tensors of a model are sent together."""
+"""Groups of tensors that are sent together."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,14 @@ def group_by_layer(tensor_names: Sequence[str]) -> tuple[int, ...]:
   """Puts tensors of one layer, such as its kernel and bias, into one group.
 
   Args:
-    tensor_names: One name a tensor, with slashes: the layer is what stands
-      before the last one. A name without a slash is a layer of its own.
+    tensor_names: One name per tensor, with slashes. The layer is the part
+      before the last slash. A name without a slash is a layer of its own.
 
   Returns:
     The number of each tensor's group, counted from 0 by first appearance.
 
   Raises:
-    errors.InputError: If there is no name, or all tensors would be one group.
+    errors.InputError: If there are no names, or all tensors would be one group.
   """
   layers = [
     name.rpartition('/')[0] or f'/{position}'
@@ -45,7 +45,7 @@ def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
     groups: The number of each tensor's group.
 
   Raises:
-    errors.InputError: If they are not numbered from 0 without a gap.
+    errors.InputError: If the groups are not numbered from 0 without a gap.
   """
   groups = tuple(groups)
   if sorted(set(groups)) != list(range(len(set(groups)))) or not groups:

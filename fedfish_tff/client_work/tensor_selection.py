@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which part of its tensors a client sends: by how far training moved them.
+"""Selection of the tensors that a client sends, by their drift in training.
 
 Zhang and Emerson, "Partial Weight Exchange in Federated Learning" (2023),
 section 2, after Passban et al., "Training Mixed-Domain Translation Models via
-Federated Learning" (NAACL 2022). The drift of a tensor is the l2 norm of what
-a round of local training has changed. Selection by threshold, by share (which
-the memo calls percentile), and of single coordinates (the sparse exchange of
-FL4Health, the code base of the memo).
+Federated Learning" (NAACL 2022). The drift of a tensor is the l2 norm of its
+change in a round of local training. Selection is by threshold, by share (the
+memo's percentile), or of single coordinates (the sparse exchange of FL4Health,
+the memo's code base).
 """
 
 import abc
@@ -29,30 +29,30 @@ _Tensors = tuple[tf.Tensor, ...]
 
 
 class Selector(abc.ABC):
-  """Chooses what a client sends; call `select` inside a graph.
+  """A selector of what a client sends; call `select` inside a graph.
 
   Attributes:
-    per_coordinate: Whether masks have the shapes of the tensors; else they are
-      scalars, one a tensor.
+    per_coordinate: Whether masks have the shapes of the tensors. Otherwise they
+      are scalars, one per tensor.
   """
 
   per_coordinate: bool = False
 
   @abc.abstractmethod
   def select(self, before: _Tensors, after: _Tensors) -> _Tensors:
-    """Returns bool masks of what is sent, one a tensor.
+    """Returns bool masks of what is sent, one per tensor.
 
     Args:
-      before: The tensors that local training started from.
-      after: The tensors that it ended with.
+      before: The tensors before local training.
+      after: The tensors after local training.
     """
 
   @abc.abstractmethod
   def mask_bits(self, shapes: Sequence[tf.TensorShape]) -> int:
-    """Returns the bits in which a client says what it sends.
+    """Returns the number of bits in which a client encodes its masks.
 
     Args:
-      shapes: Of the tensors.
+      shapes: The shapes of the tensors.
     """
 
 
@@ -68,9 +68,10 @@ class _TensorSelector(Selector):
     """Initializes the selector.
 
     Args:
-      choose: From the drifts of all groups [groups] to a bool for each.
+      choose: A function from the drifts of all groups [groups] to a bool for
+        each.
       normalize: Whether drifts are divided by their numbers of elements.
-      groups: The number of each tensor's group; None for one each.
+      groups: The number of each tensor's group; None for one group per tensor.
     """
     self._choose = choose
     self._normalize = normalize
@@ -150,10 +151,10 @@ class _CoordinateSelector(Selector):
 
 
 def check_selector(selector: Selector) -> None:
-  """Raises TypeError unless `selector` is one.
+  """Raises TypeError unless `selector` is a `Selector`.
 
   Args:
-    selector: What is checked.
+    selector: The value to check.
   """
   if not isinstance(selector, Selector):
     raise TypeError(
@@ -171,16 +172,16 @@ def build_share_selector(
 ) -> Selector:
   """Builds a selector of the ceil(share * M) tensors that moved most, or least.
 
-  Zhang and Emerson (2023), section 2. Of equal drifts, that of the first tensor
-  goes first.
+  Zhang and Emerson (2023), section 2. Among equal drifts, earlier tensors are
+  chosen first.
 
   Args:
-    share: p, above 0 and at most 1.
+    share: p, the share of tensors, above 0 and at most 1.
     direction: Whether the largest or the smallest drifts are sent.
-    normalize: Whether to divide a drift by the number of its elements, as
-      FL4Health offers.
-    groups: The number of each tensor's group: a group is sent or not as one
-      tensor, see `group_by_layer`. By default each tensor is for itself.
+    normalize: Whether to divide a drift by the number of its elements, an
+      option of FL4Health.
+    groups: The number of each tensor's group. A group is sent or kept as a
+      whole, see `group_by_layer`. By default each tensor is a group of its own.
 
   Returns:
     The selector.
@@ -204,16 +205,16 @@ def build_threshold_selector(
   normalize: bool = False,
   groups: Sequence[int] | None = None,
 ) -> Selector:
-  """Builds a selector of the tensors whose drift is at least a threshold.
+  """Builds a selector of the tensors with a drift of at least a threshold.
 
   Zhang and Emerson (2023), section 2: DP_theta.
 
   Args:
-    threshold: theta, 0 or positive.
-    direction: LARGEST sends drifts of at least theta, SMALLEST those of at most
-      theta.
-    normalize: As in `build_share_selector`.
-    groups: As in `build_share_selector`.
+    threshold: theta, the threshold, 0 or positive.
+    direction: The direction: LARGEST sends drifts of at least theta, SMALLEST
+      those of at most theta.
+    normalize: See `build_share_selector`.
+    groups: See `build_share_selector`.
 
   Returns:
     The selector.
@@ -244,13 +245,13 @@ def build_coordinate_selector(
 ) -> Selector:
   """Builds a selector of the ceil(share * n) best of all n coordinates.
 
-  The sparse exchange of FL4Health, over all tensors together. Of equal scores,
-  the first coordinate goes first.
+  This is the sparse exchange of FL4Health, over all tensors together. Among
+  equal scores, earlier coordinates are chosen first.
 
   Args:
-    share: Above 0 and at most 1.
+    share: The share, above 0 and at most 1.
     direction: Whether the largest or the smallest scores are sent.
-    score: What coordinates are chosen by.
+    score: The score by which coordinates are chosen.
 
   Returns:
     The selector.
@@ -270,17 +271,17 @@ def _best(
   """Returns a bool [n], true for the `count` largest or smallest values."""
   size = values.shape[0]
   if count == size:
-    # Whatever the values are, NaN included.
+    # The result is the same for all values, NaN included.
     return tf.fill([size], True)
   if direction is choices.Direction.SMALLEST:
     values = -values
-  # Of equal values, top_k takes the first.
+  # Among equal values, top_k takes the first.
   indices = tf.math.top_k(values, k=count, sorted=False).indices
   return tf.scatter_nd(indices[:, tf.newaxis], tf.fill([count], True), [size])
 
 
 def _count(share: float, number: int) -> int:
-  """Returns ceil(share * number) without rounding errors: 0.1 of 30 is 3."""
+  """Returns ceil(share * number) without rounding errors: 3 for 0.1 of 30."""
   return math.ceil(fractions.Fraction(repr(float(share))) * number)
 
 
@@ -296,7 +297,7 @@ def _check_share(share: float) -> None:
 
 
 def _check_member(name: str, value: object, kind: type[enum.Enum]) -> None:
-  # Its value would be no member, and so be taken for another one.
+  # A member's bare value would be taken for another member.
   if not isinstance(value, kind):
     raise errors.InputError(
       f'{name} is {value!r}; a member of client_work.{kind.__name__} was '

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From raw data to clients, and from clients to a round's batches."""
+"""Client data: from raw data to clients, and from clients to batches."""
 
 from typing import TYPE_CHECKING
 

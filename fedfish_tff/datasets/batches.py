@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """One client's batches of one round: its arrays plus a plan of indices.
 
-Which examples a client uses in a round, and in which order, is a pure function
+The examples that a client uses in a round, and their order, are a pure function
 of (seed, round, client, epoch). The plan is made in NumPy, so every execution
-context sees the same batches, whether it iterates over them, reads them
-through tf.data or gathers them on a device.
+context sees the same batches, whether it iterates over them, reads them through
+tf.data or gathers them on a device.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,7 @@ import tensorflow_federated as tff
 
 Examples = examples_lib.Examples
 
-# From the number of a client's examples to `ClientBatches.indices`.
+# Maps the number of a client's examples to `ClientBatches.indices`.
 _Plan = Callable[[int], np.ndarray]
 
 # The smallest client of which a quarter is at least one example.
@@ -35,13 +35,14 @@ MIN_FEW_SHOT_EXAMPLES = 4
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BatchSpec:
-  """How a client's examples become a round's batches.
+  """The division of a client's examples into a round's batches.
 
   Attributes:
-    batch_size: Examples a batch; the last batch of an epoch may have fewer.
-    epochs: Passes over the client's examples.
-    max_examples: Cap on the examples a client uses in one round, a fresh random
-      subset each round; None for no cap.
+    batch_size: The number of examples per batch; the last batch of an epoch may
+      have fewer.
+    epochs: The number of passes over the client's examples.
+    max_examples: The maximal number of examples that a client uses per round, a
+      new random subset in each round; None for no limit.
     shuffle: Whether each epoch has its own random order.
   """
 
@@ -58,21 +59,21 @@ class BatchSpec:
 
 
 class ClientBatches:
-  """One client's batches of one round, of a client that may not be read yet.
+  """One client's batches of one round; the client need not be read yet.
 
-  Iterating yields NumPy batches, nests of arrays [b, ...] with
-  b <= `batch_size`; batches never straddle epochs.
+  Iterating yields NumPy batches, nests of arrays [b, ...] with b <=
+  `batch_size`; batches never straddle epochs.
 
-  A client of a source is read where its batches are used: until then, and when
-  they are pickled, they are its name, its source and the plan.
+  A client with a source is read where its batches are used. Until then, and
+  when they are pickled, they consist of its name, its source and the plan.
 
   Attributes:
     client_id: The client.
-    epochs: Number of epochs.
-    batch_size: Examples a batch.
-    stored: Where the client is read; None for one whose arrays are here.
-    num_rows_hint: The examples of all epochs, as far as one knows without
-      reading the client.
+    epochs: The number of epochs.
+    batch_size: The number of examples per batch.
+    stored: The client to read; None for one with its arrays here.
+    num_rows_hint: The number of examples of all epochs, as far as it is known
+      without reading the client.
   """
 
   def __init__(
@@ -85,16 +86,18 @@ class ClientBatches:
     batch_size: int,
     num_rows_hint: int = 0,
   ) -> None:
-    """Reads nothing.
+    """Reads nothing yet.
 
     Args:
       client_id: The client.
-      examples: The client's nest of arrays, before the cap, or where it is read.
-      indices: int64 [epochs * num_examples], the examples of one epoch after the
-        other; of a stored client the function that returns them.
-      epochs: Number of epochs.
-      batch_size: Examples a batch.
-      num_rows_hint: Of a stored client, the examples of all epochs, about.
+      examples: The client's nest of arrays, before the cap, or the stored
+        client.
+      indices: The examples of one epoch after the other, int64 [epochs *
+        num_examples]. For a stored client, a function that returns them.
+      epochs: The number of epochs.
+      batch_size: The number of examples per batch.
+      num_rows_hint: The approximate number of examples of all epochs, for a
+        stored client.
     """
     self.client_id = client_id
     self.epochs = epochs
@@ -119,21 +122,22 @@ class ClientBatches:
 
   @functools.cached_property
   def indices(self) -> np.ndarray:
-    """int64 [epochs * num_examples], the examples of one epoch after the other."""
+    """The examples, epoch by epoch, int64 [epochs * num_examples]."""
     return self._plan(examples_lib.count_examples(self.examples))
 
   @functools.cached_property
   def num_examples(self) -> int:
-    """|D_i|: the examples of an epoch, counted after the cap.
+    """|D_i|: the number of examples per epoch, counted after the cap.
 
-    Of a stored client it may be set by what has read it in another process.
+    For a stored client it may be set by the code that has read it in another
+    process.
     """
     return len(self.indices) // self.epochs
 
   def read(self) -> 'ClientBatches':
-    """Returns the batches of a client that is read for them.
+    """Returns the batches with their client read.
 
-    Of a stored client this object keeps only how many examples there are.
+    For a stored client, this object keeps only the number of examples.
     """
     if self.stored is None:
       return self
@@ -155,14 +159,15 @@ class ClientBatches:
     epochs: int = 1,
     batch_size: int | None = None,
   ) -> 'ClientBatches':
-    """Returns other batches of the client, which is not read for them.
+    """Returns other batches of the client, without reading it.
 
     Args:
-      choose: From the examples of an epoch, int64 [num_examples] in the order
-        of the first, to the `indices` of the other batches: a function of a
-        module, or a `functools.partial` of one, since it may travel.
-      epochs: Number of epochs.
-      batch_size: Examples a batch; None for as many as here.
+      choose: A function from the examples of an epoch, int64 [num_examples] in
+        the order of the first one, to the `indices` of the other batches. It is
+        a function of a module, or a `functools.partial` of one, since it may be
+        pickled.
+      epochs: The number of epochs.
+      batch_size: The number of examples per batch; None for the same as here.
     """
     if self.stored is None:
       indices = choose(self.indices[: self.num_examples])
@@ -183,7 +188,7 @@ class ClientBatches:
 
   @property
   def num_batches(self) -> int:
-    """The batches of all epochs."""
+    """The number of batches of all epochs."""
     return self.epochs * self.batches_per_epoch
 
   def __len__(self) -> int:
@@ -199,8 +204,8 @@ class ClientBatches:
   def to_dataset(self) -> tf.data.Dataset:
     """Returns the batches as a dataset that can be sent to another process.
 
-    Its graph holds the arrays once (only the rows in use), whatever the number
-    of epochs, and gathers each batch from them by its part of the plan.
+    Its graph holds the arrays once (only the used rows), whatever the number of
+    epochs, and gathers each batch from them by its part of the plan.
 
     Returns:
       A `tf.data.Dataset` of nests of tensors [None, ...], in a fixed order.
@@ -210,7 +215,7 @@ class ClientBatches:
     rows = tf.nest.map_structure(tf.constant, rows)
     plan = tf.constant(plan, tf.int64)
 
-    # Traced anew for every client and round, so kept small and off AutoGraph.
+    # Traced for every client and round, so kept small and without AutoGraph.
     @tf.autograph.experimental.do_not_convert
     def gather(start: tf.Tensor, size: tf.Tensor) -> Examples:
       batch_indices = tf.slice(plan, start, size)
@@ -221,12 +226,12 @@ class ClientBatches:
     return tf.data.Dataset.from_tensor_slices((starts, sizes)).map(gather)
 
   def used_rows(self) -> tuple[Examples, np.ndarray]:
-    """Returns the rows in use, and the plan by their numbers.
+    """Returns the used rows, and the plan in terms of their numbers.
 
     Returns:
-      (rows, plan): a nest of arrays, copied only if a cap leaves some of the
-      client's examples out, and int64 [epochs * num_examples], such that the
-      examples of one epoch after the other are rows[plan].
+      (rows, plan): a nest of arrays, copied only if the cap leaves out some of
+      the client's examples, and int64 [epochs * num_examples], such that
+      rows[plan] are the examples of one epoch after the other.
     """
     if self.num_examples >= examples_lib.count_examples(self.examples):
       return self.examples, self.indices
@@ -255,19 +260,19 @@ def plan_batches(
 ) -> ClientBatches:
   """Plans a client's batches of one training round.
 
-  The examples in use are a function of (seed, round, client) alone and their
-  order of (seed, round, client, epoch), so algorithms with one seed see the
-  same batches and the first epochs do not depend on how many follow.
+  The used examples are a function of (seed, round, client) alone and their
+  order of (seed, round, client, epoch). So algorithms with one seed see the
+  same batches, and the first epochs do not depend on the number of epochs.
 
   Args:
     examples: The client's nest of arrays [n, ...].
-    spec: Batch size, epochs and cap.
+    spec: The batch size, the epochs and the cap.
     client_id: The client.
     seed: The run's seed.
     round_number: The round.
 
   Returns:
-    The batches; min(n, `spec.max_examples`) examples in every epoch.
+    The batches, with min(n, `spec.max_examples`) examples in every epoch.
   """
   indices = plan_indices(
     examples_lib.count_examples(examples),
@@ -292,7 +297,7 @@ def plan_indices(
 
   Args:
     total: The number of the client's examples.
-    spec: Batch size, epochs and cap.
+    spec: The batch size, the epochs and the cap.
     client_id: The client.
     seed: The run's seed.
     round_number: The round.
@@ -320,18 +325,18 @@ def plan_client(
   round_number: int,
   refers: bool,
 ) -> ClientBatches:
-  """Plans a client's batches, and reads the client unless others will.
+  """Plans a client's batches, and reads the client unless it is read later.
 
   Args:
     clients: The clients.
     spec: See `plan_batches`.
-    client_id: See the same.
-    seed: See the same.
-    round_number: See the same.
-    refers: `takes_references`, asked in the thread that has the context.
+    client_id: See `plan_batches`.
+    seed: See `plan_batches`.
+    round_number: See `plan_batches`.
+    refers: The result of `takes_references` in the thread that has the context.
 
   Returns:
-    The batches, of a stored client where clients have a source and it is of use.
+    The batches, of a stored client if `refers` and the clients have a source.
   """
   keys = dict(client_id=client_id, seed=seed, round_number=round_number)
   if not refers or clients.source is None:
@@ -348,20 +353,20 @@ def plan_client(
 
 
 def takes_references() -> bool:
-  """Whether the current execution context has clients read by others."""
+  """Returns whether the current execution context reads clients elsewhere."""
   context = tff.framework.get_context_stack().current
   return getattr(context, 'takes_client_references', False)
 
 
 def to_client_input(batches: ClientBatches) -> ClientInput:
-  """Returns what to pass to a computation for a client's batches.
+  """Returns the argument of a computation for a client's batches.
 
   Args:
     batches: The client's batches.
 
   Returns:
-    The batches themselves where the context says by `takes_client_batches`
-    that it uses their arrays as they are; a dataset of them elsewhere.
+    The batches themselves if the context's `takes_client_batches` says that it
+    uses their arrays directly, otherwise a dataset of them.
   """
   context = tff.framework.get_context_stack().current
   if getattr(context, 'takes_client_batches', False):
@@ -377,7 +382,7 @@ def sequential_batches(
   Args:
     examples: The client's nest of arrays [n, ...].
     client_id: The client.
-    batch_size: Examples a batch.
+    batch_size: The number of examples per batch.
 
   Returns:
     One epoch of batches.
@@ -401,17 +406,18 @@ def split_rows(
 
   Args:
     total: The number of the client's examples, at least 2.
-    fraction: Share of the fine-tuning part, in (0, 1). Both parts get at least
-      one example.
+    fraction: The share of the fine-tuning part, in (0, 1). Both parts get at
+      least one example.
     client_id: The client; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
-    (fine_tune, unseen): the numbers of each part's examples, rising; disjoint,
-    and all of them.
+    (fine_tune, unseen): the numbers of each part's examples, ascending; the
+    parts are disjoint and together have all examples.
 
   Raises:
-    errors.InputError: If the fraction is outside (0, 1) or there are too few.
+    errors.InputError: If the fraction is outside (0, 1) or there are too few
+      examples.
   """
   if not 0 < fraction < 1:
     raise errors.InputError(
@@ -434,21 +440,22 @@ def split_few_shot(
   """Splits the numbers of a client's examples for few-shot evaluation.
 
   The unseen half is the same for every fraction, and equal to that of
-  `split_rows` with fraction 0.5; a smaller support set is part of a larger
-  one. So only the amount of fine-tuning data differs between fractions.
+  `split_rows` with fraction 0.5. A smaller support set is part of a larger one.
+  So fractions differ only in the amount of fine-tuning data.
 
   Args:
     total: The number of the client's examples, at least 4.
-    fraction: Share of all examples to fine-tune on, in [0, 0.5].
+    fraction: The share of all examples to fine-tune on, in [0, 0.5].
     client_id: The client; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
-    (support, unseen): the numbers, rising, of int(fraction * total) examples
+    (support, unseen): the numbers, ascending, of int(fraction * total) examples
     (none for fraction 0), and of the unseen half.
 
   Raises:
-    errors.InputError: If the fraction is outside [0, 0.5] or there are too few.
+    errors.InputError: If the fraction is outside [0, 0.5] or there are too few
+      examples.
   """
   if not 0 <= fraction <= 0.5:
     raise errors.InputError(

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients and their examples, read as flat arrays.
 
-The counterpart of `tff.simulation.datasets.ClientData`, whose clients are
-tf.data pipelines: here a client is a nest of arrays [n, ...], so that it is
-read once and batched by a gather. `to_tff` leads back.
+This is the counterpart of `tff.simulation.datasets.ClientData`, with tf.data
+pipelines as clients. Here a client is a nest of arrays [n, ...], so that it is
+read once and batched by a gather. `to_tff` converts to TFF's.
 """
 
 import abc
@@ -31,8 +31,8 @@ class ClientData(abc.ABC):
   """A set of clients, each with a nest of arrays of examples.
 
   Attributes:
-    source: Where other processes find the same clients, see `client_sources`;
-      None where they do not.
+    source: The source from which other processes load the same clients, see
+      `client_sources`; None if there is none.
   """
 
   source: Any = None
@@ -42,7 +42,7 @@ class ClientData(abc.ABC):
   def client_ids(self) -> Sequence[str]:
     """The ids of all clients, sorted and unique.
 
-    A tuple, or `SortedIds` where there may be millions.
+    They are a tuple, or `SortedIds` where there may be millions.
     """
 
   @property
@@ -66,14 +66,14 @@ class ClientData(abc.ABC):
     """
 
   def approximate_size(self, client_id: str) -> int:
-    """Returns about how much data a client has, for those who divide work.
+    """Returns roughly a client's amount of data, for dividing work.
 
     Args:
       client_id: One of `client_ids`.
 
     Returns:
-      A number of examples, before any preprocessing; 0 where only reading the
-      client would tell.
+      A number of examples, before any preprocessing; 0 if it is unknown without
+      reading the client.
     """
     del client_id
     return 0
@@ -93,17 +93,17 @@ class ClientData(abc.ABC):
     return _SelectedClientData(self, client_ids)
 
   def to_tff(self) -> tff.simulation.datasets.ClientData:
-    """Returns the same clients for TFF's own tools, one example an element.
+    """Returns the same clients for TFF's own tools, one example per element.
 
     `create_tf_dataset_for_client` gives datasets that can be sent to a worker
-    process; `serializable_dataset_fn` reads through Python when its client id
-    is a tensor, so that what is built from it runs in this process only.
+    process. `serializable_dataset_fn` reads through Python when its client id
+    is a tensor, so computations built from it run in this process only.
     """
     return _TffClientData(self)
 
 
 class InMemoryClientData(ClientData):
-  """Clients whose arrays are in memory already."""
+  """Clients with their arrays already in memory."""
 
   def __init__(
     self, clients: Mapping[str, Examples], *, allow_empty: bool = False
@@ -111,8 +111,8 @@ class InMemoryClientData(ClientData):
     """Checks all clients.
 
     Args:
-      clients: Maps a client's id to its nest of arrays [n, ...].
-      allow_empty: Whether clients may be without examples (n = 0).
+      clients: A mapping from a client's id to its nest of arrays [n, ...].
+      allow_empty: Whether clients may have no examples (n = 0).
 
     Raises:
       errors.InputError: If there are no clients or one of them is not valid.
@@ -161,13 +161,13 @@ class InMemoryClientData(ClientData):
 
 
 class ClientDataView(ClientData):
-  """Another client data as it is, of which subclasses change something."""
+  """Unchanged client data, a base class of views that change something."""
 
   def __init__(self, inner: ClientData) -> None:
-    """Reads nothing.
+    """Reads nothing yet.
 
     Args:
-      inner: Where clients are read.
+      inner: The client data to read from.
     """
     self._inner = inner
 
@@ -204,7 +204,7 @@ class _SelectedClientData(ClientDataView):
     super().__init__(inner)
     self._client_ids = tuple(sorted(counts))
     self._known = frozenset(counts)
-    # It finds these clients, too.
+    # The source has these clients, too.
     self.source = inner.source
 
   @property
@@ -218,7 +218,7 @@ class _SelectedClientData(ClientDataView):
 
 
 class _TffClientData(tff.simulation.datasets.ClientData):
-  """A `ClientData` of this package as one of TFF."""
+  """A `ClientData` of this package as TFF's `ClientData`."""
 
   def __init__(self, inner: ClientData) -> None:
     self._inner = inner
@@ -281,15 +281,15 @@ def split_clients(
 ) -> tuple[ClientData, ClientData, ClientData]:
   """Divides clients into training, validation and test clients.
 
-  Clients are ordered by a hash of seed and id, so neither their number nor
-  their names' order decides who is held out.
+  Clients are ordered by a hash of seed and id, so neither their number nor the
+  order of their names decides which are held out.
 
   Args:
     client_data: All clients.
-    validation_fraction: Share of clients for validation, in [0, 1). At least
-      one client is taken unless it is 0.
-    test_fraction: Share of clients for testing, likewise.
-    seed: Another seed holds out other clients.
+    validation_fraction: The share of clients for validation, in [0, 1). Unless
+      it is 0, there is at least one such client.
+    test_fraction: The share of clients for testing, likewise.
+    seed: The seed. Another one holds out other clients.
 
   Returns:
     Three disjoint views (training, validation, test) with all clients.

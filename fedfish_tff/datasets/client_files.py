@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Files with a record a client, and the index that is made from them.
+"""Files with one record per client, and the index that is made from them.
 
-A record is what `dataset_grouper.serialization` makes of a client's examples. Its
-context, at which Dataset Grouper's reader does not look, holds the client's id
-and sizes, so the index of a folder can be made again from its files.
+A record is a client's examples, serialized by `dataset_grouper.serialization`.
+Its context, which Dataset Grouper's reader ignores, holds the client's id and
+sizes, so the index of a folder can be made again from its files.
 """
 
 from collections.abc import Iterable
@@ -25,31 +25,31 @@ import numpy as np
 import pyarrow as pa
 import tensorflow as tf
 
-# What of a client's examples is in memory twice.
+# The size of the part of a client's examples that is in memory twice.
 _CHUNK_BYTES = 2**22
 _CLIENT_ID = 'client_id'
 _SIZES = ('examples', 'words')
-# The type of fields that are texts or messages.
+# The wire type of fields that are texts or messages.
 _LENGTH_DELIMITED = 2
 
 
 class ClientFile:
-  """A file of clients, which takes its path's place when it is whole.
+  """A file of clients, which appears at its path once it is complete.
 
-  A context manager; the file is there when it exits without an error.
+  It is a context manager; the file is there after an exit without an error.
   """
 
   def __init__(self, path: str | os.PathLike[str]) -> None:
-    """Opens a file beside the path.
+    """Opens a temporary file beside the path.
 
     Args:
-      path: The path; a URL as tf.io.gfile takes it, too.
+      path: The path, or a URL for tf.io.gfile.
 
     Raises:
-      OSError: If it cannot be written.
+      OSError: If the file cannot be written.
     """
     self._path = os.fspath(path)
-    # No name comes twice: other workers may be at the same file.
+    # The name is unique, since other workers may write the same file.
     self._temporary = new_files.temporary_name(self._path)
     self._file = record_files.open_file(self._temporary, 'xb')
 
@@ -64,7 +64,7 @@ class ClientFile:
   ) -> None:
     with self._file as file:
       file.flush()
-      if isinstance(file, io.BufferedIOBase):  # Others have no descriptor.
+      if isinstance(file, io.BufferedIOBase):  # Other files have no descriptor.
         os.fsync(file.fileno())
     if error_type is None:
       tf.io.gfile.rename(self._temporary, self._path, overwrite=True)
@@ -79,7 +79,7 @@ class ClientFile:
     sizes: np.ndarray,
     words: int,
   ) -> None:
-    """Writes a client, whose examples need not fit into memory.
+    """Writes a client with examples that need not fit into memory.
 
     Args:
       client_id: Its id.
@@ -94,12 +94,12 @@ class ClientFile:
     start = tf.train.SequenceExample(context=context).SerializeToString(
       deterministic=True
     )
-    # A value of a BytesList, which is of a Feature of a FeatureList.
+    # A value of a BytesList, in a Feature, in a FeatureList.
     list_bytes = sizes
     for _ in range(3):
       list_bytes = _field_sizes(list_bytes)
     list_bytes = int(list_bytes.sum())
-    # An entry of the map, which is of the lists, which are of the record.
+    # An entry of the map, in the lists, in the record.
     name = serialization.BYTES_FEATURE_NAME.encode()
     lists = _header(1, len(name)) + name + _header(2, list_bytes)
     for number in (1, 2):
@@ -136,11 +136,12 @@ def read_index(
 
   Args:
     path: A file of clients.
-    split: The split that it belongs to.
+    split: The split of the file.
     shard: Its number in the split.
 
   Raises:
-    errors.InputError: If it cannot be read, or a record has no such context.
+    errors.InputError: If the file cannot be read, or a record has no such
+      context.
   """
   rows = {name: [] for name in client_index.INDEX_SCHEMA.names}
   for offset, num_bytes, file in record_files.scan_records(path):
@@ -159,12 +160,12 @@ def read_index(
   return pa.table(rows, schema=client_index.INDEX_SCHEMA)
 
 
-# A record is written in pieces, since messages copy what they are given several
-# times: https://protobuf.dev/programming-guides/encoding.
+# A record is written in pieces, since messages copy their values several times:
+# https://protobuf.dev/programming-guides/encoding.
 
 
 def _header(number: int, size: int) -> bytes:
-  """Returns the bytes before the content of a field: its number, its size."""
+  """Returns the bytes before a field's content: its number and its size."""
   encoded = bytearray([number << 3 | _LENGTH_DELIMITED])
   while size > 0x7F:
     encoded.append(size & 0x7F | 0x80)
@@ -180,7 +181,7 @@ def _field_sizes(sizes: np.ndarray) -> np.ndarray:
 
 
 def _read_field(file: BinaryIO) -> bytes:
-  """Reads the content of the field that begins at a file's position."""
+  """Reads the content of the field that starts at a file's position."""
   file.read(1)
   size = shift = 0
   while byte := file.read(1):

@@ -1,9 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Where each client of a folder of grouped clients is: clients.parquet.
+"""The index of a folder of grouped clients: clients.parquet.
 
-The file has a row a client, sorted by split and id. It is read by columns and
-kept as arrays; of a split too large for that, any part of its rows can be read.
+The file has one row per client, sorted by split and id. It is read by columns
+and kept as arrays. If a split is too large for that, any part of its rows can
+be read.
 """
 
 import bisect
@@ -28,7 +29,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-if TYPE_CHECKING:  # Whose import takes seconds.
+if TYPE_CHECKING:  # The import takes seconds.
   import tensorflow as tf
 
 INDEX_SCHEMA = pa.schema(
@@ -49,7 +50,7 @@ ROW_GROUP_CLIENTS = 2**16
 
 _UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 
-# What is needed to read a client; the number of words is not.
+# The columns needed to read a client, without the number of words.
 _NUMBERS = {
   'shard': np.int32,
   'offset': np.int64,
@@ -62,23 +63,23 @@ _COLUMNS = ('client_id', 'split', *_NUMBERS)
 def create_index_writer(
   where: str | os.PathLike[str] | BinaryIO,
 ) -> pq.ParquetWriter:
-  """Returns a writer of an index whose damage is noticed when it is read.
+  """Returns a writer of an index with checksums.
 
   Args:
     where: A path or a file, open for writing.
   """
-  # Without checksums a changed byte may give another client's name or place.
+  # Without checksums a changed byte may give another client's name or offset.
   return pq.ParquetWriter(where, INDEX_SCHEMA, write_page_checksum=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class IndexRows:
-  """Where some clients are, whose ids follow each other.
+  """Index rows of some clients with consecutive ids.
 
   Attributes:
-    client_ids: The clients.
-    shard: Numbers of the files, int32 [n].
-    offset: Bytes from a file's start to the client's record, int64 [n].
+    client_ids: The clients' ids.
+    shard: The numbers of the files, int32 [n].
+    offset: The bytes from a file's start to the client's record, int64 [n].
     record_bytes: The lengths of the records, int64 [n].
     examples: The clients' numbers of examples, int64 [n].
   """
@@ -93,18 +94,18 @@ class IndexRows:
 class ClientIndex:
   """The index of a folder of grouped clients.
 
-  Opening it reads dataset.json and the end of clients.parquet, which takes the
-  same time for any number of clients.
+  Opening it reads dataset.json and the end of clients.parquet, in a time that
+  does not depend on the number of clients.
   """
 
   def __init__(self, folder: str | os.PathLike[str]) -> None:
     """Opens the index.
 
     Args:
-      folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+      folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
 
     Raises:
-      errors.InputError: If the folder is not whole, or its index is damaged or
+      errors.InputError: If the folder is incomplete, or its index is damaged or
         does not fit its description.
     """
     self._folder = grouped_folder.open_folder(folder)
@@ -122,7 +123,7 @@ class ClientIndex:
         metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)
       )
     )
-    # A split's rows follow those of the splits before it, by name.
+    # The rows of splits are in the order of the splits' names.
     self._first_row = {}
     num_clients = 0
     for split in sorted(self._folder.splits):
@@ -147,8 +148,8 @@ class ClientIndex:
       split: The split.
 
     Raises:
-      errors.InputError: If there is no such split, it has no clients, files of
-        it are missing, or the index is damaged.
+      errors.InputError: If there is no such split, it has no clients, some of
+        its files are missing, or the index is damaged.
     """
     self._folder.check_split(split)
     return self._read(
@@ -158,8 +159,8 @@ class ClientIndex:
   def read_rows(self, split: str, start: int, stop: int) -> IndexRows:
     """Returns some rows of a split.
 
-    The part of the file that was read last is kept for the next call, some
-    five megabytes.
+    The part of the file that was read last, some five megabytes, is kept for
+    the next call.
 
     Args:
       split: A split with clients.
@@ -179,22 +180,22 @@ class ClientIndex:
     *,
     features: 'Mapping[str, tf.TensorSpec]',
   ) -> dict[str, np.ndarray]:
-    """Reads a client, and nothing else of its file.
+    """Reads a client, but nothing else of its file.
 
     Args:
       split: The client's split.
-      rows: Rows of that split.
+      rows: The rows of that split.
       place: The client's place in `rows`.
       features: The features to read.
 
     Returns:
-      For each feature a read-only array [n, ...]; of text, `bytes` objects.
+      For each feature a read-only array [n, ...], of `bytes` objects for text.
 
     Raises:
-      errors.InputError: If the client's record is not there, damaged, or does
-        not hold what the folder says.
+      errors.InputError: If the client's record is missing, damaged, or does not
+        match the folder's description.
     """
-    # Imported late, with TensorFlow: those who write an index do without it.
+    # Imported late, with TensorFlow, which writers of an index do not need.
     from fedfish_tff.datasets import examples as examples_lib  # pylint: disable=g-import-not-at-top
     from fedfish_tff.datasets import grouped_examples  # pylint: disable=g-import-not-at-top
 
@@ -234,7 +235,7 @@ class ClientIndex:
       group_stop = min(end, self._group_ends[group])
       table = read_group(group)
       if group_stop - first < len(table):
-        # Copied: a slice would keep all of the group in memory.
+        # Copied, since a slice would keep all of the group in memory.
         table = table.take(
           pa.array(range(first - group_start, group_stop - group_start))
         )
@@ -246,7 +247,8 @@ class ClientIndex:
   def _read_group(self, group: int) -> pa.Table:
     path = self._folder.index_path
     try:
-      # Read rather than memory-mapped: a file cut short ends in an exception.
+      # Read rather than memory-mapped: a truncated file then raises an
+      # exception.
       with (
         open(path, 'rb', opener=regular_files.opener) as file,
         pq.ParquetFile(
@@ -254,7 +256,7 @@ class ClientIndex:
         ) as parquet,
       ):
         table = parquet.read_row_group(group, columns=list(_COLUMNS))
-      # Ids of more than two gigabytes in all need offsets of eight bytes.
+      # Ids of more than two gigabytes in total need offsets of eight bytes.
       for name, kind in (
         ('client_id', pa.large_string()),
         ('split', pa.string()),
@@ -267,7 +269,7 @@ class ClientIndex:
     return table
 
   def _check(self, split: str, table: pa.Table) -> IndexRows:
-    """Returns rows that have been looked at."""
+    """Returns rows after checking them."""
     path = self._folder.index_path
     for name in ('split', *_NUMBERS):
       if table[name].null_count:
@@ -275,7 +277,7 @@ class ClientIndex:
           f'The column {name!r} of {path} lacks {table[name].null_count} '
           'value(s); one was expected for each client.'
         )
-    # Imported late: it takes longer than the rest of the package.
+    # Imported late: the import takes longer than the rest of the package.
     import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
 
     in_split = pc.equal(table['split'], split)
@@ -291,7 +293,7 @@ class ClientIndex:
       ids = sorted_ids.SortedIds(_combine(table['client_id']))
     except errors.InputError as error:
       raise errors.InputError(f'Index {path}, split {split}: {error}') from None
-    # A wrong number is found by the checksums of the record that it leads to.
+    # Wrong numbers are found by the checksums of the records at these offsets.
     numbers = {
       name: table[name].to_numpy().astype(dtype, copy=False)
       for name, dtype in _NUMBERS.items()
@@ -317,7 +319,7 @@ def _check_schema(schema: pa.Schema, path: pathlib.Path) -> None:
 def _combine(column: pa.ChunkedArray) -> pa.Array:
   """Returns a column as one array."""
   combined = column.combine_chunks()
-  if isinstance(combined, pa.ChunkedArray):  # As some releases return it.
+  if isinstance(combined, pa.ChunkedArray):  # Some releases return it.
     combined = combined.chunk(0)
   return combined
 

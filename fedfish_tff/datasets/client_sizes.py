@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The numbers of examples of clients: a law, and the sizes of published splits.
 
-Zipf's law as Mandelbrot generalised it, on a range: p(n) proportional to
-(n + shift)^-exponent for n of smallest to largest. Users' photographs follow it
-with an exponent near 2, and grids of places, whose cells are divided where they
-grow beyond a size, with one near 1.
+The law is Zipf's as generalised by Mandelbrot, on a range: p(n) is proportional
+to (n + shift)^-exponent for n from smallest to largest. The photographs of
+users follow it with an exponent near 2. Grids of places, with cells that are
+divided when they exceed a size, follow it with one near 1.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,12 @@ class ClientSizeLaw:
   """The Zipf-Mandelbrot law on a range.
 
   Attributes:
-    exponent: How fast probabilities fall; 0 for equal ones.
-    shift: Added to the sizes, more than -smallest; where it is large, small
+    exponent: The exponent, the rate at which probabilities fall; 0 for equal
+      ones.
+    shift: The shift added to sizes, more than -smallest. If it is large, small
       sizes are about equally likely.
-    smallest: The least number of examples, at least 1.
-    largest: The greatest one.
+    smallest: The smallest number of examples, at least 1.
+    largest: The largest number of examples.
   """
 
   exponent: float
@@ -57,7 +58,7 @@ class ClientSizeLaw:
 
   @functools.cached_property
   def probabilities(self) -> np.ndarray:
-    """float64 [largest - smallest + 1], of the sizes in order."""
+    """The sizes' probabilities, in order, float64 [largest - smallest + 1]."""
     sizes = np.arange(self.smallest, self.largest + 1)
     return special.softmax(-self.exponent * np.log(sizes + self.shift))
 
@@ -70,15 +71,15 @@ class ClientSizeLaw:
   def draw(self, num_clients: int, *, seed: int) -> np.ndarray:
     """Draws the sizes of clients.
 
-    One is drawn from each of as many equally likely parts of the law, so that
-    their sum hardly depends on chance, however heavy the tail.
+    One size is drawn from each of `num_clients` equally likely parts of the
+    law, so that their sum hardly depends on chance, however heavy the tail.
 
     Args:
-      num_clients: Number of clients.
-      seed: The sizes are a function of it and the law.
+      num_clients: The number of clients.
+      seed: The seed. The sizes are a function of it and the law.
 
     Returns:
-      int64 [num_clients], in random order.
+      The sizes, int64 [num_clients], in random order.
 
     Raises:
       errors.InputError: If `num_clients` is not a positive integer.
@@ -87,19 +88,19 @@ class ClientSizeLaw:
     stream = random_streams.random_generator('client sizes', seed)
     places = (np.arange(num_clients) + stream.random(num_clients)) / num_clients
     indices = np.searchsorted(np.cumsum(self.probabilities), places)
-    # What rounding leaves below 1 would give the number after the last.
+    # Rounding may leave the last sum below 1, and the index beyond the last.
     indices = np.minimum(indices, self.largest - self.smallest)
     return stream.permutation(self.smallest + indices)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PublishedSplit:
-  """The outline of a federated data set of photographs.
+  """The outline of a published federated data set of photographs.
 
   Attributes:
-    num_clients: Training clients.
-    num_classes: Classes.
-    size_law: Fitted to the clients' real sizes.
+    num_clients: The number of training clients.
+    num_classes: The number of classes.
+    size_law: The law fitted to the clients' real sizes.
   """
 
   num_clients: int
@@ -107,11 +108,11 @@ class PublishedSplit:
   size_law: ClientSizeLaw
 
 
-# Of Hsu, Qi and Brown (2020, arXiv:2003.08082). The laws are those of maximum
-# likelihood for the sizes in dataset_statistics/ of
+# The splits of Hsu, Qi and Brown (2020, arXiv:2003.08082). The laws are fitted
+# by maximum likelihood to the sizes in dataset_statistics/ of
 # https://github.com/Erosinho13/Fed3R; sums of drawn sizes are within 6 % of the
-# real ones. Their iNaturalist-Geo-300 is not listed, since there are no sizes of
-# it to fit a law to.
+# real ones. Their iNaturalist-Geo-300 is not listed, since no sizes are
+# published to which a law could be fitted.
 PUBLISHED_SPLITS: Mapping[str, PublishedSplit] = {
   'inaturalist_users_120k': PublishedSplit(
     num_clients=9275,

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that are read where they are used, on another machine maybe.
+"""Clients that are read where they are used, possibly on another machine.
 
-What travels there is a client's name and the plan of its batches, instead of its
-arrays, and how to find the clients: a function by its import path and what to call
-it with, as JSON. Clients without such a source are read here.
+Instead of a client's arrays, its name, the plan of its batches and its source
+are sent there. The source is a function's import path and its arguments, as
+JSON. Clients without such a source are read in this process.
 """
 
 from collections.abc import Callable
@@ -19,18 +19,18 @@ from fedfish_tff.datasets import client_data as client_data_lib
 from fedfish_tff.datasets import data_fingerprint
 from fedfish_tff.datasets import examples as examples_lib
 
-# Of client data that a process holds: the splits of two tasks.
+# The number of client data that a process holds: the splits of two tasks.
 _MOST_LOADED = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class ClientSource:
-  """Where any process finds the same clients.
+  """The source from which any process loads the same clients.
 
   Attributes:
     loader: `<module>:<function>`, which returns a `ClientData`.
     arguments: Its keyword arguments, as JSON.
-    fingerprint: Of the clients, see `data_fingerprint`.
+    fingerprint: The clients' fingerprint, see `data_fingerprint`.
   """
 
   loader: str
@@ -38,11 +38,11 @@ class ClientSource:
   fingerprint: str
 
   def load(self) -> client_data_lib.ClientData:
-    """Returns the clients, loaded once in a process.
+    """Returns the clients, loaded once per process.
 
     Raises:
-      errors.InputError: If there are none, or they are others than those that
-        the source was made for.
+      errors.InputError: If there are no clients, or they differ from those for
+        which the source was made.
     """
     return _load(self)
 
@@ -68,15 +68,16 @@ def _load(source: ClientSource) -> client_data_lib.ClientData:
 def set_source(
   clients: client_data_lib.ClientData, loader: str, **arguments: Any
 ) -> None:
-  """Tells client data where other processes find the same clients.
+  """Sets the source from which other processes load the same clients.
 
   Args:
-    clients: What the loader returns.
+    clients: The loader's result.
     loader: `<module>:<function>`, importable wherever clients are read.
-    **arguments: Its keyword arguments, all of which JSON can hold.
+    **arguments: Its keyword arguments, all of which must be JSON values.
 
   Raises:
-    errors.InputError: If a client cannot be read; some are, for the fingerprint.
+    errors.InputError: If a client cannot be read; some are, for the
+      fingerprint.
   """
   clients.source = ClientSource(
     loader,
@@ -88,10 +89,10 @@ def set_source(
 class StoredClient:
   """A client that is read where it is used.
 
-  Pickled, it is its name and its source.
+  Pickled, it consists of its name and its source.
 
   Attributes:
-    element_spec: Of its examples; None for one that has travelled.
+    element_spec: The spec of its examples; None after unpickling.
   """
 
   def __init__(
@@ -100,12 +101,13 @@ class StoredClient:
     client_id: str,
     clients: client_data_lib.ClientData | None = None,
   ) -> None:
-    """Reads nothing.
+    """Reads nothing yet.
 
     Args:
-      source: Where the client is found.
+      source: The source of the clients.
       client_id: The client.
-      clients: What to read it from in this process; None for the source.
+      clients: The client data to read from in this process; None for the
+        source.
     """
     self._source = source
     self._client_id = client_id
@@ -116,6 +118,6 @@ class StoredClient:
     return StoredClient, (self._source, self._client_id)
 
   def load(self) -> examples_lib.Examples:
-    """Reads the client, and keeps nothing of it."""
+    """Reads the client, without keeping it."""
     clients = self._source.load() if self._clients is None else self._clients
     return clients.load_client(self._client_id)

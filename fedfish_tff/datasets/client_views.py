@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Client data made of others: kept in memory, preprocessed, or put together."""
+"""Views of client data: cached, preprocessed, or concatenated."""
 
 from collections.abc import Callable
 from collections.abc import Sequence
@@ -18,18 +18,18 @@ import tensorflow as tf
 
 
 class CachedClientData(client_data.ClientDataView):
-  """Reads each client once while it fits; the least recently used goes first.
+  """Client data that keeps clients in memory, in a least recently used cache.
 
-  A client larger than the whole budget is passed through. Safe to use from
-  several threads.
+  A client larger than the whole budget is passed through. It is safe to use
+  from several threads.
   """
 
   def __init__(self, inner: client_data.ClientData, *, max_bytes: int) -> None:
     """Starts with an empty cache.
 
     Args:
-      inner: Where clients are read.
-      max_bytes: Budget for the arrays kept, in bytes.
+      inner: The client data to read from.
+      max_bytes: The budget for the kept arrays, in bytes.
 
     Raises:
       errors.InputError: If the budget is not positive.
@@ -51,21 +51,21 @@ class CachedClientData(client_data.ClientDataView):
     return self._kept.currsize
 
   def load_client(self, client_id: str) -> examples_lib.Examples:
-    # Held while reading, so that two threads do not read one client twice.
+    # Held while reading, so that two threads do not read the same client twice.
     with self._lock:
       if client_id in self._kept:
         return self._kept[client_id]
       examples = self._inner.load_client(client_id)
-      with contextlib.suppress(ValueError):  # It exceeds the budget.
+      with contextlib.suppress(ValueError):  # The client exceeds the budget.
         self._kept[client_id] = examples
       return examples
 
 
 class PreprocessedClientData(client_data.ClientDataView):
-  """Client data behind a function of a client's whole nest of arrays.
+  """Client data with a function applied to each client's nest of arrays.
 
-  The result is validated like data that was read, so a function that changes
-  lengths, shapes or makes values infinite is found out by the client's name.
+  The result is validated like data that was read. If the function makes
+  lengths or shapes differ, or values infinite, the error names the client.
   """
 
   def __init__(
@@ -76,9 +76,10 @@ class PreprocessedClientData(client_data.ClientDataView):
     """Wraps `inner`; no client is read yet.
 
     Args:
-      inner: Where clients are read.
-      preprocess_fn: From a nest of arrays [n, ...] to another one [m, ...]. An
-        `errors.InputError` that it raises gets the client's name in front.
+      inner: The client data to read from.
+      preprocess_fn: A function from a nest of arrays [n, ...] to another one
+        [m, ...]. The client's name is added in front of an `errors.InputError`
+        that it raises.
     """
     super().__init__(inner)
     self._preprocess_fn = preprocess_fn
@@ -119,14 +120,14 @@ class PreprocessedClientData(client_data.ClientDataView):
 
 
 class ConcatenatedClientData(client_data.ClientData):
-  """All clients of several client data; one in many has all its examples.
+  """All clients of several client data; a client in many has all its examples.
 
   Data sets that hold out examples rather than clients have the same clients in
-  a training and a test part; this puts the parts together again.
+  a training and a test part. This joins the parts again.
   """
 
   def __init__(self, parts: Sequence[client_data.ClientData]) -> None:
-    """Reads the ids only.
+    """Reads only the ids.
 
     Args:
       parts: Client data with one `element_spec`. A client's examples are in

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A short text that tells one data set from another."""
+"""Fingerprints that distinguish data sets."""
 
 import hashlib
 import json
@@ -20,14 +20,14 @@ def fingerprint(
 ) -> str:
   """Returns a checksum of the client ids and of some clients' examples.
 
-  It is a check against mistakes, such as a run that goes on with the data of
+  It guards against mistakes, such as a run that continues with the data of
   another folder, and not against malice: a change of a client that is not read
   goes unnoticed unless its id changes, too.
 
   Args:
-    client_data: Any number of clients.
-    max_clients: How many clients to read at most, evenly spaced over the sorted
-      ids, so that large data sets cost no more than small ones.
+    client_data: The client data, with any number of clients.
+    max_clients: The maximal number of clients to read, evenly spaced over the
+      sorted ids, so that large data sets cost no more than small ones.
 
   Returns:
     The SHA-256, in hexadecimal digits, over all ids, and over the names,
@@ -35,13 +35,13 @@ def fingerprint(
     same in every process.
 
   Raises:
-    errors.InputError: If `max_clients` is not positive, or a client read
-      cannot be used.
+    errors.InputError: If `max_clients` is not positive, or a client that is
+      read cannot be used.
   """
   errors.check_positive_integer('max_clients', max_clients)
   client_ids = client_data.client_ids
   digest = hashlib.sha256(b'[')
-  # The JSON of the list, a part at a time: there may be millions.
+  # The JSON of the list, in parts, since there may be millions of ids.
   for start in range(0, len(client_ids), _IDS_AT_A_TIME):
     part = _encode(list(client_ids[start : start + _IDS_AT_A_TIME]))[1:-1]
     digest.update(b', ' + part if start else part)
@@ -54,12 +54,12 @@ def fingerprint(
       tf.nest.flatten(examples),
       strict=True,
     ):
-      # The header says how many bytes follow, so that none can move over to
-      # the next array without a trace.
+      # The header gives the number of bytes that follow, so moving bytes from
+      # one array to the next changes the fingerprint.
       header = [client_ids[index], name, array.dtype.str, array.shape]
       digest.update(_encode(header))
       if array.dtype.hasobject:
-        # Their places in memory say nothing; their lengths keep texts apart.
+        # Pointers are meaningless; the lengths separate the texts.
         digest.update(_encode([len(text) for text in array.flat]))
         digest.update(b''.join(array.flat))
       else:

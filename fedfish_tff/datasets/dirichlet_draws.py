@@ -2,15 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Dirichlet draws of any concentration.
 
-NumPy's own does not return for very small concentrations. A Dirichlet draw is
-a vector of independent gamma variates divided by their sum, and Gamma(c) is
-distributed as Gamma(c + 1) U^(1/c), whose logarithm stays in range. Leaving
-some of the variates out of the sum gives a Dirichlet draw over the rest.
+NumPy's own function does not return for very small concentrations. A Dirichlet
+draw is a vector of independent gamma variates divided by their sum, and
+Gamma(c) is distributed as Gamma(c + 1) U^(1/c). The logarithm of that stays in
+range. Leaving some of the variates out of the sum gives a Dirichlet draw over
+the rest.
 """
 
 import numpy as np
 
-# Below, even logarithms leave the range of floats.
+# Below this value even logarithms leave the range of floats.
 _LEAST_CONCENTRATION = 1e-100
 
 
@@ -21,13 +22,13 @@ def draw_log_gamma(
 
   Args:
     stream: The source of randomness.
-    concentration: float [K], the shape parameters.
+    concentration: The shape parameters, float [K].
     size: The number of draws.
 
   Returns:
-    float [size, K].
+    The logarithms, float [size, K].
   """
-  # Of integers beyond 64 bits, NumPy would make objects.
+  # NumPy would make objects of integers beyond 64 bits.
   concentration = np.maximum(
     np.asarray(concentration, np.float64), _LEAST_CONCENTRATION
   )
@@ -44,11 +45,11 @@ def draw_dirichlet(
 
   Args:
     stream: The source of randomness.
-    concentration: float [K], the distribution's parameters.
+    concentration: The distribution's parameters, float [K].
     size: The number of draws.
 
   Returns:
-    float [size, K], every row with the sum 1.
+    The draws, float [size, K], each with the sum 1.
   """
   log_gamma = draw_log_gamma(stream, concentration, size)
   weights = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))

@@ -32,7 +32,7 @@ def _array_names(nest: Any, prefix: str) -> list[str]:
   if isinstance(nest, Mapping):
     children = [(str(key), nest[key]) for key in sorted(nest)]
   elif isinstance(nest, (tuple, list)):
-    # The pair of a supervised task, at the top only.
+    # Only a pair at the top is that of a supervised task.
     names = (
       'xy' if len(nest) == 2 and not prefix else map(str, range(len(nest)))
     )
@@ -87,9 +87,9 @@ def validate_examples(
   Args:
     examples: A nest of arrays [n, ...]; those of texts may hold `bytes`
       objects, as TensorFlow's do.
-    client_id: Whose examples they are, for the error message.
-    element_spec: The nest of `tf.TensorSpec` of one example that the first
-      client has, or None where this is the first client.
+    client_id: The client's id, for the error message.
+    element_spec: The nest of `tf.TensorSpec` of the first client's examples, or
+      None for the first client.
     allow_empty: Whether n may be 0.
 
   Returns:

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Features of a frozen network, computed once and kept on disk.
+"""Features of a frozen network, computed once and cached on disk.
 
-What is kept is found by its content: a checksum of the extractor and one of the
-data. So other data, or another extractor, never meet features that are not
-theirs, and the same images have the same features in every partition.
+Entries are found by content: a checksum of the extractor and one of the data.
+So other data, or another extractor, never get wrong features, and the same
+images have the same features in every partition.
 """
 
 from collections.abc import Callable
@@ -35,17 +35,18 @@ import numpy as np
 
 Arrays = Mapping[str, np.ndarray]
 
-# The array beside the others that says whose features a file holds.
+# The name of the array that identifies the features of a file.
 _IDENTITY = 'identity'
 _LOCK_SUFFIX = '.lock'
 
 
 class Extractor(Protocol):
-  """What makes features, such as `models.FeatureMap`.
+  """An extractor of features, such as `models.FeatureMap`.
 
   Attributes:
-    name: For people.
-    fingerprint: A checksum of all that features depend on beside the inputs.
+    name: A name for users.
+    fingerprint: A checksum of everything besides the inputs on which features
+      depend.
   """
 
   name: str
@@ -59,25 +60,26 @@ class Extractor(Protocol):
 
 
 class FeatureCache:
-  """An extractor whose results are kept in a folder.
+  """An extractor with a cache of its results in a folder.
 
-  Files get their names once they are written whole, and what is damaged all the
-  same, as by a power failure, is computed again. Several processes may share
-  the folder: what one computes, others wait for if they want the same. Features
-  that cannot be written, as on a full disk, serve the run that computed them.
+  Files get their names once they are complete. A file that is damaged
+  nevertheless, as by a power failure, is computed again. Several processes may
+  share the folder: if several need the same features, one computes them and the
+  others wait. Features that cannot be written, as on a full disk, are still
+  used by the run that computed them.
   """
 
   def __init__(
     self, extractor: Extractor, folder: str | os.PathLike[str]
   ) -> None:
-    """Makes the extractor's folder, and removes what killed runs left there.
+    """Makes the extractor's folder, and removes files left by killed runs.
 
     Args:
-      extractor: Computes what is not there.
-      folder: For any number of extractors; each has a folder in it.
+      extractor: The extractor that computes missing features.
+      folder: The folder of caches, with a subfolder for each extractor.
 
     Raises:
-      errors.InputError: If the folder cannot be made.
+      errors.InputError: If the folder cannot be created.
     """
     self.extractor = extractor
     readable = re.sub(r'[^\w.-]', '_', extractor.name)
@@ -97,19 +99,19 @@ class FeatureCache:
       ]
     for path in left:
       name = path.name.partition('.')[0]
-      # If another run is writing it now, it is not to be waited for; and there
-      # may be features to read where nothing can be removed.
+      # An entry that another run is writing is skipped without waiting. And
+      # there may be features to read in a folder where nothing can be removed.
       with contextlib.suppress(errors.InputError), self._lock(name, wait=False):
         if new_files.is_temporary(path):
           path.unlink(missing_ok=True)
 
   @property
   def folder(self) -> pathlib.Path:
-    """Where this extractor's features are; may be deleted at any time."""
+    """The folder of this extractor's features; may be deleted at any time."""
     return self._folder
 
   def extract(self, inputs: np.ndarray) -> np.ndarray:
-    """Returns `extractor.extract(inputs)`, computed or read.
+    """Returns `extractor.extract(inputs)`, computed or cached.
 
     Args:
       inputs: [n, ...] numbers.
@@ -118,7 +120,7 @@ class FeatureCache:
       Features [n, d].
 
     Raises:
-      errors.InputError: If the extractor does not take the inputs, or the
+      errors.InputError: If the extractor does not accept the inputs, or the
         folder cannot be used.
     """
     kept = self.load(
@@ -129,12 +131,12 @@ class FeatureCache:
   def load(
     self, content_key: str, compute: Callable[[], Arrays]
   ) -> dict[str, np.ndarray]:
-    """Returns arrays that were kept under a key, or computes and keeps them.
+    """Returns the arrays cached under a key, or computes and caches them.
 
     Args:
       content_key: Any text that changes with the data.
-      compute: Returns the arrays by name, of numbers; called where they are not
-        there.
+      compute: A function that returns numeric arrays by name. It is called if
+        they are not cached.
 
     Returns:
       The arrays.
@@ -149,7 +151,7 @@ class FeatureCache:
     if arrays is not None:
       return arrays
     with self._lock(name):
-      # Another process may have been faster.
+      # Another process may have written it in the meantime.
       arrays, damage = _read(path, identity)
       if arrays is None:
         if damage:
@@ -164,7 +166,7 @@ class FeatureCache:
 
   @contextlib.contextmanager
   def _lock(self, name: str, *, wait: bool = True) -> Iterator[None]:
-    """Lets no other process write an entry, in a folder made if need be."""
+    """Locks an entry against other processes, in a folder made if need be."""
     path = self._folder / f'{name}{_LOCK_SUFFIX}'
     with contextlib.ExitStack() as stack:
       with _telling(self._folder):
@@ -174,7 +176,7 @@ class FeatureCache:
       yield
 
   def _write(self, path: pathlib.Path, identity: str, arrays: Arrays) -> None:
-    """Keeps arrays for other runs; tells once if that cannot be."""
+    """Caches arrays for other runs; warns once if that fails."""
     try:
       with new_files.new_file(path) as file:
         np.savez(file, **{_IDENTITY: np.array(identity)}, **arrays)
@@ -190,7 +192,7 @@ class FeatureCache:
 
 
 class FeatureClientData(client_views.PreprocessedClientData):
-  """Clients with features in the place of their inputs x."""
+  """Clients with features instead of their inputs x."""
 
   def __init__(
     self,
@@ -201,17 +203,17 @@ class FeatureClientData(client_views.PreprocessedClientData):
 
     Args:
       inner: Clients with the arrays (x, y).
-      extract: From x [n, ...] to features [n, d]: `extract` of an extractor or
-        of a cache.
+      extract: A function from x [n, ...] to features [n, d]: `extract` of an
+        extractor or of a cache.
     """
     super().__init__(inner, lambda arrays: (extract(arrays[0]), arrays[1]))
 
 
 class FileFeatureClientData(FeatureClientData):
-  """Features of clients whose files tell whether anything changed.
+  """Features of clients with files that show whether anything changed.
 
-  Where decoding a client's images takes long, a checksum of its file is enough
-  to find the features and labels that were kept: the client is not read.
+  Where decoding a client's images takes long, a checksum of its file suffices
+  to find the cached features and labels, without reading the client.
   """
 
   def __init__(
@@ -224,9 +226,9 @@ class FileFeatureClientData(FeatureClientData):
 
     Args:
       inner: Clients with the arrays (x, y).
-      cache: Keeps features and labels.
-      content_key: From a client's id to a text that changes with what
-        `inner.load_client` returns, and with what it makes of the file.
+      cache: The cache of features and labels.
+      content_key: A function from a client's id to a text that changes with the
+        result of `inner.load_client`, and with its way of decoding the file.
     """
     super().__init__(inner, cache.extractor.extract)
     self._cache = cache
@@ -253,7 +255,7 @@ def _checksum(array: np.ndarray) -> str:
 def _read(
   path: pathlib.Path, identity: str
 ) -> tuple[dict[str, np.ndarray] | None, str]:
-  """Returns (arrays, '') of a sound file, or (None, what is wrong with it)."""
+  """Returns (arrays, '') for a sound file, or (None, its damage)."""
   try:
     file = open(path, 'rb', opener=regular_files.opener)
   except FileNotFoundError:
@@ -263,7 +265,7 @@ def _read(
       f'The features in {path} cannot be read ({error.strerror}).'
     ) from error
   try:
-    # The archive has a checksum of each array, which reading checks.
+    # Reading verifies the archive's checksum of each array.
     with file, zipfile.ZipFile(file) as archive:
       arrays = {
         name: npz_files.read_npz_array(archive, name)
@@ -278,7 +280,7 @@ def _read(
 
 @contextlib.contextmanager
 def _telling(path: pathlib.Path) -> Iterator[None]:
-  """Makes one clear sentence of the system's error."""
+  """Turns the system's error into one clear sentence."""
   try:
     yield
   except OSError as error:

@@ -22,8 +22,9 @@ class ClientSizes:
   """The sizes of the clients of a split.
 
   Attributes:
-    examples: int64 [number of clients], in the order of their ids.
-    words: int64 [number of clients], in the same order.
+    examples: The numbers of examples, int64 [number of clients], in the order
+      of the clients' ids.
+    words: The numbers of words, int64 [number of clients], in the same order.
   """
 
   examples: np.ndarray
@@ -43,7 +44,7 @@ def write_index(
     The sizes of the clients of each split.
 
   Raises:
-    OSError: If it cannot be written.
+    OSError: If the index cannot be written.
   """
   sizes = {}
   with (
@@ -73,11 +74,11 @@ def write_description(
   skipped: Mapping[str, int] | None = None,
   **more: Any,
 ) -> None:
-  """Writes dataset.json, with which the folder is whole.
+  """Writes dataset.json, which completes the folder.
 
   Args:
     folder: The folder.
-    features: The features of an example, as dataset.json has them.
+    features: The features of an example, as in dataset.json.
     shards: The number of files of each split.
     sizes: The sizes of the clients of each split.
     source: The origin of the clients.
@@ -86,7 +87,7 @@ def write_description(
     **more: Further entries.
 
   Raises:
-    OSError: If it cannot be written.
+    OSError: If dataset.json cannot be written.
   """
   description = {
     'format_version': grouped_folder.FORMAT_VERSION,

@@ -17,9 +17,9 @@ import tensorflow as tf
 class GroupedClientData(client_data.ClientData):
   """One split of a folder of grouped clients.
 
-  The index of the split is in memory, some fifty bytes a client; a client is
-  read when it is loaded, by one seek, in a time that does not depend on how
-  many others there are. `PreprocessedClientData` makes numbers of the text.
+  The index of the split is in memory, some fifty bytes per client. A client is
+  read by one seek when it is loaded, in a time that does not depend on the
+  number of clients. `PreprocessedClientData` turns its text into numbers.
   """
 
   def __init__(
@@ -29,15 +29,15 @@ class GroupedClientData(client_data.ClientData):
     *,
     features: Sequence[str] = ('text',),
   ) -> None:
-    """Reads the index of the split, and no client.
+    """Reads the index of the split, but no client.
 
     Args:
-      folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+      folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
       split: Its split, such as 'train', 'validation' or 'held_out'.
       features: The features of an example to read.
 
     Raises:
-      errors.InputError: If the folder is not whole, has no such split or
+      errors.InputError: If the folder is incomplete, has no such split or
         feature, or its index is damaged.
     """
     self._index = client_index.ClientIndex(folder)

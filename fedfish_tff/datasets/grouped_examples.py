@@ -3,8 +3,8 @@
 """Examples as bytes, and a client's examples from its record.
 
 An example is a serialized `tf.train.Example`. A record is a
-`tf.train.SequenceExample`, as Dataset Grouper writes it, whose one feature list
-holds the examples of a client.
+`tf.train.SequenceExample`, as written by Dataset Grouper, with one feature list
+that holds a client's examples.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from google.protobuf import message
 import numpy as np
 import tensorflow as tf
 
-# As in Dataset Grouper.
+# The same name as in Dataset Grouper.
 _EXAMPLES = 'serialized_bytes'
 _PIECE_LETTERS = 2**16
 
@@ -26,17 +26,17 @@ def encode_example(
 ) -> bytes:
   """Returns the bytes of one example, the same in every process.
 
-  They are those of `tfds.features.FeaturesDict.serialize_example`, made without
-  its checks of every value, which take longer than all the rest.
+  They equal those of `tfds.features.FeaturesDict.serialize_example`, without
+  its checks of every value, which take longer than everything else.
 
   Args:
     example: A value for each feature: bytes, or numbers of its shape.
-    features: The features, as dataset.json has them.
+    features: The features, as in dataset.json.
   """
   encoded = tf.train.Example()
   for name, feature in features.items():
     values = getattr(encoded.features.feature[name], _kind(feature['dtype']))
-    # Also of no numbers, there is a list of this type.
+    # The list gets its type even if it has no numbers.
     values.SetInParent()
     value = example[name]
     if isinstance(value, bytes):
@@ -50,13 +50,14 @@ def encode_example(
 def count_words(
   example: Mapping[str, Any], features: Mapping[str, Mapping[str, Any]]
 ) -> int:
-  """Returns how many words, with white space between them, an example has.
+  """Returns the number of words, separated by white space, of an example.
 
-  Those of the feature 'text', or of all strings where there is no such feature.
+  They are those of the feature 'text', or of all strings if there is no such
+  feature.
 
   Args:
     example: A value for each feature, bytes for strings.
-    features: The features, as dataset.json has them.
+    features: The features, as in dataset.json.
   """
   names = [n for n, feature in features.items() if feature['dtype'] == 'string']
   if 'text' in names:
@@ -65,7 +66,7 @@ def count_words(
 
 
 def _count_words(text: str) -> int:
-  # In pieces: a list of all words takes thirty times the bytes of short ones.
+  # In pieces: a list of all words takes thirty times the bytes of short words.
   total, is_inside = 0, False
   for start in range(0, len(text), _PIECE_LETTERS):
     piece = text[start : start + _PIECE_LETTERS]
@@ -82,14 +83,14 @@ def decode_examples(
   Args:
     record: The client's record.
     features: The features to read, all of fixed shapes.
-    client_id: Whose examples they are, for the error message.
+    client_id: The client's id, for the error message.
 
   Returns:
-    For each feature an array [n, ...]; of text, an array of `bytes` objects.
+    For each feature an array [n, ...], of `bytes` objects for text.
 
   Raises:
     errors.InputError: If the record is of another kind, or an example lacks a
-      feature or has it in another type or shape.
+      feature or has it with another type or shape.
   """
   lists = _parse(tf.train.SequenceExample, record, client_id).feature_lists
   if _EXAMPLES not in lists.feature_list:
@@ -131,7 +132,7 @@ def _parse(proto_type: Any, content: bytes, client_id: str) -> Any:
 
 
 def _kind(dtype: str) -> str:
-  """Returns the name of the list that holds values of a type of TensorFlow."""
+  """Returns the name of the list for values of a TensorFlow type."""
   if dtype == 'string':
     return 'bytes_list'
   return 'float_list' if 'float' in dtype else 'int64_list'

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A folder of grouped clients: its files, and what dataset.json says of them.
+"""Folders of grouped clients: their files and their dataset.json.
 
-One client is one record of a shard, `<split>-SSSSS-of-NNNNN.tfrecord`;
-clients.parquet says which record is whose. dataset.json is written last, so a
-folder without it is not whole.
+One client is one record of a shard, `<split>-SSSSS-of-NNNNN.tfrecord`.
+clients.parquet maps clients to records. dataset.json is written last, so a
+folder without it is incomplete.
 """
 
 from collections.abc import Mapping
@@ -17,25 +17,25 @@ from typing import TYPE_CHECKING
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 
-if TYPE_CHECKING:  # Whose import takes seconds.
+if TYPE_CHECKING:  # The import takes seconds.
   import tensorflow as tf
 
 DESCRIPTION_FILE = 'dataset.json'
 INDEX_FILE = 'clients.parquet'
 FORMAT_VERSION = 1
-# Splits that are empty unless a share of the clients is asked for.
+# Splits that are empty unless their fraction of the clients is set.
 _SPLITS_BY_FRACTION = ('validation', 'held_out')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SplitSize:
-  """How large a split is.
+  """The size of a split.
 
   Attributes:
-    shards: Its files.
-    clients: Its clients, each one record of a file.
-    examples: The examples of all its clients.
-    words: Their words.
+    shards: The number of files.
+    clients: The number of clients, each one record of a file.
+    examples: The number of the clients' examples.
+    words: The number of their words.
   """
 
   shards: int
@@ -55,7 +55,7 @@ _DESCRIPTION = {
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class GroupedFolder:
-  """A folder of grouped clients that is whole.
+  """A complete folder of grouped clients.
 
   Attributes:
     path: The folder.
@@ -72,17 +72,17 @@ class GroupedFolder:
     return self.path / INDEX_FILE
 
   def shard_path(self, split: str, shard: int) -> pathlib.Path:
-    """Returns the file of a split's shard, a number from 0 on."""
+    """Returns the file of a split's shard, numbered from 0."""
     return self.path / shard_name(split, shard, self.splits[split].shards)
 
   def check_split(self, split: str) -> None:
-    """Checks that a split has clients, and all of its files are there.
+    """Checks that a split has clients and that all of its files exist.
 
     Args:
       split: Its name.
 
     Raises:
-      errors.InputError: If not.
+      errors.InputError: If it has no clients, or files are missing.
     """
     with_clients = sorted(s for s, size in self.splits.items() if size.clients)
     if split not in with_clients:
@@ -105,13 +105,13 @@ class GroupedFolder:
   def select_features(
     self, names: tuple[str, ...]
   ) -> 'Mapping[str, tf.TensorSpec]':
-    """Returns the specs of some features, sorted by name as nests are.
+    """Returns the specs of some features, sorted by name as in nests.
 
     Args:
       names: The features.
 
     Raises:
-      errors.InputError: If none is named, or one that there is not.
+      errors.InputError: If no feature is named, or an unknown one.
     """
     if isinstance(names, str) or not names:
       raise errors.InputError(
@@ -136,10 +136,10 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
   """Reads a folder's dataset.json.
 
   Args:
-    folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+    folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
 
   Raises:
-    errors.InputError: If the folder is not whole or of another format.
+    errors.InputError: If the folder is incomplete or has another format.
   """
   folder = pathlib.Path(folder)
   path = folder / DESCRIPTION_FILE
@@ -152,7 +152,7 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
     ) from None
   try:
     features = features_from_json(content['features'])
-  except (TypeError, ValueError) as error:  # Of a dtype or shape.
+  except (TypeError, ValueError) as error:  # A wrong dtype or shape.
     raise errors.InputError(
       f'The features in {path} cannot be used ({error}); names of dtypes and '
       'shapes were expected, as they were written.'
@@ -180,8 +180,8 @@ def features_to_json(
 def features_from_json(
   content: Mapping[str, Any],
 ) -> 'dict[str, tf.TensorSpec]':
-  """Returns the features that the entry `features` of dataset.json holds."""
-  # Imported late: to write such a folder, and its index, do without it.
+  """Returns the features of the entry `features` of dataset.json."""
+  # Imported late: writers of such a folder and its index do not need it.
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
   return {

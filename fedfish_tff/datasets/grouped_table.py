@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients from a table with a row an example: of pandas, Arrow or NumPy."""
+"""Clients from a table of examples: of pandas, Arrow or NumPy."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,25 +21,26 @@ def group_table(
   y: str,
   min_examples: int = 1,
 ) -> client_data.InMemoryClientData:
-  """Makes a client of all rows with the same value in a column.
+  """Makes one client of all rows with the same value in a column.
 
   Args:
     table: A `pandas.DataFrame`, a `pyarrow.Table`, a mapping from names to
-      arrays, or whatever else has a column under `table[name]`.
-    by: The column that says whose a row is: integers, booleans or texts, which
+      arrays, or any other object with columns under `table[name]`.
+    by: The name of the column of clients: integers, booleans or texts, which
       become client ids.
-    x: Names of columns of numbers, of which x gets one feature each, float32
-      [n, columns]; or the name of one column, of numbers [n], of lists of one
-      length [n, ...], or of texts (as bytes) [n].
-    y: The column of labels: integers or booleans, which become int32, or floats,
-      which become float32.
-    min_examples: Values of `by` with fewer rows are left out.
+    x: The names of numeric columns, each of which becomes one feature of x,
+      float32 [n, columns]. Or the name of one column: of numbers [n], of lists
+      of one length [n, ...], or of texts (as bytes) [n].
+    y: The name of the column of labels: integers or booleans, which become
+      int32, or floats, which become float32.
+    min_examples: The minimal number of rows per client. Values of `by` with
+      fewer rows are left out.
 
   Returns:
     The clients, each with the arrays (x, y).
 
   Raises:
-    errors.InputError: If there is no such column, or it holds something else.
+    errors.InputError: If a column is missing, or holds other values.
   """
   names = [x] if isinstance(x, str) else x
   columns = {name: _column(table, name) for name in names}

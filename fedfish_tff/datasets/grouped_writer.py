@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Writes clients that are in this process as a folder of grouped clients."""
+"""Writing of in-memory clients as a folder of grouped clients."""
 
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -22,9 +22,9 @@ import tensorflow as tf
 class GroupedWriter:
   """Writes clients one by one, in any order.
 
-  A context manager, which needs the package's extra `grouping`. The index and
-  dataset.json are written when it exits without an error; until then the folder
-  is refused by all that read it.
+  It is a context manager and needs the package's extra `grouping`. The index
+  and dataset.json are written at an exit without an error. Until then all
+  readers refuse the folder.
   """
 
   def __init__(
@@ -34,12 +34,12 @@ class GroupedWriter:
     features: Mapping[str, tf.TensorSpec],
     num_shards: int = 1,
   ) -> None:
-    """Makes the folder.
+    """Creates the folder.
 
     Args:
       folder: A new or empty folder.
       features: The features of an example, each a scalar or of a fixed shape.
-      num_shards: The files of each split.
+      num_shards: The number of files of each split.
 
     Raises:
       errors.InputError: If the folder is not empty.
@@ -94,7 +94,7 @@ class GroupedWriter:
 
     Args:
       split: Its split.
-      client_id: Its id, which no other client has.
+      client_id: Its id, which must be unique.
       examples: Its examples; values by feature, text as `str` or `bytes`.
     """
     if split not in self._files:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Divides one data set by who made each example, or any other key."""
+"""Partitions of one data set by author or any other key."""
 
 import collections
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from fedfish_tff.datasets import partition_checks
 
 import numpy as np
 
-# In the order of their keys.
+# The types of keys, in sorting order.
 _TYPES = ((bool, np.bool_), (int, np.integer), str, bytes)
 
 
@@ -22,8 +22,8 @@ def partition_by_key(
 
   Args:
     keys: [n], one key per example: integers, booleans, strings or bytes.
-    min_examples: Keys with fewer examples are left out (see
-      `unassigned_examples`).
+    min_examples: The minimal number of examples of a key. Examples of other
+      keys are left out (see `unassigned_examples`).
 
   Returns:
     The clients' names, which are the keys as text, in the order of the keys
@@ -31,12 +31,12 @@ def partition_by_key(
     them an array of sorted indices (int64). No index twice.
 
   Raises:
-    errors.InputError: If `keys` is no vector of such values, two keys are the
-      same as text, `min_examples` is not positive, or no key has as many
+    errors.InputError: If `keys` is not a vector of such values, two keys are
+      the same as text, `min_examples` is not positive, or no key has that many
       examples.
   """
   if not isinstance(keys, np.ndarray):
-    # Of 1 and '1', NumPy would make the same key.
+    # NumPy would make 1 and '1' the same key.
     keys = np.array(keys, object)
   keys = partition_checks.check_vector(keys, 'keys')
   errors.check_positive_integer('min_examples', min_examples)
@@ -69,12 +69,13 @@ def partition_by_key(
 
 
 def _number_objects(keys: np.ndarray) -> tuple[list[str], np.ndarray]:
-  """Returns each key once as text, in order, and each example's key's number.
+  """Returns all keys as text, in order, and the number of each example's key.
 
-  Not by a type that takes all: one of strings is as wide as the longest.
+  A common type for all keys is not used: strings would all be as wide as the
+  longest.
 
   Args:
-    keys: Objects [n].
+    keys: The keys, objects [n].
   """
   typed = [(_type_rank(key), key) for key in keys.tolist()]
   ordered = sorted(set(typed))
@@ -86,7 +87,7 @@ def _number_objects(keys: np.ndarray) -> tuple[list[str], np.ndarray]:
 
 
 def _type_rank(key: Any) -> int:
-  """Returns the place of the key's type; True is not 1, as text is not bytes."""
+  """Returns the rank of a key's type; True is not 1, and text not bytes."""
   for rank, types in enumerate(_TYPES):
     if isinstance(key, types):
       return rank
@@ -96,14 +97,14 @@ def _type_rank(key: Any) -> int:
 
 
 def _to_text(key: bool | int | str | bytes) -> str:
-  """Returns a key as text; bytes that are no UTF-8 as escapes."""
+  """Returns a key as text, with bytes that are not UTF-8 as escapes."""
   if isinstance(key, bytes):
     return key.decode('utf-8', errors='backslashreplace')
   return str(key)
 
 
 def _check_names(names: Sequence[str]) -> None:
-  """Raises an InputError if two keys have one name."""
+  """Raises an InputError if two keys have the same name."""
   name, count = collections.Counter(names).most_common(1)[0]
   if count > 1:
     raise errors.InputError(

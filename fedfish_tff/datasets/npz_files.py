@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in .npz files, for which no more memory is taken than they fill.
+"""Arrays in .npz files, read with no more memory than their data need.
 
-NumPy allocates what an array's header promises, whatever the file holds. Here
-the two are compared first.
+NumPy allocates the size promised by an array's header, whatever the file holds.
+Here both are compared first.
 """
 
 from collections.abc import Mapping
@@ -18,10 +18,10 @@ import zlib
 import numpy as np
 
 _SUFFIX = '.npy'
-# What NumPy and zipfile raise on files that are damaged or no archives, by which
-# byte is wrong: an OSError of a place outside of the file, a RuntimeError of a
-# flag that asks for a password, a TokenError of a header that is no Python, and
-# the errors of each way to compress.
+# The exceptions of NumPy and zipfile for files that are damaged or not
+# archives. They depend on the wrong byte: an OSError for an offset outside of
+# the file, a RuntimeError for a flag that asks for a password, a TokenError for
+# a header that is not Python, and the errors of each compression.
 NPZ_READ_ERRORS = (
   EOFError,
   KeyError,
@@ -46,7 +46,7 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
   """
   with zipfile.ZipFile(file, 'w') as archive:
     for name, array in arrays.items():
-      # Without the time of writing.
+      # A fixed time stamp instead of the time of writing.
       entry = zipfile.ZipInfo(name + _SUFFIX)
       with archive.open(entry, 'w', force_zip64=True) as member:
         np.lib.format.write_array(member, array, allow_pickle=False)
@@ -62,19 +62,19 @@ def npz_array_names(archive: zipfile.ZipFile) -> list[str]:
 
 
 def read_npz_shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-  """Returns the shape of an array, of which only the header is read.
+  """Returns the shape of an array, reading only its header.
 
   Args:
     archive: An .npz file.
     name: The array's name.
 
   Raises:
-    NPZ_READ_ERRORS: If it cannot be read, or promises more or less than the
-      file holds.
+    NPZ_READ_ERRORS: If the array cannot be read, or its header promises more or
+      less than the file holds.
   """
   with archive.open(name + _SUFFIX) as file:
     shape, dtype = _read_header(file)
-    # Of Python objects, the size is not known.
+    # The size of Python objects is unknown.
     promised = math.prod(shape) * dtype.itemsize
     held = archive.getinfo(name + _SUFFIX).file_size - file.tell()
     if promised != held and not dtype.hasobject:
@@ -86,15 +86,15 @@ def read_npz_shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
 
 
 def read_npz_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-  """Reads an array to its end, where zipfile compares its checksum.
+  """Reads an array to its end, so that zipfile verifies its checksum.
 
   Args:
     archive: An .npz file.
     name: The array's name.
 
   Raises:
-    NPZ_READ_ERRORS: If it cannot be read, holds Python objects, or promises
-      more or less than the file holds.
+    NPZ_READ_ERRORS: If the array cannot be read, holds Python objects, or its
+      header promises more or less than the file holds.
   """
   read_npz_shape(archive, name)
   with archive.open(name + _SUFFIX) as file:

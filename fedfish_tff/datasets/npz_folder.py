@@ -32,12 +32,13 @@ class NpzFolderClientData(client_data.ClientData):
     """Lists the clients.
 
     Args:
-      folder: Path of the folder.
+      folder: The path of the folder.
       skip_empty_clients: Whether to leave out clients without examples, for
-        which the head of every file is read; otherwise loading one raises.
+        which the header of every file is read. Otherwise loading such a client
+        fails.
 
     Raises:
-      errors.InputError: If the folder does not exist or holds no client.
+      errors.InputError: If the folder does not exist or has no clients.
     """
     self._folder = pathlib.Path(folder)
     self._skip_empty_clients = skip_empty_clients
@@ -119,12 +120,12 @@ class NpzFolderClientData(client_data.ClientData):
       ) from error
 
   def _peek_length(self, client_id: str) -> int:
-    """Returns the number of examples, from the head of array x alone."""
+    """Returns the number of examples, from the header of array x alone."""
 
     def read(archive: zipfile.ZipFile) -> int:
       self._check_arrays(client_id, npz_files.npz_array_names(archive))
       shape = npz_files.read_npz_shape(archive, 'x')
-      # A single value is refused, with the reason, when it is loaded.
+      # A single value is refused, with the reason, at loading.
       return shape[0] if shape else 1
 
     return self._open(client_id, read)
@@ -132,7 +133,7 @@ class NpzFolderClientData(client_data.ClientData):
   def _open(
     self, client_id: str, read: Callable[[zipfile.ZipFile], Any]
   ) -> Any:
-    """Returns `read(archive)`; what a damaged file raises, as InputError."""
+    """Returns `read(archive)`, with errors of damaged files as InputError."""
     path = self._path(client_id)
     try:
       with (

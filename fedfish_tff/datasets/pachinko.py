@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Divides one data set among clients along a hierarchy of labels."""
+"""Partitions of one data set into clients along a hierarchy of labels."""
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import dirichlet_draws
@@ -22,39 +22,40 @@ def partition_by_pachinko(
 ) -> list[np.ndarray]:
   """Divides examples by two-level latent Dirichlet (Pachinko) allocation.
 
-  As CIFAR-100 became federated (Reddi et al. 2020, arXiv:2003.00295, appendix
-  F): each client in turn draws proportions of the coarse labels from a
-  symmetric Dir(alpha), and for each coarse label proportions of its labels
-  from a symmetric Dir(beta). Each of its examples is then found by drawing a
-  coarse label, a label under it, and one of the label's examples without
-  replacement. A label without examples leaves the proportions, a coarse label
-  without labels too, and what is left is renormalised.
+  This is the partition of federated CIFAR-100 (Reddi et al. 2020,
+  arXiv:2003.00295, appendix F). Each client in turn draws proportions of the
+  coarse labels from a symmetric Dir(alpha), and for each coarse label
+  proportions of its labels from a symmetric Dir(beta). For each of its examples
+  it then draws a coarse label, a label under it, and one of the label's
+  examples without replacement. A label without examples is removed from the
+  proportions, as is a coarse label without labels, and the rest is
+  renormalised.
 
-  Clients are served one after the other, so the last ones get what is left:
-  where few examples remain over, their labels follow the draws less closely.
+  Clients are served one after the other, so the last ones choose among fewer
+  examples: where few remain, their labels follow the draws less closely.
 
   Args:
     labels: [n], one label per example, any integers or strings.
     coarse_labels: [n], the coarse label of each example; the same for all
       examples of a label.
-    num_clients: Number of clients.
-    examples_per_client: Examples of each client. The n - num_clients *
-      examples_per_client examples that nobody drew are left out (see
-      `unassigned_examples`). By default every example is used and sizes
-      differ by one at most.
-    alpha: Concentration of the coarse labels: towards 0 a client has one
-      coarse label only. 0.1 in federated CIFAR-100.
-    beta: Concentration of the labels under a coarse label. 10 in federated
+    num_clients: The number of clients.
+    examples_per_client: The number of examples per client. The n - num_clients
+      * examples_per_client remaining examples are left out (see
+      `unassigned_examples`). By default every example is used and sizes differ
+      by at most one.
+    alpha: The concentration of the coarse labels, 0.1 in federated CIFAR-100.
+      Towards 0 a client has one coarse label only.
+    beta: The concentration of the labels under a coarse label, 10 in federated
       CIFAR-100.
-    seed: The partition is a function of the seed and the labels.
+    seed: The seed. The partition is a function of the seed and the labels.
 
   Returns:
     One array of sorted indices (int64) per client; no index twice.
 
   Raises:
-    errors.InputError: If a number is not positive, the labels are no vectors
-      of one length, a label stands under two coarse labels, or there are too
-      few examples.
+    errors.InputError: If a number is not positive, the labels are not vectors
+      of one length, a label is under two coarse labels, or there are too few
+      examples.
   """
   labels = partition_checks.check_labels(labels)
   coarse_labels = partition_checks.check_labels(coarse_labels, 'coarse labels')
@@ -138,11 +139,11 @@ def _draw_label_counts(
 
   Args:
     stream: The source of randomness.
-    available: int [K], the examples left of each label.
-    parents: int [K], the coarse label of each label.
+    available: The number of remaining examples of each label, int [K].
+    parents: The coarse label of each label, int [K].
     size: The number of examples to draw.
-    alpha: Concentration of the coarse labels.
-    beta: Concentration of the labels under a coarse label.
+    alpha: The concentration of the coarse labels.
+    beta: The concentration of the labels under a coarse label.
 
   Returns:
     int [K], at most `available`, with the sum `size`.
@@ -159,8 +160,8 @@ def _draw_label_counts(
     left = available - drawn
     proportions = _renormalize(log_coarse, log_fine, parents, left > 0)
     labels = stream.choice(len(left), size, p=proportions)
-    # Proportions hold until a label runs out; what was drawn then is drawn
-    # anew. So this is drawing one by one, in one step per label that runs out.
+    # Proportions hold until a label runs out; later draws are repeated. This
+    # equals drawing one by one, in one step per label that runs out.
     labels = labels[: _first_exhaustion(labels, left)]
     drawn += np.bincount(labels, minlength=len(left))
     size -= len(labels)
@@ -174,7 +175,7 @@ def _renormalize(
   is_left: np.ndarray,
 ) -> np.ndarray:
   """Returns the probability of each label among those with examples left."""
-  # By the largest that is left first: the others may be too small for floats.
+  # Divided by the largest remaining one first: the others may underflow.
   largest = np.full(len(log_coarse), -np.inf)
   np.maximum.at(largest, parents[is_left], log_fine[is_left])
   fine = np.zeros(len(parents))
@@ -189,7 +190,7 @@ def _renormalize(
 
 
 def _first_exhaustion(labels: np.ndarray, left: np.ndarray) -> int:
-  """Returns how many of the drawn labels come up to the first one's last."""
+  """Returns the number of drawn labels up to the first that uses a label up."""
   counts = np.bincount(labels, minlength=len(left))
   ends = [
     int(np.flatnonzero(labels == label)[left[label] - 1]) + 1

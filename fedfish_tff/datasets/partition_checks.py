@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every partition asks of its arguments, in the same words."""
+"""Checks of the arguments that all partitions share."""
 
 import numbers
 
@@ -8,19 +8,19 @@ from fedfish_tff import errors
 
 import numpy as np
 
-# Beyond it, sums of random numbers would leave the range of floats.
+# Above this value, sums of random numbers would leave the range of floats.
 _LARGEST_CONCENTRATION = 1e100
 
 
 def check_vector(values: np.ndarray, kind: str) -> np.ndarray:
-  """Returns what there is one of per example, as an array.
+  """Returns values, one per example, as an array.
 
   Args:
-    values: What should be a vector with at least one entry.
-    kind: What they are called in the message.
+    values: The values to check, a vector with at least one entry.
+    kind: The values' name in the message.
 
   Raises:
-    errors.InputError: If they are not.
+    errors.InputError: If they are not such a vector.
   """
   values = np.asarray(values)
   if values.ndim != 1 or not values.size:
@@ -32,14 +32,14 @@ def check_vector(values: np.ndarray, kind: str) -> np.ndarray:
 
 
 def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
-  """Returns one label per example, as an array of values with an order.
+  """Returns labels, one per example, as an array of sortable values.
 
   Args:
-    labels: What should be a vector with at least one entry.
-    kind: What they are called in the message.
+    labels: The labels to check, a vector with at least one entry.
+    kind: The labels' name in the message.
 
   Raises:
-    errors.InputError: If they are not.
+    errors.InputError: If they are not such a vector.
   """
   labels = check_vector(labels, kind)
   if labels.dtype.kind == 'O':
@@ -71,10 +71,11 @@ def check_enough_examples(
   Args:
     num_examples: The number of examples.
     num_clients: The number of clients.
-    **needed: The least number of examples a client, by the argument's name.
+    **needed: The minimal number of examples per client, by the argument's name.
 
   Raises:
-    errors.InputError: If one is not positive, or there are too few examples.
+    errors.InputError: If a number is not positive, or there are too few
+      examples.
   """
   errors.check_positive_integer('num_clients', num_clients)
   ((name, number),) = needed.items()

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Divides one data set among clients whose label proportions differ.
+"""Partitions of one data set into clients with different label proportions.
 
-And what such divisions look like: clients by classes, and what they left out.
+There are also counts of the clients' classes, and the examples left out.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from fedfish_tff.datasets import random_streams
 
 import numpy as np
 
-# Of a partition that has to give every client some examples.
+# The maximal number of draws of a partition with a minimal client size.
 _MAX_DRAWS = 1000
 
 
@@ -28,25 +28,25 @@ def partition_by_dirichlet(
 ) -> list[np.ndarray]:
   """Divides examples so that clients' label proportions are Dirichlet draws.
 
-  Each client draws proportions q ~ Dir(alpha K p), p being the proportions of
+  Each client draws proportions q ~ Dir(alpha K p), with p the proportions of
   the K labels in all the data (Hsu, Qi and Brown 2019, arXiv:1909.06335,
-  section 3.1; their concentration is K times this alpha, so that alpha is per
-  label here, as in most code: Dir(alpha, ..., alpha) for balanced labels).
+  section 3.1). Their concentration is K times this alpha, so here alpha is per
+  label, as in most code: Dir(alpha, ..., alpha) for balanced labels.
 
-  Hsu et al. then sample each client's examples from the label proportions;
-  here each label's examples are divided among the clients in proportion to
-  their q of that label instead, which uses every example exactly once. Clients
-  so differ in size as well, and their proportions are those drawn up to the
-  factor that the other clients' demand for a label brings. Clients left below
-  `min_examples` are filled up from the largest.
+  Hsu et al. then sample each client's examples from the label proportions. Here
+  each label's examples are divided among the clients in proportion to their q
+  of that label instead, which uses every example exactly once. So clients
+  differ in size as well, and their proportions are the drawn ones up to a
+  factor for the other clients' demand for each label. Clients below
+  `min_examples` are filled up from the largest ones.
 
   Args:
-    labels: int [n], one label per example, any values.
-    num_clients: Number of clients.
-    alpha: Concentration per label: towards 0 a client has one label only,
-      towards infinity all clients look alike.
-    seed: The partition is a function of the seed and the labels.
-    min_examples: The fewest examples a client may have.
+    labels: The labels, int [n], one per example, any values.
+    num_clients: The number of clients.
+    alpha: The concentration per label. Towards 0 a client has one label only,
+      towards infinity all clients have the same proportions.
+    seed: The seed. The partition is a function of the seed and the labels.
+    min_examples: The minimal number of examples per client.
 
   Returns:
     One array of sorted indices (int64) per client; together every index once.
@@ -72,7 +72,7 @@ def partition_by_dirichlet(
   parts: list[list[np.ndarray]] = [[] for _ in range(num_clients)]
   for label, demand in enumerate(proportions.T):
     if not demand.sum():
-      # Tiny alphas round to zero; a label that nobody drew goes to anybody.
+      # Tiny alphas round to zero, and a label may have no demand.
       demand = stream.random(num_clients)
     _divide(stream, np.flatnonzero(label_numbers == label), demand, parts)
   clients = [stream.permutation(np.concatenate(part)) for part in parts]
@@ -90,26 +90,26 @@ def partition_labels_by_dirichlet(
 ) -> list[np.ndarray]:
   """Divides each label's examples by a Dirichlet draw over the clients.
 
-  As the experiments on matched averaging have it (Yurochkin et al., 2019,
-  arXiv:1905.12022, section 4; Wang et al., 2020, and their code): label by
-  label, clients get shares p ~ Dir(alpha, ..., alpha) of it, but for those that
-  already have as many examples as they would have on average; and all of it is
+  This is the partition of the experiments on matched averaging (Yurochkin et
+  al., 2019, arXiv:1905.12022, section 4; Wang et al., 2020, and their code).
+  Label by label, clients get shares p ~ Dir(alpha, ..., alpha) of it, except
+  clients that already have at least the mean number of examples. All labels are
   drawn again until each client has `min_examples`.
 
   Args:
-    labels: int [n], one label per example, any values.
-    num_clients: Number of clients.
-    alpha: Concentration per client: towards 0 a label is one client's,
-      towards infinity all clients look alike.
-    seed: The partition is a function of the seed and the labels.
-    min_examples: The fewest examples a client may have.
+    labels: The labels, int [n], one per example, any values.
+    num_clients: The number of clients.
+    alpha: The concentration per client. Towards 0 each label belongs to one
+      client, towards infinity all clients have the same proportions.
+    seed: The seed. The partition is a function of the seed and the labels.
+    min_examples: The minimal number of examples per client.
 
   Returns:
     One array of sorted indices (int64) per client; together every index once.
 
   Raises:
     errors.InputError: If a number is not positive, `labels` is not a vector,
-      there are too few examples, or no draw of many gives each client enough.
+      there are too few examples, or no draw of many gives every client enough.
   """
   labels = partition_checks.check_labels(labels)
   partition_checks.check_concentration('alpha', alpha)
@@ -148,24 +148,25 @@ def partition_alike(
   *,
   seed: int,
 ) -> list[np.ndarray]:
-  """Gives each client examples of its labels, as many as it has of others.
+  """Divides examples in the label proportions of another partition.
 
-  Test data matched to clients' training data (Tziotis et al. 2022,
-  arXiv:2206.02078, section 5): a client's share of a label's examples is its
-  share of the other examples of that label, up to one example. Every example
-  is used once, but those of labels that no client has.
+  The result is test data matched to clients' training data (Tziotis et al.
+  2022, arXiv:2206.02078, section 5): a client's share of a label's examples is
+  its share of the other examples of that label, up to one example. Every
+  example is used once, except those of labels that no client has.
 
   Args:
-    labels: [n], the labels of the examples to divide, integers or strings.
-    other_labels: [m], those of the examples that are divided already.
+    labels: The labels of the examples to divide, [n], integers or strings.
+    other_labels: The labels of the examples that are already divided, [m].
     other_partition: For each client its indices into `other_labels`.
-    seed: The partition is a function of the seed and the other arguments.
+    seed: The seed. The partition is a function of the seed and the other
+      arguments.
 
   Returns:
     One array of sorted indices (int64) per client; it may be empty.
 
   Raises:
-    errors.InputError: If labels are no vectors.
+    errors.InputError: If labels are not vectors.
   """
   labels = partition_checks.check_labels(labels)
   other_labels = partition_checks.check_labels(other_labels)
@@ -182,8 +183,8 @@ def partition_alike(
     if not counts.any():
       continue
     (examples,) = np.nonzero(labels == label)
-    # Rounded at random, all by one number: sizes add up, and none is off by
-    # one or more.
+    # One random number rounds all bounds: sizes add up, and each is off by less
+    # than one.
     bounds = np.cumsum(counts) / counts.sum() * len(examples)
     offset = stream.random()
     starts = np.floor(bounds[:-1] + offset).astype(np.int64)
@@ -201,10 +202,10 @@ def count_labels(
 
   Args:
     labels: [n], one label per example.
-    partition: Indices of each client's examples, as partitions return them.
+    partition: The indices of each client's examples, as partitions return them.
 
   Returns:
-    The classes [K], which are the labels' values in rising order, and the
+    The classes [K], which are the labels' values in ascending order, and the
     counts, int64 [number of clients, K].
   """
   classes, label_numbers = np.unique(labels, return_inverse=True)
@@ -220,8 +221,8 @@ def unassigned_examples(
   """Returns the examples that no client has, as sorted indices (int64).
 
   Args:
-    partition: Indices of each client's examples, as partitions return them.
-    num_examples: The number of examples that were to be divided.
+    partition: The indices of each client's examples, as partitions return them.
+    num_examples: The number of examples of the partitioned data.
   """
   is_assigned = np.zeros(num_examples, bool)
   for indices in partition:
@@ -235,7 +236,7 @@ def _divide(
   shares: np.ndarray,
   parts: list[list[np.ndarray]],
 ) -> None:
-  """Adds a piece of the indices to each client's part, at random."""
+  """Adds a random piece of the indices to each client's part."""
   indices = stream.permutation(indices)
   ends = np.round(np.cumsum(shares) / shares.sum() * len(indices))
   for part, piece in zip(
@@ -250,7 +251,7 @@ def _fill_up(clients: list[np.ndarray], min_examples: int) -> None:
   for receiver in np.flatnonzero(sizes < min_examples):
     while sizes[receiver] < min_examples:
       donor = int(np.argmax(sizes))
-      # Down to where another client may be the largest, but at least one.
+      # Down to the second largest client's size, but at least one example.
       second = int(np.partition(sizes, -2)[-2])
       moved = min(min_examples - sizes[receiver], max(1, sizes[donor] - second))
       clients[donor], given = np.split(clients[donor], [-moved])

@@ -3,7 +3,7 @@
 """Random streams that are functions of their keys and of nothing else.
 
 Every random choice of a run (cohorts, batches, partitions, splits, initial
-weights) draws from a stream named by its purpose and keyed by what it may
+weights) draws from a stream named by its purpose and keyed by everything it may
 depend on, such as the seed, the round and the client. So two algorithms with
 one seed see the same clients and batches, and a resumed run needs no saved
 generator state.
@@ -16,52 +16,52 @@ import numpy as np
 
 
 def random_generator(*keys: int | str) -> np.random.Generator:
-  """Returns the generator of the stream that `keys` name.
+  """Returns the generator of the stream named by `keys`.
 
   The same keys give the same stream in every process, on every machine and
-  Python version; different keys (also `1` and `'1'`) give independent ones.
+  Python version. Different keys (also `1` and `'1'`) give independent ones.
 
   Args:
-    *keys: What the stream may depend on, by convention first its purpose: for
-      example `random_generator('cohort', seed, round_number)`. Integers (of
+    *keys: The keys of the stream, by convention its purpose first: for example
+      `random_generator('cohort', seed, round_number)`. They are integers (of
       Python or NumPy, any size or sign) and strings.
 
   Returns:
     A new generator at the start of the stream.
 
   Raises:
-    TypeError: If there is no key or one that is neither integer nor string.
+    TypeError: If there are no keys, or a key is neither integer nor string.
   """
   philox_key = int.from_bytes(_digest(*keys).digest()[:16], 'little')
   return np.random.Generator(np.random.Philox(key=philox_key))
 
 
 def uniform_numbers(names: Iterable[str], *keys: int | str) -> np.ndarray:
-  """Returns a random number for each name, whoever else is there.
+  """Returns a random number for each name, independent of the other names.
 
   A number is a function of its name and the keys, uniform in [0, 1) and
-  independent of those of other names and keys. Many are drawn much faster than
-  from a generator each: 100,000 in about a sixth of a second.
+  independent of those of other names and keys. This is much faster than one
+  generator per name: 100,000 take about a sixth of a second.
 
   Args:
-    names: What each number is for, such as client ids.
-    *keys: As for `random_generator`.
+    names: The names of the numbers, such as client ids.
+    *keys: See `random_generator`.
 
   Returns:
-    float64 `[num_names]`.
+    The numbers, float64 `[num_names]`.
 
   Raises:
-    TypeError: If there is no key or one that is neither integer nor string.
+    TypeError: If there are no keys, or a key is neither integer nor string.
   """
   stream = _digest(*keys)
   digests = []
   for name in names:
     digest = stream.copy()
-    # Nothing follows a name, so that it needs no length.
+    # The name comes last, so its length is not needed.
     digest.update(b'n' + name.encode())
     digests.append(digest.digest()[:8])
   numbers = np.frombuffer(b''.join(digests), '<u8')
-  # The 53 bits that a float64 holds.
+  # A float64 holds 53 bits.
   return (numbers >> np.uint64(11)) * 2.0**-53
 
 

@@ -1,11 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""TFRecord files, of which one record is read without those before it.
+"""TFRecord files with random access to single records.
 
 A record is a header (the payload's length as uint64 and its checksum), the
 payload and the payload's checksum; checksums are masked CRC-32C. TensorFlow
-reads what is written here and the other way round, but cannot start at a byte
-of one's choice.
+reads these files, and this module reads TensorFlow's, but TensorFlow cannot
+start at an arbitrary byte.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ from fedfish_tff import regular_files
 
 import google_crc32c
 
-# Bytes of a record that are not its payload.
+# The bytes of a record besides its payload.
 RECORD_OVERHEAD = 16
 
 _HEADER = struct.Struct('<QI')
@@ -29,17 +29,18 @@ _MASK_DELTA = 0xA282EAD8
 
 
 def open_file(path: str | os.PathLike[str], mode: str) -> BinaryIO:
-  """Opens a file, also one of another file system that TensorFlow knows.
+  """Opens a file, also on other file systems known to TensorFlow.
 
   Args:
-    path: The path; a URL as tf.io.gfile takes it, too.
-    mode: 'rb', or 'xb' for a file that is not there yet.
+    path: The path, or a URL for tf.io.gfile.
+    mode: The mode, 'rb', or 'xb' for a file that does not exist yet.
 
   Raises:
-    OSError: If it cannot be opened; of a URL, an error of TensorFlow's.
+    OSError: If the file cannot be opened. For a URL, it is an error of
+      TensorFlow's.
   """
   if '://' in os.fspath(path):
-    # Imported late: local files do without it.
+    # Imported late: local files do not need it.
     import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
     return tf.io.gfile.GFile(path, mode.replace('x', 'w'))
@@ -52,9 +53,9 @@ def write_record(
   """Writes a record that need not fit into memory.
 
   Args:
-    file: The file, at the end of the record before.
-    pieces: The record's content, piece after piece.
-    num_bytes: The bytes of all of them.
+    file: The file, at the end of the previous record.
+    pieces: The record's content, piece by piece.
+    num_bytes: The bytes of all pieces.
   """
   length = _LENGTH.pack(num_bytes)
   file.write(length + _CHECKSUM.pack(_masked_checksum(length)))
@@ -71,14 +72,14 @@ def read_record(
   *,
   payload_bytes: int | None = None,
 ) -> bytes:
-  """Reads the record that begins at `offset`, and nothing else of the file.
+  """Reads the record that starts at `offset`, and nothing else of the file.
 
-  Safe to call from several threads.
+  It is safe to call from several threads.
 
   Args:
     path: An uncompressed TFRecord file.
     offset: The bytes from the file's start to the record's header.
-    payload_bytes: The length that the payload is known to have, if any.
+    payload_bytes: The expected length of the payload, if known.
 
   Returns:
     The payload.
@@ -116,14 +117,14 @@ def read_record(
 def scan_records(
   path: str | os.PathLike[str],
 ) -> Iterator[tuple[int, int, BinaryIO]]:
-  """Yields where each record of a file begins, reading headers only.
+  """Yields the position of each record of a file, reading headers only.
 
   Args:
-    path: An uncompressed TFRecord file; a URL as tf.io.gfile takes it, too.
+    path: An uncompressed TFRecord file; it may be a URL for tf.io.gfile.
 
   Yields:
     The bytes from the file's start to the record's header, the bytes of its
-    payload, and the file, of which the payload can be read next.
+    payload, and the file, from which the payload can be read next.
 
   Raises:
     errors.InputError: If the file cannot be read, is damaged or ends within a
@@ -150,18 +151,18 @@ def scan_records(
 def _read_length(
   header: bytes, path: str | os.PathLike[str], offset: int
 ) -> int:
-  """Returns the bytes of a record's payload, as its header says."""
+  """Returns the number of bytes of a record's payload, from its header."""
   if len(header) < _HEADER.size:
     raise _short_error(path, offset)
   length, checksum = _HEADER.unpack(header)
-  # Before the length is believed: a wrong one could ask for any memory.
+  # Checked before the length is used: a wrong one could ask for any memory.
   if checksum != _masked_checksum(header[: _LENGTH.size]):
     raise _damage_error(path, offset, 'checksum of its length')
   return length
 
 
 def _masked_checksum(data: bytes) -> int:
-  """Returns the CRC-32C of `data`, rotated and shifted as TFRecords have it."""
+  """Returns the CRC-32C of `data`, rotated and shifted as in TFRecords."""
   return _mask(google_crc32c.value(data))
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Divides one data set among clients that know a few classes each."""
+"""Partitions of one data set into clients with a few classes each."""
 
 import heapq
 
@@ -10,7 +10,7 @@ from fedfish_tff.datasets import random_streams
 
 import numpy as np
 
-# Exchanges per shard, enough for the deal to forget how it began.
+# Exchanges per shard, enough for the deal to forget its start.
 _EXCHANGES_PER_SHARD = 10
 
 
@@ -24,26 +24,26 @@ def partition_by_shards(
 ) -> list[np.ndarray]:
   """Divides examples, sorted by label, into shards and deals these out.
 
-  With `shards_per_client` as McMahan et al. 2017 (arXiv:1602.05629, section 3)
-  did: num_clients * shards_per_client shards of equal size (up to one), which
-  are dealt at random. A shard may reach from one label into the next, so a
-  client may have more labels than shards; it may also have fewer.
+  `shards_per_client` is the partition of McMahan et al. 2017 (arXiv:1602.05629,
+  section 3): num_clients * shards_per_client shards of equal size (up to one),
+  dealt at random. A shard may span two labels, so a client may have more labels
+  than shards; it may also have fewer.
 
-  With `classes_per_client` each shard holds one label, and each client gets
-  shards of that many different labels, exactly. A label has shards in
-  proportion to its examples, as far as every label needs one shard at least
-  and one per client at most; so shards, and clients, differ in size where
-  labels do not divide evenly.
+  With `classes_per_client` each shard has one label, and each client gets
+  shards of exactly that many different labels. The number of a label's shards
+  is proportional to its examples, but at least one and at most one per client.
+  So shards, and clients, differ in size where labels do not divide evenly.
 
-  In both, every example is used once, examples of a label are in random order,
-  and all deals are about equally likely.
+  In both cases every example is used once, examples of a label are in random
+  order, and all deals are about equally likely.
 
   Args:
     labels: [n], one label per example, any integers or strings.
-    num_clients: Number of clients.
-    shards_per_client: Shards of each client, 2 in the paper.
-    classes_per_client: Labels of each client; either this or the other one.
-    seed: The partition is a function of the seed and the labels.
+    num_clients: The number of clients.
+    shards_per_client: The number of shards per client, 2 in the paper.
+    classes_per_client: The number of labels per client. Exactly one of these
+      two must be given.
+    seed: The seed. The partition is a function of the seed and the labels.
 
   Returns:
     One array of sorted indices (int64) per client; together every index once.
@@ -101,8 +101,8 @@ def _apportion(
 ) -> np.ndarray:
   """Returns the number of shards of each label, [K].
 
-  Of all numbers between 1 and num_clients with the sum needed, these make the
-  largest shard as small as can be.
+  Among all numbers between 1 and num_clients with the required sum, these make
+  the largest shard as small as possible.
   """
   num_labels = len(counts)
   num_shards = num_clients * classes_per_client
@@ -142,19 +142,20 @@ def _deal(
   num_clients: int,
   classes_per_client: int,
 ) -> np.ndarray:
-  """Returns an owner for each shard, so that nobody gets a label twice.
+  """Returns an owner for each shard, so that no client gets a label twice.
 
   Args:
     stream: The source of randomness.
-    shards_per_label: int [K], at most `num_clients` each.
+    shards_per_label: The number of shards of each label, int [K], at most
+      `num_clients` each.
     num_clients: The number of clients.
-    classes_per_client: The number of shards for each of them.
+    classes_per_client: The number of shards per client.
 
   Returns:
     int [number of shards], in the order of the labels.
   """
-  # A label to those with most room left: by Gale and Ryser this never ends
-  # with room for a second shard of one label only.
+  # Each label goes to the clients with most room left. By Gale and Ryser this
+  # never ends with room only for a second shard of one label.
   room = np.full(num_clients, classes_per_client)
   by_label = [np.empty(0, np.int64)] * len(shards_per_label)
   for label in stream.permutation(len(shards_per_label)):
@@ -163,8 +164,8 @@ def _deal(
     room[by_label[label]] -= 1
   owners = np.concatenate(by_label)
 
-  # That spreads labels more evenly than chance would. Exchanging shards
-  # wherever it gives nobody a label twice leads to every deal that there is.
+  # The result spreads labels more evenly than chance would. Exchanges of shards
+  # that give no client a label twice lead to every possible deal.
   labels = np.repeat(np.arange(len(shards_per_label)), shards_per_label)
   has_label = np.zeros((num_clients, len(shards_per_label)), bool)
   has_label[owners, labels] = True
@@ -174,7 +175,7 @@ def _deal(
   for one, other in pairs:
     a, b = owners[one], owners[other]
     label_a, label_b = labels[one], labels[other]
-    # Also false for shards of one owner or one label.
+    # Also false for shards of the same owner or label.
     if not has_label[a, label_b] and not has_label[b, label_a]:
       has_label[a, [label_a, label_b]] = False, True
       has_label[b, [label_b, label_a]] = False, True

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Millions of client ids as one array, in place of as many Python strings."""
+"""Millions of client ids in one array instead of as many Python strings."""
 
 import bisect
 from collections.abc import Iterator
@@ -15,17 +15,17 @@ _IDS_AT_A_TIME = 4096
 
 
 class SortedIds(Sequence[str]):
-  """Sorted, unique ids in an Arrow array; strings are made when asked for.
+  """Sorted, unique ids in an Arrow array; strings are created on access.
 
-  An id takes its bytes and eight more. Its place is found by bisection.
+  An id takes its own bytes and eight more. It is found by bisection.
   """
 
   def __init__(self, ids: pa.Array) -> None:
     """Checks the order.
 
     Args:
-      ids: Strings in ascending order (of code points, as Python's) without
-        repetition, of the type `pa.large_string()`.
+      ids: Strings in ascending order (of code points, as Python's) and unique,
+        of the type `pa.large_string()`.
 
     Raises:
       errors.InputError: If an id is missing or out of order.
@@ -35,7 +35,7 @@ class SortedIds(Sequence[str]):
         f'{ids.null_count} of {len(ids)} client id(s) are missing; a string '
         'was expected for each client.'
       )
-    # Imported late: it takes longer than the rest of the package.
+    # Imported late: the import takes longer than the rest of the package.
     import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
 
     in_order = pc.less(ids[:-1], ids[1:])
@@ -56,7 +56,7 @@ class SortedIds(Sequence[str]):
     start, stop, step = key.indices(len(self))
     if step != 1:
       return tuple(self[i] for i in range(start, stop, step))
-    part = SortedIds.__new__(SortedIds)  # Checked already.
+    part = SortedIds.__new__(SortedIds)  # The order is already checked.
     part._ids = self._ids[start : max(start, stop)]
     return part
 
@@ -68,7 +68,7 @@ class SortedIds(Sequence[str]):
     return self.find(value) is not None
 
   def find(self, value: Any) -> int | None:
-    """Returns the place of an id, or None if it is not there."""
+    """Returns the place of an id, or None if it is missing."""
     if not isinstance(value, str):
       return None
     place = bisect.bisect_left(self, value)
@@ -85,7 +85,7 @@ class SortedIds(Sequence[str]):
 
 
 def contains_id(sorted_ids: Sequence[str], client_id: str) -> bool:
-  """Whether an id is there, by bisection.
+  """Returns whether an id is in a sorted sequence, by bisection.
 
   Args:
     sorted_ids: A sorted sequence, such as the `client_ids` of client data.

@@ -1,13 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients one after the other, of data sets whose index is too large to hold.
+"""Streams of clients, for data sets with an index too large for memory.
 
-The order of an epoch is a function of seed and epoch. The rows of the index
-are cut into pieces, the pieces are put into a random order, and the rows of a
-few pieces at a time, the shuffle window, into another. So only the window's
-rows and one client's examples are in memory, and an epoch can be entered
-anywhere without what comes before. Clients are read by seek: shards should lie
-on a disk that does not mind.
+The order of an epoch is a function of seed and epoch. The rows of the index are
+cut into pieces, the pieces are shuffled, and then the rows of a few pieces at a
+time, the shuffle window. So only the window's rows and one client's examples
+are in memory, and an epoch can be entered anywhere without reading what comes
+before. Clients are read by seek, so shards should be on a disk with fast random
+access.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from fedfish_tff.datasets import random_streams
 import numpy as np
 import tensorflow as tf
 
-# From so many places does a window come.
+# The number of pieces in a window.
 _PIECES_PER_WINDOW = 16
 
 
@@ -46,19 +46,20 @@ class StreamedClients:
     seed: int,
     features: Sequence[str] = ('text',),
   ) -> None:
-    """Reads the description of the folder, in a time that does not grow.
+    """Reads the folder's description, in constant time.
 
     Args:
-      folder: As `launch.group_dataset` or `GroupedWriter` wrote it.
+      folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
       split: Its split.
-      window: How many clients are shuffled together. A larger one mixes better,
-        reads less of the index, and takes some hundred bytes a client.
-      seed: Decides the order, with the epoch.
+      window: The number of clients that are shuffled together. A larger window
+        mixes better, reads less of the index, and takes some hundred bytes per
+        client.
+      seed: The seed, which decides the order, together with the epoch.
       features: The features of an example to read.
 
     Raises:
-      errors.InputError: If the window is not positive, the folder is not whole,
-        or has no such split or feature.
+      errors.InputError: If the window is not positive, the folder is
+        incomplete, or has no such split or feature.
     """
     if window < 1:
       raise errors.InputError(
@@ -74,7 +75,7 @@ class StreamedClients:
 
   @property
   def num_clients(self) -> int:
-    """The clients of the split: the length of an epoch."""
+    """The number of clients of the split: the length of an epoch."""
     return self._index.folder.splits[self._split].clients
 
   @property
@@ -89,7 +90,7 @@ class StreamedClients:
 
     Args:
       epoch: The epoch, from 0 on.
-      position: How many of the epoch's clients to leave out at its start.
+      position: The number of the epoch's first clients to leave out.
 
     Yields:
       Clients with their examples.
@@ -113,13 +114,14 @@ class StreamedClients:
   ) -> Iterator[list[StreamedClient]]:
     """Yields cohorts without end, epoch after epoch.
 
-    No cohort has a client twice: what an epoch leaves when no more whole cohort
-    remains is left out of it, other clients in every epoch.
+    No cohort has a client twice. Clients that remain after the last whole
+    cohort of an epoch are left out of it; they are other clients in every
+    epoch.
 
     Args:
-      cohort_size: Clients a cohort.
-      first: The number of the cohort to begin with. A resumed run sees the
-        cohorts that it would have seen.
+      cohort_size: The number of clients per cohort.
+      first: The number of the first cohort. A resumed run sees the same cohorts
+        as an uninterrupted one.
 
     Yields:
       `cohort_size` clients.
@@ -146,7 +148,7 @@ class StreamedClients:
   ) -> Iterator[tuple[list[client_index.IndexRows], np.ndarray]]:
     """Yields a window's rows, and the order of the clients among them.
 
-    Each place is a number of `rows` and a row's place in these.
+    Each place is the number of an `IndexRows` and of a row in it.
     """
     num_pieces = -(-self.num_clients // self._piece_rows)
     order = random_streams.random_generator(
@@ -158,7 +160,7 @@ class StreamedClients:
           piece * self._piece_rows,
           min((piece + 1) * self._piece_rows, self.num_clients),
         )
-        # In the order of the index, neighbours of which are read together.
+        # In the index' order, since neighbours are read together.
         for piece in sorted(
           order[start : start + self._pieces_per_window].tolist()
         )

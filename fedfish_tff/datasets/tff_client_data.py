@@ -3,7 +3,7 @@
 """Clients of TFF's own data sets, read as flat arrays.
 
 `tff.simulation.datasets.<name>.load_data` gives clients as tf.data pipelines
-over an SQLite file; here such a client is read once, as a whole.
+over an SQLite file. Here such a client is read once, as a whole.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,8 @@ from fedfish_tff.datasets import examples as examples_lib
 import tensorflow as tf
 import tensorflow_federated as tff
 
-# More than any client has: all of its examples are one batch.
+# The batch size, larger than any client, so that all of its examples are one
+# batch.
 _ALL_EXAMPLES = 2**31 - 1
 
 
@@ -33,8 +34,8 @@ class TffClientData(client_data.ClientData):
     """Reads the ids; clients are read when they are loaded.
 
     Args:
-      source: Where clients are read; one element is one example.
-      prefix: Goes before each of the source's client ids, to tell apart
+      source: The client data to read from; one element is one example.
+      prefix: A prefix of each of the source's client ids, to distinguish
         clients of several sources with the same ids.
 
     Raises:
@@ -47,12 +48,12 @@ class TffClientData(client_data.ClientData):
       )
     self._source_ids = {client_id: ids[client_id] for client_id in sorted(ids)}
     self._element_spec = source.element_type_structure
-    # A bound `tf.function`, as some sources have, does not keep its object alive.
+    # A bound `tf.function`, as in some sources, does not keep its object alive.
     self._source = source
     self._dataset_fn = dataset_fn = source.serializable_dataset_fn
 
-    # Traced once for all clients; making their datasets one by one would take
-    # longer than reading them.
+    # Traced once for all clients, since making a dataset for each would take
+    # longer than reading it.
     @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
     def read(client_id: tf.Tensor) -> Any:
       return dataset_fn(client_id).batch(_ALL_EXAMPLES).get_single_element()
@@ -95,11 +96,11 @@ class TffClientData(client_data.ClientData):
     try:
       return next(examples, None) is None
     except tf.errors.OpError:
-      return False  # There is one, which cannot be read.
+      return False  # There is an example that cannot be read.
 
 
 def _reason(error: tf.errors.OpError) -> str:
-  """Returns what happened, without where in the graph it did."""
+  """Returns an error's message without its place in the graph."""
   lines = [' '.join(line.split()) for line in error.message.splitlines()]
   around = ('Graph execution error', 'Detected at', 'File "', '<stack', '[[')
   told = [line for line in lines if line and not line.startswith(around)]
@@ -109,15 +110,15 @@ def _reason(error: tf.errors.OpError) -> str:
 def check_tff_database(
   path: str | os.PathLike[str], splits: Collection[str]
 ) -> None:
-  """Checks that a file is a data base as TFF's loaders read them.
+  """Checks that a file is a database that TFF's loaders can read.
 
   Args:
     path: The file.
     splits: Names of splits that must have clients.
 
   Raises:
-    errors.InputError: If the file is not there, is no SQLite file or a damaged
-      one, or has no clients in one of the splits.
+    errors.InputError: If the file is missing, damaged or not SQLite, or has no
+      clients in one of the splits.
   """
   if not os.path.isfile(path):
     raise errors.InputError(
@@ -126,12 +127,12 @@ def check_tff_database(
   try:
     file = pathlib.Path(path).resolve()
     for suffix in ('-journal', '-wal'):
-      # What TFF's loaders would undo, and SQLite then deletes a file it names.
+      # TFF's loaders would undo the change, and SQLite deletes a file it names.
       if os.path.lexists(f'{file}{suffix}'):
         raise sqlite3.DatabaseError(
           f'{file.name}{suffix} beside it tells of an unfinished change'
         )
-    # Immutable: nothing is locked, and what is not there is not made.
+    # Immutable: SQLite locks nothing and creates no missing file.
     uri = f'{file.as_uri()}?immutable=1'
     with contextlib.closing(sqlite3.connect(uri, uri=True)) as connection:
       connection.execute(
@@ -141,7 +142,7 @@ def check_tff_database(
       rows = connection.execute(
         'SELECT DISTINCT split_name FROM client_metadata'
       ).fetchall()
-      # SQLite does not mind an end that is missing until it comes to it.
+      # SQLite does not notice a missing end until it reads it.
       (num_pages,) = connection.execute('PRAGMA page_count').fetchone()
       (page_bytes,) = connection.execute('PRAGMA page_size').fetchone()
       if os.path.getsize(path) < num_pages * page_bytes:

@@ -1,14 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From a client's texts to chunks of tokens for a language model.
+"""Chunks of tokens for a language model, made of a client's texts.
 
-A document is bos, its tokens, eos. A client's documents stand behind one
-another and are cut into chunks of one length: x, and y, which is x one token
-ahead. So every token but the first is predicted once, those at the cuts too;
-documents of different clients never meet.
+A document is bos, its tokens, eos. A client's documents are concatenated and
+cut into chunks of one length: x, and y, which is x one token ahead. So every
+token but the first is predicted once, also those at the cuts. Documents of
+different clients are never concatenated.
 
-Which documents follow each other says nothing about language: that a document
-begins is given and not predicted. Labels that are bos are padding, and padding
+The order of documents says nothing about language, so the start of a document
+is given and not predicted. Labels that are bos become padding, and padding
 counts in no loss and no metric.
 """
 
@@ -35,13 +35,13 @@ def chunk_documents(
   """Cuts one client's documents into chunks.
 
   Args:
-    documents: int [tokens] each, without bos and eos. A document without
-      tokens is bos and eos.
-    sequence_length: Tokens a chunk.
+    documents: The documents' tokens, int [tokens] each, without bos and eos. A
+      document without tokens is bos and eos.
+    sequence_length: The number of tokens per chunk.
     special_tokens: The ids of bos, eos and padding.
-    drop_remainder: Whether the last chunk is left out where it is not full, as
-      Dataset Grouper's language models do, instead of padded. Clients with
-      less than one chunk then have none.
+    drop_remainder: Whether a last chunk that is not full is left out, as in
+      Dataset Grouper's language models, instead of padded. Clients with less
+      than one chunk then have none.
 
   Returns:
     (x, y), int32 [chunks, sequence_length]. Padding comes last.
@@ -75,22 +75,22 @@ def build_chunk_fn(
   feature: str = 'text',
   drop_remainder: bool = False,
 ) -> Callable[[examples_lib.Examples], examples_lib.Examples]:
-  """Builds what turns a client's texts into chunks, when the client is read.
+  """Builds a function that turns a client's texts into chunks.
 
   Args:
-    vocabulary: Turns texts into tokens.
-    sequence_length: Tokens a chunk.
+    vocabulary: The vocabulary that turns texts into tokens.
+    sequence_length: The number of tokens per chunk.
     feature: The name of the array of texts.
-    drop_remainder: As in `chunk_documents`.
+    drop_remainder: See `chunk_documents`.
 
   Returns:
-    A function for `PreprocessedClientData`: from the arrays of a client's
-    documents, of which one is called `feature` and holds strings [n], to
-    (x, y) of `chunk_documents`, for the examples of a language model.
+    A function for `PreprocessedClientData`, called when a client is read: from
+    the arrays of its documents, of which `feature` names one of strings [n], to
+    (x, y) of `chunk_documents`, the examples of a language model.
 
   Raises:
     errors.InputError: If `sequence_length` is not a positive integer. The
-      function raises it where there is no such array or a text is not UTF-8.
+      function raises it if there is no such array or a text is not UTF-8.
   """
   errors.check_positive_integer('sequence_length', sequence_length)
 

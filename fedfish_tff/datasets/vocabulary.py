@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Vocabularies: from text to token ids and back, as a file says.
+"""Vocabularies, which turn text into token ids and back.
 
-The work is done by the `tokenizers` library, and a vocabulary's file is that
-library's JSON. What is added here: named special tokens that no text can
-contain, and clear errors. `vocabulary_training` makes vocabularies.
+The `tokenizers` library does the work, and a vocabulary's file is that
+library's JSON. This module adds named special tokens that no text can contain,
+and clear errors. `vocabulary_training` creates vocabularies.
 """
 
 from collections.abc import Iterable
@@ -17,25 +17,26 @@ from fedfish_tff import regular_files
 import numpy as np
 import tokenizers
 
-# Our names of the special tokens first, then those of published files.
+# This package's names of the special tokens first, then those of published
+# files.
 _SPECIAL_NAMES = {
   'pad': ('[PAD]', '<pad>'),
   'bos': ('[BOS]', '<s>', '[CLS]'),
   'eos': ('[EOS]', '</s>', '[SEP]'),
   'oov': ('[UNK]', '<unk>'),
 }
-# In the order of their ids in vocabularies that are trained here.
+# In the order of their ids in vocabularies trained by this package.
 SPECIAL_TOKEN_NAMES = tuple(names[0] for names in _SPECIAL_NAMES.values())
 
 
 class SpecialTokens(NamedTuple):
-  """Ids with a meaning of their own.
+  """The ids of the special tokens.
 
   Attributes:
-    pad: Fills up chunks; as a label it counts in no loss and no metric.
-    bos: Begins each document.
-    eos: Ends each document.
-    oov: Stands for what is not in the vocabulary.
+    pad: The padding of chunks; as a label it counts in no loss and no metric.
+    bos: The beginning of each document.
+    eos: The end of each document.
+    oov: The replacement of everything that is not in the vocabulary.
   """
 
   pad: int = 0
@@ -44,7 +45,7 @@ class SpecialTokens(NamedTuple):
   oov: int = 3
 
 
-# Of vocabularies that are trained here.
+# The ids in vocabularies trained by this package.
 DEFAULT_SPECIAL_TOKENS = SpecialTokens()
 
 
@@ -55,9 +56,9 @@ class Vocabulary:
     """Wraps a tokenizer, which must not be used elsewhere.
 
     Args:
-      tokenizer: Of the `tokenizers` library, with the special tokens [PAD] (id
-        0), [BOS], [EOS] and [UNK], or the names that BERT's and ALBERT's
-        files have for them.
+      tokenizer: A tokenizer of the `tokenizers` library, with the special
+        tokens [PAD] (id 0), [BOS], [EOS] and [UNK], or the names that BERT's
+        and ALBERT's files use for them.
 
     Raises:
       errors.InputError: If a special token is missing or padding is not id 0.
@@ -65,10 +66,10 @@ class Vocabulary:
     ids = tokenizer.get_vocab()
     self._special_tokens = _find_special_tokens(ids)
     self._size = max(ids.values()) + 1
-    # Documents get their ends, and chunks their padding, elsewhere.
+    # The ends of documents and the padding of chunks are added elsewhere.
     tokenizer.no_padding()
     tokenizer.no_truncation()
-    # A text that says [EOS] does not end.
+    # The text '[EOS]' does not become the special token.
     tokenizer.encode_special_tokens = True
     self._tokenizer = tokenizer
 
@@ -83,28 +84,28 @@ class Vocabulary:
     return self._special_tokens
 
   def encode(self, text: str | bytes) -> np.ndarray:
-    """Returns the tokens of a text, without those that begin and end it.
+    """Returns the tokens of a text, without bos and eos.
 
     Args:
       text: A text; bytes are UTF-8.
 
     Returns:
-      int32 [tokens]; none of them is pad, bos or eos.
+      The ids, int32 [tokens], none of them pad, bos or eos.
 
     Raises:
-      errors.InputError: If it is no valid text.
+      errors.InputError: If the text is not valid.
     """
     encoding = self._tokenizer.encode(
       to_unicode(text), add_special_tokens=False
     )
     ids = np.array(encoding.ids, np.int32)
     special = self._special_tokens
-    # A word-level vocabulary finds its own [EOS] among the words of a text.
+    # A word-level vocabulary may find its own [EOS] among the words of a text.
     ids[np.isin(ids, special[:3])] = special.oov
     return ids
 
   def decode(self, ids: Iterable[int]) -> str:
-    """Returns the text of token ids, special tokens left out."""
+    """Returns the text of token ids, without special tokens."""
     return self._tokenizer.decode(list(map(int, ids)), skip_special_tokens=True)
 
   def to_json(self) -> str:
@@ -116,11 +117,11 @@ def create_character_vocabulary(characters: str) -> Vocabulary:
   """Creates a vocabulary of single characters.
 
   Args:
-    characters: Each once. Others are oov.
+    characters: The characters, each once. Others are oov.
 
   Returns:
-    A vocabulary with the ids of `DEFAULT_SPECIAL_TOKENS`, and then the characters
-    in their order.
+    A vocabulary with the ids of `DEFAULT_SPECIAL_TOKENS`, followed by the
+    characters in their order.
   """
   names = [*SPECIAL_TOKEN_NAMES, *characters]
   tokenizer = tokenizers.Tokenizer(
@@ -129,7 +130,7 @@ def create_character_vocabulary(characters: str) -> Vocabulary:
       unk_token=SPECIAL_TOKEN_NAMES[DEFAULT_SPECIAL_TOKENS.oov],
     )
   )
-  # The pattern of any character, a new line too.
+  # The pattern matches any character, also a new line.
   tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Split(
     tokenizers.Regex(r'[\s\S]'), 'isolated'
   )
@@ -145,8 +146,8 @@ def to_unicode(text: str | bytes) -> str:
     text: A string, or bytes of UTF-8.
 
   Raises:
-    errors.InputError: If bytes are no UTF-8, or a string has lone surrogates,
-      as JSON can spell them.
+    errors.InputError: If bytes are not UTF-8, or a string has lone surrogates,
+      which JSON allows.
   """
   try:
     if isinstance(text, bytes):
@@ -169,11 +170,11 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
   """Reads a vocabulary.
 
   Args:
-    path: A file that launch.train_tokenizer wrote, or another JSON file of the
+    path: A file written by launch.train_tokenizer, or another JSON file of the
       `tokenizers` library with special tokens that `Vocabulary` knows.
 
   Raises:
-    errors.InputError: If it cannot be read or is no such file.
+    errors.InputError: If the file cannot be read or is not such a file.
   """
   content = regular_files.read_bytes(path)
   try:

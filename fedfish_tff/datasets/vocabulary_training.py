@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Vocabularies learned from texts; the same texts give the same file.
 
-The `tokenizers` library learns. Where what it does depends on hashes that
-differ between processes, it is told an order here.
+The `tokenizers` library does the training. Where its result would depend on
+hashes that differ between processes, this module gives it an order.
 """
 
 import collections
@@ -26,19 +26,21 @@ _OOV = vocabulary_lib.SPECIAL_TOKEN_NAMES[
   vocabulary_lib.DEFAULT_SPECIAL_TOKENS.oov
 ]
 _CONTINUING = '##'
-# Of word pieces; text of the web has tens of thousands of rare characters.
+# The maximum for word pieces; web text has tens of thousands of rare
+# characters.
 _MOST_CHARACTERS = 1000
-# What occurs once is no part of a language yet.
+# A pair that occurs once is not worth a token.
 _MIN_PAIR_COUNT = 2
 
 
 class VocabularyKind(enum.Enum):
-  """How text becomes tokens.
+  """The way text becomes tokens.
 
   Attributes:
-    BPE: Byte pairs (as GPT-2): every text can be written, no token is oov.
-    WORD_PIECE: Word pieces (as BERT); oov are words of rare characters.
-    WORD: The most frequent words between spaces, as TFF's Stack Overflow.
+    BPE: Byte pairs (as in GPT-2). Every text can be encoded, so no token is
+      oov.
+    WORD_PIECE: Word pieces (as in BERT). Words with rare characters are oov.
+    WORD: The most frequent words between spaces, as in TFF's Stack Overflow.
   """
 
   BPE = 'bpe'
@@ -56,20 +58,20 @@ def train_vocabulary(
   """Trains a vocabulary; the same texts, in any order, give the same one.
 
   Args:
-    texts: What to learn from. Word pieces go over them twice, so that it cannot
-      be an iterator, which ends with its first pass; one text is in memory at
-      a time.
-    kind: How text becomes tokens.
-    size: The number of token ids, special ones included; fewer if the texts
-      do not hold as many.
-    lowercase: Whether texts are put into lower case, at training and use.
+    texts: The training texts. Word pieces need two passes over them, so they
+      must not be an iterator, which ends after its first pass. One text is in
+      memory at a time.
+    kind: The way text becomes tokens.
+    size: The number of token ids, special ones included; fewer if the texts do
+      not contain as many.
+    lowercase: Whether texts are converted to lower case, at training and use.
 
   Returns:
     A vocabulary with the ids of `vocabulary.DEFAULT_SPECIAL_TOKENS`.
 
   Raises:
-    errors.InputError: If there is no text, one is not valid, or `size` has no
-      room for the special tokens and single characters.
+    errors.InputError: If there are no texts, a text is not valid, or `size` has
+      no room for the special tokens and single characters.
   """
   if iter(texts) is texts:
     raise TypeError(
@@ -92,7 +94,7 @@ def train_vocabulary(
   try:
     tokenizer.train_from_iterator(feed, trainer)
   finally:
-    # The library wraps what the texts raise, Ctrl-C included.
+    # The library wraps the exceptions of texts, Ctrl-C included.
     feed.reraise()
   if not feed.num_texts:
     raise errors.InputError(
@@ -106,7 +108,7 @@ def train_vocabulary(
 
 
 class _Feed(Iterator[str]):
-  """Iterates over texts, counts them and remembers how they failed."""
+  """Iterates over texts, counts them and stores their exception."""
 
   def __init__(self, texts: Iterable[str | bytes]) -> None:
     self._texts = iter(texts)
@@ -125,7 +127,7 @@ class _Feed(Iterator[str]):
     return text
 
   def reraise(self) -> None:
-    """Raises what the texts raised, if they did."""
+    """Raises the texts' exception, if any."""
     if self._error is not None:
       raise self._error
 
@@ -136,7 +138,7 @@ _Parts = tuple[tokenizers.Tokenizer, trainers.Trainer, int]
 def _make_bpe(
   texts: Iterable[str | bytes], size: int, lowercase: bool
 ) -> _Parts:
-  del texts  # Its alphabet are the 256 bytes.
+  del texts  # The alphabet is the 256 bytes.
   tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE())
   if lowercase:
     tokenizer.normalizer = normalizers.Lowercase()
@@ -171,10 +173,10 @@ def _make_word_piece(
   tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
   tokenizer.decoder = decoders.WordPiece(prefix=_CONTINUING)
   alphabet, inside = _word_piece_characters(texts, tokenizer)
-  # The library numbers characters inside of words in the order of a hash that
-  # differs between processes, and breaks ties by these numbers; given among
-  # the special tokens, they have an order. Neither has it one for characters
-  # that are equally rare, where only so many are kept.
+  # The library numbers characters inside words in the order of a hash that
+  # differs between processes, and breaks ties by these numbers. As special
+  # tokens they have a fixed order. It has no order either for equally rare
+  # characters, of which only some are kept.
   trainer = trainers.WordPieceTrainer(
     vocab_size=size,
     min_frequency=_MIN_PAIR_COUNT,
@@ -205,7 +207,7 @@ def _word_piece_characters(
   kept = sorted(ordered[:_MOST_CHARACTERS])
 
   def is_in_words(character: str) -> bool:
-    """Whether it is no punctuation, which is a word of its own."""
+    """Returns whether it is part of a word; punctuation is its own word."""
     return len(tokenizer.pre_tokenizer.pre_tokenize_str(f'a{character}')) == 1
 
   return kept, [_CONTINUING + c for c in kept if is_in_words(c)]
@@ -214,7 +216,7 @@ def _word_piece_characters(
 def _with_few_special_tokens(
   tokenizer: tokenizers.Tokenizer,
 ) -> tokenizers.Tokenizer:
-  """Returns a tokenizer to which characters are not special any more."""
+  """Returns a tokenizer without characters among its special tokens."""
   description = json.loads(tokenizer.to_str())
   description['added_tokens'] = []
   tokenizer = tokenizers.Tokenizer.from_str(json.dumps(description))
@@ -230,7 +232,7 @@ def _make_word(
   if lowercase:
     tokenizer.normalizer = normalizers.Lowercase()
   tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-  # The special tokens come later (`_add_special_words`).
+  # The special tokens are added later (`_add_special_words`).
   trainer = trainers.WordLevelTrainer(vocab_size=size, show_progress=False)
   return tokenizer, trainer, len(vocabulary_lib.SPECIAL_TOKEN_NAMES) + 1
 
@@ -238,10 +240,10 @@ def _make_word(
 def _add_special_words(tokenizer: tokenizers.Tokenizer, size: int) -> None:
   """Puts the special tokens before the words.
 
-  Where the library does so, a text with the word [PAD] moves them elsewhere.
+  If the library did so, a text with the word [PAD] would move them elsewhere.
 
   Args:
-    tokenizer: With words alone.
+    tokenizer: A tokenizer with words only.
     size: The number of tokens to keep.
   """
   names = list(vocabulary_lib.SPECIAL_TOKEN_NAMES)

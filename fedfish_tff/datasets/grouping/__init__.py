@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Groups web-scale text by client, in the format of Dataset Grouper.
 
-Not imported by fedfish_tff.datasets: its packages are an extra.
+It is not imported by fedfish_tff.datasets, since its packages are an extra.
 """
 
 from typing import TYPE_CHECKING

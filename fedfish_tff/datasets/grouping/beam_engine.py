@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Groups on a runner of Apache Beam, by its own shuffle.
+"""Grouping on a runner of Apache Beam, with Beam's own shuffle.
 
-Workers share the folder of shards with this process, and nothing else. Runners
-differ in what they know; Create, ParDo and GroupByKey are enough, with no side
-input, state or output at the end of a bundle.
+Workers share only the folder of shards with this process. Create, ParDo and
+GroupByKey suffice, without side inputs, state or output at the end of a bundle,
+since runners differ in the rest.
 """
 
 from collections.abc import Iterable
@@ -32,9 +32,9 @@ import psutil
 import pyarrow as pa
 import tensorflow as tf
 
-# The key, in place of a shard's number, of counts of records.
+# The key of counts of records, where others have the number of a shard.
 _COUNTS = -1
-# What the runner of this process takes, by the bytes of examples.
+# The memory that the in-process runner needs, per byte of examples.
 _DIRECT_FACTOR = 5
 
 
@@ -54,24 +54,25 @@ def group(
     beam_flags: Flags of Beam, with '--runner'.
 
   Returns:
-    The counts of records; for each shard, what it left out; and its index.
+    The counts of records; and for each shard its report and its index.
 
   Raises:
-    errors.InputError: If a part cannot be read, too many records are bad, the
-      runner fails or does not write to the folder.
+    errors.InputError: If a part cannot be read, too many records are bad, or
+      the runner fails or does not write to the folder.
   """
   runner, flags = beam_options.create_beam_runner(beam_flags)
   is_direct = 'Direct' in type(runner).__name__
   if is_direct:
     _check_memory(work.source.estimated_bytes(parts))
-  # Reports of an earlier call, which may have had other options.
+  # Reports of an earlier call, which may have had other options, are removed.
   if tf.io.gfile.exists(_report_folder(work)):
     tf.io.gfile.rmtree(_report_folder(work))
   tf.io.gfile.makedirs(_report_folder(work))
   options = pipeline_options.PipelineOptions(flags)
   setup = options.view_as(pipeline_options.SetupOptions)
   if setup.pickle_library == 'default':
-    # Beam's own fails on a source that a script defines as a data class.
+    # Beam's own pickling fails on a source that a script defines as a data
+    # class.
     setup.pickle_library = 'cloudpickle'
   try:
     pipeline = beam.Pipeline(runner, options=options)
@@ -85,12 +86,12 @@ def group(
     )
     state = pipeline.run().wait_until_finish()
   except Exception as error:
-    # What a worker of this process is interrupted by, Beam makes an error of.
+    # Beam turns the interrupt of a worker in this process into an error.
     if isinstance(error, RuntimeError) and 'KeyboardInterrupt' in str(error):
       raise KeyboardInterrupt from None
     if is_direct:
       raise
-    # Others raise errors of their own: without a flag, a jar, or workers.
+    # Other runners raise their own errors: without a flag, a jar, or workers.
     reason = ' '.join(str(error).split()) or type(error).__name__
     raise errors.InputError(
       f'The runner {type(runner).__name__} of Beam has failed: '
@@ -104,7 +105,7 @@ def group(
 
 
 def _check_memory(num_bytes: int) -> None:
-  """Refuses what the runner of this process could not hold."""
+  """Refuses data too large for the memory of the in-process runner."""
   needed, free = _DIRECT_FACTOR * num_bytes, psutil.virtual_memory().available
   if needed > free:
     raise errors.InputError(
@@ -122,7 +123,7 @@ def _read_part(
   try:
     for row in work.read([part], counts):
       yield row.bucket // work.placement.buckets_per_shard, tuple(row)
-  # No error of ours gets through a runner unchanged.
+  # Runners do not pass on this package's errors unchanged.
   except (errors.InputError, OSError) as error:
     failure = str(error)
   yield _COUNTS, (counts.to_json(), failure)
@@ -167,7 +168,7 @@ def _collect(
 ) -> tuple[
   record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
 ]:
-  """Reads what workers have written, and writes shards without clients."""
+  """Reads the workers' results, and writes shards without clients."""
   try:
     parts = _read_json(_report_path(work, 'counts'))
   except tf.errors.NotFoundError:
@@ -182,7 +183,7 @@ def _collect(
     counts.merge(record_counts.RecordCounts.from_json(part['counts']))
   counts.check(work.options.max_bad_fraction, total_size=None)
   for name in tf.io.gfile.listdir(work.folder):
-    if new_files.is_temporary(name):  # Of a worker that was killed.
+    if new_files.is_temporary(name):  # From a worker that was killed.
       tf.io.gfile.remove(posixpath.join(work.folder, name))
   reports, tables = [], []
   for shard in work.placement.shards():
@@ -205,7 +206,7 @@ def _report_path(work: work_lib.Work, name: str) -> str:
 
 
 def _write_json(path: str, content: Any) -> None:
-  # A worker that is killed leaves no half of it.
+  # Written under another name first, since workers may be killed.
   temporary = new_files.temporary_name(path)
   with tf.io.gfile.GFile(temporary, 'w') as file:
     file.write(json.dumps(content))

@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Flags of Apache Beam, which leaves those out that it does not know.
+"""Flags and runners of Apache Beam.
 
-And its runners, of which that for Dask is not among those that it knows.
+Beam ignores unknown flags, and its known runners do not include the one for
+Dask.
 """
 
 import argparse
@@ -23,13 +24,13 @@ _OPENS_PORTS = (
 
 
 class _Parser(argparse.ArgumentParser):
-  """Raises where argparse ends the process."""
+  """An argument parser that raises where argparse ends the process."""
 
   def __init__(self) -> None:
     super().__init__(add_help=False, allow_abbrev=False)
 
   def add_value_provider_argument(self, *args: Any, **kwargs: Any) -> None:
-    """What templates of Dataflow call arguments that come later."""
+    """Adds an argument that templates of Dataflow get later."""
     self.add_argument(*args, **kwargs)
 
   def error(self, message: str) -> NoReturn:
@@ -39,20 +40,21 @@ class _Parser(argparse.ArgumentParser):
 def create_beam_runner(
   beam_flags: Sequence[str],
 ) -> tuple[beam_runner.PipelineRunner, list[str]]:
-  """Returns the runner that flags name, and its flags.
+  """Returns the runner named by flags, and its flags.
 
-  They divide work among the workers of a cluster: without a size, Beam would
-  hand up to 128 parts to one worker of Dask.
+  The flags divide work among the workers of a cluster: without a size, Beam
+  would give up to 128 parts to one worker of Dask.
 
   Args:
     beam_flags: Flags, at least one, such as '--runner=DirectRunner'.
 
   Raises:
-    errors.InputError: If Beam does not know a flag or the runner, none is named,
-      what it needs is not installed, or Beam would listen on this machine.
+    errors.InputError: If Beam does not know a flag or the runner, no runner is
+      named, its packages are not installed, or Beam would listen on this
+      machine.
   """
   name = _parse(beam_flags)[0].runner
-  # Its module may define flags.
+  # The runner's module may define flags.
   runner = _create_runner(name) if name else None
   values, unknown = _parse(beam_flags)
   if unknown:
@@ -70,7 +72,7 @@ def create_beam_runner(
   if _is_dask(name):
     if values.npartitions is None and values.partition_size is None:
       flags.append('--dask_partition_size=1')
-    # Beam hands whatever is set to Dask's client, which takes its own alone.
+    # Beam passes all set values to Dask's client, which accepts only its own.
     _, dask_flags = _parse(flags, but='DaskOptions')
     options = pipeline_options.PipelineOptions(dask_flags)
     run = runner.run_pipeline
@@ -96,10 +98,10 @@ def _is_dask(name: str) -> bool:
 
 
 def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:
-  """Refuses what would listen on this machine.
+  """Refuses flags with which Beam would listen on this machine.
 
   Args:
-    runner: The name of its class.
+    runner: The name of the runner's class.
     flags: The values of all flags.
   """
   for name, needed in (
@@ -110,7 +112,7 @@ def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:
       raise errors.InputError(
         f'--{name} must be {needed}, got {getattr(flags, name)}: {_OPENS_PORTS}'
       )
-  # What these do where no flag of theirs names a cluster.
+  # Runners that start servers unless a flag names a cluster.
   starts_servers = {
     _DASK_RUNNER: lambda: not (flags.address or flags.scheduler_file),
     'FlinkRunner': lambda: flags.flink_master.startswith('['),
@@ -132,15 +134,15 @@ def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:
 def _parse(
   beam_flags: Sequence[str], *, but: str = ''
 ) -> tuple[argparse.Namespace, list[str]]:
-  """Returns the values of flags, and the arguments that are not among them.
+  """Returns the values of flags, and the arguments that are not flags.
 
   Args:
     beam_flags: The flags.
-    but: The name of a class of Beam's options that are not looked at.
+    but: The name of a class of Beam's options to ignore.
   """
   parser = _Parser()
   for options in pipeline_options.PipelineOptions.__subclasses__():
     if options.__name__ != but:
-      # The method that Beam has those override who define options.
+      # Beam's method, which classes of options override.
       options._add_argparse_args(parser)
   return parser.parse_known_args(list(beam_flags))

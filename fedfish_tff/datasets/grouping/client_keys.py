@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which client an example belongs to."""
+"""The client keys of records."""
 
 from collections.abc import Iterator
 import contextlib
@@ -15,17 +15,17 @@ REGISTERED_DOMAIN = 'registered_domain'
 
 
 class Record(Protocol):
-  """Values by name, as a dict has them."""
+  """Values by name, as in a dict."""
 
   def get(self, name: str) -> Any:
-    """Returns a value, None where there is none."""
+    """Returns a value, None if it is missing."""
 
 
 class BadRecordError(Exception):
   """A record that cannot be used.
 
   Attributes:
-    kind: Why, such as 'missing_url'.
+    kind: The reason, such as 'missing_url'.
   """
 
   def __init__(self, kind: str) -> None:
@@ -35,7 +35,7 @@ class BadRecordError(Exception):
 
 @contextlib.contextmanager
 def decoding() -> Iterator[None]:
-  """Decodes a record in its block: what that raises is the record's fault.
+  """Decodes a record in its block; errors there are the record's fault.
 
   Raises:
     BadRecordError: For any error but a lack of memory.
@@ -50,13 +50,13 @@ def decoding() -> Iterator[None]:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientKey:
-  """What of a record is the id of its client.
+  """The key that gives a record's client id.
 
   Attributes:
-    name: 'host', the host of its 'url', or of its 'domain' where it has no
-      'url'; 'registered_domain', the domain of that host; or the name of a
+    name: 'host', the host of the record's 'url', or of its 'domain' if it has
+      no 'url'; 'registered_domain', the domain of that host; or the name of a
       field of the record, which is then used as it is.
-    keep_www: Whether a host keeps the 'www.' in front.
+    keep_www: Whether a host keeps its leading 'www.'.
   """
 
   name: str
@@ -68,22 +68,22 @@ class ClientKey:
 
   @property
   def fields(self) -> tuple[str, ...]:
-    """The fields of a record that it looks at."""
+    """The fields of a record that the key uses."""
     return ('url', 'domain') if self.is_web else (self.name,)
 
   def client_id(self, record: Record) -> str:
-    """Returns the id of the client of a record.
+    """Returns the id of a record's client.
 
     Args:
-      record: Values by name; texts as str or UTF-8.
+      record: Values by name, with texts as str or UTF-8.
 
     Raises:
-      BadRecordError: If it has none.
+      BadRecordError: If the record has no such id.
     """
     if self.is_web:
       return self._web_client(record)
     value = record.get(self.name)
-    if isinstance(value, int):  # Of True and False, their names.
+    if isinstance(value, int):  # For True and False, their names.
       return str(value)
     text = to_text(value, invalid='invalid_key')
     if not text:
@@ -108,14 +108,14 @@ class ClientKey:
 
 
 def to_text(value: Any, *, invalid: str) -> str:
-  """Returns a text of a record, '' where there is none.
+  """Returns a text of a record, '' if it is missing.
 
   Args:
     value: A text, UTF-8 or None.
     invalid: The kind of error for a value of another type.
 
   Raises:
-    BadRecordError: If it is of another type, or not UTF-8.
+    BadRecordError: If the value is of another type, or not UTF-8.
   """
   if value is None:
     return ''
@@ -129,6 +129,6 @@ def to_text(value: Any, *, invalid: str) -> str:
   if not value.isascii():
     try:
       value.encode()
-    except UnicodeEncodeError:  # Half a pair of surrogates, which JSON allows.
+    except UnicodeEncodeError:  # A lone surrogate, which JSON allows.
       raise BadRecordError('invalid_utf8') from None
   return value

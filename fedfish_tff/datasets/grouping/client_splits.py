@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The place of each client in grouped files, by a stable hash of its id."""
+"""The places of clients in grouped files, by a stable hash of their ids."""
 
 from collections.abc import Mapping
 import dataclasses
@@ -16,16 +16,16 @@ HELD_OUT = 'held_out'
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ClientSplits:
-  """Divides clients, whatever other clients there are.
+  """A division of clients that does not depend on the other clients.
 
-  The first 8 bytes of SHA-256 of '<seed>:<client id>', as an integer from its
-  highest byte on, by 2^64, are a number in [0, 1). The lowest are validation
-  clients, the next are held out, the others train.
+  The first 8 bytes of SHA-256 of '<seed>:<client id>', as a big-endian integer,
+  divided by 2^64, are a number in [0, 1). The lowest numbers are validation
+  clients, the next ones held-out clients, the others training clients.
 
   Attributes:
     validation_fraction: The share of clients for validation.
-    held_out_fraction: The share of clients for tests.
-    seed: Another seed divides clients in another way.
+    held_out_fraction: The share of held-out clients, for tests.
+    seed: The seed. Another one divides clients in another way.
   """
 
   validation_fraction: float = 0.0
@@ -47,7 +47,7 @@ class ClientSplits:
 
   @property
   def fractions(self) -> dict[str, float]:
-    """The share of clients of each split that there is."""
+    """The shares of clients of the splits that are not empty."""
     fractions = {
       TRAIN: 1 - (self.validation_fraction + self.held_out_fraction),
       VALIDATION: self.validation_fraction,
@@ -60,7 +60,7 @@ class ClientSplits:
     return self.split_of_digest(self.digest(client_id))
 
   def digest(self, client_id: str) -> bytes:
-    """Returns the SHA-256 that places the client."""
+    """Returns the SHA-256 that decides the client's place."""
     return hashlib.sha256(f'{self.seed}:{client_id}'.encode()).digest()
 
   def split_of_digest(self, digest: bytes) -> str:
@@ -80,8 +80,8 @@ class Shard:
   Attributes:
     split: Its split.
     number: Its number among the shards of the split.
-    of: How many these are.
-    buckets: Its buckets, in the order in which its clients stand.
+    of: The number of shards of the split.
+    buckets: Its buckets, in the order of its clients.
   """
 
   split: str
@@ -96,9 +96,9 @@ class Shard:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Placement:
-  """Spreads the clients of splits over shards, and those over buckets.
+  """A distribution of splits' clients over shards, and of shards over buckets.
 
-  A bucket is what is grouped at a time: all examples of some clients.
+  A bucket is grouped at a time: all examples of some clients.
 
   Attributes:
     splits: The division of clients.
@@ -146,14 +146,14 @@ def plan_placement(
   total_bytes: int,
   bucket_bytes: int,
 ) -> Placement:
-  """Returns a placement with buckets of about a size.
+  """Returns a placement with buckets of about equal size.
 
   Args:
     splits: The division of clients.
-    num_shards: How many shards the data would have in one split; each split
-      gets its share of them, and one at least.
-    total_bytes: About how much data there is.
-    bucket_bytes: How much a bucket may hold.
+    num_shards: The number of shards if all data were in one split. Each split
+      gets its share of them, at least one.
+    total_bytes: The approximate size of the data.
+    bucket_bytes: The maximal size of a bucket.
   """
   shards_of = {
     split: max(1, round(fraction * num_shards))

@@ -26,14 +26,15 @@ from fedfish_tff.datasets.grouping import work as work_lib
 
 import numpy as np
 
-# The size of a file, about, and of what a process groups at a time.
+# The approximate sizes of a file, and of the data that a process groups at a
+# time.
 _SHARD_BYTES = 2**28
 _BUCKET_BYTES = 2**26
-# A folder that has it goes on where an earlier call was.
+# A folder that contains it continues the work of an earlier call.
 WORK_FOLDER = 'work'
 _SETTINGS_FILE = 'settings.json'
 
-# Kinds of what is left out although nothing is wrong with it.
+# Kinds of records that are left out although they are not bad.
 _TOO_FEW = 'too_few_examples'
 _TOO_MANY = 'beyond_client_limit'
 _PERCENTILES = {
@@ -55,7 +56,7 @@ class GroupedDataset:
   Attributes:
     sizes: The sizes of the clients of each split.
     skipped: The number of records of each kind that were left out.
-    named: Some of the records of each kind, or the clients that had them.
+    named: Some of the records of each kind, or their clients.
     small_clients: The number of clients with too few examples.
   """
 
@@ -65,7 +66,7 @@ class GroupedDataset:
   small_clients: int
 
   def statistics(self) -> dict[str, Any]:
-    """Returns all of it in numbers, as statistics.json has it."""
+    """Returns these results as numbers, as in statistics.json."""
     splits = {split: _summarize([sizes]) for split, sizes in self.sizes.items()}
     return {
       'total': _summarize(list(self.sizes.values())),
@@ -89,37 +90,38 @@ def group(
 ) -> GroupedDataset:
   """Groups the examples of a source by client.
 
-  Written are `<split>-SSSSS-of-NNNNN.tfrecord`, uncompressed, one record a
-  client as Dataset Grouper (arXiv:2307.09619) has it; clients.parquet, the index
-  of the records; and at last dataset.json: without it, the rest is not whole.
-  The same source gives the same files, with any number of processes and on any
-  runner of Beam.
+  The written files are `<split>-SSSSS-of-NNNNN.tfrecord`, uncompressed, with
+  one record per client as in Dataset Grouper (arXiv:2307.09619);
+  clients.parquet, the index of the records; and last dataset.json, without
+  which the folder is incomplete. The same source gives the same files, with any
+  number of processes and on any runner of Beam.
 
-  Without flags of Beam, processes of this machine group on disk. What was
-  interrupted, or failed for too many bad records, goes on with the parts and
-  shards that are not done by another call with the same folder, source and
-  options; `min_examples` and `max_bad_fraction` may be others.
+  Without flags of Beam, processes of this machine group on disk. Work that was
+  interrupted, or failed for too many bad records, is continued by another call
+  with the same folder, source and options, which skips the finished parts and
+  shards. Only `min_examples` and `max_bad_fraction` may differ.
 
   Args:
     source: The examples.
-    folder: An empty folder, or one of a call that did not end.
-    options: How to group.
+    folder: An empty folder, or the folder of an unfinished call.
+    options: The options of grouping.
     key: The entry of dataset.json about the key of clients.
-    num_processes: The number of processes of this machine; with 1, this one
-      does all. With more, a script that calls this needs a main guard.
-    beam_flags: Flags of Beam, with '--runner=...', which then groups.
-    shard_folder: The folder of shards that Beam's workers share, also a URL as
-      tf.io.gfile takes it; by default `folder`.
-    write_more: Called before dataset.json is written, to write what else
-      belongs to the folder.
+    num_processes: The number of processes on this machine. With 1, this process
+      does all the work. With more, a script that calls this needs a main guard.
+    beam_flags: Flags of Beam, with '--runner=...', which then does the
+      grouping.
+    shard_folder: The folder of shards that Beam's workers share, which may be a
+      URL for tf.io.gfile; by default `folder`.
+    write_more: A function that writes further files of the folder, called
+      before dataset.json is written.
 
   Returns:
-    The sizes of clients, and what was left out.
+    The sizes of clients, and the number of records left out.
 
   Raises:
-    errors.InputError: If the source cannot be read, has no examples to keep, or
-      too many bad records; or the folder belongs to a call with another source
-      or other options.
+    errors.InputError: If the source cannot be read, or has no examples to keep
+      or too many bad records; or if the folder belongs to a call with another
+      source or other options.
     OSError: If a file cannot be written.
   """
   options = options or work_lib.GroupingOptions()
@@ -190,7 +192,8 @@ def group(
     },
   )
   if work_folder.exists():
-    # At once: with a part of it, a later call could not go on.
+    # Renamed first: with a part of this folder, a later call could not
+    # continue.
     shutil.rmtree(work_folder.rename(done), ignore_errors=True)
   return dataset
 
@@ -200,7 +203,7 @@ def _describe(
   reports: Sequence[work_lib.ShardReport],
   sizes: Mapping[str, folder_writer.ClientSizes],
 ) -> GroupedDataset:
-  """Returns what was written, with all that was left out."""
+  """Returns the written sizes, with everything that was left out."""
   skipped, named = dict(counts.skipped), counts.names()
   too_few = sum(report.small_client_examples for report in reports)
   if too_few:
@@ -219,14 +222,15 @@ def _describe(
 
 
 def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
-  """Checks that work goes on with the settings with which it began.
+  """Checks that work continues with the settings it started with.
 
   Args:
-    path: Their file, which is written if it is not there.
-    settings: All that decides what is read and where it goes, as JSON has it.
+    path: The file of the settings, which is written if it does not exist.
+    settings: Everything that decides what is read and where it goes, as in
+      JSON.
 
   Raises:
-    errors.InputError: If they differ.
+    errors.InputError: If the settings differ.
   """
   try:
     known = regular_files.read_json(path, dict)
@@ -257,7 +261,7 @@ def _check_is_not_empty(
 
 
 def _summarize(sizes: Sequence[folder_writer.ClientSizes]) -> dict[str, Any]:
-  """Returns sums and quantiles, which are sizes of clients that there are.
+  """Returns sums and quantiles; quantiles are sizes of existing clients.
 
   Args:
     sizes: The sizes of the clients of some splits, taken together.

@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Lines and rows of files, wherever fsspec can read them.
+"""Lines and rows of files on any file system that fsspec can read.
 
-Files are read as far as they can be: the lines before the place at which a
-packed file breaks, and all rows of a Parquet file that are not on a damaged
-page or behind it in the same row group.
+Damaged files are read as far as possible: the lines before the damage of a
+compressed file, and all rows of a Parquet file except those from a damaged page
+on in the same row group.
 """
 
 import bz2
@@ -32,21 +32,23 @@ import pyarrow as pa
 from pyarrow import parquet
 import zstandard
 
-# What is read at a time.
+# The size of a read.
 _CHUNK_BYTES = 2**16
-# What is unpacked at a time: a thousand bytes of zeros may be megabytes.
+# The size of compressed input at a time: a thousand bytes of zeros may be
+# megabytes.
 _PIECE_BYTES = 2**10
-# Plain text is divided among workers in ranges of this size.
+# The size of the ranges of plain text that are divided among workers.
 _RANGE_BYTES = 2**24
-# A longer line is no text, and may not fit into memory.
+# A longer line is not text, and may not fit into memory.
 _MOST_LINE_BYTES = 2**28
-# What is made of a Parquet file at a time.
+# The sizes of the batches in which a Parquet file is decoded.
 _BATCH_ROWS = 256
 _BATCH_BYTES = 2**22
 _TEXT_SUFFIXES = ('.json', '.jsonl', '.ndjson')
 _PARQUET_SUFFIX = '.parquet'
-# Of packed files, the name in kinds of damage, and what unpacks a member; that
-# of gzip, GzipFile does. The window of zstd is the largest, of zstd --long=31.
+# For each suffix of compressed files, the name in kinds of damage, and the
+# decompressor of a member; for gzip it is GzipFile. The window of zstd is the
+# largest, that of zstd --long=31.
 _PACKINGS = {
   '.gz': ('gzip', None),
   '.bz2': ('bz2', bz2.BZ2Decompressor),
@@ -60,11 +62,11 @@ Progress = Callable[[int], None]
 
 
 class DamagedFileError(Exception):
-  """A file that ends or breaks before its end.
+  """A file that is truncated or damaged.
 
   Attributes:
-    kind: What is wrong, such as 'truncated_gzip'.
-    rest: What comes after the last end of a line.
+    kind: The damage, such as 'truncated_gzip'.
+    rest: The bytes after the last end of a line.
   """
 
   def __init__(self, kind: str, rest: bytes = b'') -> None:
@@ -78,21 +80,21 @@ class Row:
   """A row of a Parquet file.
 
   Attributes:
-    columns: Values of many rows by name.
-    index: The place of this one among them.
+    columns: The values of many rows by name.
+    index: The place of this row among them.
   """
 
   columns: Mapping[str, pa.Array]
   index: int
 
   def get(self, name: str) -> Any:
-    """Decodes a value: None where there is none, texts as bytes.
+    """Decodes a value: None for a missing one, texts as bytes.
 
-    It is not certain that texts are UTF-8, nor that Python has such a value: a
-    date in the year 10000 raises an error, an unknown time zone another one.
+    Texts may not be UTF-8, and Python may have no such value: a date in the
+    year 10000 raises an error, an unknown time zone another one.
 
     Args:
-      name: The column's.
+      name: The name of the column.
     """
     if name not in self.columns:
       return None
@@ -107,14 +109,14 @@ class Row:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class FileRange:
-  """A file, or a part of a long one of plain text.
+  """A file, or a range of a long file of plain text.
 
   Attributes:
     path: The file.
-    start: The first byte. A line belongs to the range in which it begins.
-    stop: The byte after the last.
-    size: The bytes of the whole file.
-    modified: What tells whether it has changed, such as the time of that.
+    start: The first byte. A line belongs to the range in which it starts.
+    stop: The byte after the last one.
+    size: The size of the whole file in bytes.
+    modified: A mark of the file's version, such as the time of its last change.
   """
 
   path: str
@@ -125,20 +127,20 @@ class FileRange:
 
   @property
   def name(self) -> str:
-    """The range as messages call it."""
+    """The name of the range in messages."""
     return self.path + (f' from byte {self.start:,}' if self.start else '')
 
 
 def find_ranges(pattern: str) -> list[FileRange]:
-  """Returns what to read, in the order of the files' names.
+  """Returns the ranges to read, in the order of the files' names.
 
   Args:
-    pattern: A file, or a path with * and ?, local or of a file system that
-      fsspec knows.
+    pattern: A file, or a path with * and ?, local or on a file system known to
+      fsspec.
 
   Raises:
-    errors.InputError: If it cannot be looked up, or matches no file, or one of
-      a kind that cannot be read.
+    errors.InputError: If the pattern cannot be looked up, matches no file, or
+      matches a file of an unknown kind.
   """
   if '://' in pattern:
     files = _find_remote_files(pattern)
@@ -176,7 +178,7 @@ def find_ranges(pattern: str) -> list[FileRange]:
 
 
 def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
-  """Returns the path, the size and what tells a change of each file."""
+  """Returns the path, the size and the version mark of each file."""
   try:
     system, path = fsspec.core.url_to_fs(pattern)
     found = system.glob(path, detail=True)
@@ -184,7 +186,7 @@ def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
       (system.unstrip_protocol(name), info['size'], fsspec.utils.tokenize(info))
       for name, info in found.items()
     )
-  # Each file system raises errors of its own, also for a missing package.
+  # Each file system raises its own errors, also for a missing package.
   except Exception as error:
     reason = ' '.join(str(error).split()) or type(error).__name__
     raise errors.InputError(
@@ -193,7 +195,7 @@ def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
 
 
 def is_text(path: str) -> bool:
-  """Whether the file is one of lines."""
+  """Returns whether the file consists of lines."""
   return _unpacked_name(path).endswith(_TEXT_SUFFIXES)
 
 
@@ -203,7 +205,7 @@ def _unpacked_name(path: str) -> str:
 
 
 def estimate_text_bytes(ranges: Sequence[FileRange]) -> int:
-  """Returns about how many bytes the ranges hold once unpacked."""
+  """Returns the approximate number of bytes of the ranges, decompressed."""
   return sum(
     (item.stop - item.start) * (1 if item.path.endswith(_TEXT_SUFFIXES) else 3)
     for item in ranges
@@ -216,15 +218,16 @@ def read_lines(
   """Yields the number of each line in the range, from 1, and its bytes.
 
   Args:
-    file_range: Of `find_ranges`.
-    progress: Is told how many bytes of the file have been read since.
+    file_range: A range from `find_ranges`.
+    progress: A function called with the bytes of the file read since its last
+      call.
 
   Yields:
-    The lines that are not empty, without their ends; None for a line that is
-    longer than 256 MiB.
+    The lines that are not empty, without their ends; None for a line longer
+    than 256 MiB.
 
   Raises:
-    DamagedFileError: After the last whole line, if the file is damaged.
+    DamagedFileError: If the file is damaged, after its last whole line.
     errors.InputError: If the file cannot be read.
   """
   suffix = posixpath.splitext(file_range.path)[1]
@@ -235,7 +238,7 @@ def read_lines(
       unpacked, stop = _Unpacked(file, *_PACKINGS[suffix]), math.inf
       content = io.BufferedReader(unpacked, _CHUNK_BYTES)
     elif file_range.start:
-      # From the byte before, to see whether a line begins with the first.
+      # From the byte before, to see whether a line starts at the first byte.
       file.seek(file_range.start - 1)
       _skip_line(file, stop=stop)
     told, number = file.tell(), 0
@@ -258,7 +261,7 @@ def read_lines(
 
 
 def _skip_line(file: io.BufferedReader, *, stop: int | None = None) -> None:
-  """Reads to the end of a line, or as far as a place in the file."""
+  """Reads to the end of a line, or at most to a place in the file."""
   while piece := file.readline(_CHUNK_BYTES):
     if piece[-1:] == b'\n' or (stop is not None and file.tell() >= stop):
       return
@@ -270,17 +273,17 @@ def read_rows(
   """Yields the number of each row of a Parquet file, from 1, and the row.
 
   Args:
-    file_range: Of `find_ranges`.
-    columns: The names of the columns to read, as far as they are there.
-    progress: Is told how many bytes of the file have been read, about.
+    file_range: A range from `find_ranges`.
+    columns: The names of the columns to read; missing ones are ignored.
+    progress: A function called with the approximate bytes of the file read.
 
   Yields:
-    The rows, perhaps with columns that were not asked for. In place of the rows
-    of a row group from a damaged page on, the number of the last, and that they
-    are skipped.
+    The rows, possibly with columns that were not asked for. Instead of the rows
+    of a row group from a damaged page on, the number of the last of them and a
+    `Skipped`.
 
   Raises:
-    DamagedFileError: If nothing of the file can be read.
+    DamagedFileError: If no part of the file can be read.
     errors.InputError: If the file cannot be read.
   """
   with _opened(file_range.path) as file:
@@ -289,11 +292,11 @@ def read_rows(
         file, buffer_size=_CHUNK_BYTES, page_checksum_verification=True
       )
       names = table.schema_arrow.names
-    # Arrow raises errors of its own, and Python's where a name is not UTF-8.
+    # Arrow raises its own errors, and Python's where a name is not UTF-8.
     except Exception as error:
       _raise_system_error(error)
       raise DamagedFileError('damaged_parquet') from error
-    # Of no column, Arrow would return no rows.
+    # Without columns, Arrow would return no rows.
     known = [name for name in names if name in columns] or names[:1]
     number = told = 0
 
@@ -327,12 +330,13 @@ def read_rows(
 def _read_group(
   table: parquet.ParquetFile, group: int, columns: Sequence[str]
 ) -> Iterator[pa.RecordBatch]:
-  """Yields the rows of a row group, those before a damaged page."""
+  """Yields the rows of a row group before a damaged page."""
   metadata = table.metadata.row_group(group)
   row_bytes = metadata.total_byte_size // max(metadata.num_rows, 1)
   usual = min(_BATCH_ROWS, _BATCH_BYTES // max(row_bytes, 1))
   done = 0
-  # The second time as far as the damage, one by one: a batch is whole or lost.
+  # A batch is whole or lost, so the second pass reads up to the damage row by
+  # row.
   for batch_rows in (max(usual, 1), 1):
     position = 0
     try:
@@ -349,7 +353,7 @@ def _read_group(
 
 
 def _raise_system_error(error: Exception) -> None:
-  """Raises an error of the system, after which the file may be whole."""
+  """Raises an error of the system, since the file itself may be whole."""
   if getattr(error, 'errno', None) is not None:
     raise error
 
@@ -365,10 +369,10 @@ def _opened(path: str) -> Iterator[BinaryIO]:
 
 
 class _Unpacked(io.RawIOBase):
-  """The content of a packed file of any number of members, until it breaks.
+  """The decompressed content of a file of any number of members.
 
   Attributes:
-    damage: What is wrong, such as 'truncated_gzip'; None before the end.
+    damage: The damage, such as 'truncated_gzip'; None before the end.
   """
 
   def __init__(
@@ -391,7 +395,7 @@ class _Unpacked(io.RawIOBase):
         self._piece = memoryview(next(self._pieces, b''))
     except EOFError:
       self.damage = f'truncated_{self._name}'
-    # Of the system, an error has a number.
+    # Errors of the system have a number.
     except (OSError, zlib.error, zstandard.ZstdError) as error:
       _raise_system_error(error)
       self.damage = f'damaged_{self._name}'
@@ -403,7 +407,7 @@ class _Unpacked(io.RawIOBase):
 
 def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
   with gzip.GzipFile(fileobj=file) as unpacked:
-    # Not `read`, which loses what is before the damage.
+    # `read` would lose the content before the damage.
     while content := unpacked.read1(_CHUNK_BYTES):
       yield content
   if not file.tell():
@@ -413,17 +417,17 @@ def _unpack_gzip(file: BinaryIO) -> Iterator[bytes]:
 def _unpack_members(
   file: BinaryIO, unpacker: Callable[[], Any]
 ) -> Iterator[bytes]:
-  """Yields the content of members that stand one after the other.
+  """Yields the content of consecutive members.
 
-  Not by the libraries' own files, of which one takes a truncated member for a
-  whole one, and the other ignores what is behind a damaged one.
+  The libraries' own files do not serve: one takes a truncated member for a
+  whole one, and the other ignores data after a damaged member.
 
   Args:
     file: The file.
-    unpacker: Makes what unpacks one member.
+    unpacker: A function that makes a decompressor of one member.
 
   Raises:
-    EOFError: If the last one is not whole.
+    EOFError: If the last member is truncated.
   """
   member = None
   while piece := file.read(_PIECE_BYTES):

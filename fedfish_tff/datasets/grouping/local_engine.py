@@ -1,10 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Groups on one machine, in processes of it, without Apache Beam.
+"""Grouping on one machine, in several processes, without Apache Beam.
 
-Examples are divided on disk by bucket, in Arrow's IPC files, and Arrow sorts a
-bucket at a time. Parts that have been read and shards that have been written
-are kept: work that was interrupted goes on with the others.
+Examples are divided on disk by bucket, in Arrow's IPC files, and Arrow sorts
+one bucket at a time. Parts that have been read and shards that have been
+written are kept, so interrupted work continues with the others.
 """
 
 from collections.abc import Callable
@@ -38,13 +38,13 @@ import pyarrow as pa
 from pyarrow import compute
 import tqdm
 
-# What a process holds of the examples that it has read.
+# The bytes of examples that a process holds after reading them.
 _HELD_BYTES = 2**26
-# Larger clients are not read before they are written.
+# Larger clients are read only while they are written.
 _LARGE_CLIENT_BYTES = 2**24
-# What Python needs for a row besides its texts.
+# The bytes that Python needs for a row besides its texts.
 _ROW_OVERHEAD = 200
-# Work for as many processes, and yet few files, where there are small parts.
+# Enough batches for that many processes, but few files, if parts are small.
 _LEAST_BATCHES = 32
 _MOST_BATCH_BYTES = 2**27
 _ROWS_AT_A_TIME = 2**8
@@ -72,25 +72,26 @@ def group(
 ) -> tuple[
   record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
 ]:
-  """Reads all parts and writes all shards, but for what is done by now.
+  """Reads all parts and writes all shards, except those already done.
 
   Args:
     work: The work.
     parts: The parts of its source.
-    folder: Where to keep what is done.
-    num_processes: The number of processes; with 1, this one does all.
+    folder: The folder for finished work.
+    num_processes: The number of processes; with 1, this process does all the
+      work.
 
   Returns:
-    The counts of records; for each shard, what it left out; and its index.
+    The counts of records; and for each shard its report and its index.
 
   Raises:
     errors.InputError: If a part cannot be read, or too many records are bad.
-    OSError: If something cannot be written.
+    OSError: If a file cannot be written.
   """
   read_folder, shard_folder = folder / 'read', folder / 'shards'
   for path in (read_folder, shard_folder):
     path.mkdir(exist_ok=True)
-  # Of processes that were killed.
+  # Temporary files of processes that were killed.
   new_files.remove_temporaries(work.folder)
   batches = list(enumerate(_batches(work, parts)))
   shards = work.placement.shards()
@@ -117,7 +118,7 @@ def group(
 def _batches(
   work: work_lib.Work, parts: Sequence[sources.Part]
 ) -> list[list[sources.Part]]:
-  """Divides parts, in order, into what is read, and kept, at a time."""
+  """Divides parts, in order, into batches to read, and keep, at a time."""
   share = _MOST_BATCH_BYTES / max(work.source.estimated_bytes(parts), 1)
   limit = work.total_size * min(1 / _LEAST_BATCHES, share)
   batches, filled = [], limit
@@ -135,7 +136,7 @@ def _read_batch(
   folder: pathlib.Path,
   batch: tuple[int, Sequence[sources.Part]],
 ) -> record_counts.RecordCounts:
-  """Writes a batch of parts to a file, each bucket together, and counts."""
+  """Writes a batch of parts to a file, bucket by bucket, and its counts."""
   number, parts = batch
   path = _batch_path(folder, number, 'json')
   if path.exists():
@@ -153,7 +154,7 @@ def _read_batch(
         _write_rows(rows, work.placement.num_buckets, writer)
         rows, held = [], 0
     _write_rows(rows, work.placement.num_buckets, writer)
-  # It says that the other is there.
+  # This file marks the other one as complete.
   with new_files.new_file(path) as file:
     file.write(counts.to_json().encode(errors='replace'))
   return counts
@@ -162,7 +163,7 @@ def _read_batch(
 def _write_rows(
   rows: list[work_lib.Row], num_buckets: int, writer: pa.RecordBatchFileWriter
 ) -> None:
-  """Writes a record batch for each bucket, rows in the order of the source."""
+  """Writes a record batch for each bucket, with rows in the source's order."""
   rows_of = [[] for _ in range(num_buckets)]
   for row in rows:
     rows_of[row.bucket].append(row)
@@ -185,14 +186,14 @@ def _write_shard(
   folder: pathlib.Path,
   shard: client_splits.Shard,
 ) -> tuple[work_lib.ShardReport, pa.Table]:
-  """Writes a shard; returns what it left out, and its index."""
+  """Writes a shard; returns its report and its index."""
   path = folder / f'{shard.file_name}.json'
   min_examples = work.options.min_examples
   content = json.loads(path.read_bytes()) if path.exists() else {}
   if content.get('min_examples') == min_examples:
     report = work_lib.ShardReport(**content['report'])
   else:
-    # Of another limit, with which it is no longer written.
+    # A shard written with another limit is written again.
     path.unlink(missing_ok=True)
     buckets = (
       _Bucket(files, bucket, work.placement.num_buckets)
@@ -211,12 +212,12 @@ def _write_shard(
 
 
 class _Bucket:
-  """The rows of a bucket in all files, in the order of the source."""
+  """The rows of a bucket in all files, in the source's order."""
 
   def __init__(
     self, files: Sequence[pathlib.Path], bucket: int, num_buckets: int
   ) -> None:
-    """Reads all but the examples."""
+    """Reads everything except the examples."""
     self._batches = []
     tables = [_SCHEMA.empty_table().select(_ALL_BUT_EXAMPLE)]
     for path in files:
@@ -231,7 +232,7 @@ class _Bucket:
     ids = table['client_id'].combine_chunks().dictionary_encode()
     by_id = compute.sort_indices(ids.dictionary)
     self._ids = ids.dictionary.take(by_id).to_pylist()
-    # The client of each row, and the rows of the first, the second ...
+    # The client of each row, and the rows of the first, the second ... client.
     self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
     self._order = np.argsort(self._client_of, kind='stable')
     self._stops = np.cumsum(np.bincount(self._client_of))
@@ -258,7 +259,7 @@ class _Bucket:
       )
 
   def _read(self, rows: np.ndarray) -> Iterator[bytes]:
-    """Yields the examples of rows, which are in order."""
+    """Yields the examples of rows, which must be in order."""
     borders = np.searchsorted(rows, self._starts)
     for place, (path, number) in enumerate(self._batches):
       some = rows[borders[place] : borders[place + 1]] - self._starts[place]
@@ -276,7 +277,7 @@ class _Bucket:
 def _opened(
   path: pathlib.Path, columns: list[int]
 ) -> Iterator[pa.RecordBatchFileReader]:
-  # Not mapped into memory, of which it would seem to take much.
+  # Not memory-mapped: that would seem to take much memory.
   with (
     pa.OSFile(os.fspath(path)) as file,
     pa.ipc.open_file(
@@ -303,7 +304,7 @@ def _bar(description: str, total: int, unit: str) -> tqdm.tqdm:
 
 @contextlib.contextmanager
 def _processes(count: int) -> Iterator[_Run]:
-  """Gives what calls a function with each of some items, in processes.
+  """Gives a function that maps a function over items, in processes.
 
   Results come in the order of the items.
   """
@@ -313,13 +314,13 @@ def _processes(count: int) -> Iterator[_Run]:
   context = multiprocessing.get_context('forkserver')
   # Imported once for all processes, which share its memory.
   context.set_forkserver_preload(['fedfish_tff.datasets.client_files'])
-  # Ctrl-C is for this process alone.
+  # Only this process handles Ctrl-C.
   blocked = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
   try:
     forkserver.ensure_running()
   finally:
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
-  # Whose other end is closed when this process ends, however it does.
+  # The pipe's other end is closed when this process ends, for any reason.
   reader, writer = context.Pipe(duplex=False)
   pool = futures.ProcessPoolExecutor(
     count, mp_context=context, initializer=_end_with, initargs=(reader,)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Counts of the records of a source: of those kept, and of bad ones by kind."""
+"""Counts of the records of a source: examples, and bad records by kind."""
 
 import dataclasses
 import json
@@ -8,9 +8,9 @@ import json
 from fedfish_tff import errors
 from fedfish_tff.datasets.grouping import sources
 
-# From how many records on they tell how many there are in all.
+# The minimal number of records to estimate the number of all from.
 _FEWEST_RECORDS = 100
-# Of each kind, how many skipped records are named.
+# The maximal number of skipped records named per kind.
 MOST_NAMED = 20
 
 
@@ -32,11 +32,11 @@ class RecordCounts:
 
   @classmethod
   def from_json(cls, text: str | bytes) -> 'RecordCounts':
-    """Returns what `to_json` has written."""
+    """Returns the counts written by `to_json`."""
     return cls(**json.loads(text))
 
   def to_json(self) -> str:
-    """Returns all of it as text."""
+    """Returns the counts as text."""
     return json.dumps(dataclasses.asdict(self))
 
   def skip(self, part: int, number: int, record: sources.Skipped) -> None:
@@ -44,8 +44,8 @@ class RecordCounts:
 
     Args:
       part: The number of the part.
-      number: Their place in the part.
-      record: The records.
+      number: The records' place in the part.
+      record: The bad records.
     """
     self._add(record.kind, record.count, [[part, number, record.where]])
 
@@ -65,15 +65,15 @@ class RecordCounts:
   def check(self, max_bad_fraction: float, *, total_size: int | None) -> None:
     """Checks that not too many records are bad, even if all others are good.
 
-    The number of all records follows from the size of what has been read, but
-    is no less than what has been.
+    The number of all records is estimated from the size that has been read. It
+    is at least the number of records read.
 
     Args:
       max_bad_fraction: The share of all records that may be bad.
       total_size: The size of the source; None if all of it has been read.
 
     Raises:
-      errors.InputError: If too many are bad.
+      errors.InputError: If too many records are bad.
     """
     bad = sum(self.skipped.values())
     known = expected = bad + self.examples
@@ -98,6 +98,6 @@ class RecordCounts:
   def _add(self, kind: str, count: int, named: list[list]) -> None:
     self.skipped[kind] = self.skipped.get(kind, 0) + count
     known = self.named.get(kind, [])
-    # Within a part they come in order.
+    # Records of one part come in order.
     if len(known) < MOST_NAMED or named[0] < known[-1]:
       self.named[kind] = sorted(known + named)[:MOST_NAMED]

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Records to group, which workers read part by part."""
+"""Sources of records to group, which workers read part by part."""
 
 import abc
 from collections.abc import Callable
@@ -17,7 +17,7 @@ class Part:
 
   Attributes:
     number: Its place among all parts; examples keep the order of the source.
-    content: All that the source needs to read it.
+    content: Everything that the source needs to read it.
     size: Its size, in the unit of the source.
   """
 
@@ -28,7 +28,7 @@ class Part:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SourceExample:
-  """An example with the client that it belongs to.
+  """An example with its client.
 
   Attributes:
     client_id: The client.
@@ -55,7 +55,7 @@ class Skipped:
 
 
 class Source(abc.ABC):
-  """Examples to group. Pickled to workers: small, and without open files."""
+  """A source of examples. It is pickled: small, and without open files."""
 
   @property
   @abc.abstractmethod
@@ -72,27 +72,28 @@ class Source(abc.ABC):
     """Returns all parts, in order.
 
     Raises:
-      errors.InputError: If it cannot be found.
+      errors.InputError: If the source cannot be found.
     """
 
   @abc.abstractmethod
   def estimated_bytes(self, parts: Sequence[Part]) -> int:
-    """Returns about how many bytes the examples of all parts have."""
+    """Returns the approximate number of bytes of the examples of all parts."""
 
   @abc.abstractmethod
   def read(
     self, part: Part, progress: Callable[[int], None]
   ) -> Iterator[SourceExample | Skipped]:
-    """Yields the examples of a part, and its bad records, the same each time.
+    """Yields the examples of a part and its bad records, always the same.
 
     Args:
       part: One of `parts`.
-      progress: Called with what has been read since, in the unit of sizes.
+      progress: A function called with the amount read since its last call, in
+        the unit of sizes.
 
     Raises:
-      errors.InputError: If it cannot be read at all.
+      errors.InputError: If the part cannot be read at all.
     """
 
   @abc.abstractmethod
   def description(self, parts: Sequence[Part]) -> dict[str, Any]:
-    """Returns what dataset.json says of the source, without paths."""
+    """Returns the source's entry in dataset.json, without paths."""

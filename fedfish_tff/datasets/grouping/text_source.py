@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Web pages and news in the files that C4 and CC-News are published in."""
+"""Web pages and news in the files of C4 and CC-News."""
 
 from collections.abc import Callable
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from fedfish_tff.datasets.grouping import client_keys
 from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import sources
 
-# The features of each format. All are texts; only 'text' is needed.
+# The features of each format. All are texts, and only 'text' is required.
 TEXT_FORMATS: Mapping[str, tuple[str, ...]] = {
   'c4': ('url', 'text', 'timestamp'),
   'cc_news': ('url', 'domain', 'title', 'text', 'date'),
@@ -29,14 +29,14 @@ _TEXT = {'dtype': 'string', 'shape': []}
 class TextSource(sources.Source):
   """Lines of JSON (*.json, *.jsonl, also packed) or rows of *.parquet.
 
-  A record is skipped if it is no JSON object, not UTF-8, has no text, or has no
-  client; fields other than these may be missing, and are empty then.
+  A record is skipped if it is not a JSON object, is not UTF-8, or has no text
+  or no client. Other fields may be missing, and are then empty.
 
   Attributes:
-    format: 'c4' or 'cc_news'.
-    pattern: The files: a path with * and ?, also on file systems that fsspec
-      knows.
-    key: The client of a record.
+    format: The format, 'c4' or 'cc_news'.
+    pattern: The files: a path with * and ?, also on file systems known to
+      fsspec.
+    key: The client key of records.
   """
 
   format: str
@@ -82,7 +82,7 @@ class TextSource(sources.Source):
           where = f'{part.content.name}, {what} {number:,}'
           yield sources.Skipped(kind=error.kind, where=where)
     except input_files.DamagedFileError as error:
-      # A record that is no record without its end is whole, or else gone.
+      # The rest of the file is kept if it parses as a whole record.
       with contextlib.suppress(client_keys.BadRecordError):
         last = self._read_record(error.rest)
         number += 1
@@ -128,7 +128,7 @@ def _parse_line(line: bytes) -> Mapping[str, Any]:
     record = json.loads(line.decode())
   except UnicodeDecodeError:
     raise client_keys.BadRecordError('invalid_utf8') from None
-  # Nested a thousand times, it is no record.
+  # A deeply nested line is not a record.
   except (ValueError, RecursionError):
     raise client_keys.BadRecordError('malformed_json') from None
   if not isinstance(record, dict):
@@ -137,7 +137,7 @@ def _parse_line(line: bytes) -> Mapping[str, Any]:
 
 
 def _as_text(value: Any) -> Any:
-  """Returns numbers and dates as texts, all else as it is."""
+  """Returns numbers and dates as texts, everything else unchanged."""
   if isinstance(value, (int, float, datetime.date)):
     return str(value)
   return value

@@ -24,22 +24,22 @@ import tensorflow_datasets as tfds
 
 _BATCH_SIZE = 256
 _PART_BYTES = 2**26
-# Where a data set does not say how large it is.
+# The size of an example if a data set does not give its size.
 _USUAL_EXAMPLE_BYTES = 2**12
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class TfdsSource(sources.Source):
-  """A split of a data set, as `create_tfds_source` makes it.
+  """A split of a data set, as made by `create_tfds_source`.
 
   Attributes:
     name: The data set with its config and version.
-    folder: Where it was prepared.
+    folder: The folder where it was prepared.
     split: The split.
     key: The client of an example.
     specs: The features of an example by name, '/' between nested names.
-    num_examples: The size of the split.
-    num_bytes: About how many bytes it has.
+    num_examples: The number of examples of the split.
+    num_bytes: The approximate number of bytes of the split.
   """
 
   name: str
@@ -61,7 +61,7 @@ class TfdsSource(sources.Source):
   def parts(self) -> Sequence[sources.Part]:
     count = min(self.num_examples, -(-self.num_bytes // _PART_BYTES))
     borders = [self.num_examples * i // count for i in range(count + 1)]
-    # Work that was interrupted goes on with the same files only.
+    # Interrupted work continues only with the same files.
     files = [self.folder]
     for name in sorted(tf.io.gfile.listdir(self.folder)):
       status = tf.io.gfile.stat(os.path.join(self.folder, name))
@@ -90,7 +90,7 @@ class TfdsSource(sources.Source):
         split=tfds.even_splits(self.split, count, drop_remainder=False)[number],
         shuffle_files=False,
         decoders=tfds.decode.PartialDecoding(_nest(names)),
-        # One file after the other: the order is that of the files.
+        # One file after the other, so that the order is that of the files.
         read_config=tfds.ReadConfig(
           interleave_cycle_length=1, try_autocache=False
         ),
@@ -145,18 +145,19 @@ class TfdsSource(sources.Source):
 def _decode_examples(
   dataset: tf.data.Dataset, names: Iterable[str], size: int
 ) -> Iterator[Mapping[str, Any] | None]:
-  """Yields examples by name of feature; None for one that cannot be decoded.
+  """Yields examples by name of feature, None for an undecodable example.
 
   Args:
     dataset: The examples.
     names: The features.
-    size: How many examples there are.
+    size: The number of examples.
 
   Raises:
     tf.errors.OpError: If the files are damaged.
   """
   position = 0
-  # A batch is whole or lost: after the first one that is lost, one by one.
+  # A batch is whole or lost, so after the first lost one, examples come one by
+  # one.
   with contextlib.suppress(tf.errors.InvalidArgumentError):
     for batch in tfds.as_numpy(dataset.batch(_BATCH_SIZE)):
       columns = {name: _get(batch, name) for name in names}
@@ -186,17 +187,17 @@ def create_tfds_source(
   """Returns a split of a data set as a source.
 
   Integers and booleans are kept as int64, other numbers as float32. The client
-  of a class is its name.
+  id for a class label is the name of the class.
 
   Args:
     builder: The builder of a prepared data set.
-    split: A split, or a part of it such as 'train[:10%]'.
+    split: A split, or a part of one such as 'train[:10%]'.
     key: The client of an example.
     features: The features to keep, '/' between nested names; by default all.
 
   Raises:
     errors.InputError: If there is no such split or feature, a feature to keep
-      has no shape that all examples share, or the key is no text or integer.
+      has no shape common to all examples, or the key is not a text or integer.
   """
   name = builder.info.full_name
   connectors = _flatten(builder.info.features)
@@ -243,7 +244,7 @@ def create_tfds_source(
 def features_from_json(
   described: Mapping[str, Mapping[str, Any]],
 ) -> tfds.features.FeaturesDict:
-  """Returns the features of grouped examples as Dataset Grouper takes them.
+  """Returns the features of grouped examples in the form of Dataset Grouper.
 
   Args:
     described: The entry 'features' of a dataset.json.
@@ -304,7 +305,7 @@ def _flatten(
 
 
 def _nest(names: set[str]) -> dict[str, Any]:
-  """Returns the nest that says which features are to be decoded."""
+  """Returns the nest that selects the features to decode."""
   nest = {}
   for name in sorted(names):
     *folders, last = name.split('/')
@@ -324,7 +325,7 @@ def _get(batch: Mapping[str, Any], name: str) -> np.ndarray:
 def _spec_to_keep(
   connector: tfds.features.FeatureConnector,
 ) -> tf.TensorSpec | None:
-  """Returns how a feature is kept, None if it cannot be."""
+  """Returns the spec with which a feature is kept, None if it cannot be."""
   spec = connector.get_tensor_spec()
   if not isinstance(spec, tf.TensorSpec) or not spec.shape.is_fully_defined():
     return None
@@ -342,7 +343,7 @@ def _spec_to_keep(
 def _to_key(
   value: Any, connector: tfds.features.FeatureConnector
 ) -> str | bytes | int | bool | None:
-  """Returns the value of a key; the name of a class, None where it has none."""
+  """Returns a key's value; for a class its name, None if it has none."""
   if isinstance(value, bytes):
     return value
   value = value.item()

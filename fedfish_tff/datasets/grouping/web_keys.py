@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""From the address of a page to the client that it belongs to."""
+"""The clients of web pages, from their addresses."""
 
 import functools
 import ipaddress
@@ -10,24 +10,24 @@ import urllib.parse
 import publicsuffixlist
 
 _SCHEMES = ('http', 'https')
-# Underscores are against the standard, and the web has them.
+# The standard forbids underscores, but web hosts have them.
 _LABEL = re.compile(r'[a-z0-9_-]{1,63}')
 _MOST_LETTERS = 253
 
 
 def host_of_url(url: str, *, keep_www: bool = False) -> str | None:
-  """Returns the host of a web address, or None if it is no such address.
+  """Returns the host of a web address, or None if it is not a web address.
 
-  Ports and user names are no part of it.
+  The host includes neither port nor user name.
 
   Args:
-    url: An address that begins with http:// or https://.
+    url: An address that starts with http:// or https://.
     keep_www: See `normalize_host`.
   """
   try:
     parts = urllib.parse.urlsplit(url.strip())
     host, _ = parts.hostname, parts.port
-  except ValueError:  # Wrong brackets, or a port that is no number.
+  except ValueError:  # Wrong brackets, or a port that is not a number.
     return None
   if parts.scheme not in _SCHEMES or not host:
     return None
@@ -35,17 +35,17 @@ def host_of_url(url: str, *, keep_www: bool = False) -> str | None:
 
 
 def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
-  """Returns one spelling of a host for all that mean the same.
+  """Returns the canonical spelling of a host.
 
-  That is in small letters, without a dot at the end, and in ASCII: as IDNA 2003
-  (RFC 3490) writes names in other letters.
+  It is in lower case, without a trailing dot, and in ASCII, with other letters
+  encoded by IDNA 2003 (RFC 3490).
 
   Args:
     host: A name or an IP address, without a port.
     keep_www: Whether 'www.example.org' is another host than 'example.org'.
 
   Returns:
-    The host, or None if there can be no such host.
+    The host, or None if the host is not valid.
   """
   host = host.strip().lower().removesuffix('.')
   if address := _as_address(host):
@@ -56,7 +56,8 @@ def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
     except UnicodeError:
       return None
   labels = host.split('.')
-  # What ends in a number is an address, and that it is none we know by now.
+  # A last label that is a number means an IP address, and valid ones are
+  # handled above.
   if labels[-1].isdigit() or len(host) > _MOST_LETTERS:
     return None
   if not all(map(_LABEL.fullmatch, labels)):
@@ -67,15 +68,15 @@ def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
 
 
 def registered_domain(host: str) -> str:
-  """Returns the domain that somebody registered, which has this host.
+  """Returns the registered domain of a host.
 
-  By the public-suffix list (publicsuffix.org) of the installed package
+  It follows the public-suffix list (publicsuffix.org) of the installed package
   publicsuffixlist, private suffixes included: a.b.example.co.uk belongs to
-  example.co.uk, and blogs of one provider are domains of their own. IP
-  addresses, and hosts that are public suffixes, are returned as they are.
+  example.co.uk, and blogs of one provider are separate domains. IP addresses,
+  and hosts that are public suffixes, are returned unchanged.
 
   Args:
-    host: A host of `host_of_url` with `keep_www`.
+    host: A host from `host_of_url` with `keep_www`.
   """
   if _as_address(host):
     return host

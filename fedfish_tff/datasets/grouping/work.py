@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The work of grouping that both engines do: reading parts, writing shards."""
+"""The work of both grouping engines: reading parts and writing shards."""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -18,10 +18,10 @@ from fedfish_tff.datasets.grouping import sources
 import numpy as np
 import pyarrow as pa
 
-# The limit of Dataset Grouper's `MergeWithLimitFn`: an example that no longer
+# The limit of Dataset Grouper's `MergeWithLimitFn`. An example that no longer
 # fits into a client's record is left out.
 _MAX_CLIENT_BYTES = 2 * 10**9
-# The most that a record needs for an example besides its bytes.
+# The maximal size that a record needs for an example besides its bytes.
 _EXAMPLE_OVERHEAD = 24
 
 
@@ -31,11 +31,13 @@ class GroupingOptions:
 
   Attributes:
     splits: The division of clients.
-    min_examples: Clients with fewer examples are left out.
-    num_shards: The number of files, if no split needs one more; None for files
-      of about 256 MiB.
-    max_bad_fraction: Grouping fails as soon as, by the size of what has been
-      read, a larger share of all records cannot be used.
+    min_examples: The minimal number of examples per client. Other clients are
+      left out.
+    num_shards: The number of files, unless a split needs one more; None for
+      files of about 256 MiB.
+    max_bad_fraction: The maximal share of bad records. Grouping fails as soon
+      as a larger share of all records, estimated from the size that has been
+      read, cannot be used.
   """
 
   splits: client_splits.ClientSplits = client_splits.ClientSplits()
@@ -59,14 +61,14 @@ class GroupingOptions:
 
 @dataclasses.dataclass(kw_only=True)
 class ShardReport:
-  """What a shard left out.
+  """The report of what a shard leaves out.
 
   Attributes:
-    small_clients: Clients with too few examples.
-    small_client_examples: Their examples.
-    excess_examples: Examples that did not fit into the records of their
-      clients.
-    large_clients: The clients of these.
+    small_clients: The number of clients with too few examples.
+    small_client_examples: The number of their examples.
+    excess_examples: The number of examples that did not fit into the records of
+      their clients.
+    large_clients: The ids of these clients.
   """
 
   small_clients: int = 0
@@ -76,7 +78,7 @@ class ShardReport:
 
 
 class Row(NamedTuple):
-  """An example on its way to its client.
+  """An example that is not yet grouped.
 
   Rows of a bucket, sorted, are in the order in which they are written.
 
@@ -85,8 +87,8 @@ class Row(NamedTuple):
     client_id: The client.
     part: The number of the part of the source.
     position: The example's place in the part.
-    words: Its number of words.
-    example: Its bytes.
+    words: The example's number of words.
+    example: The example's bytes.
   """
 
   bucket: int
@@ -99,13 +101,14 @@ class Row(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Client:
-  """A client to be written.
+  """A client to write.
 
   Attributes:
     client_id: Its id.
     sizes: The bytes of its examples, int64 [n].
     words: The words of its examples, int64 [n].
-    read: Returns some of its examples, given their places, int64 [k].
+    read: A function that returns some of its examples, given their places,
+      int64 [k].
   """
 
   client_id: str
@@ -116,14 +119,14 @@ class Client:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Work:
-  """All that a worker needs to know.
+  """Everything that a worker needs.
 
   Attributes:
     source: The source to group.
     placement: The place of each client.
     options: The options of grouping.
     total_size: The size of the source, in its unit.
-    folder: The folder of shards; a URL as tf.io.gfile takes it, too.
+    folder: The folder of shards; it may be a URL for tf.io.gfile.
   """
 
   source: sources.Source
@@ -143,7 +146,7 @@ class Work:
 
     Args:
       parts: Some of the source's parts, in order.
-      counts: Where records are counted.
+      counts: The counts, to which the records are added.
 
     Raises:
       errors.InputError: If a part cannot be read, or too many records are bad.
@@ -178,19 +181,19 @@ class Work:
   def write_shard(
     self, shard: client_splits.Shard, clients: Iterable[Client]
   ) -> ShardReport:
-    """Writes a shard, clients in the order in which they come.
+    """Writes a shard, with clients in the given order.
 
     Args:
       shard: The shard.
       clients: Its clients.
 
     Returns:
-      What it left out.
+      The report of what the shard leaves out.
 
     Raises:
-      OSError: If it cannot be written.
+      OSError: If the shard cannot be written.
     """
-    # Imported late, with TensorFlow: those who read do without it.
+    # Imported late, with TensorFlow, which reading does not need.
     from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
 
     report = ShardReport()
@@ -213,7 +216,7 @@ class Work:
       shard: The shard.
 
     Raises:
-      errors.InputError: If it cannot be read.
+      errors.InputError: If the file cannot be read.
     """
     from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
 
@@ -223,7 +226,7 @@ class Work:
 
 
 class _SizedPlace:
-  """The place of an example, as long as the example."""
+  """The place of an example, with the example's length."""
 
   def __init__(self, place: int, size: int) -> None:
     self.place = place
