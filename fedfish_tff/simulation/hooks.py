@@ -46,7 +46,7 @@ class Run:
 
   @property
   def is_resumed(self) -> bool:
-    """Whether the run resumes from a checkpoint."""
+    """Returns whether the run resumes from a checkpoint."""
     return self.last_round is not None
 
 
