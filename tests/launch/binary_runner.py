@@ -47,8 +47,12 @@ class Outcome:
 
   @property
   def problems(self) -> list[str]:
-    """The lines of stderr but those that say what begins."""
-    return [s for s in self.stderr.splitlines() if not s.endswith(' ...')]
+    """The lines of stderr but those that tell what begins, or of the data."""
+    return [
+      line
+      for line in self.stderr.splitlines()
+      if not line.endswith(' ...') and not line.startswith('Data: ')
+    ]
 
 
 def environment() -> dict[str, str]:

@@ -78,8 +78,11 @@ class DamageTest(parameterized.TestCase):
   def _read(self, workdir):
     """What plots and tables show."""
     run = run_reader.read_run(workdir)
+    about = _without_times(run.about)
+    # Where it is.
+    del about['workdir'], about['run']
     return (
-      {name: str(value) for name, value in _without_times(run.about).items()},
+      {name: str(value) for name, value in about.items()},
       _without_times(run.rounds.to_dict('list')),
       run.clients.to_dict(),
     )
