@@ -5,6 +5,7 @@
 The flag library would execute both; here a file named *.json is read as data.
 """
 
+from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import errors
@@ -80,6 +81,22 @@ def get_config(path: str) -> ConfigDict:
     errors.InputError: If it cannot be read, or holds no object.
   """
   return ConfigDict(_with_tuples(regular_files.read_json(path, dict)))
+
+
+def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
+  """Returns the values of all fields by dotted name.
+
+  Args:
+    config: Nested mappings; an empty one counts as a value.
+    prefix: The prefix of the names.
+  """
+  flat = {}
+  for name, value in config.items():
+    if isinstance(value, Mapping) and value:
+      flat |= flatten(value, f'{prefix}{name}.')
+    else:
+      flat[prefix + name] = value
+  return flat
 
 
 def _with_tuples(value: Any) -> Any:

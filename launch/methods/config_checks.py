@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import fields
@@ -85,7 +86,7 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
     },
   )
   _check_evaluation(config)
-  flat = flatten(values)
+  flat = json_config.flatten(values)
   for block in block_lib.blocks_of(config):
     block.check_rules(config, flat)
   _check_support(config, flat)
@@ -192,19 +193,3 @@ def _check_weight_decay(config: config_lib.Config) -> None:
       f'algorithm.client_optimizer is {optimizer!r}, which has none; adamw was '
       'expected.'
     )
-
-
-def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
-  """Returns the values of all fields by dotted name.
-
-  Args:
-    config: Nested mappings; an empty one counts as a value.
-    prefix: The prefix of the names.
-  """
-  flat = {}
-  for name, value in config.items():
-    if isinstance(value, Mapping) and value:
-      flat |= flatten(value, f'{prefix}{name}.')
-    else:
-      flat[prefix + name] = value
-  return flat

@@ -17,6 +17,7 @@ from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import metrics_rows
+from launch import json_config
 from launch.results import checked_tables
 from launch.results import transfer_reader
 
@@ -174,7 +175,7 @@ def describe_run(
     'run': folder.path.name,
     'seed': config['seed'],
     'config': config,
-    'fields': flatten(config),
+    'fields': json_config.flatten(config),
     'algorithm': algorithm,
     'task': f'{made_up}, task {task}' if made_up else task,
     'made_up': made_up,
@@ -207,22 +208,6 @@ def model_round(summary: Mapping[str, Any]) -> int:
   return (summary.get('early_stopping') or {}).get(
     'model_round', summary['rounds']
   )
-
-
-def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
-  """Returns the values of all fields by dotted name.
-
-  Args:
-    config: Nested mappings; an empty one counts as a value.
-    prefix: The prefix of the names.
-  """
-  flat = {}
-  for name, value in config.items():
-    if isinstance(value, Mapping) and value:
-      flat |= flatten(value, f'{prefix}{name}.')
-    else:
-      flat[prefix + name] = value
-  return flat
 
 
 def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import typing
 from typing import Any
 
+from launch import json_config
 from launch.configs import base
 from launch.methods import config as config_lib
-from launch.methods import config_checks
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import optimizers
@@ -83,14 +83,14 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
   """
   method = config.method
   own = list(registry.own_methods())
-  flat = config_checks.flatten(config.values)
+  flat = json_config.flatten(config.values)
   untold = ['algorithm.name', 'aggregation.rule']
   if 'local_epochs' not in method.supports:
     untold.append('local_epochs')  # Always 1.
   if 'exchange' in config.blocks:
     untold += [f'exchange.{field}' for field in _SENT]
     flat['exchange.sent'] = _describe_sent(config.blocks['exchange'])
-  usual = config_checks.flatten(base.create_config('fed_fish').to_dict()) | {
+  usual = json_config.flatten(base.create_config('fed_fish').to_dict()) | {
     'exchange.unsent': exchange_lib.SERVER_KEEPS
   }
   return {

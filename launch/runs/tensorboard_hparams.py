@@ -9,8 +9,8 @@ from typing import Any
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
+from launch import json_config
 from launch.methods import config as config_lib
-from launch.methods import config_checks
 
 import tensorflow as tf
 
@@ -62,7 +62,7 @@ def _write(
         name: value
         if isinstance(value, (bool, int, float, str))
         else str(value)
-        for name, value in config_checks.flatten(config.values).items()
+        for name, value in json_config.flatten(config.values).items()
       },
       # Runs with the same identifier would be averaged.
       trial_id=f'{folder.path.resolve().name}-{digest[:_DIGITS]}',

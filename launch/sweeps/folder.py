@@ -15,7 +15,7 @@ import os
 from fedfish_tff import errors
 from fedfish_tff import new_files
 from fedfish_tff.simulation import files
-from launch.methods import config_checks
+from launch import json_config
 from launch.results import sweep_folder
 from launch.sweeps import plan as plan_lib
 
@@ -109,8 +109,8 @@ def check_folder(
     if name not in asked:
       differences.append(f'run {name} is not among those asked for')
       continue
-    old = config_checks.flatten(there['config'])
-    new = config_checks.flatten(sweep_folder.to_json(asked[name].config.values))
+    old = json_config.flatten(there['config'])
+    new = json_config.flatten(sweep_folder.to_json(asked[name].config.values))
     differences += [
       f'{field} of run {name} is {old.get(field, "absent")} there, '
       f'{new.get(field, "absent")} asked for'

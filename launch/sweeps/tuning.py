@@ -9,8 +9,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
+from launch import json_config
 from launch.configs import sweeps
-from launch.methods import config_checks
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
@@ -221,8 +221,8 @@ def _untuned_differences(
         f'--tuned_by={path} is a sweep of task {other!r}; {name!r} was '
         'expected.'
       )
-    old = config_checks.flatten(there)
-    new = config_checks.flatten(sweep_folder.to_json(run.config.values))
+    old = json_config.flatten(there)
+    new = json_config.flatten(sweep_folder.to_json(run.config.values))
     differing |= {
       f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
     }

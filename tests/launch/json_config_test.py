@@ -44,3 +44,11 @@ class JsonConfigTest(parameterized.TestCase):
         file.write(content)
     with self.assertRaisesRegex(errors.InputError, message):
       json_config.get_config(path)
+
+  def test_flatten_names_fields_by_their_place(self):
+    self.assertEqual(
+      json_config.flatten(
+        {'a': 1, 'b': {'c': (2,), 'd': {'e': None}, 'f': {}}}
+      ),
+      {'a': 1, 'b.c': (2,), 'b.d.e': None, 'b.f': {}},
+    )

@@ -6,6 +6,7 @@ import contextlib
 import copy
 
 from fedfish_tff import errors
+from launch import json_config
 from launch.configs import digits
 from launch.configs import fed3r_digits
 from launch.configs import fed3r_generated
@@ -49,7 +50,7 @@ _CONFIGS = [
 _FIELDS = [
   (number, name)
   for number, config in enumerate(_CONFIGS)
-  for name in config_checks.flatten(config.to_dict())
+  for name in json_config.flatten(config.to_dict())
 ]
 # Sizes between small and impossible ones only take their time.
 _NUMBERS = (

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of variants: names and axes."""
 
+from launch import json_config
 from launch.configs import base
 from launch.methods import config_checks
 
@@ -73,7 +74,7 @@ class VariantsTest(parameterized.TestCase):
   def test_what_axes_change(self, variant, expected):
     config = _config(variant).to_dict()
     config_checks.read(config)
-    values = config_checks.flatten(config)
+    values = json_config.flatten(config)
     self.assertLessEqual(expected.items(), values.items())
 
   @parameterized.parameters(

@@ -7,8 +7,8 @@ import importlib
 import itertools
 import math
 
+from launch import json_config
 from launch.configs import sweeps
-from launch.methods import config_checks
 from launch.sweeps import plan as plan_lib
 
 from absl.testing import parameterized
@@ -213,7 +213,7 @@ class SweepsTest(parameterized.TestCase):
     )
     first = [run for run in planned if run.fields['seed'] == 0]
     self.assertLen(planned, 3 * len(first))
-    configs = [config_checks.flatten(run.config.values) for run in first]
+    configs = [json_config.flatten(run.config.values) for run in first]
 
     def differing(a, b):
       return {f for f in a.keys() & b.keys() if a[f] != b[f]}

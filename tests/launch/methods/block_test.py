@@ -8,6 +8,7 @@ import itertools
 import re
 
 from fedfish_tff import errors
+from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
@@ -190,7 +191,7 @@ class BlockTest(parameterized.TestCase):
       own = config_lib.Values.of(config.get(owner, {}))
       for kept in _BLOCKS[owner].goes_with:
         if kept.values and kept.holds(own):
-          if kept.field in config_checks.flatten(config):
+          if kept.field in json_config.flatten(config):
             _set(config, kept.field, kept.values[0])
     if rule.values:
       _set(config, rule.field, _OTHER_VALUES[rule.field])

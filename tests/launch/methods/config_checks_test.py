@@ -236,14 +236,6 @@ class CheckConfigTest(parameterized.TestCase):
     for name in ('uniform', *participation.VISITS):
       config_checks.read(_config('fed_avg', **{'participation.name': name}))
 
-  def test_flatten_names_fields_by_their_place(self):
-    self.assertEqual(
-      config_checks.flatten(
-        {'a': 1, 'b': {'c': (2,), 'd': {'e': None}, 'f': {}}}
-      ),
-      {'a': 1, 'b.c': (2,), 'b.d.e': None, 'b.f': {}},
-    )
-
 
 class CheckRunsTest(parameterized.TestCase):
   def setUp(self):

@@ -8,6 +8,7 @@ import pathlib
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
+from launch import json_config
 from launch.configs import base
 from launch.configs import digits
 from launch.methods import block
@@ -115,7 +116,7 @@ def to_run(fake):
       'run': fake.workdir.name,
       'seed': fake.seed,
       'config': fake.config,
-      'fields': run_reader.flatten(fake.config),
+      'fields': json_config.flatten(fake.config),
       'algorithm': fake.algorithm,
       'task': f'{fake.made_up}, task {name}' if fake.made_up else name,
       'made_up': fake.made_up,

@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the names of methods."""
 
+from launch import json_config
 from launch.configs import base
 from launch.configs import fed3r_digits
 from launch.configs import sweeps
 from launch.results import method_labels
-from launch.results import run_reader
 from launch.runs import run_label
 from tests.launch.results import fake_runs
 
@@ -20,7 +20,7 @@ def _runs(configs):
   return pd.DataFrame(
     {
       'config': config,
-      'fields': run_reader.flatten(config),
+      'fields': json_config.flatten(config),
       'task': config['task']['name'],
       **run_label.describe_method(fake_runs.as_config(config)),
     }

@@ -4,7 +4,7 @@
 
 import pathlib
 
-from launch.methods import config_checks
+from launch import json_config
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -45,7 +45,7 @@ class TensorBoardHparamsTest(absltest.TestCase):
     summary = small_configs.train(config, workdir)
     group, values, scalars = _read(workdir / 'tensorboard')
     self.assertRegex(group, '^w-[0-9a-f]{8}$')
-    fields = config_checks.flatten(config)
+    fields = json_config.flatten(config)
     self.assertEqual(values.keys(), fields.keys())
     self.assertEqual(
       values['client_learning_rate'], config['client_learning_rate']
