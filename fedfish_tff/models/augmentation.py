@@ -7,6 +7,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
+from fedfish_tff.models import supervised
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -78,17 +79,7 @@ def augment_images(
       x = tf.where(draws < 0.5, tf.reverse(x, [2]), x)
     return model.predict_on_batch(model_weights, x, training=training)
 
-  return tff.learning.models.FunctionalModel(
-    initial_weights=model.initial_weights,
-    predict_on_batch_fn=predict_on_batch,
-    loss_fn=model.loss,
-    metrics_fns=(
-      model.initialize_metrics_state,
-      model.update_metrics_state,
-      model.finalize_metrics,
-    ),
-    input_spec=model.input_spec,
-  )
+  return supervised.replace_pass(model, predict_on_batch, model.initial_weights)
 
 
 def batch_seed(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
+from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -53,17 +54,11 @@ def create_ensemble(
     ]
     return tf.reduce_logsumexp(tf.stack(logs), axis=0) - np.log(len(members))
 
-  return tff.learning.models.FunctionalModel(
-    initial_weights=(
+  return supervised.replace_pass(
+    model,
+    predict_on_batch,
+    (
       tuple(tensor for member in members for tensor in member),
       non_trainable,
     ),
-    predict_on_batch_fn=predict_on_batch,
-    loss_fn=model.loss,
-    metrics_fns=(
-      model.initialize_metrics_state,
-      model.update_metrics_state,
-      model.finalize_metrics,
-    ),
-    input_spec=model.input_spec,
   )

@@ -186,19 +186,13 @@ def create_keras_classifier(
     input_dtype=input_spec.dtype,
     class_names=class_names,
   )
-  return tff.learning.models.FunctionalModel(
-    initial_weights=(
+  return supervised.replace_pass(
+    standard,
+    predict_on_batch,
+    (
       tuple(variable.numpy() for variable in trainable),
       tuple(variable.numpy() for variable in others.values()),
     ),
-    predict_on_batch_fn=predict_on_batch,
-    loss_fn=standard.loss,
-    metrics_fns=(
-      standard.initialize_metrics_state,
-      standard.update_metrics_state,
-      standard.finalize_metrics,
-    ),
-    input_spec=standard.input_spec,
   )
 
 

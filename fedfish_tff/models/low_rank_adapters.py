@@ -18,6 +18,7 @@ from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import autograph
 from fedfish_tff.models import layers
 from fedfish_tff.models import model_partition
+from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -146,16 +147,8 @@ def add_low_rank_adapters(
     return model.predict_on_batch((merged, other), x, training)
 
   part = model_partition.partition_model(
-    tff.learning.models.FunctionalModel(
-      initial_weights=(tuple(weights), model.initial_weights[1]),
-      predict_on_batch_fn=predict_on_batch,
-      loss_fn=model.loss,
-      metrics_fns=(
-        model.initialize_metrics_state,
-        model.update_metrics_state,
-        model.finalize_metrics,
-      ),
-      input_spec=model.input_spec,
+    supervised.replace_pass(
+      model, predict_on_batch, (tuple(weights), model.initial_weights[1])
     ),
     is_trained,
   )

@@ -18,6 +18,7 @@ from fedfish_tff import errors
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
+from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -135,16 +136,8 @@ def partition_model(
     return model.predict_on_batch((whole, other), x, training)
 
   return PartitionedModel(
-    model=tff.learning.models.FunctionalModel(
-      initial_weights=(part_initial, non_trainable),
-      predict_on_batch_fn=predict_on_batch,
-      loss_fn=model.loss,
-      metrics_fns=(
-        model.initialize_metrics_state,
-        model.update_metrics_state,
-        model.finalize_metrics,
-      ),
-      input_spec=model.input_spec,
+    model=supervised.replace_pass(
+      model, predict_on_batch, (part_initial, non_trainable)
     ),
     trained=trained,
     start=tff.learning.models.ModelWeights(

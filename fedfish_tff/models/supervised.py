@@ -75,6 +75,31 @@ def create_supervised_model(
   )
 
 
+def replace_pass(
+  model: tff.learning.models.FunctionalModel,
+  predict_on_batch: Callable[[Any, Any, bool], Any],
+  initial_weights: Any,
+) -> tff.learning.models.FunctionalModel:
+  """Returns a model with another forward pass and other weights.
+
+  Args:
+    model: The model, whose loss, metrics and examples stay.
+    predict_on_batch: The pass, a function of (weights, x, training).
+    initial_weights: The weights to start from, (trainable, non-trainable).
+  """
+  return tff.learning.models.FunctionalModel(
+    initial_weights=initial_weights,
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=model.loss,
+    metrics_fns=(
+      model.initialize_metrics_state,
+      model.update_metrics_state,
+      model.finalize_metrics,
+    ),
+    input_spec=model.input_spec,
+  )
+
+
 def create_classifier(
   predict: Predict,
   initial_weights: Sequence[np.ndarray],
