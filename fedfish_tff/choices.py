@@ -38,6 +38,19 @@ class FisherNormalization(enum.Enum):
   MEAN = 'mean'
 
 
+class FisherGranularity(enum.Enum):
+  """The weights that share a Fisher value.
+
+  Attributes:
+    WEIGHT: None, as in the paper: a diagonal.
+    TENSOR: The weights of a tensor, with the mean of their values: layer-wise
+      weights of the clients, as one Fisher value scales a whole tensor.
+  """
+
+  WEIGHT = 'weight'
+  TENSOR = 'tensor'
+
+
 class ControlUpdate(enum.Enum):
   """The update of a client's control variate in a round of SCAFFOLD.
 

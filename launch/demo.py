@@ -59,9 +59,6 @@ def create_configs(
       config.rounds = rounds
       config.evaluate_every = 2
       config.checkpoint_every = 10
-      if 'diagnostics' in config.algorithm:
-        # The sum of diagnostics would add to the bytes that the plots compare.
-        config.algorithm.diagnostics = False
       yield f'{name}_seed{seed}', config
 
 

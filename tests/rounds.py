@@ -205,7 +205,9 @@ def fed_fish(
   server_rate: float = 1.0,
   per_example: bool = False,
   mean: bool = False,
+  by_tensor: bool = False,
   damping: float = 0.0,
+  relative_damping: float = 0.0,
   uniform: bool = False,
 ) -> Mapping[str, Callable]:
   """Returns Algorithms 1 and 2 of FedFish, with the package's named choices."""
@@ -215,7 +217,13 @@ def fed_fish(
     fisher = ref.fisher(trained, batches, per_example=per_example)
     terms = count_examples(batches) if per_example else len(batches)
     weight = 1.0 if uniform else count_examples(batches)
-    factors = [weight * (f / (terms if mean else 1) + damping) for f in fisher]
+    fisher = [np.float64(f) / (terms if mean else 1) for f in fisher]
+    if by_tensor:
+      fisher = [np.full_like(f, f.mean()) for f in fisher]
+    level = np.concatenate([f.ravel() for f in fisher]).mean()
+    factors = [
+      weight * (f + damping + relative_damping * level) for f in fisher
+    ]
     return (factors, trained), state
 
   def server_fn(server, sent):

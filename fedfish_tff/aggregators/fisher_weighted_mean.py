@@ -70,10 +70,22 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     denominator, where the update is 0;
   * `fisher_sum`: for each tensor the 5, 50 and 95 % quantiles of sum(w F),
     which grows with weights and cohort;
-  * `sum`: the inner factory's own measurements;
-  * with `measure_cosine`, `cosine_to_mean`: the cosine between the result and
-    sum(w Delta), which is the direction of FedAvg's update. It costs a third
-    sum of the model's size, so it is off by default.
+  * `sum`: the inner factory's own measurements.
+
+  With `diagnostics`, a client also sends w Delta and (w F)^2, which is twice
+  the model's size, and there are
+
+  * `effective_clients`: for each tensor the 5, 50 and 95 % quantiles and the
+    mean of N_eff = sum(p)^2 / sum(p^2) with p = w F / sum(w F), from 1, where
+    one client decides a coordinate, to the size of the cohort, where all count
+    alike. Coordinates without a usable denominator have 0 and are not in the
+    mean;
+  * `effective_clients_mean`: the mean over the coordinates of all tensors;
+  * `largest_client_share`: the largest share of one client in the sum of w F
+    over all coordinates;
+  * `cosine_to_mean`, `norm_to_mean`: the cosine between the result and
+    sum(w Delta) / sum(w), which is FedAvg's update, and the quotient of their
+    norms.
   """
 
   def __init__(
@@ -81,7 +93,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
     *,
     minimum_denominator: float = 0.0,
-    measure_cosine: bool = False,
+    diagnostics: bool = False,
     tensor_names: Sequence[str] | None = None,
   ):
     """Initializes the factory.
@@ -93,8 +105,9 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
         positive `minimum_denominator`.
       minimum_denominator: The bound at or below which a denominator counts as
         zero.
-      measure_cosine: Whether to measure `cosine_to_mean`. Its sum goes through
-        a separate process made by `sum_factory`.
+      diagnostics: Whether to measure how many clients count and how far the
+        result is from FedAvg's. Their sums go through a separate process made
+        by `sum_factory`, but the largest share is a plain maximum.
       tensor_names: A name for each tensor; by position and shape by default.
 
     Raises:
@@ -106,7 +119,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       )
     self._sum_factory = sum_factory or tff.aggregators.SumFactory()
     self._minimum = minimum_denominator
-    self._measure_cosine = measure_cosine
+    self._diagnostics = diagnostics
     self._tensor_names = tensor_names
 
   def create(
@@ -139,15 +152,28 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
         denominator=weighted,
       )
 
+    @tff.tensorflow.computation(weigh.type_signature.result)
+    def mass_of(weighed):
+      return _total(weighed['denominator'])
+
     @tff.tensorflow.computation(value_type, weight_type)
-    def weigh_delta(value, weight):
-      return tf.nest.map_structure(
-        lambda d: d * tf.cast(weight, d.dtype), value['delta']
+    def diagnose(value, weight):
+      def weighted(tensors):
+        return tf.nest.map_structure(
+          lambda t: t * tf.cast(weight, t.dtype), tensors
+        )
+
+      return collections.OrderedDict(
+        delta=weighted(value['delta']),
+        weight=weight,
+        squares=tf.nest.map_structure(tf.square, weighted(value['fisher'])),
       )
 
     sum_process = self._sum_factory.create(weigh.type_signature.result)
-    delta_sum_process = (
-      self._sum_factory.create(delta_type) if self._measure_cosine else None
+    diagnostics_process = (
+      self._sum_factory.create(diagnose.type_signature.result)
+      if self._diagnostics
+      else None
     )
 
     @tff.tensorflow.computation(weigh.type_signature.result)
@@ -164,15 +190,43 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
         tf.nest.flatten(sums['denominator']), names, minimum
       )
 
-    @tff.tensorflow.computation(delta_type, delta_type)
-    def cosine(a, b):
-      return _cosine(tf.nest.flatten(a), tf.nest.flatten(b))
+    @tff.tensorflow.computation(
+      delta_type,
+      weigh.type_signature.result,
+      diagnose.type_signature.result,
+      mass_of.type_signature.result,
+    )
+    def summarize(mean, sums, diagnosed, largest):
+      denominators = tf.nest.flatten(sums['denominator'])
+      squares = tf.nest.flatten(diagnosed['squares'])
+      mean, delta = tf.nest.flatten(mean), tf.nest.flatten(diagnosed['delta'])
+      effective = [
+        _effective_clients(d, s, minimum) for d, s in zip(denominators, squares)
+      ]
+      return collections.OrderedDict(
+        effective_clients=collections.OrderedDict(
+          (name, collections.OrderedDict(_quantiles(e), mean=_mean_positive(e)))
+          for name, e in zip(names, effective)
+        ),
+        effective_clients_mean=_mean_positive(
+          tf.concat([tf.reshape(e, [-1]) for e in effective], axis=0)
+        ),
+        largest_client_share=tf.math.divide_no_nan(
+          largest, _total(sums['denominator'])
+        ),
+        cosine_to_mean=_cosine(mean, delta),
+        norm_to_mean=tf.math.divide_no_nan(
+          tf.linalg.global_norm(mean)
+          * tf.cast(diagnosed['weight'], mean[0].dtype),
+          tf.linalg.global_norm(delta),
+        ),
+      )
 
     @tff.federated_computation
     def init_fn():
       state = collections.OrderedDict(sum=sum_process.initialize())
-      if delta_sum_process is not None:
-        state['delta_sum'] = delta_sum_process.initialize()
+      if diagnostics_process is not None:
+        state['diagnostics'] = diagnostics_process.initialize()
       return tff.federated_zip(state)
 
     @tff.federated_computation(
@@ -181,9 +235,8 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       tff.FederatedType(weight_type, tff.CLIENTS),
     )
     def next_fn(state, value, weight):
-      sums = sum_process.next(
-        state['sum'], tff.federated_map(weigh, (value, weight))
-      )
+      weighed = tff.federated_map(weigh, (value, weight))
+      sums = sum_process.next(state['sum'], weighed)
       mean = tff.federated_map(divide, sums.result)
       new_state = collections.OrderedDict(sum=sums.state)
       measured = tff.federated_map(measure, sums.result)
@@ -192,19 +245,45 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
         fisher_sum=measured['fisher_sum'],
         sum=sums.measurements,
       )
-      if delta_sum_process is not None:
-        deltas = delta_sum_process.next(
-          state['delta_sum'], tff.federated_map(weigh_delta, (value, weight))
+      if diagnostics_process is not None:
+        diagnosed = diagnostics_process.next(
+          state['diagnostics'], tff.federated_map(diagnose, (value, weight))
         )
-        new_state['delta_sum'] = deltas.state
-        measurements['cosine_to_mean'] = tff.federated_map(
-          cosine, (mean, deltas.result)
+        new_state['diagnostics'] = diagnosed.state
+        largest = tff.federated_max(tff.federated_map(mass_of, weighed))
+        summary = tff.federated_map(
+          summarize, (mean, sums.result, diagnosed.result, largest)
         )
+        for name in tff.structure.name_list(summarize.type_signature.result):
+          measurements[name] = summary[name]
       return tff.templates.MeasuredProcessOutput(
         tff.federated_zip(new_state), mean, tff.federated_zip(measurements)
       )
 
     return tff.templates.AggregationProcess(init_fn, next_fn)
+
+
+def _total(tensors: Any) -> tf.Tensor:
+  """Returns the sum of all numbers of a structure, float32."""
+  return tf.add_n(
+    [tf.cast(tf.reduce_sum(t), tf.float32) for t in tf.nest.flatten(tensors)]
+  )
+
+
+def _effective_clients(
+  denominator: tf.Tensor, squares: tf.Tensor, minimum: float
+) -> tf.Tensor:
+  """Returns N_eff of each coordinate, 0 without a usable denominator."""
+  usable = tf.logical_and(denominator > minimum, squares > 0)
+  # Squared last, since the square of a small denominator vanishes.
+  root = tf.sqrt(tf.where(usable, squares, 1.0))
+  return tf.where(usable, tf.square(denominator / root), 0.0)
+
+
+def _mean_positive(values: tf.Tensor) -> tf.Tensor:
+  """Returns the mean of the values that are not 0."""
+  count = tf.math.count_nonzero(values, dtype=values.dtype)
+  return tf.math.divide_no_nan(tf.reduce_sum(values), count)
 
 
 def _measure_denominators(

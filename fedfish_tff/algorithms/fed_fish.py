@@ -54,7 +54,11 @@ def build_fed_fish(
   fisher_normalization: choices.FisherNormalization = (
     choices.FisherNormalization.SUM
   ),
+  fisher_granularity: choices.FisherGranularity = (
+    choices.FisherGranularity.WEIGHT
+  ),
   damping: float = 0.0,
+  relative_damping: float = 0.0,
   minimum_denominator: float = 0.0,
   label_sampler: model_functions.LabelSampler | None = None,
   seed: int = 0,
@@ -89,8 +93,13 @@ def build_fed_fish(
       or SAMPLED_LABEL.
     fisher_normalization: The normalization: SUM over the data (the paper's), or
       MEAN.
+    fisher_granularity: The granularity: WEIGHT (the paper's), or TENSOR, with
+      the mean of F_i over each tensor. Kronecker factors (K-FAC) are not
+      offered, since their weighted mean is no quotient of two sums.
     damping: The constant that clients add to every F_i, so that the update is
       FedAvg's instead of 0 where no client has Fisher information.
+    relative_damping: The multiple of the client's mean of F_i over all weights
+      that is added as well.
     minimum_denominator: The bound at or below which denominators count as 0.
     label_sampler: A function that draws labels from the model's output, for
       SAMPLED_LABEL.
@@ -98,8 +107,9 @@ def build_fed_fish(
     sum_factory: The aggregator of numerator and denominator as one structure;
       `tff.aggregators.SumFactory` by default. For inexact sums set `damping`
       and `minimum_denominator`.
-    diagnostics: Whether to also measure the cosine between FedFish's and
-      FedAvg's update, at the price of a third sum of the model's size.
+    diagnostics: Whether to also measure how many clients decide a coordinate,
+      and the cosine and norm to FedAvg's update, for two more sums of the
+      model's size; see `FisherWeightedMeanFactory`.
     selector: The selector of the parts of delta and Fisher that a client sends,
       see `build_partial_exchange`. The mean is then over the clients that sent
       a part, and the server keeps parts that no client sent. By default
@@ -126,7 +136,9 @@ def build_fed_fish(
     client_weighting=client_weighting,
     fisher_estimator=fisher_estimator,
     fisher_normalization=fisher_normalization,
+    fisher_granularity=fisher_granularity,
     damping=damping,
+    relative_damping=relative_damping,
     label_sampler=label_sampler,
     seed=seed,
   )
@@ -134,7 +146,7 @@ def build_fed_fish(
     fisher_weighted_mean.FisherWeightedMeanFactory(
       sum_factory,
       minimum_denominator=minimum_denominator,
-      measure_cosine=diagnostics,
+      diagnostics=diagnostics,
       tensor_names=tensor_names,
     ),
     server_optimizer_fn
@@ -157,8 +169,8 @@ def build_fed_fish(
   tensor_selection.check_selector(selector)
   if diagnostics:
     raise errors.InputError(
-      'diagnostics is True, but with a selector there is no sum of whole deltas '
-      "to compare FedFish's update with; False was expected."
+      'diagnostics must be False with a selector, since there is no sum of '
+      "whole deltas to compare FedFish's update with; got True."
     )
   return partial_exchange.compose_partial_process(
     model_fn,

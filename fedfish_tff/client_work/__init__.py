@@ -9,6 +9,7 @@ from fedfish_tff.choices import ControlUpdate as ControlUpdate
 from fedfish_tff.choices import CoordinateScore as CoordinateScore
 from fedfish_tff.choices import Direction as Direction
 from fedfish_tff.choices import FisherEstimator as FisherEstimator
+from fedfish_tff.choices import FisherGranularity as FisherGranularity
 from fedfish_tff.choices import FisherNormalization as FisherNormalization
 from fedfish_tff.choices import MetaBatches as MetaBatches
 from fedfish_tff.choices import MetaGradient as MetaGradient

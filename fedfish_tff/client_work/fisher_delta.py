@@ -35,7 +35,11 @@ def build_fisher_delta_update(
   fisher_normalization: choices.FisherNormalization = (
     choices.FisherNormalization.SUM
   ),
+  fisher_granularity: choices.FisherGranularity = (
+    choices.FisherGranularity.WEIGHT
+  ),
   damping: float = 0.0,
+  relative_damping: float = 0.0,
   label_sampler: model_functions.LabelSampler | None = None,
   seed: int = 0,
 ) -> client_work_process.ClientUpdateFn:
@@ -50,9 +54,12 @@ def build_fisher_delta_update(
       A client without examples has weight 0 either way.
     fisher_estimator: The squared gradients that make the Fisher diagonal.
     fisher_normalization: Their sum, or their mean.
+    fisher_granularity: The weights that share a Fisher value.
     damping: The constant added to every F_i. With it a coordinate with zero
       Fisher at every client gets FedAvg's update, and very large damping is
       FedAvg.
+    relative_damping: The multiple of the mean of F_i over all weights that is
+      added to every F_i, so that the scale of gradients does not matter.
     label_sampler: A function that draws labels, needed by
       choices.FisherEstimator.SAMPLED_LABEL.
     seed: The seed of the sampled labels.
@@ -72,15 +79,19 @@ def build_fisher_delta_update(
   for name, value, kind in (
     ('fisher_estimator', fisher_estimator, choices.FisherEstimator),
     ('fisher_normalization', fisher_normalization, choices.FisherNormalization),
+    ('fisher_granularity', fisher_granularity, choices.FisherGranularity),
   ):
     # A member's bare value would be taken for another member.
     if not isinstance(value, kind):
       raise errors.InputError(
-        f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
-        'expected.'
+        f'{name} must be a member of choices.{kind.__name__}, got {value!r}.'
       )
-  if not damping >= 0:
-    raise errors.InputError(f'damping must be 0 or positive, got {damping}.')
+  for name, value in (
+    ('damping', damping),
+    ('relative_damping', relative_damping),
+  ):
+    if not value >= 0:
+      raise errors.InputError(f'{name} must be 0 or positive, got {value}.')
   if (
     fisher_estimator is choices.FisherEstimator.SAMPLED_LABEL
     and label_sampler is None
@@ -112,7 +123,17 @@ def build_fisher_delta_update(
       num_examples, trained.num_examples, local_epochs, method='FedFish'
     )
     weight = client_work_process.client_weight(num_examples, client_weighting)
-    damped = tuple(f + damping for f in diagonal)
+    if fisher_granularity is choices.FisherGranularity.TENSOR:
+      diagonal = tuple(
+        tf.fill(tf.shape(f), tf.reduce_mean(f)) for f in diagonal
+      )
+    added = [tf.constant(damping, f.dtype) for f in diagonal]
+    if relative_damping:
+      total = tf.add_n([tf.reduce_sum(f) for f in diagonal])
+      size = sum(tf.size(f) for f in diagonal)
+      mean = total / tf.cast(size, total.dtype)
+      added = [a + relative_damping * mean for a in added]
+    damped = tuple(f + a for f, a in zip(diagonal, added))
     return update._replace(
       update=collections.OrderedDict(update.update, fisher=damped),
       weight=weight,

@@ -51,8 +51,6 @@ FEW_ROUNDS: Mapping[str, Any] = {
   'rounds': 32,
   'evaluate_every': 4,
   'checkpoint_every': 16,
-  # Diagnostics cost a sum of the model's size, and no result there needs them.
-  'algorithm.diagnostics': False,
 }
 
 

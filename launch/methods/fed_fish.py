@@ -33,7 +33,9 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     fisher_normalization=choices.FisherNormalization(
       algorithm.fisher_normalization
     ),
+    fisher_granularity=choices.FisherGranularity(algorithm.fisher_granularity),
     damping=algorithm.damping,
+    relative_damping=algorithm.relative_damping,
     minimum_denominator=algorithm.minimum_denominator,
     label_sampler=task.label_sampler,
     seed=parts.config.seed,
@@ -58,10 +60,20 @@ METHOD = method.Method(
       fields.member_of(choices.FisherNormalization),
       'Whether their sum or their mean over batches or examples is taken.',
     ),
+    'fisher_granularity': fields.Field(
+      'weight',
+      fields.member_of(choices.FisherGranularity),
+      "Which weights share a value: none (weight, the paper's) or a tensor's.",
+    ),
     'damping': fields.Field(
       0.0,
       fields.number(positive=False),
       'Added to every Fisher value; the larger, the more it is FedAvg.',
+    ),
+    'relative_damping': fields.Field(
+      0.0,
+      fields.number(positive=False),
+      "This multiple of a client's mean Fisher value is added as well.",
     ),
     'minimum_denominator': fields.Field(
       0.0,
@@ -69,10 +81,10 @@ METHOD = method.Method(
       'A sum of Fisher values at or below it counts as 0; for inexact sums.',
     ),
     'diagnostics': fields.Field(
-      True,
+      False,
       fields.boolean,
-      "Whether to compare with FedAvg's update (aggregator/cosine_to_mean), for "
-      "a third sum of the model's size.",
+      'Whether to measure how many clients decide a weight, and to compare with '
+      "FedAvg's update, for two more sums of the model's size.",
     ),
   },
   supports={
@@ -95,6 +107,9 @@ METHOD = method.Method(
     'sampled_label': {'fisher_estimator': 'sampled_label'},
     # It equals FedAvg where clients have no Fisher information.
     'damped': {'fisher_normalization': 'mean', 'damping': 1e-4},
+    'relatively_damped': {'relative_damping': 1.0},
+    'by_tensor': {'fisher_granularity': 'tensor'},
+    'diagnosed': {'diagnostics': True},
   },
   shared_across=building.SHARED,
   draws=lambda algorithm: (

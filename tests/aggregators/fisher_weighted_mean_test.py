@@ -68,7 +68,7 @@ class ExecutionTest(parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.process = aggregators.FisherWeightedMeanFactory(
-      measure_cosine=True
+      diagnostics=True
     ).create(_VALUE, _WEIGHT)
 
   @hypothesis.settings(max_examples=25)
@@ -104,10 +104,11 @@ class ExecutionTest(parameterized.TestCase):
       places=6,
     )
 
-  def test_quantiles_and_cosine_equal_numpy(self):
+  def test_measurements_equal_numpy(self):
     rng = np.random.default_rng(0)
     delta = rng.normal(size=(3, 7)).astype(np.float32)
     fisher = rng.uniform(size=(3, 7)).astype(np.float32)
+    fisher[:, 1] = 0.0
     weight = [1.0, 2.0, 5.0]
     output = self.process.next(
       self.process.initialize(),
@@ -119,13 +120,56 @@ class ExecutionTest(parameterized.TestCase):
     for name, q in (('p05', 0.05), ('p50', 0.5), ('p95', 0.95)):
       expected = np.quantile(denominator[:3], q, method='nearest')
       self.assertAlmostEqual(quantiles[name], expected, places=5)
-    mean = (np.array(weight)[:, None] * fisher * delta).sum(0) / denominator
-    plain = (np.array(weight)[:, None] * delta).sum(0)
+    weighted = np.array(weight)[:, None] * fisher
+    used = denominator > 0
+    mean = np.zeros(7)
+    mean[used] = (weighted * delta).sum(0)[used] / denominator[used]
+    plain = (np.array(weight)[:, None] * delta).sum(0) / sum(weight)
+    effective = np.zeros(7)
+    effective[used] = (
+      1 / np.square(weighted / np.where(used, denominator, 1)).sum(0)[used]
+    )
+    found = output.measurements['effective_clients']
     self.assertAlmostEqual(
-      output.measurements['cosine_to_mean'],
-      mean @ plain / np.linalg.norm(mean) / np.linalg.norm(plain),
+      found['0_3']['mean'], effective[:3][used[:3]].mean(), places=5
+    )
+    self.assertEqual(found['0_3']['p05'], 0.0)
+    self.assertAlmostEqual(
+      found['1_2x2']['p95'],
+      np.quantile(effective[3:], 0.95, method='nearest'),
       places=5,
     )
+    self.assertAlmostEqual(
+      output.measurements['effective_clients_mean'],
+      effective[used].mean(),
+      places=5,
+    )
+    for name, expected in (
+      ('cosine_to_mean', mean @ plain / np.linalg.norm(mean)),
+      ('norm_to_mean', np.linalg.norm(mean)),
+    ):
+      self.assertAlmostEqual(
+        output.measurements[name], expected / np.linalg.norm(plain), places=5
+      )
+    self.assertAlmostEqual(
+      output.measurements['largest_client_share'],
+      weighted.sum(1).max() / weighted.sum(),
+      places=5,
+    )
+
+  def test_effective_clients_at_their_limits(self):
+    # All count alike, one decides, and the scale does not matter.
+    for scale in (1e-15, 1.0, 1e15):
+      fisher = scale * np.eye(3, 7)
+      fisher[:, 3:] = scale
+      output = self.process.next(
+        self.process.initialize(),
+        [_value(np.ones(7), f) for f in fisher],
+        [1.0] * 3,
+      )
+      found = output.measurements['effective_clients']
+      self.assertAlmostEqual(found['0_3']['mean'], 1.0, places=5)
+      self.assertAlmostEqual(found['1_2x2']['mean'], 3.0, places=5)
 
   def test_scale_of_the_fisher_does_not_matter(self):
     rng = np.random.default_rng(1)

@@ -66,6 +66,14 @@ class NumpyRecomputationTest(rounds.TestCase):
         server_rate=0.7, per_example=True, mean=True, damping=0.01, uniform=True
       ),
     ),
+    (
+      'by_tensor_and_with_relative_damping',
+      dict(
+        fisher_granularity=client_work.FisherGranularity.TENSOR,
+        relative_damping=0.3,
+      ),
+      dict(by_tensor=True, relative_damping=0.3),
+    ),
   )
   def test_follows_algorithms_1_and_2(self, choices, ref_choices):
     run = _rounds(**choices)
@@ -252,9 +260,11 @@ class InterfaceTest(rounds.TestCase):
     dict(local_epochs=0),
     dict(damping=-1.0),
     dict(damping=float('nan')),
+    dict(relative_damping=-1.0),
     dict(minimum_denominator=-1e-9),
     dict(fisher_estimator='per_example'),
     dict(fisher_normalization='mean'),
+    dict(fisher_granularity='tensor'),
   )
   def test_bad_arguments_are_named(self, **kwargs):
     with self.assertRaisesRegex(errors.InputError, list(kwargs)[0]):

@@ -158,7 +158,7 @@ class PartialExchangeTest(rounds.TestCase):
         rounds.sgd(0.1),
         selector=client_work.build_share_selector(0.5, groups=(0, 1)),
       )
-    with self.assertRaisesRegex(errors.InputError, 'diagnostics is True'):
+    with self.assertRaisesRegex(errors.InputError, 'diagnostics must be False'):
       algorithms.build_fed_fish(
         model, rounds.sgd(0.1), selector=_HALF, diagnostics=True
       )

@@ -32,7 +32,10 @@ def _config(variant, **values):
 class VariantsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('fed_avg,exchange=layers', {'exchange.group_by': 'layer'}),
-    ('fed_fish,exchange=threshold', {'algorithm.diagnostics': False}),
+    (
+      'diagnosed,exchange=threshold',
+      {'algorithm.diagnostics': False},
+    ),
     (
       'scaffold,participation=srpfl',
       {

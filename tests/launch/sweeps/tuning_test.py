@@ -166,7 +166,7 @@ class SweepTuningTest(absltest.TestCase):
     ):
       tuning.describe(planned, self.path)
     runs = tuning.tune_runs([sweeps.Run('fed_fish')], self.path)
-    planned = fake_sweeps.plan(runs, '--config.algorithm.diagnostics=false')
+    planned = fake_sweeps.plan(runs, '--config.algorithm.diagnostics=true')
     self.assertIn(
       'another algorithm.diagnostics.',
       tuning.describe(planned, self.path)[-1],
