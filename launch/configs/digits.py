@@ -65,10 +65,14 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 
 
 def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: `sweeps.ready_sweeps`, or `heterogeneity`.
+  """Returns the runs of a sweep: `sweeps.ready_sweeps`, or one of these.
 
   `heterogeneity` has plain steps at the server, clients of few digits up to
   clients that are all alike, and the 20 rounds of `make demo`.
+
+  `surface` has FedFish's gain over FedAvg against heterogeneity and local
+  epochs, with eight seeds, and `surface_tuning` the client rates for it, with
+  two others. Both have plain steps of rate 1 at the server.
   """
   heterogeneity = functools.partial(
     sweeps.grid,
@@ -76,11 +80,39 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
     {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
     fixed={'rounds': 20, 'evaluate_every': 2},
   )
+  surface = functools.partial(_surface, seeds=tuple(range(8)))
+  surface_tuning = functools.partial(
+    _surface, seeds=(100, 101), client_rates=(0.02, 0.05, 0.1, 0.2, 0.4)
+  )
   return sweeps.select(
     name,
     get_config,
     lambda get_config: {
       **sweeps.ready_sweeps(get_config),
       'heterogeneity': heterogeneity,
+      'surface': surface,
+      'surface_tuning': surface_tuning,
+    },
+  )
+
+
+def _surface(
+  seeds: Sequence[int], client_rates: Sequence[float] = ()
+) -> tuple[sweeps.Run, ...]:
+  fields = {
+    'task.alpha': (0.05, 0.1, 0.3, 1.0, 100.0),
+    'local_epochs': (1, 4, 16),
+  }
+  if client_rates:
+    fields['client_learning_rate'] = client_rates
+  return sweeps.grid(
+    ('fed_avg,server=sgd', 'diagnosed,server=sgd', 'damped,server=sgd'),
+    {**fields, 'seed': seeds},
+    fixed={
+      'rounds': 30,
+      'evaluate_every': 5,
+      'checkpoint_every': 30,
+      'evaluation.barrier': False,
+      'evaluation.personalization_epochs': 0,
     },
   )
