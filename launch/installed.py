@@ -21,6 +21,7 @@ COMMANDS = {
   'fedfish-compile': 'compile',
   'fedfish-demo': 'demo',
   'fedfish-evaluate': 'evaluate',
+  'fedfish-gain-surface': 'studies.gain_surface',
   'fedfish-group': 'group_dataset',
   'fedfish-keyboard-table': 'studies.keyboard_table',
   'fedfish-linear-representation-figure': (

@@ -71,7 +71,7 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   clients that are all alike, and the 20 rounds of `make demo`.
 
   `surface` has FedFish's gain over FedAvg against heterogeneity and local
-  epochs, with eight seeds, and `surface_tuning` the client rates for it, with
+  epochs, with ten seeds, and `surface_tuning` the client rates for it, with
   two others. Both have plain steps of rate 1 at the server.
   """
   heterogeneity = functools.partial(
@@ -80,7 +80,7 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
     {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
     fixed={'rounds': 20, 'evaluate_every': 2},
   )
-  surface = functools.partial(_surface, seeds=tuple(range(8)))
+  surface = functools.partial(_surface, seeds=tuple(range(10)))
   surface_tuning = functools.partial(
     _surface, seeds=(100, 101), client_rates=(0.02, 0.05, 0.1, 0.2, 0.4)
   )
