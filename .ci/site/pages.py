@@ -20,6 +20,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 # What stands beside the packages is imported by its module's name.
 _MODULES = ('errors', 'plug_ins', 'trust')
 
+# What most readers look for.
+_BUILDERS = ('build_', 'create_', 'load_')
+
 _CODE = re.compile(r'(?<![\[`])`([\w.]+)`(?!`)')
 _FENCED = re.compile(r'(^ *```.*?^ *```$)', re.DOTALL | re.MULTILINE)
 # Lines by themselves, blocks of code as a whole.
@@ -62,13 +65,27 @@ def api_pages() -> dict[str, str]:
   for package, symbols in exports().items():
     parts = [_symbol(package, 1)]
     last = package
-    for name, module in sorted(symbols.items(), key=lambda item: item[::-1]):
+    for name, module in _order(symbols):
       if module != last and module.startswith(f'{package}.'):
         parts.append(_symbol(module, 2))
       last = module
       parts.append(_symbol(f'{package}.{name}', 3, members=True))
     pages[package] = parts
   return {name: '\n\n'.join(parts) for name, parts in pages.items()}
+
+
+def _order(symbols: dict[str, str]) -> list[tuple[str, str]]:
+  """Returns symbols and modules: first modules of builders, in each builders."""
+  builders = {}
+  for name, module in symbols.items():
+    builders.setdefault(module, []).append(name.startswith(_BUILDERS))
+
+  def rank(item: tuple[str, str]) -> tuple[bool, str, bool, str]:
+    name, module = item
+    mostly = 2 * sum(builders[module]) >= len(builders[module])
+    return not mostly, module, not name.startswith(_BUILDERS), name
+
+  return sorted(symbols.items(), key=rank)
 
 
 def _symbol(name: str, level: int, *, members: bool = False) -> str:
