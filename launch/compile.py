@@ -4,20 +4,19 @@ r"""Compiles a round's client work for an accelerator, and prints its cost.
 
   python -m launch.compile --config=launch/configs/digits.py:fed_fish
 
-compiles for the TPU chips of --topology, which need not be present, and prints
-whether and how fast that succeeds, and the results of JAX's memory_analysis()
-and cost_analysis(): memory per chip, operations and bytes accessed. Nothing is
-trained. The data is read as in launch.train, because the clients of the first
-round determine the shapes.
+The TPU chips of --topology need not be present, but `make accelerator
+PLATFORM=tpu` must have installed the compiler; --platform=cpu compiles for this
+machine. Large programs take minutes: a ResNet-18 or a transformer takes ten on
+a laptop.
 
-  --platform=cpu compiles for this machine.
+The output says whether and how fast that succeeds, and has the results of JAX's
+memory_analysis() and cost_analysis(): memory per chip, operations and bytes
+accessed. JAX counts the body of each loop once, regardless of the number of
+iterations, so the cost is roughly that of one batch of one client
+(docs/tpu.md).
 
-`make accelerator PLATFORM=tpu` installs the compiler. Large programs take
-minutes to compile: a ResNet-18 or a transformer takes ten on a laptop.
-
-JAX counts the body of each loop once, regardless of the number of iterations,
-so the cost is roughly that of one batch of one client. See docs/tpu.md for
-examples.
+Nothing is trained. The data is read as in launch.train, because the clients of
+the first round determine the shapes.
 """
 
 from collections.abc import Sequence
@@ -44,13 +43,13 @@ _DATA_DIR = path_flags.define(
   takes_urls=True,
 )
 _PLATFORM = flags.DEFINE_enum(
-  'platform', 'tpu', ['tpu', 'cpu'], 'What to compile for.'
+  'platform', 'tpu', ['tpu', 'cpu'], 'The kind of device.'
 )
 _TOPOLOGY = flags.DEFINE_string(
   'topology',
   'v5e:2x2',
-  'For --platform=tpu: the kind of chips and how they are arranged, such as '
-  'v5e:2x2, v4:2x2x1 or v6e:2x2.',
+  'For --platform=tpu: the kind and arrangement of chips, such as v5e:2x2, '
+  'v4:2x2x1 or v6e:2x2.',
 )
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
 _TRUST_MODULES = trust_flags.define_modules()

@@ -37,7 +37,7 @@ _OUTPUT_DIR = path_flags.define(
 _SEEDS = flags.DEFINE_integer(
   'seeds', 3, 'Seeds of partition, cohorts, batches and weights.', lower_bound=1
 )
-_ROUNDS = flags.DEFINE_integer('rounds', 20, 'Rounds a run.', lower_bound=1)
+_ROUNDS = flags.DEFINE_integer('rounds', 20, 'Rounds per run.', lower_bound=1)
 _TOY_SEEDS = flags.DEFINE_integer(
   'toy_seeds', 8, 'Seeds of the toy figure; 0 to leave it out.', lower_bound=0
 )

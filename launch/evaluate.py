@@ -4,10 +4,15 @@ r"""Evaluates the model of a workdir of launch.train, client by client.
 
   python -m launch.evaluate --workdir=runs/digits_fed_fish
 
-scores the model of the last checkpoint on the test clients, which training has
-never seen: as it is, and after fine-tuning on 25 % and 50 % of each client's
-examples, on the other half. It also runs one more round, which is discarded,
-and measures its client-server barrier. It adds to the workdir:
+  python -m launch.evaluate --workdir=runs/digits_fed_fish --split=validation
+  python -m launch.evaluate --workdir=runs/digits_fed_fish --export
+  python -m launch.evaluate --workdir=runs/c4 \
+    --targets=c4,cc_news=grouped/news,stackoverflow=tff_cache
+
+The first command scores the model of the last checkpoint on the test clients,
+which training has never seen: as it is, and after fine-tuning on 25 % and 50 %
+of each client's examples, on the other half. It also runs one more round, which
+is discarded, and measures its client-server barrier. It adds to the workdir:
 
   evaluation/clients.csv: a row per held-out client; global/<metric> on all its
     examples; before/, few_shot_25/ and after/<metric> on the unseen half
@@ -16,58 +21,25 @@ and measures its client-server barrier. It adds to the workdir:
     five or more, the worst tenth of the clients, and the mean over all examples
   plots/: the plots of training, and those of the clients
 
-For FedMA, the ensemble is also scored (ensemble/<metric>): the mean prediction
-of the networks that the first round's clients train separately, before any are
-matched. This trains them once more.
+A client with a diverged model has the value nan; the summary excludes and
+counts it (num_diverged). launch.plot uses an evaluation only if it is of the
+run's model, that of the last round, or of the best one with early_stopping. For
+FedMA, the mean prediction of the networks that the first round's clients train
+separately is also scored (ensemble/<metric>); this trains them once more.
 
-Every row names the round of the model (round) and the clients (split). A client
-with a diverged model has the value nan; the summary excludes and counts it
-(num_diverged). launch.plot uses an evaluation only if it is of the run's model,
-that of the last round, so evaluate again after further training. With
-early_stopping in the config, the run's model is that of the best round. --at
-scores any model that is kept, such as --at=last.
+--split=validation serves while a model is still being chosen; its tables are
+evaluation/validation_clients.csv and so on. --export also writes
+export/saved_model, which TensorFlow loads without this package, and
+export/weights.npz (docs/export.md).
 
-While a model is still being chosen, use the validation clients instead; their
-tables are evaluation/validation_clients.csv and so on:
-
-  python -m launch.evaluate --workdir=runs/digits_fed_fish --split=validation
-
-A language model can also be scored on clients of other tasks, by NAME=FOLDER.
-The vocabulary of the model turns their texts into tokens:
-
-  python -m launch.evaluate --workdir=runs/c4 \
-    --targets=c4,cc_news=grouped/news,stackoverflow=tff_cache
-
-FOLDER is that task's --data_dir; NAME alone is the workdir's own task. The
-models of the half-way round and of the last checkpoint (--at) are fine-tuned on
-0, 25 and 50 % of each held-out client, with the epochs
-(evaluation.personalization_epochs), batches and client learning rate of the
-config, and always scored on the same unseen half. If there are several
-evaluation.personalization_learning_rates, validation clients of the workdir's
-own task choose one for each model. Clients with fewer than 4 examples (chunks
-of task.eval_sequence_length tokens) are excluded. The workdir then holds:
-
-  evaluation/transfer.csv: a row per target, round, share of the data (percent)
-    and metric: the numbers of clients that were scored, too small or diverged;
-    the mean over clients with its 95 % bootstrap interval, and the value over
-    all tokens together
-  evaluation/transfer_clients.csv: a row per client, round and share
-  plots/transfer_<metric>.png: scores by share, a panel per target
-
-launch.plot --layout=transfer compares several such workdirs. Without data, a
-workdir trained on synthetic pages has --targets=c4,cc_news, which are synthetic
-and labelled so: "generated pages, task c4".
-
-To use the model elsewhere, write export/saved_model, which TensorFlow loads
-without this package, and export/weights.npz, with adapters merged into their
-matrices:
-
-  python -m launch.evaluate --workdir=runs/digits_fed_fish --export
-
-  model = tf.saved_model.load('runs/digits_fed_fish/export/saved_model')
-  outputs = model.signatures['serving_default'](x=batch)['output']
-
-docs/export.md also has the SavedModel as a layer of Keras and in ONNX.
+--targets scores a language model on clients of several tasks instead: FOLDER of
+NAME=FOLDER is the task's --data_dir, and a NAME alone is the workdir's own task
+(or synthetic pages, if it was trained on them). The models of the half-way round
+and of the last checkpoint are fine-tuned, with the config's personalisation, on
+0, 25 and 50 % of each held-out client, and scored on the same unseen half. It
+adds evaluation/transfer.csv, evaluation/transfer_clients.csv and
+plots/transfer_<metric>.png, which launch.plot --layout=transfer draws for
+several workdirs (docs/text.md).
 """
 
 from collections.abc import Mapping
@@ -98,22 +70,21 @@ _EXPORT = flags.DEFINE_bool(
 _TARGETS = flags.DEFINE_list(
   'targets',
   None,
-  'Score on held-out clients of these tasks in place of all else: NAME=FOLDER, '
-  "or NAME for the workdir's own; separated by commas.",
+  'Score on held-out clients of these tasks instead: NAME=FOLDER, or NAME for '
+  "the workdir's own; separated by commas.",
 )
 _AT = flags.DEFINE_list(
   'at',
   None,
-  'Which model, half, last or best; with --targets several, such as half,last, '
-  'which is the default there. launch.train keeps the checkpoint half-way, and '
-  'with early_stopping in the config the best one; that is the default then, '
-  'unless early_stopping.restore_best is False.',
+  'The model: half, last, or best (with early_stopping, where it is the default '
+  'unless early_stopping.restore_best is False). Several with --targets, by '
+  'default half,last.',
 )
 _MAX_CLIENTS = flags.DEFINE_integer(
   'max_clients',
   None,
-  'With --targets: score at most so many clients of each target, drawn at '
-  'random; by default all.',
+  'With --targets: the most clients of each target, drawn at random; by default '
+  'all.',
   lower_bound=1,
 )
 _CONTEXT = context_flag.define()

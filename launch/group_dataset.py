@@ -49,7 +49,7 @@ from launch import path_flags
 from absl import flags
 
 _FORMAT = flags.DEFINE_enum(
-  'format', None, ['c4', 'cc_news', 'tfds'], 'What --input is.'
+  'format', None, ['c4', 'cc_news', 'tfds'], 'The format of --input.'
 )
 _INPUT = path_flags.define(
   'input',
@@ -69,10 +69,12 @@ _KEY = flags.DEFINE_string(
 _KEEP_WWW = flags.DEFINE_bool(
   'keep_www',
   False,
-  'host: whether www.example.org is another client than example.org.',
+  'host: whether www.example.org and example.org are two clients.',
 )
 _MIN_EXAMPLES = flags.DEFINE_integer(
-  'min_examples', 1, 'Clients with fewer examples are left out.'
+  'min_examples',
+  1,
+  'The fewest examples of a client; smaller ones are omitted.',
 )
 _VALIDATION_FRACTION = flags.DEFINE_float(
   'validation_fraction', 0.0, 'The share of clients for validation.'
@@ -81,26 +83,26 @@ _HELD_OUT_FRACTION = flags.DEFINE_float(
   'held_out_fraction', 0.0, 'The share of clients held out for tests.'
 )
 _SEED = flags.DEFINE_integer(
-  'seed', 0, 'The division of clients is a function of it and their ids.'
+  'seed', 0, 'The seed of the division of clients into splits.'
 )
 _NUM_SHARDS = flags.DEFINE_integer(
   'num_shards',
   None,
-  'The number of files of all splits, one each at least; by default, files of '
+  'The number of files of all splits, at least one each; by default, files have '
   'about 256 MiB.',
 )
 _NUM_PROCESSES = flags.DEFINE_integer(
   'num_processes',
   None,
-  'Processes of this machine that group, without --runner; by default one a '
-  'core.',
+  'The number of processes of this machine, without --runner; by default one '
+  'per core.',
   lower_bound=1,
 )
 _MAX_BAD_FRACTION = flags.DEFINE_float(
   'max_bad_fraction',
   0.01,
-  'The share of lines, rows or examples that may be unusable; a packed file '
-  'that breaks counts as one.',
+  'The largest share of unusable lines, rows or examples; a damaged packed file '
+  'counts as one.',
 )
 _SPLIT = flags.DEFINE_string(
   'split',
@@ -120,8 +122,7 @@ _DATA_DIR = path_flags.define(
 _DOWNLOAD = flags.DEFINE_bool(
   'download',
   None,
-  'tfds: whether to download and prepare the data set if needed; by default '
-  'not.',
+  'tfds: whether to download and prepare the data set if needed; by default no.',
 )
 _ONLY_TFDS = (_SPLIT, _FEATURES, _DATA_DIR, _DOWNLOAD)
 

@@ -2,33 +2,33 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Divides a labelled data set, or a table of yours, among clients.
 
-  python -m launch.partition_dataset --dataset=mnist --split=train \
+  python -m launch.partition_dataset --dataset=mnist --download \
     --partition=dirichlet --num_clients=100 --alpha=0.1 --output_dir=clients
+  python -m launch.train --config=launch/configs/arrays.py \
+    --data_dir=clients --workdir=runs/clients
+
+A table, with a client per hospital:
+
+  python -m launch.partition_dataset --dataset=patients.csv --label=cost \
+    --feature=age,dose --partition=key --key=hospital --output_dir=clients
+
+Other partitions:
 
   --partition=pachinko --coarse_label=coarse_label --num_clients=500 \
     --examples_per_client=100   (as for federated CIFAR-100; --alpha, --beta)
   --partition=shards --num_clients=100 --shards_per_client=2   (FedAvg's paper)
   --partition=shards --num_clients=100 --classes_per_client=2   (exactly 2)
-  --partition=key --key=author --min_examples=10   (a client per value)
 
-  python -m launch.partition_dataset --dataset=patients.csv --label=cost \
-    --feature=age,dose --partition=key --key=hospital --output_dir=clients
-
-A data set of TensorFlow Datasets is read from --data_dir, where TFDS prepared
-it; --download lets TFDS download and prepare it first. A table is a .csv,
-.parquet or .arrow file, or a folder of such files, for example a Hugging Face
-data set on disk; its columns hold numbers, lists of numbers, or images as bytes
-(PNG, JPEG).
+--dataset is one of TensorFlow Datasets, read from --data_dir, where TFDS
+prepared it or --download lets TFDS prepare it; or a .csv, .parquet or .arrow
+file, or a folder of such files, for example a Hugging Face data set on disk,
+with columns of numbers, lists of numbers, or images as bytes (PNG, JPEG). It
+must fit into memory.
 
 The files of --output_dir, a new folder, are <client id>.npz with the arrays x
 and y of each client, clients.csv (examples and counts of each class),
 label_partition.png (clients x classes) and partition.json. The folder appears
-only once it is complete. Train on it with
-
-  python -m launch.train --config=launch/configs/arrays.py \
-    --data_dir=clients --workdir=runs/clients
-
-The data set must fit into memory. The same command writes the same files.
+only once it is complete. The same command writes the same files.
 """
 
 from collections.abc import Sequence
@@ -51,8 +51,8 @@ _SPLIT = flags.DEFINE_string(
 _FEATURE = flags.DEFINE_string(
   'feature',
   None,
-  'The feature that becomes x; by default the input of the data set. Of a table, '
-  'one or more columns, separated by commas; by default all others of numbers.',
+  'The feature that becomes x; by default the input of the data set. For a '
+  'table, columns separated by commas; by default all others of numbers.',
 )
 _LABEL = flags.DEFINE_string(
   'label',
@@ -64,7 +64,7 @@ _PARTITION = flags.DEFINE_enum(
   'partition',
   'dirichlet',
   ['dirichlet', 'pachinko', 'shards', 'key'],
-  'How examples are divided. dirichlet: clients draw label proportions. '
+  'The rule of division. dirichlet: clients draw label proportions. '
   'pachinko: proportions of coarse labels and of labels under them. shards: a '
   'few classes each. key: by the value of a feature.',
 )
@@ -83,29 +83,29 @@ flags.DEFINE_integer(
 flags.DEFINE_float(
   'alpha',
   None,
-  'dirichlet, pachinko: concentration of (coarse) labels; the smaller, the '
-  'more clients differ. Needed for dirichlet; 0.1 for pachinko.',
+  'dirichlet, pachinko: the concentration of (coarse) labels; smaller values '
+  'make clients more heterogeneous. Required for dirichlet; 0.1 for pachinko.',
 )
 flags.DEFINE_float(
   'beta',
   None,
-  'pachinko: concentration of the labels under a coarse one; by default 10.',
+  'pachinko: the concentration of the labels under a coarse one; by default 10.',
 )
 flags.DEFINE_integer(
-  'shards_per_client', None, 'shards: equal pieces of the sorted examples.'
+  'shards_per_client',
+  None,
+  'shards: the equal pieces of the sorted examples per client.',
 )
 flags.DEFINE_integer(
-  'classes_per_client', None, 'shards: exactly so many classes a client.'
+  'classes_per_client', None, 'shards: the exact number of classes per client.'
 )
 flags.DEFINE_integer(
   'min_examples',
   None,
   'dirichlet: the fewest examples of a client, filled up from the largest. '
-  'key: values with fewer are left out. 1 by default.',
+  'key: clients with fewer are omitted. 1 by default.',
 )
-flags.DEFINE_integer(
-  'seed', None, 'The partition is a function of it; 0 by default.'
-)
+flags.DEFINE_integer('seed', None, 'The seed of the partition; 0 by default.')
 _SCALE_IMAGES = flags.DEFINE_bool(
   'scale_images',
   True,

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Trains a vocabulary on the text of grouped clients, or of files.
 
-  python -m launch.train_tokenizer --input=c4_by_host --kind=bpe \
-    --vocabulary_size=32000
+  python -m launch.train_tokenizer --input=c4_by_host --vocabulary_size=32000
 
   --input=FOLDER            a folder of launch.group_dataset: the clients of
                             --split, by default train
@@ -43,24 +42,24 @@ _SPLIT = flags.DEFINE_string(
   'split', None, 'The split of a folder; by default train.'
 )
 _FEATURE = flags.DEFINE_string(
-  'feature', 'text', 'What holds the text, in a folder or lines of JSON.'
+  'feature', 'text', 'The feature with the text, in a folder or lines of JSON.'
 )
 _KIND = flags.DEFINE_enum(
-  'kind', 'bpe', ['bpe', 'word_piece', 'word'], 'How text becomes tokens.'
+  'kind', 'bpe', ['bpe', 'word_piece', 'word'], 'The kind of tokens.'
 )
 _VOCABULARY_SIZE = flags.DEFINE_integer(
   'vocabulary_size',
   32_000,
-  'Token ids, special ones included; fewer if the texts do not hold as many.',
+  'The most token ids, special ones included.',
 )
 _LOWERCASE = flags.DEFINE_bool(
-  'lowercase', False, 'Whether all text is put into lower case.'
+  'lowercase', False, 'Whether to convert text to lower case.'
 )
 _MAX_TEXTS = flags.DEFINE_integer(
   'max_texts',
   None,
-  'How many texts to read at most: those of clients drawn at random from a '
-  'folder, or the first of the files. By default all.',
+  'The most texts to read: those of clients drawn at random from a folder, or '
+  'the first of the files; by default all.',
   lower_bound=1,
 )
 
