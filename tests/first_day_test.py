@@ -22,6 +22,14 @@ pytestmark = pytest.mark.slow
 _DOC = repository.ROOT / 'docs' / 'first_day.md'
 # To install and to run; the runs take two minutes.
 _LIMIT_SECONDS = 3000
+# The files that build the wheel, beside the packages.
+_SOURCES = (
+  'CITATION.cff',
+  'LICENSE',
+  'README.md',
+  'pyproject.toml',
+  'setup.py',
+)
 # What every run has of a metric, in words of summary.json and of a table.
 _COLUMN = 'test/global/accuracy'
 
@@ -67,9 +75,9 @@ class FirstDayTest(absltest.TestCase):
     # setuptools writes into the tree it builds: build a copy.
     checkout = root / 'checkout'
     checkout.mkdir()
-    for name in ('setup.py', 'pyproject.toml', 'README.md', 'LICENSE'):
+    for name in _SOURCES:
       shutil.copy(repository.ROOT / name, checkout)
-    for name in ('fedfish_tff', 'launch', 'tasks'):
+    for name in ('examples', 'fedfish_tff', 'launch', 'tasks'):
       shutil.copytree(repository.ROOT / name, checkout / name)
     day = root / 'day'
     day.mkdir()
