@@ -14,6 +14,7 @@ from launch import json_config
 from launch.configs import base
 from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
+from launch.methods import fields
 from launch.methods import fine_tuning
 from launch.methods import optimizers
 from launch.methods import participation
@@ -22,8 +23,8 @@ from launch.methods import registry
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# The fields that are always told, even with their usual values.
-_WITHOUT_USUAL = ('algorithm.server_optimizer', 'algorithm.client_optimizer')
+# The field that each task sets, so that no value is usual.
+_OF_THE_TASK = 'algorithm.server_optimizer'
 # The fields of an exchange that `exchange.sent` describes together.
 _SENT = (
   'selection',
@@ -75,14 +76,12 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     config: The config.
 
   Returns:
-    JSON values: its `title`; `order`, its place among the methods; `baseline`,
-    its rank among the usual baselines, 0 for none; `one_model`, whether all
-    clients end up with one model; `told`, the words, by dotted name, for each
+    JSON values: its `title`; `baseline`, its rank among the usual baselines, 0
+    for none; `one_model`, whether all clients end up with one model; `told`, the words, by dotted name, for each
     field with an unusual value; and `untold`, the names of the fields that the
     title or other words tell.
   """
   method = config.method
-  own = list(registry.own_methods())
   flat = json_config.flatten(config.values)
   untold = ['algorithm.name', 'aggregation.rule']
   if 'local_epochs' not in method.supports:
@@ -90,12 +89,13 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
   if 'exchange' in config.blocks:
     untold += [f'exchange.{field}' for field in _SENT]
     flat['exchange.sent'] = _describe_sent(config.blocks['exchange'])
-  usual = json_config.flatten(base.create_config('fed_fish').to_dict()) | {
-    'exchange.unsent': exchange_lib.SERVER_KEEPS
-  }
+  usual = json_config.flatten(base.create_config('fed_fish').to_dict())
+  own = json_config.flatten({'algorithm': fields.defaults(method.fields)})
+  usual |= {field: value for field, value in own.items() if field in usual}
+  usual['exchange.unsent'] = exchange_lib.SERVER_KEEPS
+  usual.pop(_OF_THE_TASK)
   return {
     'title': registry.label(config),
-    'order': own.index(method.name) if method.name in own else len(own),
     # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
     'baseline': 0 if fine_tuning.has_start(config) else method.baseline,
     'one_model': not exchange_lib.clients_keep_models(config)
@@ -104,11 +104,7 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
       field: _describe(field, value)
       for field, value in flat.items()
       if field not in untold
-      and (
-        field in _WITHOUT_USUAL
-        or field not in usual
-        or repr(value) != repr(usual[field])
-      )
+      and (field not in usual or repr(value) != repr(usual[field]))
     },
     'untold': untold,
   }
