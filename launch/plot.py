@@ -10,11 +10,10 @@ seeds, with bootstrap intervals if there are at least five. Differences below
   python -m launch.plot --output_dir=plots \
     --workdirs=runs/fed_avg_0,runs/fed_avg_1,runs/fed_fish_0,runs/fed_fish_1
 
-Another metric (any column of metrics.csv), only against bytes, as vector
-graphics:
+Another metric (any column of metrics.csv), as vector graphics:
 
   python -m launch.plot --output_dir=plots --workdirs=runs/a,runs/b \
-    --metric=eval/personalized/accuracy --x=bytes --format=pdf
+    --metric=eval/personalized/accuracy --format=pdf
 
 The figures of the FedFish paper, sized for a paper's column or page, from the
 finished runs of a sweep:
@@ -27,16 +26,14 @@ The files of --output_dir, as far as the workdirs have the data, are:
   <metric>_by_round, _by_local_steps (fixed compute), _by_bytes: curves;
     _by_payload_bytes for runs with partial exchange of weights,
     _by_simulated_seconds for runs with client speeds
-  barrier_<metric>...: client-server barriers of two methods, with x = y
+  barrier_<metric>: client-server barriers against the baseline's, with x = y
   personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
     before and after fine-tuning; they need evaluation/clients.csv in the
     workdirs, which launch.evaluate writes
-  methods.csv: each method's results, mean and deviation over seeds
+  methods.csv, methods.tex: each method's results, mean and deviation over seeds
   comparison.csv: the paired differences
-  test_comparison.csv: the differences on test clients by seed, of finished runs
 
-The tables are also printed unless they are large. With --sweep_dir, the sweep's
-index.html is rewritten, with its own figures and, with --format=png, these.
+The tables are also printed unless they are large.
 
 --layout draws other figures instead, and captions.txt with their descriptions:
 
@@ -51,28 +48,23 @@ index.html is rewritten, with its own figures and, with --format=png, these.
     scored; with transfer_table.csv: means and deviations over seeds, and the
     differences to FedAvg within seeds. --metric chooses a metric other than
     accuracy, such as --metric=eval/global/perplexity
-  stragglers: the metric against simulated time, a row of panels for each of
-    --communication_seconds, which do not affect training, and the time at which
-    each line reaches the best score that half of the lines reach; a line is a
-    method with one participation schedule
+  stragglers: the metric against simulated time, a row of panels for messages
+    of 0, 10 and 100 seconds, which do not affect training, and the time at
+    which each line reaches the best score that half of the lines reach; a line
+    is a method with one participation schedule
 """
 
 from collections.abc import Sequence
-import math
 import pathlib
 
 from fedfish_tff import errors
 from launch import cli
 from launch import path_flags
+from launch.plots import catalogue
 from launch.plots import comparison
-from launch.plots import curves
-from launch.plots import run_layouts
-from launch.plots import stragglers
 from launch.plots import style
 
 from absl import flags
-
-_X_AXES = tuple(curves.X_AXES)
 
 _WORKDIRS = path_flags.define_list(
   'workdirs', 'Workdirs of launch.train, separated by commas.'
@@ -86,7 +78,7 @@ _SWEEP_DIR = path_flags.define(
 _LAYOUT = flags.DEFINE_enum(
   'layout',
   'default',
-  ['default', *run_layouts.LAYOUTS, 'all'],
+  ['default', *catalogue.LAYOUTS, 'all'],
   'Which figures: those for a look at the runs, or layouts for a paper; all '
   'draws every layout that the runs make.',
 )
@@ -99,21 +91,20 @@ _METRIC = flags.DEFINE_string(
   'The column of metrics.csv to draw. By default the accuracy (else the first '
   'metric) of the global model on validation clients.',
 )
-_X = flags.DEFINE_list(
-  'x',
-  list(_X_AXES),
-  f'What the metric is drawn against: any of {", ".join(_X_AXES)}.',
+_COLUMNS = flags.DEFINE_list(
+  'columns',
+  None,
+  'The columns of the table of methods: columns of metrics.csv, at the last '
+  'round, or numbers of summary.json, such as test/global/accuracy.',
+)
+_NAMES = flags.DEFINE_multi_string(
+  'names',
+  [],
+  'A name in place of a label, such as --names="FedFish, per example=Ours"; may '
+  'be repeated.',
 )
 _FORMAT = flags.DEFINE_enum(
   'format', 'png', style.FORMATS, 'The format of the plots.'
-)
-_COMMUNICATION_SECONDS = flags.DEFINE_list(
-  'communication_seconds',
-  [f'{c:g}' for c in stragglers.COMMUNICATION_SECONDS],
-  'For the layout stragglers: what messages add to each round, a row each.',
-)
-_SHOW_SEEDS = flags.DEFINE_bool(
-  'show_seeds', False, 'Draw a line for each seed in place of a band.'
 )
 
 
@@ -126,40 +117,26 @@ def main(argv: Sequence[str]) -> None:
       '--workdirs or --sweep_dir, and --output_dir are needed; --help shows an '
       'example.'
     )
-  unknown = [x for x in _X.value if x not in _X_AXES]
-  if unknown or not _X.value:
-    raise errors.InputError(
-      f'--x={",".join(_X.value)} is unknown; expected any of '
-      f'{", ".join(_X_AXES)}.'
-    )
   workdirs = list(_WORKDIRS.value or ())
   if _SWEEP_DIR.value:
     workdirs += comparison.find_workdirs(_SWEEP_DIR.value)
-  drawn = comparison.compare_workdirs(
+  comparison.compare_workdirs(
     workdirs,
     pathlib.Path(_OUTPUT_DIR.value),
     metric=_METRIC.value,
-    x_axes=_X.value,
     file_format=_FORMAT.value,
-    show_seeds=_SHOW_SEEDS.value,
+    columns=_COLUMNS.value,
+    names=_parse_names(_NAMES.value),
     layout=_LAYOUT.value,
-    communication_seconds=_read_seconds(_COMMUNICATION_SECONDS.value),
   )
-  if _SWEEP_DIR.value:
-    comparison.write_page(_SWEEP_DIR.value, drawn)
 
 
-def _read_seconds(texts: Sequence[str]) -> list[float]:
-  try:
-    seconds = [float(text) for text in texts]
-  except ValueError:
-    seconds = []
-  if not seconds or not all(0 <= s < math.inf for s in seconds):
-    raise errors.InputError(
-      f'--communication_seconds={",".join(texts)} are no seconds; numbers from 0 '
-      'on were expected, separated by commas.'
-    )
-  return seconds
+def _parse_names(texts: Sequence[str]) -> dict[str, str]:
+  parts = [text.partition('=') for text in texts]
+  for text, (label, _, name) in zip(texts, parts):
+    if not label or not name:
+      raise errors.InputError(f'--names must be <label>=<name>, got {text!r}.')
+  return {label: name for label, _, name in parts}
 
 
 if __name__ == '__main__':

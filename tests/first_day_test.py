@@ -31,7 +31,7 @@ _SOURCES = (
   'setup.py',
 )
 # What every run has of a metric, in words of summary.json and of a table.
-_COLUMN = 'test/global/accuracy'
+_COLUMN = 'Test accuracy'
 
 
 def _read_doc() -> tuple[dict[str, str], str, str]:
@@ -130,7 +130,7 @@ class FirstDayTest(absltest.TestCase):
         summary['final']['eval/global/accuracy'],
       )
       bound = config['algorithm'].get('bound')
-      row = 'fed_avg' if bound is None else f'bounded:METHOD {bound:g}'
+      row = 'FedAvg' if bound is None else f'Bounded FedAvg {bound:g}'
       scores.setdefault(row, []).append(summary['test']['global/accuracy'])
     self.assertLen(scores, 3)
     lines = (sweep / 'table.tex').read_text(encoding='utf-8').splitlines()
@@ -146,7 +146,7 @@ class FirstDayTest(absltest.TestCase):
     self.assertEqual(
       shown,
       {
-        row: rf'{np.mean(s):.4f} $\pm$ {np.std(s, ddof=1):.4f} ({len(s)} seeds)'
+        row: rf'{np.mean(s):.4f} $\pm$ {np.std(s, ddof=1):.4f}'
         for row, s in scores.items()
       },
     )

@@ -6,12 +6,13 @@ As in figure 6 of FedFish (arXiv 2311.10291), the method on the x axis has the
 lower barrier where points lie above the line x = y.
 """
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import run_notes
@@ -53,52 +54,128 @@ def _read_points(
   return points.assign(gain=gains)
 
 
-@style.styled
-def draw(
-  frames: frames_lib.Frames, metric: str
-) -> dict[str, mpl_figure.Figure]:
-  """Draws a plot for each pair of methods with barriers."""
-  figures = {}
-  groups, name = frames.groups(), metric.rpartition('/')[2]
-  for pair in method_comparison.method_pairs(groups):
-    both = [groups[label] for label in pair]
-    # Barriers depend on the local epochs per round.
-    epochs = {of.runs['config'].iloc[0].get('local_epochs') for of in both}
-    points = _read_points(*both, name)
-    if len(epochs) == 1 and len(points):
-      figure, (axis,) = panels.new_grid([pair], (5.6, 4.9))
-      compare_methods(axis, [points[['x', 'y']]], *pair, name)
-      shades = {'c': points.index.get_level_values(1), 'cmap': _COLORS}
-      image = panels.draw_points(axis, points['x'], points['y'], 34, **shades)
-      title = run_notes.name_task('Client-server barrier', both[0].runs)
-      axis.set_title(style.wrap_text(title, 4.4, 11))
-      ticks = ticker.MaxNLocator(8, integer=True)
-      panels.draw_colorbar(image, axis, 'Round', ticks=ticks)
-      figures[style.slug('barrier_{}_{}_{}'.format(name, *pair))] = figure
-      seeds = run_notes.count_seeds([_count_seeds(points)])
-      clients = run_notes.tell_clients(pd.concat([of.runs for of in both]))
-      note = f'A point a seed and round, {seeds}. {clients}'
-      panels.draw_legend(figure, note=note)
-  return figures
-
-
-def _count_seeds(points: pd.DataFrame) -> int:
-  return points.index.get_level_values(0).nunique()
-
-
 def compare_methods(
   axis: mpl_axes.Axes,
-  values: Iterable[np.ndarray],
+  x: np.ndarray,
+  y: np.ndarray,
   method: str,
   baseline: str,
   name: str,
 ) -> None:
-  """Sets up an axis that compares the barriers of two methods."""
+  """Sets up an axis that compares the barriers of two methods.
+
+  Args:
+    axis: The axis.
+    x: The barriers of the method, to which x is fitted.
+    y: The barriers of the baseline, to which y is fitted.
+    method: The method.
+    baseline: The baseline.
+    name: The metric of the barriers.
+  """
   halves = f'lower for {method}', f'lower for {baseline}'
-  panels.compare_axes(axis, values, above=halves[0], below=halves[1])
-  what = style.metric_title(f'csb/{name}').replace('Barrier', 'barrier')
+  panels.compare_axes(axis, x, y, above=halves[0], below=halves[1])
+  what = column_titles.title(f'csb/{name}').replace('Barrier', 'barrier')
   y_label = style.wrap_text(f'{baseline}: {what}', panels.cell_width(axis))
   panels.set_labels(axis, f'{method}: {what}', y_label)
+
+
+# The points of settings by task, method and baseline.
+_Points = Mapping[
+  tuple[str, str, str], Mapping[settings_lib.Setting, pd.DataFrame]
+]
+
+
+def _find_points(settings: settings_lib.Settings, name: str) -> _Points:
+  shown = {}
+  for s, other in settings_lib.pair_with_baselines(settings):
+    points = _read_points(settings[s], settings[other], name)
+    if len(points):
+      shown.setdefault((s.task, s.method, other.method), {})[s] = points
+  return shown
+
+
+def _draw_panels(
+  shown: _Points,
+  name: str,
+  size: tuple[float, float],
+  point_size: float,
+  note: str = '',
+) -> mpl_figure.Figure:
+  """Draws a panel per task and method; markers tell local epochs."""
+  tasks = settings_lib.unique(task for task, _, _ in shown)
+  methods = settings_lib.unique(method for _, method, _ in shown)
+  cells, columns = list(shown), 3
+  if 1 < len(methods) <= _MAX_COLUMNS:  # One row per task.
+    columns = len(methods)
+    keys = {key[:2]: key for key in shown}
+    cells = [keys.get((task, method)) for task in tasks for method in methods]
+  figure, axes = panels.new_grid(cells, size, columns=columns)
+  drawn = [s for points in shown.values() for s in points]
+  markers = paper_style.epoch_markers(s.local_epochs for s in drawn)
+  # A shade has the same meaning in all panels.
+  shares = len({s.rounds for s in drawn}) > 1
+  every = pd.concat(p for of in shown.values() for p in of.values())
+  rounds = every.index.get_level_values(1)
+  norm = mpl_colors.Normalize(
+    *((0, 1) if shares else (rounds.min(), rounds.max()))
+  )
+  for axis, key in zip(axes, filter(None, cells)):
+    pooled = pd.concat(shown[key].values())
+    compare_methods(axis, pooled['x'], pooled['y'], *key[1:], name)
+    axis.set_title(key[0] if len(tasks) > 1 else '')
+    for s, p in shown[key].items():
+      image = panels.draw_points(
+        axis,
+        p['x'],
+        p['y'],
+        point_size,
+        c=p.index.get_level_values(1) / (s.rounds if shares else 1),
+        cmap=_COLORS,
+        norm=norm,
+        marker=markers[s.local_epochs],
+      )
+  label = 'Share of the rounds' if shares else 'Round'
+  ticks = None if shares else ticker.MaxNLocator(8, integer=True)
+  panels.draw_colorbar(image, axes, label, percent=shares, ticks=ticks)
+  look = {'linestyle': 'none', 'color': 'white', 'markeredgecolor': style.INK}
+  entries = [
+    panels.entry(paper_style.name_epochs(number), marker=marker, **look)
+    for number, marker in markers.items()
+  ]
+  panels.draw_legend(figure, entries if len(markers) > 1 else [], note=note)
+  return figure
+
+
+def _count_seeds(shown: _Points) -> str:
+  return run_notes.count_seeds(
+    p.index.get_level_values(0).nunique()
+    for of in shown.values()
+    for p in of.values()
+  )
+
+
+@style.styled
+def draw(
+  frames: frames_lib.Frames, metric: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws the barriers of each method against those of the baseline."""
+  name = metric.rpartition('/')[2]
+  settings = settings_lib.read_settings(frames)
+  shown = _find_points(settings, name)
+  if not shown:
+    return {}
+  runs = settings_lib.runs(settings)
+  clients = run_notes.tell_clients(runs)
+  figure = _draw_panels(
+    shown,
+    name,
+    (5.6, 4.9) if len(shown) == 1 else (3.6, 3.3),
+    34 if len(shown) == 1 else 20,
+    f'A point a seed and round, {_count_seeds(shown)}. {clients}',
+  )
+  title = run_notes.name_task('Client-server barrier, training clients', runs)
+  panels.set_figure_title(figure, title)
+  return {style.slug(f'barrier_{name}'): figure}
 
 
 @style.styled_for_paper
@@ -117,62 +194,11 @@ def plot_barrier_panels(
     The figure and its caption; None if no two methods have barriers at a common
     seed and round.
   """
-  shown = {}
-  for s, other in settings_lib.pair_with_baselines(settings):
-    points = _read_points(settings[s], settings[other], name)
-    if len(points):
-      shown.setdefault((s.task, s.method, other.method), {})[s] = points
+  shown = _find_points(settings, name)
   if not shown:
     return None
-  tasks = settings_lib.unique(task for task, _, _ in shown)
-  methods = settings_lib.unique(method for _, method, _ in shown)
-  cells, columns = list(shown), 3
-  if 1 < len(methods) <= _MAX_COLUMNS:  # One row per task.
-    columns = len(methods)
-    keys = {key[:2]: key for key in shown}
-    cells = [keys.get((task, method)) for task in tasks for method in methods]
-  size = panels.PAPER_COLUMN, 2.9 if min(columns, len(cells)) < 3 else 2.3
-  figure, axes = panels.new_grid(cells, size, columns=columns)
-  drawn = [s for points in shown.values() for s in points]
-  markers = paper_style.epoch_markers(s.local_epochs for s in drawn)
-  # A shade has the same meaning in all panels.
-  shares = len({s.rounds for s in drawn}) > 1
-  norm = mpl_colors.Normalize(0, 1 if shares else drawn[0].rounds)
-  for axis, (task, method, baseline) in zip(axes, filter(None, cells)):
-    # Panels of one task share their range, to be comparable.
-    every = [
-      p[['x', 'y']]
-      for key, points in shown.items()
-      for p in points.values()
-      if key[0] == task
-    ]
-    compare_methods(axis, every, method, baseline, name)
-    axis.set_title(task if len(tasks) > 1 else '')
-    for s, p in shown[task, method, baseline].items():
-      image = panels.draw_points(
-        axis,
-        p['x'],
-        p['y'],
-        12,
-        c=p.index.get_level_values(1) / (s.rounds if shares else 1),
-        cmap=_COLORS,
-        norm=norm,
-        marker=markers[s.local_epochs],
-      )
-  label = 'Share of the rounds' if shares else 'Round'
-  panels.draw_colorbar(image, axes, label, percent=shares, shrink=0.8)
-  if len(markers) > 1:
-    look = {'linestyle': 'none', 'color': 'white', 'markeredgecolor': style.INK}
-    panels.draw_legend(
-      figure,
-      [
-        panels.entry(paper_style.name_epochs(number), marker=marker, **look)
-        for number, marker in markers.items()
-      ],
-    )
-  seeds = run_notes.count_seeds(
-    _count_seeds(p) for points in shown.values() for p in points.values()
-  )
+  size = panels.PAPER_COLUMN, 2.9 if len(shown) < 3 else 2.3
+  figure = _draw_panels(shown, name, size, 12)
   lines = [
     f'  {task}, {method} against {baseline}, '
     f'{paper_style.name_epochs(s.local_epochs)}: lower for {method} at '
@@ -183,7 +209,8 @@ def plot_barrier_panels(
   ]
   caption = (
     f'Client-server barrier in {name} of the cohorts, a point a seed and '
-    f'round, {seeds}; lower is better, so points above the line x = y speak '
-    'for the method on the x axis. Shades: rounds; markers: local epochs.\n'
+    f'round, {_count_seeds(shown)}; lower is better, so points above the line '
+    'y = x speak for the method on the x axis. Shades: rounds; markers: local '
+    'epochs.\n'
   )
   return paper_style.Drawing(figure, caption + '\n'.join(lines))

@@ -4,26 +4,35 @@
 
 A plot is a function of labelled frames and a metric, a column of metrics.csv.
 It returns figures by the names of their files, or none if the runs lack its
-data.
+data. Layouts are the figures 3, 4, 5 and 6 of FedFish and figure 3 of SRPFL,
+with captions.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import os
 import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import files
+from launch import plain_text
 from launch.plots import barrier
 from launch.plots import clients
 from launch.plots import confusion_matrix
 from launch.plots import curves
 from launch.plots import exchanged_tensors
+from launch.plots import local_epochs
 from launch.plots import matched_units
+from launch.plots import paper_style
+from launch.plots import stragglers
 from launch.plots import style
+from launch.plots import transfer
 from launch.results import frames as frames_lib
+from launch.results import settings as settings_lib
+from launch.results import straggler_lines
 
 from matplotlib import figure as mpl_figure
 
@@ -32,8 +41,8 @@ from matplotlib import figure as mpl_figure
 _OF_CLIENTS = {'unseen': 'own', 'personalized': 'personalized'}
 _CLIENTS = (clients.draw_personalization, clients.draw_spread)
 Plot = Callable[[frames_lib.Frames, str], Mapping[str, mpl_figure.Figure]]
-# The plots of several methods, beside curves, and those of a single run.
-OF_METHODS: tuple[Plot, ...] = (barrier.draw, *_CLIENTS)
+# The plots of several methods, and those of a single run.
+OF_METHODS: tuple[Plot, ...] = (curves.draw, barrier.draw, *_CLIENTS)
 OF_RUN: tuple[Plot, ...] = (
   curves.draw,
   curves.draw_others,
@@ -42,6 +51,17 @@ OF_RUN: tuple[Plot, ...] = (
   matched_units.draw,
   confusion_matrix.draw,
 )
+
+Drawings = dict[str, paper_style.Drawing]
+
+_STRAGGLERS = 'stragglers'
+# The layouts that are drawn at fixed rounds and at fixed compute.
+_VIEWS = {
+  'local_epochs': ('local_epochs', local_epochs.plot_local_epochs),
+  'barrier': ('barrier_panels', barrier.plot_barrier_panels),
+  'transfer': ('transfer', transfer.plot_transfer),
+}
+LAYOUTS = ('fixed_compute', *_VIEWS, _STRAGGLERS)
 
 
 def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
@@ -133,3 +153,93 @@ def plot_workdir(workdir: str | os.PathLike[str]) -> list[pathlib.Path]:
   frames = frames_lib.read([workdir])
   figures = draw(frames, choose_metric(frames, None), OF_RUN)
   return write_figures(figures, pathlib.Path(workdir) / 'plots')
+
+
+def draw_layouts(
+  frames: frames_lib.Frames,
+  layouts: Sequence[str],
+  metric: str,
+) -> Drawings:
+  """Returns the drawings of layouts by the names of their files.
+
+  Args:
+    frames: The labelled runs.
+    layouts: The names of layouts from `LAYOUTS`. A single layout must be
+      possible; of several, impossible ones are left out.
+    metric: A column of metrics.csv.
+
+  Raises:
+    errors.InputError: If the runs do not suit the only layout.
+  """
+  settings = settings_lib.read_settings(frames)
+  lines = []
+  if _STRAGGLERS in layouts:
+    lines = straggler_lines.read_lines(frames, metric)
+  drawings = {}
+  for layout in layouts:
+    if layout == _STRAGGLERS:
+      drawn = _draw_stragglers(lines, metric)
+    else:
+      drawn = _draw(layout, settings, metric)
+    if not drawn and len(layouts) == 1:
+      raise errors.InputError(
+        f'The layout {layout} must suit the runs and {metric}; launch.plot '
+        f'--help says what it needs, got {_describe(settings)}.'
+      )
+    drawings.update(drawn)
+  return drawings
+
+
+def _draw(
+  layout: str,
+  settings: settings_lib.Settings,
+  metric: str,
+) -> Drawings:
+  compute = settings_lib.fixed_compute(settings)
+  if layout == 'fixed_compute':
+    found = {
+      f'{layout}_{metric}_by_{x}': curves.plot_fixed_compute(
+        compute, metric, x=x
+      )
+      for x in curves.X_AXES
+    }
+  else:
+    file_name, plot = _VIEWS[layout]
+    name = metric.rpartition('/')[2]
+    views = {
+      '_fixed_rounds': settings_lib.fixed_rounds(settings),
+      '_fixed_compute': compute,
+    }
+    # Without several local epochs there is one figure for all settings.
+    if layout != 'local_epochs' and not any(views.values()):
+      views = {'': settings}
+    found = {
+      f'{file_name}_{name}{view}': plot(kept, name)
+      for view, kept in views.items()
+    }
+  return {
+    style.slug(name): drawing for name, drawing in found.items() if drawing
+  }
+
+
+def _draw_stragglers(
+  lines: Sequence[straggler_lines.Line], metric: str
+) -> Drawings:
+  return {
+    style.slug(f'{_STRAGGLERS} {metric} {conditions}'): drawing
+    for conditions, drawing in stragglers.plot_stragglers(lines).items()
+  }
+
+
+def _describe(settings: settings_lib.Settings) -> str:
+  told = [f'{s.method} on {s.task}, {s.rounds} rounds' for s in settings]
+  return '; '.join(told[:4]) + '; ...' * (len(told) > 4)
+
+
+def format_captions(drawings: Drawings) -> str:
+  """Returns the captions as text, each after the name of its figure."""
+  return plain_text.lines(
+    ''.join(
+      f'{name}\n{drawing.caption}\n\n' for name, drawing in drawings.items()
+    )
+  )

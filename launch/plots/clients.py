@@ -10,6 +10,7 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import run_notes
 from launch.results import run_reader
@@ -43,14 +44,16 @@ def draw_personalization(
   if not tables:
     return {}
   cells, width = list(tables), 3.3
-  looks = style.series_looks(cells)
+  looks = style.method_looks(cells)
   higher_is_better = metric_names.higher_is_better(metric)
-  name = style.metric_title(metric)
+  # launch.evaluate writes the test clients' scores to this table.
+  name = column_titles.title(f'test/{metric}')
+  pooled = np.concatenate(list(tables.values()), axis=1)
   scatter, upper = panels.new_grid(cells, (width, 4.1))
   few_shot, lower = panels.new_grid(cells, (width, 3.5), sharey=True)
   for (label, table), axis in zip(tables.items(), upper):
     before, after = table[0], table[-1]
-    panels.compare_axes(axis, [of[[0, -1]] for of in tables.values()])
+    panels.compare_axes(axis, *pooled[[0, -1]])
     look = {key: looks[label][key] for key in ('color', 'marker')}
     panels.draw_points(axis, before, after, 26, alpha=0.65, **look)
     means = before.mean(), after.mean()
@@ -72,7 +75,7 @@ def draw_personalization(
     panels.set_labels(axis, "Share of a client's data", y_label, label)
     means = map(style.format_value, table.mean(axis=1))
     panels.write_above(axis, dict(zip(shares, means)))
-  title = 'personalisation of held-out clients'
+  title = 'personalisation of test clients'
   panels.set_figure_title(
     scatter, run_notes.name_task(title.capitalize(), frames.runs)
   )
@@ -102,7 +105,7 @@ def _tell_clients(
     if len(of.clients)
   }
   note = run_notes.describe(evaluated, 'the clients of all are one set')
-  return f'{run_notes.span(counts)} held-out clients a method. {note}'
+  return f'{run_notes.span(counts)} test clients a method. {note}'
 
 
 @style.styled
@@ -132,7 +135,7 @@ def draw_spread(
     shares = (np.arange(len(values)) + 0.5) / len(values)
     ordered = np.sort(values) if higher_is_better else -np.sort(-values)
     lines[label] = shares, ordered[None]
-  panels.draw_lines(axis, lines, style.series_looks(list(scores)))
+  panels.draw_lines(axis, lines, style.method_looks(scores))
   entries = axis.get_legend_handles_labels()[0]
   for entry, (label, values) in zip(entries, scores.items()):
     worst = client_statistics.worst_tenth(
@@ -145,9 +148,9 @@ def draw_spread(
   panels.set_labels(
     axis,
     'Share of the clients (shaded: the worst tenth)',
-    f'{style.metric_title(metric)} of the global model',
+    f'{column_titles.title(f"test/{metric}")} of the global model',
     run_notes.name_task(
-      'Held-out clients, from the worst to the best', frames.runs
+      'Test clients, from the worst to the best', frames.runs
     ),
   )
   note = _tell_clients(groups, [len(values) for values in scores.values()])

@@ -13,37 +13,46 @@ import math
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import run_notes
 from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
 
-# For each kind of x axis, the column of metrics.csv and the axis's label.
+# For each kind of x axis: the column of metrics.csv, the axis's label, the words
+# of captions, and the unit of an axis that sums over all clients; rounds and
+# time pass for all of them at once.
 X_AXES = {
-  'round': ('round', 'Round'),
-  'local_steps': ('compute/local_steps_total', 'Local gradient steps'),
-  'bytes': ('communication/wire_bytes_total', 'Communication'),
-  'payload_bytes': ('communication/payload_bytes_total', 'Updates as sent'),
-  'simulated_seconds': ('simulated/seconds', 'Simulated time in seconds'),
+  'round': ('round', 'Round', 'rounds', None),
+  'local_steps': (
+    'compute/local_steps_total',
+    'Local gradient steps',
+    'local gradient steps of all clients together, the Fisher pass included',
+    '',
+  ),
+  'bytes': (
+    'communication/wire_bytes_total',
+    'Communication',
+    'bytes sent between the server and all clients together',
+    'B',
+  ),
+  'payload_bytes': (
+    'communication/payload_bytes_total',
+    'Updates as sent',
+    'bytes of the updates as all clients together have sent them',
+    'B',
+  ),
+  'simulated_seconds': (
+    'simulated/seconds',
+    'Simulated time in seconds',
+    "the rounds' simulated time in seconds",
+    None,
+  ),
 }
 # Larger ratios of bytes, or of rounds in layouts, need a logarithmic axis.
 BYTES_RATIO = 50
 _ROUNDS_RATIO = 4
-_UNITS = {'local_steps': '', 'bytes': 'B', 'payload_bytes': 'B'}
-_AGAINST = {
-  'round': 'rounds',
-  'local_steps': (
-    'local gradient steps of all clients together, the Fisher pass included'
-  ),
-  'bytes': 'bytes sent between the server and all clients together',
-  'payload_bytes': 'bytes of the updates as all clients together have sent them',
-  'simulated_seconds': "the rounds' simulated time in seconds",
-}
-# The axes that sum over clients; rounds and time pass for all of them at once.
-_OF_ALL_CLIENTS = ('local_steps', 'bytes', 'payload_bytes')
-# More lines than this are split into a panel for each number of local epochs.
-_MAX_LINES = 6
 
 
 def draw(
@@ -51,7 +60,6 @@ def draw(
   metric: str,
   *,
   x_axes: Sequence[str] = tuple(X_AXES),
-  show_seeds: bool = False,
 ) -> dict[str, mpl_figure.Figure]:
   """Draws the metric against each of the axes that the runs have.
 
@@ -59,7 +67,6 @@ def draw(
     frames: The labelled runs.
     metric: A column of metrics.csv.
     x_axes: The axes that it is drawn against, from `X_AXES`.
-    show_seeds: Whether to draw a line for each seed in place of a band.
 
   Returns:
     The figures by the names of their files; lines are means over seeds.
@@ -67,7 +74,7 @@ def draw(
   return {
     style.slug(f'{metric}_by_{x}'): figure
     for x in x_axes
-    if (figure := _plot(frames, metric, x, show_seeds))
+    if (figure := _plot(frames, metric, x))
   }
 
 
@@ -87,9 +94,10 @@ def draw_others(
 
 @style.styled
 def _plot(
-  frames: frames_lib.Frames, metric: str, x: str, show_seeds: bool
+  frames: frames_lib.Frames, metric: str, x: str
 ) -> mpl_figure.Figure | None:
-  column, x_label = X_AXES[x]
+  """Draws all lines in one panel, or, if there are many, in one each, too."""
+  column, x_label, _, unit = X_AXES[x]
   groups = frames.groups()
   lines = {
     label: points
@@ -98,25 +106,35 @@ def _plot(
   }
   if not lines:
     return None
-  figure, (axis,) = panels.new_grid([x], (7, 4.2))
-  panels.draw_lines(
-    axis,
-    lines,
-    style.series_looks(list(groups)),
-    unit=_UNITS.get(x),
-    log_ratio=BYTES_RATIO if _UNITS.get(x) else math.inf,
-    spread='seeds' if show_seeds else 'band',
+  many = len(lines) > panels.MOST_BANDS
+  figure, axes = panels.new_grid(
+    ['', *lines] if many else [''],
+    (3.3, 2.6) if many else (7, 4.2),
+    sharex=many,
+    sharey=many,
   )
-  if x in _OF_ALL_CLIENTS:
+  looks = style.method_looks(groups)
+  ratio = BYTES_RATIO if unit else math.inf
+  if panels.draw_lines(axes[0], lines, looks, unit=unit, log_ratio=ratio):
+    ratio = 0
+  entries = axes[0].get_legend_handles_labels()[0]
+  for axis, label in zip(axes[1:], lines):
+    for xs, ys in lines.values():
+      axis.plot(xs, ys.mean(axis=0), color=style.PALE, linewidth=0.9)
+    own = {label: lines[label]}
+    panels.draw_lines(axis, own, looks, unit=unit, log_ratio=ratio)
+  if unit is not None:
     x_label += ', all clients, cumulative'
-  title = run_notes.name_task(style.describe_metric(metric), frames.runs)
-  panels.set_labels(axis, x_label, style.metric_title(metric), title)
-  spread = 'bands from the lowest to the highest'
-  if show_seeds:
-    spread = 'a thin line for each'
-  pooling = f'lines are their means, {spread}'
+  title = run_notes.name_task(column_titles.describe(metric), frames.runs)
+  titles = ['All', *lines] if many else [title]
+  for axis, text in zip(axes, titles):
+    axis.tick_params(labelbottom=True)
+    panels.set_labels(axis, x_label, column_titles.title(metric), text)
+  if many:
+    panels.set_figure_title(figure, title)
+  pooling = 'lines are their means, bands from the lowest to the highest'
   note = run_notes.describe(groups, pooling, metric)
-  panels.draw_legend(figure, axis.get_legend_handles_labels()[0], note=note)
+  panels.draw_legend(figure, entries, note=note)
   return figure
 
 
@@ -126,8 +144,8 @@ def plot_fixed_compute(
 ) -> paper_style.Drawing | None:
   """Plots a line per method and number of local epochs, a panel per task.
 
-  If there are many lines, each task has a row of panels, one for each number of
-  local epochs.
+  More than four lines are split: each task has a row of panels, one for each
+  number of local epochs.
 
   Args:
     settings: The result of `settings.fixed_compute`.
@@ -137,7 +155,7 @@ def plot_fixed_compute(
   Returns:
     The figure and its caption; None if no setting has both columns.
   """
-  column, x_label = X_AXES[x]
+  column, x_label, words, unit = X_AXES[x]
   points = {
     s: found
     for s, frames in settings.items()
@@ -148,7 +166,7 @@ def plot_fixed_compute(
   tasks = settings_lib.unique(s.task for s in points)
   epochs = sorted({s.local_epochs for s in points})
   most = max(sum(s.task == task for s in points) for task in tasks)
-  split = most > _MAX_LINES and len(epochs) > 1
+  split = most > panels.MOST_BANDS and len(epochs) > 1
   looks, entries = paper_style.series_looks(points, by_epochs=not split)
   cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
   figure, axes = panels.new_grid(
@@ -171,7 +189,7 @@ def plot_fixed_compute(
       axis,
       lines,
       looks,
-      unit=_UNITS.get(x),
+      unit=unit,
       log_ratio=_ROUNDS_RATIO if x == 'round' else math.inf,
     )
     titles = [task] if len(tasks) > 1 else []
@@ -180,7 +198,7 @@ def plot_fixed_compute(
     panels.set_labels(
       axis,
       x_label + ' (logarithmic)' * bool(logarithmic),
-      style.metric_title(metric),
+      column_titles.title(metric),
       ', '.join(titles),
     )
   panels.draw_legend(figure, *entries)
@@ -188,19 +206,10 @@ def plot_fixed_compute(
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
   seeds = run_notes.count_seeds(len(ys) for _, ys in points.values())
   caption = (
-    f'{style.describe_metric(metric)}, against {_AGAINST[x]}, at fixed '
+    f'{column_titles.describe(metric)}, against {words}, at fixed '
     f'compute: rounds times local epochs are {total}. Lines: means over '
-    f'{seeds}; bands: lowest to highest seed.'
+    f'{seeds}; bands, where there are few: lowest to highest seed.'
   )
   drawn = {s: settings[s] for s in points}
   notes = [run_notes.tell_clients(settings_lib.runs(drawn))]
-  for task, number in settings_lib.unique(s[::2] for s in points):
-    ends = {
-      f'{s.method} ({task}, {paper_style.name_epochs(number)})': of.last_rounds(
-        metric
-      )
-      for s, of in drawn.items()
-      if s[::2] == (task, number)
-    }
-    notes.append(run_notes.tell_lengths(ends))
   return paper_style.Drawing(figure, f'{caption} {run_notes.join(notes)}')

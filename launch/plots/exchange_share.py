@@ -9,6 +9,8 @@ from typing import Any
 from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
+from launch.results import column_titles
+from launch.results import method_labels
 from launch.results import run_notes
 from launch.results import sweep_results
 
@@ -22,7 +24,6 @@ _DIRECTION = 'exchange.direction'
 _VARIANT = 'variant'
 _F1 = 'f1_'
 _BYTES = 'total/payload_bytes'
-_REFERENCE = 'All is sent'
 # The prefixes of columns: scores of the server's model, and of the models of
 # clients that keep the weights that no client has sent.
 _MODELS = {
@@ -34,6 +35,10 @@ _UNSENT = {
   'client_keeps': 'clients keep the unsent',
 }
 _MOST_COLUMNS = 3
+_POOLING = (
+  'lines are their means, bands, where there are few, from the lowest to the '
+  'highest'
+)
 
 
 def is_over_shares(runs: pd.DataFrame) -> bool:
@@ -53,50 +58,41 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     runs: The runs of the sweep; see `sweep_results.read_results`.
   """
   metric = sweep_results.judged(runs).metric
-  task = f' ({runs["task"].iloc[0]})'
-  pooling = 'lines are their means'
-  shaded = f'{pooling}, bands from the lowest to the highest'
-  kinds = {
+  selections = {
     config['exchange']['selection']
     for config in runs['config']
     if 'exchange' in config
   }
-  what = 'weights' if 'coordinates' in kinds else 'tensors'
+  what = 'weights' if 'coordinates' in selections else 'tensors'
   x_label = f'Share of the {what} that are sent'
   figures = {}
   for prefix, whose in _MODELS.items():
     column = prefix + metric
     name = f'share_{prefix.split("/")[1]}'
-    title = f'{style.metric_title(metric)} {whose}'
-    options = {
-      'metric': metric,
-      'x_label': x_label,
-      'note': run_notes.describe_finished(runs, shaded),
-    }
-    figures |= {
-      f'{name}_{metric}': plot_scores(
-        _read_lines(runs, column),
-        **options,
-        title=title + task,
-        reference=_REFERENCE,
-      ),
-      f'{name}_f1': plot_scores(
-        _class_scores(runs, prefix),
-        **options
-        | {'metric': 'F1', 'note': run_notes.describe_finished(runs, pooling)},
-        title=f'F1 of each class {whose}{task}',
-        # The bands of several classes would cover each other.
-        shaded=False,
-      ),
-      f'{name}_{metric}_by_bytes': plot_scores(
+    title = f'{column_titles.title(metric)} {whose}'
+    f1 = f'F1 of each class {whose}'
+    by_bytes = f'{title} against what clients have sent, a point for each share'
+    for file_name, points, words, label in (
+      (f'{name}_{metric}', _read_lines(runs, column), title, x_label),
+      (f'{name}_f1', _class_scores(runs, prefix), f1, x_label),
+      (
+        f'{name}_{metric}_by_bytes',
         _read_lines(runs, column, _BYTES),
-        **options | {'x_label': 'Sent by all clients'},
-        title=f'{title} against what clients have sent, a point for each share'
-        f'{task}',
-        in_bytes=True,
+        by_bytes,
+        'Sent by all clients',
       ),
-    }
-  return {style.slug(name): f for name, f in figures.items() if f is not None}
+    ):
+      if len(points):
+        score = 'F1' if words == f1 else metric
+        figures[style.slug(file_name)] = plot_scores(
+          points,
+          x_label=label,
+          y_label=column_titles.title(f'test/{score}'),
+          title=run_notes.name_task(words, runs),
+          note=run_notes.describe_finished(runs, _POOLING),
+          in_bytes=words == by_bytes,
+        )
+  return figures
 
 
 def _class_scores(runs: pd.DataFrame, prefix: str) -> pd.DataFrame:
@@ -132,6 +128,9 @@ def _read_lines(
   if kept.empty:
     return kept
   fields = dict.fromkeys(name for varied in runs['varied'] for name in varied)
+  told = [*fields, 'exchange.sent']
+  methods = method_labels.label_methods(kept, besides=told)
+  kept = kept.assign(method=methods)
   names = [f for f in fields if f.startswith(_EXCHANGE) and f != SHARE]
   if runs[_VARIANT].nunique() > 1:
     names.insert(0, _VARIANT)
@@ -181,8 +180,7 @@ def _describe(run: pd.Series, fields: Sequence[str]) -> str:
   parts = []
   for field in fields:
     if field == _VARIANT:
-      text = run[_VARIANT].replace(',', ', ').replace('=', ' ')
-      parts.append(text.replace('_', ' '))
+      parts.append(run['method'])
     elif field in run['varied']:
       parts.append(_describe_field(field, run['varied'][field]))
   return ', '.join(parts)
@@ -203,34 +201,24 @@ def _describe_field(field: str, value: Any) -> str:
 def plot_scores(
   points: pd.DataFrame,
   *,
-  metric: str,
+  y_label: str,
   title: str,
   note: str = '',
   x_label: str,
   in_bytes: bool = False,
-  reference: str = '',
-  shaded: bool = True,
-) -> mpl_figure.Figure | None:
+) -> mpl_figure.Figure:
   """Plots the mean over seeds against the share or the bytes sent.
 
   Args:
-    points: A row per seed and point: `row` and `panel`, the names of a row of
+    points: A row per seed and point, at least one: `row` and `panel`, the names of a row of
       panels and of a panel; `line`, `share`, `x` and `y`. Non-finite points are
       left out. The panels of a single row are broken into several rows.
-    metric: The name of the score, such as `'accuracy'`.
     title: The title of the figure.
     note: A note on the runs.
     x_label: The label of x.
+    y_label: The label of y.
     in_bytes: Whether x are bytes.
-    reference: The name of the level at which everything is sent, which is drawn
-      across panels if all their lines end in it; empty for none.
-    shaded: Whether to shade from the lowest to the highest seed.
-
-  Returns:
-    The figure; None without points.
   """
-  if points.empty:
-    return None
   rows = {
     row: {
       panel: {
@@ -261,24 +249,18 @@ def plot_scores(
   )
   entries = {}
   for axis, (row, panel, lines) in zip(axes, filter(None, cells)):
-    ends = [ys[:, xs == 1].compressed() for xs, ys in lines.values()]
-    if reference and ends and len(ends[0]):
-      if all(np.array_equal(end, ends[0]) for end in ends):
-        look = {'color': style.MUTED, 'linestyle': (0, (4, 3))}
-        axis.axhline(ends[0].mean(), label=reference, linewidth=1.1, **look)
     panels.draw_lines(
       axis,
       lines,
       looks,
       unit='B' if in_bytes else None,
       log_ratio=0 if logarithmic else math.inf,
-      spread='band' if shaded else '',
     )
     if not logarithmic:
       axis.set_xlim(left=0)
     axis.tick_params(labelleft=True)
-    y_label = style.metric_title(metric) + (row and f', {row}')
-    panels.set_labels(axis, x_label, y_label, panel)
+    label = y_label + (row and f', {row}')
+    panels.set_labels(axis, x_label, label, panel)
     handles = axis.get_legend_handles_labels()[0]
     entries |= {handle.get_label(): handle for handle in handles}
   panels.draw_legend(figure, list(entries.values()), note=note)

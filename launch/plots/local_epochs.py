@@ -14,6 +14,7 @@ from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import run_notes
@@ -46,15 +47,14 @@ def plot_local_epochs(
     finished runs, or, without such a setting, for validation clients at the
     last round so far. None if no run has the metric.
   """
+  is_finished = {s: of.runs['is_finished'].all() for s, of in settings.items()}
   # Unfinished settings are left out, if any setting is finished.
-  finished = {
-    s: frames
-    for s, frames in settings.items()
-    if frames.runs['is_finished'].all()
-  }
-  unfinished = [s for s in settings if s not in finished] if finished else []
-  split = 'test' if finished else 'validation'
-  settings = finished or settings
+  kept = [
+    s for s in settings if is_finished[s] or not any(is_finished.values())
+  ]
+  left_out = [f'{_describe(s)} ({s.task})' for s in settings if s not in kept]
+  split = 'test' if any(is_finished.values()) else 'validation'
+  settings = {s: settings[s] for s in kept}
   scores: _Values = {
     s: {state: _read_scores(of, name, state, split) for state in _STATES}
     for s, of in settings.items()
@@ -63,7 +63,7 @@ def plot_local_epochs(
     return None
   tasks = settings_lib.unique(s.task for s in settings)
   methods = settings_lib.unique(s.method for s in settings)
-  looks = style.series_looks(methods)
+  looks = style.method_looks(methods)
   pairs = settings_lib.pair_with_baselines(settings)
   differences: _Values = {}
   results = []
@@ -99,7 +99,7 @@ def plot_local_epochs(
       what = names.pop() if len(names) == 1 else 'baseline'
       titles.append(f'minus {what}')
       axis.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
-    y_label = f'{style.metric_title(name)}, {split} clients'
+    y_label = column_titles.title(f'{split}/{name}')
     epochs = sorted({s.local_epochs for s in of_task})
     axis.set_xticks(range(len(epochs)), [str(number) for number in epochs])
     axis.set_xlim(-0.5, len(epochs) - 0.5)
@@ -120,23 +120,19 @@ def plot_local_epochs(
   )
   counts = [len(of['global']) for of in scores.values() if len(of['global'])]
   caption = (
-    f'{style.metric_title(name)} on {split} clients by local epochs: of the '
+    f'{column_titles.title(name)} on {split} clients by local epochs: of the '
     'global model (open) and after personalisation (filled), both on the half '
     'of each client that fine-tuning does not see. Points: means over '
     f'{run_notes.count_seeds(counts or [0])}; bars: lowest to highest seed; '
     'dashes: each seed.'
   )
-  diverged = [
-    f'{_describe(s, " at ")} ({s.task}): '
-    f'{len(settings[s].runs) - len(of["global"])} of {len(settings[s].runs)}'
+  left_out += [
+    f'{_describe(s)} ({s.task}): {missing} of {len(settings[s].runs)}'
     for s, of in scores.items()
-    if len(of['global']) < len(settings[s].runs)
+    if (missing := len(settings[s].runs) - len(of['global']))
   ]
-  if diverged:
-    caption += f' Left out, without a finite value: {"; ".join(diverged)}.'
-  if unfinished:
-    names = '; '.join(f'{_describe(s, " at ")} ({s.task})' for s in unfinished)
-    caption += f' Left out, not finished: {names}.'
+  if left_out:
+    caption += f' Left out, diverged or not finished: {"; ".join(left_out)}.'
   if pairs:
     names = settings_lib.unique(
       f'{s.method} minus {other.method}' for s, other in pairs
@@ -224,5 +220,5 @@ def _draw(
     axis.plot(*zip(*means), color=color, linewidth=0.7)
 
 
-def _describe(setting: settings_lib.Setting, at: str = ', ') -> str:
-  return f'{setting.method}{at}{paper_style.name_epochs(setting.local_epochs)}'
+def _describe(setting: settings_lib.Setting) -> str:
+  return f'{setting.method}, {paper_style.name_epochs(setting.local_epochs)}'

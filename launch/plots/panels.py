@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The grid of panels that all plots use, and elements that panels share."""
 
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
@@ -24,10 +23,8 @@ import numpy as np
 _LEAST_WIDTH = 4.8
 PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
 _NOTE_SIZE = 9
-# A line is hidden where another is closer than this share of the range of y; it
-# is then made wider by this number of points for each such line.
-_CLOSE = 0.004
-_WIDER = 2.0
+# Bands of more lines would hide each other.
+MOST_BANDS = 4
 
 
 def new_grid(
@@ -171,12 +168,12 @@ def draw_lines(
   *,
   unit: str | None = None,
   log_ratio: float = math.inf,
-  spread: str = 'band',
 ) -> bool:
   """Draws means over seeds and returns whether x is logarithmic.
 
-  Each point has a marker. A line that others would hide is wider and so visible
-  on both sides of them. Solid lines lie below the others.
+  Up to four lines have bands from the lowest to the highest seed. Each point
+  has a marker. Solid lines lie below the others, so that they show
+  through the gaps of those that would hide them.
 
   Args:
     axis: The axis.
@@ -186,17 +183,9 @@ def draw_lines(
     unit: The unit of x, written with SI prefixes; None for plain numbers.
     log_ratio: The ratio of lines' ends above which x is logarithmic, since
       cheap lines would otherwise be squeezed at the left.
-    spread: The spread over seeds: `'band'` from the lowest to the highest,
-      `'seeds'` for a line each, or `''`.
   """
   ends = [xs.max() for xs, _ in lines.values() if xs.max(initial=0) > 0]
   logarithmic = bool(ends) and max(ends) > log_ratio * min(ends)
-  means = {
-    k: (x, np.ma.filled(y.mean(axis=0), np.nan)) for k, (x, y) in lines.items()
-  }
-  height = np.ptp(
-    [v for _, y in means.values() for v in y if np.isfinite(v)] or [0]
-  )
   # From the bottom to the top.
   layers = sorted(lines, key=lambda label: looks[label]['linestyle'] != '-')
   for label, (xs, ys) in lines.items():
@@ -204,18 +193,11 @@ def draw_lines(
     kept = xs > 0 if logarithmic else slice(None)
     xs, ys = xs[kept], ys[:, kept]
     layer = layers.index(label)
-    hiding = [
-      other
-      for other in layers[layer + 1 :]
-      if _is_hidden(means[label], means[other], _CLOSE * height)
-    ]
-    look = looks[label] | _size(axis, len(xs), _WIDER * len(hiding))
+    look = looks[label] | _marker(axis, len(xs))
     color = look['color']
-    if spread == 'band' and len(ys) > 1:
+    if len(ys) > 1 and len(lines) <= MOST_BANDS:
       low, high = ys.min(axis=0), ys.max(axis=0)
       axis.fill_between(xs, low, high, color=color, alpha=0.14, linewidth=0)
-    elif spread == 'seeds':
-      axis.plot(xs, ys.T, color=color, linewidth=0.7, alpha=0.5)
     zorder = 2 + layer / len(layers)
     axis.plot(xs, ys.mean(axis=0), label=str(label), zorder=zorder, **look)
   axis.margins(x=0.02)
@@ -236,31 +218,12 @@ def draw_lines(
   return logarithmic
 
 
-def _is_hidden(
-  one: tuple[np.ndarray, np.ndarray],
-  other: tuple[np.ndarray, np.ndarray],
-  tolerance: float,
-) -> bool:
-  """Returns whether more than half of a line's points lie on another line."""
-  (xs, ys), (other_xs, other_ys) = one, other
-  if not len(other_xs):
-    return False
-  there = np.interp(xs, other_xs, other_ys, left=np.nan, right=np.nan)
-  return 2 * np.sum(np.abs(ys - there) <= tolerance) > len(xs)
-
-
-def _size(
-  axis: mpl_axes.Axes, num_points: int, wider: float
-) -> dict[str, float]:
-  """Returns the sizes of a line with a marker for each of its points."""
+def _marker(axis: mpl_axes.Axes, num_points: int) -> dict[str, float]:
+  """Returns the size of a marker for each of a line's points."""
   usual = matplotlib.rcParams['lines.markersize']
   room = 0.75 * 72 * cell_width(axis) / max(num_points, 1)
   size = min(usual, max(1.0, 0.7 * room))
-  return {
-    'linewidth': matplotlib.rcParams['lines.linewidth'] + wider,
-    'markersize': size + wider,
-    'markeredgewidth': 0.6 * size / usual,
-  }
+  return {'markersize': size, 'markeredgewidth': 0.6 * size / usual}
 
 
 def draw_points(
@@ -273,28 +236,28 @@ def draw_points(
 
 def compare_axes(
   axis: mpl_axes.Axes,
-  values: Iterable[np.ndarray],
+  x: np.ndarray,
+  y: np.ndarray,
   *,
   above: str = '',
   below: str = '',
 ) -> None:
-  """Gives both axes one range and draws the line of equality.
+  """Gives both axes one scale, fitted to values, and draws y = x.
 
   Args:
     axis: The axis.
-    values: The values that the range must hold; non-finite ones are left out.
+    x: The values that the range of x must hold; non-finite ones are left out.
+    y: The same for the range of y.
     above: The meaning of points above the line, written there; '' for none.
     below: The meaning of points below the line, written there; '' for none.
   """
-  pooled = np.concatenate([np.ravel(v) for v in values])
-  pooled = pooled[np.isfinite(pooled)]
-  low, high = (pooled.min(), pooled.max()) if pooled.size else (0.0, 1.0)
-  pad = 0.07 * ((high - low) or abs(high) or 1.0)
-  limits = float(low - pad), float(high + pad)
-  axis.set(xlim=limits, ylim=limits, aspect='equal')
+  ends = [_ends(values) for values in (x, y)]
+  span = max(high - low for low, high in ends) or 1.0
+  limits = [(low - 0.07 * span, low + 1.07 * span) for low, _ in ends]
+  axis.set(xlim=limits[0], ylim=limits[1], aspect='equal')
   for dimension in (axis.xaxis, axis.yaxis):
     dimension.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
-  axis.plot(limits, limits, color=style.MUTED, linewidth=0.9, zorder=1)
+  axis.axline((0, 0), slope=1, color=style.MUTED, linewidth=0.9, zorder=1)
   size = axis.xaxis.label.get_size() - 1
   for position, text, ha, va in (
     ((0.02, 0.98), above, 'left', 'top'),
@@ -312,6 +275,12 @@ def compare_axes(
         color=style.MUTED,
         zorder=2,
       )
+
+
+def _ends(values: np.ndarray) -> tuple[float, float]:
+  """Returns the least and the largest of the finite values."""
+  finite = np.ravel(values)[np.isfinite(np.ravel(values))]
+  return (finite.min(), finite.max()) if finite.size else (0.0, 1.0)
 
 
 def draw_colorbar(

@@ -38,7 +38,7 @@ def series_looks(
     by_epochs: Whether line styles differ by local epochs, the most being solid.
   """
   settings = list(settings)
-  looks = style.series_looks(settings_lib.unique(s.method for s in settings))
+  looks = style.method_looks(s.method for s in settings)
   epochs = sorted({s.local_epochs for s in settings}, reverse=True)
   if not by_epochs or len(epochs) < 2:
     entries = [panels.entry(m, **look) for m, look in looks.items()]

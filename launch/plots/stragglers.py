@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import run_notes
 from launch.results import settings as settings_lib
 from launch.results import straggler_lines
@@ -31,79 +32,67 @@ _STYLES = {
   'first visits': (0, (2, 2)),
   _BEFORE: ':',
 }
-# With more lines in a panel, bands would hide each other.
-_MAX_BANDS = 6
 
 
 def plot_stragglers(
   lines: Sequence[straggler_lines.Line],
-  communication_seconds: Sequence[float] = COMMUNICATION_SECONDS,
 ) -> dict[str, paper_style.Drawing]:
   """Plots a figure for each conditions, with a column of panels per task.
 
-  Methods differ in colour and marker, participation in line style.
+  Methods differ in colour and marker, participation in line style. A row has
+  each of COMMUNICATION_SECONDS, which messages add to each round and which only
+  change the time of rounds, so that runs need not differ in them.
 
   Args:
     lines: The result of `straggler_lines.read_lines`.
-    communication_seconds: The seconds that messages add to each round, one per
-      row. They only change the time of rounds, so that runs need not differ in
-      them.
 
   Returns:
     The drawings by conditions.
   """
   return {
-    conditions: _plot(
-      [line for line in lines if line.conditions == conditions],
-      communication_seconds,
-    )
+    conditions: _plot([of for of in lines if of.conditions == conditions])
     for conditions in settings_lib.unique(line.conditions for line in lines)
   }
 
 
 @style.styled_for_paper
-def _plot(
-  lines: Sequence[straggler_lines.Line], costs: Sequence[float]
-) -> paper_style.Drawing:
+def _plot(lines: Sequence[straggler_lines.Line]) -> paper_style.Drawing:
   tasks = settings_lib.unique(line.task for line in lines)
   looks, entries = _looks(lines)
-  cells = [(cost, task) for cost in costs for task in tasks]
+  metric = min((line.metric for line in lines), key=len)
+  cells = [(cost, task) for cost in COMMUNICATION_SECONDS for task in tasks]
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 1.8), columns=len(tasks)
   )
-  most = max(sum(line.task == task for line in lines) for task in tasks)
-  spread = 'band' if most <= _MAX_BANDS else ''
   for axis, (cost, task) in zip(axes, cells):
     panels.draw_lines(
       axis,
       {line: line.points(cost) for line in lines if line.task == task},
       looks,
-      spread=spread,
     )
     title = f'messages: {cost:g} s a round'
     panels.set_labels(
       axis,
       'Simulated time in seconds',
-      style.metric_title(lines[0].metric),
+      column_titles.title(metric),
       f'{task}, {title}' if len(tasks) > 1 else title,
     )
   panels.draw_legend(figure, *entries)
-  metric = min((line.metric for line in lines), key=len)
   runs = pd.concat([line.runs for line in lines])
   seeds = run_notes.count_seeds(len(line.runs) for line in lines)
   caption = (
-    f'{style.describe_metric(metric)}, against the simulated time of rounds, '
+    f'{column_titles.describe(metric)}, against the simulated time of rounds, '
     f'whose messages cost more from row to row; {lines[0].conditions}. Lines: '
-    f'means over {seeds}{spread and "; bands: lowest to highest seed"}. '
+    f'means over {seeds}; bands, where there are few: lowest to highest seed. '
     f'{run_notes.tell_clients(runs)}.\n'
-    + straggler_lines.format_table(lines, costs)
+    + straggler_lines.format_table(lines, COMMUNICATION_SECONDS)
   )
   return paper_style.Drawing(figure, caption)
 
 
 def _looks(lines: Sequence[straggler_lines.Line]):
   """Returns the looks of lines and the two groups of the legend's entries."""
-  colors = style.series_looks(settings_lib.unique(line.base for line in lines))
+  colors = style.method_looks(line.base for line in lines)
   colors = {name: look | {'linestyle': '-'} for name, look in colors.items()}
   looks, used = {}, []
   for line in lines:

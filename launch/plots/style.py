@@ -6,13 +6,16 @@ The colours are those of Okabe and Ito, which colour-blind readers can
 distinguish; line styles and markers differ, too, for print in grey.
 """
 
-from collections.abc import Sequence
+from collections.abc import Hashable
+from collections.abc import Iterable
 import hashlib
 import io
+import itertools
 import os
 import re
 import textwrap
 from typing import Any
+import zlib
 
 from fedfish_tff.simulation import files
 from launch import plain_text
@@ -32,6 +35,7 @@ _PRINT_DPI = 300
 INK = '#222222'
 MUTED = '#6f6f6f'
 GRID = '#e3e3e3'
+PALE = '#c4c4c4'
 
 # The defaults are independent of styles that a program or its user has set.
 _RC = {
@@ -99,50 +103,72 @@ _PAPER_RC = _RC | {
 styled = matplotlib.rc_context(_RC)
 styled_for_paper = matplotlib.rc_context(_PAPER_RC)
 
-# Options of `Axes.plot`: the look of one method, the same in every plot. The
-# last colour replaces the palette's yellow, which is invisible on white.
+# Options of `Axes.plot`: the look of one method, the same in every plot. Plum
+# replaces the palette's yellow, which is invisible on white; the second eight
+# are colours that differ from the first.
 Look = dict[str, Any]
-_LOOKS = tuple(
-  matplotlib.cycler(
-    color=['#0072B2', '#D55E00', '#009E73', '#CC79A7']
-    + ['#E69F00', '#56B4E9', '#000000', '#7A1F5C'],
-    linestyle=['-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5))]
-    + [(0, (3, 1, 1, 1, 1, 1)), (0, (8, 2)), (0, (2, 2)), (0, (10, 2, 2, 2))],
-    marker=['o', 's', '^', 'D', 'v', 'P', 'X', '*'],
-  )
-  * matplotlib.cycler(markeredgecolor=['white'], markeredgewidth=[0.6])
+_COLORS = (
+  ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#E69F00', '#56B4E9']
+  + ['#000000', '#7A1F5C', '#332288', '#117733', '#999933', '#EE3377']
+  + ['#44AA99', '#8C564B', '#7F7F7F', '#17BECF']
 )
-_TITLES = {
-  'eval/global': 'global model on validation clients',
-  'eval/own': "clients' own models on test data of their own",
-  'eval/personalized': 'validation clients after personalisation',
-  'eval/unseen': 'new clients on test data of their own',
-  'csb': 'clients against the server',
-  'train': 'training clients',
-}
-_ACRONYMS = ('auc', 'mae', 'mse', 'rmse')
-# The methods that most plots compare always look the same.
-_FIXED_LOOKS = {'FedAvg': 0, 'FedFish': 1, 'FedSGD': 2}
+_DASHES = ['-', (0, (5, 1.5)), (0, (1, 1)), (0, (5, 1.5, 1, 1.5))] + [
+  (0, (3, 1, 1, 1, 1, 1)),
+  (0, (8, 2)),
+  (0, (2, 2)),
+  (0, (10, 2, 2, 2)),
+]
+_MARKERS = 'os^DvPX*'
+# The dashes of the second eight have other markers than those of the first.
+_LOOKS = tuple(
+  {
+    'color': color,
+    'linestyle': _DASHES[i % 8],
+    'marker': _MARKERS[(i + 3 * (i // 8)) % 8],
+    'markeredgecolor': 'white',
+    'markeredgewidth': 0.6,
+  }
+  for i, color in enumerate(_COLORS)
+)
+# These methods always look the same; of others, the name decides.
+_METHODS = (
+  ['FedAvg', 'FedFish', 'FedSGD', 'FedProx', 'SCAFFOLD', 'FedDyn', 'FedNova']
+  + ['Mime Lite', 'FedPer', 'FedRep', 'LG-FedAvg', 'Ditto', 'HF-MAML']
+  + ['Fed3R', 'Fed3R-RF', 'FedMA']
+)
 
 
-def series_looks(labels: Sequence[str]) -> dict[str, Look]:
-  """Returns a look for each label, distinct for the first eight.
+def method_looks(labels: Iterable[str]) -> dict[str, Look]:
+  """Returns a look for each label, distinct for the first sixteen.
 
   Args:
-    labels: The labels, as the plot shows them. A label that starts with the
-      name of FedAvg, FedFish or FedSGD gets that method's usual look; of
-      several, the name alone does, or else the first.
+    labels: The labels: the name of a method and, after a comma, its
+      differences. The name alone, or else the first label with it, gets the
+      method's look; others get that of their text, or the next one that is
+      free.
   """
+  labels = list(dict.fromkeys(labels))
+  names = {label: label.partition(',')[0].strip() for label in labels}
+  # Names of known methods come first, so that others do not take their looks.
+  ordered = sorted(
+    labels, key=lambda of: (names[of] not in _METHODS, of not in _METHODS)
+  )
   taken = {}
-  for label in sorted(labels, key=lambda label: label not in _FIXED_LOOKS):
-    index = _FIXED_LOOKS.get(label.split(',')[0].strip())
-    if index is not None and index not in taken.values():
-      taken[label] = index
-  every = range(len(_LOOKS))
-  free = [i for i in every if i not in taken.values()] or every
-  rest = [label for label in labels if label not in taken]
-  taken |= {label: free[i % len(free)] for i, label in enumerate(rest)}
+  for label in ordered:
+    name = names[label]
+    wanted = _METHODS.index(name) if name in _METHODS else -1
+    if wanted < 0 or wanted in taken.values():
+      text = label if wanted >= 0 else name
+      wanted = zlib.crc32(text.encode()) % len(_LOOKS)
+    every = [(wanted + i) % len(_LOOKS) for i in range(len(_LOOKS))]
+    free = (index for index in every if index not in taken.values())
+    taken[label] = next(free, wanted)
   return {label: dict(_LOOKS[taken[label]]) for label in labels}
+
+
+def series_looks(labels: Iterable[Hashable]) -> dict[Hashable, Look]:
+  """Returns a look for each label of series that are no methods, in order."""
+  return dict(zip(labels, map(dict, itertools.cycle(_LOOKS))))
 
 
 def new_figure(width: float, height: float) -> mpl_figure.Figure:
@@ -195,21 +221,6 @@ def slug(text: str) -> str:
     return name
   digest = hashlib.sha256(text.encode()).hexdigest()[:8]
   return f'{name[:_MAX_SLUG]}_{digest}'
-
-
-def metric_title(metric: str) -> str:
-  """Returns a column's title on axes, such as 'Accuracy', 'Barrier in MSE'."""
-  prefix, _, name = metric.rpartition('/')
-  title = name.upper() if name in _ACRONYMS else name.replace('_', ' ')
-  if prefix == 'csb':
-    title = f'barrier in {title}'
-  return title[0].upper() + title[1:]
-
-
-def describe_metric(metric: str) -> str:
-  """Returns 'Accuracy, global model on validation clients', or the column."""
-  what = _TITLES.get(metric.rpartition('/')[0])
-  return f'{metric_title(metric)}, {what}' if what else metric
 
 
 def format_value(value: float) -> str:

@@ -5,22 +5,28 @@
 from collections.abc import Collection
 import pathlib
 
+from fedfish_tff.evaluation import ranking
 from launch.plots import catalogue
 from launch.plots import comparison
 from launch.plots import exchange_share
+from launch.plots import heat_map
+from launch.plots import panels
 from launch.plots import style
-from launch.plots import sweep_heat_map
+from launch.results import column_titles
 from launch.results import run_notes
 from launch.results import sweep_folder
 from launch.results import sweep_results
 
+from matplotlib import colors as mpl_colors
 from matplotlib import figure as mpl_figure
+from matplotlib import patches
+import numpy as np
 import pandas as pd
 
 
 def draw(
   folder: sweep_folder.SweepFolder, runs: pd.DataFrame
-) -> dict[pathlib.Path, str]:
+) -> list[pathlib.Path]:
   """Draws a sweep into its folder of plots and prints the paths.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
@@ -34,25 +40,26 @@ def draw(
     runs: The runs; see `sweep_results.read_results`.
 
   Returns:
-    The captions by the figures' paths, empty for figures that need none.
+    The paths of the figures.
   """
   finished = runs[runs['is_finished'].astype(bool)]
   if finished.empty:
-    return {}
+    return []
   tuned = sweep_results.is_tuned(runs)
   if tuned and all(_varies(runs, rate) for rate in sweep_results.RATES):
     figures = draw_heat_maps(runs)
   elif exchange_share.is_over_shares(runs):
     figures = exchange_share.draw(runs)
   else:
-    paths = {}
-    for target, workdirs in find_comparisons(folder, runs).items():
-      paths |= comparison.compare_workdirs(workdirs, target)
+    paths = []
+    for setting, workdirs in find_comparisons(runs).items():
+      target = folder.plots_path / style.slug(setting)
+      paths += comparison.compare_workdirs(workdirs, target, setting=setting)
     return paths
   paths = catalogue.write_figures(figures, folder.plots_path)
   for path in paths:
     print(path)
-  return dict.fromkeys(paths, '')
+  return paths
 
 
 def _varies(runs: pd.DataFrame, field: str) -> bool:
@@ -70,8 +77,8 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     table = sweep_results.tabulate(of)
     rates = [table['config'].str[rate] for rate in sweep_results.RATES]
     name = style.slug(f'learning_rates {label}')
-    figures[name] = sweep_heat_map.plot_heat_map(
-      table.set_index(['variant', *rates])['validation'],
+    figures[name] = plot_heat_map(
+      table.set_index(['method', *rates])['validation'],
       metric=judged.metric,
       higher_is_better=judged.higher_is_better,
       title=f'{title}, {label}' if label else title,
@@ -84,23 +91,97 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   return figures
 
 
-def find_comparisons(
-  folder: sweep_folder.SweepFolder, runs: pd.DataFrame
-) -> dict[pathlib.Path, list[pathlib.Path]]:
-  """Returns finished workdirs to compare, by the folder for tables and plots.
+@style.styled
+def plot_heat_map(
+  values: pd.Series,
+  *,
+  metric: str,
+  higher_is_better: bool,
+  title: str,
+  note: str = '',
+) -> mpl_figure.Figure:
+  """Draws a metric over client and server learning rates.
+
+  The best cell of a panel has a frame, on a tie the first given. A cell without
+  a finite value, since a run has diverged or is not finished, is blank and
+  crossed.
+
+  Args:
+    values: The metric by the panel's title, the client and the server rate.
+    metric: The metric's name.
+    higher_is_better: Whether higher values of the metric are better.
+    title: The title of the figure.
+    note: A note on the runs.
+  """
+  client, server = (sorted(values.index.unique(i)) for i in (1, 2))
+  by_panel = dict(iter(values.groupby(level=0, sort=False)))
+  tables = [
+    of.droplevel(0).unstack().reindex(index=client, columns=server).to_numpy()
+    for of in by_panel.values()
+  ]
+  finite = values[np.isfinite(values)]
+  # Losses far above the best would give all others the same colour.
+  highest = 1.0 if higher_is_better else 0.8
+  low, high = np.quantile(finite, [0, highest]) if len(finite) else (0, 1)
+  norm = mpl_colors.Normalize(low, high, clip=True)
+  figure, axes = panels.new_grid(
+    tables,
+    (0.62 * len(server) + 1.2, 0.5 * len(client) + 1.0),
+    sharex=True,
+    sharey=True,
+  )
+  for axis, name, table in zip(axes, by_panel, tables):
+    image = heat_map.draw_table(
+      axis,
+      table,
+      origin='lower',
+      cmap='cividis' if higher_is_better else 'cividis_r',
+      norm=norm,
+    )
+    axis.set_facecolor('none')
+    texts = np.array([[style.format_value(v) for v in row] for row in table])
+    heat_map.write_cells(image, texts, size=8)
+    rows, columns = np.nonzero(~np.isfinite(table))
+    axis.plot(columns, rows, 'x', color=style.MUTED, markersize=6)
+    best = ranking.select_best(
+      by_panel[name][np.isfinite(by_panel[name])].to_dict(),
+      higher_is_better=higher_is_better,
+    )
+    if best is not None:
+      row, column = client.index(best.best[1]), server.index(best.best[2])
+      frame = patches.Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False)
+      frame.set(edgecolor='#D55E00', linewidth=2.2, clip_on=False, zorder=3)
+      axis.add_patch(frame)
+    heat_map.name_ticks(axis.xaxis, [f'{rate:g}' for rate in server])
+    heat_map.name_ticks(axis.yaxis, [f'{rate:g}' for rate in client])
+    # The last panel of a column need not be in the last row.
+    axis.tick_params(labelbottom=True)
+    panels.set_labels(
+      axis, 'Server learning rate', 'Client learning rate', name
+    )
+  if len(finite):
+    extend = 'max' if high < finite.max() else 'neither'
+    label = column_titles.title(f'validation/{metric}')
+    panels.draw_colorbar(image, axes, label, extend=extend)
+  panels.set_figure_title(figure, title)
+  panels.draw_legend(figure, note=note)
+  return figure
+
+
+def find_comparisons(runs: pd.DataFrame) -> dict[str, list[pathlib.Path]]:
+  """Returns finished workdirs to compare, by the setting that they share.
 
   Runs that differ only in the variant or seed are compared. If each setting has
   one pair of learning rates, these are tuned and do not distinguish settings.
 
   Args:
-    folder: The folder of the sweep.
     runs: The runs.
   """
   tuned = sweep_results.is_tuned(runs)
   finished = runs[runs['is_finished'].astype(bool)]
   labels = _describe(finished, () if tuned else sweep_results.RATES)
   return {
-    folder.plots_path / style.slug(label): list(of['workdir'])
+    label: list(of['workdir'])
     for label, of in finished.groupby(labels, sort=False)
   }
 
@@ -109,9 +190,9 @@ def _describe(runs: pd.DataFrame, without: Collection[str]) -> pd.Series:
   """Returns each run's varied fields, without variants and seeds."""
   labels = [
     ', '.join(
-      f'{name.rpartition(".")[2].replace("_", " ")} {value}'
-      for name, value in varied.items()
-      if name != 'seed' and name not in without
+      sweep_results.describe_fields(
+        {n: v for n, v in varied.items() if n not in ('seed', *without)}
+      )
     )
     for varied in runs['varied']
   ]

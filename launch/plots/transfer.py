@@ -7,18 +7,17 @@ of each held-out client, for the half-way and the last model (arXiv 2311.10291,
 section 5).
 """
 
-from collections.abc import Iterable
 from collections.abc import Sequence
 
 from launch.plots import panels
 from launch.plots import paper_style
 from launch.plots import style
+from launch.results import column_titles
 from launch.results import run_notes
 from launch.results import settings as settings_lib
 from launch.results import transfer_reader
 from launch.results import transfer_table
 
-from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 import numpy as np
 import pandas as pd
@@ -46,88 +45,99 @@ def plot_transfer(
   points = points[points['metric'] == metric]
   if points.empty:
     return None
-  panel = ['task', 'at', 'target']
-  shown = {key: of for key, of in points.groupby(panel, sort=False)}
-  targets = settings_lib.unique(points['target'])
-  tasks = settings_lib.unique(points['task'])
-  rows = [
-    (task, at)
-    for task in tasks
-    for at in (transfer_reader.HALF, transfer_reader.LAST)
-    if any((task, at, target) in shown for target in targets)
+  order = {transfer_reader.HALF: 0, transfer_reader.LAST: 1}
+  points = points.sort_values('at', key=lambda at: at.map(order), kind='stable')
+  figure = _plot(points, (panels.PAPER_COLUMN, 1.9))
+  return paper_style.Drawing(figure, _caption(points, metric))
+
+
+@style.styled
+def plot_workdir_transfer(
+  scores: Sequence[transfer_reader.Score], *, rounds: int, task: str
+) -> dict[str, mpl_figure.Figure]:
+  """Returns figures of a run by name: a column per target, a row per round.
+
+  Args:
+    scores: The scores of the run.
+    rounds: The number of rounds in the run's config.
+    task: The task that the model was trained on.
+  """
+  points = pd.DataFrame(scores, columns=transfer_reader.Score._fields)
+  setting = settings_lib.Setting(task, 'the model', 1, rounds)
+  points = points.assign(**setting._asdict(), at=points['round'])
+  points = points[np.isfinite(points['mean'])].sort_values('at', kind='stable')
+  figures = {}
+  for metric, of in points.groupby('metric', sort=False):
+    if metric not in transfer_reader.COUNTS:
+      figure = _plot(of, (3.2, 3.0))
+      title = f'Transfer from {task}: mean over held-out clients'
+      if np.isfinite(of['low']).any():
+        title += ', 95 % intervals'
+      panels.set_figure_title(figure, title)
+      figures[f'transfer_{metric}'] = figure
+  return figures
+
+
+def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
+  """Plots points of one metric: a row per task and round, a column per target.
+
+  Bars are one deviation over seeds, or the intervals of a single seed.
+  """
+  targets, tasks = (
+    settings_lib.unique(points[name]) for name in ('target', 'task')
+  )
+  shown = dict(list(points.groupby(['task', 'at', 'target'], sort=False)))
+  rows = sorted(
+    settings_lib.unique(key[:2] for key in shown),
+    key=lambda r: tasks.index(r[0]),
+  )
+  cells = [
+    key if key in shown else None
+    for key in [(*row, t) for row in rows for t in targets]
   ]
-  keys = [(*row, target) for row in rows for target in targets]
-  cells = [key if key in shown else None for key in keys]
   columns = list(settings_lib.Setting._fields)
-  lines = {
-    key: {
-      settings_lib.Setting(*s): of
-      for s, of in found.groupby(columns, sort=False)
-    }
-    for key, found in shown.items()
-  }
-  looks, entries = paper_style.series_looks(
-    settings_lib.unique(s for key in filter(None, cells) for s in lines[key])
-  )
-  figure, axes = panels.new_grid(
-    cells, (panels.PAPER_COLUMN, 1.9), columns=len(targets)
-  )
-  for axis, key in zip(axes, filter(None, cells)):
-    task, at, target = key
-    for number, (s, of) in enumerate(lines[key].items()):
-      means = of.groupby('percent')['mean'].agg(['mean', 'std']).fillna(0)
-      _draw_line(
-        axis,
-        means.index,
-        means['mean'],
-        (means['mean'] - means['std'], means['mean'] + means['std']),
-        number - (len(lines[key]) - 1) / 2,
-        looks[s],
+  settings = [
+    settings_lib.Setting(*key) for key, _ in points.groupby(columns, sort=False)
+  ]
+  looks, entries = paper_style.series_looks(settings)
+  figure, axes = panels.new_grid(cells, size, columns=len(targets))
+  percents = sorted(set(points['percent']))
+  for axis, (task, at, target) in zip(axes, filter(None, cells)):
+    lines = list(shown[task, at, target].groupby(columns, sort=False))
+    for number, (setting, of) in enumerate(lines):
+      by_share = of.groupby('percent')
+      mean, spread = by_share['mean'].mean(), by_share['mean'].std()
+      ends = by_share[['low', 'high']].mean()
+      bars = [
+        spread.fillna(mean - ends['low']),
+        spread.fillna(ends['high'] - mean),
+      ]
+      axis.errorbar(
+        mean.index + _SHIFT * (number - (len(lines) - 1) / 2),
+        mean,
+        # Too few clients have no interval and so no bar.
+        yerr=np.nan_to_num(bars).clip(0),
+        elinewidth=0.8,
+        capsize=1.5,
+        **looks[settings_lib.Setting(*setting)],
       )
-    title = f'{task} to {target}' if len(tasks) > 1 else target
-    y_label = style.metric_title(metric)
-    _set_labels(axis, points['percent'], y_label, f'{title}, round {at}')
-  panels.draw_legend(figure, *entries)
-  return paper_style.Drawing(figure, _caption(points, settings, metric))
+    axis.set_xticks(percents, [f'{p} %' for p in percents])
+    axis.grid(False, axis='x')
+    one = points.iloc[0]
+    panels.set_labels(
+      axis,
+      "Share of a client's data",
+      column_titles.title(f'{one.split}/{one.metric}') + ', unseen half',
+      f'{f"{task} to " * (len(tasks) > 1)}{target}, round {at}',
+    )
+  panels.draw_legend(figure, *(entries if len(settings) > 1 else ()))
+  return figure
 
 
-def _draw_line(
-  axis: mpl_axes.Axes,
-  percents: pd.Series,
-  means: pd.Series,
-  ends: tuple[pd.Series, pd.Series],
-  position: float,
-  look: style.Look,
-) -> None:
-  """Draws means with bars between two ends, beside the panel's other lines."""
-  means, low, high = (np.asarray(of, float) for of in (means, *ends))
-  axis.errorbar(
-    np.asarray(percents) + _SHIFT * position,
-    means,
-    # Too few clients have no interval and so no bar.
-    yerr=np.maximum(0, [means - low, high - means]),
-    elinewidth=0.8,
-    capsize=1.5,
-    **look,
-  )
-
-
-def _set_labels(
-  axis: mpl_axes.Axes, percents: Iterable[int], *texts: str
-) -> None:
-  """Sets up an axis with its label of y, title and subtitle."""
-  percents = sorted(set(percents))
-  axis.set_xticks(percents, [f'{p} %' for p in percents])
-  axis.grid(False, axis='x')
-  panels.set_labels(axis, "Share of a client's data", *texts)
-
-
-def _caption(
-  points: pd.DataFrame, settings: settings_lib.Settings, metric: str
-) -> str:
+def _caption(points: pd.DataFrame, metric: str) -> str:
   line = [*settings_lib.Setting._fields, 'at', 'target', 'percent']
   caption = (
-    f'{style.metric_title(metric)} on held-out clients after fine-tuning on a '
+    f'{column_titles.title(metric)} on held-out clients after fine-tuning on a '
     'share of the data of each, always on the same unseen half; clients of '
     'fewer than 4 examples are left out. R is the last round, R/2 the round '
     'half-way. Points: means over clients, then over '
@@ -141,65 +151,4 @@ def _caption(
     caption += (
       f' {task} to {target}: {numbers} clients ({too_small} too small).'
     )
-  without = [
-    str(workdir)
-    for frames in settings.values()
-    for index, workdir in frames.runs['workdir'].items()
-    if index not in frames.transfer.index
-  ]
-  if without:
-    caption += f' Without {transfer_reader.TRANSFER_CSV}: {", ".join(without)}.'
   return caption
-
-
-@style.styled
-def plot_workdir_transfer(
-  scores: Sequence[transfer_reader.Score], *, rounds: int, task: str
-) -> dict[str, mpl_figure.Figure]:
-  """Returns figures of a run by name: a panel per target, a line per round.
-
-  Args:
-    scores: The scores of the run.
-    rounds: The number of rounds in the run's config.
-    task: The task that the model was trained on.
-  """
-  figures = {}
-  of_metrics = pd.DataFrame(scores, columns=transfer_reader.Score._fields)
-  for metric, of_metric in of_metrics.groupby('metric', sort=False):
-    if metric not in transfer_reader.COUNTS:
-      figure = _plot_workdir(of_metric, rounds)
-      title = f'Transfer from {task}: mean over held-out clients'
-      if np.isfinite(of_metric['low']).any():
-        title += ', 95 % intervals'
-      panels.set_figure_title(figure, title)
-      figures[f'transfer_{metric}'] = figure
-  return figures
-
-
-def _plot_workdir(scores: pd.DataFrame, rounds: int) -> mpl_figure.Figure:
-  targets = settings_lib.unique(scores['target'])
-  numbers = sorted(set(scores['round']))
-  look = style.series_looks([''])['']
-  look['markeredgecolor'] = look['color']
-  half = look | {'linestyle': (0, (4, 1.2)), 'markerfacecolor': 'white'}
-  looks = {n: half if n == rounds // 2 else look for n in numbers}
-  figure, axes = panels.new_grid(targets, (3.2, 3.4), columns=len(targets))
-  for axis, (target, of) in zip(axes, scores.groupby('target', sort=False)):
-    finite = of[np.isfinite(of['mean'])].sort_values('percent', kind='stable')
-    for number, line in finite.groupby('round'):
-      position = numbers.index(number) - (len(numbers) - 1) / 2
-      ends = line['low'], line['high']
-      _draw_line(
-        axis, line['percent'], line['mean'], ends, position, looks[number]
-      )
-    one = of.iloc[0]
-    _set_labels(
-      axis,
-      scores['percent'],
-      f'{style.metric_title(one["metric"])} on the unseen half',
-      target,
-      f'{one["num_clients"]} clients, {one["num_too_small"]} too small',
-    )
-  entries = [panels.entry(f'round {n}', **looks[n]) for n in numbers]
-  panels.draw_legend(figure, entries)
-  return figure

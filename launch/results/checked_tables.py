@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import hashlib
 import json
+import math
 import os
 import pathlib
 from typing import Any
@@ -14,6 +15,8 @@ from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
+
+import pandas as pd
 
 FILE_NAME = 'digests.json'
 # The entry, beside those of tables, with the digests of the run's own files.
@@ -73,6 +76,40 @@ def read_table(
       'launch.evaluate.'
     )
   return regular_files.read_csv(path, columns)
+
+
+def read_frame(
+  path: str | os.PathLike[str], columns: Mapping[str, type | None]
+) -> pd.DataFrame:
+  """Returns a table; see `read_table`.
+
+  Args:
+    path: The table.
+    columns: The columns that it must have, with their types, None for numbers,
+      as further columns are. An empty cell is NaN, a non-finite number, of a
+      model that has diverged, infinite.
+
+  Raises:
+    regular_files.MissingFileError: If there is no such file.
+    errors.InputError: If it cannot be read, was changed or is damaged.
+  """
+  rows = []
+  for number, row in read_table(path, list(columns)):
+    try:
+      rows.append(
+        {n: (columns.get(n) or _to_number)(cell) for n, cell in row.items()}
+      )
+    except ValueError as error:
+      raise errors.InputError(
+        f'Line {number} of {path} is damaged ({error}); write it anew with '
+        'launch.evaluate.'
+      ) from error
+  return pd.DataFrame(rows, columns=None if rows else list(columns))
+
+
+def _to_number(cell: str) -> float:
+  value = float(cell) if cell else math.nan
+  return value if math.isfinite(value) or not cell else math.inf
 
 
 def _digests_of_run(folder: pathlib.Path) -> dict[str, str]:

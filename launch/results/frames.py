@@ -5,11 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
-import math
 import os
-import statistics
-from typing import NamedTuple
 
 from fedfish_tff import errors
 from launch.results import method_labels
@@ -34,12 +33,14 @@ class Frames:
       run has written nothing.
     clients: The rows of evaluation/clients.csv, indexed by `run` and `client`.
     transfer: The rows of evaluation/transfer.csv, indexed by `run`.
+    names: The names that replace labels of methods.
   """
 
   runs: pd.DataFrame
   rounds: pd.DataFrame
   clients: pd.DataFrame
   transfer: pd.DataFrame
+  names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
   def of(self, runs: pd.DataFrame) -> Frames:
     """Returns the frames of a selection of the rows of `runs`."""
@@ -49,6 +50,7 @@ class Frames:
       self.rounds.loc[self.rounds.index.isin(kept, 'run')],
       self.clients.loc[self.clients.index.isin(kept, 'run')],
       self.transfer.loc[self.transfer.index.isin(kept)],
+      self.names,
     )
 
   def groups(self) -> dict[str, Frames]:
@@ -57,22 +59,13 @@ class Frames:
     return {label: self.of(runs) for label, runs in grouped}
 
   def column(self, name: str) -> pd.Series:
-    """Returns a column of runs of one label, by seed and round.
+    """Returns a column of runs of one label, by seed and round or client.
 
     Args:
-      name: A column of metrics.csv; empty if no run has it.
+      name: A column of metrics.csv or evaluation/clients.csv; empty if no run
+        has it.
     """
-    return self._by_seed(self.rounds, name)
-
-  def client_column(self, name: str) -> pd.Series:
-    """Returns a column of clients of runs of one label, by seed and client.
-
-    Args:
-      name: A column of evaluation/clients.csv.
-    """
-    return self._by_seed(self.clients, name)
-
-  def _by_seed(self, frame: pd.DataFrame, name: str) -> pd.Series:
+    frame = self.clients if name in self.clients else self.rounds
     values = frame[name] if name in frame else pd.Series(index=frame.index[:0])
     seeds = self.runs['seed'].to_dict()
     return values.astype(float).dropna().rename(index=seeds, level='run')
@@ -93,16 +86,22 @@ class Frames:
     return rounds.last().astype(int).tolist()
 
 
-def read(workdirs: Iterable[str | os.PathLike[str]]) -> Frames:
+def read(
+  workdirs: Iterable[str | os.PathLike[str]],
+  names: Mapping[str, str] | None = None,
+) -> Frames:
   """Reads workdirs and labels their methods.
 
   Args:
     workdirs: The workdirs of launch.train.
+    names: The names that replace labels of methods; None for none.
 
   Raises:
-    errors.InputError: If a workdir cannot be used or duplicates another.
+    errors.InputError: If a workdir cannot be used or duplicates another, or a
+      name would unite two methods.
   """
-  return label(join(map(run_reader.read_run, workdirs)))
+  frames = join(map(run_reader.read_run, workdirs))
+  return label(dataclasses.replace(frames, names=names or {}))
 
 
 def join(runs: Iterable[run_reader.Run]) -> Frames:
@@ -159,55 +158,26 @@ def label(frames: Frames) -> Frames:
       f'seed ({one["seed"]}); give one of them.'
     )
   firsts = runs.drop_duplicates('group')
-  labels = dict(zip(firsts['group'], method_labels.label_methods(firsts)))
+  labels = dict(zip(firsts['group'], name_methods(frames, firsts)))
+  if len(set(labels.values())) < len(labels):
+    raise errors.InputError(
+      f'--names must keep methods apart, got {sorted(labels.values())}.'
+    )
   return frames.of(runs.assign(label=runs['group'].map(labels)))
 
 
-class Cell(NamedTuple):
-  """Statistics of a column over seeds.
-
-  Attributes:
-    mean: The mean over the seeds with finite values; NaN without one.
-    deviation: The sample standard deviation; NaN for fewer than two values.
-    seeds: The number of seeds with finite values.
-    diverged: The number of seeds with infinite values.
-  """
-
-  mean: float
-  deviation: float
-  seeds: int
-  diverged: int
-
-
-def over_seeds(values: Iterable[float]) -> Cell:
-  """Returns the statistics of one value per seed; NaN is left out."""
-  values = [float(value) for value in values if not math.isnan(value)]
-  finite = [value for value in values if math.isfinite(value)]
-  return Cell(
-    mean=statistics.fmean(finite) if finite else math.nan,
-    deviation=statistics.stdev(finite) if len(finite) > 1 else math.nan,
-    seeds=len(finite),
-    diverged=len(values) - len(finite),
-  )
-
-
-def format_cell(cell: Cell, missing: int = 0) -> str:
-  """Returns '0.5000', '0.5000 ± 0.1000 (3 seeds), diverged: 1 of 4', or ''.
+def name_methods(
+  frames: Frames, runs: pd.DataFrame, besides: Sequence[str] = ()
+) -> list[str]:
+  """Returns the labels of runs, or the names that replace them.
 
   Args:
-    cell: The cell.
-    missing: The number of runs that are not finished.
+    frames: The frames with the names.
+    runs: The runs; see `method_labels.label_methods`.
+    besides: The fields that are told elsewhere.
   """
-  parts = []
-  if cell.seeds == 1:
-    parts.append(f'{cell.mean:.4f}')
-  elif cell.seeds:
-    parts.append(f'{cell.mean:.4f} ± {cell.deviation:.4f} ({cell.seeds} seeds)')
-  if cell.diverged:
-    parts.append(f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}')
-  if missing:
-    parts.append(f'missing: {missing}')
-  return ', '.join(parts)
+  labels = method_labels.label_methods(runs, besides=besides)
+  return [frames.names.get(label, label) for label in labels]
 
 
 def points(

@@ -2,15 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparisons of the methods of several runs, paired by seed and by client."""
 
+from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
+import math
 from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
+from fedfish_tff.evaluation import ranking
 from launch.results import frames as frames_lib
 from launch.results import run_reader
 from launch.results import text_table
@@ -139,6 +142,43 @@ def compare(
   return paired_comparison.compare_nested(*nested, **direction)
 
 
+def stands_out(
+  values: Mapping[Hashable, pd.Series], **direction: bool | float
+) -> Hashable | None:
+  """Returns the key of values that are better than others beyond the noise.
+
+  Args:
+    values: The values by seed; infinite ones have diverged.
+    **direction: The result of `direction`.
+
+  Returns:
+    The key with the best mean, if its 95 % interval of paired differences to
+    each other key leaves out 0; None without one. Keys without a finite value
+    do not count, and fewer than five common seeds have no interval.
+  """
+  finite = {k: of for k, of in values.items() if np.isfinite(of).any()}
+  higher_is_better = bool(direction['higher_is_better'])
+  means = {
+    key: float(of.mean()) if np.isfinite(of).all() else math.nan
+    for key, of in finite.items()
+  }
+  found = ranking.select_best(means, higher_is_better=higher_is_better)
+  others = [k for k in finite if found and k != found.best]
+  for key in others:
+    result = compare(finite[found.best], finite[key], **direction)
+    end = result and (result.low if higher_is_better else -result.high)
+    # NaN, without an interval, is not above 0 either.
+    if not end or not end > 0:
+      return None
+  return found.best if others else None
+
+
+BEYOND_NOISE = (
+  'Bold is what beats all others beyond the noise, by 95 % intervals of paired '
+  'differences, which need 5 seeds.'
+)
+
+
 def direction(
   groups: Iterable[frames_lib.Frames], metric: str
 ) -> dict[str, bool | float]:
@@ -173,37 +213,28 @@ def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
 
   Returns:
-    The comparisons by seed, at the last round and over all rounds, then those
-    by client within a seed, for the columns that runs have. See
-    `compare_columns`.
+    The comparisons by seed, at the last round and over all rounds, those of the
+    numbers of test clients of finished runs, and those by client within a seed,
+    for the columns that runs have. See `compare_columns`.
   """
   name = metric.rpartition('/')[2]
   columns = dict.fromkeys([metric, f'csb/{name}', f'csb/{name}_by_examples'])
-  by_client = ['global', *run_reader.FEW_SHOT_COLUMNS.values()]
-  return compare_columns(
-    groups, itertools.product(columns, (LAST_ROUND, ALL_ROUNDS), (SEEDS,))
-  ) + compare_columns(
-    groups, ((f'{of}/{name}', LAST_ROUND, CLIENTS) for of in by_client)
-  )
-
-
-def compare_test(groups: Groups, name: str) -> list[MethodComparison]:
-  """Compares the test clients' results in summary.json, seed by seed.
-
-  Args:
-    groups: The runs by label; unfinished ones have no pair.
-    name: The metric, for example `'accuracy'`; it is compared for the global
-      model, before and after personalisation, and for the worst tenth of
-      clients.
-  """
   names = (name, *(name + suffix for suffix in metric_names.SUFFIXES))
-  columns = dict.fromkeys(
+  tested = dict.fromkeys(
     column
     for of in groups.values()
     for column in of.runs
     if column.startswith(_TEST) and column.rpartition('/')[2] in names
   )
-  return compare_columns(groups, ((c, LAST_ROUND, SEEDS) for c in columns))
+  by_client = ['global', *run_reader.FEW_SHOT_COLUMNS.values()]
+  return compare_columns(
+    groups,
+    [
+      *itertools.product(columns, (LAST_ROUND, ALL_ROUNDS), (SEEDS,)),
+      *((column, LAST_ROUND, SEEDS) for column in tested),
+      *((f'{of}/{name}', LAST_ROUND, CLIENTS) for of in by_client),
+    ],
+  )
 
 
 def compare_columns(
@@ -226,7 +257,7 @@ def compare_columns(
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
     both = [groups[label] for label in pair]
     if paired_by == CLIENTS:
-      values = [of.client_column(metric) for of in both]
+      values = [of.column(metric) for of in both]
     elif metric.startswith(_TEST):
       values = [by_seed(of.runs, metric) for of in both]
     else:

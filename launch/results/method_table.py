@@ -3,9 +3,13 @@
 """Tables of the results of methods, as mean and deviation over seeds."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 
+from fedfish_tff import errors
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
+from launch.results import seed_table
 from launch.results import text_table
 
 import numpy as np
@@ -17,22 +21,32 @@ EQUAL_BYTES = 'last of equal bytes'
 MEGABYTES = 'MB sent, both ways'
 _BYTES = 'communication/wire_bytes_total'
 
-# For each label, the cells by (column, rounds).
-Rows = Mapping[str, Mapping[tuple[str, str], frames_lib.Cell]]
+# For each label, the values by (column, rounds) and by seed.
+Values = Mapping[str, Mapping[tuple[str, str], pd.Series]]
 
 
-def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
+def read_values(
+  groups: method_comparison.Groups,
+  metric: str,
+  columns: Sequence[str] | None = None,
+) -> Values:
   """Returns the results of each method by (column, rounds).
 
   Args:
     groups: The runs by label.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
+    columns: The columns of metrics.csv, at the last round, and the numbers of
+      summary.json, such as `'test/global/accuracy'`; None for the usual ones:
+      the metric and its barrier at the last round and as the mean of the rounds
+      after the initial model, the metric after personalisation at the last
+      round, and the megabytes sent; also the metric at equal bytes, if methods
+      send different amounts.
 
   Returns:
-    For each label, the cells that its runs have: the metric and its barrier at
-    the last round and as the mean of the rounds after the initial model, the
-    metric after personalisation at the last round, and the megabytes sent; also
-    the metric at equal bytes, if methods send different amounts.
+    For each label, the columns that its runs have.
+
+  Raises:
+    errors.InputError: If no run has one of the columns.
   """
   name = metric.rpartition('/')[2]
   last, mean = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
@@ -47,15 +61,27 @@ def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
       (MEGABYTES, last),
     ]
   )
+  if columns is not None:
+    wanted = dict.fromkeys((column, last) for column in columns)
   budget = _common_bytes(groups)
-  rows: dict[str, dict[tuple[str, str], frames_lib.Cell]] = {}
-  for label, of in groups.items():
-    rows[label] = {}
-    for column, which in wanted:
-      values = _values(of, column, which, budget)
-      if len(values):
-        rows[label][column, which] = frames_lib.over_seeds(values)
-  return rows
+  values = {
+    label: {
+      key: found
+      for key in wanted
+      if len(found := _values(of, *key, budget).dropna())
+    }
+    for label, of in groups.items()
+  }
+  for column in columns or ():
+    if not any((column, last) in of for of in values.values()):
+      known = {
+        c: None for of in groups.values() for c in (*of.rounds, *of.runs)
+      }
+      raise errors.InputError(
+        f'--columns must name columns of metrics.csv or numbers of summary.json, '
+        f'got {column!r}.{errors.suggest(column, known)}'
+      )
+  return values
 
 
 def _common_bytes(groups: method_comparison.Groups) -> float | None:
@@ -78,6 +104,8 @@ def _values(
   """Returns the existing values of the runs of one label, by seed."""
   if column == MEGABYTES:
     return _sent(frames) / 1e6
+  if column not in frames.rounds and column in frames.runs:
+    return method_comparison.by_seed(frames.runs, column)
   values = frames.column(column)
   if which != EQUAL_BYTES:
     return method_comparison.value_by_seed(values, which)
@@ -86,26 +114,42 @@ def _values(
   return values[within].groupby(level=0, sort=False).last()
 
 
-def format_table(rows: Rows) -> str:
-  """Returns the rows as text: a line per column, methods side by side."""
-  keys = dict.fromkeys(key for cells in rows.values() for key in cells)
-  lines = [('metric', 'of', *rows)]
-  for key in keys:
-    cells = (
-      frames_lib.format_cell(row[key]) if key in row else ''
-      for row in rows.values()
-    )
-    lines.append((*key, *cells))
-  return text_table.align(lines)
+def make_table(
+  values: Values, groups: method_comparison.Groups
+) -> text_table.Table:
+  """Returns the table for people: a row per method, a column per result.
+
+  Args:
+    values: The result of `read_values`.
+    groups: The runs by label.
+  """
+  keys = dict.fromkeys(key for of in values.values() for key in of)
+  return seed_table.make_table(
+    ['Method'],
+    {key: _head(*key) for key in keys},
+    [seed_table.Row([label], of) for label, of in values.items()],
+    {
+      key: method_comparison.direction(groups.values(), key[0])
+      for key in keys
+      if key[0] != MEGABYTES
+    },
+  )
 
 
-def to_csv(rows: Rows) -> bytes:
-  """Returns the rows as a CSV file with a line per method and column."""
+def _head(column: str, which: str) -> str:
+  if column == MEGABYTES:
+    return column
+  title = column_titles.title(column)
+  return title if which == method_comparison.LAST_ROUND else f'{title}, {which}'
+
+
+def to_csv(values: Values) -> bytes:
+  """Returns the results as a CSV file with a line per method and column."""
   return text_table.to_csv(
-    ['method', 'metric', 'rounds', *frames_lib.Cell._fields],
+    ['method', 'metric', 'rounds', *seed_table.Cell._fields],
     [
-      [label, *key, *cell]
-      for label, cells in rows.items()
-      for key, cell in cells.items()
+      [label, *key, *seed_table.over_seeds(of[key])]
+      for label, of in values.items()
+      for key in of
     ],
   )

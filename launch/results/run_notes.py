@@ -98,6 +98,11 @@ def count_seeds(counts: Iterable[int]) -> str:
 
 
 def name_task(text: str, runs: pd.DataFrame) -> str:
-  """Returns a title with the task's name if all runs have the same task."""
-  tasks = set(runs['task'])
-  return f'{text} ({tasks.pop()})' if len(tasks) == 1 else text
+  """Returns a title with what all runs share: task, and setting of a sweep."""
+  shared = [
+    runs[name].iloc[0]
+    for name in ('task', 'setting')
+    if name in runs and runs[name].nunique() == 1
+  ]
+  told = ', '.join(filter(None, shared))
+  return f'{text} ({told})' if told else text

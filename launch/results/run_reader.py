@@ -63,7 +63,7 @@ SUMMARY = {
   'early_stopping': ({'model_round': int, 'stopped': (str, None)}, None),
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
-_CLIENTS_HEAD = ['client_id', 'round', 'split']
+_CLIENTS_HEAD = {'client_id': str, 'round': int, 'split': str}
 # The columns of clients.csv by the share of a client's examples that it is
 # fine-tuned on; all are scored on the same unseen half.
 FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
@@ -252,20 +252,8 @@ def read_clients(
   Raises:
     errors.InputError: If the file is missing or damaged.
   """
-  round_number, clients = None, {}
-  for number, row in checked_tables.read_table(path, _CLIENTS_HEAD):
-    client_id, round_text, _ = (row.pop(name) for name in _CLIENTS_HEAD)
-    try:
-      round_number = int(round_text)
-      clients[client_id] = _mark_diverged(
-        {name: float(cell) for name, cell in row.items() if cell}
-      )
-    except ValueError as error:
-      raise errors.InputError(
-        f'Line {number} of {path} is damaged ({error}); a client, a round, a '
-        'split and numbers were expected.'
-      ) from error
-  index = pd.Index(list(clients), name='client')
-  return round_number, pd.DataFrame(
-    list(clients.values()), index=index, dtype=float
-  )
+  clients = checked_tables.read_frame(path, _CLIENTS_HEAD)
+  rounds = clients['round'].tolist()
+  clients = clients.set_index(clients.pop('client_id').rename('client'))
+  numbers = clients.drop(columns=['round', 'split'])
+  return rounds[-1] if rounds else None, numbers.astype(float)

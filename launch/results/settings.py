@@ -58,9 +58,10 @@ def read_settings(frames: frames_lib.Frames) -> Settings:
   groups = list(frames.groups().values())
   firsts = frames.runs.drop_duplicates('label')
   fields = {name for of in firsts['fields'] for name in of}
-  methods = method_labels.label_methods(
+  methods = frames_lib.name_methods(
+    frames,
     firsts,
-    besides=[
+    [
       'local_epochs',
       'rounds',
       *sorted(name for name in fields if name.startswith('task.')),

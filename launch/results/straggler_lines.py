@@ -44,7 +44,6 @@ class Line:
     values: The metric by round, a column per run.
     seconds: The simulated time by round, a column per run.
     costs: The seconds that messages have added to each round, for each run.
-    is_lent: Whether the time is that of other runs.
   """
 
   task: str
@@ -56,7 +55,6 @@ class Line:
   values: pd.DataFrame
   seconds: pd.DataFrame
   costs: np.ndarray
-  is_lent: bool = False
 
   @property
   def base(self) -> str:
@@ -138,10 +136,10 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
   if runs.empty:
     return []
   firsts = runs.drop_duplicates('label')
-  names = method_labels.label_methods(firsts, besides=_told_elsewhere(firsts))
+  names = frames_lib.name_methods(frames, firsts, _told_elsewhere(firsts))
   tasks = method_labels.label_tasks(firsts)
   clocks = _read_clocks(frames)
-  lines = []
+  lines = {}
   for name, task, of in zip(names, tasks, frames.groups().values()):
     run = of.runs.iloc[0]
     policy = run.config['participation']['name']
@@ -161,9 +159,10 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
         policy=run.told.get(_POLICY, policy),
       )
       if line:
-        lines += [line, *_at_other_speeds(line, clocks, frames)]
-  own = {_key(line) for line in lines if not line.is_lent}
-  return [line for line in lines if not line.is_lent or _key(line) not in own]
+        lines[_key(line)] = line
+        for other in _at_other_speeds(line, clocks, frames):
+          lines.setdefault(_key(other), other)
+  return list(lines.values())
 
 
 def read_line(
@@ -252,7 +251,6 @@ def _at_other_speeds(
           conditions=conditions,
           seconds=frames.drawn(SECONDS)[SECONDS].unstack('run')[lent],
           costs=_costs(frames.runs.loc[lent]),
-          is_lent=True,
         )
       )
   return lines

@@ -26,6 +26,7 @@ from launch.results import text_table
 import pandas as pd
 
 NAME = 'index.html'
+_FIRST = 'eval_global'
 _PNG = b'\x89PNG\r\n\x1a\n'
 _HEAD = """<!DOCTYPE html>
 <html lang="en">
@@ -36,15 +37,18 @@ _HEAD = """<!DOCTYPE html>
 <meta name="viewport" content="width=device-width">
 <style>
 body { font: 15px/1.45 sans-serif; color: #222; max-width: 75em;
-  margin: 2em auto; padding: 0 1em; }
-h2 { margin-top: 2em; }
-div.table { overflow-x: auto; }
-table { border-collapse: collapse; }
-th, td { padding: .25em .8em .25em 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid #ddd; white-space: nowrap; }
+  margin: 1.5em auto; padding: 0 1em; }
+h1 { font-size: 1.4em; overflow-wrap: anywhere; }
+h2 { font-size: 1.15em; margin-top: 1.5em; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { padding: .25em .6em .25em 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid #ddd; overflow-wrap: anywhere; min-width: 4.6em; }
+dl { display: grid; grid-template-columns: auto 1fr; gap: .1em 1em; }
 dt { font-weight: bold; }
-figure { margin: 2em 0; }
-img { max-width: 100%; }
+dd { margin: 0; }
+details, figure { margin: 1em 0; }
+summary { cursor: pointer; }
+img { max-width: 100%; max-height: 85vh; }
 figcaption { color: #666; white-space: pre-wrap; overflow-wrap: anywhere; }
 pre { background: #f5f5f5; padding: 1em; overflow-x: auto; }
 </style>
@@ -55,7 +59,7 @@ def write_page(
   folder: sweep_folder.SweepFolder,
   runs: pd.DataFrame,
   *,
-  figures: Mapping[pathlib.Path, str],
+  figures: Sequence[pathlib.Path],
   failures: Mapping[str, str],
 ) -> pathlib.Path:
   """Writes the page into a sweep's folder, whole or not at all.
@@ -63,8 +67,8 @@ def write_page(
   Args:
     folder: The folder of the sweep.
     runs: The runs; see `sweep_results.read_results`.
-    figures: The captions, which may be empty, by the figure's file. Files that
-      are not bitmaps are left out, as are links, which may lead anywhere.
+    figures: The figures' files. Files that are not bitmaps are left out, as are
+      links, which may lead anywhere.
     failures: The reasons why runs have failed, by name.
 
   Returns:
@@ -75,33 +79,84 @@ def write_page(
   """
   title = plain_text.html(f'Sweep {folder.read_source()}')
   table = sweep_table.make_table(runs)
-  shown = [
-    _figure(os.path.relpath(path, folder.path), content, caption)
-    for path, caption in figures.items()
-    if (content := _read_bitmap(path))
-  ]
+  told = sweep_table.describe_runs(runs, failures)
+  sections = {
+    'Results': [
+      f'<p>{plain_text.html(" ".join(table.notes))}</p>',
+      text_table.to_html(table)
+      if table.rows
+      else f'<p>{text_table.NOTHING}</p>',
+    ],
+    'What was run': [_facts(runs)],
+    'Figures': _figures(folder, figures)
+    or [
+      '<p>There are no figures. '
+      f'{plain_text.html(failures.get("plots", ""))}</p>'
+    ],
+    'Runs': [
+      _fold(
+        f'{len(runs)} runs, {len(failures)} failed',
+        [
+          text_table.to_html(
+            text_table.Table([], [list(told), *told.itertuples(index=False)])
+          )
+        ],
+        opened=bool(failures),
+      )
+    ],
+    'Configs': [
+      _fold('The config of each run', map(_config, runs['run'], runs['config']))
+    ],
+  }
   parts = [
     f'{_HEAD}<title>{title}</title>\n</head>\n<body>\n<h1>{title}</h1>',
-    *(f'<p>{plain_text.html(note)}</p>' for note in table.notes),
-    _table(table.rows, table.bold)
-    if table.rows
-    else f'<p>{sweep_table.NOTHING}</p>',
-    '<h2>What was run</h2>',
-    _facts(runs),
-    '<h2>Figures</h2>'
-    if shown
-    else '<p>There are no figures. '
-    f'{plain_text.html(failures.get("plots", ""))}</p>',
-    *shown,
-    '<h2>Runs</h2>',
-    _table(sweep_table.run_rows(runs, failures)),
-    '<h2>Configs</h2>',
-    *map(_config, runs['run'], runs['config']),
-    '</body>\n</html>\n',
+    f'<nav>{" · ".join(map(_link, sections))}</nav>',
   ]
+  for name, content in sections.items():
+    parts += [f'<h2 id="{_anchor(name)}">{name}</h2>', *content]
   path = folder.path / NAME
-  files.write_atomically(path, '\n'.join(filter(None, parts)).encode())
+  text = '\n'.join([*parts, '</body>\n</html>\n'])
+  files.write_atomically(path, text.encode())
   return path
+
+
+def _anchor(name: str) -> str:
+  return name.lower().replace(' ', '-')
+
+
+def _link(name: str) -> str:
+  return f'<a href="#{_anchor(name)}">{name}</a>'
+
+
+def _fold(summary: str, content: Iterable[str], opened: bool = False) -> str:
+  """Returns content that is shown after a click on its summary."""
+  return '\n'.join(
+    [
+      f'<details{" open" * opened}><summary>{plain_text.html(summary)}</summary>',
+      *content,
+      '</details>',
+    ]
+  )
+
+
+def _figures(
+  folder: sweep_folder.SweepFolder, figures: Sequence[pathlib.Path]
+) -> list[str]:
+  """Returns the curve of the global model, and the others folded by folder."""
+  first, *rest = sorted(
+    figures, key=lambda p: (_FIRST not in p.name, 'by_round' not in p.name)
+  ) or [None]
+  groups: dict[str, list[str]] = {}
+  for path in filter(None, [first, *rest]):
+    if content := _read_bitmap(path):
+      name = os.path.relpath(path, folder.path)
+      group = 'first' if path == first else os.path.dirname(name)
+      shown = _figure(name, content)
+      groups.setdefault(group, []).append(shown)
+  return groups.pop('first', []) + [
+    _fold(f'{name}: {len(groups[name])} more', groups[name])
+    for name in sorted(groups)
+  ]
 
 
 def _read_bitmap(path: pathlib.Path) -> bytes | None:
@@ -111,28 +166,20 @@ def _read_bitmap(path: pathlib.Path) -> bytes | None:
   return content if content.startswith(_PNG) else None
 
 
-def _figure(name: str, content: bytes, caption: str) -> str:
-  name, caption = plain_text.html(name), plain_text.html(caption)
+def _figure(name: str, content: bytes) -> str:
+  name = plain_text.html(name)
   return (
     f'<figure>\n<img alt="{name}" src="data:image/png;base64,'
     f'{base64.b64encode(content).decode()}">\n'
-    f'<figcaption>{name}\n{caption}</figcaption>\n</figure>'
+    f'<figcaption>{name}</figcaption>\n</figure>'
   )
-
-
-def _table(
-  rows: Sequence[Sequence[Any]], bold: Sequence[tuple[int, int]] = ()
-) -> str:
-  texts = [[str(cell) for cell in row] for row in rows]
-  table = text_table.to_html(texts, bold=bold)
-  return f'<div class="table">{table}</div>'
 
 
 def _facts(runs: pd.DataFrame) -> str:
   facts = {
     'Tasks': _names(runs['task']),
     'Made-up data': _names(runs['made_up'].dropna()),
-    'Methods': _names(runs['algorithm']),
+    'Methods': _names(runs['title']),
     'Rounds': _names(runs['length']),
     'Seeds': _names(runs['seed']),
     'Clients': run_notes.tell_clients(runs),
@@ -152,7 +199,4 @@ def _names(values: Iterable[Any]) -> str:
 
 def _config(name: str, config: Mapping[str, Any]) -> str:
   content = plain_text.html(json.dumps(config, indent=2))
-  return (
-    f'<details><summary>{plain_text.html(name)}</summary>\n'
-    f'<pre>{content}</pre>\n</details>'
-  )
+  return _fold(name, [f'<pre>{content}</pre>'])

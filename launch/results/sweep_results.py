@@ -13,8 +13,9 @@ from typing import Any
 from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
-from launch.results import frames as frames_lib
+from launch.results import method_labels
 from launch.results import run_reader
+from launch.results import seed_table
 from launch.results import sweep_folder
 
 import pandas as pd
@@ -76,13 +77,13 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
       None for the task's.
 
   Returns:
-    For each group the `variant`; `varied`, the values of the fields in which
-    groups differ; `setting`, the variant and these values without learning
-    rates; `config`, that of a run; `runs` and `finished`, the numbers of runs;
+    For each group the `variant`; `method`, its label, as in figures; `varied`,
+    the values of the fields in which groups differ; `setting`, the variant and
+    these values without learning rates; `name`, the setting for people; `config`, that of a run; `runs` and `finished`, the numbers of runs;
     `column`, the column that decides, such as `validation/global/accuracy`;
     `validation`, its mean over seeds after the last round, NaN unless all have
     finished and none has diverged; `higher_is_better`; `is_best`, whether the
-    group is the best of its setting, the first on a tie; and a `frames.Cell`
+    group is the best of its setting, the first on a tie; and a `seed_table.Cell`
     for each number of the runs.
   """
   numbers = [name for name in runs if '/' in name]
@@ -90,7 +91,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
   for _, group in runs.groupby('group', sort=False):
     first, run = group.iloc[0], judged(group)
     column = f'validation/{run.judged_by}/{metric or run.metric}'
-    decides = frames_lib.over_seeds(group.get(column, ()))
+    decides = seed_table.over_seeds(group.get(column, ()))
     varied = _without(first.varied, _SEED)
     rows.append(
       {
@@ -102,21 +103,59 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
         'finished': int(group['is_finished'].sum()),
         'column': column,
         'validation': decides.mean if decides.seeds == len(group) else math.nan,
-        **{name: frames_lib.over_seeds(group[name]) for name in numbers},
+        **{name: seed_table.over_seeds(group[name]) for name in numbers},
       }
     )
+  firsts = pd.DataFrame([judged(of) for _, of in runs.groupby('group')])
+  names = dict.fromkeys(name for row in rows for name in row['varied'])
+  methods = method_labels.label_methods(firsts, besides=list(names))
   higher_is_better = bool(
     judged(runs).higher_is_better
     if metric is None
     else metric_names.higher_is_better(metric)
   )
-  table = pd.DataFrame(rows).assign(higher_is_better=higher_is_better)
+  table = pd.DataFrame(rows).assign(
+    method=methods, higher_is_better=higher_is_better
+  )
+  table['name'] = [
+    ', '.join([method, *describe_fields(_without(varied, *RATES))])
+    for method, varied in zip(methods, table['varied'])
+  ]
   best = [
     ranking.select_best(values.to_dict(), higher_is_better=higher_is_better)
     for _, values in table.groupby(table['setting'].map(repr))['validation']
   ]
   chosen = [found.best for found in best if found is not None]
   return table.assign(is_best=table.index.isin(chosen))
+
+
+def describe_fields(varied: Mapping[str, Any]) -> list[str]:
+  """Returns 'local epochs 8' for each field."""
+  return [
+    f'{name.rpartition(".")[2].replace("_", " ")} {value}'
+    for name, value in varied.items()
+  ]
+
+
+def tell_edges(table: pd.DataFrame) -> list[str]:
+  """Returns a warning if best rates are at the edge of their grids.
+
+  Args:
+    table: The result of `tabulate`.
+  """
+  found = []
+  for name, of in table.groupby('name', sort=False):
+    for rate in RATES:
+      rates = of['varied'].str.get(rate)
+      ends = rates.min(), rates.max()
+      at_edge = rates[
+        of['is_best'] & rates.isin(ends if ends[0] < ends[1] else ())
+      ]
+      found += [f'{rate.replace("_", " ")} {r:g} of {name}' for r in at_edge]
+  told = (
+    'The best rate is at the edge of its grid, so a wider one may hold better'
+  )
+  return [f'{told}: {"; ".join(found)}.'] if found else []
 
 
 def is_tuned(runs: pd.DataFrame) -> bool:

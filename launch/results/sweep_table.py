@@ -9,19 +9,18 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import math
 from typing import Any
-from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
-from launch import plain_text
-from launch.results import frames as frames_lib
+from launch.results import column_titles
+from launch.results import seed_table
 from launch.results import sweep_results
 from launch.results import text_table
 
+import numpy as np
 import pandas as pd
 
 _KINDS = ('validation', 'test', 'csb')
-NOTHING = 'No run has a result to show yet.'
 
 
 def runs_to_csv(
@@ -37,44 +36,39 @@ def runs_to_csv(
     failures: The reasons why runs have failed, by name.
     usage: The `seconds` and `peak_bytes` of runs, by name.
   """
-  costs = ['seconds', 'peak_bytes']
-  numbers = [name for name in runs if '/' in name]
-  head, *told = run_rows(runs, failures)
-  used = [usage.get(name, {}) for name in runs['run']]
-  rows = [
-    [*row, *(of.get(cost, '') for cost in costs), *map(_to_cell, values)]
-    for row, of, values in zip(told, used, runs[numbers].to_numpy())
-  ]
-  return text_table.to_csv([*head, *costs, *numbers], rows, keep_nan=True)
+  told = describe_runs(runs, failures)
+  costs = pd.DataFrame(
+    [usage.get(name, {}) for name in runs['run']],
+    columns=['seconds', 'peak_bytes'],
+  ).fillna('')
+  numbers = runs[[name for name in runs if '/' in name]]
+  # A number that is not there is empty, one that has diverged is NaN.
+  numbers = numbers.where(numbers.notna(), '').replace(np.inf, math.nan)
+  table = pd.concat(
+    [of.reset_index(drop=True) for of in (told, costs, numbers)], axis=1
+  )
+  return text_table.to_csv(
+    list(table), table.itertuples(index=False), keep_nan=True
+  )
 
 
-def _to_cell(value: float) -> float | str:
-  """Returns a number's cell: '' for NaN, and NaN for an infinite number."""
-  if math.isnan(value):
-    return ''
-  return value if math.isfinite(value) else math.nan
-
-
-def run_rows(
+def describe_runs(
   runs: pd.DataFrame, failures: Mapping[str, str]
-) -> list[list[Any]]:
-  """Returns a header, and a row per run with its fields and status.
+) -> pd.DataFrame:
+  """Returns the names, varied fields and status of runs.
 
   Args:
     runs: The runs of a sweep.
     failures: The reasons why runs have failed, by name.
   """
-  fields = _names(runs['varied'])
-  rows = [['run', 'variant', *fields, 'status', 'reason']]
-  for name, variant, varied, finished in zip(
-    *(runs[c] for c in ('run', 'variant', 'varied', 'is_finished'))
-  ):
-    status = 'done' if finished else 'unfinished'
-    if name in failures:
-      status = 'failed'
-    values = (varied.get(field, '') for field in fields)
-    rows.append([name, variant, *values, status, failures.get(name, '')])
-  return rows
+  status = np.where(runs['is_finished'].astype(bool), 'done', 'unfinished')
+  varied = pd.DataFrame(list(runs['varied']), runs.index, dtype=object)
+  return pd.concat(
+    [runs[['run', 'variant']], varied.where(varied.notna(), '')], axis=1
+  ).assign(
+    status=np.where(runs['run'].isin(failures), 'failed', status),
+    reason=runs['run'].map(failures).fillna(''),
+  )
 
 
 def groups_to_csv(runs: pd.DataFrame) -> bytes:
@@ -93,72 +87,38 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
   best = _best_rows(table)
   if sweep_results.is_tuned(runs):
     best = table.index[table['is_best']]
-  head = ['variant', *fields, 'best', 'runs', 'finished']
-  for column in columns:
-    head += [f'{column} {part}' for part in frames_lib.Cell._fields]
-  rows = []
-  for index, group in table.iterrows():
-    row = [
-      group.variant,
-      *(group.varied.get(field, '') for field in fields),
-      'yes' if index in best else '',
-      group.runs,
-      group.finished,
-    ]
-    for column in columns:
-      row += group[column]
-    rows.append(row)
-  return text_table.to_csv(head, rows)
-
-
-class SweepTable(NamedTuple):
-  """The table of a sweep for people.
-
-  Attributes:
-    notes: The sentences above the rows.
-    rows: The header and the rows; empty without a result.
-    bold: The row, counted from 0 for the header, and the column of each bold
-      cell: the best of all, with ties; empty without a best.
-  """
-
-  notes: list[str]
-  rows: list[list[str]]
-  bold: Sequence[tuple[int, int]]
+  told = pd.DataFrame(
+    {
+      'variant': table['variant'],
+      **{f: table['varied'].map(lambda v, f=f: v.get(f, '')) for f in fields},
+      'best': np.where(table.index.isin(best), 'yes', ''),
+      'runs': table['runs'],
+      'finished': table['finished'],
+    }
+  )
+  parts = [
+    pd.DataFrame(list(table[column])).add_prefix(f'{column} ')
+    for column in columns
+  ]
+  every = pd.concat([told, *parts], axis=1)
+  return text_table.to_csv(list(every), every.itertuples(index=False))
 
 
 def to_markdown(title: str, runs: pd.DataFrame) -> str:
+  """Returns the table of `make_table` in Markdown."""
+  return text_table.to_markdown(title, make_table(runs))
+
+
+def to_latex(title: str, runs: pd.DataFrame) -> str:
+  """Returns the table of `make_table` in LaTeX."""
+  return text_table.to_latex(title, make_table(runs))
+
+
+def make_table(runs: pd.DataFrame) -> text_table.Table:
   """Returns the table for people: mean and deviation over seeds.
 
   If groups differ in learning rates, it only has those that are best on
   validation clients; the others are in table.csv.
-
-  Args:
-    title: The title.
-    runs: The runs of a sweep.
-  """
-  notes, rows, bold = make_table(runs)
-  table = text_table.to_markdown(rows, bold=bold) if rows else NOTHING
-  title, *notes = map(plain_text.markdown, [title, *notes])
-  return '\n'.join([f'# {title}', '', *notes, '', table]) + '\n'
-
-
-def to_latex(title: str, runs: pd.DataFrame) -> str:
-  """Returns the same table as a LaTeX tabular, with comments for the rest.
-
-  Args:
-    title: The title.
-    runs: The runs of a sweep.
-  """
-  notes, rows, bold = make_table(runs)
-  comments = map(
-    plain_text.line, [title, *notes, r'It needs \usepackage{booktabs}.']
-  )
-  table = text_table.to_latex(rows, bold=bold) if rows else f'% {NOTHING}'
-  return '\n'.join([*(f'% {line}' for line in comments), table]) + '\n'
-
-
-def make_table(runs: pd.DataFrame) -> SweepTable:
-  """Returns the table of all groups, or of those with the best learning rates.
 
   Args:
     runs: The runs of a sweep.
@@ -167,44 +127,59 @@ def make_table(runs: pd.DataFrame) -> SweepTable:
   tuned = sweep_results.is_tuned(runs)
   shown = table[table['is_best']] if tuned else table
   fields = _names(table['varied'])
-  columns = _table_columns(runs, sweep_results.judged(runs).metric)
+  metric = sweep_results.judged(runs).metric
+  columns = _table_columns(runs, metric)
   notes = [
-    f'{table["finished"].sum()} of {len(runs)} runs are finished. Numbers are '
-    'those after the last round: mean ± sample standard deviation over seeds '
-    '(number of seeds, where there are several).'
+    f'{table["finished"].sum()} of {len(runs)} runs are finished. Results are '
+    'those after the last round.'
   ]
   made_up = dict.fromkeys(runs['made_up'].dropna())
   if made_up:
     notes.append(f'The data are made up: {", ".join(made_up)}.')
   if shown.empty:
-    return SweepTable(notes, [], [])
+    return text_table.Table(notes, [])
   if tuned:
-    decide = dict.fromkeys(shown['column'])
+    decide = map(column_titles.title, dict.fromkeys(shown['column']))
     notes.append(
       f'Of the learning rates, those that were best by {" or ".join(decide)} are '
       'shown; test clients had no part in the choice. table.csv has all.'
     )
-    notes += _tell_without_best(table)
-  head = ['variant', *fields, *columns]
+    notes += _tell_without_best(table) + sweep_results.tell_edges(table)
+  values = runs.set_index('seed')[columns].astype(float)
   rows = [
-    [
-      group.variant,
-      *(_format(group.varied.get(field, '')) for field in fields),
-      *(
-        frames_lib.format_cell(group[column], group.runs - group.finished)
+    seed_table.Row(
+      [
+        group.method,
+        *(_format(group.varied.get(field, '')) for field in fields),
+      ],
+      {
+        column: values[column][(runs['group'] == index).to_numpy()].dropna()
         for column in columns
-      ),
-    ]
-    for _, group in shown.iterrows()
+      },
+      group.runs - group.finished,
+    )
+    for index, group in shown.iterrows()
   ]
-  bold = [
-    (shown.index.get_loc(index) + 1, head.index(column))
-    for index in _best_rows(shown)
-    if (column := shown.loc[index, 'column']) in head
+  made = seed_table.make_table(
+    ['Method', *_shorten(fields)],
+    {column: column_titles.title(column) for column in columns},
+    rows,
+    {
+      column: {'higher_is_better': metric_names.higher_is_better(column)}
+      for column in columns
+    },
+  )
+  return made._replace(notes=[*notes, *made.notes])
+
+
+def _shorten(fields: Sequence[str]) -> list[str]:
+  """Returns heads: the last part of each field's name, if parts differ."""
+  short = [field.rpartition('.')[2] for field in fields]
+  names = [
+    (last if short.count(last) == 1 else field).replace('_', ' ')
+    for field, last in zip(fields, short)
   ]
-  if bold:
-    notes.append('The best of all on validation clients is bold.')
-  return SweepTable(notes, [head, *rows], bold)
+  return [name[:1].upper() + name[1:] for name in names]
 
 
 def _tell_without_best(table: pd.DataFrame) -> list[str]:
@@ -213,9 +188,7 @@ def _tell_without_best(table: pd.DataFrame) -> list[str]:
   absent = table[~keys.isin(keys[table['is_best']])]
   if absent.empty:
     return []
-  names = dict.fromkeys(
-    ' '.join(map(_format, setting.values())) for setting in absent['setting']
-  )
+  names = dict.fromkeys(absent['name'])
   return [
     f'Not shown, since all runs have diverged or are not finished: '
     f'{", ".join(names)}.'

@@ -6,13 +6,17 @@ Each form escapes untrusted text; see `plain_text`.
 """
 
 from collections.abc import Callable
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 import csv
 import io
 from typing import Any
+from typing import NamedTuple
 
 from launch import plain_text
+
+NOTHING = 'No run has a result to show yet.'
 
 
 def align(rows: Sequence[Sequence[str]]) -> str:
@@ -29,30 +33,49 @@ def align(rows: Sequence[Sequence[str]]) -> str:
   )
 
 
-def to_markdown(
-  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
-) -> str:
-  """Returns rows, the first of them the header, as a Markdown table.
+class Table(NamedTuple):
+  """A table for people.
 
-  Args:
-    rows: The header and the rows, all of the same number of cells.
+  Attributes:
+    notes: The sentences of its caption.
+    rows: The header and the rows, all of the same number of cells; empty
+      without a result.
     bold: The row, counted from 0 for the header, and column of each bold cell.
   """
-  head, *rest = _escape(rows, plain_text.markdown, '**{}**', bold)
-  return '\n'.join(
-    f'| {" | ".join(row)} |' for row in (head, ['---'] * len(head), *rest)
-  )
+
+  notes: Sequence[str]
+  rows: Sequence[Sequence[str]]
+  bold: Collection[tuple[int, int]] = ()
 
 
-def to_latex(
-  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
-) -> str:
-  """Returns rows as a booktabs tabular; see `to_markdown`."""
-  escaped = _escape(rows, plain_text.latex, r'\textbf{{{}}}', bold)
-  head, *rest = (' & '.join(row) + r' \\' for row in escaped)
-  return '\n'.join(
-    [
-      rf'\begin{{tabular}}{{{"l" * len(rows[0])}}}',
+def to_text(table: Table) -> str:
+  """Returns a table for a terminal, with its columns as lines."""
+  columns = list(zip(*_escape(table, plain_text.line, '**{}**')))
+  return '\n'.join([align(columns), *map(plain_text.line, table.notes)])
+
+
+def to_markdown(title: str, table: Table) -> str:
+  """Returns a page with a table."""
+  text = NOTHING
+  if table.rows:
+    head, *rest = _escape(table, plain_text.markdown, '**{}**')
+    lines = [head, ['---'] * len(head), *rest]
+    text = '\n'.join(f'| {" | ".join(row)} |' for row in lines)
+  title, *notes = map(plain_text.markdown, [title, *table.notes])
+  return '\n'.join([f'# {title}', '', *notes, '', text]) + '\n'
+
+
+def to_latex(title: str, table: Table) -> str:
+  """Returns a table as a booktabs tabular, with comments for the rest."""
+  notes = [title, *table.notes, r'It needs \usepackage{booktabs}.']
+  if not table.rows:
+    notes.append(NOTHING)
+  lines = [f'% {plain_text.line(note)}' for note in notes]
+  if table.rows:
+    escaped = _escape(table, plain_text.latex, r'\textbf{{{}}}')
+    head, *rest = (' & '.join(row) + r' \\' for row in escaped)
+    lines += [
+      rf'\begin{{tabular}}{{{"l" * len(table.rows[0])}}}',
       r'\toprule',
       head,
       r'\midrule',
@@ -60,14 +83,12 @@ def to_latex(
       r'\bottomrule',
       r'\end{tabular}',
     ]
-  )
+  return '\n'.join(lines) + '\n'
 
 
-def to_html(
-  rows: Sequence[Sequence[str]], *, bold: Sequence[tuple[int, int]] = ()
-) -> str:
-  """Returns rows as an HTML table; see `to_markdown`."""
-  head, *rest = _escape(rows, plain_text.html, '<b>{}</b>', bold)
+def to_html(table: Table) -> str:
+  """Returns the rows of a table in HTML, without its notes."""
+  head, *rest = _escape(table, plain_text.html, '<b>{}</b>')
   lines = [('th', head), *(('td', row) for row in rest)]
   return '\n'.join(
     [
@@ -82,18 +103,15 @@ def to_html(
 
 
 def _escape(
-  rows: Sequence[Sequence[str]],
-  escape: Callable[[str], str],
-  emphasis: str,
-  bold: Sequence[tuple[int, int]],
+  table: Table, escape: Callable[[str], str], emphasis: str
 ) -> list[list[str]]:
   """Returns the escaped cells, with emphasis on the bold ones."""
   return [
     [
-      emphasis.format(text) if (i, j) in bold else text
-      for j, text in enumerate(map(escape, row))
+      emphasis.format(text) if (i, j) in table.bold else text
+      for j, text in enumerate(map(escape, map(str, row)))
     ]
-    for i, row in enumerate(rows)
+    for i, row in enumerate(table.rows)
   ]
 
 

@@ -4,9 +4,9 @@
 
 import os
 import pathlib
+import typing
 from typing import NamedTuple
 
-from fedfish_tff import errors
 from fedfish_tff import regular_files
 from launch.results import checked_tables
 
@@ -62,31 +62,18 @@ def read_scores(workdir: str | os.PathLike[str]) -> pd.DataFrame:
     workdir: The workdir.
 
   Returns:
-    The columns of `Score`; non-finite values are as written.
+    The columns of `Score`; see `checked_tables.read_frame` for its numbers.
 
   Raises:
     errors.InputError: If the file cannot be read or is damaged.
   """
+  types = typing.get_type_hints(Score)
+  columns = {n: None if kind is float else kind for n, kind in types.items()}
   path = pathlib.Path(workdir) / TRANSFER_CSV
   try:
-    rows = checked_tables.read_table(path, Score._fields)
+    return checked_tables.read_frame(path, columns)[list(columns)]
   except regular_files.MissingFileError:
-    rows = []
-  scores = []
-  for number, row in rows:
-    try:
-      scores.append(
-        [
-          kind(row[name] or ('nan' if kind is float else ''))
-          for name, kind in Score.__annotations__.items()
-        ]
-      )
-    except ValueError as error:
-      raise errors.InputError(
-        f'Line {number} of {path} is damaged ({error}); write it anew with '
-        'launch.evaluate --targets.'
-      ) from error
-  return pd.DataFrame(scores, columns=Score._fields)
+    return pd.DataFrame(columns=list(columns))
 
 
 def name_round(

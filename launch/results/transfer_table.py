@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A table of transfer scores of several workdirs, with differences by seed."""
 
-from typing import Any
-
 from fedfish_tff.evaluation import metric_names
-from launch.results import frames as frames_lib
 from launch.results import method_comparison
+from launch.results import seed_table
 from launch.results import settings as settings_lib
 from launch.results import text_table
 from launch.results import transfer_reader
@@ -73,7 +71,7 @@ def _read_run(
     )
     for number in scores['round']
   ]
-  told = scores.drop(columns=['round', 'low', 'high'])
+  told = scores.drop(columns='round')
   return told.assign(**setting._asdict(), at=at, seed=run.seed)
 
 
@@ -109,12 +107,12 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
       )
     }
     for setting, scores in lines.items():
-      cell = frames_lib.over_seeds(scores['mean'])
+      cell = seed_table.over_seeds(scores['mean'])
       row = dict(scores.iloc[0][_LINE]) | {
         'seeds': cell.seeds,
         'mean': cell.mean,
         'deviation': cell.deviation,
-        'all_tokens': frames_lib.over_seeds(scores['all_tokens']).mean,
+        'all_tokens': seed_table.over_seeds(scores['all_tokens']).mean,
         **_NO_PAIR,
       }
       baseline = baselines.get(setting)
@@ -135,33 +133,3 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
 def to_csv(rows: pd.DataFrame) -> bytes:
   """Returns the rows as a CSV file with empty cells for NaN."""
   return text_table.to_csv(COLUMNS, rows.itertuples(index=False))
-
-
-def format_table(rows: pd.DataFrame) -> str:
-  """Returns rows of one metric as text with shares side by side."""
-  percents = sorted(set(rows['percent']))
-  lines = [
-    ('from', 'to', 'method', 'epochs', 'round', *(f'{p} %' for p in percents))
-  ]
-  keys = ['task', 'target', 'at', 'method', 'local_epochs', 'rounds']
-  for key, of in rows.groupby(keys, sort=False):
-    task, target, at, method, epochs, rounds = key
-    number = rounds // 2 if at == transfer_reader.HALF else rounds
-    cells = {row.percent: _format_cell(row) for row in of.itertuples()}
-    lines.append(
-      (task, target, method, str(epochs), f'{number} ({at})')
-      + tuple(cells.get(percent, '') for percent in percents)
-    )
-  return text_table.align(lines)
-
-
-def _format_cell(row: Any) -> str:
-  """Returns '0.210 ± 0.003, +0.01 [+0.005, +0.02] of 5 seeds'."""
-  text = f'{row.mean:.4g}'
-  if row.seeds > 1:
-    text += f' ± {row.deviation:.2g}'
-  if row.pairs:
-    text += f', {row.difference:+.2g}'
-    if row.low == row.low:
-      text += f' [{row.low:+.2g}, {row.high:+.2g}] of {row.pairs} seeds'
-  return text

@@ -245,7 +245,7 @@ def plot(results: Results, method: str) -> mpl_figure.Figure:
     of the barriers.
   """
   figure = style.new_figure(12, 0.8 + 2.9 * len(results))
-  looks = style.series_looks([FED_AVG, method])
+  looks = style.method_looks([FED_AVG, method])
   num_overlaps = len(next(iter(results.values())))
   axes = figure.subplots(
     len(results),
@@ -312,8 +312,8 @@ def _draw_barriers(
     overlap: (_barriers(of_seeds, method), _barriers(of_seeds, FED_AVG))
     for overlap, of_seeds in overlaps.items()
   }
-  every = [values for pair in pairs.values() for values in pair]
-  barrier.compare_methods(axis, every, method, FED_AVG, _METRIC)
+  x, y = (np.concatenate(values) for values in zip(*pairs.values()))
+  barrier.compare_methods(axis, x, y, method, FED_AVG, _METRIC)
   axis.set(xlabel=method, ylabel=FED_AVG)
   for overlap, pair in pairs.items():
     _, look = _OVERLAPS[overlap]

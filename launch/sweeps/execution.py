@@ -269,7 +269,7 @@ def _plot(
   folder: sweep_folder.SweepFolder,
   runs: pd.DataFrame,
   failures: dict[str, str],
-) -> Mapping[pathlib.Path, str]:
+) -> list[pathlib.Path]:
   """Draws the finished runs; redirects output to a separate log."""
   # Matplotlib takes a second to import, which wrong flags must not wait for.
   from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
@@ -290,7 +290,7 @@ def _plot(
     except Exception as error:
       traceback.print_exc(file=log)
       failures['plots'] = f'{type(error).__name__}: {error}'
-  return {}
+  return []
 
 
 class _Progress:

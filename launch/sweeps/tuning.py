@@ -187,7 +187,10 @@ def describe(
     f'{server:g} ({len(names)} runs, such as {names[0]})'
     for (variant, client, server), names in lines.items()
   ]
-  failed = sweep_folder.SweepFolder(path).read_failed()
+  folder = sweep_folder.SweepFolder(path)
+  groups = sweep_results.tabulate(sweep_results.read_results(folder))
+  told += sweep_results.tell_edges(groups)
+  failed = folder.read_failed()
   if failed:
     told.append(
       f'Note: {len(failed)} runs of {path} have failed, and their rates were '

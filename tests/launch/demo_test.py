@@ -43,7 +43,7 @@ class DemoTest(absltest.TestCase):
       self.assertTrue((folder / name / 'evaluation' / 'clients.csv').is_file())
     for name in (
       'eval_global_accuracy_by_round.png',
-      'barrier_accuracy_fedfish_fedavg.png',
+      'barrier_accuracy.png',
       'comparison.csv',
       'toy_regression.png',
     ):

@@ -59,7 +59,7 @@ class PlotTest(parameterized.TestCase):
     code, out, err = self._call()
     self.assertEqual((code, err), (0, ''))
     expected = [
-      'barrier_accuracy_fedfish_fedavg',
+      'barrier_accuracy',
       'client_spread_accuracy',
       *_CURVES,
       'few_shot_accuracy',
@@ -71,6 +71,7 @@ class PlotTest(parameterized.TestCase):
         [
           'comparison.csv',
           'methods.csv',
+          'methods.tex',
           *(f'{name}.png' for name in expected),
         ]
       ),
@@ -81,18 +82,29 @@ class PlotTest(parameterized.TestCase):
     self.assertIn('Not evaluated by launch.evaluate', out)
     self.assertIn('fed_fish_1', out.splitlines()[-1])
 
-  def test_one_run_another_metric_axis_and_format(self):
+  def test_one_run_another_metric_and_format(self):
     code, _, _ = self._call(
       workdirs=self._workdirs[1:2],
       metric='train/loss',
-      x=['bytes'],
       format='svg',
-      show_seeds=True,
     )
     self.assertEqual(code, 0)
     self.assertEqual(
-      self._written(), ['methods.csv', 'train_loss_by_bytes.svg']
+      self._written(),
+      [
+        'methods.csv',
+        'methods.tex',
+        *(f'train_loss_by_{x}.svg' for x in ('bytes', 'local_steps', 'round')),
+      ],
     )
+
+  def test_chosen_columns_and_names(self):
+    code, out, _ = self._call(columns=['train/loss'], names='FedFish=Ours')
+    self.assertEqual(code, 0)
+    latex = (self._output / 'methods.tex').read_text()
+    self.assertIn(r'Method & Training loss \\', latex)
+    self.assertIn('\nOurs & ', latex)
+    self.assertIn('Ours - FedAvg', out)
 
   @parameterized.parameters(
     (dict(workdirs=None), '--workdirs or --sweep_dir, and --output_dir are'),
@@ -100,7 +112,9 @@ class PlotTest(parameterized.TestCase):
     (dict(sweep_dir='/no/such'), '/no/such is not the folder of a sweep'),
     (dict(workdirs=['/no/such']), 'There is no workdir /no/such.'),
     (dict(metric='x/y'), '--metric=x/y is no column'),
-    (dict(x=['time']), '--x=time is unknown; expected any of round'),
+    (dict(columns=['x/y']), '--columns must name columns'),
+    (dict(names='FedAvg'), "--names must be <label>=<name>, got 'FedAvg'"),
+    (dict(names='FedAvg=FedFish'), '--names must keep methods apart'),
     (dict(output_dir='/dev/null/plots'), 'Cannot write /dev/null/plots'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, values, message):
@@ -143,15 +157,12 @@ class PlotTest(parameterized.TestCase):
         'comparison.csv',
         'local_epochs_accuracy_fixed_rounds.pdf',
         'methods.csv',
-        'test_comparison.csv',
+        'methods.tex',
         'transfer_accuracy_fixed_rounds.pdf',
         'transfer_table.csv',
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
-    page = self._folder / 'sweep' / 'index.html'
-    self.assertIn(str(page), out)
-    self.assertIn('4 of 8 runs are finished.', page.read_text())
     # Letters of Type 3 fonts are drawings, which some publishers refuse.
     content = (self._output / self._written()[0]).read_bytes()
     self.assertIn(b'/CIDFontType2', content)
@@ -160,7 +171,7 @@ class PlotTest(parameterized.TestCase):
   def test_a_layout_that_the_runs_do_not_make(self):
     code, out, err = self._call(layout='fixed_compute')
     self.assertEqual((code, out), (2, ''))
-    self.assertIn('The layout fixed_compute needs runs', err)
+    self.assertIn('The layout fixed_compute must suit the runs', err)
     self.assertFalse(self._output.exists())
 
   def test_one_workdir_given_twice(self):

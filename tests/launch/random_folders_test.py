@@ -201,8 +201,7 @@ class RandomFoldersTest(parameterized.TestCase):
         if of_sweep
         else sorted((self.path / 'runs').iterdir())
       )
-      drawn = comparison.compare_workdirs(workdirs, self.output, layout=layout)
-      comparison.write_page(self.path, drawn)
+      comparison.compare_workdirs(workdirs, self.output, layout=layout)
 
     return plot
 
@@ -220,7 +219,7 @@ class RandomFoldersTest(parameterized.TestCase):
     sweep_table.groups_to_csv(results)
     sweep_table.to_markdown('t', results)
     sweep_table.to_latex('t', results)
-    sweep_page.write_page(folder, results, figures={}, failures=failures)
+    sweep_page.write_page(folder, results, figures=[], failures=failures)
 
   def _tune(self):
     runs = tuning.tune_runs(sweeps.grid([self.runs[0].variant], {}), self.path)

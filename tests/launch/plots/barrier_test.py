@@ -41,7 +41,7 @@ def _runs(algorithms=('fed_avg', 'fed_fish')):
 class DrawTest(absltest.TestCase):
   def test_barriers_are_paired_by_seed_and_round(self):
     ((name, figure),) = _draw(_runs()).items()
-    self.assertEqual(name, 'barrier_accuracy_fedfish_fedavg')
+    self.assertEqual(name, 'barrier_accuracy')
     axis = figure.axes[0]
     points = axis.collections[0].get_offsets()
     self.assertLen(points, 2 * len(fake_runs.ROUNDS))

@@ -125,3 +125,110 @@ class PlotWorkdirTest(absltest.TestCase):
     (folder / 'plots').write_text('a file')
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .*plots'):
       catalogue.write_figures({}, folder / 'plots')
+
+
+def _runs(specs, algorithms=('fed_avg', 'fed_fish'), tasks=('digits',)):
+  return [
+    fake_runs.make_setting_run(
+      algorithm, seed, local_epochs=e, rounds=r, task=task
+    )
+    for task in tasks
+    for algorithm in algorithms
+    for e, r in specs
+    for seed in (0, 1)
+  ]
+
+
+def _draw_layouts(runs, layouts=catalogue.LAYOUTS):
+  frames = fake_runs.frames(runs)
+  return catalogue.draw_layouts(frames, layouts, _METRIC)
+
+
+class DrawLayoutsTest(absltest.TestCase):
+  def test_all_layouts_in_both_views(self):
+    drawings = _draw_layouts(_runs([(1, 6), (4, 6), (1, 24)]))
+    self.assertEqual(
+      list(drawings),
+      [
+        'fixed_compute_eval_global_accuracy_by_round',
+        'fixed_compute_eval_global_accuracy_by_local_steps',
+        'fixed_compute_eval_global_accuracy_by_bytes',
+        'local_epochs_accuracy_fixed_rounds',
+        'local_epochs_accuracy_fixed_compute',
+        'barrier_panels_accuracy_fixed_rounds',
+        'barrier_panels_accuracy_fixed_compute',
+      ],
+    )
+    captions = catalogue.format_captions(drawings)
+    for name, drawing in drawings.items():
+      self.assertIn(f'{name}\n{drawing.caption}\n', captions)
+
+  def test_runs_of_one_number_of_local_epochs_have_barriers_only(self):
+    runs = _runs([(4, 6)])
+    self.assertEqual(list(_draw_layouts(runs)), ['barrier_panels_accuracy'])
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'fixed_compute must suit the runs .* got FedAvg on digits, 6 rounds',
+    ):
+      _draw_layouts(runs, ['fixed_compute'])
+    with self.assertRaisesRegex(errors.InputError, 'local_epochs must suit'):
+      _draw_layouts(runs, ['local_epochs'])
+    with self.assertRaisesRegex(errors.InputError, 'barrier must suit'):
+      _draw_layouts(runs[:2], ['barrier'])
+
+  def test_transfer_needs_scores(self):
+    runs = _runs([(1, 6), (4, 6)])
+    with self.assertRaisesRegex(errors.InputError, 'transfer must suit'):
+      _draw_layouts(runs, ['transfer'])
+    runs = [
+      dataclasses.replace(run, transfer=fake_runs.make_transfer_scores(run))
+      for run in runs
+    ]
+    self.assertEqual(
+      list(_draw_layouts(runs, ['transfer'])),
+      ['transfer_accuracy_fixed_rounds'],
+    )
+    # Of one number of local epochs there is no view, but a figure.
+    self.assertEqual(
+      list(_draw_layouts(runs[:2], ['transfer'])), ['transfer_accuracy']
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, 'must suit the runs and eval/global/mse'
+    ):
+      catalogue.draw_layouts(
+        fake_runs.frames(runs), ['transfer'], 'eval/global/mse'
+      )
+
+  def test_everything_fits(self):
+    algorithms = [
+      'fed_avg',
+      'fed_fish',
+      *(f'long_method_{i}' for i in range(6)),
+    ]
+    for some, tasks in (
+      (algorithms[:2], ['digits']),
+      (algorithms, ['digits']),
+      (algorithms, ['digits', 'emnist', 'cifar100', 'stackoverflow']),
+    ):
+      drawings = _draw_layouts(_runs([(1, 48), (8, 6), (16, 3)], some, tasks))
+      self.assertLen(drawings, 5)
+      for name, drawing in drawings.items():
+        with self.subTest(f'{name}, {len(some)}, {len(tasks)}'):
+          self._check(drawing.figure)
+
+  def _check(self, figure):
+    with warnings.catch_warnings():
+      # Matplotlib warns where there is no room for the axes.
+      warnings.simplefilter('error')
+      figure.draw_without_rendering()
+    texts = [text for key in figure.legends for text in key.get_texts()]
+    for axis in figure.axes:
+      texts += [axis.title, axis.xaxis.label, axis.yaxis.label, *axis.texts]
+    for text in texts:
+      box = text.get_window_extent()
+      if not text.get_text():
+        continue
+      self.assertGreaterEqual(box.x0, -1, text)
+      self.assertGreaterEqual(box.y0, -1, text)
+      self.assertLessEqual(box.x1, figure.bbox.x1 + 1, text)
+      self.assertLessEqual(box.y1, figure.bbox.y1 + 1, text)

@@ -51,7 +51,8 @@ class DrawPersonalizationTest(parameterized.TestCase):
       first.texts[0].get_text(), f'{counts}; mean 0.550 to 0.625'
     )
     self.assertStartsWith(second.texts[0].get_text(), '0 gain, 0 lose')
-    self.assertEqual(first.get_xlim(), second.get_ylim())
+    self.assertEqual(first.get_xlim(), second.get_xlim())
+    self.assertEqual(first.get_ylim(), second.get_ylim())
 
   def test_more_methods_than_fit_in_a_row(self):
     for figure in _draw({str(i): (_BEFORE, _AFTER) for i in range(5)}):

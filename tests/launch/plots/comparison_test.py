@@ -46,17 +46,16 @@ class CompareWorkdirsTest(absltest.TestCase):
     self.assertNotIn('Not evaluated', out)
 
   def test_large_tables_are_not_printed(self):
-    out = self._compare(('fed_avg', *'abcdefg'), x_axes=['round'])
+    out = self._compare(('fed_avg', *'abcdefg'))
     self.assertIn(str(self._output / 'methods.csv'), out)
     self.assertNotIn('mean of rounds', out)
     with open(self._output / 'comparison.csv', encoding='utf-8') as file:
       self.assertGreater(len(list(file)), 60)
 
   def test_one_method_has_nothing_to_be_compared_with(self):
-    self._compare(('fed_avg',), x_axes=['round'], file_format='svg')
+    self._compare(('fed_avg',), file_format='svg')
     names = [path.name for path in self._output.iterdir()]
     self.assertIn('eval_global_accuracy_by_round.svg', names)
-    self.assertNotIn('eval_global_accuracy_by_bytes.svg', names)
     self.assertNotIn('comparison.csv', names)
 
   def test_tables_are_written_even_if_plots_fail(self):
@@ -70,7 +69,7 @@ class CompareWorkdirsTest(absltest.TestCase):
         self._compare(('fed_avg', 'fed_fish'))
     self.assertSameElements(
       [path.name for path in self._output.iterdir()],
-      ['methods.csv', 'comparison.csv'],
+      ['methods.csv', 'methods.tex', 'comparison.csv'],
     )
 
   def test_runs_without_the_metric_are_named(self):

@@ -5,11 +5,13 @@
 import dataclasses
 
 from launch.plots import curves
+from launch.plots import style
 from launch.results import settings
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
+from matplotlib import colors
 import numpy as np
 
 _METRIC = 'eval/global/accuracy'
@@ -54,7 +56,7 @@ class PlotCurvesTest(parameterized.TestCase):
       ['FedAvg', 'FedFish'],
     )
     self.assertEqual(figure.axes[0].get_xlabel(), 'Round')
-    self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy')
+    self.assertEqual(figure.axes[0].get_ylabel(), 'Validation accuracy')
 
   def test_the_band_is_the_range_over_seeds(self):
     figure = _draw(_groups(), _METRIC)
@@ -83,10 +85,27 @@ class PlotCurvesTest(parameterized.TestCase):
       note,
     )
 
-  def test_seeds_may_be_drawn_one_by_one(self):
-    figure = _draw(_groups(), _METRIC, show_seeds=True)
-    self.assertEmpty(figure.axes[0].collections)
-    self.assertLen(figure.axes[0].lines, 8)
+  def test_each_of_many_methods_has_a_panel_with_its_band(self):
+    groups = {
+      label: [fake_runs.make_run(label, seed) for seed in (0, 1)]
+      for label in 'abcde'
+    }
+    figure = _draw(groups, _METRIC)
+    every, *own = figure.axes
+    self.assertEqual(
+      [axis.get_title('left') for axis in figure.axes], ['All', *groups]
+    )
+    self.assertLen(every.lines, 5)
+    self.assertEmpty(every.collections)
+    for axis, look in zip(own, style.method_looks(groups).values()):
+      (band,) = axis.collections
+      self.assertEqual(
+        colors.to_hex(band.get_facecolor()), look['color'].lower()
+      )
+      # The means of all stand behind, in one pale colour.
+      *behind, line = axis.lines
+      self.assertEqual({of.get_color() for of in behind}, {style.PALE})
+      self.assertEqual(line.get_color(), look['color'])
 
   def test_local_steps_are_averaged_over_seeds(self):
     figure = _draw(_groups(), _METRIC, x='local_steps')
@@ -207,11 +226,11 @@ def _legend(figure):
 
 class PlotFixedComputeTest(absltest.TestCase):
   def test_a_line_a_method_and_number_of_epochs(self):
-    found = _settings()
+    found = _settings(epochs=(1, 16))
     figure, caption = curves.plot_fixed_compute(found, _METRIC, x='local_steps')
     (axis,) = figure.axes
-    self.assertLen(axis.lines, 6)
-    self.assertLen(axis.collections, 6)  # A band each.
+    self.assertLen(axis.lines, 4)
+    self.assertLen(axis.collections, 4)  # A band each.
     # Means over seeds; all lines end at the same compute.
     np.testing.assert_allclose(
       [line.get_ydata()[-1] for line in axis.lines],
@@ -221,8 +240,7 @@ class PlotFixedComputeTest(absltest.TestCase):
     self.assertLen({line.get_color() for line in axis.lines}, 2)
     self.assertEqual(
       _legend(figure),
-      ['FedAvg', 'FedFish']
-      + ['1 local epoch', '2 local epochs', '16 local epochs'],
+      ['FedAvg', 'FedFish'] + ['1 local epoch', '16 local epochs'],
     )
     self.assertIn('rounds times local epochs are 32 (digits)', caption)
     self.assertIn('means over 3 seeds', caption)
@@ -236,7 +254,7 @@ class PlotFixedComputeTest(absltest.TestCase):
 
   def test_a_panel_a_task(self):
     figure, _ = curves.plot_fixed_compute(
-      _settings(tasks=('digits', 'emnist')), _METRIC
+      _settings(epochs=(1, 2), tasks=('digits', 'emnist')), _METRIC
     )
     self.assertEqual(
       [axis.get_title('left') for axis in figure.axes], ['digits', 'emnist']

@@ -35,12 +35,15 @@ def _plot(rows, **kwargs):
   ]
   columns = ['row', 'panel', 'line', 'share', 'x', 'y']
   return exchange_share.plot_scores(
-    pd.DataFrame(points, columns=columns), x_label='Share', **kwargs
+    pd.DataFrame(points, columns=columns),
+    x_label='Share',
+    y_label='Test accuracy',
+    **kwargs,
   )
 
 
 class PlotScoresTest(parameterized.TestCase):
-  def test_means_over_seeds_and_the_level_of_all(self):
+  def test_means_over_seeds(self):
     figure = _plot(
       {
         '': {
@@ -48,13 +51,10 @@ class PlotScoresTest(parameterized.TestCase):
           'beta 0.5': {'largest': {0.1: [math.nan]}},
         }
       },
-      metric='accuracy',
       title='Accuracy',
-      reference='FedAvg',
     )
     first, second = figure.axes
-    reference, line = first.lines
-    np.testing.assert_allclose(reference.get_ydata(), 0.8)
+    (line,) = first.lines
     np.testing.assert_allclose(line.get_xdata(), [0.1, 0.5, 1])
     np.testing.assert_allclose(line.get_ydata(), [0.6, 0.51, 0.8])
     # The band goes from the lowest to the highest seed.
@@ -64,31 +64,12 @@ class PlotScoresTest(parameterized.TestCase):
     self.assertEmpty(second.lines)
     self.assertEqual(first.get_title(loc='left'), 'beta 1')
     (legend,) = figure.legends
-    self.assertEqual(
-      [t.get_text() for t in legend.get_texts()], ['FedAvg', 'largest']
-    )
-
-  @parameterized.parameters(([0.9, 0.8],), (None,))
-  def test_no_level_of_all_where_lines_end_elsewhere(self, end):
-    other = _line(0.3)
-    del other[1.0]
-    if end:
-      other[1.0] = end
-    figure = _plot(
-      {'': {'': {'fed avg': _line(0.5), 'fed fish': other}}},
-      metric='accuracy',
-      title='',
-      reference='All is sent',
-    )
-    labels = [line.get_label() for line in figure.axes[0].lines]
-    self.assertEqual(labels, ['fed avg', 'fed fish'])
+    self.assertEqual([t.get_text() for t in legend.get_texts()], ['largest'])
 
   def test_runs_that_have_diverged_are_left_out(self):
     figure = _plot(
       {'': {'': {'a': {0.1: [math.nan], 0.5: [math.nan, 0.4]}}}},
-      metric='accuracy',
       title='',
-      reference='FedAvg',
     )
     (line,) = figure.axes[0].lines
     np.testing.assert_allclose(line.get_xydata(), [[0.5, 0.4]])
@@ -106,9 +87,7 @@ class PlotScoresTest(parameterized.TestCase):
     rows = {f'{i}. row of lines': panels for i in range(num_rows)}
     if num_rows == 1:
       rows = {'': panels}
-    figure = _plot(
-      rows, metric='accuracy', title='Accuracy of some rather long title'
-    )
+    figure = _plot(rows, title='Accuracy of some rather long title')
     shape = figure.axes[0].get_subplotspec().get_gridspec().get_geometry()
     self.assertEqual(shape, (grid_rows, grid_columns))
     self.assertLen(figure.axes, num_rows * num_panels)
@@ -129,7 +108,6 @@ class PlotScoresTest(parameterized.TestCase):
         }
       },
       in_bytes=True,
-      metric='accuracy',
       title='Accuracy',
     )
     (axis,) = figure.axes
@@ -197,8 +175,7 @@ class DrawTest(absltest.TestCase):
       exchange_share, 'plot_scores', wraps=exchange_share.plot_scores
     ) as plot:
       figures = exchange_share.draw(self._read(runs, **kwargs))
-    drawn = [call for call in plot.call_args_list if not call.args[0].empty]
-    return dict(zip(figures, drawn, strict=True))
+    return dict(zip(figures, plot.call_args_list, strict=True))
 
   def test_panels_are_betas_and_lines_directions(self):
     figures = self._draw(
@@ -223,7 +200,8 @@ class DrawTest(absltest.TestCase):
     self.assertEqual(figure.kwargs['title'], 'Accuracy on test data (ag_news)')
     self.assertStartsWith(
       figure.kwargs['note'],
-      '2 seeds: lines are their means, bands from the lowest to the highest.',
+      '2 seeds: lines are their means, bands, where there are few, from the '
+      'lowest to the highest.',
     )
     points = figures['share_global_accuracy_by_bytes'].args[0]
     np.testing.assert_array_equal(points['x'], 1000 * points['share'])
@@ -347,13 +325,13 @@ class DrawTest(absltest.TestCase):
         for (*_, line, share), values in _told(points).items()
       },
       {
-        ('fed avg, exchange partial, largest drift', 0.5): [0],
-        ('fed avg, exchange partial, largest drift', 1.0): [1],
-        ('fed avg, exchange partial, smallest drift', 0.5): [2],
-        ('fed avg, exchange partial, smallest drift', 1.0): [1],
-        ('fed fish, exchange partial, largest drift', 0.5): [3],
-        ('fed fish, exchange partial, smallest drift', 0.5): [4],
-        ('fed avg', 1.0): [5],
+        ('Partial FedAvg, largest drift', 0.5): [0],
+        ('Partial FedAvg, largest drift', 1.0): [1],
+        ('Partial FedAvg, smallest drift', 0.5): [2],
+        ('Partial FedAvg, smallest drift', 1.0): [1],
+        ('Partial FedFish, largest drift', 0.5): [3],
+        ('Partial FedFish, smallest drift', 0.5): [4],
+        ('FedAvg', 1.0): [5],
       },
     )
 

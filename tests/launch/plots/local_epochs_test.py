@@ -50,7 +50,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     ]
     np.testing.assert_allclose(_means(scores), expected)
     np.testing.assert_allclose(_means(differences), 4 * [0.1])
-    self.assertEqual(scores.get_ylabel(), 'Accuracy, test clients')
+    self.assertEqual(scores.get_ylabel(), 'Test accuracy')
     self.assertEqual(differences.get_title('left'), 'minus FedAvg')
     self.assertEqual(
       differences.get_xlabel(), 'Local epochs a round (6 rounds)'
@@ -75,22 +75,21 @@ class PlotLocalEpochsTest(absltest.TestCase):
     runs = _runs()
     runs[0] = dataclasses.replace(runs[0], values={})
     figure, caption = _draw(runs)
-    self.assertEqual(figure.axes[0].get_ylabel(), 'Accuracy, test clients')
+    self.assertEqual(figure.axes[0].get_ylabel(), 'Test accuracy')
     np.testing.assert_allclose(
       _means(figure.axes[0]), [0.44, 0.73, 0.61, 0.9, 0.54, 0.83]
     )
     np.testing.assert_allclose(_means(figure.axes[1]), 2 * [0.1])
     self.assertIn(
-      'Left out, not finished: FedAvg at 1 local epoch (digits).', caption
+      'Left out, diverged or not finished: FedAvg, 1 local epoch (digits).',
+      caption,
     )
 
   def test_unfinished_runs_alone_show_validation_clients(self):
     figure, caption = _draw(_runs(finished=False))
     self.assertIn('on validation clients', caption)
     self.assertNotIn('not finished', caption)
-    self.assertEqual(
-      figure.axes[0].get_ylabel(), 'Accuracy, validation clients'
-    )
+    self.assertEqual(figure.axes[0].get_ylabel(), 'Validation accuracy')
     np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.7])
 
   def test_a_diverged_seed_is_left_out_and_counted(self):
@@ -98,7 +97,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     runs[0].values.update(dict.fromkeys(runs[0].values, np.nan))
     figure, caption = _draw(runs)
     np.testing.assert_allclose(_means(figure.axes[0])[0], 0.52)
-    self.assertIn('FedAvg at 1 local epoch (digits): 1 of 2', caption)
+    self.assertIn('FedAvg, 1 local epoch (digits): 1 of 2', caption)
     self.assertIn('1 local epoch, global: +0.1, better in 1 of 1', caption)
 
   def test_one_method_has_no_differences(self):

@@ -37,39 +37,35 @@ class SlugTest(absltest.TestCase):
 
 class SeriesLooksTest(absltest.TestCase):
   def test_a_method_looks_the_same_in_every_plot(self):
-    alone = style.series_looks(['FedFish'])
-    among = style.series_looks(['Other', 'FedAvg', 'FedFish, digits'])
+    alone = style.method_looks(['FedFish'])
+    among = style.method_looks(['Other', 'FedAvg', 'FedFish, digits'])
     self.assertEqual(alone['FedFish'], among['FedFish, digits'])
 
-  def test_eight_methods_differ_in_colour_and_in_line_or_marker(self):
-    looks = style.series_looks(['FedFish', *'abcdefg']).values()
-    self.assertLen({look['color'] for look in looks}, 8)
-    self.assertLen({look['marker'] for look in looks}, 8)
-    self.assertLen({look['linestyle'] for look in looks}, 8)
+  def test_sixteen_methods_differ_in_colour_and_in_line_or_marker(self):
+    looks = style.method_looks(['FedFish', *'abcdefghijklmno']).values()
+    self.assertLen({look['color'] for look in looks}, 16)
+    shapes = {(look['marker'], str(look['linestyle'])) for look in looks}
+    self.assertLen(shapes, 16)
+
+  def test_an_unknown_method_has_a_look_of_its_own(self):
+    alone = style.method_looks(['Mine'])['Mine']
+    among = style.method_looks(['FedAvg', 'Mine', 'FedProx'])
+    self.assertEqual(among['Mine'], alone)
+    self.assertNotEqual(style.method_looks(['Yours'])['Yours'], alone)
 
   def test_more_methods_than_styles(self):
     labels = [str(i) for i in range(20)]
-    self.assertEqual(list(style.series_looks(labels)), labels)
+    self.assertEqual(list(style.method_looks(labels)), labels)
 
   def test_two_variants_of_one_method_differ(self):
-    looks = style.series_looks(['FedFish, damping 0', 'FedFish, damping 1'])
+    looks = style.method_looks(['FedFish, damping 0', 'FedFish, damping 1'])
     self.assertNotEqual(*looks.values())
 
   def test_the_name_alone_goes_before_variants(self):
-    looks = style.series_looks(['FedFish, damping 1', 'FedFish'])
+    looks = style.method_looks(['FedFish, damping 1', 'FedFish'])
     self.assertEqual(
-      looks['FedFish'], style.series_looks(['FedFish'])['FedFish']
+      looks['FedFish'], style.method_looks(['FedFish'])['FedFish']
     )
-
-
-class DescribeMetricTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('eval/global/mse', 'MSE, global model on validation clients'),
-    ('csb/accuracy', 'Barrier in accuracy, clients against the server'),
-    ('other/column', 'other/column'),
-  )
-  def test_what_a_column_is_of(self, metric, expected):
-    self.assertEqual(style.describe_metric(metric), expected)
 
 
 class SaveFigureTest(parameterized.TestCase):
@@ -134,15 +130,6 @@ class SaveFigureTest(parameterized.TestCase):
 
 
 class LabelsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('eval/global/accuracy', 'Accuracy'),
-    ('csb/mse', 'Barrier in MSE'),
-    ('accuracy', 'Accuracy'),
-    ('train/num_examples', 'Num examples'),
-  )
-  def test_metric_title(self, metric, title):
-    self.assertEqual(style.metric_title(metric), title)
-
   @parameterized.parameters(
     (0.87, '0.870'), (0, '0.000'), (1e-4, '0.0001'), (12345.0, '1.23e+04')
   )

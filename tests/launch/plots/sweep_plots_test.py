@@ -4,6 +4,7 @@
 
 import contextlib
 import io
+import math
 import pathlib
 
 from launch.configs import sweeps
@@ -12,7 +13,9 @@ from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 
 class SweepPlotsTest(absltest.TestCase):
@@ -24,8 +27,8 @@ class SweepPlotsTest(absltest.TestCase):
     return folder, sweep_results.read_results(folder)
 
   def _compare(self, runs, values):
-    folder, found = self._write(runs, values)
-    return sweep_plots.find_comparisons(folder, found)
+    _, found = self._write(runs, values)
+    return sweep_plots.find_comparisons(found)
 
   def test_a_grid_of_rates_has_heat_maps(self):
     runs = fake_sweeps.grid(
@@ -44,7 +47,7 @@ class SweepPlotsTest(absltest.TestCase):
       (names[1], 1, [4, 5, 6, 7], [12, 13, 14, 15]),
     ):
       for axis, variant, values in zip(
-        figures[name].axes, ('fed_avg', 'fed_fish'), (first, second)
+        figures[name].axes, ('FedAvg', 'FedFish'), (first, second)
       ):
         self.assertEqual(axis.get_title('left'), variant)
         table = axis.images[0].get_array()
@@ -64,12 +67,12 @@ class SweepPlotsTest(absltest.TestCase):
     )
     comparisons = self._compare(runs, [0.5] * 7)
     by_name = {
-      target.name: [workdir.name for workdir in workdirs]
-      for target, workdirs in comparisons.items()
+      setting: [workdir.name for workdir in workdirs]
+      for setting, workdirs in comparisons.items()
     }
-    self.assertEqual(list(by_name), ['local_epochs_1', 'local_epochs_8'])
+    self.assertEqual(list(by_name), ['local epochs 1', 'local epochs 8'])
     self.assertEqual(
-      by_name['local_epochs_8'],
+      by_name['local epochs 8'],
       [
         'fed_avg-local_epochs_8-seed_0',
         'fed_avg-local_epochs_8-seed_1',
@@ -77,9 +80,8 @@ class SweepPlotsTest(absltest.TestCase):
       ],
     )
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
-    folder, found = self._write(runs, [0.5] * 4)
-    comparisons = sweep_plots.find_comparisons(folder, found)
-    self.assertEqual(list(comparisons), [folder.plots_path])
+    _, found = self._write(runs, [0.5] * 4)
+    self.assertEqual(list(sweep_plots.find_comparisons(found)), [''])
 
   def test_tuned_rates_do_not_part_methods(self):
     rates = {
@@ -105,10 +107,8 @@ class SweepPlotsTest(absltest.TestCase):
     )
     comparisons = self._compare(runs, [0.5] * 8)
     self.assertEqual(
-      [
-        (target.name, len(workdirs)) for target, workdirs in comparisons.items()
-      ],
-      [('local_epochs_1', 4), ('local_epochs_8', 4)],
+      [(setting, len(workdirs)) for setting, workdirs in comparisons.items()],
+      [('local epochs 1', 4), ('local epochs 8', 4)],
     )
 
   def test_a_grid_of_one_rate_compares_methods_at_each(self):
@@ -117,10 +117,50 @@ class SweepPlotsTest(absltest.TestCase):
     )
     comparisons = self._compare(runs, [0.5] * 4)
     self.assertEqual(
-      [target.name for target in comparisons],
-      ['client_learning_rate_0.1', 'client_learning_rate_1.0'],
+      list(comparisons),
+      ['client learning rate 0.1', 'client learning rate 1.0'],
     )
 
   def test_nothing_to_draw(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
     self.assertEmpty(sweep_plots.draw(*self._write(runs, [])))
+
+
+class HeatMapTest(parameterized.TestCase):
+  @parameterized.parameters((True, '0.900'), (False, '0.100'))
+  def test_draws(self, higher_is_better, best):
+    values = {
+      ('fed_avg', 0.1, 1.0): 0.1,
+      ('fed_avg', 0.1, 0.5): 0.9,
+      ('fed_avg', 0.01, 1.0): math.nan,
+      ('fed_fish', 0.01, 0.5): 0.5,
+    }
+    figure = sweep_plots.plot_heat_map(
+      pd.Series(values),
+      metric='accuracy',
+      higher_is_better=higher_is_better,
+      title='Validation clients',
+    )
+    first, second = figure.axes[:2]
+    self.assertEqual(first.get_title(loc='left'), 'fed_avg')
+    # Rows are client rates, columns server rates, both rising.
+    table = np.ma.filled(first.images[0].get_array(), np.nan)
+    np.testing.assert_array_equal(table, [[np.nan, np.nan], [0.9, 0.1]])
+    self.assertEqual(
+      [t.get_text() for t in second.get_xticklabels()], ['0.5', '1']
+    )
+    places = {t.get_text(): t.get_position() for t in first.texts}
+    self.assertSameElements(places, ['0.900', '0.100'])
+    (frame,) = first.patches
+    np.testing.assert_allclose(frame.get_center(), places[best])
+    figure.draw_without_rendering()
+
+  def test_nothing_finite(self):
+    figure = sweep_plots.plot_heat_map(
+      pd.Series({('fed_avg', 0.1, 1.0): math.nan}),
+      metric='loss',
+      higher_is_better=False,
+      title='Nothing',
+    )
+    figure.draw_without_rendering()
+    self.assertEmpty(figure.axes[0].texts)

@@ -3,7 +3,6 @@
 """Tests of the frames of runs, and of statistics over seeds."""
 
 import dataclasses
-import math
 
 from fedfish_tff import errors
 from launch.results import frames
@@ -52,10 +51,10 @@ class FramesTest(absltest.TestCase):
     self.assertEqual(
       list(part.column('csb/accuracy').index), [(1, 2), (1, 4), (1, 6)]
     )
-    self.assertLen(part.client_column('after/accuracy'), 5)
+    self.assertLen(part.column('after/accuracy'), 5)
     rest = found.of(found.runs[found.runs['seed'] == 0])
     self.assertEmpty(rest.clients)
-    self.assertEmpty(rest.client_column('after/accuracy'))
+    self.assertEmpty(rest.column('after/accuracy'))
 
   def test_points_are_at_the_rounds_of_all_seeds(self):
     late = fake_runs.make_run(seed=1)
@@ -68,26 +67,3 @@ class FramesTest(absltest.TestCase):
     xs, ys = frames.points(found, 'compute/local_steps_total', 'train/loss')
     np.testing.assert_allclose(xs, [402, 603])
     np.testing.assert_allclose(ys, [[1 / 2, 1 / 3]] * 2)
-
-
-class OverSeedsTest(absltest.TestCase):
-  def test_finite_values_count(self):
-    values = [0.1, 0.25, math.nan, 0.7, math.inf, -math.inf]
-    cell = frames.over_seeds(values)
-    finite = np.array(values)[[0, 1, 3]]
-    self.assertAlmostEqual(cell.mean, finite.mean(), places=15)
-    self.assertAlmostEqual(cell.deviation, finite.std(ddof=1), places=15)
-    self.assertEqual((cell.seeds, cell.diverged), (3, 2))
-    self.assertEqual(
-      frames.format_cell(cell, 1),
-      '0.3500 ± 0.3122 (3 seeds), diverged: 2 of 5, missing: 1',
-    )
-
-  def test_one_or_none(self):
-    one = frames.over_seeds([0.5])
-    self.assertEqual(frames.format_cell(one), '0.5000')
-    self.assertTrue(math.isnan(one.deviation))
-    none = frames.over_seeds([math.inf])
-    self.assertTrue(math.isnan(none.mean))
-    self.assertEqual(frames.format_cell(none), 'diverged: 1 of 1')
-    self.assertEqual(frames.format_cell(frames.over_seeds([math.nan])), '')

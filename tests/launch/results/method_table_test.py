@@ -7,8 +7,10 @@ import dataclasses
 import io
 import statistics
 
+from fedfish_tff import errors
 from launch.results import method_comparison
 from launch.results import method_table
+from launch.results import seed_table
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -30,19 +32,28 @@ def _run(seed, values):
   )
 
 
+def _read(groups, columns=None):
+  named = fake_runs.named(groups).groups()
+  return method_table.read_values(named, _METRIC, columns), named
+
+
 def _rows(groups):
-  return method_table.method_rows(fake_runs.named(groups).groups(), _METRIC)
+  """Returns the statistics of each label."""
+  values, _ = _read(groups)
+  return {
+    label: {key: seed_table.over_seeds(v) for key, v in of.items()}
+    for label, of in values.items()
+  }
 
 
 class MethodTableTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    self.rows = _rows(
-      {
-        'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
-        'B': [_run(0, [9, 3, 4])],
-      }
-    )
+    self.groups = {
+      'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
+      'B': [_run(0, [9, 3, 4])],
+    }
+    self.rows = _rows(self.groups)
 
   def test_mean_and_deviation_over_seeds(self):
     last = self.rows['A'][_METRIC, method_comparison.LAST_ROUND]
@@ -54,24 +65,20 @@ class MethodTableTest(absltest.TestCase):
 
   def test_runs_that_diverged_are_counted(self):
     nan, inf = float('nan'), float('inf')
-    rows = _rows(
-      {
-        'A': [_run(0, [9, 1, 5]), _run(1, [9, nan, 8]), _run(2, [9, 2, inf])],
-        'B': [_run(0, [9, 1, nan])],
-      }
-    )
+    groups = {
+      'A': [_run(0, [9, 1, 5]), _run(1, [9, nan, 8]), _run(2, [9, 2, inf])],
+      'B': [_run(0, [9, 1, nan])],
+    }
+    rows = _rows(groups)
     last = rows['A'][_METRIC, method_comparison.LAST_ROUND]
     self.assertEqual((last.mean, last.seeds, last.diverged), (6.5, 2, 1))
     every = rows['A'][_METRIC, method_comparison.ALL_ROUNDS]
     self.assertEqual((every.mean, every.seeds, every.diverged), (3, 1, 2))
     barrier = rows['A']['csb/accuracy', method_comparison.LAST_ROUND]
     self.assertEqual((barrier.mean, barrier.diverged), (0.25, 0))
-    lines = method_table.format_table(rows).splitlines()
-    self.assertIn('6.5000 ± 2.1213 (2 seeds), diverged: 1 of 3', lines[1])
-    self.assertTrue(lines[1].endswith('  diverged: 1 of 1'), lines[1])
-    self.assertIn('3.0000, diverged: 2 of 3', lines[2])
+    values, _ = _read(groups)
     table = list(
-      csv.DictReader(io.StringIO(method_table.to_csv(rows).decode()))
+      csv.DictReader(io.StringIO(method_table.to_csv(values).decode()))
     )
     self.assertEqual((table[0]['seeds'], table[0]['diverged']), ('2', '1'))
     (gone, *_) = [row for row in table if row['method'] == 'B']
@@ -99,12 +106,41 @@ class MethodTableTest(absltest.TestCase):
     columns = {column for column, _ in self.rows['B']}
     self.assertEqual(columns, {_METRIC, 'csb/accuracy'})
 
-  def test_text_and_csv_say_the_same(self):
-    lines = method_table.format_table(self.rows).splitlines()
-    self.assertEqual(lines[0].split()[:4], ['metric', 'of', 'A', 'B'])
-    self.assertIn('6.5000 ± 2.1213 (2 seeds)', lines[1])
-    self.assertTrue(lines[1].endswith('4.0000'), lines[1])
-    text = method_table.to_csv(self.rows).decode()
+  def test_the_table_and_csv_say_the_same(self):
+    values, groups = _read(self.groups)
+    table = method_table.make_table(values, groups)
+    self.assertEqual(
+      table.rows[0],
+      [
+        'Method',
+        'Validation accuracy',
+        'Validation accuracy, mean of rounds',
+        'Barrier in accuracy',
+        'Barrier in accuracy, mean of rounds',
+      ],
+    )
+    self.assertEqual(table.rows[1][:2], ['A', '6.5000 ± 2.1213'])
+    self.assertEqual(table.rows[2][:2], ['B', '4.0000 (1 seed)'])
+    text = method_table.to_csv(values).decode()
     first, *_, last = csv.DictReader(io.StringIO(text))
     self.assertEqual((first['method'], float(first['mean'])), ('A', 6.5))
     self.assertEqual((last['method'], last['deviation']), ('B', ''))
+
+  def test_chosen_columns(self):
+    runs = [
+      dataclasses.replace(
+        fake_runs.make_run(seed=seed),
+        values={'test/global/accuracy': 0.5 + seed},
+      )
+      for seed in (0, 1)
+    ]
+    chosen = ['test/global/accuracy', 'train/loss']
+    values, groups = _read({'A': runs}, chosen)
+    head, (_, test, loss) = method_table.make_table(values, groups).rows
+    self.assertEqual(head, ['Method', 'Test accuracy', 'Training loss'])
+    self.assertStartsWith(test, '1.0000')
+    self.assertStartsWith(loss, '0.3333')
+    with self.assertRaisesRegex(
+      errors.InputError, "'train/los'. Did you mean train/loss"
+    ):
+      _read({'A': runs}, ['train/los'])

@@ -57,7 +57,7 @@ class SweepPageTest(absltest.TestCase):
     return sweep_page.write_page(
       folder,
       sweep_results.read_results(folder),
-      figures={path: f'A caption {_EVIL}', secret: '', link: ''},
+      figures=[link, secret, path],
       failures={runs[3].name: f'why {_EVIL}'},
     )
 
@@ -65,29 +65,65 @@ class SweepPageTest(absltest.TestCase):
     path = self._write()
     self.assertEqual(path, self._folder / 'sweep' / 'index.html')
     page = _Page(path.read_text())
-    # The table's best, what was run, and the runs.
     self.assertIn('4 of 4 runs are finished.', page.text)
-    self.assertIn(('b', {}), page.tags)
     for text in ('50', '0, 1', '5 clients a round (task.num_clients 40)'):
       self.assertIn(text, page.text)
     self.assertIn('fed_fish-seed_1', page.text)
     self.assertIn('failed', page.text)
-    # A config each, folded.
+    self.assertIn('Validation accuracy', page.text)
+    # The figures, the runs (open, as one has failed), the configs, and each.
     folded = [attrs for tag, attrs in page.tags if tag == 'details']
-    self.assertEqual(folded, [{}] * 4)
+    self.assertEqual(folded, [{}, {'open': None}, *[{}] * 5])
+    anchors = {attrs['id'] for tag, attrs in page.tags if tag == 'h2'}
+    links = [attrs['href'] for tag, attrs in page.tags if tag == 'a']
+    self.assertEqual({link.removeprefix('#') for link in links}, anchors)
     self.assertIn('"client_learning_rate": 0.05', page.text)
 
   def test_text_of_others_is_text_and_nothing_is_fetched(self):
     page = _Page(self._write().read_text())
     self.assertIn(f'why {_EVIL}', page.text)
-    self.assertIn(f'A caption {_EVIL}', page.text)
     self.assertNotIn('script', [tag for tag, _ in page.tags])
     for _, attrs in page.tags:
-      self.assertNotIn('href', attrs)
+      self.assertStartsWith(attrs.get('href', '#'), '#')
       self.assertStartsWith(attrs.get('src', 'data:'), 'data:')
       self.assertFalse([name for name in attrs if name.startswith('on')])
     policy = [a['content'] for _, a in page.tags if 'http-equiv' in a]
     self.assertStartsWith(policy[0], "default-src 'none';")
+
+  def test_the_global_model_comes_first_and_other_figures_are_folded(self):
+    folder = fake_sweeps.write_sweep(
+      self._folder / 'sweep', fake_sweeps.grid(['fed_avg'], seed=(0,))
+    )
+    names = [
+      'a/barrier_accuracy',
+      'a/eval_global_accuracy_by_bytes',
+      'a/eval_global_accuracy_by_round',
+      'b/eval_global_accuracy_by_round',
+    ]
+    paths = [folder.plots_path / f'{name}.png' for name in names]
+    for path in paths:
+      path.parent.mkdir(parents=True, exist_ok=True)
+      figure = style.new_figure(1, 1)
+      style.save_figure(figure, path)
+    page = sweep_page.write_page(
+      folder, sweep_results.read_results(folder), figures=paths, failures={}
+    )
+    shown = [
+      attrs.get('alt', tag)
+      for tag, attrs in _Page(page.read_text()).tags
+      if tag in ('img', 'details')
+    ]
+    self.assertEqual(
+      shown[:6],
+      [
+        'plots/a/eval_global_accuracy_by_round.png',
+        'details',
+        'plots/a/eval_global_accuracy_by_bytes.png',
+        'plots/a/barrier_accuracy.png',
+        'details',
+        'plots/b/eval_global_accuracy_by_round.png',
+      ],
+    )
 
   def test_links_and_what_is_no_bitmap_are_left_out(self):
     page = _Page(self._write().read_text())

@@ -77,17 +77,22 @@ class SweepTableTest(absltest.TestCase):
   def test_markdown_shows_the_best_rates(self):
     text = sweep_table.to_markdown('Sweep x', self.results)
     self.assertIn('# Sweep x\n\n7 of 8 runs are finished.', text)
-    self.assertIn('best by validation/global/accuracy', text)
+    self.assertIn('best by Validation accuracy', text)
+    self.assertIn(
+      'edge of its grid, so a wider one may hold better: '
+      'client learning rate 0.05 of FedAvg.',
+      text,
+    )
     lines = [line for line in text.splitlines() if line.startswith('|')]
-    self.assertIn('diverged or are not finished: fed_fish.', text)
+    self.assertIn('diverged or are not finished: FedFish.', text)
     self.assertEqual(
       lines,
       [
-        '| variant | client_learning_rate | validation/global/accuracy | '
-        'test/global/accuracy | csb/accuracy |',
+        '| Method | Client learning rate | Validation accuracy | '
+        'Test accuracy | Barrier in accuracy |',
         '| --- | --- | --- | --- | --- |',
-        '| fed_avg | 0.05 | 0.7000 ± 0.1414 (2 seeds) | 0.7000 ± 0.1414 (2 seeds) | '
-        '0.2500 ± 0.0000 (2 seeds) |',
+        '| FedAvg | 0.05 | 0.7000 ± 0.1414 | 0.7000 ± 0.1414 | '
+        '0.2500 ± 0.0000 |',
       ],
     )
 
@@ -99,16 +104,17 @@ class SweepTableTest(absltest.TestCase):
       fake_sweeps.write_result(folder, run, value)
     found = sweep_results.read_results(folder)
     text = sweep_table.to_markdown('x', found)
-    self.assertIn('| fed_avg | 0.5000 ± 0.0000 (2 seeds) |', text)
-    self.assertIn('| fed_fish | **0.6500 ± 0.0707 (2 seeds)** |', text)
-    self.assertIn('| damped | diverged: 1 of 1, missing: 1 |', text)
-    self.assertIn('The best of all on validation clients is bold.', text)
+    self.assertIn('deviation over 2 seeds', text)
+    self.assertIn('| FedAvg | 0.5000 ± 0.0000 |', text)
+    self.assertIn('| FedFish | 0.6500 ± 0.0707 |', text)
+    self.assertIn(
+      '| FedFish, damping 0.0001 | diverged: 1 of 1, missing: 1 |', text
+    )
     lines = sweep_table.to_latex('x', found).splitlines()
     self.assertStartsWith(lines[0], '% x')
     self.assertIn(
-      r'fed\_fish & \textbf{0.6500 $\pm$ 0.0707 (2 seeds)} & '
-      r'0.5000 $\pm$ 0.0000 (2 seeds) & '
-      r'0.2500 $\pm$ 0.0000 (2 seeds) \\',
+      r'FedFish & 0.6500 $\pm$ 0.0707 & 0.5000 $\pm$ 0.0000 & '
+      r'0.2500 $\pm$ 0.0000 \\',
       lines,
     )
     rows = _read(sweep_table.groups_to_csv(found))
@@ -116,26 +122,38 @@ class SweepTableTest(absltest.TestCase):
     (row,) = _read(sweep_table.groups_to_csv(found[:2]))
     self.assertEqual(row['best'], '')
 
-  def test_those_that_tie_with_the_best_are_bold_too(self):
+  def test_what_is_best_beyond_the_noise_is_bold(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=range(5))
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, value in zip(runs, [0.1, 0.2, 0.3, 0.4, 0.5, *[0.6] * 5]):
+      fake_sweeps.write_result(folder, run, value)
+    table = sweep_table.make_table(sweep_results.read_results(folder))
+    # All are the same on test clients and in the barrier.
+    self.assertEqual(table.bold, [(2, 1)])
+    self.assertIn('beyond the noise', table.notes[-1])
+
+  def test_those_that_tie_with_the_best_are_best_too(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0,))
     folder = fake_sweeps.write_sweep(path, runs)
     for run, value in zip(runs, [0.7, 0.7 + 1e-8, 0.6]):
       fake_sweeps.write_result(folder, run, value)
     found = sweep_results.read_results(folder)
-    self.assertEqual(sweep_table.make_table(found).bold, [(1, 1), (2, 1)])
     rows = _read(sweep_table.groups_to_csv(found))
     self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
 
   def test_names_of_a_stranger(self):
     evil = 'x\n\\input{y} <b> [a](http://b) \x1b[31m'
-    found = self.results[:2].assign(made_up=evil, variant=f'=1+{evil}')
+    found = self.results[:2].assign(
+      made_up=evil, variant=f'=1+{evil}', title=f'=1+{evil}'
+    )
     for line in sweep_table.to_latex(evil, found).splitlines():
-      self.assertRegex(line, r'^(%|\\|=1\+|variant)')
+      self.assertRegex(line, r'^(%|\\|=1\+|Method)')
       self.assertTrue(line.startswith('%') or r'\input' not in line, line)
     text = sweep_table.to_markdown(evil, found)
     self.assertNotRegex(text, r'<b>|[^\\]\[a|\x1b')
-    self.assertLen(text.splitlines(), 8)
+    self.assertLen(text.splitlines(), 10)
     for table in (
       sweep_table.groups_to_csv(found),
       sweep_table.runs_to_csv(found, failures={}, usage={}),

@@ -31,9 +31,13 @@ class TextTableTest(absltest.TestCase):
   def test_latex(self):
     # It has been through pdflatex, and looked at.
     rows = [('a_b', '50% & ~$x^2$'), (r'{c}\d', '0.5 ± 0.1'), ('#1', '')]
+    table = text_table.Table(['A note.'], rows, bold=[(1, 1)])
     self.assertEqual(
-      text_table.to_latex(rows, bold=[(1, 1)]).splitlines(),
+      text_table.to_latex('A title', table).splitlines(),
       [
+        '% A title',
+        '% A note.',
+        r'% It needs \usepackage{booktabs}.',
         r'\begin{tabular}{ll}',
         r'\toprule',
         r'a\_b & 50\% \& \textasciitilde{}\$x\textasciicircum{}2\$ \\',
@@ -43,6 +47,13 @@ class TextTableTest(absltest.TestCase):
         r'\bottomrule',
         r'\end{tabular}',
       ],
+    )
+
+  def test_text_has_a_line_for_each_column(self):
+    rows = [('Method', 'A'), ('x', '1')]
+    table = text_table.Table(['A note.'], rows, bold=[(1, 1)])
+    self.assertEqual(
+      text_table.to_text(table), 'Method  x\nA       **1**\nA note.'
     )
 
   def test_csv(self):

@@ -70,16 +70,3 @@ class TransferRowsTest(absltest.TestCase):
     first = next(csv.DictReader(io.StringIO(content)))
     self.assertEqual((first['seeds'], first['deviation']), ('1', ''))
     self.assertEqual((first['baseline'], first['difference']), ('', ''))
-
-  def test_text(self):
-    rows = _rows()
-    rows = rows[rows['metric'] == 'accuracy']
-    lines = transfer_table.format_table(rows).splitlines()
-    self.assertLen(lines, 1 + 2 * 2 * 2 * 2)
-    (line,) = [
-      line
-      for line in lines
-      if line.split()[:6] == ['c4', 'cc_news', 'FedFish', '8', '6', '(R)']
-    ]
-    # Three seeds have no interval.
-    self.assertIn('0.21 ± 0.01, +0.1  ', line)
