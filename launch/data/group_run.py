@@ -20,7 +20,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.datasets import grouping
 from launch.data import client_folder
-from launch.plots import client_sizes
+from launch.data import client_sizes
 from launch.plots import style
 
 if TYPE_CHECKING:  # The import takes seconds.

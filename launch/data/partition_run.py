@@ -12,9 +12,9 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.data import client_folder
+from launch.data import label_partition
 from launch.data import labelled_dataset
 from launch.data import labelled_table
-from launch.plots import label_partition
 from launch.plots import style
 from launch.results import text_table
 

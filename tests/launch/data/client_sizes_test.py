@@ -4,7 +4,7 @@
 
 import pathlib
 
-from launch.plots import client_sizes
+from launch.data import client_sizes
 from launch.plots import style
 
 from absl.testing import absltest

@@ -4,7 +4,7 @@
 
 import pathlib
 
-from launch.plots import label_partition
+from launch.data import label_partition
 from launch.plots import style
 
 from absl.testing import parameterized
