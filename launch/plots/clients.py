@@ -65,7 +65,7 @@ def draw_personalization(
     y_label = f'{name} after fine-tuning'
     panels.set_labels(axis, f'{name} before', y_label, label, summary)
   for (label, table), axis in zip(tables.items(), lower):
-    look = looks[label] | {'linestyle': '-', 'linewidth': 2.4, 'markersize': 7}
+    look = looks[label] | {'linestyle': '-'}
     axis.plot(shares, table, color=look['color'], linewidth=0.6, alpha=0.35)
     axis.plot(shares, table.mean(axis=1), zorder=4, **look)
     axis.set_xticks(shares)
