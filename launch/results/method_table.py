@@ -4,8 +4,11 @@
 
 from collections.abc import Mapping
 
+from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
+from launch.results import straggler_lines
 from launch.results import text_table
 
 import numpy as np
@@ -16,6 +19,7 @@ import pandas as pd
 EQUAL_BYTES = 'last of equal bytes'
 MEGABYTES = 'MB sent, both ways'
 _BYTES = 'communication/wire_bytes_total'
+_SECONDS = straggler_lines.SECONDS
 
 # For each label, the cells by (column, rounds).
 Rows = Mapping[str, Mapping[tuple[str, str], frames_lib.Cell]]
@@ -32,7 +36,9 @@ def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
     For each label, the cells that its runs have: the metric and its barrier at
     the last round and as the mean of the rounds after the initial model, the
     metric after personalisation at the last round, and the megabytes sent; also
-    the metric at equal bytes, if methods send different amounts.
+    the metric at equal bytes, if methods send different amounts, and the
+    simulated seconds: all, and those until the metric has the worst of the
+    runs' best values, which every run reaches.
   """
   name = metric.rpartition('/')[2]
   last, mean = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
@@ -45,6 +51,7 @@ def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
       (f'csb/{name}', last),
       (f'csb/{name}', mean),
       (MEGABYTES, last),
+      (_SECONDS, last),
     ]
   )
   budget = _common_bytes(groups)
@@ -55,7 +62,44 @@ def method_rows(groups: method_comparison.Groups, metric: str) -> Rows:
       values = _values(of, column, which, budget)
       if len(values):
         rows[label][column, which] = frames_lib.over_seeds(values)
+  timed = {label: of.drawn(metric, _SECONDS) for label, of in groups.items()}
+  for which, seconds in _seconds_to_common_value(timed, metric).items():
+    for label, values in seconds.items():
+      rows[label][_SECONDS, which] = frames_lib.over_seeds(values)
   return rows
+
+
+def _seconds_to_common_value(
+  timed: Mapping[str, pd.DataFrame], metric: str
+) -> dict[str, dict[str, pd.Series]]:
+  """Returns the seconds of each label's runs until a value that all reach.
+
+  Args:
+    timed: The metric and the simulated seconds by run and round, by label.
+    metric: The metric.
+
+  Returns:
+    The seconds by `until <value>` and label; empty without simulated time.
+  """
+  higher_is_better = metric_names.higher_is_better(metric)
+  bests = pd.concat(timed.values())[metric].groupby('run')
+  bests = bests.max() if higher_is_better else bests.min()
+  if bests.empty:
+    return {}
+  value = bests.min() if higher_is_better else bests.max()
+
+  def first(rows: pd.DataFrame) -> pd.Series:
+    worse = [
+      ranking.is_better(value, other, higher_is_better=higher_is_better)
+      for other in rows[metric]
+    ]
+    return rows[_SECONDS][np.invert(worse)].groupby('run').first()
+
+  return {
+    f'until {value:.4f}': {
+      label: first(rows) for label, rows in timed.items() if len(rows)
+    }
+  }
 
 
 def _common_bytes(groups: method_comparison.Groups) -> float | None:

@@ -21,6 +21,8 @@ from launch.results import text_table
 import pandas as pd
 
 _KINDS = ('validation', 'test', 'csb')
+_BYTES = 'total/wire_bytes'
+_MEGABYTES = 'total/wire_megabytes'
 NOTHING = 'No run has a result to show yet.'
 
 
@@ -163,11 +165,14 @@ def make_table(runs: pd.DataFrame) -> SweepTable:
   Args:
     runs: The runs of a sweep.
   """
+  if _BYTES in runs:
+    runs = runs.assign(**{_MEGABYTES: runs[_BYTES] / 1e6})
   table = sweep_results.tabulate(runs)
   tuned = sweep_results.is_tuned(runs)
   shown = table[table['is_best']] if tuned else table
   fields = _names(table['varied'])
   columns = _table_columns(runs, sweep_results.judged(runs).metric)
+  columns += [name for name in runs if name == _MEGABYTES]
   notes = [
     f'{table["finished"].sum()} of {len(runs)} runs are finished. Numbers are '
     'those after the last round: mean ± sample standard deviation over seeds '
