@@ -6,8 +6,8 @@ r"""Fed3R and fine-tuning from it on handwritten digits; under a minute.
     --sweep_dir=runs/fed3r_digits
 
 trains Fed3R, Fed3R-RF, FedNCM, FedAvg and three strategies of fine-tuning,
-prints the bytes and accuracy of each, and plots accuracy against rounds and
-bytes.
+which start from Fed3R's run, prints the bytes and accuracy of each, and plots
+accuracy against rounds and bytes.
 
 A single method is a variant (launch/configs/base.py explains them):
 

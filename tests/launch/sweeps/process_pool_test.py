@@ -13,38 +13,42 @@ import time
 from unittest import mock
 
 from fedfish_tff import errors
+from launch.sweeps import process_pool
 from launch.sweeps import resources
 from launch.sweeps import runner as runner_lib
+from launch.sweeps import worker
 from tests import processes
+from tests.launch.sweeps import targets
 
 from absl.testing import absltest
 import psutil
 
-_TARGETS = 'tests.launch.sweeps.targets'
 _GIVE_UP_SECONDS = 60.0
 
 
-class RunnerTest(absltest.TestCase):
+class PoolRunnerTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.ended = {}
 
-  def _job(self, name, target, group=None, **arguments):
-    return runner_lib.Job(
+  def _job(self, name, function, group=None, after=(), **arguments):
+    return worker.Job(
       name=name,
       group=group,
-      target=f'{_TARGETS}:{target}',
+      after=after,
+      function=function,
       arguments=arguments,
       log_path=self.folder / f'{name}.log',
       heading=f'the heading of {name}',
     )
 
-  def _runner(self, num_processes, cores=None):
-    return runner_lib.Runner(
+  def _runner(self, num_processes, limits_memory=False):
+    return process_pool.PoolRunner(
       num_processes=num_processes,
-      cores=cores or resources.usable_cores(),
-      memory=resources.MemoryLimit(False),
+      cores=resources.usable_cores(),
+      limits_memory=limits_memory,
+      preload=[targets.__name__],
     )
 
   def _on_end(self, job, outcome):
@@ -61,7 +65,7 @@ class RunnerTest(absltest.TestCase):
 
   def test_a_long_error_is_cut(self):
     with self._runner(1) as runner:
-      runner.run([self._job('long', 'fail', kind='long')], self._on_end)
+      runner.run([self._job('long', targets.fail, kind='long')], self._on_end)
     error = self.ended['long'].error
     self.assertStartsWith(error, 'RuntimeError: xxx')
     self.assertEndsWith(error, 'x...')
@@ -70,13 +74,12 @@ class RunnerTest(absltest.TestCase):
 
   def test_runs_and_fails_one_by_one(self):
     jobs = [
-      self._job('good', 'touch', path=self.folder / 'good'),
-      self._job('bad_input', 'fail', kind='input'),
-      self._job('defect', 'fail', kind='defect'),
-      self._job('killed', 'kill_itself', number=signal.SIGKILL),
-      self._job('left', 'leave', code=3),
-      self._job('missing', 'no_such_function'),
-      self._job('last', 'touch', path=self.folder / 'last'),
+      self._job('good', targets.touch, path=self.folder / 'good'),
+      self._job('bad_input', targets.fail, kind='input'),
+      self._job('defect', targets.fail, kind='defect'),
+      self._job('killed', targets.kill_itself, number=signal.SIGKILL),
+      self._job('left', targets.leave, code=3),
+      self._job('last', targets.touch, path=self.folder / 'last'),
     ]
     with self._runner(2) as runner:
       runner.run(jobs, self._on_end)
@@ -87,10 +90,8 @@ class RunnerTest(absltest.TestCase):
         'good': None,
         'bad_input': 'The input is bad, on two lines.',
         'defect': 'RuntimeError: a defect',
-        'killed': 'its process was killed by SIGKILL (out of memory?)',
+        'killed': 'its process has died: Killed (out of memory?)',
         'left': 'its process ended with exit code 3',
-        'missing': f"AttributeError: module '{_TARGETS}' has no attribute "
-        "'no_such_function'",
         'last': None,
       },
     )
@@ -106,16 +107,18 @@ class RunnerTest(absltest.TestCase):
   def test_jobs_of_a_group_share_a_process_until_one_fails(self):
     def write_pid(name, group):
       path = self.folder / name
-      return self._job(name, 'write_pid', group=group, path=path)
+      return self._job(name, targets.write_pid, group=group, path=path)
 
     jobs = [
       write_pid('a1', 'a'),
       write_pid('b1', 'b'),
       write_pid('alone1', None),
       write_pid('a2', 'a'),
-      self._job('a_defect', 'fail', group='a', kind='defect'),
+      self._job('a_defect', targets.fail, group='a', kind='defect'),
       write_pid('a3', 'a'),
-      self._job('a_killed', 'kill_itself', group='a', number=signal.SIGKILL),
+      self._job(
+        'a_killed', targets.kill_itself, group='a', number=signal.SIGKILL
+      ),
       write_pid('a4', 'a'),
       write_pid('alone2', None),
       write_pid('b2', 'b'),
@@ -128,36 +131,57 @@ class RunnerTest(absltest.TestCase):
       ['a_defect', 'a_killed'],
     )
     self.assertIn('the heading of a2', self._log('a2'))
-    names = [job.name for job in jobs if job.target.endswith('write_pid')]
+    names = [job.name for job in jobs if job.function is targets.write_pid]
     pids = {name: (self.folder / name).read_text() for name in names}
     self.assertEqual(pids['a1'], pids['a2'])
     self.assertEqual(pids['b1'], pids['b2'])
     others = ('a1', 'a3', 'a4', 'b1', 'alone1', 'alone2')
     self.assertLen({pids[name] for name in others}, len(others))
 
-  def test_processes_begin_with_groups_that_have_none(self):
+  def test_a_job_waits_for_others_even_if_they_fail(self):
     jobs = [
-      self._job(name, 'touch', group=name[0], path=self.folder / name)
-      for name in ('a1', 'a2', 'b1')
+      self._job('b', targets.touch, after=['a'], path=self.folder / 'b'),
+      self._job('c', targets.touch, after=['b', 'e'], path=self.folder / 'c'),
+      self._job('a', targets.fail, kind='input'),
     ]
-    start = self.enter_context(
-      absltest.mock.patch.object(
-        runner_lib.Runner,
-        '_start',
-        autospec=True,
-        side_effect=runner_lib.Runner._start,
-      )
-    )
     with self._runner(2) as runner:
       runner.run(jobs, self._on_end)
-    started = [call.args[1].name for call in start.call_args_list]
-    self.assertEqual(started[:2], ['a1', 'b1'])
-    self.assertCountEqual(self.ended, ['a1', 'a2', 'b1'])
+    self.assertEqual(list(self.ended), ['a', 'b', 'c'])
+
+  def test_processes_begin_with_groups_that_have_none(self):
+    a1, a2, b1 = (
+      self._job(name, targets.touch, group=name[0], path=self.folder / name)
+      for name in ('a1', 'a2', 'b1')
+    )
+    self.assertEqual(runner_lib.choose([a1, a2, b1], []), a1)
+    self.assertEqual(runner_lib.choose([a2, b1], [a1]), b1)
+    self.assertEqual(runner_lib.choose([a2], [a1, b1]), a2)
+
+  def test_processes_wait_for_memory(self):
+    """Two runs of the size of the first one do not fit."""
+    memory = 2 * resources.FIRST_GUESS_BYTES
+    self.enter_context(
+      mock.patch.object(
+        resources, 'available_bytes', autospec=True, return_value=memory
+      )
+    )
+    jobs = [
+      self._job(str(i), targets.write_pid, path=self.folder / f'{i}')
+      for i in range(3)
+    ]
+    with self._runner(2, limits_memory=True) as runner:
+      counts = []
+      runner.run(
+        jobs,
+        lambda job, outcome: counts.append(len(runner.processes)),
+        known_peaks=[memory],
+      )
+    self.assertEqual(counts, [0, 0, 0])
 
   def test_each_has_its_core(self):
     cores = resources.usable_cores()
     jobs = [
-      self._job(str(i), 'write_cores', path=self.folder / f'{i}', until=2)
+      self._job(str(i), targets.write_cores, path=self.folder / f'{i}', until=2)
       for i in range(2)
     ]
     with self._runner(2) as runner:
@@ -169,8 +193,8 @@ class RunnerTest(absltest.TestCase):
 
   def test_memory_is_measured(self):
     jobs = [
-      self._job('small', 'hold', num_bytes=1 << 20),
-      self._job('large', 'hold', num_bytes=200 << 20),
+      self._job('small', targets.hold, num_bytes=1 << 20),
+      self._job('large', targets.hold, num_bytes=200 << 20),
     ]
     with self._runner(1) as runner:
       runner.run(jobs, self._on_end)
@@ -192,17 +216,21 @@ class RunnerTest(absltest.TestCase):
         with self.assertRaisesRegex(
           errors.InputError, 'No process can be started for run a .*EOF'
         ):
-          runner.run([self._job('a', 'touch', path=self.folder)], self._on_end)
+          runner.run(
+            [self._job('a', targets.touch, path=self.folder)], self._on_end
+          )
     # The next one starts another.
     with self._runner(1) as runner:
-      job = self._job('b', 'touch', path=self.folder / 'b')
+      job = self._job('b', targets.touch, path=self.folder / 'b')
       runner.run([job], self._on_end)
     self.assertIsNone(self.ended['b'].error)
 
   def test_an_interrupt_leaves_no_process(self):
     started = self.folder / 'started'
-    job = self._job('long', 'sleep', path=started)
-    stubborn = self._job('deaf', 'sleep_deaf', path=self.folder / 'deaf_too')
+    job = self._job('long', targets.sleep, path=started)
+    stubborn = self._job(
+      'deaf', targets.sleep_deaf, path=self.folder / 'deaf_too'
+    )
 
     def interrupt():
       for path in (started, self.folder / 'deaf_too'):
@@ -212,9 +240,7 @@ class RunnerTest(absltest.TestCase):
     thread = threading.Thread(target=interrupt)
     thread.start()
     self.enter_context(processes.interruptible_children())
-    self.enter_context(
-      absltest.mock.patch.object(runner_lib, '_STOP_SECONDS', 2.0)
-    )
+    self.enter_context(mock.patch.object(process_pool, '_STOP_SECONDS', 2.0))
     with self.assertRaises(KeyboardInterrupt):
       with self._runner(2) as runner:
         runner.run([job, stubborn], self._on_end)
@@ -230,12 +256,13 @@ class RunnerTest(absltest.TestCase):
     started = self.folder / 'started'
     program = (
       'import pathlib, sys\n'
-      'from launch.sweeps import resources, runner as runner_lib\n'
+      'from launch.sweeps import process_pool, worker\n'
+      'from tests.launch.sweeps import targets\n'
       'folder = pathlib.Path(sys.argv[1])\n'
-      'job = runner_lib.Job(name="a", log_path=folder / "a.log",\n'
-      f'  target="{_TARGETS}:sleep", arguments={{"path": folder / "started"}})\n'
-      'with runner_lib.Runner(num_processes=1, cores=[0],\n'
-      '    memory=resources.MemoryLimit(False)) as runner:\n'
+      'job = worker.Job(name="a", log_path=folder / "a.log",\n'
+      '  function=targets.sleep, arguments={"path": folder / "started"})\n'
+      'with process_pool.PoolRunner(num_processes=1, cores=[0],\n'
+      '    limits_memory=False) as runner:\n'
       '  runner.run([job], print)\n'
     )
     sweep = psutil.Popen(
