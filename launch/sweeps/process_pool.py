@@ -17,6 +17,7 @@ import multiprocessing
 from multiprocessing import connection as mp_connection
 from multiprocessing import context
 from multiprocessing import forkserver
+from multiprocessing import resource_tracker
 import os
 import signal
 import threading
@@ -124,12 +125,20 @@ class PoolRunner(runner.Runner):
 
 def _start_server(preload: Sequence[str]) -> None:
   """Starts the fork server with Ctrl-C blocked, which the sweep handles."""
-  multiprocessing.get_context('forkserver').set_forkserver_preload(preload)
+  server = multiprocessing.get_context('forkserver')
+  server.set_forkserver_preload(preload)
+  # Started by the server, it would let Ctrl-C through.
+  resource_tracker.ensure_running()
   blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS[:2])
   try:
     forkserver.ensure_running()
   finally:
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+  # The first process starts after all imports. One that an interrupt leaves
+  # behind until then must do nothing.
+  process = server.Process(target=int)
+  process.start()
+  process.join()
 
 
 def _begin(cores: Sequence[int]) -> None:

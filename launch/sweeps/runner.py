@@ -12,6 +12,7 @@ import abc
 from collections.abc import Callable
 from collections.abc import Sequence
 from concurrent import futures
+import time
 
 from fedfish_tff import errors
 from launch.sweeps import worker
@@ -82,29 +83,38 @@ class Runner(abc.ABC):
     """
     waiting = list(jobs)
     peaks = [peak for peak in known_peaks if peak]
-    # The running jobs with their processes.
+    # The running jobs with their processes and start times.
     running = {}
 
     def submit(job: worker.Job, process: futures.Executor) -> None:
-      running[_submit(job, process)] = job, process
+      running[_submit(job, process)] = job, process, time.monotonic()
       waiting.remove(job)
 
     while waiting or running:
       while len(self.processes) < self.num_processes:
-        job = choose(waiting, [job for job, _ in running.values()])
-        process = job and self.start(peaks)
-        if process is None:
-          break
-        submit(job, process)
+        job = choose(waiting, [job for job, _, _ in running.values()])
+        try:
+          process = job and self.start(peaks)
+          if process is None:
+            break
+          submit(job, process)
+        # The fork server was killed, or a system limit is reached.
+        except (EOFError, OSError) as error:
+          raise errors.InputError(
+            f'No process can be started for run {job.name} ({error}); memory, '
+            'and limits (ulimit) that leave room for one, were expected. The '
+            'same command continues the sweep.'
+          ) from error
         self.processes.append(process)
       done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)
       for future in done:
-        job, process = running.pop(future)
+        job, process, began = running.pop(future)
         following = None
         try:
           outcome = future.result()
         except Exception as error:
-          outcome = worker.Outcome(self.describe_death(process, error))
+          reason = self.describe_death(process, error)
+          outcome = worker.Outcome(reason, time.monotonic() - began)
         # A process in which a job has failed may be in any state.
         if not outcome.error:
           peaks.append(outcome.peak_bytes)
@@ -127,13 +137,6 @@ def _submit(
     future = futures.Future()
     future.set_exception(error)
     return future
-  # The fork server was killed, or a system limit is reached.
-  except (EOFError, OSError) as error:
-    raise errors.InputError(
-      f'No process can be started for run {job.name} ({error}); memory, and '
-      'limits (ulimit) that leave room for one, were expected. The same '
-      'command continues the sweep.'
-    ) from error
 
 
 def choose(

@@ -71,7 +71,7 @@ class Outcome(NamedTuple):
 
   Attributes:
     error: The reason of the failure, in one line; None if the job succeeded.
-    seconds: The duration in seconds; 0 if unknown.
+    seconds: The duration in seconds.
     peak_bytes: The peak memory in bytes, beyond that of the process before its
       first job; 0 if unknown.
   """

@@ -25,16 +25,6 @@ class ResourcesTest(parameterized.TestCase):
   def test_cores_are_shared(self, cores, num_processes, expected):
     self.assertEqual(resources.share_cores(cores, num_processes), expected)
 
-  def test_usable_cores(self):
-    cores = resources.usable_cores()
-    self.assertNotEmpty(cores)
-    self.assertContainsSubset(cores, os.sched_getaffinity(0))
-
-  def test_available_memory(self):
-    available = resources.available_bytes()
-    self.assertGreater(available, 0)
-    self.assertLessEqual(available, psutil.virtual_memory().total)
-
   def test_a_containers_limit_counts(self):
     files = {
       'memory.max': str(4 * _GIB),
