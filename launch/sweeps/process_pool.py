@@ -22,6 +22,7 @@ import os
 import signal
 import threading
 import time
+from typing import Any
 
 from launch.sweeps import resources
 from launch.sweeps import runner
@@ -38,7 +39,7 @@ class _Context(context.ForkServerContext):
 
   started: context.ForkServerProcess
 
-  def Process(self, *args, **kwargs) -> context.ForkServerProcess:  # pylint: disable=invalid-name
+  def Process(self, *args: Any, **kwargs: Any) -> context.ForkServerProcess:  # pylint: disable=invalid-name
     self.started = context.ForkServerProcess(*args, **kwargs)
     return self.started
 

@@ -98,7 +98,10 @@ class _Actor(futures.Executor):
   ) -> futures.Future[worker.Outcome]:
     return self.handle.run.remote(do, job, versions()).future()
 
-  def shutdown(self, *unused_args, **unused_kwargs) -> None:
+  def shutdown(
+    self, wait: bool = True, *, cancel_futures: bool = False
+  ) -> None:
+    del wait, cancel_futures
     self.handle.__ray_terminate__.remote()
 
 

@@ -15,7 +15,6 @@ from unittest import mock
 from fedfish_tff import errors
 from launch.sweeps import process_pool
 from launch.sweeps import resources
-from launch.sweeps import runner as runner_lib
 from launch.sweeps import worker
 from tests import processes
 from tests.launch.sweeps import targets
@@ -141,15 +140,6 @@ class PoolRunnerTest(absltest.TestCase):
     with self._runner(2) as runner:
       runner.run(jobs, self._on_end)
     self.assertEqual(list(self.ended), ['a', 'b', 'c'])
-
-  def test_processes_begin_with_groups_that_have_none(self):
-    a1, a2, b1 = (
-      self._job(name, targets.touch, group=name[0], path=self.folder / name)
-      for name in ('a1', 'a2', 'b1')
-    )
-    self.assertEqual(runner_lib.choose([a1, a2, b1], []), a1)
-    self.assertEqual(runner_lib.choose([a2, b1], [a1]), b1)
-    self.assertEqual(runner_lib.choose([a2], [a1, b1]), a2)
 
   def test_processes_wait_for_memory(self):
     """Two runs of the size of the first one do not fit."""
