@@ -103,7 +103,7 @@ class ConfigsTest(parameterized.TestCase):
   def test_unknown_variants_are_listed(self, name):
     with self.assertRaisesRegex(
       ValueError,
-      "variant must be one of damped, .*fed3r, .* got 'no_method'",
+      "variant must be one of .*damped, .*fed3r, .* got 'no_method'",
     ):
       _module(name).get_config('no_method')
 

@@ -248,7 +248,7 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':no_method', 'The variant must be one of damped'),
+    (':no_method', 'The variant must be one of '),
     ('.missing.py', 'cannot be read: No such file'),
     ('.missing', 'A config must be <file>.py'),
   )
