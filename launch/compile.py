@@ -64,12 +64,7 @@ def main(argv: Sequence[str]) -> None:
     saved_models=_TRUST_SAVED_MODELS.value,
     modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
-  values = _CONFIG.value.to_dict()
-  if 'runs' in values:
-    raise errors.InputError(
-      'The config must be one of a single run, got one of several runs.'
-    )
-  config = config_checks.read(values)
+  config = config_checks.read(_CONFIG.value.to_dict())
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from launch.runs import compiled_round  # pylint: disable=g-import-not-at-top

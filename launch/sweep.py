@@ -55,7 +55,8 @@ with other runs is refused.
 
 Runs that differ only in seeds, learning rates and the like follow one another
 in a process that traces their common computations once. Each process has its
-share of the cores, and a new one waits until there is enough memory.
+share of the cores, and there are only as many as memory allows. A fine-tuning
+starts from an equal run of its start, if the sweep has one.
 
 On the nodes of a Ray cluster, all with the sweep's folder (docs/scale.md):
 

@@ -24,11 +24,10 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=launch/configs/digits.py:fed_fish \
       --workdir=runs/seed1 --config.seed=1 --config.local_epochs=16
 
-  Closed-form classifiers (Fed3R and others) and models fine-tuned from them, by
-  a config of several runs, each in a folder of the workdir:
+  A closed-form classifier (Fed3R), and FedAvg of a model that starts from it:
 
-    python -m launch.train --config=launch/configs/fed3r_digits.py \
-      --workdir=runs/fed3r_digits
+    python -m launch.train --workdir=runs/digits_fed3r_ft \
+      --config=launch/configs/fed3r_digits.py:fed_avg,fine_tuning=ft,start=fed3r
 
   The experiment of another run, with another seed:
 
@@ -149,11 +148,8 @@ def main(argv: Sequence[str]) -> None:
     modules=_TRUST_MODULES.value or not json_config.is_data(),
   )
   values = _CONFIG.value.to_dict()
+  config = config_checks.read(values)
   if _PRINT_CONFIG.value:
-    if 'runs' in values:
-      config_checks.read_runs(values)
-    else:
-      config_checks.read(values)
     print(json.dumps(values, indent=2))
     return
   options = run_options.RunOptions(
@@ -166,14 +162,6 @@ def main(argv: Sequence[str]) -> None:
     metrics_managers=_METRICS_MANAGERS.value,
   )
   # TFF, which takes seconds, is imported late: all before answers at once.
-  if 'runs' in values:
-    runs, check_ridge = config_checks.read_runs(values)
-    cli.report_import()
-    from launch.runs import several_runs  # pylint: disable=g-import-not-at-top
-
-    several_runs.train(runs, options, check_ridge=check_ridge)
-    return
-  config = config_checks.read(values)
   cli.report_import()
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
 

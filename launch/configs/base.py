@@ -21,7 +21,6 @@ overrule a value of the config:
   size        and others that the config's docstring names
 """
 
-from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -220,27 +219,6 @@ def _leave_out_unsupported(
       del config[rate]
   if config.participation.name == 'visit_once' and visiting_rounds is not None:
     config.rounds = visiting_rounds
-
-
-def create_runs(
-  variants: Mapping[str, str],
-  get_config: Callable[[str], ConfigDict],
-  *,
-  check_ridge: str = '',
-) -> ConfigDict:
-  """Returns a config of several runs, which launch.train trains one by one.
-
-  Args:
-    variants: The variant of each run, by the name of its folder.
-    get_config: A function that returns the config of a variant.
-    check_ridge: The name of the run to compare with scikit-learn; '' for none.
-  """
-  return ConfigDict(
-    {
-      'runs': {name: get_config(variant) for name, variant in variants.items()},
-      'check_ridge': check_ridge,
-    }
-  )
 
 
 def _set_server(config: ConfigDict, optimizer: str) -> None:

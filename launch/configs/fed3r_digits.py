@@ -2,14 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Fed3R and fine-tuning from it on handwritten digits; under a minute.
 
-  python -m launch.train --config=launch/configs/fed3r_digits.py \
-    --workdir=runs/fed3r_digits
+  python -m launch.sweep --config=launch/configs/fed3r_digits.py:methods \
+    --sweep_dir=runs/fed3r_digits
 
-trains Fed3R, Fed3R-RF, FedNCM, FedAvg and the three strategies of fine-tuning,
-one after the other, prints the bytes and accuracy of each, and plots accuracy
-against rounds and bytes. It fails if Fed3R's classifier differs from that of
-scikit-learn's Ridge on all examples together. The name of a run comes before
-its fields: --config.runs.fed3r_rf.algorithm.bandwidth=2.
+trains Fed3R, Fed3R-RF, FedNCM, FedAvg and three strategies of fine-tuning,
+which start from Fed3R's run, prints the bytes and accuracy of each, and plots
+accuracy against rounds and bytes.
 
 A single method is a variant (launch/configs/base.py explains them):
 
@@ -21,31 +19,27 @@ model of launch/configs/digits.py begins: a stand-in for a pretrained network
 that needs no file, and no measure of the methods. fed3r_cifar.py has a real one.
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
 from launch.configs import features
+from launch.configs import sweeps
 
 # 24 training clients in cohorts of 5.
 _VISITING_ROUNDS = 5
-# The variant of each run, by the name of its folder.
-_RUNS = {
-  'fed3r': 'fed3r',
-  'fed3r_rf': 'fed3r_rf',
-  'fed_ncm': 'fed_ncm',
-  'fed3r_ft': features.FT,
-  'fed3r_ft_lp': features.FT_LP,
-  'fed3r_ft_feat': features.FT_FEAT,
-  'fed_avg': 'fed_avg',
-}
+_METHODS = (
+  'fed3r',
+  'fed3r_rf',
+  'fed_ncm',
+  features.FT,
+  features.FT_LP,
+  features.FT_FEAT,
+  'fed_avg',
+)
 
 
-def get_config(variant: str = '') -> base.ConfigDict:
-  """Returns the config of all runs, or of one variant."""
-  if variant:
-    return _create_config(variant)
-  return base.create_runs(_RUNS, _create_config, check_ridge='fed3r')
-
-
-def _create_config(variant: str) -> base.ConfigDict:
+def get_config(variant: str = 'fed3r') -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
   config = base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
@@ -80,3 +74,12 @@ def _create_config(variant: str) -> base.ConfigDict:
     if 'num_random_features' in block:
       block.num_random_features = 500
   return config
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of the sweep `methods`."""
+  return sweeps.select(
+    name,
+    get_config,
+    lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})},
+  )

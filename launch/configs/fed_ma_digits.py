@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""FedMA compared with FedAvg on digits in few rounds; half a minute.
 
-  python -m launch.train --config=launch/configs/fed_ma_digits.py \
-    --workdir=runs/fed_ma_digits
+  python -m launch.sweep --config=launch/configs/fed_ma_digits.py:methods \
+    --sweep_dir=runs/fed_ma_digits
 
 Four clients with heterogeneous digits train for 20 epochs per round. In FedMA,
 each client starts from its own network, and FedMA matches these; in FedAvg, all
@@ -15,8 +15,7 @@ Expect, with seed 0, an accuracy of 0.83 on the validation clients after one
 round of FedMA and of 0.92 after three, where FedAvg has 0.53 and 0.80, and 59
 units for the clients' 50 in `fed_ma/layer_0/units`.
 
-A single run, with --config=launch/configs/fed_ma_digits.py:fed_ma, draws these
-units (plots/matched_units.png).
+The run of FedMA draws these units (plots/matched_units.png in its folder).
 
 Momentum and gamma are the paper's. The last layer is trained with a tenth of
 the rate, as in the published code; rates and epochs are our choice. With so few
@@ -24,19 +23,16 @@ images, the full rate is better: --config.algorithm.last_layer_rate_factor=1 has
 0.89 after one round.
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
+from launch.configs import sweeps
 
-_RUNS = {'fed_ma': 'fed_ma', 'fed_avg': 'fed_avg'}
-
-
-def get_config(variant: str = '') -> base.ConfigDict:
-  """Returns the config of all runs, or of one variant."""
-  if variant:
-    return _create_config(variant)
-  return base.create_runs(_RUNS, _create_config)
+_METHODS = ('fed_ma', 'fed_avg')
 
 
-def _create_config(variant: str) -> base.ConfigDict:
+def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
   config = base.create_config(
     variant,
     server_optimizer='sgd',
@@ -61,3 +57,12 @@ def _create_config(variant: str) -> base.ConfigDict:
   if 'client_optimizer' in config.algorithm:
     config.algorithm.client_optimizer = 'sgdm'
   return config
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of the sweep `methods`."""
+  return sweeps.select(
+    name,
+    get_config,
+    lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})},
+  )

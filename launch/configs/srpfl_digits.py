@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""SRPFL, FedRep and FedAvg with fine-tuning on digits; a minute or two.
 
-  python -m launch.train --config=launch/configs/srpfl_digits.py \
-    --workdir=runs/srpfl_digits
+  python -m launch.sweep --config=launch/configs/srpfl_digits.py:methods \
+    --sweep_dir=runs/srpfl_digits
 
 Each of 64 clients has three digits, and a round waits for the slowest client of
 its cohort. FedRep has all clients in every round; SRPFL runs FedRep with the 8
@@ -30,24 +30,20 @@ epochs, speeds drawn once from Exp(1), 10 rounds per stage; the paper has 100
 clients and starts with 10. Rates are our choice.
 """
 
+from collections.abc import Sequence
+
 from launch.configs import base
+from launch.configs import sweeps
 
-# The variant of each run, by the name of its folder.
-_RUNS = {
-  'fed_rep': 'fed_rep,participation=uniform',
-  'srpfl': 'fed_rep,participation=srpfl',
-  'fed_avg_ft': 'fed_avg,participation=uniform',
-}
-
-
-def get_config(variant: str = '') -> base.ConfigDict:
-  """Returns the config of all runs, or of one variant."""
-  if variant:
-    return _create_config(variant)
-  return base.create_runs(_RUNS, _create_config)
+_METHODS = (
+  'fed_rep,participation=uniform',
+  'fed_rep,participation=srpfl',
+  'fed_avg,participation=uniform',
+)
 
 
-def _create_config(variant: str) -> base.ConfigDict:
+def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
   config = base.create_config(
     variant,
     server_optimizer='sgd',
@@ -73,3 +69,12 @@ def _create_config(variant: str) -> base.ConfigDict:
   if 'n0' in config.participation:
     config.participation.n0 = 8
   return config
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of the sweep `methods`."""
+  return sweeps.select(
+    name,
+    get_config,
+    lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})},
+  )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 import dataclasses
+import json
 import types
 import typing
 from typing import Any
@@ -83,6 +84,11 @@ class Config:
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
   blocks: Mapping[str, Values] = dataclasses.field(default_factory=dict)
+
+  @property
+  def key(self) -> str:
+    """A text that is the same for equal configs."""
+    return json.dumps(self.values, sort_keys=True)
 
   @property
   def participation(self) -> Values:

@@ -7,7 +7,6 @@ once.
 """
 
 from collections.abc import Mapping
-import re
 from typing import Any
 
 from fedfish_tff import errors
@@ -17,9 +16,6 @@ from launch.methods import config as config_lib
 from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
-
-# Names of runs are names of folders.
-_RUN_NAME = re.compile(r'[A-Za-z0-9_]+')
 
 _SIZES: Mapping[str, fields.Check] = {
   'seed': fields.integer(0),
@@ -119,48 +115,6 @@ def _optional_fields(
   if _WEIGHT_DECAY in optional:
     optional[_WEIGHT_DECAY] = fields.number(positive=False)
   return optional
-
-
-def read_runs(
-  values: Mapping[str, Any],
-) -> tuple[dict[str, config_lib.Config], str]:
-  """Reads a config of several runs, each of which is a config.
-
-  Args:
-    values: Nested mappings: `runs`, by name, and `check_ridge`, the name of the
-      run of fed3r that is compared with scikit-learn, or ''.
-
-  Returns:
-    The runs by name, and `check_ridge`.
-
-  Raises:
-    errors.InputError: If a run or a field cannot be used.
-  """
-  fields.check_fields(
-    '', values, {'runs': fields.block, 'check_ridge': fields.text}
-  )
-  if not values['runs']:
-    raise errors.InputError('runs is empty; one config at least was expected.')
-  runs = {}
-  for name, run in values['runs'].items():
-    if not _RUN_NAME.fullmatch(name):
-      raise fields.error('The name of a run', name, 'letters, digits and _')
-    fields.block(f'runs.{name}', run)
-    try:
-      runs[name] = read(run)
-    except errors.InputError as error:
-      raise errors.InputError(f'Run {name}: {error}') from error
-  checked = values['check_ridge']
-  known = [
-    name for name, run in runs.items() if 'ridge_check' in run.method.supports
-  ]
-  if checked and checked not in known:
-    comparable = ' or '.join(registry.names('ridge_check'))
-    there_are = f' ({", ".join(known)})' if known else ''
-    raise fields.error(
-      'check_ridge', checked, f"a run of {comparable}{there_are}, or ''"
-    )
-  return runs, checked
 
 
 def _check_evaluation(config: config_lib.Config) -> None:

@@ -96,6 +96,6 @@ METHOD = method.Method(
   name='fed3r',
   title='Fed3R',
   fields=FIELDS,
-  supports={'fine_tuning_start', 'ridge_check'},
+  supports={'fine_tuning_start'},
   build=build,
 )

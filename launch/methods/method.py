@@ -28,7 +28,6 @@ SUPPORTS: Mapping[str, str] = {
   'rule can take the place of these sums',
   'privacy': 'it sums more than updates that can be clipped and noised',
   'repeated_visits': 'it would count clients as often as they are drawn',
-  'ridge_check': 'it is no ridge regression',
 }
 
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import seed_table
+from launch.results import straggler_lines
 from launch.results import text_table
 
 import numpy as np
@@ -20,6 +23,9 @@ import pandas as pd
 EQUAL_BYTES = 'last of equal bytes'
 MEGABYTES = 'MB sent, both ways'
 _BYTES = 'communication/wire_bytes_total'
+_SECONDS = straggler_lines.SECONDS
+# The heads of columns in which no method is the best.
+_COSTS = {MEGABYTES: MEGABYTES, _SECONDS: 'Simulated seconds'}
 
 # For each label, the values by (column, rounds) and by seed.
 Values = Mapping[str, Mapping[tuple[str, str], pd.Series]]
@@ -40,7 +46,8 @@ def read_values(
       the metric and its barrier at the last round and as the mean of the rounds
       after the initial model, the metric after personalisation at the last
       round, and the megabytes sent; also the metric at equal bytes, if methods
-      send different amounts.
+      send different amounts, and the simulated seconds: all, and those until the
+      metric has the worst of the runs' best values, which every run reaches.
 
   Returns:
     For each label, the columns that its runs have.
@@ -59,6 +66,7 @@ def read_values(
       (f'csb/{name}', last),
       (f'csb/{name}', mean),
       (MEGABYTES, last),
+      (_SECONDS, last),
     ]
   )
   if columns is not None:
@@ -72,6 +80,12 @@ def read_values(
     }
     for label, of in groups.items()
   }
+  timed = {label: of.drawn(metric, _SECONDS) for label, of in groups.items()}
+  until = _seconds_to_common_value(timed, metric) if columns is None else {}
+  for which, seconds in until.items():
+    for label, of in seconds.items():
+      by_seed = of.rename(index=groups[label].runs['seed'])
+      values[label][_SECONDS, which] = by_seed
   for column in columns or ():
     if not any((column, last) in of for of in values.values()):
       known = {
@@ -82,6 +96,39 @@ def read_values(
         f'got {column!r}.{errors.suggest(column, known)}'
       )
   return values
+
+
+def _seconds_to_common_value(
+  timed: Mapping[str, pd.DataFrame], metric: str
+) -> dict[str, dict[str, pd.Series]]:
+  """Returns the seconds of each label's runs until a value that all reach.
+
+  Args:
+    timed: The metric and the simulated seconds by run and round, by label.
+    metric: The metric.
+
+  Returns:
+    The seconds by `until <value>` and label; empty without simulated time.
+  """
+  higher_is_better = metric_names.higher_is_better(metric)
+  bests = pd.concat(timed.values())[metric].groupby('run')
+  bests = bests.max() if higher_is_better else bests.min()
+  if bests.empty:
+    return {}
+  value = bests.min() if higher_is_better else bests.max()
+
+  def first(rows: pd.DataFrame) -> pd.Series:
+    worse = [
+      ranking.is_better(value, other, higher_is_better=higher_is_better)
+      for other in rows[metric]
+    ]
+    return rows[_SECONDS][np.invert(worse)].groupby('run').first()
+
+  return {
+    f'until {value:.4f}': {
+      label: first(rows) for label, rows in timed.items() if len(rows)
+    }
+  }
 
 
 def _common_bytes(groups: method_comparison.Groups) -> float | None:
@@ -131,15 +178,13 @@ def make_table(
     {
       key: method_comparison.direction(groups.values(), key[0])
       for key in keys
-      if key[0] != MEGABYTES
+      if key[0] not in _COSTS
     },
   )
 
 
 def _head(column: str, which: str) -> str:
-  if column == MEGABYTES:
-    return column
-  title = column_titles.title(column)
+  title = _COSTS.get(column) or column_titles.title(column)
   return title if which == method_comparison.LAST_ROUND else f'{title}, {which}'
 
 

@@ -8,7 +8,6 @@ Figure 3 of SRPFL (arXiv:2206.02078) has a line per method and participation.
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import math
 from typing import Any
 
 from fedfish_tff.evaluation import metric_names
@@ -310,24 +309,6 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
       )
     parts.append(f'{", ".join(key)}\n{text_table.align(rows)}\n')
   return '\n'.join(parts)
-
-
-def format_runs(groups: Mapping[str, frames_lib.Frames], metric: str) -> str:
-  """Returns a table of best values, and of times to the value that all reach.
-
-  Args:
-    groups: The runs by name; those without simulated time are left out.
-    metric: A column of metrics.csv.
-  """
-  found = {name: read_line(of, metric) for name, of in groups.items()}
-  lines = {name: line for name, line in found.items() if line}
-  target = _from_the_best(lines.values())[-1] if lines else math.nan
-  rows = [('run', 'simulated seconds', 'best', f'seconds until {target:.4f}')]
-  for name, line in lines.items():
-    end = line.points()[0][-1]
-    reached = line.seconds_to_reach(target)
-    rows.append((name, f'{end:.1f}', f'{line.best():.4f}', f'{reached:.1f}'))
-  return text_table.align(rows)
 
 
 def _from_the_best(lines: Sequence[Line]) -> list[float]:

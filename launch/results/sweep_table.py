@@ -21,6 +21,9 @@ import numpy as np
 import pandas as pd
 
 _KINDS = ('validation', 'test', 'csb')
+_BYTES = 'total/wire_bytes'
+_MEGABYTES = 'total/wire_megabytes'
+_HEADS = {_MEGABYTES: 'MB sent'}
 
 
 def runs_to_csv(
@@ -123,12 +126,15 @@ def make_table(runs: pd.DataFrame) -> text_table.Table:
   Args:
     runs: The runs of a sweep.
   """
+  if _BYTES in runs:
+    runs = runs.assign(**{_MEGABYTES: runs[_BYTES] / 1e6})
   table = sweep_results.tabulate(runs)
   tuned = sweep_results.is_tuned(runs)
   shown = table[table['is_best']] if tuned else table
   fields = _names(table['varied'])
   metric = sweep_results.judged(runs).metric
   columns = _table_columns(runs, metric)
+  columns += [name for name in runs if name == _MEGABYTES]
   notes = [
     f'{table["finished"].sum()} of {len(runs)} runs are finished. Results are '
     'those after the last round.'
@@ -162,11 +168,12 @@ def make_table(runs: pd.DataFrame) -> text_table.Table:
   ]
   made = seed_table.make_table(
     ['Method', *_shorten(fields)],
-    {column: column_titles.title(column) for column in columns},
+    {c: _HEADS.get(c) or column_titles.title(c) for c in columns},
     rows,
     {
       column: {'higher_is_better': metric_names.higher_is_better(column)}
       for column in columns
+      if column not in _HEADS
     },
   )
   return made._replace(notes=[*notes, *made.notes])

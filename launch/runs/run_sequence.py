@@ -11,6 +11,7 @@ its own weights. A single run computes with the same graphs, so that results are
 the same bit for bit.
 """
 
+from collections.abc import Mapping
 import dataclasses
 import functools
 import json
@@ -46,13 +47,19 @@ class RunSequence:
     self._built: _Built | None = None
 
   def train(
-    self, config: config_lib.Config, workdir: str | os.PathLike[str]
+    self,
+    config: config_lib.Config,
+    workdir: str | os.PathLike[str],
+    *,
+    starts: Mapping[str, str | os.PathLike[str]] | None = None,
   ) -> None:
     """Trains a config as `training_run.train` does, without a progress bar.
 
     Args:
       config: The config.
       workdir: The folder for all output.
+      starts: The runs that a fine-tuning may start from; see
+        `training_run.train_task`.
 
     Raises:
       errors.InputError: If something cannot be used, read or written.
@@ -67,6 +74,7 @@ class RunSequence:
         run_options.RunOptions(
           workdir=workdir, data_dir=self._data_dir, progress_bar=False
         ),
+        starts=starts,
         build=self._build,
       )
 

@@ -5,8 +5,8 @@
 from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
-import json
 import os
+import pathlib
 import types
 from typing import Any
 from typing import NamedTuple
@@ -75,9 +75,9 @@ def train_task(
     config: The config; its block `task` is only noted.
     task: The task.
     options: The options, such as the workdir; the context is not used.
-    starts: The workdirs of finished runs by `config_key`, from which a
-      fine-tuning may start. Without one, it trains its start in a folder of
-      its own.
+    starts: The workdirs of runs by `Config.key`, from which a fine-tuning
+      starts if they are finished. Without one, it trains its start in a folder
+      of its own.
     plots: Whether to plot the run and print the paths of its files.
     build: A function with the contract of `experiment.build_experiment_of`.
 
@@ -189,11 +189,6 @@ def check_task(config: config_lib.Config, task: Task) -> None:
     _ = building.prepare(config, task).model
 
 
-def config_key(config: config_lib.Config) -> str:
-  """Returns a key that is the same for equal configs."""
-  return json.dumps(config.values, sort_keys=True)
-
-
 def _train_start(
   config: config_lib.Config,
   task: Task,
@@ -206,20 +201,25 @@ def _train_start(
   start_config = fine_tuning_start.start_config(
     config, num_clients=len(task.train.client_ids)
   )
-  path = starts.get(config_key(start_config))
-  if path is None:
+  path = starts.get(start_config.key)
+  finished = path and simulation.Workdir(pathlib.Path(path))
+  if finished and finished.read_summary():
+    # It is only read: other fine-tunings may start from it at the same time.
+    experiment = experiment_lib.build_experiment_of(start_config, task)
+    result = trained_run.load_result(experiment, finished)
+  else:
     path = folder.path / fine_tuning_start.FOLDER_NAME
     print(f'The start of the fine-tuning, in {path}:')
-  outcome = _train(
-    start_config,
-    task,
-    dataclasses.replace(options, workdir=path, overwrite=False),
-    plots=plots,
-  )
+    experiment, result, _ = _train(
+      start_config,
+      task,
+      dataclasses.replace(options, workdir=path, overwrite=False),
+      plots=plots,
+    )
   start = fine_tuning_start.Start(
-    outcome.experiment.process.get_model_weights(outcome.result.state),
-    outcome.result.round_number,
-    outcome.result.totals,
+    experiment.process.get_model_weights(result.state),
+    result.round_number,
+    result.totals,
   )
   fine_tuning_start.save_start(folder.path, start)
   return start

@@ -21,6 +21,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
+from launch.methods import fine_tuning
 from launch.methods import registry
 from launch.results import sweep_folder
 from launch.results import sweep_page
@@ -28,6 +29,7 @@ from launch.results import sweep_results
 from launch.results import sweep_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
+from launch.sweeps import process_pool
 from launch.sweeps import ray_runner
 from launch.sweeps import resources
 from launch.sweeps import runner as runner_lib
@@ -120,12 +122,14 @@ class Sweep:
     todo = [run for run in self.runs if not self._is_done(folder, run)]
     if not todo:
       return
-    # The longest runs come first, so that no core is idle at the end.
-    todo.sort(key=lambda run: -run.work)
+    # The longest runs come first, so that no core is idle at the end; but those
+    # that others start from do not let them wait.
+    starts = {start.name for run in todo for start in self._find_starts(run)}
+    todo.sort(key=lambda run: (run.name not in starts, -run.work))
     by_name = {run.name: run for run in todo}
     usage = folder.read_usage()
 
-    def on_end(job: runner_lib.Job, outcome: runner_lib.Outcome) -> None:
+    def on_end(job: worker.Job, outcome: worker.Outcome) -> None:
       earlier = usage.get(job.name, {})
       usage[job.name] = {
         # The sum over all attempts.
@@ -154,7 +158,7 @@ class Sweep:
       finally:
         progress.close()
 
-  def _runner(self, num_runs: int) -> runner_lib.Runner | ray_runner.RayRunner:
+  def _runner(self, num_runs: int) -> runner_lib.Runner:
     """Returns the runner of the jobs."""
     if self.on_ray:
       return ray_runner.RayRunner(
@@ -162,34 +166,52 @@ class Sweep:
         count=functools.partial(self._count_processes, num_runs),
         limits_memory=self.num_processes is None,
       )
-    return runner_lib.Runner(
+    return process_pool.PoolRunner(
       num_processes=self._count_here(num_runs),
       cores=resources.usable_cores(),
-      memory=resources.MemoryLimit(self.num_processes is None),
+      limits_memory=self.num_processes is None,
       preload=worker.PRELOADED,
     )
 
   def _job(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
-  ) -> runner_lib.Job:
-    workdir = folder.workdir(run.name)
-    return runner_lib.Job(
+  ) -> worker.Job:
+    starts = self._find_starts(run)
+    # Ray's actors have another working directory.
+    workdir = {
+      r.name: folder.workdir(r.name).absolute() for r in (run, *starts)
+    }
+    return worker.Job(
       name=run.name,
-      target=worker.TRAIN,
+      function=worker.train,
       arguments={
         'config': run.config.values,
-        # Ray's actors have another working directory.
-        'workdir': workdir.absolute(),
+        'workdir': workdir[run.name],
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
         'trust_saved_models': self.trust_saved_models,
         'is_trained': folder.read_summary(run.name, run.config.values)
         is not None,
         'evaluated': self.evaluated,
+        'starts': {start.config.key: workdir[start.name] for start in starts},
       },
       log_path=folder.log_path(run.name).absolute(),
       heading=self._command(folder, run),
       group=registry.sharing_key(run.config),
+      after=[start.name for start in starts],
     )
+
+  def _find_starts(self, run: plan_lib.PlannedRun) -> list[plan_lib.PlannedRun]:
+    """Returns the runs that may be the start of a fine-tuning."""
+    if not fine_tuning.has_start(run.config):
+      return []
+    start = run.config.values['fine_tuning']['start']
+    return [
+      other
+      for other in self.runs
+      if other.config.values['algorithm'] == start
+      and other.config.task == run.config.task
+      and other.config.seed == run.config.seed
+    ]
 
   def _command(
     self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun

@@ -2,36 +2,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """A runner of jobs on the actors of a Ray cluster.
 
-Jobs follow one another on an actor as in a process of `runner.Runner`. Ray
-decides where and when an actor runs, by processors and memory.
+Ray decides where and when an actor runs, by processors and memory.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Sequence
+from concurrent import futures
 from importlib import metadata
 import os
 import socket
-import time
 from typing import Any
 
 import fedfish_tff
 from fedfish_tff.execution.ray import ray_cluster
 from launch.sweeps import resources
-from launch.sweeps import runner as runner_lib
+from launch.sweeps import runner
+from launch.sweeps import worker
 
-_POLL_SECONDS = 0.5
 # The packages that results depend on, beside this one.
 _DISTRIBUTIONS = ('tensorflow', 'tensorflow_federated', 'numpy')
 
 
-class RayRunner:
-  """A runner of jobs, as many at a time as there are actors.
-
-  It is a context manager, which kills running jobs at its end.
-
-  Attributes:
-    num_processes: The most actors at a time.
-  """
+class RayRunner(runner.Runner):
+  """A runner of jobs on the actors of a cluster."""
 
   def __init__(
     self,
@@ -54,7 +49,7 @@ class RayRunner:
     self._cluster = ray_cluster.RayCluster(address)
     self._ray = self._cluster.ray
     num_cpus = self._cluster.count('CPU')
-    self.num_processes = count(num_cpus)
+    super().__init__(count(num_cpus))
     # An actor that fits no node would wait forever.
     nodes = [n['Resources'] for n in self._ray.nodes() if n['Alive']]
     nodes = [node for node in nodes if node.get('CPU', 0) >= 1]
@@ -62,71 +57,52 @@ class RayRunner:
     self._num_cpus = max(1, min(num_cpus // self.num_processes, smallest))
     self._most_memory = min((n.get('memory', 0) for n in nodes), default=0)
     self._limits_memory = limits_memory
-    # The running jobs, with their actors and start times.
-    self._running: dict[Any, tuple[runner_lib.Job, Any, float]] = {}
 
-  def __enter__(self) -> 'RayRunner':
-    return self
-
-  def __exit__(self, *unused_error) -> None:
-    try:
-      for _, actor, _ in self._running.values():
-        self._ray.kill(actor)
-    finally:
-      self._cluster.stop()
-
-  def run(
-    self,
-    jobs: Sequence[runner_lib.Job],
-    on_end: Callable[[runner_lib.Job, runner_lib.Outcome], None],
-    *,
-    known_peaks: Sequence[float] = (),
-  ) -> None:
-    """Runs jobs to their ends; see `runner.Runner.run`."""
-    waiting = list(jobs)
-    peaks = [peak for peak in known_peaks if peak]
-    while waiting or self._running:
-      while waiting and len(self._running) < self.num_processes:
-        running = [job for job, _, _ in self._running.values()]
-        job = runner_lib.take(waiting, running)
-        self._start(job, self._create_actor(peaks))
-      done, _ = self._ray.wait(list(self._running), timeout=_POLL_SECONDS)
-      for reference in done:
-        job, actor, began = self._running.pop(reference)
-        outcome = self._outcome(reference, began)
-        if outcome.peak_bytes and not outcome.error:
-          peaks.append(outcome.peak_bytes)
-        following = runner_lib.take_following(waiting, job, outcome)
-        if following is not None:
-          self._start(following, actor)
-        else:
-          actor.__ray_terminate__.remote()
-        on_end(job, outcome)
-
-  def _create_actor(self, peaks: Sequence[float]) -> Any:
+  def start(self, peaks: Sequence[int]) -> _Actor:
+    """See `runner.Runner.start`; Ray starts the actor when there is room."""
     options = dict(num_cpus=self._num_cpus)
     if self._limits_memory:
       need = max(peaks, default=resources.FIRST_GUESS_BYTES)
       options['memory'] = int(min(need, self._most_memory))
     actor = self._ray.remote(JobActor).options(**options)
-    return actor.remote(self._num_cpus)
+    return _Actor(actor.remote(self._num_cpus))
 
-  def _start(self, job: runner_lib.Job, actor: Any) -> None:
-    reference = actor.do.remote(job, versions())
-    self._running[reference] = job, actor, time.monotonic()
+  def describe_death(self, process: _Actor, error: Exception) -> str:
+    """See `runner.Runner.describe_death`."""
+    # The last line has the reason, followed by Ray's guesses.
+    reason = str(error).strip().rpartition('\n')[-1]
+    reason = reason.partition(' Some common causes')[0]
+    return f'its process or node died: {reason}'
 
-  def _outcome(self, reference: Any, began: float) -> runner_lib.Outcome:
+  def stop(self) -> None:
+    """See `runner.Runner.stop`."""
     try:
-      return self._ray.get(reference)
-    except self._ray.exceptions.RayError as error:
-      # The last line has the reason, followed by Ray's guesses.
-      reason = str(error).strip().rpartition('\n')[-1]
-      reason = reason.partition(' Some common causes')[0]
-      return runner_lib.Outcome(
-        error=f'its process or node died: {reason}',
-        seconds=time.monotonic() - began,
-        peak_bytes=0,
-      )
+      for process in self.processes:
+        self._ray.kill(process.handle)
+    finally:
+      self._cluster.stop()
+
+
+class _Actor(futures.Executor):
+  """An actor as an executor.
+
+  Attributes:
+    handle: The handle of a `JobActor`.
+  """
+
+  def __init__(self, handle: Any) -> None:
+    self.handle = handle
+
+  def submit(
+    self, do: Callable[..., worker.Outcome], job: worker.Job
+  ) -> futures.Future[worker.Outcome]:
+    return self.handle.run.remote(do, job, versions()).future()
+
+  def shutdown(
+    self, wait: bool = True, *, cancel_futures: bool = False
+  ) -> None:
+    del wait, cancel_futures
+    self.handle.__ray_terminate__.remote()
 
 
 def versions() -> dict[str, str]:
@@ -148,30 +124,30 @@ class JobActor:
     """
     self._locks = _take_cores(num_cpus)
 
-  def do(
-    self, job: runner_lib.Job, versions_there: dict[str, str]
-  ) -> runner_lib.Outcome:
-    """Runs a job and returns its outcome.
+  def run(
+    self,
+    do: Callable[..., worker.Outcome],
+    job: worker.Job,
+    versions_there: dict[str, str],
+  ) -> worker.Outcome:
+    """Returns `do(job)` if this node has what the job needs.
 
     Args:
+      do: The function.
       job: The job.
       versions_there: The result of `versions` in the sweep's own process.
     """
-    began = time.monotonic()
     node = f'The node {socket.gethostname()}'
     folder = job.log_path.parent
     if versions() != versions_there:
-      error = f'{node} has {versions()}, but the sweep has {versions_there}.'
-    elif not folder.is_dir():
-      error = f'{node} has no {folder}: all nodes need the folder of the sweep.'
-    else:
-      runner_lib.redirect_output(job)
-      error = runner_lib.do(job)
-    return runner_lib.Outcome(
-      error=error,
-      seconds=time.monotonic() - began,
-      peak_bytes=runner_lib.peak_bytes(),
-    )
+      return worker.Outcome(
+        f'{node} has {versions()}, but the sweep has {versions_there}.'
+      )
+    if not folder.is_dir():
+      return worker.Outcome(
+        f'{node} has no {folder}: all nodes need the folder of the sweep.'
+      )
+    return do(job)
 
 
 def _take_cores(number: int) -> list[socket.socket]:

@@ -2,9 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Limits on the processes of a sweep: cores and memory."""
 
-from collections.abc import Iterable
 from collections.abc import Sequence
-import dataclasses
 import math
 import os
 import pathlib
@@ -20,10 +18,7 @@ _CGROUP = pathlib.Path('/sys/fs/cgroup')
 
 def usable_cores() -> list[int]:
   """Returns the cores that this process may use."""
-  if hasattr(os, 'sched_getaffinity'):
-    cores = sorted(os.sched_getaffinity(0))
-  else:
-    cores = list(range(os.cpu_count() or 1))
+  cores = sorted(os.sched_getaffinity(0))
   quota, _, period = _read(_CGROUP / 'cpu.max').partition(' ')
   if quota.isdecimal() and period.strip().isdecimal():
     share = math.ceil(int(quota) / int(period))
@@ -54,40 +49,16 @@ def _read(path: pathlib.Path) -> str:
     return ''
 
 
-def resident_bytes(pid: int) -> int:
-  """Returns the memory that a process holds; 0 if it has ended."""
-  try:
-    return psutil.Process(pid).memory_info().rss
-  except psutil.Error:
-    return 0
+def has_room(memory: float, num_runs: int, peaks: Sequence[float]) -> bool:
+  """Returns whether there is memory for some runs at a time.
 
-
-@dataclasses.dataclass(frozen=True)
-class MemoryLimit:
-  """Decides whether there is memory for one more run.
-
-  Attributes:
-    enabled: Whether there is a limit.
+  Args:
+    memory: The available memory before the first of them, in bytes.
+    num_runs: The number of runs.
+    peaks: The peak memory of each finished run, in bytes.
   """
-
-  enabled: bool = True
-
-  def allows(
-    self, measured_peaks: Iterable[float], running: Sequence[float]
-  ) -> bool:
-    """Returns whether one more run can start.
-
-    Args:
-      measured_peaks: The peak memory of each finished run, in bytes.
-      running: The current memory of each unfinished run, in bytes.
-    """
-    if not running or not self.enabled:
-      return True
-    peaks = list(measured_peaks)
-    # Without a measurement, all runs are assumed to grow to the same size.
-    need = max(peaks) if peaks else max(FIRST_GUESS_BYTES, *running)
-    growth = sum(max(0.0, need - now) for now in running)
-    return available_bytes() - _RESERVE_BYTES - growth >= need
+  need = max(peaks, default=FIRST_GUESS_BYTES)
+  return num_runs * need <= memory - _RESERVE_BYTES
 
 
 def share_cores(cores: Sequence[int], num_processes: int) -> list[list[int]]:

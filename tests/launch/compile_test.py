@@ -17,7 +17,6 @@ class CompileTest(parameterized.TestCase):
     ((), '--config is needed'),
     ((_DIGITS, '--platform=cuda'), '--platform=cuda'),
     ((_DIGITS, 'x'), "Unexpected argument 'x'"),
-    (('--config=launch/configs/fed3r_digits.py',), 'several runs'),
     ((_DIGITS, '--config.batch_size=0'), 'batch_size'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):

@@ -38,8 +38,9 @@ def sweep(name):
   })
 """
 _NUM_KILLS = 25
-# Drawn, or told of how it went.
-_OTHER_FOLDERS = frozenset(('plots', 'tensorboard', 'logs'))
+# Drawn, or told of how it went. A run that is killed after its summary, as in
+# drawing, is finished, and its lock stays.
+_OTHERS = frozenset(('plots', 'tensorboard', 'logs', '.lock'))
 _OTHER_FILES = frozenset(
   (
     'statistics.png',
@@ -103,7 +104,7 @@ def _read_all(folder):
   return {
     str(name): _read(path)
     for name, path in zip(names, paths, strict=True)
-    if not _OTHER_FOLDERS & set(name.parts)
+    if not _OTHERS & set(name.parts)
   }
 
 

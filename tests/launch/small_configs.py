@@ -18,7 +18,6 @@ from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_options
-from launch.runs import several_runs
 from launch.runs import training_run
 
 import numpy as np
@@ -172,9 +171,6 @@ def train(config, workdir, **options):
   options = run_options.RunOptions(
     workdir=workdir, progress_bar=False, **options
   )
-  if 'runs' in config:
-    runs, check_ridge = config_checks.read_runs(config)
-    return several_runs.train(runs, options, check_ridge=check_ridge)
   return training_run.train(config_checks.read(config), options)
 
 

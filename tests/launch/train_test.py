@@ -248,27 +248,13 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse(self.workdir.exists())
 
   @parameterized.parameters(
-    (':no_method', 'The variant must be one of damped'),
+    (':no_method', 'The variant must be one of '),
     ('.missing.py', 'cannot be read: No such file'),
     ('.missing', 'A config must be <file>.py'),
   )
   def test_bad_config_file(self, suffix, message):
     self._assert_refused(
       self._run(f'--config={_CONFIGS / "digits.py"}{suffix}'),
-      message,
-    )
-
-  @parameterized.parameters(
-    (
-      '--config.check_ridge=fed_avg',
-      "check_ridge is 'fed_avg'; a run of fed3r",
-    ),
-    ('--config.runs.fed3r.rounds=0', 'Run fed3r: rounds is 0; a positive'),
-    ('--config.seed=1', 'no field seed; expected one of check_ridge, runs'),
-  )
-  def test_bad_input_of_several_runs(self, argument, message):
-    self._assert_refused(
-      self._run(f'--config={_CONFIGS / "fed3r_digits.py"}', argument),
       message,
     )
 
@@ -285,25 +271,6 @@ class TrainTest(parameterized.TestCase):
       ),
       'the sums of the features have no ridge solution',
     )
-
-  @pytest.mark.thorough
-  def test_several_runs_of_one_config(self):
-    path = self.folder / 'mine.py'
-    path.write_text(
-      'from launch.configs import base\n'
-      'from tests.launch import small_configs\n'
-      'def get_config():\n'
-      "  runs = {n: small_configs.make_config(n) for n in ('fed3r', 'fed_ncm')}\n"
-      "  return base.ConfigDict({'runs': runs, 'check_ridge': 'fed3r'})\n"
-    )
-    outcome = self._run(
-      f'--config={path}',
-      '--config.runs.fed3r.algorithm.accumulator=float64',
-    )
-    self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertIn("fed3r is scikit-learn's Ridge", outcome.stdout)
-    for name in ('fed3r', 'fed_ncm'):
-      self.assertEqual(_columns(self.workdir / name)[-1]['round'], '3')
 
   @pytest.mark.thorough
   def test_trains_on_a_folder_of_arrays(self):

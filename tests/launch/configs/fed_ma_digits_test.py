@@ -6,7 +6,6 @@ import pathlib
 
 from fedfish_tff import simulation
 from launch.configs import fed_ma_digits
-from launch.methods import config_checks
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -15,9 +14,10 @@ import pytest
 
 class FedMaDigitsTest(absltest.TestCase):
   def test_runs_differ_in_the_method_only(self):
-    config = fed_ma_digits.get_config().to_dict()
-    config_checks.read_runs(config)
-    fed_ma, fed_avg = config['runs']['fed_ma'], config['runs']['fed_avg']
+    fed_ma, fed_avg = (
+      fed_ma_digits.get_config(run.variant).to_dict()
+      for run in fed_ma_digits.sweep('methods')
+    )
     optimizers = {
       run.pop('algorithm')['client_optimizer'] for run in (fed_ma, fed_avg)
     }

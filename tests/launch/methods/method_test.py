@@ -21,7 +21,8 @@ class MethodTest(absltest.TestCase):
 
   def test_says_why_not(self):
     self.assertEqual(
-      fed_fish.METHOD.why_not('ridge_check'), method.SUPPORTS['ridge_check']
+      fed_fish.METHOD.why_not('fine_tuning_start'),
+      method.SUPPORTS['fine_tuning_start'],
     )
     self.assertEqual(
       fed_fish.METHOD.why_not('client_keeps'),

@@ -13,7 +13,7 @@ from launch.results import method_table
 from launch.results import seed_table
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 
 _METRIC = 'eval/global/accuracy'
@@ -32,21 +32,21 @@ def _run(seed, values):
   )
 
 
-def _read(groups, columns=None):
+def _read(groups, columns=None, metric=_METRIC):
   named = fake_runs.named(groups).groups()
-  return method_table.read_values(named, _METRIC, columns), named
+  return method_table.read_values(named, metric, columns), named
 
 
-def _rows(groups):
+def _rows(groups, metric=_METRIC):
   """Returns the statistics of each label."""
-  values, _ = _read(groups)
+  values, _ = _read(groups, metric=metric)
   return {
     label: {key: seed_table.over_seeds(v) for key, v in of.items()}
     for label, of in values.items()
   }
 
 
-class MethodTableTest(absltest.TestCase):
+class MethodTableTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.groups = {
@@ -101,6 +101,36 @@ class MethodTableTest(absltest.TestCase):
     self.assertAlmostEqual(rows['B'][equal].mean, 0.305)
     del groups['B']
     self.assertNotIn(equal, _rows(groups)['A'])
+
+  @parameterized.parameters(
+    (_METRIC, [[0.1, np.nan, 0.8], [0.1, 0.9, 0.7]], [0.1, 0.85, 0.7]),
+    ('eval/global/mse', [[9, np.inf, 2], [9, 1, 3]], [9, 1.5, 3]),
+  )
+  def test_time_until_all_runs_are_as_good(self, metric, slow, fast):
+    def run(seed, seconds, values):
+      columns = {'round': np.arange(3.0), metric: np.array(values)}
+      if seconds:
+        columns['simulated/seconds'] = np.arange(3.0) * seconds
+      made = fake_runs.make_run('fed_avg', seed)
+      return dataclasses.replace(made, columns=columns, empty={})
+
+    groups = {
+      'slow': [run(0, 10, slow[0]), run(1, 10, slow[1])],
+      'fast': [run(0, 1, fast)],
+      'untimed': [run(0, 0, [0.5, 0.5, 0.5])],
+    }
+    rows = _rows(groups, metric)
+    # The worst of the bests is that of the first slow run, after 20 seconds;
+    # the second one is as good after 10.
+    value = slow[0][2]
+    until = 'simulated/seconds', f'until {value:.4f}'
+    self.assertEqual(
+      (rows['slow'][until].mean, rows['slow'][until].seeds), (15, 2)
+    )
+    self.assertEqual(rows['fast'][until].mean, 1)
+    self.assertNotIn(until, rows['untimed'])
+    end = 'simulated/seconds', method_comparison.LAST_ROUND
+    self.assertEqual([rows[n][end].mean for n in ('slow', 'fast')], [20, 2])
 
   def test_columns_that_runs_lack_are_left_out(self):
     columns = {column for column, _ in self.rows['B']}

@@ -185,53 +185,16 @@ class StragglerLinesTest(absltest.TestCase):
     )
 
 
-def _named(metric=_METRIC, **series):
-  """Returns runs by name, of seconds and values."""
-  runs = {}
-  for name, (seconds, values) in series.items():
-    columns = {'round': np.arange(len(values), dtype=float)}
-    if seconds:
-      columns['simulated/seconds'] = np.array(seconds, float)
-    columns[metric] = np.array(values, float)
-    run = dataclasses.replace(fake_runs.make_run(), columns=columns)
-    runs[name] = [run]
-  return fake_runs.named(runs).groups()
-
-
 class TimeToReachTest(absltest.TestCase):
   def test_first_time(self):
-    (run,) = _named(a=([0, 10, 20, 30], [0.1, 0.5, 0.4, 0.6])).values()
-    line = straggler_lines.read_line(run, _METRIC)
+    columns = {
+      'round': np.arange(4.0),
+      'simulated/seconds': 10 * np.arange(4.0),
+      _METRIC: np.array([0.1, 0.5, 0.4, 0.6]),
+    }
+    run = dataclasses.replace(fake_runs.make_run(), columns=columns)
+    (group,) = fake_runs.named({'a': [run]}).groups().values()
+    line = straggler_lines.read_line(group, _METRIC)
     targets = ((0.1, 0), (0.45, 10), (0.5 + 1e-8, 10), (0.55, 30), (0.7, None))
     for target, expected in targets:
       self.assertEqual(line.seconds_to_reach(target), expected)
-
-  def test_table(self):
-    runs = _named(
-      slow=([0, 10, 20], [0.1, np.nan, 0.8]),
-      fast=([0, 1, 2], [0.1, 0.85, 0.7]),
-      untimed=([], [0.5]),
-    )
-    lines = straggler_lines.format_runs(runs, _METRIC).splitlines()
-    self.assertEqual(
-      [line.split() for line in lines],
-      [
-        'run simulated seconds best seconds until 0.8000'.split(),
-        ['slow', '20.0', '0.8000', '20.0'],
-        ['fast', '2.0', '0.8500', '1.0'],
-      ],
-    )
-
-  def test_less_is_better(self):
-    metric = 'eval/global/mse'
-    runs = _named(
-      metric, good=([0, 1, 2], [5, 2, 0.5]), bad=([0, 10, 20], [5, 4, 2])
-    )
-    lines = straggler_lines.format_runs(runs, metric).splitlines()
-    self.assertEqual(
-      [line.split() for line in lines[1:]],
-      [
-        ['good', '2.0', '0.5000', '1.0'],
-        ['bad', '20.0', '2.0000', '20.0'],
-      ],
-    )

@@ -122,6 +122,18 @@ class SweepTableTest(absltest.TestCase):
     (row,) = _read(sweep_table.groups_to_csv(found[:2]))
     self.assertEqual(row['best'], '')
 
+  def test_megabytes_are_those_of_all_rounds(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0,))
+    folder = fake_sweeps.write_sweep(path, runs)
+    for run, sent in zip(runs, [1_250_000, 3_000_000]):
+      fake_sweeps.write_result(folder, run, 0.5, totals={'wire_bytes': sent})
+    table = sweep_table.make_table(sweep_results.read_results(folder))
+    self.assertEqual(
+      [row[-1] for row in table.rows],
+      ['MB sent', '1.2500', '3.0000'],
+    )
+
   def test_what_is_best_beyond_the_noise_is_bold(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=range(5))

@@ -89,7 +89,7 @@ class FineTuningTest(parameterized.TestCase):
       config_checks.read(self.config),
       num_clients=small_configs.NUM_TRAINING_CLIENTS,
     )
-    return {training_run.config_key(config): self.whole / 'start'}
+    return {config.key: self.whole / 'start'}
 
   def test_rounds_and_costs_go_on_from_those_of_the_start(self):
     start, rows = _rows(self.whole / 'start'), _rows(self.whole)

@@ -13,18 +13,19 @@ import threading
 import time
 from unittest import mock
 
+from launch.configs import fed3r_digits
+from launch.configs import sweeps
 from launch.plots import sweep_plots
 from launch.sweeps import execution
 from launch.sweeps import resources
 from launch.sweeps import worker
 from tests import processes
 from tests.launch.sweeps import fake_sweeps
+from tests.launch.sweeps import targets
 
 from absl.testing import absltest
 
 _GIVE_UP_SECONDS = 60.0
-
-_TARGETS = 'tests.launch.sweeps.targets'
 
 
 class SweepExecutionTest(absltest.TestCase):
@@ -36,8 +37,8 @@ class SweepExecutionTest(absltest.TestCase):
     self.data_dir.mkdir()
     self.runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
     for name, value in (
-      ('TRAIN', f'{_TARGETS}:train'),
-      ('PRELOADED', ()),
+      ('train', targets.train),
+      ('PRELOADED', (targets.__name__,)),
     ):
       self.enter_context(mock.patch.object(worker, name, value))
     self.draw = self.enter_context(
@@ -97,6 +98,19 @@ class SweepExecutionTest(absltest.TestCase):
     folder, runs = self.draw.call_args.args
     self.assertEqual(folder.path, self.path)
     self.assertEqual(list(runs['variant'].unique()), ['fed_avg', 'fed_fish'])
+
+  def test_fine_tunings_start_from_runs_of_the_sweep(self):
+    ft = 'fed_avg,fine_tuning=ft_lp,start=fed3r'
+    runs = fake_sweeps.plan(
+      sweeps.grid([ft, 'fed3r_rf', 'fed3r'], {'seed': (0, 1)}),
+      get_config=fed3r_digits.get_config,
+    )
+    failures, _, _ = self._execute(runs=runs)
+    self.assertEmpty(failures)
+    for seed in (0, 1):
+      (path,) = (self.path / 'logs').glob(f'fed_avg*seed_{seed}.log')
+      (line,) = [x for x in path.read_text().splitlines() if 'finished' in x]
+      self.assertEqual(line, f'fed3r-seed_{seed} is finished: True')
 
   def test_a_plot_that_cannot_be_drawn_fails_alone(self):
     self.draw.side_effect = RuntimeError('no ink')
@@ -192,7 +206,7 @@ class SweepExecutionTest(absltest.TestCase):
       self.assertEqual(count(10, num_processes=5), 5)
 
   def test_an_interrupt_says_how_to_go_on(self):
-    self.enter_context(mock.patch.object(worker, 'TRAIN', f'{_TARGETS}:wait'))
+    self.enter_context(mock.patch.object(worker, 'train', targets.wait))
     begun = self.data_dir / 'begun'
 
     def interrupt():

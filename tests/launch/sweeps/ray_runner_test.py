@@ -9,14 +9,14 @@ import threading
 import time
 
 from launch.sweeps import ray_runner
-from launch.sweeps import runner as runner_lib
+from launch.sweeps import worker
 from tests import processes
 from tests.execution.ray import ray_test_case
+from tests.launch.sweeps import targets
 
 import psutil
 import pytest
 
-_TARGETS = 'tests.launch.sweeps.targets'
 _GIVE_UP_SECONDS = 120.0
 
 
@@ -26,11 +26,11 @@ class RayRunnerTest(ray_test_case.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.ended = {}
 
-  def _job(self, name, target, group=None, **arguments):
-    return runner_lib.Job(
+  def _job(self, name, function, group=None, **arguments):
+    return worker.Job(
       name=name,
       group=group,
-      target=f'{_TARGETS}:{target}',
+      function=function,
       arguments=arguments,
       log_path=self.folder / f'{name}.log',
       heading=f'the heading of {name}',
@@ -50,11 +50,11 @@ class RayRunnerTest(ray_test_case.TestCase):
   def test_jobs_of_a_group_share_an_actor_until_one_fails(self):
     def write_pid(name, group):
       path = self.folder / name
-      return self._job(name, 'write_pid', group=group, path=path)
+      return self._job(name, targets.write_pid, group=group, path=path)
 
-    unseen = runner_lib.Job(
+    unseen = worker.Job(
       name='unseen',
-      target=f'{_TARGETS}:touch',
+      function=targets.touch,
       arguments={'path': self.folder / 'unseen'},
       log_path=self.folder / 'other' / 'unseen.log',
     )
@@ -62,12 +62,16 @@ class RayRunnerTest(ray_test_case.TestCase):
       write_pid('a1', 'a'),
       write_pid('b1', 'b'),
       write_pid('a2', 'a'),
-      self._job('defect', 'fail', group='a', kind='defect'),
+      self._job('defect', targets.fail, group='a', kind='defect'),
       write_pid('a3', 'a'),
-      self._job('killed', 'kill_itself', group='a', number=signal.SIGKILL),
+      self._job(
+        'killed', targets.kill_itself, group='a', number=signal.SIGKILL
+      ),
       write_pid('a4', 'a'),
-      self._job('input', 'fail', kind='input'),
-      self._job('cores', 'write_cores', path=self.folder / 'cores', until=1),
+      self._job('input', targets.fail, kind='input'),
+      self._job(
+        'cores', targets.write_cores, path=self.folder / 'cores', until=1
+      ),
       unseen,
     ]
     with self._runner(1) as runner:
@@ -96,7 +100,8 @@ class RayRunnerTest(ray_test_case.TestCase):
     own = psutil.Process()
     others = set(own.children(recursive=True))
     jobs = [
-      self._job(name, 'sleep', path=self.folder / name) for name in ('a', 'b')
+      self._job(name, targets.sleep, path=self.folder / name)
+      for name in ('a', 'b')
     ]
     paths = [self.folder / job.name for job in jobs]
     started = []

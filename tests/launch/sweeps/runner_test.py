@@ -1,260 +1,34 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of running jobs in processes; none of them needs TensorFlow."""
+"""Tests of the order of jobs; those of process_pool run them."""
 
-from multiprocessing import context
-from multiprocessing import forkserver
-import os
 import pathlib
-import signal
-import sys
-import threading
-import time
-from unittest import mock
 
-from fedfish_tff import errors
-from launch.sweeps import resources
-from launch.sweeps import runner as runner_lib
-from tests import processes
+from launch.sweeps import runner
+from launch.sweeps import worker
 
 from absl.testing import absltest
-import psutil
-
-_TARGETS = 'tests.launch.sweeps.targets'
-_GIVE_UP_SECONDS = 60.0
 
 
-class RunnerTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.ended = {}
-
-  def _job(self, name, target, group=None, **arguments):
-    return runner_lib.Job(
-      name=name,
-      group=group,
-      target=f'{_TARGETS}:{target}',
-      arguments=arguments,
-      log_path=self.folder / f'{name}.log',
-      heading=f'the heading of {name}',
-    )
-
-  def _runner(self, num_processes, cores=None):
-    return runner_lib.Runner(
-      num_processes=num_processes,
-      cores=cores or resources.usable_cores(),
-      memory=resources.MemoryLimit(False),
-    )
-
-  def _on_end(self, job, outcome):
-    self.ended[job.name] = outcome
-
-  def _log(self, name):
-    return (self.folder / f'{name}.log').read_text()
-
-  def _wait_for(self, path):
-    give_up = time.monotonic() + _GIVE_UP_SECONDS
-    while not path.exists():
-      self.assertLess(time.monotonic(), give_up, f'No {path}.')
-      time.sleep(0.02)
-
-  def test_a_long_error_is_cut(self):
-    with self._runner(1) as runner:
-      runner.run([self._job('long', 'fail', kind='long')], self._on_end)
-    error = self.ended['long'].error
-    self.assertStartsWith(error, 'RuntimeError: xxx')
-    self.assertEndsWith(error, 'x...')
-    self.assertLess(len(error), 2000)
-    self.assertIn('the end', self._log('long'))
-
-  def test_runs_and_fails_one_by_one(self):
-    jobs = [
-      self._job('good', 'touch', path=self.folder / 'good'),
-      self._job('bad_input', 'fail', kind='input'),
-      self._job('defect', 'fail', kind='defect'),
-      self._job('killed', 'kill_itself', number=signal.SIGKILL),
-      self._job('left', 'leave', code=3),
-      self._job('missing', 'no_such_function'),
-      self._job('last', 'touch', path=self.folder / 'last'),
-    ]
-    with self._runner(2) as runner:
-      runner.run(jobs, self._on_end)
-    found = {name: outcome.error for name, outcome in self.ended.items()}
-    self.assertEqual(
-      found,
-      {
-        'good': None,
-        'bad_input': 'The input is bad, on two lines.',
-        'defect': 'RuntimeError: a defect',
-        'killed': 'its process was killed by SIGKILL (out of memory?)',
-        'left': 'its process ended with exit code 3',
-        'missing': f"AttributeError: module '{_TARGETS}' has no attribute "
-        "'no_such_function'",
-        'last': None,
-      },
-    )
-    self.assertTrue((self.folder / 'good').exists())
-    self.assertTrue((self.folder / 'last').exists())
-    self.assertIn(
-      'the heading of good\nit touches\non stderr', self._log('good')
-    )
-    self.assertIn('Traceback', self._log('defect'))
-    self.assertNotIn('Traceback', self._log('bad_input'))
-    self.assertIn('FAILED: The input is bad', self._log('bad_input'))
-
-  def test_jobs_of_a_group_share_a_process_until_one_fails(self):
-    def write_pid(name, group):
-      path = self.folder / name
-      return self._job(name, 'write_pid', group=group, path=path)
-
-    jobs = [
-      write_pid('a1', 'a'),
-      write_pid('b1', 'b'),
-      write_pid('alone1', None),
-      write_pid('a2', 'a'),
-      self._job('a_defect', 'fail', group='a', kind='defect'),
-      write_pid('a3', 'a'),
-      self._job('a_killed', 'kill_itself', group='a', number=signal.SIGKILL),
-      write_pid('a4', 'a'),
-      write_pid('alone2', None),
-      write_pid('b2', 'b'),
-    ]
-    with self._runner(1) as runner:
-      runner.run(jobs, self._on_end)
-    self.assertLen(self.ended, len(jobs))
-    self.assertCountEqual(
-      [name for name, outcome in self.ended.items() if outcome.error],
-      ['a_defect', 'a_killed'],
-    )
-    self.assertIn('the heading of a2', self._log('a2'))
-    names = [job.name for job in jobs if job.target.endswith('write_pid')]
-    pids = {name: (self.folder / name).read_text() for name in names}
-    self.assertEqual(pids['a1'], pids['a2'])
-    self.assertEqual(pids['b1'], pids['b2'])
-    others = ('a1', 'a3', 'a4', 'b1', 'alone1', 'alone2')
-    self.assertLen({pids[name] for name in others}, len(others))
-
-  def test_processes_begin_with_groups_that_have_none(self):
-    jobs = [
-      self._job(name, 'touch', group=name[0], path=self.folder / name)
-      for name in ('a1', 'a2', 'b1')
-    ]
-    start = self.enter_context(
-      absltest.mock.patch.object(
-        runner_lib.Runner,
-        '_start',
-        autospec=True,
-        side_effect=runner_lib.Runner._start,
-      )
-    )
-    with self._runner(2) as runner:
-      runner.run(jobs, self._on_end)
-    started = [call.args[1].name for call in start.call_args_list]
-    self.assertEqual(started[:2], ['a1', 'b1'])
-    self.assertCountEqual(self.ended, ['a1', 'a2', 'b1'])
-
-  def test_each_has_its_core(self):
-    cores = resources.usable_cores()
-    jobs = [
-      self._job(str(i), 'write_cores', path=self.folder / f'{i}', until=2)
-      for i in range(2)
-    ]
-    with self._runner(2) as runner:
-      runner.run(jobs, self._on_end)
-    self.assertEqual([o.error for o in self.ended.values()], [None, None])
-    found = [(self.folder / f'{i}').read_text() for i in range(2)]
-    shares = resources.share_cores(cores, 2)
-    self.assertCountEqual(found, [repr(share) for share in shares])
-
-  def test_memory_is_measured(self):
-    jobs = [
-      self._job('small', 'hold', num_bytes=1 << 20),
-      self._job('large', 'hold', num_bytes=200 << 20),
-    ]
-    with self._runner(1) as runner:
-      runner.run(jobs, self._on_end)
-    self.assertLess(self.ended['small'].peak_bytes, 100 << 20)
-    self.assertBetween(self.ended['large'].peak_bytes, 195 << 20, 300 << 20)
-
-  def test_processes_that_cannot_be_started_are_told(self):
-    def kill_server(self):
-      forkserver.ensure_running()
-      server = forkserver._forkserver._forkserver_pid
-      os.kill(server, signal.SIGKILL)
-      os.waitid(os.P_PID, server, os.WEXITED | os.WNOWAIT)
-      raise EOFError('unexpected EOF')
-
-    with mock.patch.object(
-      context.ForkServerProcess, 'start', autospec=True, side_effect=kill_server
-    ):
-      with self._runner(1) as runner:
-        with self.assertRaisesRegex(
-          errors.InputError, 'No process can be started for run a .*EOF'
-        ):
-          runner.run([self._job('a', 'touch', path=self.folder)], self._on_end)
-    # The next one starts another.
-    with self._runner(1) as runner:
-      job = self._job('b', 'touch', path=self.folder / 'b')
-      runner.run([job], self._on_end)
-    self.assertIsNone(self.ended['b'].error)
-
-  def test_an_interrupt_leaves_no_process(self):
-    started = self.folder / 'started'
-    job = self._job('long', 'sleep', path=started)
-    stubborn = self._job('deaf', 'sleep_deaf', path=self.folder / 'deaf_too')
-
-    def interrupt():
-      for path in (started, self.folder / 'deaf_too'):
-        self._wait_for(path)
-      os.kill(os.getpid(), signal.SIGINT)
-
-    thread = threading.Thread(target=interrupt)
-    thread.start()
-    self.enter_context(processes.interruptible_children())
-    self.enter_context(
-      absltest.mock.patch.object(runner_lib, '_STOP_SECONDS', 2.0)
-    )
-    with self.assertRaises(KeyboardInterrupt):
-      with self._runner(2) as runner:
-        runner.run([job, stubborn], self._on_end)
-    thread.join()
-    self.assertEmpty(self.ended)
-    for path in (started, self.folder / 'deaf_too'):
-      pid = int(path.read_text())
-      self.assertFalse(psutil.pid_exists(pid) and not _is_gone(pid))
-    self.assertIn('Interrupted.', self._log('long'))
-
-  def test_they_end_with_the_sweep(self):
-    """The sweep is killed, and so its own end can do nothing."""
-    started = self.folder / 'started'
-    program = (
-      'import pathlib, sys\n'
-      'from launch.sweeps import resources, runner as runner_lib\n'
-      'folder = pathlib.Path(sys.argv[1])\n'
-      'job = runner_lib.Job(name="a", log_path=folder / "a.log",\n'
-      f'  target="{_TARGETS}:sleep", arguments={{"path": folder / "started"}})\n'
-      'with runner_lib.Runner(num_processes=1, cores=[0],\n'
-      '    memory=resources.MemoryLimit(False)) as runner:\n'
-      '  runner.run([job], print)\n'
-    )
-    sweep = psutil.Popen(
-      [sys.executable, '-c', program, str(self.folder)],
-      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
-    )
-    self._wait_for(started)
-    family = sweep.children(recursive=True)
-    self.assertIn(int(started.read_text()), [p.pid for p in family])
-    sweep.kill()
-    sweep.wait(processes.HANG_SECONDS)
-    give_up = time.monotonic() + _GIVE_UP_SECONDS
-    while not all(processes.is_gone(process) for process in family):
-      self.assertLess(time.monotonic(), give_up, family)
-      time.sleep(0.05)
+def _job(name, **changes):
+  return worker.Job(
+    name=name,
+    function=print,
+    arguments={},
+    log_path=pathlib.Path('log'),
+    **changes,
+  )
 
 
-def _is_gone(pid):
-  try:
-    return processes.is_gone(psutil.Process(pid))
-  except psutil.NoSuchProcess:
-    return True
+class ChooseTest(absltest.TestCase):
+  def test_groups_without_a_process_come_first(self):
+    a1, a2, b1 = (_job(name, group=name[0]) for name in ('a1', 'a2', 'b1'))
+    self.assertEqual(runner.choose([a1, a2, b1], []), a1)
+    self.assertEqual(runner.choose([a2, b1], [a1]), b1)
+    self.assertEqual(runner.choose([a2], [a1, b1]), a2)
+
+  def test_jobs_that_others_wait_for_come_before(self):
+    later, first = _job('later', after=['first', 'ended']), _job('first')
+    self.assertEqual(runner.choose([later, first], []), first)
+    self.assertIsNone(runner.choose([later], [first]))
+    self.assertEqual(runner.choose([later], []), later)

@@ -26,6 +26,7 @@ class SweepWorkerTest(absltest.TestCase):
       workdir=workdir,
       data_dir=None,
       trust_saved_models=False,
+      starts={},
     )
     worker.train(**arguments, is_trained=False, evaluated=False)
     summary = workdir / 'summary.json'
