@@ -78,7 +78,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
     ):
       raise errors.InputError(
         f'noise_multiplier is {noise_multiplier}, but with adaptive clipping of '
-        f'{expected_clients:g} clients a round, a number below '
+        f'{expected_clients:g} clients per round, a number below '
         f'{2 * _COUNT_NOISE * expected_clients:g} was expected: a tenth of '
         'them, since the count of clipped clients has less noise otherwise.'
       )

@@ -171,7 +171,7 @@ def draw(
     name,
     (5.6, 4.9) if len(shown) == 1 else (3.6, 3.3),
     34 if len(shown) == 1 else 20,
-    f'A point a seed and round, {_count_seeds(shown)}. {clients}',
+    f'One point per seed and round, {_count_seeds(shown)}. {clients}',
   )
   title = run_notes.name_task('Client-server barrier, training clients', runs)
   panels.set_figure_title(figure, title)
@@ -208,7 +208,7 @@ def plot_barrier_panels(
     for s, p in points.items()
   ]
   caption = (
-    f'Client-server barrier in {name} of the cohorts, a point a seed and '
+    f'Client-server barrier in {name} of the cohorts, one point per seed and '
     f'round, {_count_seeds(shown)}; lower is better, so points above the line '
     'y = x speak for the method on the x axis. Shades: rounds; markers: local '
     'epochs.\n'

@@ -107,7 +107,7 @@ def plot_local_epochs(
     what = f'{max(s.total_epochs for s in of_task)} in total'
     if len(rounds) == 1:
       what = f'{rounds.pop()} rounds'
-    x_label = f'Local epochs a round ({what})'
+    x_label = f'Local epochs per round ({what})'
     panels.set_labels(axis, x_label, y_label, ', '.join(titles))
   look = {'linestyle': 'none', 'marker': 'o', 'color': style.MUTED}
   panels.draw_legend(

@@ -70,7 +70,7 @@ def _plot(lines: Sequence[straggler_lines.Line]) -> paper_style.Drawing:
       {line: line.points(cost) for line in lines if line.task == task},
       looks,
     )
-    title = f'messages: {cost:g} s a round'
+    title = f'messages: {cost:g} s per round'
     panels.set_labels(
       axis,
       'Simulated time in seconds',

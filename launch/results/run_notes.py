@@ -55,19 +55,19 @@ def join(parts: Iterable[str]) -> str:
 
 
 def tell_clients(runs: pd.DataFrame) -> str:
-  """Returns '5 clients a round (task.num_clients 40)', as far as known.
+  """Returns '5 clients per round, 40 in all', as far as known.
 
   Args:
     runs: The runs; numbers that differ become a span.
   """
   cohorts = {c for of in runs['config'] if (c := of.get('cohort_size'))}
   tasks = {c for of in runs['config'] if (c := of['task'].get('num_clients'))}
-  told = ''
+  told = []
   if cohorts:
-    told = f'{method_labels.count(span(cohorts), "client")} a round'
+    told.append(f'{method_labels.count(span(cohorts), "client")} per round')
   if tasks:
-    told += f' (task.num_clients {span(tasks)})'
-  return told.strip()
+    told.append(f'{span(tasks)} in all')
+  return ', '.join(told)
 
 
 def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:

@@ -199,7 +199,7 @@ def _costs(runs: pd.DataFrame) -> np.ndarray:
 
 def _conditions(config: Mapping[str, Any]) -> str:
   kind = config['participation']['speeds']['kind']
-  return f'{config.get("cohort_size")} clients a round, {kind} speeds'
+  return f'{config.get("cohort_size")} clients per round, {kind} speeds'
 
 
 def _key(line: Line) -> tuple[str, ...]:

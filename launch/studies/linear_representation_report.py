@@ -44,7 +44,7 @@ def format_tables(results: study.Results) -> str:
         f'{np.mean([t.distances[-1] for t in traces]):.2g}',
       )
     )
-  floor = [('clients a round', 'distance that remains', 'times sqrt(n)')]
+  floor = [('clients per round', 'distance that remains', 'times sqrt(n)')]
   for n, values in results.limits.items():
     limit = np.mean(values)
     floor.append((str(n), f'{limit:.4f}', f'{limit * n**0.5:.3f}'))
@@ -105,7 +105,7 @@ def plot(results: study.Results) -> mpl_figure.Figure:
     'simulated seconds',
     'distance to the true representation',
     'Contraction',
-    'one line a seed, one marker a round',
+    'one line per seed, one marker per round',
   )
   left.legend(loc='lower left')
 
@@ -125,7 +125,7 @@ def plot(results: study.Results) -> mpl_figure.Figure:
   middle.yaxis.set_major_formatter(ticker.StrMethodFormatter('{x:g}'))
   middle.yaxis.set_minor_formatter(ticker.NullFormatter())
   panels.set_labels(
-    middle, 'clients a round, n', '', 'Noise floor', 'one point a seed'
+    middle, 'clients per round, n', '', 'Noise floor', 'one point per seed'
   )
   middle.legend(loc='upper right')
 

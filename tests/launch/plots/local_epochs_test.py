@@ -53,7 +53,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertEqual(scores.get_ylabel(), 'Test accuracy')
     self.assertEqual(differences.get_title('left'), 'minus FedAvg')
     self.assertEqual(
-      differences.get_xlabel(), 'Local epochs a round (6 rounds)'
+      differences.get_xlabel(), 'Local epochs per round (6 rounds)'
     )
     ticks = [label.get_text() for label in differences.get_xticklabels()]
     self.assertEqual(ticks, ['1', '8'])

@@ -30,16 +30,16 @@ class PlotStragglersTest(absltest.TestCase):
     lines = straggler_lines.read_lines(fake_runs.frames(runs), _METRIC)
     drawings = stragglers.plot_stragglers(lines)
     ((conditions, (figure, caption)),) = drawings.items()
-    self.assertEqual(conditions, '20 clients a round, exponential speeds')
+    self.assertEqual(conditions, '20 clients per round, exponential speeds')
     self.assertEqual(
       [axis.get_title('left').replace('\n', ' ') for axis in figure.axes],
       [
-        'cifar10, messages: 0 s a round',
-        'emnist_shards, messages: 0 s a round',
-        'cifar10, messages: 10 s a round',
-        'emnist_shards, messages: 10 s a round',
-        'cifar10, messages: 100 s a round',
-        'emnist_shards, messages: 100 s a round',
+        'cifar10, messages: 0 s per round',
+        'emnist_shards, messages: 0 s per round',
+        'cifar10, messages: 10 s per round',
+        'emnist_shards, messages: 10 s per round',
+        'cifar10, messages: 100 s per round',
+        'emnist_shards, messages: 100 s per round',
       ],
     )
     fed_rep, srpfl, tuned, before = figure.axes[4].get_lines()

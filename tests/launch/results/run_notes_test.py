@@ -24,9 +24,7 @@ class RunNotesTest(absltest.TestCase):
       run.config['cohort_size'] = 1
       run.config['task']['num_clients'] = 40
     note = _describe(runs)
-    self.assertEqual(
-      note, '2 seeds: a mean. 1 client a round (task.num_clients 40).'
-    )
+    self.assertEqual(note, '2 seeds: a mean. 1 client per round, 40 in all.')
     note = _describe(runs[:1])
     self.assertStartsWith(note, '1 seed, nothing is pooled. ')
 
@@ -55,7 +53,7 @@ class RunNotesTest(absltest.TestCase):
     found = sweep_results.read_results(folder)
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
-      '2 seeds: a mean. 5 clients a round (task.num_clients 40). Runs of '
+      '2 seeds: a mean. 5 clients per round, 40 in all. Runs of '
       'unlike length, whose ends do not compare, up to fed_avg: round 50; '
       'fed_fish: round 10.',
     )

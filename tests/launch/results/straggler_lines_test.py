@@ -91,8 +91,8 @@ class StragglerLinesTest(absltest.TestCase):
     self.assertEqual(
       [(line.method, line.conditions) for line in lines],
       [
-        ('FedRep', '20 clients a round, exponential speeds'),
-        ('FedRep', '5 clients a round, exponential speeds'),
+        ('FedRep', '20 clients per round, exponential speeds'),
+        ('FedRep', '5 clients per round, exponential speeds'),
       ],
     )
 
@@ -131,7 +131,7 @@ class StragglerLinesTest(absltest.TestCase):
 
     def is_lent():
       lines = _read(runs)
-      key = ('FedRep', '20 clients a round, dynamic speeds')
+      key = ('FedRep', '20 clients per round, dynamic speeds')
       return key in [(line.method, line.conditions) for line in lines]
 
     self.assertTrue(is_lent())

@@ -66,7 +66,7 @@ class SweepPageTest(absltest.TestCase):
     self.assertEqual(path, self._folder / 'sweep' / 'index.html')
     page = _Page(path.read_text())
     self.assertIn('4 of 4 runs are finished.', page.text)
-    for text in ('50', '0, 1', '5 clients a round (task.num_clients 40)'):
+    for text in ('50', '0, 1', '5 clients per round, 40 in all'):
       self.assertIn(text, page.text)
     self.assertIn('fed_fish-seed_1', page.text)
     self.assertIn('failed', page.text)
