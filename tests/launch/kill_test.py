@@ -3,12 +3,10 @@
 """Kills processes at random moments, and runs the same commands again."""
 
 import contextlib
-import csv
 import json
 import os
 import pathlib
 import signal
-import sqlite3
 import tempfile
 import time
 from unittest import mock
@@ -16,6 +14,7 @@ from unittest import mock
 from tests import processes
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -38,74 +37,6 @@ def sweep(name):
   })
 """
 _NUM_KILLS = 25
-# Drawn, or told of how it went. A run that is killed after its summary, as in
-# drawing, is finished, and its lock stays.
-_OTHERS = frozenset(('plots', 'tensorboard', 'logs', '.lock'))
-_OTHER_FILES = frozenset(
-  (
-    'statistics.png',
-    'usage.json',
-  )
-)
-
-
-def _is_of_the_process(name):
-  """Whether a column or field tells what the process took."""
-  return (
-    name.startswith('time/')
-    or 'seconds' in name
-    or name in ('peak_bytes', 'checksum')
-  )
-
-
-def _without_times(value):
-  if isinstance(value, dict):
-    return {
-      k: _without_times(v)
-      for k, v in value.items()
-      if not _is_of_the_process(k)
-    }
-  return value
-
-
-def _read_arrays(path):
-  with np.load(path) as arrays:
-    return {
-      name: _without_times(json.loads(str(array)))
-      if array.dtype.kind == 'U'
-      else array.tobytes()
-      for name, array in arrays.items()
-      # Of a checkpoint: digests of rows with times, and the seconds.
-      if name != 'manifest' and (array.dtype, array.shape) != (np.float64, ())
-    }
-
-
-def _read(path):
-  """What a file holds, but for what the process took."""
-  if path.name in _OTHER_FILES:
-    return None
-  if path.suffix == '.npz':
-    return _read_arrays(path)
-  if path.suffix == '.csv':
-    with open(path, encoding='utf-8', newline='') as file:
-      return list(map(_without_times, csv.DictReader(file)))
-  if path.suffix == '.json':
-    return _without_times(json.loads(path.read_text(encoding='utf-8')))
-  if path.suffix == '.sqlite':
-    with contextlib.closing(sqlite3.connect(path)) as database:
-      return list(database.iterdump())
-  return path.read_bytes()
-
-
-def _read_all(folder):
-  """Every file of a folder by its name."""
-  paths = sorted(path for path in folder.rglob('*') if path.is_file())
-  names = [path.relative_to(folder) for path in paths]
-  return {
-    str(name): _read(path)
-    for name, path in zip(names, paths, strict=True)
-    if not _OTHERS & set(name.parts)
-  }
 
 
 def _last_written(folder):
@@ -219,7 +150,7 @@ class KillTest(parameterized.TestCase):
     outcome = run(whole, watch)
     self.assertEqual(outcome.code, 0, outcome.stderr)
     seconds = time.monotonic() - begun[0]
-    expected = _read_all(whole)
+    expected = run_files.read_all(whole)
     rng = np.random.default_rng(11)
     num_killed, num_runs = 0, 0
     while num_killed < _NUM_KILLS:
@@ -233,7 +164,7 @@ class KillTest(parameterized.TestCase):
           break
         num_killed += 1
       self.assertEqual(outcome.code, 0, outcome.stderr)
-      self.assertEqual(_read_all(folder), expected)
+      self.assertEqual(run_files.read_all(folder), expected)
       num_runs += 1
     print(f'{kind}: {num_killed} kills of {num_runs} runs, nothing lost')
 

@@ -1,0 +1,78 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Contents of the files of runs, to compare bit for bit but for times."""
+
+import contextlib
+import csv
+import json
+import sqlite3
+
+import numpy as np
+
+# Drawn, or told of how it went. A run that is killed after its summary, as in
+# drawing, is finished, and its lock stays.
+_OTHERS = frozenset(('plots', 'tensorboard', 'logs', '.lock'))
+_OTHER_FILES = frozenset(
+  (
+    'statistics.png',
+    'usage.json',
+  )
+)
+
+
+def _is_of_the_process(name):
+  """Whether a column or field tells what the process took."""
+  return (
+    name.startswith('time/')
+    or 'seconds' in name
+    or name in ('peak_bytes', 'checksum')
+  )
+
+
+def without_times(value):
+  """Returns a JSON value without what the process took."""
+  if isinstance(value, dict):
+    return {
+      k: without_times(v) for k, v in value.items() if not _is_of_the_process(k)
+    }
+  return value
+
+
+def _read_arrays(path):
+  with np.load(path) as arrays:
+    return {
+      name: without_times(json.loads(str(array)))
+      if array.dtype.kind == 'U'
+      else array.tobytes()
+      for name, array in arrays.items()
+      # Of a checkpoint: digests of rows with times, and the seconds.
+      if name != 'manifest' and (array.dtype, array.shape) != (np.float64, ())
+    }
+
+
+def _read(path):
+  """What a file holds, but for what the process took."""
+  if path.name in _OTHER_FILES:
+    return None
+  if path.suffix == '.npz':
+    return _read_arrays(path)
+  if path.suffix == '.csv':
+    with open(path, encoding='utf-8', newline='') as file:
+      return list(map(without_times, csv.DictReader(file)))
+  if path.suffix == '.json':
+    return without_times(json.loads(path.read_text(encoding='utf-8')))
+  if path.suffix == '.sqlite':
+    with contextlib.closing(sqlite3.connect(path)) as database:
+      return list(database.iterdump())
+  return path.read_bytes()
+
+
+def read_all(folder):
+  """Returns the content of every file of a folder by its name."""
+  paths = sorted(path for path in folder.rglob('*') if path.is_file())
+  names = [path.relative_to(folder) for path in paths]
+  return {
+    str(name): _read(path)
+    for name, path in zip(names, paths, strict=True)
+    if not _OTHERS & set(name.parts)
+  }
