@@ -86,7 +86,13 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     if len(kept) != len(self._cells) or self._damaged:
       for cells in self._cells[len(kept) :]:
         del self._digests[int(cells[0])]
-      self._cells = kept
+      # A column that only later rows have comes again with them.
+      width = max(
+        (n for cells in kept for n, cell in enumerate(cells, 1) if cell),
+        default=1,
+      )
+      self._columns = self._columns[:width]
+      self._cells = [cells[:width] for cells in kept]
       self._rewrite()
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:

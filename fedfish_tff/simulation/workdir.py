@@ -14,9 +14,11 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
 import dataclasses
+import hashlib
 import json
 import os
 import pathlib
+import re
 import shutil
 from typing import Any
 
@@ -56,6 +58,8 @@ _OWN_NAMES = (
 # A folder is a workdir if its config.json has at least these fields.
 _MARKING_FIELDS = frozenset(('algorithm', 'task', 'seed', 'rounds'))
 _MAX_DIFFERENCES_SHOWN = 5
+# The line of config.json that a run of more rounds changes.
+_ROUNDS = re.compile(rb'^  "rounds": \d+', re.MULTILINE)
 # The form of data.json.
 _DATA = {'data_dir': (str, None), 'made_up': (str, None)}
 
@@ -163,6 +167,8 @@ class Workdir:
   ) -> dict[str, str]:
     """Returns digests of the files that identify a run, and of its rows.
 
+    The digest of config.json leaves out `rounds`, since a run may go on.
+
     Args:
       round_number: The round up to which rows count; None to leave out the
         rows.
@@ -180,12 +186,16 @@ class Workdir:
     digests = {
       path.name: regular_files.digest(path)
       for path in (
-        self.config_path,
         self.data_fingerprint_path,
         *([self.start_path] if with_times else ()),
       )
       if path.exists()
     }
+    if self.config_path.exists():
+      config = regular_files.read_bytes(self.config_path)
+      digests[self.config_path.name] = hashlib.sha256(
+        _ROUNDS.sub(b'', config, count=1)
+      ).hexdigest()
     if round_number is None:
       return digests
     if metrics_digest is None and self.metrics_path.exists():
@@ -230,8 +240,7 @@ class Workdir:
     Args:
       summary: The content, with the last round as `rounds`.
     """
-    # Without times, so that runs of one config have the same digests.
-    run = self.digests(summary['rounds'], with_times=False)
+    run = self._digests_of_summary(summary['rounds'])
     files.write_atomically(
       self.summary_path,
       _to_json(checked_json.add_checksum({**summary, 'run': run})),
@@ -259,7 +268,7 @@ class Workdir:
       return {}
     rounds = summary['rounds']
     changed = checkpoint_manifest.changed_file(
-      summary.pop('run'), self.digests(rounds, with_times=False)
+      summary.pop('run'), self._digests_of_summary(rounds)
     )
     if changed is not None:
       raise errors.InputError(
@@ -268,6 +277,32 @@ class Workdir:
         'launch.train writes it anew.'
       )
     return summary
+
+  def _digests_of_summary(self, rounds: int) -> dict[str, str]:
+    # Without times, so that runs of one config have the same digests.
+    digests = self.digests(rounds, with_times=False)
+    # A summary is that of a number of rounds.
+    if self.config_path.exists():
+      digests[self.config_path.name] = regular_files.digest(self.config_path)
+    return digests
+
+  def lengthen(self, rounds: int) -> None:
+    """Makes the run one of more rounds, which is not finished.
+
+    Args:
+      rounds: The number of the last round.
+
+    Raises:
+      errors.InputError: If the files cannot be written.
+    """
+    try:
+      # A run killed here is one of fewer rounds without a summary.
+      self.summary_path.unlink(missing_ok=True)
+    except OSError as error:
+      raise files.unwritable_error(self.summary_path, error) from error
+    files.write_atomically(
+      self.config_path, _to_json({**self.read_config(), 'rounds': rounds})
+    )
 
 
 @contextlib.contextmanager
@@ -278,18 +313,22 @@ def open_workdir(
   data_fingerprint: Mapping[str, str] | None = None,
   data: Mapping[str, Any] | None = None,
   overwrite: bool = False,
+  length_field: str = '',
 ) -> Iterator[Workdir]:
   """Opens a new or existing workdir for the only process that writes to it.
 
   Args:
     path: The folder; created if need be.
-    config: The run's config, of JSON values; written before anything else.
+    config: The run's config, of JSON values; written before anything else. A
+      run of fewer rounds keeps its config until `Workdir.lengthen`.
     data_fingerprint: The fingerprint of each part of the run's data by name,
       see `datasets.fingerprint`; None to skip the check. Written if the workdir
       has none yet.
     data: The new notes on the data, such as its folder, which may have moved;
       None to keep the earlier notes.
     overwrite: Whether to remove an earlier run first.
+    length_field: The dotted name of a field by which rounds depend on the
+      number of all rounds, so that none can follow; '' without one.
 
   Yields:
     The workdir. The kernel frees its lock however the process ends.
@@ -322,7 +361,7 @@ def open_workdir(
     if existing is None:
       files.write_atomically(workdir.config_path, _to_json(config))
     else:
-      _check_same_config(path, existing, config)
+      _check_same_config(path, existing, config, length_field)
     if data_fingerprint is not None:
       _check_same_data(workdir, data_fingerprint)
     if data is not None:
@@ -379,19 +418,36 @@ def _remove_run(path: pathlib.Path) -> None:
 
 
 def _check_same_config(
-  path: pathlib.Path, existing: Mapping[str, Any], config: Mapping[str, Any]
+  path: pathlib.Path,
+  existing: Mapping[str, Any],
+  config: Mapping[str, Any],
+  length_field: str,
 ) -> None:
   """Refuses another config, naming the fields that differ."""
   there, asked = dict(_flatten(existing)), dict(_flatten(config))
-  differences = [
-    f'{name} ({there.get(name, "absent")} there, '
+  differences = {
+    name: f'{name} ({there.get(name, "absent")} there, '
     f'{asked.get(name, "absent")} asked for)'
     for name in [*asked, *(name for name in there if name not in asked)]
     if there.get(name) != asked.get(name)
-  ]
+  }
   if not differences:
     return
-  shown = ', '.join(differences[:_MAX_DIFFERENCES_SHOWN])
+  if list(differences) == ['rounds']:
+    rounds, trained = config['rounds'], existing['rounds']
+    if rounds > trained and not length_field:
+      return
+    reason = f'rounds must be at least {trained}, got {rounds}'
+    if length_field:
+      reason = (
+        f'{length_field} is {asked[length_field]}, which depends on rounds, so '
+        f'that rounds must be {trained}, got {rounds}'
+      )
+    raise errors.InputError(
+      f'{path} holds a run of {trained} rounds; {reason}. Choose another '
+      '--workdir, or start afresh with --overwrite.'
+    )
+  shown = ', '.join(list(differences.values())[:_MAX_DIFFERENCES_SHOWN])
   more = len(differences) - _MAX_DIFFERENCES_SHOWN
   raise errors.InputError(
     f'{path} holds a run of another config; it differs in {shown}'

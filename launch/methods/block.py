@@ -91,6 +91,8 @@ class Block:
       figures, to the name of the method with the block.
     in_loop: Whether the block only concerns the loop of rounds: no process is
       built from it.
+    length_field: A function from a config to the dotted name of a field by
+      which rounds depend on the number of all rounds; '' without one.
     shares: A function from a config to the fields that the process depends on
       because of the block. Runs that differ there build their own; None means
       that no two runs share anything.
@@ -112,6 +114,7 @@ class Block:
   check: Callable[[config_lib.Config], None] = lambda config: None
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   in_loop: bool = False
+  length_field: Callable[[config_lib.Config], str] = lambda config: ''
   shares: Callable[[config_lib.Config], frozenset[str] | None] = lambda config: (
     frozenset()
   )
@@ -208,3 +211,9 @@ def own_blocks() -> Mapping[str, Block]:
 def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
   return [b for name, b in own_blocks().items() if name in config.blocks]
+
+
+def length_field(config: config_lib.Config) -> str:
+  """Returns a field by which rounds depend on their number; '' without one."""
+  found = (block.length_field(config) for block in blocks_of(config))
+  return next(filter(None, found), '')

@@ -128,6 +128,10 @@ def _refuse(method: method_lib.Method, *, rate: str) -> str:
   return '' if rate in method.scheduled_rates else f'no step has its {rate}'
 
 
+def _length_field(config: config_lib.Config, *, name: str) -> str:
+  return f'{name}.name' if config.blocks[name].name == 'cosine' else ''
+
+
 def _declare(rate: str, name: str) -> block.Block:
   return block.Block(
     name=name,
@@ -137,6 +141,7 @@ def _declare(rate: str, name: str) -> block.Block:
     supports='learning_rates',
     refuse=functools.partial(_refuse, rate=rate),
     check=functools.partial(_check, name=name),
+    length_field=functools.partial(_length_field, name=name),
   )
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from fedfish_tff import algorithms
 from fedfish_tff import simulation
+from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import early_stopping
@@ -21,6 +22,7 @@ from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
+from launch.runs import longer_run
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import regularization_choice
 from launch.runs import run_options
@@ -131,12 +133,14 @@ def _train(
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
     data=experiment_lib.note_data(config, task, options.data_dir),
     overwrite=options.overwrite,
+    length_field=block.length_field(config),
   ) as folder:
     if experiment is None:
       start = fine_tuning_start.load_start(folder.path) or _train_start(
         config, task, folder, options, starts, plots
       )
       experiment = build(config, task, start=start)
+    longer_run.prepare(experiment, folder)
     client_states = None
     if isinstance(experiment.process, algorithms.ClientStateProcess):
       client_states = simulation.ClientStateStore(folder.client_states_path)

@@ -123,6 +123,12 @@ class CsvMetricsManagerTest(parameterized.TestCase):
         asyncio.run(manager.release(rows[round_number - 1], round_number))
       self.assertEqual(self.path.read_bytes(), whole)
 
+  def test_a_column_of_dropped_rows_is_dropped(self):
+    manager = _write(self.path, [{'a': 1}, {'a': 2, 'b': 2}, {'c': 3}])
+    manager.drop_rows_after(1)
+    asyncio.run(manager.release({'c': 4, 'a': 4}, 2))
+    self.assertEqual(self.path.read_text(), 'round,a,c\n1,1,\n2,4,4\n')
+
   def test_a_new_column_widens_the_header(self):
     _write(self.path, [{'a': 1}, {'b': 2}, {'a': 3}])
     self.assertEqual(self.path.read_text(), 'round,a,b\n1,1,\n2,,2\n3,3,\n')

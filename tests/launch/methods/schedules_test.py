@@ -8,6 +8,7 @@ from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
+from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import registry
@@ -96,6 +97,23 @@ class CheckTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.InputError, message):
       config_checks.read(config)
+
+  @parameterized.parameters('cosine', 'step', 'warmup')
+  def test_a_field_tells_if_more_rounds_change_earlier_ones(self, preset):
+    factors = []
+    for rounds in (12, 24):
+      config = small_configs.read_config(
+        f'fed_avg,server_schedule={preset}', rounds=rounds
+      )
+      factors.append(
+        [
+          schedules.round_parameters(config, r, first_round=0)
+          for r in range(1, 13)
+        ]
+      )
+    field = block.length_field(config)
+    self.assertEqual(factors[0] == factors[1], not field)
+    self.assertIn(field, ('', 'server_schedule.name'))
 
 
 class ScheduledMethodTest(parameterized.TestCase):

@@ -1,0 +1,74 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Preparation of a workdir for more rounds than its run had.
+
+The run goes on from the newest checkpoint that a run of all the rounds would
+also have had, so that it ends with the same files bit for bit, but for times.
+"""
+
+from fedfish_tff import simulation
+from fedfish_tff.simulation import checkpoint_manifest
+from launch.runs import experiment as experiment_lib
+
+
+def prepare(
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+) -> None:
+  """Makes the run of a workdir one of the experiment's rounds.
+
+  Args:
+    experiment: The experiment, with as many rounds as the workdir's or more.
+    folder: The workdir.
+
+  Raises:
+    errors.InputError: If the files cannot be read or written.
+  """
+  rounds, before = experiment.config.rounds, folder.read_config()['rounds']
+  if rounds == before:
+    return
+  checkpoint = _find_checkpoint(experiment, folder, before)
+  path = folder.checkpoints_path
+  for later in checkpoint_manifest.versions_in(path):
+    if later > checkpoint:
+      checkpoint_manifest.checkpoint_path(path, later).unlink()
+  folder.lengthen(rounds)
+  simulation.report_line(
+    f'The run of {before} rounds goes on to {rounds}, from '
+    + (
+      'the beginning, since it has no checkpoint that such a run would have.'
+      if checkpoint < 0
+      else f'its newest checkpoint that such a run would have, {checkpoint}.'
+    )
+  )
+
+
+def _find_checkpoint(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  before: int,
+) -> int:
+  """Returns the newest round to go on from; -1 for the beginning.
+
+  Args:
+    experiment: The experiment.
+    folder: The workdir.
+    before: The number of rounds that the run had.
+  """
+  kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
+  rows = simulation.read_rows(folder.metrics_path) if kept else []
+  # After its last round, a run evaluates and chooses among lambdas.
+  ends_alike = (
+    before % experiment.config.evaluate_every == 0
+    and experiment.built.solve_path is None
+  )
+  for checkpoint in reversed(kept):
+    if checkpoint > before or (checkpoint == before and not ends_alike):
+      continue
+    stopping = experiment.find_stopping(
+      row for row in rows if row['round'] <= checkpoint
+    )
+    also_kept = {experiment.half_round, stopping and stopping.best_round}
+    also_kept.discard(None)
+    if all(r in kept for r in also_kept if r < checkpoint):
+      return checkpoint
+  return -1

@@ -1,0 +1,143 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A finished run that goes on equals one of all rounds from the start."""
+
+import contextlib
+import pathlib
+import sqlite3
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from tests.launch import run_files
+from tests.launch import small_configs
+
+from absl.testing import parameterized
+import pytest
+
+_LAMBDAS = (1000.0, 0.01, 1.0)
+_PATH = {
+  'participation.name': 'first_visits',
+  'algorithm.regularization_path': _LAMBDAS,
+}
+
+
+def _read(workdir):
+  """Returns the content of the files and the order of columns."""
+  contents = run_files.read_all(workdir)
+  metrics = (workdir / 'metrics.csv').read_text(encoding='utf-8')
+  contents['columns'] = metrics.splitlines()[0]
+  states = 'client_states.sqlite'
+  if states in contents:
+    # States of earlier checkpoints may wait for their removal.
+    with contextlib.closing(sqlite3.connect(workdir / states)) as database:
+      contents[states] = database.execute(
+        'SELECT client, round, value FROM visits JOIN states USING (id) '
+        'WHERE until IS NULL ORDER BY client'
+      ).fetchall()
+  return contents
+
+
+class LongerRunTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_configs.built_once())
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.workdir = self.folder / 'longer'
+
+  def _assert_goes_on(self, config, before, *, stop_after=None):
+    """Trains to a round, then on, and compares with a run from the start."""
+    whole = self.folder / 'whole'
+    small_configs.train(config, whole)
+    small_configs.train({**config, 'rounds': before}, self.workdir)
+    if stop_after is None:
+      small_configs.train(config, self.workdir)
+    else:
+      small_configs.train_with_a_stop(
+        config, workdir=self.workdir, after=stop_after
+      )
+    found, expected = map(_read, (self.workdir, whole))
+    self.assertEqual(found.keys(), expected.keys())
+    for name, content in expected.items():
+      self.assertTrue(found[name] == content, name)
+
+  @parameterized.named_parameters(
+    # From round 4, half of 8, which is evaluated in both.
+    ('from_the_last_round', 'fed_avg', 4, 8, {}),
+    # The shorter run evaluates round 5, and has a barrier there for the first.
+    (
+      'from_before_its_last_evaluation',
+      'fed_avg',
+      5,
+      10,
+      {'evaluate_every': 10, 'evaluation.barrier': True},
+    ),
+    # The half-way round 3 has no checkpoint any more.
+    ('from_its_half_way_round', 'fed_avg', 4, 7, {}),
+    ('from_the_beginning', 'fed_avg', 1, 3, {}),
+  )
+  def test_rounds(self, variant, before, rounds, changes):
+    config = small_configs.make_config(variant, rounds=rounds, **changes)
+    self._assert_goes_on(config, before)
+
+  @parameterized.parameters(
+    ('scaffold', 4, 8, {}),
+    ('fed_ma', 2, 4, {}),
+    ('fed_avg,exchange=partial,unsent=client_keeps', 4, 9, {}),
+    (
+      'fed_avg,weight_average=ema,client_schedule=step',
+      4,
+      8,
+      {'client_schedule.step_rounds': 3},
+    ),
+    ('fed_avg,participation=srpfl', 4, 8, {'participation.n0': 2}),
+    (
+      'fed_avg,participation=flanp',
+      4,
+      8,
+      {'cohort_size': 8, 'participation.n0': 2},
+    ),
+    # Which goes on where it has stopped, and stops again.
+    ('fed_avg,early_stopping=stop', 4, 12, {'early_stopping.patience': 1}),
+    # The best round of the shorter run is its last, which it alone evaluates.
+    ('fed_avg,early_stopping=keep_best', 5, 8, {}),
+    # The model of the last round has another lambda.
+    ('fed3r', 4, 8, _PATH),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', 5, 9, {}),
+  )
+  @pytest.mark.thorough
+  def test_methods_and_blocks(self, variant, before, rounds, changes):
+    config = small_configs.make_config(variant, rounds=rounds, **changes)
+    self._assert_goes_on(config, before)
+
+  @pytest.mark.thorough
+  def test_a_kill_in_the_rounds_that_follow(self):
+    config = small_configs.make_client_states_config(rounds=8, evaluate_every=2)
+    self._assert_goes_on(config, 4, stop_after=5)
+
+  def test_what_cannot_go_on(self):
+    config = small_configs.make_config(
+      'fed_avg,client_schedule=cosine', rounds=4
+    )
+    small_configs.train(config, self.workdir)
+    before = run_files.read_all(self.workdir)
+    for changes, message in (
+      ({'rounds': 6}, 'client_schedule.name is "cosine", which depends on'),
+      ({'rounds': 2}, 'client_schedule.name is "cosine", which depends on'),
+      (
+        {'rounds': 6, 'seed': 1},
+        'rounds .4 there, 6 asked for., seed .0 there',
+      ),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        small_configs.train({**config, **changes}, self.workdir)
+    self.assertEqual(run_files.read_all(self.workdir), before)
+
+  def test_fewer_rounds_are_refused(self):
+    config = small_configs.make_config('fed_avg', rounds=4)
+    small_configs.train(config, self.workdir)
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'holds a run of 4 rounds; rounds must be at least 4, got 2. Choose',
+    ):
+      small_configs.train({**config, 'rounds': 2}, self.workdir)
+    self.assertNotEmpty(simulation.Workdir(self.workdir).read_summary())
