@@ -34,6 +34,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.squeezenet import *
   from fedfish_tff.models.text_models import *
   from fedfish_tff.models.transformer import *
+  from fedfish_tff.models.weight_files import *
 
 _EXPORTS = {
   'augmentation': 'augment_images batch_seed',
@@ -44,7 +45,7 @@ _EXPORTS = {
     Apply create_dense_features create_identity_features Divide FeatureMap
     resize_images with_unit_features
   """,
-  'frozen_graph': 'freeze_keras_model load_extractor Preprocess',
+  'frozen_graph': 'freeze_keras_model load_extractor load_keras_model Preprocess',
   'image_models': """
     COMPACT_CNN_TENSORS create_compact_cnn create_dropout_cnn create_fed_avg_cnn
     create_lenet5 create_vgg9 DROPOUT_CNN_TENSORS FED_AVG_CNN_TENSORS
@@ -91,5 +92,6 @@ _EXPORTS = {
   'transformer': """
     create_transformer TRANSFORMER_SIZES transformer_tensor_names
   """,
+  'weight_files': 'fit_weights name_weights read_weights with_weights',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -131,7 +131,7 @@ def load_extractor(
     )
   trust.check_saved_model(path)
   if is_keras_file:
-    return freeze_keras_model(_load_keras_model(path), layer=layer, **options)
+    return freeze_keras_model(load_keras_model(path), layer=layer, **options)
   if layer is not None:
     raise errors.InputError(
       f'layer is {layer!r}, but {path} is a SavedModel, whose output is given; '
@@ -140,7 +140,15 @@ def load_extractor(
   return _freeze_saved_model(path, **options)
 
 
-def _load_keras_model(path: pathlib.Path) -> tf.keras.Model:
+def load_keras_model(path: pathlib.Path) -> tf.keras.Model:
+  """Loads a model from a trusted file of Keras, in Keras' own safe mode.
+
+  Args:
+    path: The file.
+
+  Raises:
+    errors.InputError: If it cannot be read.
+  """
   try:
     return tf.keras.models.load_model(path, compile=False)
   # Depending on the file, Keras' layers raise any exception.

@@ -3,9 +3,9 @@
 """A run's folder, with one config and one writer.
 
 It holds config.json, data_fingerprint.json, data.json, metrics.csv,
-checkpoints/, tensorboard/, summary.json and plots/. A run that is fine-tuned
-from another also has start/ and start.npz, a run with client states
-client_states.sqlite, and a run that Weights & Biases logs wandb_id.txt and
+checkpoints/, tensorboard/, summary.json and plots/. A run with a start also has
+start.npz, and start/ for a fine-tuning; a run with client states
+client_states.sqlite; and a run that Weights & Biases logs wandb_id.txt and
 wandb/. Other files are never touched.
 """
 

@@ -16,7 +16,6 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import early_stopping
-from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
 from launch.methods import privacy
 from launch.methods import registry
@@ -367,12 +366,12 @@ def build_experiment(
   """
   task = create_task(config, data_dir=data_dir)
   start = None
-  if fine_tuning.has_start(config):
+  if fine_tuning_start.has_file(config):
     start = workdir and fine_tuning_start.load_start(workdir)
     if not start:
       raise errors.InputError(
         f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from '
-        'which its fine-tuning starts; train it first with launch.train.'
+        'which it starts; train it first with launch.train.'
       )
   return build_experiment_of(config, task, start=start)
 
@@ -388,7 +387,7 @@ def build_experiment_of(
   Args:
     config: The config.
     task: The task.
-    start: The start of its fine-tuning; None for a config without a start.
+    start: The start of the run; None for a config without one.
 
   Raises:
     errors.InputError: If a field cannot be used.

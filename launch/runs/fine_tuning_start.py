@@ -1,10 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The start of a fine-tuning: a closed-form classifier, in its workdir.
+"""The start of a run: a closed-form classifier, or weights read elsewhere.
 
-The start is a run of its own, in which each client comes once. Its result is
-kept as start.npz: frozen tensors are part of the fine-tuned model and must be
-the same whenever the run is resumed or evaluated.
+The start of a fine-tuning is a run of its own, in which each client comes once.
+Its result, and the weights of a block `warm_start`, are kept as start.npz: they
+are part of the model and must be the same whenever the run is resumed or
+evaluated.
 """
 
 from collections.abc import Mapping
@@ -21,6 +22,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import fine_tuning
 
 import numpy as np
 import tensorflow_federated as tff
@@ -31,14 +33,19 @@ FOLDER_NAME = 'start'
 
 _STATE = 'state'
 _WEIGHT = 'weight_{:03d}'
-_STATE_FORM = {'round': int, 'totals': {...: float}, 'num_weights': int}
+_STATE_FORM = {
+  'round': int,
+  'totals': {...: float},
+  'num_weights': int,
+  'num_trainable': int,
+}
 
 
 class Start(NamedTuple):
   """The result of a start.
 
   Attributes:
-    weights: The weights of the whole model.
+    weights: The weights of the whole model, flat.
     round_number: The number of rounds of the start.
     totals: The costs of the start; see `simulation.TrainingResult`.
   """
@@ -46,6 +53,11 @@ class Start(NamedTuple):
   weights: tff.learning.models.ModelWeights
   round_number: int
   totals: Mapping[str, int | float]
+
+
+def has_file(config: config_lib.Config) -> bool:
+  """Returns whether the workdir of a config's run has a start.npz."""
+  return fine_tuning.has_start(config) or 'warm_start' in config.blocks
 
 
 def start_config(
@@ -106,20 +118,19 @@ def start_config(
 
 def save_start(workdir: str | os.PathLike[str], start: Start) -> None:
   """Writes start.npz atomically."""
+  weights = [*start.weights.trainable, *start.weights.non_trainable]
   state = {
     'round': start.round_number,
     'totals': dict(start.totals),
     # Without the number, an archive that lacks members would look complete.
-    'num_weights': len(start.weights.trainable),
+    'num_weights': len(weights),
+    'num_trainable': len(start.weights.trainable),
   }
   content = io.BytesIO()
   np.savez(
     content,
     **{_STATE: np.array(json.dumps(state))},
-    **{
-      _WEIGHT.format(i): np.asarray(w)
-      for i, w in enumerate(start.weights.trainable)
-    },
+    **{_WEIGHT.format(i): np.asarray(w) for i, w in enumerate(weights)},
   )
   simulation.write_atomically(
     pathlib.Path(workdir, FILE_NAME), content.getvalue()
@@ -147,8 +158,11 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
         datasets.read_npz_array(archive, _WEIGHT.format(i))
         for i in range(state['num_weights'])
       )
+    num_trainable = state['num_trainable']
     return Start(
-      tff.learning.models.ModelWeights(weights, ()),
+      tff.learning.models.ModelWeights(
+        weights[:num_trainable], weights[num_trainable:]
+      ),
       state['round'],
       state['totals'],
     )

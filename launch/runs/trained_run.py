@@ -23,7 +23,7 @@ from launch.runs import model_rounds
 def open_run(
   workdir: str | os.PathLike[str],
   *,
-  context: str = contexts.DEFAULT_CONTEXT_NAME,
+  context: str | None = contexts.DEFAULT_CONTEXT_NAME,
   context_options: Mapping[str, Any] | None = None,
   data_dir: str | None = None,
 ) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
@@ -31,7 +31,7 @@ def open_run(
 
   Args:
     workdir: A workdir of launch.train.
-    context: The name of the execution context.
+    context: The name of the execution context; None for the current one.
     context_options: The options of `contexts.set_default_context`.
     data_dir: The folder of the data, for tasks that read files; None for the
       folder of training.
@@ -52,7 +52,8 @@ def open_run(
   folder.read_summary()
   if data_dir is None:
     data_dir = _find_data(folder)
-  contexts.set_default_context(context, **(context_options or {}))
+  if context is not None:
+    contexts.set_default_context(context, **(context_options or {}))
   experiment = experiment_lib.build_experiment(
     config, data_dir=data_dir, workdir=workdir
   )

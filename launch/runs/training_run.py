@@ -30,6 +30,7 @@ from launch.runs import run_summary
 from launch.runs import tensorboard_hparams
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
+from launch.runs import warm_start_weights
 from tasks.task import Task
 
 from absl import logging
@@ -121,12 +122,16 @@ def _train(
 ) -> _Outcome:
   """Trains as `train_task` does and returns the experiment, too."""
   # Bad input is refused before anything is written: by building the experiment,
-  # unless that needs a start to be trained first.
+  # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
+  kept_start = simulation.Workdir(pathlib.Path(options.workdir)).start_path
   if fine_tuning.has_start(config):
     check_task(config, task)
-  else:
+  elif 'warm_start' not in config.blocks:
     experiment = build(config, task)
+  elif options.overwrite or not kept_start.exists():
+    start = warm_start_weights.read(config, task)
+    experiment = build(config, task, start=start)
   with simulation.open_workdir(
     options.workdir,
     config.values,
@@ -140,6 +145,8 @@ def _train(
         config, task, folder, options, starts, plots
       )
       experiment = build(config, task, start=start)
+    elif start is not None:
+      fine_tuning_start.save_start(folder.path, start)
     longer_run.prepare(experiment, folder)
     client_states = None
     if isinstance(experiment.process, algorithms.ClientStateProcess):
