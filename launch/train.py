@@ -34,11 +34,12 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
     python -m launch.train --config=runs/digits_fed_fish/config.json \
       --workdir=runs/seed2 --config.seed=2
 
-  What there is, and what a variant sets:
+  What there is, what a variant sets, and what a run would do:
 
     python -m launch.train --list
     python -m launch.train --print_config \
       --config=launch/configs/digits.py:fed_avg,server=yogi
+    python -m launch.train --dry_run --config=launch/configs/digits.py:fed_avg
 
   Your own data, one .npz file per client:
 
@@ -123,6 +124,12 @@ _PRINT_CONFIG = flags.DEFINE_bool(
   'Print the config as JSON, checked and with all changes, and do nothing else; '
   'saved as a file, it is a value for --config.',
 )
+_DRY_RUN = flags.DEFINE_bool(
+  'dry_run',
+  False,
+  'Print the plan of the run (data, model, bytes, memory, what the workdir '
+  'holds), and do nothing else.',
+)
 _VERSION = flags.DEFINE_bool(
   'version', False, 'Print the version and do nothing else.'
 )
@@ -140,7 +147,9 @@ def main(argv: Sequence[str]) -> None:
   if _LIST.value:
     print(description.list_configs())
     return
-  if _CONFIG.value is None or not (_WORKDIR.value or _PRINT_CONFIG.value):
+  if _CONFIG.value is None or not (
+    _WORKDIR.value or _PRINT_CONFIG.value or _DRY_RUN.value
+  ):
     raise errors.InputError(
       '--config and --workdir are needed; --help shows examples.'
     )
@@ -163,6 +172,12 @@ def main(argv: Sequence[str]) -> None:
     metrics_managers=_METRICS_MANAGERS.value,
   )
   # TFF, which takes seconds, is imported late: all before answers at once.
+  if _DRY_RUN.value:
+    cli.report_import()
+    from launch.runs import run_plan  # pylint: disable=g-import-not-at-top
+
+    print(run_plan.describe(config, options))
+    return
   cli.report_import()
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
 

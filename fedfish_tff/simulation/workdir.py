@@ -286,6 +286,33 @@ class Workdir:
       digests[self.config_path.name] = regular_files.digest(self.config_path)
     return digests
 
+  def check(
+    self,
+    config: Mapping[str, Any],
+    data_fingerprint: Mapping[str, str] | None = None,
+    *,
+    length_field: str = '',
+  ) -> None:
+    """Checks that a run may use the folder, as `open_workdir` does.
+
+    Args:
+      config: See `open_workdir`.
+      data_fingerprint: See `open_workdir`.
+      length_field: See `open_workdir`.
+
+    Raises:
+      errors.InputError: If the folder holds another run or anything else.
+    """
+    if not self.path.exists():
+      return
+    _check_is_ours(self.path)
+    existing = _read_config(self.config_path)
+    if existing is not None:
+      config = json.loads(_to_json(config))
+      _check_same_config(self.path, existing, config, length_field)
+    if data_fingerprint is not None:
+      _check_same_data(self, data_fingerprint)
+
   def lengthen(self, rounds: int) -> None:
     """Makes the run one of more rounds, which is not finished.
 
@@ -357,13 +384,15 @@ def open_workdir(
         _remove_run(path)
       except OSError as error:
         raise files.unwritable_error(error.filename or path, error) from error
-    existing = _read_config(workdir.config_path)
-    if existing is None:
-      files.write_atomically(workdir.config_path, _to_json(config))
     else:
-      _check_same_config(path, existing, config, length_field)
+      workdir.check(config, data_fingerprint, length_field=length_field)
+    if not workdir.config_path.exists():
+      files.write_atomically(workdir.config_path, _to_json(config))
     if data_fingerprint is not None:
-      _check_same_data(workdir, data_fingerprint)
+      if not workdir.data_fingerprint_path.exists():
+        files.write_atomically(
+          workdir.data_fingerprint_path, _to_json(data_fingerprint)
+        )
     if data is not None:
       note = _to_json(checked_json.add_checksum(data))
       files.write_atomically(workdir.data_path, note)
@@ -459,17 +488,13 @@ def _check_same_config(
 def _check_same_data(
   workdir: Workdir, data_fingerprint: Mapping[str, str]
 ) -> None:
-  """Refuses other data, naming the parts that differ; notes a new run's data.
+  """Refuses other data, naming the parts that differ.
 
   The data's path does not count, since the data may be moved.
   """
-  path = workdir.data_fingerprint_path
   asked = dict(data_fingerprint)
   there = workdir.read_data_fingerprint()
-  if there is None:
-    files.write_atomically(path, _to_json(asked))
-    return
-  if there == asked:
+  if there is None or there == asked:
     return
   differing = [
     name

@@ -449,14 +449,13 @@ def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
 
 
 def count_coming_clients(
-  participation: simulation.Participation, rounds: int
+  participation: simulation.Participation, rounds: int, *, first: int = 1
 ) -> int:
-  """Returns the number of clients' visits in all rounds.
+  """Returns the number of clients' visits in rounds.
 
   Args:
     participation: The function that returns the cohort of a round.
     rounds: The number of the last round.
+    first: The number of the first round.
   """
-  return sum(
-    len(participation(round_number)) for round_number in range(1, rounds + 1)
-  )
+  return sum(map(len, map(participation, range(first, rounds + 1))))

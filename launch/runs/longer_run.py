@@ -26,7 +26,7 @@ def prepare(
   rounds, before = experiment.config.rounds, folder.read_config()['rounds']
   if rounds == before:
     return
-  checkpoint = _find_checkpoint(experiment, folder, before)
+  checkpoint = find_checkpoint(experiment, folder, before)
   path = folder.checkpoints_path
   for later in checkpoint_manifest.versions_in(path):
     if later > checkpoint:
@@ -42,7 +42,7 @@ def prepare(
   )
 
 
-def _find_checkpoint(
+def find_checkpoint(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
   before: int,

@@ -494,6 +494,15 @@ class KillTest(parameterized.TestCase):
     self.assertEqual(printed[0]['cohort_size'], 3)
     self.assertIn('exchange', printed[0])
 
+  def test_a_dry_run_prints_a_plan_and_writes_nothing(self):
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    outcome = binary_runner.run_here(
+      'launch.train', *self._arguments(workdir), '--dry_run'
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertRegex(outcome.stdout, r'(?m)^rounds +30; evaluated every 4, ')
+    self.assertFalse(workdir.exists())
+
   def test_tells_its_version(self):
     outcome = binary_runner.run_here('launch.train', '--version')
     self.assertRegex(outcome.stdout, r'^FedFish-TFF \d+\.\d+\.\d+\n$')

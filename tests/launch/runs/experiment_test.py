@@ -115,7 +115,7 @@ class ClosedFormTest(absltest.TestCase):
     for folder in (None, workdir):
       with self.assertRaisesRegex(
         errors.InputError,
-        f'^{folder or "A run"} has no start.npz, from which its fine-tuning '
+        f'^{folder or "A run"} has no start.npz, from which it '
         'starts; train it first with launch.train.$',
       ):
         experiment.build_experiment(config_checks.read(config), workdir=folder)

@@ -1,0 +1,180 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The plan of a run: its data, model, costs and workdir, without training."""
+
+from collections.abc import Iterator
+import itertools
+import pathlib
+
+from fedfish_tff import datasets
+from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
+from fedfish_tff.simulation import checkpoint_manifest
+from launch.methods import block
+from launch.methods import config as config_lib
+from launch.methods import fine_tuning
+from launch.methods import participation
+from launch.methods import registry
+from launch.results import text_table
+from launch.runs import experiment as experiment_lib
+from launch.runs import fine_tuning_start
+from launch.runs import longer_run
+from launch.runs import run_options
+from launch.runs import training_run
+from launch.runs import warm_start_weights
+from tasks import task as task_lib
+
+import numpy as np
+import tensorflow as tf
+
+# The number of a split's clients that are read; others count like these.
+_MAX_CLIENTS = 1000
+
+
+def describe(config: config_lib.Config, options: run_options.RunOptions) -> str:
+  """Returns the plan of a run as lines; nothing is trained or written.
+
+  Args:
+    config: The config.
+    options: The options; the workdir is '' for none, and the context is the
+      default one.
+
+  Raises:
+    errors.InputError: If the run would be refused.
+  """
+  contexts.set_default_context()
+  task = experiment_lib.create_task(config, data_dir=options.data_dir)
+  training_run.check_task(config, task)
+  folder = simulation.Workdir(pathlib.Path(options.workdir or ''))
+  has_run = bool(options.workdir) and not options.overwrite
+  start = fine_tuning_start.load_start(folder.path) if has_run else None
+  if start is None and 'warm_start' in config.blocks:
+    start = warm_start_weights.read(config, task)
+  experiment = experiment_lib.build_experiment_of(config, task, start=start)
+  rows = [
+    ('task', task.title),
+    *_describe_data(task, config.cohort_size),
+    *_describe_rounds(experiment),
+  ]
+  if options.workdir:
+    rows.append(('workdir', _describe_workdir(experiment, folder, has_run)))
+  return text_table.align(rows)
+
+
+def _describe_data(
+  task: task_lib.Task, cohort_size: int
+) -> Iterator[tuple[str, str]]:
+  """Yields names and values for each split, and for the cohort's memory."""
+  for split in task_lib.SPLITS:
+    clients = getattr(task, split)
+    if clients is None:
+      continue
+    number = len(clients.client_ids)
+    examples = [
+      clients.load_client(client_id)
+      for client_id in itertools.islice(clients.client_ids, _MAX_CLIENTS)
+    ]
+    sizes = [datasets.count_examples(e) for e in examples]
+    share = number / len(sizes)
+    about = '' if share == 1 else f'about, by the first {len(sizes):,}: '
+    total = round(share * sum(sizes))
+    line = (
+      f'{number:,} clients; {about}{total:,} examples, {min(sizes):,} to '
+      f'{max(sizes):,} each, median {np.median(sizes):,.0f}'
+    )
+    labels = [tf.nest.flatten(e)[-1] for e in examples]
+    if all(y.ndim == 1 and y.dtype.kind in 'iu' for y in labels):
+      held = [len(np.unique(y)) for y in labels]
+      classes = len(np.unique(np.concatenate(labels)))
+      line += f'; {classes} classes, {min(held)} to {max(held)} each'
+    yield split.replace('_', ' '), line
+    if split == 'train':
+      nbytes = [datasets.count_bytes(e) for e in examples]
+      cohort = np.mean(nbytes) * min(cohort_size, number)
+      memory = (
+        f'{_bytes(cohort)} of examples packed for a cohort, {about}'
+        f'{_bytes(share * sum(nbytes))} for all training clients'
+      )
+  yield 'memory', memory
+
+
+def _describe_rounds(
+  experiment: experiment_lib.Experiment,
+) -> Iterator[tuple[str, str]]:
+  """Yields names and values for the model, the method and its costs."""
+  config, task = experiment.config, experiment.task
+  weights = [
+    np.asarray(w) for w in tf.nest.flatten(experiment.model.initial_weights[0])
+  ]
+  yield (
+    'model',
+    f'{len(weights)} trained tensors, '
+    f'{sum(w.size for w in weights):,} parameters, '
+    + _bytes(sum(w.nbytes for w in weights)),
+  )
+  name = participation.POLICIES[config.participation.name].title
+  yield (
+    'method',
+    f'{registry.label(config)}; {config.cohort_size} of '
+    f'{len(task.train.client_ids):,} clients per round, {name}',
+  )
+  first = experiment.first_round
+  if fine_tuning.has_start(config):
+    first = fine_tuning_start.start_config(
+      config, num_clients=len(task.train.client_ids)
+    ).rounds
+  rounds = config.rounds - first
+  yield (
+    'rounds',
+    f'{config.rounds}'
+    + (f', {first} of them for the start' if first else '')
+    + f'; evaluated every {config.evaluate_every}, checkpoint every '
+    f'{config.checkpoint_every}',
+  )
+  if experiment.accuracy_stages is None:
+    about = ''
+    visits = experiment_lib.count_coming_clients(
+      experiment.participation, config.rounds, first=first + 1
+    )
+  else:
+    about, visits = 'at most ', config.cohort_size * rounds
+  sent = experiment.wire_bytes
+  yield (
+    'bytes',
+    f'{sent.download:,} down and {sent.upload:,} up per client and round; '
+    f'{about}{_bytes(sent.total * visits)} in {rounds} rounds, {visits:,} visits',
+  )
+
+
+def _describe_workdir(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  has_run: bool,
+) -> str:
+  """Returns a description of what the workdir holds and what follows."""
+  config = experiment.config
+  if not has_run and folder.path.exists():
+    return f'{folder.path}: what it holds of a run will be removed'
+  folder.check(
+    config.values,
+    experiment.fingerprint_data(),
+    length_field=block.length_field(config),
+  )
+  if not folder.config_path.exists():
+    return f'{folder.path}: new'
+  before = folder.read_config()['rounds']
+  kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
+  last = kept[-1] if kept else -1
+  if before < config.rounds:
+    last = longer_run.find_checkpoint(experiment, folder, before)
+  elif folder.read_summary():
+    return f'{folder.path}: a finished run, which is scored and plotted again'
+  where = 'at the beginning' if last < 0 else f'after round {last}'
+  return f'{folder.path}: a run of {before} rounds, which goes on {where}'
+
+
+def _bytes(number: float) -> str:
+  for unit, size in (('GB', 1e9), ('MB', 1e6)):
+    if number >= size:
+      return f'{number / size:.3g} {unit}'
+  return f'{number / 1e3:.3g} kB'

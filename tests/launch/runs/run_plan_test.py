@@ -1,0 +1,114 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A plan says what a run then does."""
+
+import pathlib
+import re
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch.methods import config_checks
+from launch.runs import experiment as experiment_lib
+from launch.runs import run_options
+from launch.runs import run_plan
+from tests.launch import small_configs
+
+from absl.testing import parameterized
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+
+
+def _number(text):
+  return int(text.replace(',', ''))
+
+
+class RunPlanTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.enter_context(small_configs.built_once())
+    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+
+  def _plan(self, config, **options):
+    """Returns the lines of a plan by name; the workdir stays as it is."""
+    before = sorted(self.workdir.rglob('*'))
+    text = run_plan.describe(
+      config_checks.read(config),
+      run_options.RunOptions(**({'workdir': self.workdir} | options)),
+    )
+    self.assertEqual(sorted(self.workdir.rglob('*')), before)
+    self.assertLess(text.count('\n'), 20)
+    return dict(re.split('  +', line, maxsplit=1) for line in text.splitlines())
+
+  def test_the_data(self):
+    config = small_configs.make_config('fed_avg')
+    plan = self._plan(config, workdir='')
+    task = experiment_lib.create_task(config_checks.read(config))
+    total = 0
+    for split in ('train', 'validation', 'test'):
+      clients = [
+        getattr(task, split).load_client(i)
+        for i in getattr(task, split).client_ids
+      ]
+      sizes = [len(y) for _, y in clients]
+      held = [np.unique(y).size for _, y in clients]
+      total += sum(sizes)
+      self.assertEqual(
+        plan[split],
+        f'{len(clients)} clients; {sum(sizes):,} examples, {min(sizes)} to '
+        f'{max(sizes)} each, median {np.median(sizes):.0f}; '
+        f'{np.unique(np.concatenate([y for _, y in clients])).size} classes, '
+        f'{min(held)} to {max(held)} each',
+      )
+    self.assertLen(sklearn_datasets.load_digits().target, total)
+    self.assertEqual(
+      plan['model'], '4 trained tensors, 610 parameters, 2.44 kB'
+    )
+    self.assertNotIn('workdir', plan)
+
+  @parameterized.parameters(
+    ('fed_fish,participation=poisson', 12, 0),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', 5, 3),
+  )
+  def test_the_bytes_are_those_of_the_run(self, variant, rounds, first):
+    config = small_configs.make_config(variant, rounds=rounds)
+    plan = self._plan(config)
+    down, up, size, visits = re.fullmatch(
+      r'([\d,]+) down and ([\d,]+) up per client and round; (.*) kB in '
+      rf'{rounds - first} rounds, ([\d,]+) visits',
+      plan['bytes'],
+    ).groups()
+    small_configs.train(config, self.workdir)
+    rows = simulation.read_rows(self.workdir / 'metrics.csv')
+    sent = sum(row.get('communication/wire_bytes', 0) for row in rows)
+    self.assertEqual((_number(down) + _number(up)) * _number(visits), sent)
+    self.assertEqual(size, f'{sent / 1e3:.3g}')
+
+  def test_the_workdir(self):
+    config = small_configs.make_config('fed_avg', rounds=4)
+    self.assertEndsWith(self._plan(config)['workdir'], 'run: new')
+    small_configs.train(config, self.workdir)
+    self.assertIn('a finished run', self._plan(config)['workdir'])
+    longer = {**config, 'rounds': 8}
+    self.assertIn(
+      'a run of 4 rounds, which goes on after round 4',
+      self._plan(longer)['workdir'],
+    )
+    (self.workdir / 'summary.json').unlink()
+    self.assertIn(
+      'a run of 4 rounds, which goes on after round 4',
+      self._plan(config)['workdir'],
+    )
+    self.assertIn('removed', self._plan(config, overwrite=True)['workdir'])
+    with self.assertRaisesRegex(errors.InputError, 'differs in seed'):
+      self._plan({**config, 'seed': 1})
+
+  def test_cohorts_that_training_decides_on(self):
+    plan = self._plan(
+      small_configs.make_config(
+        'fed_avg,participation=flanp',
+        rounds=9,
+        cohort_size=8,
+        **{'participation.n0': 2, 'participation.rounds_a_stage': 0},
+      )
+    )
+    self.assertRegex(plan['bytes'], '; at most .* in 9 rounds, 72 visits')
