@@ -75,7 +75,11 @@ def main(argv: Sequence[str]) -> None:
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))
   for name, config in tqdm.tqdm(
-    configs.items(), desc='digits', unit='run', dynamic_ncols=True
+    configs.items(),
+    desc='digits',
+    unit='run',
+    disable=None,
+    dynamic_ncols=True,
   ):
     training_run.train(
       config_checks.read(config.to_dict()),

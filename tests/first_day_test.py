@@ -107,6 +107,7 @@ class FirstDayTest(absltest.TestCase):
       timeout=_LIMIT_SECONDS,
     ).stdout
     self.assertIn(_without_numbers(shown), _without_numbers(out))
+    self._check_first_runs(day / 'runs' / 'digits', day / 'runs' / 'warm')
     self._check_table(day / 'runs' / 'comparison')
     self.assertTrue((day / 'runs/bounded/evaluation/clients.csv').exists())
     figures = list((day / 'figures').glob('*.pdf'))
@@ -115,6 +116,18 @@ class FirstDayTest(absltest.TestCase):
     )
     for figure in figures:
       self.assertStartsWith(figure.read_bytes(), b'%PDF-')
+
+  def _check_first_runs(self, run: pathlib.Path, warm: pathlib.Path) -> None:
+    """Checks that a run went on, and that another began with its model."""
+    rows = []
+    for workdir in (run, warm):
+      with open(workdir / 'metrics.csv', encoding='utf-8') as file:
+        rows.append(list(csv.DictReader(file)))
+    self.assertEqual(
+      [row['round'] for row in rows[0]], list(map(str, range(11)))
+    )
+    column = 'eval/global/accuracy'
+    self.assertEqual(rows[1][0][column], rows[0][-1][column])
 
   def _check_table(self, sweep: pathlib.Path) -> None:
     """Compares table.tex with the runs, and those with their metrics.csv."""

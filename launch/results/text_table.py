@@ -33,6 +33,14 @@ def align(rows: Sequence[Sequence[str]]) -> str:
   )
 
 
+def quantity(number: float) -> str:
+  """Returns a number with three digits and the prefix of its unit: '1.2 M'."""
+  for prefix, size in (('P', 1e15), ('T', 1e12), ('G', 1e9), ('M', 1e6)):
+    if number >= size:
+      return f'{number / size:.3g} {prefix}'
+  return f'{number / 1e3:.3g} k'
+
+
 class Table(NamedTuple):
   """A table for people.
 

@@ -79,15 +79,17 @@ def describe(
   seconds = sum(a.seconds for a in analyses)
   most = max(analyses, key=lambda a: a.num_bytes)
   parts = ('arguments', 'results', 'temporaries', 'code')
-  memory = ', '.join(f'{p} {_number(getattr(most, p))}B' for p in parts)
+  memory = ', '.join(
+    f'{p} {text_table.quantity(getattr(most, p))}B' for p in parts
+  )
   flops = sum(a.flops for a in analyses)
   accessed = sum(a.bytes_accessed for a in analyses)
   return [
     ('compiles', f'yes, {number} in {seconds:.1f} s'),
-    ('memory', f'{_number(most.num_bytes)}B: {memory}'),
+    ('memory', f'{text_table.quantity(most.num_bytes)}B: {memory}'),
     (
       'cost',
-      f'{_number(flops)}FLOP, {_number(accessed)}B accessed, the body of each '
+      f'{text_table.quantity(flops)}FLOP, {text_table.quantity(accessed)}B accessed, the body of each '
       'loop once',
     ),
   ]
@@ -118,10 +120,3 @@ def _run_round(experiment: experiment_lib.Experiment) -> None:
       rounds=1,
       client_states=client_states,
     )
-
-
-def _number(number: float) -> str:
-  for unit, size in (('P', 1e15), ('T', 1e12), ('G', 1e9), ('M', 1e6)):
-    if number >= size:
-      return f'{number / size:.3g} {unit}'
-  return f'{number / 1e3:.3g} k'

@@ -32,7 +32,7 @@ _MAX_CLIENTS = 1000
 
 
 def describe(config: config_lib.Config, options: run_options.RunOptions) -> str:
-  """Returns the plan of a run as lines; nothing is trained or written.
+  """Returns the plan of a run as lines, without training or writing.
 
   Args:
     config: The config.
@@ -92,8 +92,8 @@ def _describe_data(
       nbytes = [datasets.count_bytes(e) for e in examples]
       cohort = np.mean(nbytes) * min(cohort_size, number)
       memory = (
-        f'{_bytes(cohort)} of examples packed for a cohort, {about}'
-        f'{_bytes(share * sum(nbytes))} for all training clients'
+        f'{text_table.quantity(cohort)}B of examples packed for a cohort, {about}'
+        f'{text_table.quantity(share * sum(nbytes))}B for all training clients'
       )
   yield 'memory', memory
 
@@ -110,7 +110,7 @@ def _describe_rounds(
     'model',
     f'{len(weights)} trained tensors, '
     f'{sum(w.size for w in weights):,} parameters, '
-    + _bytes(sum(w.nbytes for w in weights)),
+    f'{text_table.quantity(sum(w.nbytes for w in weights))}B',
   )
   name = participation.POLICIES[config.participation.name].title
   yield (
@@ -142,7 +142,7 @@ def _describe_rounds(
   yield (
     'bytes',
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
-    f'{about}{_bytes(sent.total * visits)} in {rounds} rounds, {visits:,} visits',
+    f'{about}{text_table.quantity(sent.total * visits)}B in {rounds} rounds, {visits:,} visits',
   )
 
 
@@ -171,10 +171,3 @@ def _describe_workdir(
     return f'{folder.path}: a finished run, which is scored and plotted again'
   where = 'at the beginning' if last < 0 else f'after round {last}'
   return f'{folder.path}: a run of {before} rounds, which goes on {where}'
-
-
-def _bytes(number: float) -> str:
-  for unit, size in (('GB', 1e9), ('MB', 1e6)):
-    if number >= size:
-      return f'{number / size:.3g} {unit}'
-  return f'{number / 1e3:.3g} kB'

@@ -38,6 +38,7 @@ class DemoTest(absltest.TestCase):
       'launch.demo', f'--output_dir={folder}', *_SMALL
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertNotIn('\r', outcome.stderr)
     for name in ('fed_avg_seed0', 'fed_fish_seed0'):
       self.assertTrue((folder / name / 'summary.json').is_file())
       self.assertTrue((folder / name / 'evaluation' / 'clients.csv').is_file())

@@ -379,7 +379,6 @@ class KillTest(parameterized.TestCase):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=binary_runner.environment(),
-        text=True,
         # A process group of its own, to be interrupted as from a terminal.
         start_new_session=True,
       )
@@ -391,6 +390,12 @@ class KillTest(parameterized.TestCase):
       )
     self.assertEqual(outcome.code, 0, outcome.stderr)
     return outcome
+
+  def _assert_whole_lines(self, output):
+    """Checks what a pipe has got: no bar, and nothing that failed at the end."""
+    for unwanted in ('\r', '\x1b', 'Exception ignored', 'Traceback'):
+      self.assertNotIn(unwanted, output)
+    self.assertEndsWith(output, '\n')
 
   def _stop_after(self, process, workdir, round_number, signal_number):
     """Sends the signal once the round's row is there; returns stderr."""
@@ -411,7 +416,8 @@ class KillTest(parameterized.TestCase):
       process.send_signal(signal_number)
     with processes.killed_if_hanging(process):
       _, stderr = process.communicate()
-    return stderr
+    # As text, a carriage return would be a line's end.
+    return stderr.decode()
 
   @parameterized.named_parameters(
     ('server_state', 'fed_avg,server=adam'),
@@ -435,13 +441,30 @@ class KillTest(parameterized.TestCase):
     process = self._start(workdir)
     stderr = self._stop_after(process, workdir, 22, signal.SIGINT)
     self.assertEqual(process.returncode, 130, stderr)
-    self.assertRegex(stderr, r'resumed after round 10\n')
+    self.assertRegex(stderr, r'resumed after round \d+\n')
     last = stderr.splitlines()[-1]
     self.assertRegex(last, r'checkpoint is that of round \d+\. The same comm')
-    self.assertNotIn('Traceback', stderr)
+    self._assert_whole_lines(stderr)
 
     self._run_here(workdir)
     _assert_same_runs(self, whole, workdir, 30)
+
+  @parameterized.parameters((30, 0), (29, 2))
+  @pytest.mark.thorough
+  def test_a_pipe_gets_whole_lines(self, rounds, code):
+    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    if code:
+      self._run_here(workdir)
+    result = subprocess.run(
+      [sys.executable, '-m', 'launch.train', *self._arguments(workdir)]
+      + [f'--config.rounds={rounds}'],
+      capture_output=True,
+      env=binary_runner.environment(),
+      timeout=processes.HANG_SECONDS,
+    )
+    self.assertEqual(result.returncode, code, result.stderr)
+    self._assert_whole_lines(result.stderr.decode())
+    self.assertEqual(bool(result.stdout), not code)
 
   def test_sigterm_saves_the_last_round(self):
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
