@@ -42,6 +42,9 @@ import tensorflow_probability  # noqa: E402
 _RUNTIME_ERROR_CONTEXT = (
   'tensorflow_federated.python.core.impl.context_stack.runtime_error_context'
 )
+_ATOMIC_FUNCTION = (
+  'tensorflow.python.eager.polymorphic_function.atomic_function'
+)
 _AUTOGRAPH_LOADER = 'tensorflow.python.autograph.pyct.loader'
 
 
@@ -75,7 +78,19 @@ def _terminate_servers() -> None:
             os.kill(int(child), signal.SIGTERM)
 
 
+def _keep_functions() -> None:
+  """Lets TensorFlow's functions end with the process, without a call for each.
+
+  The call fails if Python has already removed what it needs, or if Ctrl-C comes
+  meanwhile, and Python then prints an ignored exception.
+  """
+  atomic_function = sys.modules.get(_ATOMIC_FUNCTION)
+  if atomic_function is not None:
+    del atomic_function.AtomicFunction.__del__
+
+
 atexit.register(_end_default_context)
+atexit.register(_keep_functions)
 
 
 _numbers = itertools.count()

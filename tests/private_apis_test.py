@@ -423,6 +423,10 @@ class PipelinesTest(parameterized.TestCase):
 
 
 class DefaultContextTest(absltest.TestCase):
+  def test_functions_that_end_with_the_process(self):
+    module = sys.modules[fedfish_tff._ATOMIC_FUNCTION]
+    self.assertTrue(callable(module.AtomicFunction.__del__))
+
   def test_context_that_ends_the_default_one(self):
     # A thing that private_apis cannot hold.
     module = sys.modules[fedfish_tff._RUNTIME_ERROR_CONTEXT]

@@ -47,6 +47,17 @@ class QuietImportTest(parameterized.TestCase):
     self.assertEqual(result.stderr, '')
     self.assertEqual(result.stdout, '')
 
+  def test_functions_end_quietly(self):
+    """Even if what TensorFlow needs to remove them is there no more."""
+    result = self._run(
+      'import fedfish_tff\n'
+      'import tensorflow as tf\n'
+      'from tensorflow.python.eager.polymorphic_function import atomic_function\n'
+      'function = tf.function(lambda: 1.0).get_concrete_function()\n'
+      'atomic_function.RUNTIME_FUNCTION_REFS.clear()\n'
+    )
+    self.assertEqual(result.stderr, '')
+
   def test_level_of_the_environment_wins(self):
     program = (
       'import fedfish_tff, os\nprint(os.environ["TF_CPP_MIN_LOG_LEVEL"])\n'

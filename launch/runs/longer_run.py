@@ -35,9 +35,9 @@ def prepare(
   simulation.report_line(
     f'The run of {before} rounds goes on to {rounds}, from '
     + (
-      'the beginning, since it has no checkpoint that such a run would have.'
+      'the beginning, since it has no checkpoint that such a run has, too.'
       if checkpoint < 0
-      else f'its newest checkpoint that such a run would have, {checkpoint}.'
+      else f'round {checkpoint}, its newest checkpoint that such a run has, too.'
     )
   )
 
