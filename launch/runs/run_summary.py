@@ -20,6 +20,8 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import run_label
 from launch.runs import tuned_evaluation
 
+# The diagnostics of FedFish that are compared between runs.
+_EFFECTIVE_CLIENTS = 'aggregator/effective_clients_mean'
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 
@@ -68,6 +70,7 @@ def summarize(
       name: _to_json(value)
       for name, value in row.items()
       if name.startswith(('train/', 'eval/', 'csb/'))
+      or name == _EFFECTIVE_CLIENTS
     },
     'test': {name: _to_json(value) for name, value in test.items()},
     'best_validation': _find_best(

@@ -25,18 +25,9 @@ def setUpModule():
 
 
 class ContractTest(parameterized.TestCase):
-  @parameterized.parameters(*registry.names())
-  def test_every_method_is_a_config_and_a_process(self, name):
-    self._check(name)
-
   @pytest.mark.thorough
-  @parameterized.parameters(
-    *sorted(set(registry.variants()) - set(registry.names()))
-  )
+  @parameterized.parameters(*registry.variants())
   def test_every_variant_is_a_config_and_a_process(self, variant):
-    self._check(variant)
-
-  def _check(self, variant):
     config = small_configs.make_config(variant)
     config_checks.read(config)
     method = registry.find_method(config['algorithm']['name'])
