@@ -27,8 +27,6 @@ Speeds = Callable[[int, Sequence[str]], np.ndarray]
 # Maps (round, ids of its cohort) to the seconds that the round lasts.
 WallClock = Callable[[int, Sequence[str]], float]
 
-_TRACE_COLUMNS = ['client_id', 'seconds']
-
 
 class DeviceClass(NamedTuple):
   """Clients of one kind.

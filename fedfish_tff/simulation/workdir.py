@@ -462,8 +462,9 @@ def _check_same_config(
   }
   if not differences:
     return
-  if list(differences) == ['rounds']:
-    rounds, trained = config['rounds'], existing['rounds']
+  trained = existing.get('rounds')
+  if list(differences) == ['rounds'] and isinstance(trained, int):
+    rounds = config['rounds']
     if rounds > trained and not length_field:
       return
     reason = f'rounds must be at least {trained}, got {rounds}'

@@ -45,7 +45,7 @@ class NewTest(parameterized.TestCase):
         done = self._run(*command.split()[2:])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     table = (self._folder / 'runs' / 'seeds' / 'table.md').read_text()
-    self.assertIn('my_project.method:METHOD', table)
+    self.assertIn('Error feedback', table)
 
   @parameterized.parameters(
     ((), 'must be the only argument'),

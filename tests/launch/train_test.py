@@ -349,12 +349,15 @@ class KillTest(parameterized.TestCase):
 
   # A server optimizer that has a state, and little else to trace.
   _variant = 'fed_avg,server=adam'
+  # So many rounds that a process is stopped before them, however busy the
+  # machine is.
+  _ROUNDS = 300
   _FLAGS = (
     '--config.local_epochs=2',
     '--config.task.num_examples=30',
     '--config.evaluation.barrier=False',
     '--config.evaluation.personalization_epochs=0',
-    '--config.rounds=30',
+    f'--config.rounds={_ROUNDS}',
     '--config.cohort_size=1',
     '--config.evaluate_every=4',
     '--config.checkpoint_every=5',
@@ -428,7 +431,8 @@ class KillTest(parameterized.TestCase):
     self._variant = variant
     folder = pathlib.Path(self.create_tempdir().full_path)
     whole, workdir = folder / 'whole', folder / 'killed'
-    self.assertIn('Done: 30 rounds', self._run_here(whole).stdout)
+    done = self._run_here(whole).stdout
+    self.assertIn(f'Done: {self._ROUNDS} rounds', done)
 
     process = self._start(workdir)
     self._stop_after(process, workdir, 12, signal.SIGKILL)
@@ -436,7 +440,7 @@ class KillTest(parameterized.TestCase):
     self.assertFalse((workdir / 'summary.json').exists())
     # As if it had been killed in the middle of a row.
     with open(workdir / 'metrics.csv', 'ab') as file:
-      file.write(b'29,0.1')
+      file.write(b'299,0.1')
 
     process = self._start(workdir)
     stderr = self._stop_after(process, workdir, 22, signal.SIGINT)
@@ -447,7 +451,7 @@ class KillTest(parameterized.TestCase):
     self._assert_whole_lines(stderr)
 
     self._run_here(workdir)
-    _assert_same_runs(self, whole, workdir, 30)
+    _assert_same_runs(self, whole, workdir, self._ROUNDS)
 
   @parameterized.parameters((30, 0), (29, 2))
   @pytest.mark.thorough
@@ -523,7 +527,7 @@ class KillTest(parameterized.TestCase):
       'launch.train', *self._arguments(workdir), '--dry_run'
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertRegex(outcome.stdout, r'(?m)^rounds +30; evaluated every 4, ')
+    self.assertRegex(outcome.stdout, r'(?m)^rounds +300; evaluated every 4, ')
     self.assertFalse(workdir.exists())
 
   def test_tells_its_version(self):

@@ -180,7 +180,8 @@ class EveryMethodTest(_Test):
     block = config['algorithm']
     if 'server_optimizer' in block and 'client_keeps' not in variant:
       block['server_optimizer'] = optimizer
-    if 'client_optimizer' in block:
+    # FedNova takes SGD only.
+    if 'client_optimizer' in block and variant != 'fed_nova':
       block['client_optimizer'] = optimizer
     sequence = run_sequence.RunSequence()
     sequence.train(config_checks.read(config), self.folder / 'first')
