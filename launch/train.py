@@ -172,13 +172,12 @@ def main(argv: Sequence[str]) -> None:
     metrics_managers=_METRICS_MANAGERS.value,
   )
   # TFF, which takes seconds, is imported late: all before answers at once.
+  cli.report_import()
   if _DRY_RUN.value:
-    cli.report_import()
     from launch.runs import run_plan  # pylint: disable=g-import-not-at-top
 
     print(run_plan.describe(config, options))
     return
-  cli.report_import()
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
 
   training_run.train(config, options)

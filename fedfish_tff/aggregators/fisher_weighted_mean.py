@@ -156,17 +156,16 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     def mass_of(weighed):
       return _total(weighed['denominator'])
 
-    @tff.tensorflow.computation(value_type, weight_type)
-    def diagnose(value, weight):
-      def weighted(tensors):
-        return tf.nest.map_structure(
-          lambda t: t * tf.cast(weight, t.dtype), tensors
-        )
-
+    @tff.tensorflow.computation(
+      value_type, weight_type, weigh.type_signature.result
+    )
+    def diagnose(value, weight, weighed):
       return collections.OrderedDict(
-        delta=weighted(value['delta']),
+        delta=tf.nest.map_structure(
+          lambda d: d * tf.cast(weight, d.dtype), value['delta']
+        ),
         weight=weight,
-        squares=tf.nest.map_structure(tf.square, weighted(value['fisher'])),
+        squares=tf.nest.map_structure(tf.square, weighed['denominator']),
       )
 
     sum_process = self._sum_factory.create(weigh.type_signature.result)
@@ -247,7 +246,8 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       )
       if diagnostics_process is not None:
         diagnosed = diagnostics_process.next(
-          state['diagnostics'], tff.federated_map(diagnose, (value, weight))
+          state['diagnostics'],
+          tff.federated_map(diagnose, (value, weight, weighed)),
         )
         new_state['diagnostics'] = diagnosed.state
         largest = tff.federated_max(tff.federated_map(mass_of, weighed))

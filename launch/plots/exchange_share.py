@@ -210,9 +210,10 @@ def plot_scores(
   """Plots the mean over seeds against the share or the bytes sent.
 
   Args:
-    points: A row per seed and point, at least one: `row` and `panel`, the names of a row of
-      panels and of a panel; `line`, `share`, `x` and `y`. Non-finite points are
-      left out. The panels of a single row are broken into several rows.
+    points: A row per seed and point, at least one: `row` and `panel`, the names
+      of a row of panels and of a panel; `line`, `share`, `x` and `y`.
+      Non-finite points are left out. The panels of a single row are broken into
+      several rows.
     title: The title of the figure.
     note: A note on the runs.
     x_label: The label of x.

@@ -79,7 +79,8 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
   Returns:
     For each group the `variant`; `method`, its label, as in figures; `varied`,
     the values of the fields in which groups differ; `setting`, the variant and
-    these values without learning rates; `name`, the setting for people; `config`, that of a run; `runs` and `finished`, the numbers of runs;
+    these values without learning rates; `name`, the setting for people;
+    `config`, that of a run; `runs` and `finished`, the numbers of runs;
     `column`, the column that decides, such as `validation/global/accuracy`;
     `validation`, its mean over seeds after the last round, NaN unless all have
     finished and none has diverged; `higher_is_better`; `is_best`, whether the

@@ -142,7 +142,8 @@ def _describe_rounds(
   yield (
     'bytes',
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
-    f'{about}{text_table.quantity(sent.total * visits)}B in {rounds} rounds, {visits:,} visits',
+    f'{about}{text_table.quantity(sent.total * visits)}B in {rounds} rounds, '
+    f'{visits:,} visits',
   )
 
 

@@ -22,10 +22,9 @@ flips of the differences' signs, times Holm's factor over the cells.
 """
 
 from collections.abc import Sequence
-import os
-import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
 from launch.plots import heat_map
@@ -178,10 +177,10 @@ def main(argv: Sequence[str]) -> None:
       f'{_RUNS.value} must be the runs.csv of a sweep: {error}.'
     ) from error
   cells = measure(runs, cohort_size=_COHORT.value)
-  folder = pathlib.Path(_OUTPUT_DIR.value)
-  os.makedirs(folder, exist_ok=True)
+  folder = simulation.make_folder(_OUTPUT_DIR.value)
   style.save_figure(draw(cells), folder / 'gain_surface.png')
-  cells.to_csv(folder / 'gain_surface.csv', float_format='%.6g')
+  table = cells.to_csv(float_format='%.6g')
+  simulation.write_atomically(folder / 'gain_surface.csv', table.encode())
   print(cells.to_string(float_format='{:.3g}'.format))
 
 

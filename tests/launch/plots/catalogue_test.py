@@ -10,6 +10,7 @@ from fedfish_tff import errors
 from launch.plots import barrier
 from launch.plots import catalogue
 from launch.plots import curves
+from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -214,21 +215,4 @@ class DrawLayoutsTest(absltest.TestCase):
       self.assertLen(drawings, 5)
       for name, drawing in drawings.items():
         with self.subTest(f'{name}, {len(some)}, {len(tasks)}'):
-          self._check(drawing.figure)
-
-  def _check(self, figure):
-    with warnings.catch_warnings():
-      # Matplotlib warns where there is no room for the axes.
-      warnings.simplefilter('error')
-      figure.draw_without_rendering()
-    texts = [text for key in figure.legends for text in key.get_texts()]
-    for axis in figure.axes:
-      texts += [axis.title, axis.xaxis.label, axis.yaxis.label, *axis.texts]
-    for text in texts:
-      box = text.get_window_extent()
-      if not text.get_text():
-        continue
-      self.assertGreaterEqual(box.x0, -1, text)
-      self.assertGreaterEqual(box.y0, -1, text)
-      self.assertLessEqual(box.x1, figure.bbox.x1 + 1, text)
-      self.assertLessEqual(box.y1, figure.bbox.y1 + 1, text)
+          drawn_figures.check_fits(self, drawing.figure)

@@ -3,10 +3,10 @@
 """Tests of the figure of transfer."""
 
 import dataclasses
-import warnings
 
 from launch.plots import transfer
 from launch.results import settings
+from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -38,21 +38,6 @@ def _draw(runs, metric='accuracy'):
   return transfer.plot_transfer(found, metric)
 
 
-def _check_fits(test, figure):
-  with warnings.catch_warnings():
-    # Matplotlib warns where there is no room for the axes.
-    warnings.simplefilter('error')
-    figure.draw_without_rendering()
-  texts = [text for key in figure.legends for text in key.get_texts()]
-  for axis in figure.axes:
-    texts += [axis.title, axis.xaxis.label, axis.yaxis.label, *axis.texts]
-  for text in texts:
-    if text.get_text():
-      box = text.get_window_extent()
-      test.assertGreaterEqual(box.x0, -1, text)
-      test.assertLessEqual(box.x1, figure.bbox.x1 + 1, text)
-
-
 class PlotTransferTest(parameterized.TestCase):
   def test_a_column_a_target_and_a_row_a_round(self):
     figure, caption = _draw(_runs(targets=_TARGETS))
@@ -77,7 +62,7 @@ class PlotTransferTest(parameterized.TestCase):
       )
     self.assertIn('2 seeds', caption)
     self.assertIn('c4 to cc_news: 20 clients (3 too small).', caption)
-    _check_fits(self, figure)
+    drawn_figures.check_fits(self, figure)
 
   def test_several_tasks_and_runs_without_scores(self):
     runs = _runs(tasks=('c4', 'cc_news'), epochs=(1,))
@@ -88,12 +73,12 @@ class PlotTransferTest(parameterized.TestCase):
       figure.axes[0].get_title('left').split(), 'c4 to c4, round R/2'.split()
     )
     self.assertIn('1 to 2 seeds', caption)
-    _check_fits(self, figure)
+    drawn_figures.check_fits(self, figure)
 
   def test_one_target_fits_a_column(self):
     figure, _ = _draw(_runs(targets=('c4',), epochs=(1,)))
     self.assertLen(figure.axes, 2)
-    _check_fits(self, figure)
+    drawn_figures.check_fits(self, figure)
 
   def test_without_the_metric_there_is_no_figure(self):
     self.assertIsNone(_draw(_runs(), 'mse'))
@@ -125,7 +110,7 @@ class PlotWorkdirTest(parameterized.TestCase):
       np.testing.assert_allclose(
         np.array(ends, float), ys[:, None] + [[-0.01, 0.01]]
       )
-    _check_fits(self, figure)
+    drawn_figures.check_fits(self, figure)
 
   def test_clients_that_all_diverged(self):
     (run, *_) = _runs(targets=('c4',))
