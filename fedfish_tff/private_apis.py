@@ -383,6 +383,7 @@ def exact_functions() -> Iterator[tuple[Any, ...]]:
   # These change nothing on CPUs, yet infer all shapes again.
   rewrites.layout_optimizer = type(rewrites).OFF
   rewrites.memory_optimization = type(rewrites).NO_MEM_OPT
+  rewrites.disable_tfg_optimizer = True
   context.function_call_options = eager_context.FunctionCallOptions(
     before.executor_type, config
   )
