@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""A language model on C4 as in the FedFish paper; clients are web domains.
+r"""Language models on C4 as in the FedFish paper; clients are web domains.
 
   python -m launch.train --config=launch/configs/c4.py:fed_fish \
     --workdir=runs/c4_fed_fish --data_dir=path/to/grouped
@@ -14,7 +14,8 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
     --output_dir=path/to/grouped
   python -m launch.train_tokenizer --input=path/to/grouped
 
-Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
+corpus=cc_news has the news of CC-News, --format=cc_news, a target of transfer in
+the paper, with C4's fields. Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
 tokens, or 10^14 floating-point operations, so it needs GPUs.
 
 size=tiny is a model of two layers with sequences of 64 tokens, which runs
@@ -45,6 +46,16 @@ docs/results.md has the results, also on other corpora, by
   python -m launch.sweep --sweep_dir=runs/c4_fixed_compute \
     --config=launch/configs/c4.py:fixed_compute,size=results \
     --tuned_by=runs/c4_tuning --tuned_metric=loss --data_dir=runs/c4
+
+With corpus=cc_news, they have half of the rounds, 256 local epochs in total,
+because news sites have more text, and the best learning rates on C4:
+
+  python -m launch.group_dataset --format=cc_news --input='news/*.jsonl.gz' \
+    --key=host --validation_fraction=0.03 --held_out_fraction=0.04 \
+    --output_dir=runs/news
+  python -m launch.train_tokenizer --input=runs/news --vocabulary_size=2048
+  python -m launch.sweep --sweep_dir=runs/news_fixed_compute \
+    --config=c4:fixed_compute,corpus=cc_news,size=results --data_dir=runs/news
 """
 
 from collections.abc import Sequence
@@ -53,14 +64,22 @@ from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
-_SIZES = {'tiny': language.TINY, 'results': language.RESULTS}
+_CORPORA = {'c4': {}, 'cc_news': {'task.name': 'cc_news'}}
+# The learning rates (client, server) that tuning chose on C4, by local epochs.
+_C4_RATES = {1: (0.1, 0.005), 16: (0.01, 0.01)}
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
+  results = dict(language.RESULTS)
+  if _is_news(variant):
+    results['rounds'] //= 2
   return language.create_config(
     variant,
-    axes={'size': _SIZES},
+    axes={
+      'corpus': _CORPORA,
+      'size': {'tiny': language.TINY, 'results': results},
+    },
     task={
       'name': 'c4',
       # Or rnn, TFF's recurrent baseline for Stack Overflow.
@@ -90,6 +109,18 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
 
   With size=results, of `language.comparison_sweeps`.
   """
-  if 'size=results' in name:
-    return sweeps.select(name, get_config, language.comparison_sweeps)
-  return sweeps.select(name, get_config, sweeps.ready_sweeps)
+  if 'size=results' not in name:
+    return sweeps.select(name, get_config, sweeps.ready_sweeps)
+  runs = sweeps.select(name, get_config, language.comparison_sweeps)
+  if not (name.startswith('fixed_compute,') and _is_news(name)):
+    return runs
+  tuned = []
+  for run in runs:
+    client, server = _C4_RATES[run.overrides['local_epochs']]
+    rates = {'client_learning_rate': client, 'server_learning_rate': server}
+    tuned.append(sweeps.Run(run.variant, {**run.overrides, **rates}))
+  return tuple(tuned)
+
+
+def _is_news(variant: str) -> bool:
+  return base.parse_variant(variant)[1].get('corpus') == 'cc_news'

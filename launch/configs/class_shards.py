@@ -1,23 +1,63 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of configs with a few classes per client.
+r"""CIFAR and EMNIST images among 100 clients of a few classes, as for SRPFL.
 
-The fields are those of the experiments of Tziotis et al. (2022,
-arXiv:2206.02078) and their code: 150 rounds of 100 clients, batches of 10, SGD
-with rate 0.01 and momentum 0.5, the plain mean at the server; FedRep trains
-the head for 10 epochs before the body's; scored clients tune for 10 epochs.
-With participation=srpfl or flanp, the pool starts with 10 clients and doubles
-every 10 rounds, a fifteenth of all rounds. HF-MAML takes plain steps with a
-rate of 0.1, and clients adapt with a rate of 0.01.
+  python -m launch.train --config=launch/configs/class_shards.py:fed_rep \
+    --workdir=runs/cifar10_fed_rep --data_dir=path/to/folder
+
+has CIFAR-10. path/to/folder holds cifar10.npz with the arrays images, labels
+and is_test (tasks/images/cifar10.py). The axis images has the data sets of the
+experiments of Tziotis et al. (2022, arXiv:2206.02078):
+
+  cifar10   5 classes per client
+  cifar100  20 classes per client; path/to/tff_cache holds cifar100.sqlite, as
+            TFF unpacks it, or --config.task.images names a file like
+            cifar10.npz
+  digits    5 of EMNIST's digits per client; path/to/tff_cache holds
+            emnist_all.sqlite; --config.task.download=True downloads it if it
+            is missing
+  letters   FEMNIST: 3 of the letters a to j per client, and 15,000 of their
+            images, 13,500 of them for training
+
+The fields are those of the experiments and their code: 150 rounds of 100
+clients, batches of 10, SGD with rate 0.01 and momentum 0.5, the plain mean at
+the server; FedRep trains the head for 10 epochs before the body's. Scored
+clients tune for 10 epochs. HF-MAML takes plain steps with a rate of 0.1, and
+clients adapt with a rate of 0.01. Methods are fed_rep, lg_fed_avg, fed_per,
+ditto, hf_maml and fed_avg, each with participation=uniform, or srpfl for SRPFL
+and LG-SRPFL, or flanp: the pool starts with 10 clients and doubles every 10
+rounds, a fifteenth of all rounds.
+
+  python -m launch.train --workdir=runs/femnist_srpfl \
+    --config=class_shards:fed_rep,participation=srpfl,images=letters \
+    --data_dir=path/to/tff_cache
 
 In evaluation, FedAvg is FedAvg+FT and FLANP is FLANP+FT: clients tune the whole
 model. A rate that suits training need not suit a single client, so each
 evaluation tunes with the rate of 0.001, 0.01 and 0.1 that is best on validation
 clients (eval/personalization_learning_rate). The three rates are our choice;
 --config.evaluation.personalization_learning_rates="()" uses that of training.
+
+--config.participation.speeds.communication_seconds=10 adds 10 seconds to each
+round; speeds=dynamic draws new speeds in each round. A sweep has all methods,
+with a fifth of the clients and with all, both kinds of speeds and five seeds;
+launch.plot draws SRPFL's figure 3 of it:
+
+  python -m launch.sweep --config=launch/configs/class_shards.py:stragglers \
+    --sweep_dir=runs/cifar10_stragglers --data_dir=path/to/folder
+  python -m launch.plot --sweep_dir=runs/cifar10_stragglers \
+    --layout=stragglers --output_dir=plots
+
+A round of fed_rep takes two cores some minutes. For a laptop, there are
+
+  size=compact  LeNet-5 with the widths of 1998, or 128 and 64 hidden units for
+                EMNIST; 60 rounds
+  size=results  the same with 30 rounds and at most 60 examples per client, for
+                docs/results.md
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from launch.configs import base
@@ -29,6 +69,46 @@ METHODS = ('fed_avg', 'fed_per', 'fed_rep', 'lg_fed_avg', 'hf_maml', 'ditto')
 _UNIFORM = tuple(f'{method},participation=uniform' for method in METHODS)
 _FLANP = ('fed_avg,participation=flanp',)
 _SRPFL = ('fed_rep,participation=srpfl', 'lg_fed_avg,participation=srpfl')
+_CIFAR = {
+  # Or classic_lenet5.
+  'model': 'lenet5',
+  # True to crop and mirror images at random, as published.
+  'augment': False,
+}
+_EMNIST = {
+  'name': 'emnist_shards',
+  'hidden_units': (512, 256, 64),
+  'download': False,
+}
+# The task of each value of the axis images.
+_TASKS: Mapping[str, Mapping[str, Any]] = {
+  'cifar10': {
+    **_CIFAR,
+    'name': 'cifar10',
+    'images': 'cifar10.npz',
+    'classes_per_client': 5,
+  },
+  'cifar100': {
+    **_CIFAR,
+    'name': 'cifar100_shards',
+    'images': 'cifar100.sqlite',
+    'classes_per_client': 20,
+  },
+  'digits': {
+    **_EMNIST,
+    'characters': 'digits',
+    'classes_per_client': 5,
+    # The largest number of training images; 0 for all.
+    'max_images': 0,
+  },
+  'letters': {
+    **_EMNIST,
+    'characters': 'letters',
+    'classes_per_client': 3,
+    # 135 of the 150 images of each client, held-out clients included.
+    'max_images': 16_200,
+  },
+}
 # A fifth of the clients, and all clients.
 _COHORT_SIZES = (20, 100)
 _SEEDS = (0, 1, 2, 3, 4)
@@ -39,49 +119,38 @@ _FIRST_CLIENTS = 10
 _TUNING_LEARNING_RATES = (0.001, 0.01, 0.1)
 
 
-def sizes(field: str, value: Any) -> Mapping[str, Mapping[str, Any]]:
-  """Returns the axis `size`: `compact` for a laptop, `results` for many runs.
-
-  Args:
-    field: The field for the size of the task's model.
-    value: Its value for a small model.
-  """
-  return {
-    'compact': {field: value, 'rounds': 60},
-    'results': {
-      field: value,
-      'rounds': 30,
-      'evaluate_every': 3,
-      'max_examples_per_client': 60,
-    },
+def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
+  """Returns the config of a variant of the algorithm."""
+  _, chosen = base.parse_variant(variant)
+  images = chosen.get('images')
+  task = {
+    # Half of the held-out clients are for validation.
+    **{'num_clients': 100, 'num_held_out': 20},
+    **_TASKS.get(images, _TASKS['cifar10']),
   }
-
-
-def create_config(
-  variant: str, *, body_epochs: int, **values: Any
-) -> base.ConfigDict:
-  """Returns a config.
-
-  Args:
-    variant: See `base.create_config`.
-    body_epochs: The number of local epochs, after those of FedRep's head.
-    **values: The task's values of fields.
-  """
+  body_epochs = 1 if task['name'] == 'cifar10' else 5
+  if task['name'] == 'emnist_shards':
+    compact = {'task.hidden_units': (128, 64), 'rounds': 60}
+  else:
+    compact = {'task.model': 'classic_lenet5', 'rounds': 60}
+  few = {'rounds': 30, 'evaluate_every': 3, 'max_examples_per_client': 60}
   config = base.create_config(
     variant,
     server_optimizer='sgd',
-    **{
-      'rounds': 150,
-      'cohort_size': 100,
-      'local_epochs': body_epochs,
-      'batch_size': 10,
-      'client_learning_rate': 0.01,
-      'server_learning_rate': 1.0,
-      'evaluate_every': 10,
-      'checkpoint_every': 50,
-      'evaluation': {'personalization_epochs': 10, 'barrier': False},
-      **values,
+    axes={
+      'images': dict.fromkeys(_TASKS, {}),
+      'size': {'compact': compact, 'results': {**compact, **few}},
     },
+    task=task,
+    rounds=150,
+    cohort_size=100,
+    local_epochs=body_epochs,
+    batch_size=10,
+    client_learning_rate=0.01,
+    server_learning_rate=1.0,
+    evaluate_every=10,
+    checkpoint_every=50,
+    evaluation={'personalization_epochs': 10, 'barrier': False},
   )
   algorithm = config.algorithm
   if 'personal_learning_rate' in algorithm:
@@ -99,6 +168,11 @@ def create_config(
     config.participation.n0 = _FIRST_CLIENTS
     config.participation.rounds_a_stage = config.rounds // _STAGES_OF_A_RUN
   return config
+
+
+def sweep(name: str) -> Sequence[sweeps.Run]:
+  """Returns the runs of a sweep of `create_sweeps`."""
+  return sweeps.select(name, get_config, create_sweeps)
 
 
 def create_sweeps(

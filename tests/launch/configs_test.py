@@ -15,7 +15,6 @@ from absl.testing import parameterized
 _CONFIGS = (
   'arrays',
   'c4',
-  'cc_news',
   'cifar100',
   'digits',
   'emnist',
@@ -36,7 +35,6 @@ _FEATURE_CONFIGS = tuple(_FEATURE_TASKS)
 # Values of the axis size.
 _SIZES = {
   'c4': ('tiny', 'results'),
-  'cc_news': ('tiny', 'results'),
   'cifar100': ('compact', 'results'),
   'digits': ('tpu',),
   'emnist': ('compact', 'results'),
@@ -157,7 +155,6 @@ class ConfigsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('c4', 8, 10_000, 1024),
-    ('cc_news', 8, 10_000, 1024),
     ('stackoverflow', 16, 1500, 128),
   )
   def test_text_tasks_are_table_2_of_the_paper(
@@ -177,7 +174,7 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(config['task']['sequence_length'], length)
     self.assertEqual(config['task']['eval_sequence_length'], 128)
 
-  @parameterized.parameters('c4', 'cc_news', 'stackoverflow')
+  @parameterized.parameters('c4', 'stackoverflow')
   def test_a_size_changes_the_task_and_not_the_method(self, name):
     get_config = _module(name).get_config
     tiny, full = get_config('damped,size=tiny'), get_config('damped')

@@ -501,7 +501,7 @@ class KillTest(parameterized.TestCase):
     outcome = binary_runner.run_here('launch.train', '--list')
     self.assertEqual(outcome.code, 0)
     self.assertRegex(outcome.stdout, r'(?m)^  digits +Handwritten digits')
-    self.assertNotIn('class_shards', outcome.stdout)
+    self.assertNotRegex(outcome.stdout, r'(?m)^  sweeps ')
     self.assertRegex(outcome.stdout, r'(?m)^Variants: .*fed_avg.*damped')
 
   def test_a_printed_config_is_one_for_a_run(self):

@@ -2,24 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Configs of clients of a few classes, with the published fields."""
 
-from launch.configs import cifar10
-from launch.configs import cifar100_shards
-from launch.configs import emnist_shards
+from launch.configs import class_shards
 from launch.methods import config_checks
 from tasks import registry
 
 from absl.testing import parameterized
 
 _CONFIGS = (
-  (cifar10, 1, 5),
-  (cifar100_shards, 5, 20),
-  (emnist_shards, 5, 5),
+  ('cifar10', 1, 5),
+  ('cifar100', 5, 20),
+  ('digits', 5, 5),
 )
 
 
 class ClassShardsTest(parameterized.TestCase):
   @parameterized.parameters(*_CONFIGS)
-  def test_published_fields(self, module, body_epochs, classes):
+  def test_published_fields(self, images, body_epochs, classes):
     for variant in (
       'fed_rep',
       'fed_rep,participation=srpfl',
@@ -29,7 +27,7 @@ class ClassShardsTest(parameterized.TestCase):
       'ditto',
       'scaffold',
     ):
-      config = module.get_config(variant).to_dict()
+      config = class_shards.get_config(f'{variant},images={images}').to_dict()
       config_checks.read(config)
       is_fed_rep = variant.startswith('fed_rep')
       self.assertEqual(
@@ -60,7 +58,7 @@ class ClassShardsTest(parameterized.TestCase):
       self.assertEqual(value, options[option], option)
 
   def test_hf_maml_has_rates_of_its_own(self):
-    config = cifar10.get_config('hf_maml').to_dict()
+    config = class_shards.get_config('hf_maml').to_dict()
     config_checks.read(config)
     self.assertEqual(config['client_learning_rate'], 0.1)
     self.assertEqual(config['algorithm']['client_optimizer'], 'sgd')
@@ -68,19 +66,19 @@ class ClassShardsTest(parameterized.TestCase):
     self.assertEqual(config['algorithm']['difference'], 0.001)
 
   @parameterized.parameters(
-    (cifar10, 'fed_avg,size=compact', 'model', 'classic_lenet5'),
-    (cifar100_shards, 'ditto,size=compact', 'model', 'classic_lenet5'),
-    (emnist_shards, 'fed_per,characters=letters', 'characters', 'letters'),
-    (emnist_shards, 'fed_per,size=results', 'hidden_units', (128, 64)),
+    ('fed_avg,size=compact', 'model', 'classic_lenet5'),
+    ('ditto,images=cifar100,size=compact', 'model', 'classic_lenet5'),
+    ('fed_per,images=letters', 'characters', 'letters'),
+    ('fed_per,images=digits,size=results', 'hidden_units', (128, 64)),
   )
-  def test_axes(self, module, variant, field, value):
-    config = module.get_config(variant).to_dict()
+  def test_axes(self, variant, field, value):
+    config = class_shards.get_config(variant).to_dict()
     config_checks.read(config)
     self.assertEqual(config['task'][field], value)
 
   def test_a_sweep_of_all_methods(self):
-    runs = cifar10.sweep('stragglers,size=results')
-    configs = [cifar10.get_config(run.variant) for run in runs]
+    runs = class_shards.sweep('stragglers,size=results')
+    configs = [class_shards.get_config(run.variant) for run in runs]
     for config, run in zip(configs, runs):
       config.update_from_flattened_dict(dict(run.overrides))
       config_checks.read(config.to_dict())

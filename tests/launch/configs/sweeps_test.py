@@ -19,7 +19,6 @@ import pytest
 _MODULES = (
   'launch.configs.arrays',
   'launch.configs.c4',
-  'launch.configs.cc_news',
   'launch.configs.cifar100',
   'launch.configs.digits',
   'launch.configs.emnist',
@@ -244,7 +243,7 @@ class SweepsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('c4', 'fixed_compute,size=results', True),
-    ('cc_news', 'fixed_compute,size=results', True),
+    ('c4', 'fixed_compute,corpus=cc_news,size=results', True),
     ('emnist', 'fixed_rounds,size=compact', False),
     ('digits', 'seeds,size=tpu', False),
   )
