@@ -40,9 +40,9 @@ class Line:
     policy: The title of the choice of clients.
     metric: A column of metrics.csv.
     runs: The runs with the metric, one per seed.
-    values: The metric by round, a column per run.
-    seconds: The simulated time by round, a column per run.
-    costs: The seconds that messages have added to each round, for each run.
+    values: The metric by round, a column per run, at the rounds at which all
+      seeds have values.
+    seconds: The simulated time without messages, in the form of `values`.
   """
 
   task: str
@@ -53,7 +53,6 @@ class Line:
   runs: pd.DataFrame
   values: pd.DataFrame
   seconds: pd.DataFrame
-  costs: np.ndarray
 
   @property
   def base(self) -> str:
@@ -65,48 +64,39 @@ class Line:
     return self.metric.endswith(_BEFORE)
 
   @property
-  def rounds(self) -> pd.Index:
-    """The rounds at which all seeds have values."""
-    return self.values.dropna().index.intersection(self.seconds.dropna().index)
+  def higher_is_better(self) -> bool:
+    return metric_names.higher_is_better(self.metric)
 
-  def points(
-    self, communication_seconds: float | None = None
-  ) -> tuple[np.ndarray, np.ndarray]:
+  def points(self, cost: float) -> tuple[np.ndarray, np.ndarray]:
     """Returns mean seconds over seeds and values `[num_seeds, num_points]`.
 
-    Points are the rounds at which all seeds have values.
-
     Args:
-      communication_seconds: The seconds that messages add to each round, in
-        place of the runs' own seconds; these change only the time. None for
-        the runs' own.
+      cost: The seconds that messages add to each round, which change only the
+        time.
     """
-    rounds = self.rounds
-    seconds = self.seconds.loc[rounds].to_numpy()
-    if communication_seconds is not None:
-      seconds = seconds + np.outer(rounds, communication_seconds - self.costs)
-    return seconds.mean(axis=1), self.values.loc[rounds].to_numpy().T
+    rounds = self.values.index.to_numpy()
+    seconds = self.seconds.mean(axis=1).to_numpy() + cost * rounds
+    return seconds, self.values.to_numpy().T
 
   def best(self) -> float:
     """Returns the best mean over seeds of any round."""
-    sign = _sign(self.metric)
-    return float(sign * (sign * self.points()[1].mean(axis=0)).max())
+    means = self.values.mean(axis=1)
+    return float(means.max() if self.higher_is_better else means.min())
 
-  def seconds_to_reach(
-    self, target: float, communication_seconds: float | None = None
-  ) -> float | None:
+  def seconds_to_reach(self, target: float, cost: float) -> float | None:
     """Returns the time until the mean over seeds reaches a value, or None.
 
     Args:
       target: The value.
-      communication_seconds: See `points`.
+      cost: See `points`.
     """
-    seconds, values = self.points(communication_seconds)
-    higher = metric_names.higher_is_better(self.metric)
+    seconds, values = self.points(cost)
     reached = (
       float(time)
       for time, value in zip(seconds, values.mean(axis=0))
-      if not ranking.is_better(target, value, higher_is_better=higher)
+      if not ranking.is_better(
+        target, value, higher_is_better=self.higher_is_better
+      )
     )
     return next(reached, None)
 
@@ -124,135 +114,98 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
     frames: The labelled runs; those without simulated time are left out.
     metric: A column of metrics.csv.
   """
-  timed = frames.drawn(SECONDS).index.unique('run')
-  runs = frames.runs
-  has_speeds = [
-    bool((config.get('participation') or {}).get('speeds'))
-    for config in runs['config']
-  ]
-  frames = frames.of(runs[runs.index.isin(timed) & has_speeds])
-  runs = frames.runs
-  if runs.empty:
+  frames = _describe_timed(frames)
+  if frames.runs.empty:
     return []
-  firsts = runs.drop_duplicates('label')
+  seconds = frames.drawn(SECONDS)[SECONDS].unstack('run')
+  seconds -= np.outer(seconds.index, frames.runs['cost'][seconds.columns])
+  firsts = frames.runs.drop_duplicates('label')
   names = frames_lib.name_methods(frames, firsts, _told_elsewhere(firsts))
   tasks = method_labels.label_tasks(firsts)
-  clocks = _read_clocks(frames)
   lines = {}
   for name, task, of in zip(names, tasks, frames.groups().values()):
-    run = of.runs.iloc[0]
-    policy = run.config['participation']['name']
+    first = of.runs.iloc[0]
+    policy = first.config['participation']['name']
     title, *told = name.split(', ', 1)
     shown = {name: metric}
-    if run.one_model and len(of.column(str(metric_names.before(metric)))):
+    if first.one_model and len(of.column(str(metric_names.before(metric)))):
       shown = {', '.join([title + _TUNED, *told]): metric}
       if policy == _UNIFORM:
         shown[name] = metric + _BEFORE
     for method, column in shown.items():
-      line = read_line(
-        of,
-        column,
-        task=task,
-        conditions=_conditions(run.config),
-        method=method,
-        policy=run.told.get(_POLICY, policy),
-      )
-      if line:
-        lines[_key(line)] = line
-        for other in _at_other_speeds(line, clocks, frames):
-          lines.setdefault(_key(other), other)
+      found = of.drawn(column)[column].unstack('run')
+      runs = of.runs[of.runs.index.isin(found.columns)]
+      clocks = _find_clocks(runs, frames.runs) if len(runs) else {}
+      for conditions, clock in clocks.items():
+        times = seconds[clock].dropna()
+        values = found[runs.index].dropna()
+        rounds = values.index.intersection(times.index)
+        key = task, conditions, method, policy, column
+        # A run's own clock comes first.
+        if len(rounds) and (key not in lines or clock == list(runs.index)):
+          lines[key] = Line(
+            task=task,
+            conditions=conditions,
+            method=method,
+            policy=first.told.get(_POLICY, policy),
+            metric=column,
+            runs=runs,
+            values=values.loc[rounds],
+            seconds=times.loc[rounds],
+          )
   return list(lines.values())
 
 
-def read_line(
-  frames: frames_lib.Frames, metric: str, **told: str
-) -> Line | None:
-  """Returns the line of runs that differ in their seed; None without values.
+def _describe_timed(frames: frames_lib.Frames) -> frames_lib.Frames:
+  """Returns the runs with simulated time, with three further columns.
 
-  Args:
-    frames: The runs; those without simulated time or the metric are left out.
-    metric: A column of metrics.csv.
-    **told: The names of the line, which are attributes of `Line`.
+  These are `conditions`; `cost`, the seconds that messages add to each round;
+  and `cohorts`, a key of the clients of all rounds, None if speeds choose them.
   """
-  values = frames.drawn(metric)[metric].unstack('run')
-  seconds = frames.drawn(SECONDS)[SECONDS].unstack('run')
-  kept = [run for run in frames.runs.index if run in values and run in seconds]
-  names = dict.fromkeys(('task', 'conditions', 'method', 'policy'), '')
-  runs = frames.runs.loc[kept]
-  line = Line(
-    **names | told,
-    metric=metric,
-    runs=runs,
-    values=values[kept],
-    seconds=seconds[kept],
-    costs=_costs(runs),
+  ends = frames.drawn('round', SECONDS)['round'].groupby('run').last()
+  speeds = frames.runs['config'].map(
+    lambda config: (config.get('participation') or {}).get('speeds')
   )
-  return line if kept and len(line.rounds) else None
+  runs = frames.runs.assign(end=ends)[speeds.astype(bool)]
+  runs = runs.dropna(subset='end')
+  return frames.of(
+    runs.assign(
+      conditions=[
+        f'{config.get("cohort_size")} clients per round, {of["kind"]} speeds'
+        for config, of in zip(runs['config'], speeds[runs.index])
+      ],
+      cost=[
+        of.get('communication_seconds') or 0.0 for of in speeds[runs.index]
+      ],
+      cohorts=list(map(_cohorts_key, runs['config'])),
+    )
+  )
 
 
-def _costs(runs: pd.DataFrame) -> np.ndarray:
-  """Returns the seconds that messages have added to each round of each run."""
-  blocks = [config.get('participation') or {} for config in runs['config']]
-  speeds = [block.get('speeds') or {} for block in blocks]
-  return np.array([of.get('communication_seconds') or 0.0 for of in speeds])
-
-
-def _conditions(config: Mapping[str, Any]) -> str:
-  kind = config['participation']['speeds']['kind']
-  return f'{config.get("cohort_size")} clients per round, {kind} speeds'
-
-
-def _key(line: Line) -> tuple[str, ...]:
-  return line.task, line.conditions, line.method, line.policy, line.metric
-
-
-# For each key of the cohorts of all rounds, the index of a run by conditions.
-_Clocks = Mapping[str, Mapping[str, int]]
-
-
-def _cohorts_key(config: Mapping[str, Any]) -> str:
+def _cohorts_key(config: Mapping[str, Any]) -> str | None:
   block = {**config['participation'], 'speeds': None}
+  if block['name'] != _UNIFORM or block.get('over_selection'):
+    return None
   keys = ('task', 'seed', 'cohort_size')
   return repr((block, *(config.get(key) for key in keys)))
 
 
-def _read_clocks(frames: frames_lib.Frames) -> _Clocks:
-  """Returns the longest runs by conditions, if speeds choose no clients."""
-  ends = frames.rounds['round'].groupby('run').last()
-  clocks = {}
-  for index in ends.sort_values(kind='stable').index:
-    config = frames.runs.loc[index, 'config']
-    block = config['participation']
-    if block['name'] == _UNIFORM and not block.get('over_selection'):
-      key = _cohorts_key(config)
-      clocks.setdefault(key, {})[_conditions(config)] = index
+def _find_clocks(runs: pd.DataFrame, every: pd.DataFrame) -> dict[str, list]:
+  """Returns the runs whose time holds for some runs, by conditions.
+
+  Args:
+    runs: The runs of one label.
+    every: All runs with simulated time.
+  """
+  clocks = {runs['conditions'].iloc[0]: list(runs.index)}
+  others = every[every['cohorts'].notna()].sort_values('end', kind='stable')
+  for conditions, of in others.groupby('conditions', sort=False):
+    longest = of.drop_duplicates('cohorts', keep='last')
+    longest = longest.reset_index(names='clock').set_index('cohorts')
+    lent = longest[['clock', 'end']].reindex(runs['cohorts'])
+    if (lent['end'].to_numpy() >= runs['end'].to_numpy()).all():
+      clocks.setdefault(conditions, lent['clock'].astype(int).tolist())
   return clocks
-
-
-def _at_other_speeds(
-  line: Line, clocks: _Clocks, frames: frames_lib.Frames
-) -> list[Line]:
-  """Returns the line at the speeds of other runs with the same cohorts."""
-  ends = frames.rounds['round'].groupby('run').last()
-  runs = line.runs
-  found = [clocks.get(_cohorts_key(config), {}) for config in runs['config']]
-  lines = []
-  for conditions in found[0]:
-    lent = [of.get(conditions) for of in found]
-    if (
-      conditions != line.conditions
-      and None not in lent
-      and (ends[lent].to_numpy() >= ends[runs.index].to_numpy()).all()
-    ):
-      lines.append(
-        dataclasses.replace(
-          line,
-          conditions=conditions,
-          seconds=frames.drawn(SECONDS)[SECONDS].unstack('run')[lent],
-          costs=_costs(frames.runs.loc[lent]),
-        )
-      )
-  return lines
 
 
 def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
@@ -262,21 +215,16 @@ def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
   local epochs of which some train a head.
   """
   fields = list(runs['fields'])
-  method = ('algorithm.name', 'task.name', *_TOLD)
-
-  def follows(name: str) -> bool:
-    seen = {}
-    return all(
-      seen.setdefault(tuple(map(f.get, method)), f.get(name)) == f.get(name)
-      for f in fields
-    )
-
-  tasks = {name for f in fields for name in f if name.startswith('task.')}
-  return [
-    *_TOLD,
-    *sorted(tasks),
-    *(name for name in ('local_epochs', 'rounds') if follows(name)),
-  ]
+  method, numbers = (
+    ['algorithm.name', 'task.name', *_TOLD],
+    ['local_epochs', 'rounds'],
+  )
+  told = pd.DataFrame(
+    [{n: repr(of.get(n)) for n in (*method, *numbers)} for of in fields]
+  )
+  follows = (told.groupby(method)[numbers].nunique() == 1).all()
+  tasks = {name for of in fields for name in of if name.startswith('task.')}
+  return [*_TOLD, *sorted(tasks), *follows.index[follows]]
 
 
 def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
@@ -289,7 +237,9 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
   parts = []
   for key in dict.fromkeys((line.task, line.conditions) for line in lines):
     kept = [line for line in lines if (line.task, line.conditions) == key]
-    best = _from_the_best(kept)
+    best = sorted(
+      (line.best() for line in kept), reverse=kept[0].higher_is_better
+    )
     target = best[(len(best) - 1) // 2]
     rows = [
       ('method', 'clients', 'seeds', 'rounds', 'best')
@@ -302,23 +252,10 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
           line.method,
           line.policy,
           str(len(line.runs)),
-          str(line.rounds[-1]),
+          str(line.values.index[-1]),
           f'{line.best():.4f}',
         )
         + tuple('never' if r is None else f'{r:.1f}' for r in reached)
       )
     parts.append(f'{", ".join(key)}\n{text_table.align(rows)}\n')
   return '\n'.join(parts)
-
-
-def _from_the_best(lines: Sequence[Line]) -> list[float]:
-  """Returns the best value of each line of one metric, the best first."""
-  return sorted(
-    (line.best() for line in lines),
-    key=lambda value: -_sign(next(iter(lines)).metric) * value,
-  )
-
-
-def _sign(metric: str) -> int:
-  """Returns 1 for a metric that is better when higher, else -1."""
-  return 1 if metric_names.higher_is_better(metric) else -1

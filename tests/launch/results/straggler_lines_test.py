@@ -77,9 +77,13 @@ class StragglerLinesTest(absltest.TestCase):
     runs[1].columns[_METRIC][4:] = np.nan
     (line,) = _read(runs)
     self.assertLen(line.runs, 2)
-    self.assertEqual(line.rounds[-1], 3)
+    self.assertEqual(line.values.index[-1], 3)
     self.assertAlmostEqual(line.best(), 0.9 / 2 + 0.015)
     self.assertEmpty(_read(runs[:1]))
+    # Without speeds, and without simulated time.
+    runs[2].config['participation']['speeds'] = None
+    self.assertEmpty(_read(runs[2:]))
+    self.assertEmpty(_read([fake_runs.make_run()]))
 
   def test_other_conditions(self):
     lines = _read(
@@ -187,14 +191,9 @@ class StragglerLinesTest(absltest.TestCase):
 
 class TimeToReachTest(absltest.TestCase):
   def test_first_time(self):
-    columns = {
-      'round': np.arange(4.0),
-      'simulated/seconds': 10 * np.arange(4.0),
-      _METRIC: np.array([0.1, 0.5, 0.4, 0.6]),
-    }
-    run = dataclasses.replace(fake_runs.make_run(), columns=columns)
-    (group,) = fake_runs.named({'a': [run]}).groups().values()
-    line = straggler_lines.read_line(group, _METRIC)
+    run = fake_runs.make_timed_run('fed_rep')
+    run.columns[_METRIC][:] = [0.1, 0.5, 0.4, 0.6, 0.6, 0.6, 0.6]
+    (line,) = _read([run])
     targets = ((0.1, 0), (0.45, 10), (0.5 + 1e-8, 10), (0.55, 30), (0.7, None))
     for target, expected in targets:
-      self.assertEqual(line.seconds_to_reach(target), expected)
+      self.assertEqual(line.seconds_to_reach(target, 5.0), expected)
