@@ -15,8 +15,6 @@ Three seeds of FedAvg, FedFish and a method of your own:
   python -m launch.sweep --config=examples/wine.py:seeds --sweep_dir=runs/wines
 """
 
-from collections.abc import Sequence
-
 from fedfish_tff import datasets
 from fedfish_tff import models
 from launch.configs import base
@@ -90,10 +88,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: `seeds` has three of each method."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda _: {'seeds': lambda: sweeps.grid(_METHODS, {'seed': (0, 1, 2)})},
-  )
+sweep = sweeps.choice(
+  get_config,
+  lambda _: {'seeds': lambda: sweeps.grid(_METHODS, {'seed': (0, 1, 2)})},
+)

@@ -74,7 +74,6 @@ against the share, with a panel for each beta.
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 import functools
 from typing import Any
 
@@ -103,7 +102,6 @@ _ADAPTERS: Mapping[str, Mapping[str, Any]] = {
   'lora': {'client_learning_rate': 5e-4}
 }
 
-_PARTIAL = 'fed_avg,model={},exchange=partial'
 _CLIENT_KEEPS = ',unsent=client_keeps'
 _SMOKE: Mapping[str, Any] = {
   'rounds': 2,
@@ -176,59 +174,38 @@ def get_config(
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep, see above."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda unused_get_config: {
-      'linear': functools.partial(
-        exchange.share_sweep, _PARTIAL.format('linear'), fixed=_SHORT
-      ),
-      **{
-        name: functools.partial(
-          exchange.share_sweep,
-          _PARTIAL.format('linear') + suffix,
-          shares=(0.3, 0.6),
-          fixed=_SHORT,
-        )
-        for name, suffix in (
-          ('linear_levels', ''),
-          ('linear_client_keeps', _CLIENT_KEEPS),
-        )
-      },
-      **{
-        name: functools.partial(
-          exchange.share_sweep, _PARTIAL.format('cnn') + suffix, fixed=_SHORT
-        )
-        for name, suffix in (('cnn', ''), ('cnn_client_keeps', _CLIENT_KEEPS))
-      },
-      **{
-        name: functools.partial(
-          exchange.share_sweep,
-          _PARTIAL.format('roberta') + suffix,
-          shares=(0.3, 0.6),
-          betas=betas,
-          fixed={**_SHORT, **_FEW},
-        )
-        for name, suffix, betas in (
-          ('roberta', '', (1.0,)),
-          ('roberta_unlike', '', (0.25,)),
-          ('roberta_client_keeps', _CLIENT_KEEPS, (1.0, 0.25)),
-        )
-      },
-      'memo': functools.partial(
-        exchange.share_sweep,
-        _PARTIAL.format('memo') + _CLIENT_KEEPS,
-        directions=('largest',),
-      ),
-      'smoke': functools.partial(
-        exchange.share_sweep,
-        _PARTIAL.format('linear'),
-        shares=(0.5,),
-        betas=(1.0, 0.25),
-        seeds=(0,),
-        fixed=_SMOKE,
-      ),
-    },
-  )
+_LEVELS = {'shares': (0.3, 0.6), 'fixed': _SHORT}
+_ROBERTA = {'shares': (0.3, 0.6), 'fixed': {**_SHORT, **_FEW}}
+# The model, the rule for unsent tensors and the other arguments of each sweep.
+_SWEEPS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+  'linear': ('linear', '', {'fixed': _SHORT}),
+  'linear_levels': ('linear', '', _LEVELS),
+  'linear_client_keeps': ('linear', _CLIENT_KEEPS, _LEVELS),
+  'cnn': ('cnn', '', {'fixed': _SHORT}),
+  'cnn_client_keeps': ('cnn', _CLIENT_KEEPS, {'fixed': _SHORT}),
+  'roberta': ('roberta', '', {**_ROBERTA, 'betas': (1.0,)}),
+  'roberta_unlike': ('roberta', '', {**_ROBERTA, 'betas': (0.25,)}),
+  'roberta_client_keeps': (
+    'roberta',
+    _CLIENT_KEEPS,
+    {**_ROBERTA, 'betas': (1.0, 0.25)},
+  ),
+  'memo': ('memo', _CLIENT_KEEPS, {'directions': ('largest',)}),
+  'smoke': (
+    'linear',
+    '',
+    {'shares': (0.5,), 'betas': (1.0, 0.25), 'seeds': (0,), 'fixed': _SMOKE},
+  ),
+}
+
+sweep = sweeps.choice(
+  get_config,
+  lambda _: {
+    name: functools.partial(
+      exchange.share_sweep,
+      f'fed_avg,model={model},exchange=partial{unsent}',
+      **arguments,
+    )
+    for name, (model, unsent, arguments) in _SWEEPS.items()
+  },
+)

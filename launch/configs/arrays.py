@@ -12,7 +12,6 @@ and warns of possible mistakes: features that need task.scale, classes that no
 client has. Results depend on the data.
 """
 
-from collections.abc import Sequence
 import functools
 
 from launch.configs import base
@@ -49,14 +48,11 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(
-    name,
-    get_config,
-    functools.partial(
-      sweeps.ready_sweeps,
-      methods=_METHODS,
-      variants=[v for v in sweeps.VARIANTS if 'sampled_label' not in v],
-    ),
-  )
+sweep = sweeps.choice(
+  get_config,
+  functools.partial(
+    sweeps.ready_sweeps,
+    methods=_METHODS,
+    variants=[v for v in sweeps.VARIANTS if 'sampled_label' not in v],
+  ),
+)

@@ -58,21 +58,22 @@ because news sites have more text, and the best learning rates on C4:
     --config=c4:fixed_compute,corpus=cc_news,size=results --data_dir=runs/news
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
 _CORPORA = {'c4': {}, 'cc_news': {'task.name': 'cc_news'}}
-# The learning rates (client, server) that tuning chose on C4, by local epochs.
-_C4_RATES = {1: (0.1, 0.005), 16: (0.01, 0.01)}
+# The learning rates that tuning chose on C4, by local epochs.
+_C4_RATES = {
+  1: {'client_learning_rate': 0.1, 'server_learning_rate': 0.005},
+  16: {'client_learning_rate': 0.01, 'server_learning_rate': 0.01},
+}
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   results = dict(language.RESULTS)
-  if _is_news(variant):
+  if base.parse_variant(variant)[1].get('corpus') == 'cc_news':
     results['rounds'] //= 2
   return language.create_config(
     variant,
@@ -104,23 +105,26 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`.
+def _comparison_sweeps(
+  get_config: sweeps.GetConfig,
+) -> dict[str, sweeps.MakeRuns]:
+  """Returns `language.comparison_sweeps`, on CC-News with the rates of C4."""
+  found = language.comparison_sweeps(get_config)
+  if get_config('fed_avg').task.name == 'c4':
+    return found
 
-  With size=results, of `language.comparison_sweeps`.
-  """
-  if 'size=results' not in name:
-    return sweeps.select(name, get_config, sweeps.ready_sweeps)
-  runs = sweeps.select(name, get_config, language.comparison_sweeps)
-  if not (name.startswith('fixed_compute,') and _is_news(name)):
-    return runs
-  tuned = []
-  for run in runs:
-    client, server = _C4_RATES[run.overrides['local_epochs']]
-    rates = {'client_learning_rate': client, 'server_learning_rate': server}
-    tuned.append(sweeps.Run(run.variant, {**run.overrides, **rates}))
-  return tuple(tuned)
+  def fixed_compute() -> tuple[sweeps.Run, ...]:
+    return tuple(
+      sweeps.Run(
+        run.variant,
+        {**run.overrides, **_C4_RATES[run.overrides['local_epochs']]},
+      )
+      for run in found['fixed_compute']()
+    )
+
+  return {**found, 'fixed_compute': fixed_compute}
 
 
-def _is_news(variant: str) -> bool:
-  return base.parse_variant(variant)[1].get('corpus') == 'cc_news'
+sweep = sweeps.choice(
+  get_config, sweeps.ready_sweeps, {'size=results': _comparison_sweeps}
+)

@@ -44,7 +44,6 @@ core two days, so it needs a GPU. For a laptop, the axis size has the values:
   :settings,size=results; launch/configs/emnist.py describes their common parts.
 """
 
-from collections.abc import Sequence
 import functools
 
 from launch.configs import base
@@ -90,18 +89,16 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`.
-
-  With size=results, of `sweeps.comparison_sweeps`.
-  """
-  if 'size=results' not in name:
-    return sweeps.select(name, get_config, sweeps.ready_sweeps)
-  compared = functools.partial(
-    sweeps.comparison_sweeps,
-    # The rates that tuning chose at 16 local epochs.
-    client_learning_rate=0.05,
-    low_client_learning_rate=0.01,
-    adam_learning_rate=0.005,
-  )
-  return sweeps.select(name, get_config, compared)
+sweep = sweeps.choice(
+  get_config,
+  sweeps.ready_sweeps,
+  {
+    'size=results': functools.partial(
+      sweeps.comparison_sweeps,
+      # The rates that tuning chose at 16 local epochs.
+      client_learning_rate=0.05,
+      low_client_learning_rate=0.01,
+      adam_learning_rate=0.005,
+    )
+  },
+)

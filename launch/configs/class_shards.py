@@ -57,7 +57,6 @@ A round of fed_rep takes two cores some minutes. For a laptop, there are
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 
 from launch.configs import base
@@ -170,11 +169,6 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep of `create_sweeps`."""
-  return sweeps.select(name, get_config, create_sweeps)
-
-
 def create_sweeps(
   get_config: sweeps.GetConfig,
 ) -> Mapping[str, sweeps.MakeRuns]:
@@ -209,3 +203,6 @@ def create_sweeps(
   ready = sweeps.ready_sweeps(get_config, methods=METHODS, variants=METHODS)
   names = ('seeds', 'variants', 'learning_rates')
   return {name: ready[name] for name in names} | {'stragglers': stragglers}
+
+
+sweep = sweeps.choice(get_config, create_sweeps)

@@ -32,8 +32,9 @@ compiled by XLA (--platform=cpu), but not yet on a TPU, so no time is promised.
 On the CPU, with seed 0, expect an accuracy of 0.894 on the 8 test clients.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
-import functools
+from typing import Any
 
 from launch.configs import base
 from launch.configs import sweeps
@@ -64,8 +65,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: `sweeps.ready_sweeps`, or one of these.
+def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
+  """Returns `sweeps.ready_sweeps`, and three of this task.
 
   `heterogeneity` has plain steps at the server, clients of few digits up to
   clients that are all alike, and the 20 rounds of `make demo`.
@@ -74,40 +75,31 @@ def sweep(name: str) -> Sequence[sweeps.Run]:
   epochs, with ten seeds, and `surface_tuning` the client rates for it, with
   two others. Both have plain steps of rate 1 at the server.
   """
-  heterogeneity = functools.partial(
-    sweeps.grid,
-    ('fed_avg,server=sgd', 'fed_fish,server=sgd', 'per_example,server=sgd'),
-    {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
-    fixed={'rounds': 20, 'evaluate_every': 2},
-  )
-  surface = functools.partial(_surface, seeds=tuple(range(10)))
-  surface_tuning = functools.partial(
-    _surface, seeds=(100, 101), client_rates=(0.02, 0.05, 0.1, 0.2, 0.4)
-  )
-  return sweeps.select(
-    name,
-    get_config,
-    lambda get_config: {
-      **sweeps.ready_sweeps(get_config),
-      'heterogeneity': heterogeneity,
-      'surface': surface,
-      'surface_tuning': surface_tuning,
-    },
-  )
-
-
-def _surface(
-  seeds: Sequence[int], client_rates: Sequence[float] = ()
-) -> tuple[sweeps.Run, ...]:
-  fields = {
-    'task.alpha': (0.05, 0.1, 0.3, 1.0, 100.0),
-    'local_epochs': (1, 4, 16),
+  return {
+    **sweeps.ready_sweeps(get_config),
+    'heterogeneity': lambda: sweeps.grid(
+      ('fed_avg,server=sgd', 'fed_fish,server=sgd', 'per_example,server=sgd'),
+      {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
+      fixed={'rounds': 20, 'evaluate_every': 2},
+    ),
+    'surface': lambda: _surface({'seed': tuple(range(10))}),
+    'surface_tuning': lambda: _surface(
+      {
+        'client_learning_rate': (0.02, 0.05, 0.1, 0.2, 0.4),
+        'seed': (100, 101),
+      }
+    ),
   }
-  if client_rates:
-    fields['client_learning_rate'] = client_rates
+
+
+def _surface(fields: Mapping[str, Sequence[Any]]) -> tuple[sweeps.Run, ...]:
   return sweeps.grid(
     ('fed_avg,server=sgd', 'diagnosed,server=sgd', 'damped,server=sgd'),
-    {**fields, 'seed': seeds},
+    {
+      'task.alpha': (0.05, 0.1, 0.3, 1.0, 100.0),
+      'local_epochs': (1, 4, 16),
+      **fields,
+    },
     fixed={
       'rounds': 30,
       'evaluate_every': 5,
@@ -116,3 +108,6 @@ def _surface(
       'evaluation.personalization_epochs': 0,
     },
   )
+
+
+sweep = sweeps.choice(get_config, _create_sweeps)

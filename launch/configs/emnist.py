@@ -48,7 +48,6 @@ size has the values:
   epoch are too few.
 """
 
-from collections.abc import Sequence
 import functools
 
 from launch.configs import base
@@ -97,18 +96,16 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`.
-
-  With size=results, of `sweeps.comparison_sweeps`.
-  """
-  if 'size=results' not in name:
-    return sweeps.select(name, get_config, sweeps.ready_sweeps)
-  compared = functools.partial(
-    sweeps.comparison_sweeps,
-    # The rates that tuning chose at 16 local epochs.
-    client_learning_rate=0.1,
-    low_client_learning_rate=0.01,
-    adam_learning_rate=0.01,
-  )
-  return sweeps.select(name, get_config, compared)
+sweep = sweeps.choice(
+  get_config,
+  sweeps.ready_sweeps,
+  {
+    'size=results': functools.partial(
+      sweeps.comparison_sweeps,
+      # The rates that tuning chose at 16 local epochs.
+      client_learning_rate=0.1,
+      low_client_learning_rate=0.01,
+      adam_learning_rate=0.01,
+    )
+  },
+)

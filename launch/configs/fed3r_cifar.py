@@ -22,6 +22,7 @@ with ,images=cifar100.
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
+import types
 from typing import Any
 
 from launch.configs import base
@@ -50,7 +51,6 @@ _LEARNING_RATES = {
   features.FT_FEAT: 0.0001,
   features.FT: 0.0001,
 }
-_CIFAR100 = 'images=cifar100'
 _CIFAR100_LEARNING_RATES = {**_LEARNING_RATES, features.LINEAR_PROBE: 100.0}
 
 
@@ -90,25 +90,10 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep, one of `feature_sweeps`."""
-  rates = _CIFAR100_LEARNING_RATES if _CIFAR100 in name else _LEARNING_RATES
-  return sweeps.select(
-    name,
-    get_config,
-    functools.partial(
-      feature_sweeps,
-      random_feature_lambdas=_RANDOM_FEATURE_LAMBDAS,
-      learning_rates=rates,
-    ),
-  )
-
-
 def feature_sweeps(
   get_config: sweeps.GetConfig,
   *,
-  random_feature_lambdas: Mapping[int, float],
-  learning_rates: Mapping[str, float],
+  learning_rates: Mapping[str, float] = types.MappingProxyType(_LEARNING_RATES),
 ) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config, by name.
 
@@ -121,8 +106,6 @@ def feature_sweeps(
 
   Args:
     get_config: A function that returns the config of a variant.
-    random_feature_lambdas: The lambda by the number of random features, as
-      chosen by `tuning`.
     learning_rates: The client's rate by variant, as chosen by `tuning`;
       `results` also has the published rate of the fine-tuning.
   """
@@ -171,7 +154,7 @@ def feature_sweeps(
   def random_features() -> tuple[sweeps.Run, ...]:
     return tuple(
       run
-      for size, regularization in random_feature_lambdas.items()
+      for size, regularization in _RANDOM_FEATURE_LAMBDAS.items()
       for run in everywhere(
         ['fed3r_rf'],
         {
@@ -198,3 +181,14 @@ def feature_sweeps(
       *trained(features.FT, {}),
     ),
   }
+
+
+sweep = sweeps.choice(
+  get_config,
+  feature_sweeps,
+  {
+    'images=cifar100': functools.partial(
+      feature_sweeps, learning_rates=_CIFAR100_LEARNING_RATES
+    )
+  },
+)

@@ -19,8 +19,6 @@ model of launch/configs/digits.py begins: a stand-in for a pretrained network
 that needs no file, and no measure of the methods. fed3r_cifar.py has a real one.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
@@ -76,10 +74,6 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of the sweep `methods`."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})},
-  )
+sweep = sweeps.choice(
+  get_config, lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})}
+)

@@ -10,7 +10,6 @@ to them, and features as wide as MobileNetV2's. Rounds, bytes and seconds are
 those of iNaturalist; accuracies on synthetic classes say nothing.
 """
 
-from collections.abc import Sequence
 import functools
 
 from launch.configs import base
@@ -43,10 +42,6 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `features.ready_sweeps`."""
-  return sweeps.select(
-    name,
-    get_config,
-    functools.partial(features.ready_sweeps, has_extractor=False),
-  )
+sweep = sweeps.choice(
+  get_config, functools.partial(features.ready_sweeps, has_extractor=False)
+)

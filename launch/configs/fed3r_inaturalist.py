@@ -14,8 +14,6 @@ fed3r_generated.py has the same numbers of clients and classes, without the
 photographs.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
@@ -42,6 +40,4 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `features.ready_sweeps`."""
-  return sweeps.select(name, get_config, features.ready_sweeps)
+sweep = sweeps.choice(get_config, features.ready_sweeps)

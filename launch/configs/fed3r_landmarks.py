@@ -12,8 +12,6 @@ accuracy is 0.496, and 0.541 and 0.564 for `fed3r_rf` with 5,000 and 10,000
 random features.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
@@ -39,6 +37,4 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `features.ready_sweeps`."""
-  return sweeps.select(name, get_config, features.ready_sweeps)
+sweep = sweeps.choice(get_config, features.ready_sweeps)

@@ -29,8 +29,6 @@ seeds
                 8,000 training images the nine runs take about 25 CPU minutes
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import sweeps
 
@@ -79,12 +77,7 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of the sweep `seeds`: all three methods."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda get_config: {
-      'seeds': sweeps.ready_sweeps(get_config, methods=_METHODS)['seeds']
-    },
-  )
+sweep = sweeps.choice(
+  get_config,
+  lambda _: {'seeds': lambda: sweeps.grid(_METHODS, {'seed': sweeps.SEEDS})},
+)

@@ -23,8 +23,6 @@ images, the full rate is better: --config.algorithm.last_layer_rate_factor=1 has
 0.89 after one round.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import sweeps
 
@@ -59,10 +57,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of the sweep `methods`."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})},
-  )
+sweep = sweeps.choice(
+  get_config, lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})}
+)

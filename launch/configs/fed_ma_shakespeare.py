@@ -37,8 +37,6 @@ the test clients after 3 rounds of 0.403 for FedMA, 0.399 for FedAvg and 0.384
 for FedProx. FedMA trains three times per round, from separate initial weights.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import sweeps
 
@@ -97,10 +95,7 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of `seeds`: each method with every seed."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda _: {'seeds': lambda: sweeps.grid(METHODS, {'seed': sweeps.SEEDS})},
-  )
+sweep = sweeps.choice(
+  get_config,
+  lambda _: {'seeds': lambda: sweeps.grid(METHODS, {'seed': sweeps.SEEDS})},
+)

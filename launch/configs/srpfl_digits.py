@@ -30,8 +30,6 @@ epochs, speeds drawn once from Exp(1), 10 rounds per stage; the paper has 100
 clients and starts with 10. Rates are our choice.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import sweeps
 
@@ -71,10 +69,6 @@ def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of the sweep `methods`."""
-  return sweeps.select(
-    name,
-    get_config,
-    lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})},
-  )
+sweep = sweeps.choice(
+  get_config, lambda _: {'methods': lambda: sweeps.grid(_METHODS, {})}
+)

@@ -14,8 +14,6 @@ Variants: see launch/configs/base.py. size=tiny is a transformer of two layers
 with few rounds.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
@@ -52,6 +50,4 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`."""
-  return sweeps.select(name, get_config, sweeps.ready_sweeps)
+sweep = sweeps.choice(get_config, sweeps.ready_sweeps)

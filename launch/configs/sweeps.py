@@ -4,15 +4,14 @@
 
 A config file has sweeps if it defines `sweep(name) -> Sequence[Run]`:
 
-  def sweep(name: str) -> Sequence[sweeps.Run]:
-    return sweeps.select(name, get_config, sweeps.ready_sweeps)
+  sweep = sweeps.choice(get_config, sweeps.ready_sweeps)
 
 or, with its own sweep beside the ready ones:
 
-    return sweeps.select(name, get_config, lambda get_config: {
-      **sweeps.ready_sweeps(get_config),
-      'batches': lambda: sweeps.grid(['fed_avg'], {'batch_size': (5, 10, 20)}),
-    })
+  sweep = sweeps.choice(get_config, lambda get_config: {
+    **sweeps.ready_sweeps(get_config),
+    'batches': lambda: sweeps.grid(['fed_avg'], {'batch_size': (5, 10, 20)}),
+  })
 
 Axes may follow the name of a sweep, as they may follow a variant: with
 fixed_rounds,size=compact all runs have that size.
@@ -28,6 +27,7 @@ import dataclasses
 import functools
 import itertools
 import math
+import types
 from typing import Any
 
 from launch.configs import base
@@ -81,6 +81,7 @@ class Run:
 
 
 MakeRuns = Callable[[], Sequence[Run]]
+MakeSweeps = Callable[[GetConfig], Mapping[str, MakeRuns]]
 
 
 def grid(
@@ -400,29 +401,40 @@ def comparison_sweeps(
   }
 
 
-def select(
-  name: str,
+def choice(
   get_config: GetConfig,
-  make_sweeps: Callable[[GetConfig], Mapping[str, MakeRuns]],
-) -> tuple[Run, ...]:
-  """Returns the runs of one of several sweeps.
+  make_sweeps: MakeSweeps,
+  with_axis: Mapping[str, MakeSweeps] = types.MappingProxyType({}),
+) -> Callable[[str], tuple[Run, ...]]:
+  """Returns the function `sweep` of a config file.
 
   Args:
-    name: The name of the sweep, which axes may follow.
     get_config: A function that returns the config of a variant.
     make_sweeps: A function that returns the sweeps by name, for configs with
-      these axes.
+      the axes that follow the name of the chosen sweep.
+    with_axis: The functions in its place by an axis with its value, such as
+      `size=results`, if that is among the axes.
 
-  Raises:
-    ValueError: If the sweep is unknown; the message names the known ones.
+  Returns:
+    A function from the name of a sweep, which axes may follow, to its runs. It
+    raises ValueError if the sweep is unknown.
   """
-  name, comma, axes = name.partition(',')
-  sweeps = make_sweeps(lambda variant: get_config(f'{variant}{comma}{axes}'))
-  if name not in sweeps:
-    raise ValueError(
-      f'there is no sweep {name!r}; expected one of {", ".join(sweeps)}'
+
+  def sweep(name: str) -> tuple[Run, ...]:
+    name, comma, axes = name.partition(',')
+    given = (
+      make for axis, make in with_axis.items() if axis in axes.split(',')
     )
-  return tuple(
-    dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')
-    for run in sweeps[name]()
-  )
+    sweeps = next(given, make_sweeps)(
+      lambda variant: get_config(f'{variant}{comma}{axes}')
+    )
+    if name not in sweeps:
+      raise ValueError(
+        f'there is no sweep {name!r}; expected one of {", ".join(sweeps)}'
+      )
+    return tuple(
+      dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')
+      for run in sweeps[name]()
+    )
+
+  return sweep

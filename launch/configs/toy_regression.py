@@ -16,8 +16,6 @@ than methods here; launch.studies.toy_figure measures many. With units=gaussian
 (`fed_fish,units=gaussian`), FedFish's barrier is a seventh of FedAvg's.
 """
 
-from collections.abc import Sequence
-
 from launch.configs import base
 from launch.configs import sweeps
 
@@ -71,22 +69,20 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   return config
 
 
-def sweep(name: str) -> Sequence[sweeps.Run]:
-  """Returns the runs of a sweep: one of `sweeps.ready_sweeps`, or `overlaps`.
+def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
+  """Returns `sweeps.ready_sweeps`, and `overlaps`, with every overlap.
 
-  `overlaps` has every overlap of the two intervals. Comparisons with fixed
-  compute are left out, because there is only one round.
+  Comparisons with fixed compute are left out, because there is only one round.
   """
   overlaps = {'task.overlap': ('full', 'partial', 'none'), 'seed': sweeps.SEEDS}
+  ready = sweeps.ready_sweeps(
+    get_config,
+    methods=_METHODS,
+    variants=_METHODS,
+    local_epochs=(10, 50, 200),
+  )
+  del ready['fixed_compute'], ready['fixed_compute_tuning']
+  return {**ready, 'overlaps': lambda: sweeps.grid(_METHODS, overlaps)}
 
-  def make_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
-    ready = sweeps.ready_sweeps(
-      get_config,
-      methods=_METHODS,
-      variants=_METHODS,
-      local_epochs=(10, 50, 200),
-    )
-    del ready['fixed_compute'], ready['fixed_compute_tuning']
-    return {**ready, 'overlaps': lambda: sweeps.grid(_METHODS, overlaps)}
 
-  return sweeps.select(name, get_config, make_sweeps)
+sweep = sweeps.choice(get_config, _create_sweeps)

@@ -31,10 +31,9 @@ def get_config(variant):
   config.task.num_examples = 30
   return config
 
-def sweep(name):
-  return sweeps.select(name, get_config, lambda get_config: {
-    'seeds': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1, 2)}),
-  })
+sweep = sweeps.choice(get_config, lambda get_config: {
+  'seeds': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1, 2)}),
+})
 """
 _NUM_KILLS = 25
 

@@ -38,12 +38,11 @@ def get_config(variant):
   config.evaluation.barrier = False
   return config
 
-def sweep(name):
-  return sweeps.select(name, get_config, lambda get_config: {
-    'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
-    'one': lambda: sweeps.grid(['fed_avg'], {}),
-    'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
-  })
+sweep = sweeps.choice(get_config, lambda get_config: {
+  'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
+  'one': lambda: sweeps.grid(['fed_avg'], {}),
+  'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
+})
 """
 
 _SMALL_DIGITS = """

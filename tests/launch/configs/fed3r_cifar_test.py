@@ -20,9 +20,7 @@ _RATES = {
 
 def _sweep(name):
   made = fed3r_cifar.feature_sweeps(
-    fed3r_cifar.get_config,
-    random_feature_lambdas={100: 0.5, 200: 2.0},
-    learning_rates=_RATES,
+    fed3r_cifar.get_config, learning_rates=_RATES
   )
   return made[name]()
 
@@ -68,8 +66,8 @@ class ImageFeaturesTest(parameterized.TestCase):
         else 1
         for variant, size in (
           ('fed3r', None),
-          ('fed3r_rf', 100),
-          ('fed3r_rf', 200),
+          ('fed3r_rf', 1000),
+          ('fed3r_rf', 5000),
           ('fed_ncm', None),
           ('fed_avg,fine_tuning=ft_lp', None),
           ('fed_avg,fine_tuning=ft_lp,start=fed3r', None),
@@ -85,10 +83,7 @@ class ImageFeaturesTest(parameterized.TestCase):
     for run in (*_sweep('results'), *_sweep('fine_tuning_tuned')):
       rates[run.variant].add(run.overrides.get('client_learning_rate'))
       if run.variant == 'fed3r_rf':
-        self.assertEqual(
-          run.overrides['algorithm.regularization'],
-          {100: 0.5, 200: 2.0}[run.overrides['algorithm.num_random_features']],
-        )
+        self.assertEqual(run.overrides['algorithm.regularization'], 0.1)
     for variant, rate in _RATES.items():
       # The published rate is the config's.
       published = (
