@@ -21,6 +21,7 @@ This is plain Python, without TensorFlow.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -80,7 +81,7 @@ class Run:
   overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-MakeRuns = Callable[[], Sequence[Run]]
+MakeRuns = Callable[[], Iterable[Run]]
 MakeSweeps = Callable[[GetConfig], Mapping[str, MakeRuns]]
 
 
@@ -114,54 +115,6 @@ def _check_sequence(what: str, values: Any) -> None:
   # A string is a sequence, too, but its letters are not meant.
   if isinstance(values, str) or not isinstance(values, Iterable):
     raise ValueError(f'{what} are {values!r}; a sequence was expected')
-
-
-def learning_rates(
-  variants: Sequence[str],
-  *,
-  client: Sequence[float] = LEARNING_RATES,
-  server: Sequence[float] = LEARNING_RATES,
-  local_epochs: Sequence[int] | None = None,
-  seeds: Sequence[int] = (0,),
-  fixed: Mapping[str, Any] | None = None,
-) -> tuple[Run, ...]:
-  """Returns a grid over both learning rates, the paper's by default.
-
-  Args:
-    variants: The variants.
-    client: The client learning rates.
-    server: The server learning rates.
-    local_epochs: The numbers of local epochs, each with the whole grid; None
-      for the config's number.
-    seeds: The seeds.
-    fixed: The values of fields that are the same in all runs.
-  """
-  fields = {'local_epochs': local_epochs} if local_epochs else {}
-  fields |= {
-    'client_learning_rate': client,
-    'server_learning_rate': server,
-    'seed': seeds,
-  }
-  return grid(variants, fields, fixed=fixed)
-
-
-def fixed_rounds(
-  variants: Sequence[str],
-  *,
-  rounds: int,
-  local_epochs: Sequence[int] = LOCAL_EPOCHS,
-  seeds: Sequence[int] = SEEDS,
-) -> tuple[Run, ...]:
-  """Returns runs with equal rounds, so that more local epochs compute more.
-
-  Args:
-    variants: The variants.
-    rounds: The number of rounds of every run.
-    local_epochs: The numbers of local epochs.
-    seeds: The seeds.
-  """
-  fields = {'local_epochs': local_epochs, 'seed': seeds}
-  return grid(variants, fields, fixed={'rounds': rounds})
 
 
 def fixed_compute(
@@ -319,8 +272,8 @@ def ready_sweeps(
 
   def rates(config: base.ConfigDict) -> dict[str, tuple[float, ...]]:
     return {
-      'client': rates_around(config.client_learning_rate),
-      'server': rates_around(config.server_learning_rate),
+      rate: rates_around(config[rate])
+      for rate in ('client_learning_rate', 'server_learning_rate')
     }
 
   def tuning_rounds(config: base.ConfigDict) -> int:
@@ -333,37 +286,25 @@ def ready_sweeps(
       'local_epochs': local_epochs,
     }
 
-  def tune() -> tuple[Run, ...]:
-    runs = []
+  def tune() -> Iterator[Run]:
     for method in methods:
       config = get_config(method)
-      runs += learning_rates(
+      yield from grid(
         [method],
-        **rates(config),
-        local_epochs=local_epochs,
+        {'local_epochs': local_epochs, **rates(config), 'seed': SEEDS[:1]},
         fixed={'rounds': tuning_rounds(config)},
       )
-    return tuple(runs)
 
-  def fix_rounds() -> tuple[Run, ...]:
-    return fixed_rounds(
-      methods,
-      rounds=get_config(methods[0]).rounds,
-      local_epochs=local_epochs,
-    )
-
-  def tune_compute() -> tuple[Run, ...]:
-    runs = []
+  def tune_compute() -> Iterator[Run]:
     for method in methods:
       config = get_config(method)
-      for pair in learning_rates([method], **rates(config)):
-        runs += fixed_compute(
+      for pair in grid([method], {**rates(config), 'seed': SEEDS[:1]}):
+        yield from fixed_compute(
           [method],
           **compute(config, tuning_rounds(config)),
           seeds=SEEDS[:1],
           fixed=pair.overrides,
         )
-    return tuple(runs)
 
   def fix_compute() -> tuple[Run, ...]:
     config = get_config(methods[0])
@@ -375,9 +316,20 @@ def ready_sweeps(
       distinct_variants(get_config, variants or VARIANTS),
       {'seed': SEEDS},
     ),
-    'learning_rates': lambda: learning_rates(methods),
+    'learning_rates': lambda: grid(
+      methods,
+      {
+        'client_learning_rate': LEARNING_RATES,
+        'server_learning_rate': LEARNING_RATES,
+        'seed': SEEDS[:1],
+      },
+    ),
     'tuning': tune,
-    'fixed_rounds': fix_rounds,
+    'fixed_rounds': lambda: grid(
+      methods,
+      {'local_epochs': local_epochs, 'seed': SEEDS},
+      fixed={'rounds': get_config(methods[0]).rounds},
+    ),
     'fixed_compute_tuning': tune_compute,
     'fixed_compute': fix_compute,
   }
