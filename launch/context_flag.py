@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff.execution import contexts
@@ -31,6 +32,53 @@ def define() -> flags.FlagHolder[str]:
   )
 
 
+# The values or the type of each option, and its help.
+OPTION_FLAGS: Mapping[str, tuple[Sequence[str] | type, str]] = {
+  'platform': (
+    ['cpu', 'cuda', 'tpu'],
+    'What --context=pjrt computes on: all devices of a platform of JAX, which '
+    'share the clients of a round. By default cpu, which is slower than '
+    '--context=cohort and there to compare. With --context=ray: one device for '
+    'each actor, and by default a processor, without JAX.',
+  ),
+  'precision': (
+    ['float32', 'tensorfloat32', 'bfloat16'],
+    'How --context=pjrt multiplies matrices: exactly (float32, the default), '
+    'or as the platform does it faster: tensorfloat32 on cuda, bfloat16 on '
+    'tpu.',
+  ),
+  'vectorized_clients': (
+    int,
+    'How many clients of --context=pjrt compute side by side, each operation '
+    'for all of them at once, if they have the same number of batches, all full. '
+    'By default 1: one after the other.',
+  ),
+  'ray_address': (
+    str,
+    'The cluster of Ray: host:port where this machine is a node, '
+    'ray://host:port elsewhere, auto for the one that runs here. By default one '
+    'is started on this machine, on loopback only.',
+  ),
+  'ray_actors': (
+    int,
+    'How many actors of --context=ray share a round, of one processor each, or '
+    'one device of --platform. By default as many as the cluster has of them.',
+  ),
+  'ray_splits': (
+    int,
+    'Into how many parts --context=ray divides a round, on which the last digits '
+    'of results depend: the same number gives the same results on a cluster of '
+    'another size. By default as many as there are actors.',
+  ),
+  'ray_actor_cpus': (
+    int,
+    'The processors of each actor of --context=ray, by default 1. With all of a '
+    'machine, one sum of clients comes back from it in a round, instead of one of '
+    'each processor.',
+  ),
+}
+
+
 def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
   """Defines flags for options of contexts.
 
@@ -40,7 +88,7 @@ def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
   Returns:
     A function that returns the given options, once flags are parsed.
   """
-  holders = {name: OPTION_FLAGS[name]() for name in names}
+  holders = {name: _define(name, *OPTION_FLAGS[name]) for name in names}
 
   def given() -> dict[str, str | int]:
     return {
@@ -52,89 +100,11 @@ def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
   return given
 
 
-def _define_platform() -> flags.FlagHolder[str | None]:
-  return flags.DEFINE_enum(
-    'platform',
-    None,
-    ['cpu', 'cuda', 'tpu'],
-    'What --context=pjrt computes on: all devices of a platform of JAX, which '
-    'share the clients of a round. By default cpu, which is slower than '
-    '--context=cohort and there to compare. With --context=ray: one device for '
-    'each actor, and by default a processor, without JAX.',
-  )
-
-
-def _define_precision() -> flags.FlagHolder[str | None]:
-  return flags.DEFINE_enum(
-    'precision',
-    None,
-    ['float32', 'tensorfloat32', 'bfloat16'],
-    'How --context=pjrt multiplies matrices: exactly (float32, the default), '
-    'or as the platform does it faster: tensorfloat32 on cuda, bfloat16 on '
-    'tpu.',
-  )
-
-
-def _define_vectorized_clients() -> flags.FlagHolder[int | None]:
-  return flags.DEFINE_integer(
-    'vectorized_clients',
-    None,
-    'How many clients of --context=pjrt compute side by side, each operation '
-    'for all of them at once, if they have the same number of batches, all full. '
-    'By default 1: one after the other.',
-    lower_bound=1,
-  )
-
-
-def _define_ray_address() -> flags.FlagHolder[str | None]:
-  return flags.DEFINE_string(
-    'ray_address',
-    None,
-    'The cluster of Ray: host:port where this machine is a node, '
-    'ray://host:port elsewhere, auto for the one that runs here. By default one '
-    'is started on this machine, on loopback only.',
-  )
-
-
-def _define_ray_actors() -> flags.FlagHolder[int | None]:
-  return flags.DEFINE_integer(
-    'ray_actors',
-    None,
-    'How many actors of --context=ray share a round, of one processor each, or '
-    'one device of --platform. By default as many as the cluster has of them.',
-    lower_bound=1,
-  )
-
-
-def _define_ray_splits() -> flags.FlagHolder[int | None]:
-  return flags.DEFINE_integer(
-    'ray_splits',
-    None,
-    'Into how many parts --context=ray divides a round, on which the last digits '
-    'of results depend: the same number gives the same results on a cluster of '
-    'another size. By default as many as there are actors.',
-    lower_bound=1,
-  )
-
-
-def _define_ray_actor_cpus() -> flags.FlagHolder[int | None]:
-  return flags.DEFINE_integer(
-    'ray_actor_cpus',
-    None,
-    'The processors of each actor of --context=ray, by default 1. With all of a '
-    'machine, one sum of clients comes back from it in a round, instead of one of '
-    'each processor.',
-    lower_bound=1,
-  )
-
-
-# The function that defines each flag.
-OPTION_FLAGS: Mapping[str, Callable[[], flags.FlagHolder[Any]]] = {
-  'platform': _define_platform,
-  'precision': _define_precision,
-  'vectorized_clients': _define_vectorized_clients,
-  'ray_address': _define_ray_address,
-  'ray_actors': _define_ray_actors,
-  'ray_splits': _define_ray_splits,
-  'ray_actor_cpus': _define_ray_actor_cpus,
-}
+def _define(
+  name: str, kind: Sequence[str] | type, help_text: str
+) -> flags.FlagHolder[Any]:
+  if kind is int:
+    return flags.DEFINE_integer(name, None, help_text, lower_bound=1)
+  if kind is str:
+    return flags.DEFINE_string(name, None, help_text)
+  return flags.DEFINE_enum(name, None, kind, help_text)
