@@ -64,33 +64,37 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     if 'exchange' in config
   }
   what = 'weights' if 'coordinates' in selections else 'tensors'
-  x_label = f'Share of the {what} that are sent'
   figures = {}
   for prefix, whose in _MODELS.items():
-    column = prefix + metric
     name = f'share_{prefix.split("/")[1]}'
     title = f'{column_titles.title(metric)} {whose}'
-    f1 = f'F1 of each class {whose}'
     by_bytes = f'{title} against what clients have sent, a point for each share'
-    for file_name, points, words, label in (
-      (f'{name}_{metric}', _read_lines(runs, column), title, x_label),
-      (f'{name}_f1', _class_scores(runs, prefix), f1, x_label),
+    for file_name, score, words, points in (
+      (f'{name}_{metric}', metric, title, _read_lines(runs, prefix + metric)),
+      (
+        f'{name}_f1',
+        'F1',
+        f'F1 of each class {whose}',
+        _class_scores(runs, prefix),
+      ),
       (
         f'{name}_{metric}_by_bytes',
-        _read_lines(runs, column, _BYTES),
+        metric,
         by_bytes,
-        'Sent by all clients',
+        _read_lines(runs, prefix + metric, _BYTES),
       ),
     ):
       if len(points):
-        score = 'F1' if words == f1 else metric
+        in_bytes = words == by_bytes
         figures[style.slug(file_name)] = plot_scores(
           points,
-          x_label=label,
+          x_label='Sent by all clients'
+          if in_bytes
+          else f'Share of the {what} that are sent',
           y_label=column_titles.title(f'test/{score}'),
           title=run_notes.name_task(words, runs),
           note=run_notes.describe_finished(runs, _POOLING),
-          in_bytes=words == by_bytes,
+          in_bytes=in_bytes,
         )
   return figures
 
@@ -124,77 +128,73 @@ def _read_lines(
   values = runs.reindex(columns=[y] if x is None else [x, y]).astype(float)
   # A pair that is not finite cannot be drawn.
   kept = values.notna() if x is None else np.isfinite(values)
-  kept = runs[kept.all(axis=1)]
-  if kept.empty:
-    return kept
+  runs = runs.assign(y=values[y])[kept.all(axis=1)]
+  if runs.empty:
+    return runs
   fields = dict.fromkeys(name for varied in runs['varied'] for name in varied)
-  told = [*fields, 'exchange.sent']
-  methods = method_labels.label_methods(kept, besides=told)
-  kept = kept.assign(method=methods)
-  names = [f for f in fields if f.startswith(_EXCHANGE) and f != SHARE]
-  if runs[_VARIANT].nunique() > 1:
-    names.insert(0, _VARIANT)
-  skipped = {'seed'}
-  if not sweep_results.is_tuned(runs):
-    # Each setting has one pair of rates, which follow from it.
-    skipped |= set(sweep_results.RATES)
-  others = [
-    f for f in fields if not f.startswith(_EXCHANGE) and f not in skipped
-  ]
+  labels = method_labels.label_methods(
+    runs, besides=[*fields, f'{_EXCHANGE}sent']
+  )
+  if runs[_VARIANT].nunique() == 1:
+    labels = [''] * len(runs)
+  # Each setting has one pair of rates, which follow from it, unless tuned.
+  tuned = sweep_results.is_tuned(runs)
+  untold = {'seed', *(() if tuned else sweep_results.RATES)}
+  rules = [f for f in fields if f.startswith(_EXCHANGE) and f != SHARE]
+  others = [f for f in fields if not f.startswith(_EXCHANGE)]
 
   def describe(names: Sequence[str]) -> list[str]:
-    return [_describe(run, names) for _, run in kept.iterrows()]
+    return [
+      ', '.join(_describe(f, varied[f]) for f in names if f in varied)
+      for varied in runs['varied']
+    ]
 
-  points = pd.DataFrame(
-    {
-      'row': '',
-      'panel': describe(others),
-      'line': describe(names),
-      'kind': describe([name for name in names if name != _DIRECTION]),
-      'share': [float(varied.get(SHARE, 1)) for varied in kept['varied']],
-      _VARIANT: kept[_VARIANT],
-      'group': kept['group'],
-      'y': values[y],
-    },
-    index=kept.index,
+  def join(*parts: Sequence[str]) -> list[str]:
+    return [', '.join(filter(None, texts)) for texts in zip(*parts)]
+
+  points = runs[[_VARIANT, 'group', 'y']].assign(
+    row='',
+    panel=describe([f for f in others if f not in untold]),
+    line=join(labels, describe(rules)),
+    kind=join(labels, describe([f for f in rules if f != _DIRECTION])),
+    share=[float(varied.get(SHARE, 1)) for varied in runs['varied']],
   )
   points['x'] = points['share'] if x is None else values[x]
-  parts = points[points['share'] < 1]
+  return pd.concat(
+    [
+      _end_lines(of)
+      for _, of in points.groupby(['panel', _VARIANT], sort=False)
+    ]
+  )
+
+
+def _end_lines(points: pd.DataFrame) -> pd.DataFrame:
+  """Adds, to each line of a panel and variant, the runs that send everything.
+
+  Of several groups of such runs, a line ends in the last of its own rules, or
+  else in the first.
+  """
+  parts, ends = points[points['share'] < 1], points[points['share'] >= 1]
+  if parts.empty or ends.empty:
+    return points.assign(
+      line=points['line'].where(points['share'] < 1, points['kind'])
+    )
   lines = [parts]
-  whole = points[points['share'] >= 1]
-  for key, ends in whole.groupby(['panel', _VARIANT], sort=False):
-    own = parts[(parts['panel'] == key[0]) & (parts[_VARIANT] == key[1])]
-    own = own.drop_duplicates('line')
-    for line, kind in zip(own['line'], own['kind']):
-      same = ends[ends['kind'] == kind]
-      same = ends[:1] if same.empty else same[-1:]
-      end = ends[ends['group'] == same['group'].iloc[0]]
-      lines.append(end.assign(line=line))
-    if own.empty:
-      lines.append(ends.assign(line=ends['kind']))
+  for line, of in parts.groupby('line', sort=False):
+    own = ends[ends['kind'] == of['kind'].iloc[0]]['group']
+    group = ends['group'].iloc[0] if own.empty else own.iloc[-1]
+    lines.append(ends[ends['group'] == group].assign(line=line))
   return pd.concat(lines)
 
 
-def _describe(run: pd.Series, fields: Sequence[str]) -> str:
-  """Returns the label of a run's values of some fields."""
-  parts = []
-  for field in fields:
-    if field == _VARIANT:
-      parts.append(run['method'])
-    elif field in run['varied']:
-      parts.append(_describe_field(field, run['varied'][field]))
-  return ', '.join(parts)
-
-
-def _describe_field(field: str, value: Any) -> str:
-  name = field.rpartition('.')[2].replace('_', ' ')
-  if isinstance(value, float):
-    value = f'{value:g}'
+def _describe(field: str, value: Any) -> str:
+  """Returns the words for the value of a field."""
   if field == _DIRECTION:
     return f'{value} drift'
   if field == f'{_EXCHANGE}unsent':
     return _UNSENT.get(value, str(value))
-  return f'{name} {value}'
+  shown = f'{value:g}' if isinstance(value, float) else value
+  return sweep_results.describe_fields({field: shown})[0]
 
 
 @style.styled
@@ -220,36 +220,27 @@ def plot_scores(
     y_label: The label of y.
     in_bytes: Whether x are bytes.
   """
-  rows = {
-    row: {
-      panel: {
-        line: drawn
-        for line, of in lines.groupby('line', sort=False)
-        if len((drawn := _read_points(of))[0])
-      }
-      for panel, lines in of_row.groupby('panel', sort=False)
-    }
-    for row, of_row in points.groupby('row', sort=False)
-  }
-  most = max(map(len, rows.values()))
-  columns = most if len(rows) > 1 else min(_MOST_COLUMNS, most)
-  cells = []
-  for row, of_row in rows.items():
-    cells += [(row, *panel) for panel in of_row.items()]
-    cells += [None] * (-len(cells) % columns)
+  shown = dict(list(points.groupby(['row', 'panel'], sort=False)))
+  rows, names = points['row'].unique(), points['panel'].unique()
+  cells = [(row, name) for row in rows for name in names]
   figure, axes = panels.new_grid(
-    cells, (3.3, 2.9), columns=columns, sharey=True
+    [cell if cell in shown else None for cell in cells],
+    (3.3, 2.9),
+    columns=len(names) if len(rows) > 1 else _MOST_COLUMNS,
+    sharey=True,
   )
-  looks = style.series_looks(list(dict.fromkeys(points['line'])))
-  xs = [
-    x for *_, of in filter(None, cells) for xs, _ in of.values() for x in xs
-  ]
-  xs = [x for x in xs if x > 0]
-  logarithmic = in_bytes and max(xs, default=0) > curves.BYTES_RATIO * min(
-    xs, default=0
-  )
+  looks = style.series_looks(points['line'].unique())
+  sent = points['x'][points['x'] > 0]
+  logarithmic = in_bytes and sent.max() > curves.BYTES_RATIO * sent.min()
   entries = {}
-  for axis, (row, panel, lines) in zip(axes, filter(None, cells)):
+  for axis, (row, name) in zip(axes, filter(shown.__contains__, cells)):
+    of_panel = shown[row, name]
+    lines = {
+      line: _read_points(of)
+      for line, of in of_panel[np.isfinite(of_panel['y'])].groupby(
+        'line', sort=False
+      )
+    }
     panels.draw_lines(
       axis,
       lines,
@@ -261,7 +252,7 @@ def plot_scores(
       axis.set_xlim(left=0)
     axis.tick_params(labelleft=True)
     label = y_label + (row and f', {row}')
-    panels.set_labels(axis, x_label, label, panel)
+    panels.set_labels(axis, x_label, label, name)
     handles = axis.get_legend_handles_labels()[0]
     entries |= {handle.get_label(): handle for handle in handles}
   panels.draw_legend(figure, list(entries.values()), note=note)
@@ -271,7 +262,6 @@ def plot_scores(
 
 def _read_points(line: pd.DataFrame) -> tuple[np.ndarray, np.ma.MaskedArray]:
   """Returns mean x over seeds, and finite y `[seeds, points]`."""
-  line = line[np.isfinite(line[['x', 'y']]).all(axis=1)]
   by_share = line.groupby('share')
   seeds = line.assign(seed=by_share.cumcount())
   ys = seeds.pivot(index='seed', columns='share', values='y')
