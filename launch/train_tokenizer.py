@@ -1,13 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Trains a vocabulary on the text of grouped clients, or of files.
+r"""Trains a vocabulary on the text of grouped clients.
 
   python -m launch.train_tokenizer --input=c4_by_host --vocabulary_size=32000
 
-  --input=FOLDER            a folder of launch.group_dataset: the clients of
-                            --split, by default train
-  --input='c4/*.json.gz'    lines of JSON (.json, .jsonl), or plain text (.txt)
-                            with one text per line; both also as .gz
+The texts are those of the clients of --split in a folder of
+launch.group_dataset.
 
   --kind=bpe          byte pairs, as in GPT-2: they can encode every text
   --kind=word_piece   word pieces, as in BERT
@@ -29,21 +27,15 @@ from launch import path_flags
 
 from absl import flags
 
-_INPUT = path_flags.define(
-  'input', None, 'A folder of grouped clients, or files, with * for many.'
-)
+_INPUT = path_flags.define('input', None, 'A folder of grouped clients.')
 _OUTPUT = path_flags.define(
   'output',
   None,
   'The file to write, a new one; by default vocabulary.json in the folder of '
   'grouped clients.',
 )
-_SPLIT = flags.DEFINE_string(
-  'split', None, 'The split of a folder; by default train.'
-)
-_FEATURE = flags.DEFINE_string(
-  'feature', 'text', 'The feature with the text, in a folder or lines of JSON.'
-)
+_SPLIT = flags.DEFINE_string('split', 'train', 'The split of the clients.')
+_FEATURE = flags.DEFINE_string('feature', 'text', 'The feature with the text.')
 _KIND = flags.DEFINE_enum(
   'kind', 'bpe', ['bpe', 'word_piece', 'word'], 'The kind of tokens.'
 )
@@ -58,8 +50,7 @@ _LOWERCASE = flags.DEFINE_bool(
 _MAX_TEXTS = flags.DEFINE_integer(
   'max_texts',
   None,
-  'The most texts to read: those of clients drawn at random from a folder, or '
-  'the first of the files; by default all.',
+  'The most texts to read, those of clients drawn at random; by default all.',
   lower_bound=1,
 )
 
@@ -71,18 +62,7 @@ def main(argv: Sequence[str]) -> None:
   cli.check_no_arguments(argv)
   if not _INPUT.value:
     raise errors.InputError('--input is needed; --help shows an example.')
-  is_folder = os.path.isdir(_INPUT.value)
-  output = _OUTPUT.value
-  if not output:
-    if not is_folder:
-      raise errors.InputError(
-        '--output is needed where --input is no folder of grouped clients.'
-      )
-    output = os.path.join(_INPUT.value, _DEFAULT_NAME)
-  if _SPLIT.value is not None and not is_folder:
-    raise errors.InputError(
-      f'--split belongs to a folder of grouped clients; {_INPUT.value} is none.'
-    )
+  output = _OUTPUT.value or os.path.join(_INPUT.value, _DEFAULT_NAME)
   if os.path.exists(output):
     raise errors.InputError(
       f'{output} is there already; a new file was expected, since '
@@ -96,7 +76,7 @@ def main(argv: Sequence[str]) -> None:
     output,
     kind=_KIND.value,
     vocabulary_size=_VOCABULARY_SIZE.value,
-    split=_SPLIT.value or 'train',
+    split=_SPLIT.value,
     feature=_FEATURE.value,
     lowercase=_LOWERCASE.value,
     max_texts=_MAX_TEXTS.value,

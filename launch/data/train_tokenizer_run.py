@@ -1,20 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Training of a vocabulary on the text of grouped clients, or of files."""
+"""Training of a vocabulary on the text of grouped clients."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
-import gzip
+import functools
 import itertools
-import json
-import os
 import pathlib
-import zlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import regular_files
 from fedfish_tff import simulation
 
 import tqdm
@@ -23,8 +18,6 @@ import tqdm
 _WINDOW = 4096
 # The number of texts that the mean length of a token is measured on.
 _SAMPLE = 1000
-_JSON_SUFFIXES = ('.json', '.jsonl')
-_TEXT_SUFFIXES = ('.txt',)
 
 
 def run(
@@ -41,12 +34,12 @@ def run(
   """Writes the vocabulary and prints a summary.
 
   Args:
-    input_path: A folder of grouped clients, or a pattern of files.
+    input_path: A folder of grouped clients.
     output: The path of the vocabulary's file.
     kind: The value of a `datasets.VocabularyKind`.
     vocabulary_size: The number of token ids, special ones included.
-    split: The split of a folder.
-    feature: The feature with the text, in a folder or in lines of JSON.
+    split: The split of the clients.
+    feature: The feature with the text.
     lowercase: Whether all text is converted to lower case.
     max_texts: The largest number of texts to read; None for all.
 
@@ -54,7 +47,9 @@ def run(
     errors.InputError: If there is no text, a text cannot be read, the size is
       too small for single characters, or the file cannot be written.
   """
-  texts = _Texts(_open(input_path, split, feature), max_texts)
+  texts = _Texts(
+    functools.partial(_read_clients, input_path, split, feature), max_texts
+  )
   vocabulary = datasets.train_vocabulary(
     texts,
     kind=datasets.VocabularyKind(kind),
@@ -104,96 +99,20 @@ class _Texts:
       yield text
 
 
-def _open(
-  input_path: str, split: str, feature: str
-) -> Callable[[], Iterator[str]]:
-  """Returns a function that reads the texts from the start."""
-  if os.path.isdir(input_path):
-    clients = datasets.StreamedClients(
-      input_path,
-      split,
-      window=_WINDOW,
-      seed=0,
-      features=(feature,),
-    )
-    return lambda: _read_clients(clients, feature)
-  paths = regular_files.find_files(input_path)
-  if not paths:
-    raise errors.InputError(
-      f'There is no file or folder {input_path}; a folder of grouped clients '
-      'or files of text were expected.'
-    )
-  for path in paths:
-    _kind_of(path)
-  return lambda: _read_files(paths, feature)
-
-
-def _read_clients(
-  clients: 'datasets.StreamedClients', feature: str
-) -> Iterator[str]:
+def _read_clients(folder: str, split: str, feature: str) -> Iterator[str]:
   """Yields the texts of clients, client by client in random order."""
+  clients = datasets.StreamedClients(
+    folder, split, window=_WINDOW, seed=0, features=(feature,)
+  )
   for client in clients.clients():
-    try:
-      yield from map(_text_of, client.examples[feature])
-    except errors.InputError as error:
-      raise errors.InputError(
-        f'Feature {feature!r} of client {client.client_id!r}: {error}'
-      ) from error
-
-
-def _text_of(value: object) -> str:
-  if not isinstance(value, str | bytes):
-    raise errors.InputError(
-      f'A {type(value).__name__} was found; a text was expected.'
-    )
-  return datasets.to_unicode(value)
-
-
-def _kind_of(path: str) -> str:
-  """Returns the suffix that tells the format of a file."""
-  suffix = pathlib.Path(path.removesuffix('.gz')).suffix.lower()
-  if suffix not in _JSON_SUFFIXES + _TEXT_SUFFIXES:
-    known = ', '.join(_JSON_SUFFIXES + _TEXT_SUFFIXES)
-    raise errors.InputError(
-      f'The name of {path} does not say what it holds; one that ends with '
-      f'{known} was expected, with or without .gz.'
-    )
-  return suffix
-
-
-def _read_files(paths: Iterable[str], feature: str) -> Iterator[str]:
-  """Yields the texts of files, line by line, without blank lines."""
-  for path in paths:
-    is_json = _kind_of(path) in _JSON_SUFFIXES
-    for number, line in enumerate(_read_lines(path), start=1):
-      if not line.strip():
-        continue
+    for value in client.examples[feature]:
       try:
-        text = _text_in_json(line, feature) if is_json else line.rstrip(b'\r\n')
-        yield _text_of(text)
+        if not isinstance(value, str | bytes):
+          raise errors.InputError(
+            f'A {type(value).__name__} was found; a text was expected.'
+          )
+        yield datasets.to_unicode(value)
       except errors.InputError as error:
-        raise errors.InputError(f'{path}, line {number}: {error}') from error
-
-
-def _read_lines(path: str) -> Iterator[bytes]:
-  try:
-    with open(path, 'rb', opener=regular_files.opener) as file:
-      yield from gzip.open(file) if path.endswith('.gz') else file
-  except (OSError, EOFError, zlib.error) as error:
-    reason = getattr(error, 'strerror', None) or str(error)
-    raise errors.InputError(
-      f'{path} cannot be read to its end: {reason}.'
-    ) from error
-
-
-def _text_in_json(line: bytes, feature: str) -> object:
-  try:
-    record = json.loads(line)
-  except (ValueError, RecursionError) as error:
-    raise errors.InputError(
-      f'No JSON ({error}); an object with {feature!r} was expected.'
-    ) from error
-  if not isinstance(record, dict) or feature not in record:
-    found = ', '.join(record) if isinstance(record, dict) else 'no object'
-    raise errors.InputError(f'{feature!r} was expected, found {found}.')
-  return record[feature]
+        raise errors.InputError(
+          f'Feature {feature!r} of client {client.client_id!r}: {error}'
+        ) from error

@@ -76,39 +76,29 @@ class TrainTokenizerTest(absltest.TestCase):
     self.assertEqual((again.code, again.stdout), (2, ''))
     self.assertIn('is there already', again.stderr)
 
-  def test_files(self):
-    for i in range(3):
-      (self.parent / f'{i}.txt').write_text('ab ab\n\nab cd\n')
-    outcome = self._run(
-      f'--input={self.parent}/*.txt',
-      '--kind=bpe',
-      '--vocabulary_size=262',
-      '--max_texts=5',
-      '--lowercase',
-    )
-    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
-    self.assertIn('262 tokens (bpe) from 5 texts of 25', outcome.stdout)
-    normalizer = json.loads(self.output.read_text())['normalizer']
-    self.assertEqual(normalizer, {'type': 'Lowercase'})
-
   def test_bad_input_is_one_line(self):
-    (self.parent / 'a.jsonl').write_text('{"text": "a"}\n{"tex": "b"}\n')
-    (self.parent / 'a.txt').write_text('a')
+    folder = self.parent / 'clients'
+    features = dict(text=tf.TensorSpec([], tf.string))
+    with datasets.GroupedWriter(folder, features=features) as writer:
+      writer.write('train', 'a', [dict(text='ab ab')])
     (self.parent / 'folder').mkdir()
     for arguments, message in (
-      (['--input=nowhere/*.json'], 'no file or folder nowhere/*.json'),
-      ([f'--input={self.parent}/a.jsonl'], "line 2: 'text' was expected"),
+      (['--input=nowhere'], 'nowhere'),
       ([f'--input={self.parent}/folder'], 'dataset.json'),
-      (
-        [f'--input={self.parent}/a.txt', '--vocabulary_size=9'],
-        'at least 260 tokens',
-      ),
+      ([f'--input={folder}', '--feature=url'], 'url'),
+      ([f'--input={folder}', '--vocabulary_size=9'], 'at least 260 tokens'),
     ):
       outcome = self._run(*arguments)
       self.assertEqual(outcome.code, 2, outcome.stderr)
       self.assertLen(outcome.stderr.splitlines(), 1, outcome.stderr)
       self.assertIn(message, outcome.stderr)
       self.assertFalse(self.output.parent.exists())
+    outcome = self._run(
+      f'--input={folder}', '--kind=bpe', '--vocabulary_size=261', '--lowercase'
+    )
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    normalizer = json.loads(self.output.read_text())['normalizer']
+    self.assertEqual(normalizer, {'type': 'Lowercase'})
 
 
 class FlagsTest(parameterized.TestCase):
@@ -120,9 +110,7 @@ class FlagsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('--output=v', '--input is needed'),
-    ('--input=i', '--output is needed where --input is no folder'),
     ('--input=i --output=v --max_texts=0', '--max_texts=0'),
-    ('--input=i --output=v --split=train', '--split belongs to a folder'),
     ('--input=i --output=/', '/ is there already'),
     ('--input=i --output=v --kind=morse', 'word_piece'),
   )
