@@ -107,7 +107,8 @@ def compare_workdirs(
   _write(folder / _METHODS_LATEX_FILE, latex)
   if len(values) <= _MAX_PRINTED_METHODS:
     print(text_table.to_text(table))
-  if comparisons := method_comparison.compare_methods(groups, metric):
+  comparisons = method_comparison.compare_methods(groups, metric)
+  if len(comparisons):
     _write(folder / _COMPARISON_FILE, method_comparison.to_csv(comparisons))
     if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
       print(method_comparison.format_table(comparisons))

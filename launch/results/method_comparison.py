@@ -5,11 +5,9 @@
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 import itertools
 import math
 from typing import Any
-from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
@@ -43,28 +41,7 @@ _TEST = 'test/'
 
 # The runs of each label.
 Groups = Mapping[str, frames_lib.Frames]
-
-
-class MethodComparison(NamedTuple):
-  """A comparison of two methods by one metric.
-
-  Attributes:
-    method: The method that is judged.
-    baseline: The method that the judged one is compared with.
-    metric: The column of metrics.csv or of evaluation/clients.csv, or
-      `test/<name>` of summary.json.
-    rounds: `LAST_ROUND`, or `ALL_ROUNDS` for the mean over the rounds after the
-      initial model at which both methods were evaluated.
-    paired_by: The pairs: `SEEDS` or `CLIENTS`.
-    result: The differences, method minus baseline.
-  """
-
-  method: str
-  baseline: str
-  metric: str
-  rounds: str
-  paired_by: str
-  result: paired_comparison.PairedComparison
+_COMPARISON = ['method', 'baseline', 'metric', 'rounds', 'paired_by']
 
 
 def method_pairs(groups: Groups) -> list[tuple[str, str]]:
@@ -205,7 +182,7 @@ def direction(
   }
 
 
-def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
+def compare_methods(groups: Groups, metric: str) -> pd.DataFrame:
   """Compares all pairs of methods by a metric, its barrier and the clients.
 
   Args:
@@ -239,20 +216,26 @@ def compare_methods(groups: Groups, metric: str) -> list[MethodComparison]:
 
 def compare_columns(
   groups: Groups, columns: Iterable[tuple[str, str, str]]
-) -> list[MethodComparison]:
+) -> pd.DataFrame:
   """Compares all pairs of methods by each given column.
 
   Args:
     groups: The runs by label.
-    columns: The `metric`, `rounds` and `paired_by` of each comparison; see
-      `MethodComparison`.
+    columns: For each comparison, the `metric`, a column of metrics.csv or of
+      evaluation/clients.csv, or `test/<name>` of summary.json; the `rounds`,
+      `LAST_ROUND`, or `ALL_ROUNDS` for the mean over the rounds after the
+      initial model at which both methods were evaluated; and `paired_by`, the
+      pairs: `SEEDS` or `CLIENTS`.
 
   Returns:
-    A comparison for each column and pair of methods with a seed, a round and,
-    if clients are paired, a client in common. A seed or client for which a
-    method has diverged is a missing pair, which the note counts.
+    A row for each column and pair of methods with a seed, a round and, if
+    clients are paired, a client in common: the `method`, the `baseline`, the
+    three of the column, the fields of `PairedComparison`, method minus
+    baseline, and its `text`. A seed or client for which a method has diverged
+    is a missing pair, which the note counts.
   """
-  comparisons = []
+  fields = list(paired_comparison.PairedComparison.__dataclass_fields__)
+  rows = []
   pairs = method_pairs(groups)
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
     both = [groups[label] for label in pair]
@@ -264,10 +247,9 @@ def compare_columns(
       values = _pair_rounds(*both, metric, rounds)
     result = compare(*values, **direction(both, metric))
     if result is not None:
-      comparisons.append(
-        MethodComparison(*pair, metric, rounds, paired_by, result)
-      )
-  return comparisons
+      found = (getattr(result, field) for field in fields)
+      rows.append((*pair, metric, rounds, paired_by, *found, str(result)))
+  return pd.DataFrame(rows, columns=[*_COMPARISON, *fields, 'text'])
 
 
 def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
@@ -322,23 +304,17 @@ def value_by_seed(values: pd.Series, which: str) -> pd.Series:
   return by_seed.agg(lambda of: of.mean())  # Infinite if any value is.
 
 
-def format_table(comparisons: Sequence[MethodComparison]) -> str:
+def format_table(comparisons: pd.DataFrame) -> str:
   """Returns the comparisons as lines of text for a terminal."""
   head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
+  told = comparisons[[*_COMPARISON, 'text']].itertuples(index=False)
   lines = [
-    (f'{method} - {baseline}', *rest, str(result))
-    for method, baseline, *rest, result in comparisons
+    (f'{method} - {baseline}', *rest) for method, baseline, *rest in told
   ]
   return text_table.align([head, *lines])
 
 
-def to_csv(comparisons: Sequence[MethodComparison]) -> bytes:
+def to_csv(comparisons: pd.DataFrame) -> bytes:
   """Returns the comparisons as a CSV file, one row each."""
-  fields = paired_comparison.PairedComparison.__dataclass_fields__
-  return text_table.to_csv(
-    [*MethodComparison._fields[:-1], *fields],
-    [
-      [*told, *(getattr(result, field) for field in fields)]
-      for *told, result in comparisons
-    ],
-  )
+  table = comparisons.drop(columns='text')
+  return text_table.to_csv(list(table), table.itertuples(index=False))

@@ -29,19 +29,24 @@ def _groups(*args, **kwargs):
 
 def _compare_runs(groups, metrics):
   rounds = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
+  return list(_compare_columns(groups, metrics, rounds).itertuples())
+
+
+def _compare_columns(groups, metrics, rounds):
   return method_comparison.compare_columns(
     groups, itertools.product(metrics, rounds, [method_comparison.SEEDS])
   )
 
 
 def _compare_clients(groups, metrics):
-  return method_comparison.compare_columns(
+  found = method_comparison.compare_columns(
     groups,
     [
       (metric, method_comparison.LAST_ROUND, method_comparison.CLIENTS)
       for metric in metrics
     ],
   )
+  return list(found.itertuples())
 
 
 def _compare(groups, metric=_METRIC):
@@ -51,7 +56,7 @@ def _compare(groups, metric=_METRIC):
 
 def _compare_test(groups, name):
   found = method_comparison.compare_methods(groups, f'eval/global/{name}')
-  return [c for c in found if c.metric.startswith('test/')]
+  return [c for c in found.itertuples() if c.metric.startswith('test/')]
 
 
 class MethodComparisonTest(parameterized.TestCase):
@@ -123,8 +128,8 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEqual(comparison.rounds, method_comparison.LAST_ROUND)
     self.assertEqual(comparison.method, 'FedFish')
     self.assertEqual(comparison.baseline, 'FedAvg')
-    self.assertAlmostEqual(comparison.result.mean, 0.1)
-    self.assertEqual((comparison.result.n, comparison.result.wins), (3, 3))
+    self.assertAlmostEqual(comparison.mean, 0.1)
+    self.assertEqual((comparison.n, comparison.wins), (3, 3))
 
   def test_all_rounds_but_the_initial_model_are_averaged(self):
     groups = {}
@@ -139,8 +144,8 @@ class MethodComparisonTest(parameterized.TestCase):
       groups[algorithm] = [run]
     last, mean = _compare(groups)
     self.assertEqual(mean.rounds, method_comparison.ALL_ROUNDS)
-    self.assertEqual(last.result.mean, 3)
-    self.assertEqual(mean.result.mean, 2)
+    self.assertEqual(last.mean, 3)
+    self.assertEqual(mean.mean, 2)
 
   def test_a_method_that_diverges_is_not_compared_by_what_it_had_before(self):
     nan, inf = float('nan'), float('inf')
@@ -161,17 +166,16 @@ class MethodComparisonTest(parameterized.TestCase):
       )
     }
     last, mean = _compare(groups, 'train/loss')
-    self.assertAlmostEqual(last.result.mean, -0.3)
-    self.assertAlmostEqual(mean.result.mean, 0.6 - 0.8)
+    self.assertAlmostEqual(last.mean, -0.3)
+    self.assertAlmostEqual(mean.mean, 0.6 - 0.8)
     for comparison in (last, mean):
-      self.assertEqual(comparison.result.n, 1)
-      self.assertIn('finite value: 1', comparison.result.note)
+      self.assertEqual(comparison.n, 1)
+      self.assertIn('finite value: 1', comparison.note)
     # Where all seeds have diverged there is still a row that says so.
     groups = {label: runs[:1] for label, runs in groups.items()}
     comparisons = _compare(groups, 'train/loss')
-    self.assertEqual([c.result.n for c in comparisons], [0, 0])
-    table = method_comparison.format_table(comparisons).splitlines()
-    self.assertTrue(table[1].endswith('finite value: 1'), table[1])
+    self.assertEqual([c.n for c in comparisons], [0, 0])
+    self.assertEndsWith(comparisons[0].text, 'finite value: 1')
 
   def test_rounds_that_one_run_was_not_evaluated_at_are_not_diverged(self):
     columns = {
@@ -188,8 +192,8 @@ class MethodComparisonTest(parameterized.TestCase):
       columns=columns | {_METRIC: np.array([0.1, 0.2, 0.3, 0.4])},
     )
     last, mean = _compare({'fed_fish': [every_second], 'fed_avg': [every]})
-    self.assertAlmostEqual(last.result.mean, 0.3)
-    self.assertAlmostEqual(mean.result.mean, 0.6 - 0.3)
+    self.assertAlmostEqual(last.mean, 0.3)
+    self.assertAlmostEqual(mean.mean, 0.6 - 0.3)
 
   def test_runs_of_other_lengths_are_compared_at_their_own_ends(self):
     def run(algorithm, epochs, rounds, values, done=None):
@@ -207,7 +211,7 @@ class MethodComparisonTest(parameterized.TestCase):
     }
     (last,) = _compare(groups)
     self.assertEqual(last.rounds, method_comparison.LAST_ROUND)
-    self.assertAlmostEqual(last.result.mean, 0.1)
+    self.assertAlmostEqual(last.mean, 0.1)
     # What is not finished is not at its end.
     groups['long'] = [run('fed_avg', 1, 32, [0.1, 0.3, 0.5], done=16)]
     self.assertEmpty(_compare(groups))
@@ -261,18 +265,18 @@ class MethodComparisonTest(parameterized.TestCase):
       ],
     )
     differences = np.array([0.2, 0.1, 0.2])
-    self.assertAlmostEqual(found[0].result.mean, differences.mean())
-    self.assertAlmostEqual(found[1].result.mean, differences.mean() / 2)
-    self.assertEqual((found[0].result.n, found[0].result.wins), (3, 3))
-    self.assertIn('finite value: 1', found[0].result.note)
-    self.assertEqual((found[3].result.n, found[3].result.ties), (4, 4))
+    self.assertAlmostEqual(found[0].mean, differences.mean())
+    self.assertAlmostEqual(found[1].mean, differences.mean() / 2)
+    self.assertEqual((found[0].n, found[0].wins), (3, 3))
+    self.assertIn('finite value: 1', found[0].note)
+    self.assertEqual((found[3].n, found[3].ties), (4, 4))
     (loss,) = _compare_test(groups, 'loss')
-    self.assertEqual(loss.result.wins, 3)
+    self.assertEqual(loss.wins, 3)
 
   def test_a_lower_barrier_wins(self):
     comparison, _ = _compare_runs(_groups(), ['csb/accuracy'])
-    self.assertAlmostEqual(comparison.result.mean, -0.1)
-    self.assertEqual(comparison.result.wins, 3)
+    self.assertAlmostEqual(comparison.mean, -0.1)
+    self.assertEqual(comparison.wins, 3)
 
   def test_barriers_that_differ_by_rounding_tie(self):
     runs = _runs()
@@ -282,13 +286,13 @@ class MethodComparisonTest(parameterized.TestCase):
     groups = fake_runs.frames(runs).groups()
     comparison, _ = _compare_runs(groups, ['csb/accuracy'])
     self.assertEqual(
-      str(comparison.result),
+      str(comparison.text),
       '+0, better in 0 of 3 (3 ties); 3 pairs: no interval',
     )
 
   def test_only_common_seeds_are_paired(self):
     comparison, _ = _compare_runs(_groups((0, 1, 2), (1, 2, 3)), [_METRIC])
-    self.assertEqual(comparison.result.n, 2)
+    self.assertEqual(comparison.n, 2)
     self.assertEmpty(_compare_runs(_groups((0,), (1,)), [_METRIC]))
 
   def test_clients_are_paired_within_seeds(self):
@@ -296,25 +300,29 @@ class MethodComparisonTest(parameterized.TestCase):
     before, after = _compare_clients(
       groups, ['before/accuracy', 'after/accuracy']
     )
-    self.assertEqual(before.result.mean, 0)
-    self.assertEqual(before.result.ties, 15)
-    self.assertAlmostEqual(after.result.mean, 0.1)
+    self.assertEqual(before.mean, 0)
+    self.assertEqual(before.ties, 15)
+    self.assertAlmostEqual(after.mean, 0.1)
     # The client that was too small to personalise is in no pair.
-    self.assertEqual((after.result.n, after.result.wins), (15, 15))
+    self.assertEqual((after.n, after.wins), (15, 15))
 
   def test_clients_that_diverged_are_counted(self):
     runs = _runs((0,), (0,), evaluated=True)
     runs[1].clients['client_2']['after/accuracy'] = float('nan')
     groups = fake_runs.frames(runs).groups()
     (after,) = _compare_clients(groups, ['after/accuracy'])
-    self.assertEqual(after.result.n, 4)
-    self.assertIn('finite value: 1', after.result.note)
+    self.assertEqual(after.n, 4)
+    self.assertIn('finite value: 1', after.note)
 
   def test_runs_without_evaluation_have_no_clients_to_compare(self):
     self.assertEmpty(_compare_clients(_groups(), ['after/accuracy']))
 
   def test_csv_and_table_say_the_same(self):
-    comparisons = _compare_runs(_groups((0,), (0,)), [_METRIC, 'csb/accuracy'])
+    comparisons = _compare_columns(
+      _groups((0,), (0,)),
+      [_METRIC, 'csb/accuracy'],
+      (method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS),
+    )
     text = method_comparison.to_csv(comparisons).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     self.assertEqual(
