@@ -33,29 +33,9 @@ enough.
 size=results is tiny with sequences of 128 tokens, as in the paper's evaluation,
 and few rounds: 512 local epochs in total, 1 or 16 of them per round. The server
 uses Adam, because plain steps learn next to nothing in so few rounds.
-docs/results.md has the results, also on other corpora, by
-
-  python -m launch.group_dataset --format=c4 --input='c4/*.json.gz' \
-    --key=host --keep_www --validation_fraction=0.1 --held_out_fraction=0.25 \
-    --output_dir=runs/c4
-  python -m launch.train_tokenizer --input=runs/c4 --vocabulary_size=2048
-  python -m launch.sweep --sweep_dir=runs/c4_tuning --data_dir=runs/c4 \
-    --config=launch/configs/c4.py:fixed_compute_tuning,size=results \
-    --config.evaluation.barrier=False \
-    --config.evaluation.personalization_epochs=0
-  python -m launch.sweep --sweep_dir=runs/c4_fixed_compute \
-    --config=launch/configs/c4.py:fixed_compute,size=results \
-    --tuned_by=runs/c4_tuning --tuned_metric=loss --data_dir=runs/c4
-
+docs/results.md has the results, also on other corpora, with their commands.
 With corpus=cc_news, they have half of the rounds, 256 local epochs in total,
-because news sites have more text, and the best learning rates on C4:
-
-  python -m launch.group_dataset --format=cc_news --input='news/*.jsonl.gz' \
-    --key=host --validation_fraction=0.03 --held_out_fraction=0.04 \
-    --output_dir=runs/news
-  python -m launch.train_tokenizer --input=runs/news --vocabulary_size=2048
-  python -m launch.sweep --sweep_dir=runs/news_fixed_compute \
-    --config=c4:fixed_compute,corpus=cc_news,size=results --data_dir=runs/news
+because news sites have more text, and the best learning rates on C4.
 """
 
 from launch.configs import base

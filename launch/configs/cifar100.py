@@ -30,18 +30,7 @@ core two days, so it needs a GPU. For a laptop, the axis size has the values:
   tuning).
 
   results  compact with 32 rounds, or 512 local epochs in total: docs/results.md,
-           by
-
-    python -m launch.sweep --sweep_dir=runs/cifar100_tuning \
-      --config=launch/configs/cifar100.py:fixed_compute_tuning,size=results \
-      --data_dir=path/to/tff_cache --config.evaluation.barrier=False \
-      --config.evaluation.personalization_epochs=0
-    python -m launch.sweep --sweep_dir=runs/cifar100_fixed_rounds \
-      --config=launch/configs/cifar100.py:fixed_rounds,size=results \
-      --tuned_by=runs/cifar100_tuning --data_dir=path/to/tff_cache
-
-  and the same with :fixed_compute,size=results, and without --tuned_by with
-  :settings,size=results; launch/configs/emnist.py describes their common parts.
+           with the commands; launch/configs/emnist.py describes the sweeps
 """
 
 import functools

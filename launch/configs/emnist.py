@@ -29,23 +29,13 @@ size has the values:
   (launch.sweep, sweep tuning).
 
   results  compact with 32 rounds, or 512 local epochs in total: docs/results.md,
-           by
-
-    python -m launch.sweep --sweep_dir=runs/emnist_tuning \
-      --config=launch/configs/emnist.py:fixed_compute_tuning,size=results \
-      --data_dir=path/to/tff_cache --config.evaluation.barrier=False \
-      --config.evaluation.personalization_epochs=0
-    python -m launch.sweep --sweep_dir=runs/emnist_fixed_rounds \
-      --config=launch/configs/emnist.py:fixed_rounds,size=results \
-      --tuned_by=runs/emnist_tuning --data_dir=path/to/tff_cache
-
-  and the same with :fixed_compute,size=results, and without --tuned_by with
-  :settings,size=results. All have plain steps at the server, as in the paper's
-  Algorithm 2: an adaptive server optimizer is erratic in so few rounds. Rates
-  are tuned around a server's of 1 and the client's of compact, not around table
-  2, which is for 1,500 rounds. One tuning serves both comparisons, with a
-  quarter of the local epochs of fixed_compute, because 8 rounds of one local
-  epoch are too few.
+           with the commands. All sweeps have plain steps at the server, as in
+           the paper's Algorithm 2: an adaptive server optimizer is erratic in
+           so few rounds. Rates are tuned around a server's of 1 and the
+           client's of compact, not around table 2, which is for 1,500 rounds.
+           One tuning serves both comparisons, with a quarter of the local
+           epochs of fixed_compute, because 8 rounds of one local epoch are too
+           few
 """
 
 import functools

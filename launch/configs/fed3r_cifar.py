@@ -10,13 +10,8 @@ SqueezeNet's published weights (see the task's module,
 tasks/features/cifar10_features.py); --config.task.images and
 --config.task.weights name other files. Features are kept on disk: the first run
 computes them for all others. launch/configs/base.py describes the variants.
-Their results are in docs/results.md, by
-
-  python -m launch.sweep --config=launch/configs/fed3r_cifar.py:tuning \
-    --sweep_dir=runs/fed3r_cifar10_tuning --data_dir=path/to/folder
-
-and the same with :results, :fine_tuning and :fine_tuning_tuned, and each also
-with ,images=cifar100.
+docs/results.md has results of the sweeps tuning, results, fine_tuning and
+fine_tuning_tuned, also with ,images=cifar100, with their commands.
 """
 
 from collections.abc import Mapping
