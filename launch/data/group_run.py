@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
-import importlib.util
 import json
 import logging
 import os
 import pathlib
 import tempfile
 from typing import Any
-from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -23,10 +21,6 @@ from launch.data import client_folder
 from launch.data import client_sizes
 from launch.plots import style
 
-if TYPE_CHECKING:  # The import takes seconds.
-  import tensorflow_datasets as tfds
-
-_HUGGING_FACE = 'huggingface:'
 # The file is written last: its presence means that a folder is complete.
 _LAST_FILE = 'dataset.json'
 _SPLITS = ('train', 'validation', 'held_out')
@@ -86,8 +80,13 @@ def run(
   if not is_remote:
     client_folder.check_is_free(output_dir)
   if text_format == 'tfds':
+    # Imported late, because the grouping of files does not need TFDS.
+    from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
+
     source = grouping.create_tfds_source(
-      _load_builder(input_name, data_dir, download),
+      labelled_dataset.load_builder(
+        input_name, data_dir=data_dir, download=download
+      ),
       split=split,
       key=key,
       features=features,
@@ -139,45 +138,6 @@ def _new_remote_folder(url: str) -> Iterator[pathlib.Path]:
   except tf.errors.OpError as error:
     reason = error.message.splitlines()[0].rstrip('.')
     raise errors.InputError(f'{url} cannot be written: {reason}.') from error
-
-
-def _load_builder(
-  name: str, data_dir: str | None, download: bool
-) -> 'tfds.core.DatasetBuilder':
-  """Returns the builder of a prepared data set."""
-  # Imported late, because the grouping of files does not need them.
-  from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
-
-  import tensorflow_datasets as tfds  # pylint: disable=g-import-not-at-top
-
-  if not name.startswith(_HUGGING_FACE):
-    return labelled_dataset.load_builder(
-      name, data_dir=data_dir, download=download
-    )
-  if importlib.util.find_spec('datasets') is None:
-    raise errors.InputError(
-      f'--input={name} needs the package datasets, which does not '
-      "install beside this version of Apache Beam: run 'pip install "
-      "tensorflow-datasets datasets' and tfds.builder("
-      f'{name!r}).download_and_prepare() in another environment, then '
-      f'give --input={name.removeprefix(_HUGGING_FACE)} and --data_dir here.'
-    )
-  # The code of a data set and its servers may raise any error.
-  try:
-    builder = tfds.builder(name, data_dir=data_dir)
-    if download:
-      builder.download_and_prepare()
-  except Exception as error:
-    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
-    raise errors.InputError(
-      f'Data set {name!r} cannot be prepared: {reason.rstrip(".")}.'
-    ) from error
-  if not builder.info.splits:
-    raise errors.InputError(
-      f'Data set {name!r} is not prepared; another --data_dir, or '
-      '--download with a network, was expected.'
-    )
-  return builder
 
 
 def _write_statistics(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import dataclasses
+import importlib.util
 import logging as std_logging
 import os
 from typing import Any
@@ -22,6 +23,7 @@ from tensorflow_datasets.core import read_only_builder
 from tensorflow_datasets.core.download import downloader
 import tqdm
 
+_HUGGING_FACE = 'huggingface:'
 _BATCH_SIZE = 512
 # The pauses before retries double, up to 25 seconds in total.
 _MOST_RETRIES = 6
@@ -66,7 +68,8 @@ def load_builder(
 
   Args:
     dataset: The name in the format of `tfds.load`: 'name', 'name/config',
-      'name:version'. Prepared data do not need the builder's code.
+      'name:version', or 'huggingface:name'. Prepared data do not need the
+      builder's code.
     data_dir: The folder of prepared data sets; by default that of TFDS,
       $TFDS_DATA_DIR or ~/tensorflow_datasets.
     download: Whether to download and prepare missing data. If not, the network
@@ -76,6 +79,43 @@ def load_builder(
     errors.InputError: If there is no such data set, or it is not prepared and
       cannot or must not be downloaded.
   """
+  if not dataset.startswith(_HUGGING_FACE):
+    found = _find_prepared(dataset, data_dir)
+    if found is not None:
+      return found
+  elif importlib.util.find_spec('datasets') is None:
+    raise errors.InputError(
+      f'--input={dataset} needs the package datasets, which does not install '
+      "beside this version of Apache Beam: run 'pip install tensorflow-datasets "
+      f"datasets' and tfds.builder({dataset!r}).download_and_prepare() in another "
+      f'environment, then give --input={dataset.removeprefix(_HUGGING_FACE)} and '
+      '--data_dir here.'
+    )
+  # Without a network, TFDS would retry for minutes and log each attempt.
+  downloader.MAX_RETRIES = _MOST_RETRIES
+  std_logging.getLogger('urllib3').setLevel(std_logging.ERROR)
+  try:
+    builder = tfds.builder(dataset, data_dir=data_dir)
+    if download:
+      builder.download_and_prepare()
+  # The code of data sets, servers and parsers may raise any error.
+  except Exception as error:
+    raise _unusable_error(dataset, error) from error
+  if not builder.info.splits:
+    folder = data_dir or os.environ.get(
+      'TFDS_DATA_DIR', os.path.join('~', 'tensorflow_datasets')
+    )
+    raise errors.InputError(
+      f'Data set {dataset!r} is not prepared in {folder}; another --data_dir, '
+      'or --download with a network, was expected.'
+    )
+  return builder
+
+
+def _find_prepared(
+  dataset: str, data_dir: str | None
+) -> tfds.core.DatasetBuilder | None:
+  """Returns the builder of prepared data; None without them."""
   try:
     name, _ = naming.parse_builder_name_kwargs(dataset)
   except ValueError:
@@ -89,24 +129,7 @@ def load_builder(
     _check_is_known(str(name))
   except ValueError as error:
     raise _unusable_error(dataset, error) from error
-  if not download:
-    folder = data_dir or os.environ.get(
-      'TFDS_DATA_DIR', os.path.join('~', 'tensorflow_datasets')
-    )
-    raise errors.InputError(
-      f'Data set {dataset!r} is not prepared in {folder}; another --data_dir, '
-      'or --download with a network, was expected.'
-    )
-  # Without a network, TFDS would retry for minutes and log each attempt.
-  downloader.MAX_RETRIES = _MOST_RETRIES
-  std_logging.getLogger('urllib3').setLevel(std_logging.ERROR)
-  try:
-    builder = tfds.builder(dataset, data_dir=data_dir)
-    builder.download_and_prepare()
-  # The code of data sets, servers and parsers may raise any error.
-  except Exception as error:
-    raise _unusable_error(dataset, error) from error
-  return builder
+  return None
 
 
 def read(

@@ -84,7 +84,7 @@ class LabelledDatasetTest(parameterized.TestCase):
   @parameterized.parameters(
     ('mnsit', "no data set 'mnsit', .* Did you mean mnist"),
     ('mnist', "'mnist' is not prepared in .*; another --data_dir, or --down"),
-    ('tiny_leaves:9.9.9', 'not prepared'),
+    ('tiny_leaves:9.9.9', 'at version 9.9.9, only: 1.0.0'),
     ('tiny leaves', 'is no name of a data set'),
     ('', 'is no name of a data set'),
     ('no_such_place:mnist', 'no data set'),
