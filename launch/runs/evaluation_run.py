@@ -3,7 +3,6 @@
 """Evaluates a checkpoint of a workdir and writes the results."""
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 import functools
 import os
 import pathlib
@@ -113,7 +112,8 @@ def _evaluate_clients(
   summaries = []
   # Counts by pairs of classes are in the clients' rows only.
   metrics = [n for n in pooled['global'] if not metric_names.is_count(n)]
-  for metric, higher in _directions(experiment, metrics).items():
+  directions = held_out_evaluation.metric_directions(metrics, experiment.task)
+  for metric, higher in directions.items():
     summaries += [
       summarize(
         name,
@@ -160,7 +160,9 @@ def _evaluate_barrier(
         for earlier in range(result.round_number, experiment.first_round, -1)
       ),
     )
-  directions = _directions(experiment, ['loss', experiment.task.metric])
+  directions = held_out_evaluation.metric_directions(
+    ['loss', experiment.task.metric], experiment.task
+  )
   with parameters.replaced(
     experiment.round_parameters(min(round_number, experiment.config.rounds))
   ):
@@ -183,14 +185,6 @@ def _evaluate_barrier(
     )
     for metric in directions
   ]
-
-
-def _directions(
-  experiment: experiment_lib.Experiment, metrics: Sequence[str]
-) -> dict[str, bool]:
-  return held_out_evaluation.metric_directions(
-    metrics, experiment.task.metric, experiment.task.higher_is_better
-  )
 
 
 def _export(

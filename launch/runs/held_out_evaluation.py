@@ -7,6 +7,7 @@ too small for a column has no entry there; a client with a diverged model has
 NaN there.
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -20,6 +21,7 @@ from fedfish_tff.evaluation import metric_names
 from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
+from tasks.task import Task
 
 from absl import logging
 import numpy as np
@@ -251,10 +253,8 @@ def summarize(
     for client, row in rows.items()
     if column in row and (other is None or other in row)
   ]
-  name = f'{evaluation_name} minus {minus}' if minus else evaluation_name
-  summary = dict.fromkeys(_SUMMARY_FIELDS)
-  summary.update(
-    evaluation=name,
+  summary = dict(
+    evaluation=f'{evaluation_name} minus {minus}' if minus else evaluation_name,
     round=round_number,
     split=split,
     metric=metric,
@@ -263,7 +263,7 @@ def summarize(
     all_examples=all_examples,
   )
   if not scored:
-    return summary
+    return dict.fromkeys(_SUMMARY_FIELDS) | summary
   values = {client: rows[client][column] for client in scored}
   baseline = {
     client: rows[client][other] if other else 0.0 for client in scored
@@ -272,15 +272,14 @@ def summarize(
   result = evaluation.compare_paired(
     values, baseline, higher_is_better=higher_is_better
   )
-  size = 'num_unseen'
-  if evaluation_name in ('global', 'ensemble', 'barrier'):
-    size = 'num_examples'
+  of_all = evaluation_name in ('global', 'ensemble', 'barrier')
+  size = 'num_examples' if of_all else 'num_unseen'
   sizes = np.array([rows[client][size] for client in scored], np.float64)
-  summary.update(
+  return summary | dict(
     num_diverged=client_statistics.count_diverged(differences),
+    mean=client_statistics.weighted_mean(differences, sizes),
     low=result.low,
     high=result.high,
-    mean=client_statistics.weighted_mean(differences, sizes),
     mean_by_examples=client_statistics.weighted_mean(
       differences, sizes, weighting='examples'
     ),
@@ -288,7 +287,6 @@ def summarize(
       differences, higher_is_better=higher_is_better
     ),
   )
-  return summary
 
 
 def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
@@ -348,21 +346,18 @@ def _format(value: float | None) -> str:
   return '' if value is None or np.isnan(value) else f'{value:.4g}'
 
 
-def metric_directions(
-  metrics: Sequence[str], primary: str, primary_is_better_higher: bool
-) -> dict[str, bool]:
+def metric_directions(metrics: Iterable[str], task: Task) -> dict[str, bool]:
   """Returns whether higher is better, for each metric.
 
   Args:
     metrics: The names of the metrics.
-    primary: The task's metric, for which the task decides.
-    primary_is_better_higher: Whether higher is better for the task's metric.
+    task: The task, which decides for its own metric.
   """
   return {
-    metric: primary_is_better_higher
-    if metric == primary
-    else metric_names.higher_is_better(metric)
-    for metric in metrics
+    name: task.higher_is_better
+    if name == task.metric
+    else metric_names.higher_is_better(name)
+    for name in metrics
   }
 
 

@@ -97,14 +97,33 @@ def load_result(
     errors.InputError: If the checkpoint is missing or damaged, or a finished
       run lacks the last one.
   """
-  if at is None:
-    at = model_rounds.of_the_model(experiment.config)
-  if at == model_rounds.HALF:
-    return _load_half(experiment, folder)
+  at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
     return load_best(experiment, folder, experiment.find_stopping(rows))
-  return _load_last(experiment, folder)
+  if at == model_rounds.HALF:
+    half = experiment.half_round
+    result = _load_round(experiment, folder, half) if half else None
+    if result is None:
+      raise errors.InputError(
+        f'The workdir has no checkpoint of round {half}, half-way to round '
+        f'{experiment.config.rounds}: train it that far with launch.train, '
+        'which keeps it, or score the last checkpoint only, by --at=last.'
+      )
+    return result
+  result = _load_round(experiment, folder, None)
+  if result is None:
+    raise errors.InputError(
+      f'{folder.path} has no checkpoint yet; train it first with launch.train.'
+    )
+  rounds = folder.read_summary().get('rounds')
+  if rounds not in (None, result.round_number):
+    raise errors.InputError(
+      f'{folder.path} is finished, but its checkpoint of round {rounds} is '
+      'damaged or missing; launch.train makes it again from that of round '
+      f'{result.round_number}.'
+    )
+  return result
 
 
 def load_best(
@@ -142,20 +161,6 @@ def load_best(
   return result
 
 
-def _load_half(
-  experiment: experiment_lib.Experiment, folder: simulation.Workdir
-) -> simulation.TrainingResult:
-  half = experiment.half_round
-  result = half and _load_round(experiment, folder, half)
-  if not result:
-    raise errors.InputError(
-      f'The workdir has no checkpoint of round {half}, half-way to round '
-      f'{experiment.config.rounds}: train it that far with launch.train, '
-      'which keeps it, or score the last checkpoint only, by --at=last.'
-    )
-  return result
-
-
 def _load_round(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
@@ -168,24 +173,6 @@ def _load_round(
     ),
     round_number=round_number,
   )
-
-
-def _load_last(
-  experiment: experiment_lib.Experiment, folder: simulation.Workdir
-) -> simulation.TrainingResult:
-  result = _load_round(experiment, folder, None)
-  if result is None:
-    raise errors.InputError(
-      f'{folder.path} has no checkpoint yet; train it first with launch.train.'
-    )
-  rounds = folder.read_summary().get('rounds')
-  if rounds not in (None, result.round_number):
-    raise errors.InputError(
-      f'{folder.path} is finished, but its checkpoint of round {rounds} is '
-      'damaged or missing; launch.train makes it again from that of round '
-      f'{result.round_number}.'
-    )
-  return result
 
 
 def file_name(name: str, split: str) -> str:

@@ -17,6 +17,12 @@ from launch.results import text_table
 from launch.results import transfer_reader
 from launch.runs import held_out_evaluation
 
+# The fields of a score that every evaluation has.
+_SUMMARIZED = (
+  *('round', 'split', 'metric', 'num_clients', 'num_diverged'),
+  *('mean', 'low', 'high'),
+)
+
 
 class TransferClients(NamedTuple):
   """The clients of a target that score a model.
@@ -105,17 +111,10 @@ def summarize(
       found.append(
         transfer_reader.Score(
           target=target,
-          round=round_number,
-          split=split,
           percent=round(100 * fraction),
-          metric=metric,
-          num_clients=summary['num_clients'],
           num_too_small=num_too_small,
-          num_diverged=summary['num_diverged'],
-          mean=summary['mean'],
-          low=summary['low'],
-          high=summary['high'],
           all_tokens=scores.totals[column][metric],
+          **{name: summary[name] for name in _SUMMARIZED},
         )
       )
   return found

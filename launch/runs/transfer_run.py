@@ -136,7 +136,6 @@ def _evaluate(
   tuple[held_out_evaluation.Scores, list[transfer_reader.Score]],
 ]:
   """Returns scores and their summaries by target and round."""
-  config, task = experiment.config, experiment.task
   if experiment.fine_tune_spec is None:
     print(
       'The config has no evaluation.personalization_epochs: the model is '
@@ -150,7 +149,7 @@ def _evaluate(
   for target, (data, num_too_small) in clients.items():
     for round_number, state in states.items():
       print(
-        f'{target}: model of round {round_number} of {config.rounds}, '
+        f'{target}: model of round {round_number} of {experiment.config.rounds}, '
         f'{len(data.client_ids)} {split} clients ({num_too_small} too small)',
         flush=True,
       )
@@ -158,9 +157,7 @@ def _evaluate(
       with tuned_evaluation.tuned_with(experiment, rates[round_number]):
         scores = held_out_evaluation.score_shares(experiment, weights, data)
       directions = held_out_evaluation.metric_directions(
-        list(next(iter(scores.totals.values()))),
-        task.metric,
-        task.higher_is_better,
+        next(iter(scores.totals.values())), experiment.task
       )
       summaries = transfer_evaluation.summarize(
         scores,

@@ -5,11 +5,13 @@
 import csv
 import functools
 import io
+from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from launch.results import run_reader
 from launch.runs import held_out_evaluation
+from tasks.task import Task
 from tests.evaluation import softmax_regression
 
 from absl.testing import absltest
@@ -165,7 +167,10 @@ class SummarizeTest(absltest.TestCase):
   def test_the_task_says_how_its_own_metric_is_read(self):
     self.assertEqual(
       held_out_evaluation.metric_directions(
-        ['loss', 'accuracy', 'error'], 'error', False
+        ['loss', 'accuracy', 'error'],
+        mock.create_autospec(
+          Task, instance=True, metric='error', higher_is_better=False
+        ),
       ),
       {'loss': False, 'accuracy': True, 'error': False},
     )
