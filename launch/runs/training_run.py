@@ -7,9 +7,7 @@ from collections.abc import Mapping
 import dataclasses
 import os
 import pathlib
-import types
 from typing import Any
-from typing import NamedTuple
 
 from fedfish_tff import algorithms
 from fedfish_tff import simulation
@@ -55,10 +53,11 @@ def train(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; the message says how to resume.
   """
-  managers = managers_lib.load(options.metrics_managers)
+  # Wrong names are refused before the data are read.
+  managers_lib.load(options.metrics_managers)
   options.set_context()
   task = experiment_lib.create_task(config, data_dir=options.data_dir)
-  return _train(config, task, options, managers=managers).summary
+  return train_task(config, task, options)
 
 
 def train_task(
@@ -91,36 +90,7 @@ def train_task(
     errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; the message says how to resume.
   """
-  return _train(
-    config,
-    task,
-    options,
-    starts=starts or {},
-    plots=plots,
-    build=build,
-    managers=managers_lib.load(options.metrics_managers),
-  ).summary
-
-
-class _Outcome(NamedTuple):
-  """A finished run."""
-
-  experiment: experiment_lib.Experiment
-  result: simulation.TrainingResult
-  summary: Mapping[str, Any]
-
-
-def _train(
-  config: config_lib.Config,
-  task: Task,
-  options: run_options.RunOptions,
-  *,
-  starts: Mapping[str, str | os.PathLike[str]] = types.MappingProxyType({}),
-  plots: bool = True,
-  build: BuildFn = experiment_lib.build_experiment_of,
-  managers: Mapping[str, managers_lib.ManagerFn] = types.MappingProxyType({}),
-) -> _Outcome:
-  """Trains as `train_task` does and returns the experiment, too."""
+  managers = managers_lib.load(options.metrics_managers)
   # Bad input is refused before anything is written: by building the experiment,
   # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
@@ -142,7 +112,7 @@ def _train(
   ) as folder:
     if experiment is None:
       start = fine_tuning_start.load_start(folder.path) or _train_start(
-        config, task, folder, options, starts, plots
+        config, task, folder, options, starts or {}, plots
       )
       experiment = build(config, task, start=start)
     elif start is not None:
@@ -178,7 +148,7 @@ def _train(
     if plots:
       catalogue.plot_workdir(folder.path)
       _print_closing_line(folder, experiment, summary)
-  return _Outcome(experiment, result, summary)
+  return summary
 
 
 def check_task(config: config_lib.Config, task: Task) -> None:
@@ -213,20 +183,18 @@ def _train_start(
     config, num_clients=len(task.train.client_ids)
   )
   path = starts.get(start_config.key)
-  finished = path and simulation.Workdir(pathlib.Path(path))
-  if finished and finished.read_summary():
-    # It is only read: other fine-tunings may start from it at the same time.
-    experiment = experiment_lib.build_experiment_of(start_config, task)
-    result = trained_run.load_result(experiment, finished)
-  else:
+  # Another run's is only read: several fine-tunings may start from it.
+  if not path or not simulation.Workdir(pathlib.Path(path)).read_summary():
     path = folder.path / fine_tuning_start.FOLDER_NAME
     print(f'The start of the fine-tuning, in {path}:')
-    experiment, result, _ = _train(
-      start_config,
-      task,
-      dataclasses.replace(options, workdir=path, overwrite=False),
-      plots=plots,
+    own = dataclasses.replace(
+      options, workdir=path, overwrite=False, metrics_managers=()
     )
+    train_task(start_config, task, own, plots=plots)
+  experiment = experiment_lib.build_experiment_of(start_config, task)
+  result = trained_run.load_result(
+    experiment, simulation.Workdir(pathlib.Path(path))
+  )
   start = fine_tuning_start.Start(
     experiment.process.get_model_weights(result.state),
     result.round_number,
