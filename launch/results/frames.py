@@ -18,7 +18,7 @@ import numpy as np
 import pandas as pd
 
 # Fields in which runs of one experiment may differ.
-_POOLED_FIELDS = ('seed', 'checkpoint_every')
+_POOLED = ('seed', 'checkpoint_every')
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -137,26 +137,19 @@ def label(frames: Frames) -> Frames:
   runs = frames.runs
   keys = [
     repr(
-      (
-        task,
-        sorted(
-          (n, repr(v)) for n, v in fields.items() if n not in _POOLED_FIELDS
-        ),
-      )
+      (task, sorted((n, repr(v)) for n, v in of.items() if n not in _POOLED))
     )
-    for fields, task in zip(runs['fields'], runs['task'])
+    for of, task in zip(runs['fields'], runs['task'])
   ]
   runs = runs.assign(group=pd.factorize(np.array(keys, object))[0])
   runs = runs.sort_values(['group', 'seed'], kind='stable')
-  again = runs.duplicated(['group', 'seed'])
-  if again.any():
-    other = runs[again].iloc[0]
-    same = (runs['group'] == other['group']) & (runs['seed'] == other['seed'])
-    one = runs[same].iloc[0]
-    raise errors.InputError(
-      f'{one["workdir"]} and {other["workdir"]} are runs of one config and one '
-      f'seed ({one["seed"]}); give one of them.'
-    )
+  for (_, seed), same in runs.groupby(['group', 'seed'], sort=False):
+    if len(same) > 1:
+      one, other, *_ = same['workdir']
+      raise errors.InputError(
+        f'{one} and {other} are runs of one config and one seed ({seed}); give '
+        'one of them.'
+      )
   firsts = runs.drop_duplicates('group')
   labels = dict(zip(firsts['group'], name_methods(frames, firsts)))
   if len(set(labels.values())) < len(labels):

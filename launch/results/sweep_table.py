@@ -208,16 +208,12 @@ def _best_rows(table: pd.DataFrame) -> list[int]:
   # Groups that are judged by different columns do not compare.
   if len(finite) < 2 or finite['column'].nunique() > 1:
     return []
-  values = finite['validation'].to_dict()
-  higher_is_better = table['higher_is_better'].iloc[0]
-  return [
-    index
-    for index, value in values.items()
-    if not any(
-      ranking.is_better(other, value, higher_is_better=higher_is_better)
-      for other in values.values()
-    )
-  ]
+  direction = {'higher_is_better': table['higher_is_better'].iloc[0]}
+  best = ranking.select_best(finite['validation'].to_dict(), **direction).best
+  values = finite['validation']
+  return list(
+    values.index[ranking.gains(values, values[best], **direction) >= 0]
+  )
 
 
 def _table_columns(runs: pd.DataFrame, metric: str | None = None) -> list[str]:

@@ -81,7 +81,9 @@ class Sweep:
       print(f'{state}: {self._command(folder, run)}')
     todo = sum(not self._is_done(folder, run) for run in self.runs)
     # A cluster is not connected to yet.
-    limit = '' if self.on_ray else f', up to {self._count_here(todo)} at a time'
+    limit = (
+      '' if self.on_ray else f', up to {self._count_processes(todo)} at a time'
+    )
     print(f'{len(self.runs)} runs, {todo} to do{limit}')
 
   def execute(self) -> dict[str, str]:
@@ -167,7 +169,7 @@ class Sweep:
         limits_memory=self.num_processes is None,
       )
     return process_pool.PoolRunner(
-      num_processes=self._count_here(num_runs),
+      num_processes=self._count_processes(num_runs),
       cores=resources.usable_cores(),
       limits_memory=self.num_processes is None,
       preload=worker.PRELOADED,
@@ -232,12 +234,11 @@ class Sweep:
       not self.evaluated or folder.is_evaluated(run.name, run.config.values)
     )
 
-  def _count_here(self, num_runs: int) -> int:
-    """Returns the most runs at a time on this machine."""
-    return self._count_processes(num_runs, len(resources.usable_cores()))
-
-  def _count_processes(self, num_runs: int, num_cores: int) -> int:
-    """Returns the most runs at a time on a number of cores."""
+  def _count_processes(
+    self, num_runs: int, num_cores: int | None = None
+  ) -> int:
+    """Returns the most runs at a time; None is for the cores of this machine."""
+    num_cores = num_cores or len(resources.usable_cores())
     return max(1, min(self.num_processes or num_cores, num_runs))
 
   def _find_other_data(
@@ -331,16 +332,15 @@ class _Progress:
       f'{len(runs)} runs, {self._finished} finished before, up to '
       f'{num_processes} at a time'
     )
-    self._bar = None
-    if sys.stderr.isatty():
-      # The bar counts the work of this execution, for the time left.
-      self._bar = tqdm.tqdm(
-        total=sum(run.work for run in todo),
-        desc='sweep',
-        bar_format=_BAR,
-        postfix=self._counts(),
-        dynamic_ncols=True,
-      )
+    # The bar counts the work of this execution, for the time left.
+    self._bar = tqdm.tqdm(
+      total=sum(run.work for run in todo),
+      desc='sweep',
+      bar_format=_BAR,
+      postfix=self._counts(),
+      dynamic_ncols=True,
+      disable=None,
+    )
 
   def _counts(self) -> str:
     failed = f', {self._failed} failed' if self._failed else ''
@@ -353,18 +353,16 @@ class _Progress:
     self._failed += bool(error)
     self._finished += not error
     line = f'FAILED {run.name}: {error}' if error else run.name
-    if self._bar is None:
+    if self._bar.disable:
       _say(f'{self._counts()}: {line} ({seconds:.0f} s)')
-      return
-    if error:
+    elif error:
       self._bar.write(line, file=sys.stderr)
     self._bar.set_postfix_str(self._counts(), refresh=False)
     self._bar.update(run.work)
 
   def close(self) -> None:
     """Ends the line of the bar."""
-    if self._bar is not None:
-      self._bar.close()
+    self._bar.close()
 
 
 def _say_failures(

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import dataclasses
 import hashlib
 import importlib.util
-import json
 import pathlib
 import re
 import shlex
@@ -110,16 +109,12 @@ def load_runs(
   """
   path, _, name = json_config.find(source).partition(':')
   module = _load_module(path)
-  if not callable(getattr(module, 'sweep', None)):
-    raise errors.InputError(
-      f'The config file {path} has no sweeps: a function sweep(name) was '
-      'expected; see launch/configs/sweeps.py.'
-    )
-  if not callable(getattr(module, 'get_config', None)):
-    raise errors.InputError(
-      f'The config file {path} has sweeps, but no function '
-      'get_config(variant), which was expected.'
-    )
+  for function in ('sweep', 'get_config'):
+    if not callable(getattr(module, function, None)):
+      raise errors.InputError(
+        f'The config file {path} must have a function {function}, got none; see '
+        'launch/configs/sweeps.py.'
+      )
   try:
     found = module.sweep(name)
     runs = tuple(found) if isinstance(found, Iterable) else (None,)
@@ -127,13 +122,11 @@ def load_runs(
     raise errors.InputError(
       f'--config={source}: {str(error).rstrip(".")}.'
     ) from error
-  if not all(isinstance(run, sweeps.Run) for run in runs):
+  if not runs or not all(isinstance(run, sweeps.Run) for run in runs):
     raise errors.InputError(
-      f'--config={source}: sweep({name!r}) has returned {found!r:.100}; a '
-      'sequence of sweeps.Run was expected.'
+      f'--config={source}: sweep({name!r}) must return one sweeps.Run or more, '
+      f'got {found!r:.100}.'
     )
-  if not runs:
-    raise errors.InputError(f'--config={source}: the sweep has no runs.')
   return module.get_config, runs
 
 
@@ -190,12 +183,11 @@ def plan_runs(
     for field, value in run.overrides.items():
       _set_field(config, field, value, name)
     config = _apply_arguments(config, arguments, name)
-    values = config.to_dict()
     try:
-      read = config_checks.read(values)
+      read = config_checks.read(config.to_dict())
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
-    same = seen.setdefault(json.dumps(values, sort_keys=True), name)
+    same = seen.setdefault(read.key, name)
     if same != name:
       raise errors.InputError(
         f'{source}: the runs {same} and {name} have the same config; a sweep '
@@ -226,20 +218,24 @@ def _check_overrides(
 
 
 def _set_field(config: ConfigDict, field: str, value: Any, name: str) -> None:
-  path = field.split('.')
-  missing = cli.describe_missing_field(config, path)
-  if missing:
-    raise errors.InputError(f'Run {name}: its config has {missing}')
+  _check_field(config, field, f'Run {name}: its config has')
+  *blocks, last = field.split('.')
   block = config
-  for part in path[:-1]:
+  for part in blocks:
     block = block[part]
   try:
-    block[path[-1]] = value
+    block[last] = value
   except (TypeError, ValueError) as error:
     raise errors.InputError(
       f'Run {name}: {field} is {value!r}, which is of another type than '
-      f'{block[path[-1]]!r} of the config.'
+      f'{block[last]!r} of the config.'
     ) from error
+
+
+def _check_field(config: ConfigDict, field: str, told: str) -> None:
+  missing = cli.describe_missing_field(config, field.split('.'))
+  if missing:
+    raise errors.InputError(f'{told} {missing}')
 
 
 def _apply_arguments(
@@ -247,12 +243,8 @@ def _apply_arguments(
 ) -> ConfigDict:
   """Sets fields from text, which is parsed as in launch.train."""
   for argument in arguments:
-    field = overridden_field(argument)
-    missing = cli.describe_missing_field(config, field.split('.'))
-    if missing:
-      raise errors.InputError(
-        f'{argument} cannot be set: the config of run {name} has {missing}'
-      )
+    told = f'{argument} cannot be set: the config of run {name} has'
+    _check_field(config, overridden_field(argument), told)
   argv = [name, *arguments]  # The first one stands for the program.
   values = flags.FlagValues()
   try:

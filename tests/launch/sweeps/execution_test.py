@@ -195,7 +195,7 @@ class SweepExecutionTest(absltest.TestCase):
 
   def test_processes_as_cores_allow(self):
     def count(num_runs, **kwargs):
-      return self._sweep(**kwargs)._count_here(num_runs)
+      return self._sweep(**kwargs)._count_processes(num_runs)
 
     with mock.patch.object(
       resources, 'usable_cores', autospec=True, return_value=[0, 1, 2]

@@ -184,7 +184,9 @@ class LoadTest(parameterized.TestCase):
     )
     get_config, runs = plan_lib.load_runs(f'{path}:4')
     self.assertLen(plan_lib.plan_runs('mine', get_config, runs), 4)
-    with self.assertRaisesRegex(errors.InputError, 'the sweep has no runs'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'must return one sweeps.Run or more, got'
+    ):
       plan_lib.load_runs(f'{path}:0')
 
   @parameterized.parameters('mine.json', 'mine.json:a', 'mine.so:a', 'mine')
@@ -195,17 +197,17 @@ class LoadTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (None, 'There is no config file .*mine.py'),
-    ('x = 1', 'has no sweeps: a function sweep'),
+    ('x = 1', 'must have a function sweep, got none'),
     ('1 / 0', 'cannot be loaded: ZeroDivisionError'),
     ('x = ', 'cannot be loaded: SyntaxError'),
-    ('def sweep(name): return ()', 'but no function get_config.variant.'),
+    ('def sweep(name): return ()', 'must have a function get_config, got none'),
     (
       'get_config = sweep = lambda name: 5',
-      r"sweep.'seeds'. has returned 5; a sequence of sweeps.Run was",
+      r"sweep.'seeds'. must return one sweeps.Run or more, got 5",
     ),
     (
       'get_config = sweep = lambda name: [{"seed": 0}]',
-      "has returned .{'seed': 0}.; a sequence",
+      "or more, got .{'seed': 0}.",
     ),
     (
       'from launch.configs import sweeps\n'
