@@ -44,6 +44,7 @@ several workdirs (docs/text.md).
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import os
 import pathlib
 from typing import Any
 
@@ -54,7 +55,6 @@ from launch import context_flag
 from launch import path_flags
 from launch import trust_flags
 from launch.runs import model_rounds
-from launch.runs import transfer_targets
 
 from absl import flags
 
@@ -142,7 +142,7 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
 def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   if _EXPORT.value:
     raise errors.InputError('--export is for an evaluation without --targets.')
-  targets = transfer_targets.parse_targets(_TARGETS.value)
+  targets = _parse_targets(_TARGETS.value)
   at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
   # Imported late, as above.
   cli.report_import()
@@ -151,6 +151,26 @@ def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   return transfer_run.evaluate_transfer(
     _WORKDIR.value, targets, at=at, max_clients=_MAX_CLIENTS.value, **options
   )
+
+
+def _parse_targets(values: Sequence[str]) -> dict[str, str | None]:
+  """Returns the folder of each target; None for one without."""
+  targets = {}
+  for value in values:
+    name, equals, folder = value.partition('=')
+    if not name or (equals and not folder):
+      raise errors.InputError(
+        f'--targets holds {value!r}; NAME or NAME=FOLDER was expected, such as '
+        'c4 or cc_news=grouped/news.'
+      )
+    if name in targets:
+      raise errors.InputError(
+        f'--targets names {name} twice; each target was expected once.'
+      )
+    targets[name] = os.path.expanduser(folder) or None
+  if not targets:
+    raise errors.InputError('--targets is empty; one target was expected.')
+  return targets
 
 
 if __name__ == '__main__':

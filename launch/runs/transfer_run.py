@@ -8,6 +8,7 @@ import os
 import pathlib
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import catalogue
 from launch.plots import transfer
@@ -17,7 +18,6 @@ from launch.runs import held_out_evaluation
 from launch.runs import model_rounds
 from launch.runs import trained_run
 from launch.runs import transfer_evaluation
-from launch.runs import transfer_targets
 from launch.runs import tuned_evaluation
 from tasks import registry
 from tasks.task import Task
@@ -36,8 +36,7 @@ def evaluate_transfer(
 
   Args:
     workdir: A workdir with checkpoints.
-    targets: The folder of each target or None, by the target's name; see
-      `parse_targets`.
+    targets: The folder of each target or None, by the target's name.
     at: The names of models in `model_rounds.ROUNDS`; empty for the usual ones.
     split: `'test'` or `'validation'`; names of files for the latter begin with
       it.
@@ -117,7 +116,13 @@ def create_target_tasks(
     errors.InputError: If the model cannot be applied to a target, or its data
       cannot be used.
   """
-  transfer_targets.check_folders(targets, own.name, data_dir)
+  for name, folder in targets.items():
+    # Synthetic pages are no target of a model of real text.
+    if data_dir is not None and folder is None and name != own.name:
+      raise errors.InputError(
+        f'--targets names {name} without a folder, but the model is of the data '
+        f'in {data_dir}; {name}=FOLDER was expected.'
+      )
   return {
     name: own
     if name == own.name and folder is None

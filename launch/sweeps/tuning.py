@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning rates for a sweep from another sweep that has tuned them."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import os
 from typing import Any
@@ -57,18 +56,15 @@ def tune_runs(
     errors.InputError: If the other sweep is not finished or has no rates for a
       run, or if the runs or the arguments set rates.
   """
-  for argument in arguments:
-    if plan_lib.overridden_field(argument) in sweep_results.RATES:
+  given = [
+    *map(plan_lib.overridden_field, arguments),
+    *(field for run in runs for field in run.overrides),
+  ]
+  for rate in sweep_results.RATES:
+    if rate in given:
       raise errors.InputError(
-        f'{argument} would replace what --tuned_by={path} is there to give; '
-        'leave out one of the two.'
-      )
-  for run in runs:
-    own = [field for field in sweep_results.RATES if field in run.overrides]
-    if own:
-      raise errors.InputError(
-        f'--tuned_by={path}: the sweep sets {own[0]} itself; one that leaves '
-        'the learning rates open was expected.'
+        f'--tuned_by={path} gives {rate}, which the command or the sweep must '
+        'leave open.'
       )
   folder = sweep_folder.SweepFolder(path)
   results = sweep_results.read_results(folder)
@@ -92,18 +88,13 @@ def tune_runs(
 
 
 def _check_metric(
-  metric: str,
-  results: pd.DataFrame,
-  path: str | os.PathLike[str],
+  metric: str, results: pd.DataFrame, path: str | os.PathLike[str]
 ) -> None:
+  prefix = f'validation/{sweep_results.judged(results).judged_by}/'
   known = sorted(
-    {
-      column.removeprefix(prefix)
-      for judged_by in results['judged_by']
-      for column in results
-      if column.startswith(prefix := f'validation/{judged_by}/')
-      and not metric_names.is_count(column)
-    }
+    column.removeprefix(prefix)
+    for column in results
+    if column.startswith(prefix) and not metric_names.is_count(column)
   )
   if metric not in known:
     raise errors.InputError(
@@ -145,7 +136,8 @@ def _tune(
       f'--tuned_by={path}: all runs of {described} have diverged or failed.'
     )
   if len(best) > 1:
-    varied = _differing_names(list(best['setting']))
+    table = pd.DataFrame(list(best['setting'])).map(repr)
+    varied = table.columns[table.nunique() > 1]
     raise errors.InputError(
       f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does not '
       f'set: the best rates of {described} are not one pair.'
@@ -154,14 +146,6 @@ def _tune(
   # A closed-form method has no rates.
   rates = {f: config[f] for f in sweep_results.RATES if f in config}
   return sweeps.Run(run.variant, {**run.overrides, **rates})
-
-
-def _differing_names(settings: Sequence[Mapping[str, Any]]) -> list[str]:
-  return [
-    name
-    for name in dict.fromkeys(name for s in settings for name in s)
-    if len({repr(s.get(name)) for s in settings}) > 1
-  ]
 
 
 def describe(

@@ -51,6 +51,9 @@ class EvaluateTest(parameterized.TestCase):
     (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
     (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
     (('--workdir=w', '--targets=c4='), "--targets holds 'c4='"),
+    (('--workdir=w', '--targets==a'), "holds '=a'; NAME or NAME=FOLDER"),
+    (('--workdir=w', '--targets=c4,c4=a'), 'names c4 twice'),
+    (('--workdir=w', '--targets='), 'is empty'),
     (('--workdir=w', '--targets=c4', '--at=first'), '--at=first is unknown'),
     (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
   )

@@ -4,6 +4,7 @@
 
 import contextlib
 import csv
+import functools
 import io
 import pathlib
 import shutil
@@ -78,6 +79,14 @@ class OwnTaskTest(absltest.TestCase):
     self.assertIn('digits: model of round 1 of 2', printed)
     scores = transfer_reader.read_scores(workdir)
     self.assertEqual(set(scores['round']), {1, 2})
+
+  def test_real_text_has_no_made_up_target(self):
+    own = registry.create_task(seed=0, **_TASK)
+    create = functools.partial(transfer_run.create_target_tasks, own, seed=0)
+    targets = {'c4': None, 'cc_news': None}
+    self.assertEqual(list(create(targets, data_dir=None)), list(targets))
+    with self.assertRaisesRegex(errors.InputError, 'cc_news=FOLDER was expect'):
+      create(targets, data_dir='d')
 
 
 @pytest.mark.thorough

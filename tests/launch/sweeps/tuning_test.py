@@ -176,7 +176,7 @@ class SweepTuningTest(absltest.TestCase):
   def test_rates_for_all_runs_are_refused(self):
     with self.assertRaisesRegex(
       errors.InputError,
-      '--config.client_learning_rate=1 would replace what --tuned_by=.*tuning',
+      '--tuned_by=.*tuning gives client_learning_rate, which',
     ):
       tuning.tune_runs(
         [sweeps.Run('fed_avg')], self.path, ['--config.client_learning_rate=1']
@@ -223,7 +223,7 @@ class SweepTuningTest(absltest.TestCase):
     )
     self._refused(
       [sweeps.Run('fed_avg', {'client_learning_rate': 1.0})],
-      'the sweep sets client_learning_rate itself',
+      'gives client_learning_rate, which the command or the sweep must',
     )
     for run in runs:
       fake_sweeps.write_result(folder, run, None)
