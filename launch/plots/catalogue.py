@@ -10,6 +10,7 @@ with captions.
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import os
@@ -172,15 +173,13 @@ def draw_layouts(
     errors.InputError: If the runs do not suit the only layout.
   """
   settings = settings_lib.read_settings(frames)
-  lines = []
-  if _STRAGGLERS in layouts:
-    lines = straggler_lines.read_lines(frames, metric)
   drawings = {}
   for layout in layouts:
-    if layout == _STRAGGLERS:
-      drawn = _draw_stragglers(lines, metric)
-    else:
-      drawn = _draw(layout, settings, metric)
+    drawn = {
+      style.slug(name): drawing
+      for name, drawing in _draw(layout, frames, settings, metric)
+      if drawing
+    }
     if not drawn and len(layouts) == 1:
       raise errors.InputError(
         f'The layout {layout} must suit the runs and {metric}; launch.plot '
@@ -192,17 +191,20 @@ def draw_layouts(
 
 def _draw(
   layout: str,
+  frames: frames_lib.Frames,
   settings: settings_lib.Settings,
   metric: str,
-) -> Drawings:
+) -> Iterator[tuple[str, paper_style.Drawing | None]]:
+  """Yields the names and drawings of a layout, None where data lack."""
   compute = settings_lib.fixed_compute(settings)
-  if layout == 'fixed_compute':
-    found = {
-      f'{layout}_{metric}_by_{x}': curves.plot_fixed_compute(
-        compute, metric, x=x
-      )
-      for x in curves.X_AXES
-    }
+  if layout == _STRAGGLERS:
+    lines = straggler_lines.read_lines(frames, metric)
+    for conditions, drawing in stragglers.plot_stragglers(lines).items():
+      yield f'{layout} {metric} {conditions}', drawing
+  elif layout == 'fixed_compute':
+    for x in curves.X_AXES:
+      drawing = curves.plot_fixed_compute(compute, metric, x=x)
+      yield f'{layout}_{metric}_by_{x}', drawing
   else:
     file_name, plot = _VIEWS[layout]
     name = metric.rpartition('/')[2]
@@ -213,22 +215,8 @@ def _draw(
     # Without several local epochs there is one figure for all settings.
     if layout != 'local_epochs' and not any(views.values()):
       views = {'': settings}
-    found = {
-      f'{file_name}_{name}{view}': plot(kept, name)
-      for view, kept in views.items()
-    }
-  return {
-    style.slug(name): drawing for name, drawing in found.items() if drawing
-  }
-
-
-def _draw_stragglers(
-  lines: Sequence[straggler_lines.Line], metric: str
-) -> Drawings:
-  return {
-    style.slug(f'{_STRAGGLERS} {metric} {conditions}'): drawing
-    for conditions, drawing in stragglers.plot_stragglers(lines).items()
-  }
+    for view, kept in views.items():
+      yield f'{file_name}_{name}{view}', plot(kept, name)
 
 
 def _describe(settings: settings_lib.Settings) -> str:

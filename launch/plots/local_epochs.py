@@ -7,7 +7,6 @@ which are much less noisy (arXiv 2311.10291, section 5).
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
@@ -89,9 +88,14 @@ def plot_local_epochs(
   for axis, (task, j) in zip(axes, cells):
     of_task = [s for s in settings if s.task == task]
     values = differences if j else scores
-    for s, (x, step) in _lay_out(of_task, methods).items():
-      if s in values:
-        _draw(axis, values[s], x, step, looks[s.method], joined=not j)
+    epochs = sorted({s.local_epochs for s in of_task})
+    present = [m for m in methods if any(s.method == m for s in of_task)]
+    # Each number of local epochs has a group of methods side by side.
+    slot = _GROUP_WIDTH / len(present)
+    for s in filter(values.get, of_task):
+      place = present.index(s.method) - (len(present) - 1) / 2
+      x = epochs.index(s.local_epochs) + place * slot
+      _draw(axis, values[s], x, 0.21 * slot, looks[s.method], joined=not j)
     axis.grid(False, axis='x')
     titles = [task] if len(tasks) > 1 else []
     if j:
@@ -100,7 +104,6 @@ def plot_local_epochs(
       titles.append(f'minus {what}')
       axis.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
     y_label = column_titles.title(f'{split}/{name}')
-    epochs = sorted({s.local_epochs for s in of_task})
     axis.set_xticks(range(len(epochs)), [str(number) for number in epochs])
     axis.set_xlim(-0.5, len(epochs) - 0.5)
     rounds = {s.rounds for s in of_task}
@@ -164,27 +167,6 @@ def _read_scores(
   return scores[np.isfinite(scores)]
 
 
-def _lay_out(
-  settings: Sequence[settings_lib.Setting], methods: Sequence[str]
-) -> dict[settings_lib.Setting, tuple[float, float]]:
-  """Returns the positions of settings, in groups of methods by local epochs.
-
-  A position is the middle between a setting's two points, and the distance of
-  both from it.
-  """
-  epochs = sorted({s.local_epochs for s in settings})
-  present = [m for m in methods if any(s.method == m for s in settings)]
-  slot = _GROUP_WIDTH / len(present)
-  first = (len(present) - 1) / 2
-  return {
-    s: (
-      epochs.index(s.local_epochs) + (present.index(s.method) - first) * slot,
-      0.21 * slot,
-    )
-    for s in settings
-  }
-
-
 def _draw(
   axis: mpl_axes.Axes,
   of_states: Mapping[str, pd.Series],
@@ -194,7 +176,10 @@ def _draw(
   *,
   joined: bool,
 ) -> None:
-  """Draws means, the seeds' ranges and, as dashes, each seed."""
+  """Draws means, the seeds' ranges and, as dashes, each seed.
+
+  The two points stand at the distance `step` from x.
+  """
   color = look['color']
   means = []
   for state, of_seeds in of_states.items():
