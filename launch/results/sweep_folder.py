@@ -32,18 +32,9 @@ class SweepFolder:
 
   def __init__(self, path: str | os.PathLike[str]) -> None:
     self.path = pathlib.Path(path)
-
-  @property
-  def sweep_path(self) -> pathlib.Path:
-    return self.path / 'sweep.json'
-
-  @property
-  def usage_path(self) -> pathlib.Path:
-    return self.path / 'usage.json'
-
-  @property
-  def plots_path(self) -> pathlib.Path:
-    return self.path / 'plots'
+    self.sweep_path = self.path / 'sweep.json'
+    self.usage_path = self.path / 'usage.json'
+    self.plots_path = self.path / 'plots'
 
   def workdir(self, name: str) -> pathlib.Path:
     """Returns the workdir of a run."""

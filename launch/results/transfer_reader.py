@@ -74,16 +74,3 @@ def read_scores(workdir: str | os.PathLike[str]) -> pd.DataFrame:
     return checked_tables.read_frame(path, columns)[list(columns)]
   except regular_files.MissingFileError:
     return pd.DataFrame(columns=list(columns))
-
-
-def name_round(
-  rounds: int, number: int, *, model_round: int | None = None
-) -> str | None:
-  """Returns `HALF`, `LAST`, or None for another round.
-
-  Args:
-    rounds: The number of rounds in the config.
-    number: The round.
-    model_round: The round of the run's model; None for the last one.
-  """
-  return {rounds // 2: HALF, model_round or rounds: LAST}.get(number)

@@ -49,30 +49,24 @@ def read_points(settings: settings_lib.Settings) -> pd.DataFrame:
     A row per run and score: the columns of a `Setting`, `at` (R/2 or R),
     `seed`, and those of `transfer_reader.Score` without its round.
   """
-  parts = [
-    _read_run(setting, run, frames.transfer.loc[[index]])
-    for setting, frames in settings.items()
-    for index, run in frames.runs.iterrows()
-    if index in frames.transfer.index
-  ]
+  parts = []
+  for setting, frames in settings.items():
+    for index, run in frames.runs.iterrows():
+      if index in frames.transfer.index:
+        scores = frames.transfer.loc[[index]]
+        last = run.model_round or setting.rounds
+        names = {
+          setting.rounds // 2: transfer_reader.HALF,
+          last: transfer_reader.LAST,
+        }
+        at = scores['round'].map(names)
+        told = scores.assign(**setting._asdict(), at=at, seed=run.seed)
+        parts.append(told.drop(columns='round'))
   if not parts:
     columns = [*_LINE, 'seed', *transfer_reader.Score._fields]
     return pd.DataFrame(columns=list(dict.fromkeys(columns)))
   points = pd.concat(parts, ignore_index=True).dropna(subset='at')
   return points[np.isfinite(points['mean'])]
-
-
-def _read_run(
-  setting: settings_lib.Setting, run: pd.Series, scores: pd.DataFrame
-) -> pd.DataFrame:
-  at = [
-    transfer_reader.name_round(
-      setting.rounds, number, model_round=run.model_round
-    )
-    for number in scores['round']
-  ]
-  told = scores.drop(columns='round')
-  return told.assign(**setting._asdict(), at=at, seed=run.seed)
 
 
 def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:

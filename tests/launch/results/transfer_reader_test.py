@@ -53,9 +53,3 @@ class TransferReaderTest(absltest.TestCase):
     self._path.write_text('a,b\n')
     with self.assertRaisesRegex(errors.InputError, 'columns target,round'):
       transfer_reader.read_scores(self._folder)
-
-  def test_rounds_have_names(self):
-    names = [transfer_reader.name_round(7, n) for n in (3, 4, 7)]
-    self.assertEqual(names, ['R/2', None, 'R'])
-    names = [transfer_reader.name_round(7, n, model_round=4) for n in (4, 7)]
-    self.assertEqual(names, ['R', None])

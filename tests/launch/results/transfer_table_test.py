@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 
+from launch.results import frames
 from launch.results import settings
 from launch.results import transfer_table
 from tests.launch.results import fake_runs
@@ -60,6 +61,18 @@ class TransferRowsTest(absltest.TestCase):
     for row in _rows(change=change).itertuples():
       expected = (2, 2) if row.method == 'FedFish' else (3, 0)
       self.assertEqual((row.seeds, row.pairs), expected)
+
+  def test_rounds_have_names(self):
+    run = fake_runs.make_setting_run(rounds=7)
+    (score, *_) = fake_runs.make_transfer_scores(run)
+    scores = tuple(score._replace(round=n, mean=n) for n in (3, 4, 7))
+    run = fake_runs.to_run(dataclasses.replace(run, transfer=scores))
+    for model_round in (7, 4):
+      run.about['model_round'] = model_round
+      found = settings.read_settings(frames.label(frames.join([run])))
+      points = transfer_table.read_points(found)
+      self.assertEqual(list(points['at']), ['R/2', 'R'])
+      self.assertEqual(list(points['mean']), [3, model_round])
 
   def test_nothing_scored(self):
     self.assertEmpty(_rows(change=lambda run, scores: ()))
