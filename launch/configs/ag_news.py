@@ -74,11 +74,11 @@ against the share, with a panel for each beta.
 """
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 from typing import Any
 
 from launch.configs import base
-from launch.configs import exchange
 from launch.configs import sweeps
 
 from ml_collections import config_dict
@@ -102,6 +102,10 @@ _ADAPTERS: Mapping[str, Mapping[str, Any]] = {
   'lora': {'client_learning_rate': 5e-4}
 }
 
+# The memo's shares of sent tensors, and concentrations of clients' classes.
+_SHARES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7)
+_BETAS = (1.0, 0.5, 0.25)
+_DIRECTIONS = ('largest', 'smallest')
 _CLIENT_KEEPS = ',unsent=client_keeps'
 _SMOKE: Mapping[str, Any] = {
   'rounds': 2,
@@ -174,6 +178,42 @@ def get_config(
   )
 
 
+def share_sweep(
+  variant: str,
+  *,
+  shares: Sequence[float] = _SHARES,
+  directions: Sequence[str] = _DIRECTIONS,
+  betas: Sequence[float] = _BETAS,
+  seeds: Sequence[int] = sweeps.SEEDS,
+  fixed: Mapping[str, Any] | None = None,
+) -> tuple[sweeps.Run, ...]:
+  """Returns runs over shares and directions, and full exchange to compare.
+
+  Full exchange has no direction, so it runs once.
+
+  Args:
+    variant: A variant with an exchange.
+    shares: The shares of sent tensors, less than 1.
+    directions: The values of `exchange.direction`.
+    betas: The values of `task.beta`.
+    seeds: The seeds.
+    fixed: The values of fields that are the same in all runs.
+  """
+  runs = []
+  for beta in betas:
+    for direction, some in (
+      *((direction, shares) for direction in directions),
+      (directions[0], (1.0,)),
+    ):
+      settings = {'task.beta': beta, 'exchange.direction': direction}
+      runs += sweeps.grid(
+        [variant],
+        {'exchange.share': some, 'seed': seeds},
+        fixed={**(fixed or {}), **settings},
+      )
+  return tuple(runs)
+
+
 _LEVELS = {'shares': (0.3, 0.6), 'fixed': _SHORT}
 _ROBERTA = {'shares': (0.3, 0.6), 'fixed': {**_SHORT, **_FEW}}
 # The model, the rule for unsent tensors and the other arguments of each sweep.
@@ -202,7 +242,7 @@ sweep = sweeps.choice(
   get_config,
   lambda _: {
     name: functools.partial(
-      exchange.share_sweep,
+      share_sweep,
       f'fed_avg,model={model},exchange=partial{unsent}',
       **arguments,
     )

@@ -113,3 +113,11 @@ class AgNewsSweepsTest(parameterized.TestCase):
         f'python -m launch.{binary} --config=launch/configs/ag_news.py[^\n]* '
         r'\\\n    --workdir=',
       )
+
+  def test_a_sweep_over_shares_has_all_sent_once(self):
+    runs = ag_news.share_sweep('v', seeds=(0,))
+    settings = [tuple(run.overrides.values()) for run in runs]
+    self.assertLen(set(settings), len(settings))
+    self.assertLen(runs, 3 * (2 * 7 + 1))
+    whole = [run for run in runs if run.overrides['exchange.share'] == 1]
+    self.assertEqual([r.overrides['task.beta'] for r in whole], [1, 0.5, 0.25])

@@ -6,8 +6,8 @@ import math
 import pathlib
 from unittest import mock
 
+from launch.configs import ag_news
 from launch.configs import base
-from launch.configs import exchange
 from launch.configs import sweeps
 from launch.plots import exchange_share
 from launch.results import sweep_results
@@ -179,7 +179,7 @@ class DrawTest(absltest.TestCase):
 
   def test_panels_are_betas_and_lines_directions(self):
     figures = self._draw(
-      exchange.share_sweep(
+      ag_news.share_sweep(
         'fed_avg,exchange=partial',
         shares=(0.2, 0.5),
         betas=(1.0, 0.5),
@@ -208,7 +208,7 @@ class DrawTest(absltest.TestCase):
 
   def test_classes_are_lines_of_their_own_figure(self):
     figures = self._draw(
-      exchange.share_sweep(
+      ag_news.share_sweep(
         'fed_avg,exchange=partial', shares=(0.5,), betas=(1.0, 0.5), seeds=(0,)
       ),
       more_test={'global/f1_world': 0.1, 'global/f1_sci_tech': 0.2},
@@ -226,7 +226,7 @@ class DrawTest(absltest.TestCase):
 
   def test_models_of_clients_have_figures_too(self):
     figures = self._draw(
-      exchange.share_sweep(
+      ag_news.share_sweep(
         'fed_avg,exchange=partial,unsent=client_keeps',
         shares=(0.5,),
         betas=(1.0, 0.5),
@@ -337,9 +337,7 @@ class DrawTest(absltest.TestCase):
 
   def test_only_sweeps_over_shares_have_them(self):
     found = self._read(
-      exchange.share_sweep(
-        'fed_avg,exchange=partial', shares=(0.5,), seeds=(0,)
-      )
+      ag_news.share_sweep('fed_avg,exchange=partial', shares=(0.5,), seeds=(0,))
     )
     self.assertTrue(exchange_share.is_over_shares(found))
     found = self._read(
