@@ -5,8 +5,8 @@
 Dhawan, Mitchell, Charles, Garrett and Dziugaite, "Leveraging Function Space
 Aggregation for Federated Learning at Scale", TMLR 2024 (arXiv:2311.10291),
 Algorithms 1 and 2. Its authors published no code. Where the paper leaves a
-choice open, the default is its literal reading, except for the server
-optimizer. Each choice is named below.
+choice open, the default is its literal reading, except for the rate of the
+server. Each choice is named below.
 
 With data `clients`, a list of `tf.data.Dataset` of (x, y) batches:
 
@@ -34,9 +34,6 @@ from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
-
-# Table 2 of the paper: the global learning rate of its image tasks.
-_DEFAULT_SERVER_LEARNING_RATE = 1e-3
 
 
 def build_fed_fish(
@@ -75,17 +72,15 @@ def build_fed_fish(
     F_i = sum over b of (grad loss(w_i; b))^2
     w <- w - eta_g sum(n_i F_i (w - w_i)) / sum(n_i F_i)
 
-  By default the step is Adam's. Where no client has Fisher information the
-  update is 0.
+  Where no client has Fisher information the update is 0.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
     server_optimizer_fn: The optimizer applied to the Fisher-weighted mean of
-      deltas. Adam with rate 1e-3 by default, which is OUR inference: the paper
-      writes plain steps of eta_g, but with its published rates (1e-3 at clients
-      and server) those would barely move the weights. Its literal reading is
-      `tff.learning.optimizers.build_sgdm(eta_g)`.
+      deltas. Plain steps (Algorithm 2) with eta_g 1 by default, as in
+      `build_fed_avg`; table 2's eta_g of 1e-3 would barely move the weights.
+      docs/results.md compares them with Adam's steps.
     local_epochs: The number of epochs in a client's sequence of batches, one
       after another. The Fisher pass takes one of them.
     client_weighting: The clients' weights: |D_i| (the paper's w_i), or uniform.
@@ -149,8 +144,7 @@ def build_fed_fish(
       diagnostics=diagnostics,
       tensor_names=tensor_names,
     ),
-    server_optimizer_fn
-    or tff.learning.optimizers.build_adam(_DEFAULT_SERVER_LEARNING_RATE),
+    server_optimizer_fn,
   )
   arguments = {
     'local_training': local_training.build_local_training(
