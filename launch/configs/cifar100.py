@@ -33,10 +33,10 @@ core two days, so it needs a GPU. For a laptop, the axis size has the values:
            with the commands; launch/configs/emnist.py describes the sweeps
 """
 
-import functools
-
 from launch.configs import base
 from launch.configs import sweeps
+
+from ml_collections import config_dict
 
 _COMPACT = {
   # 49,828 weights.
@@ -62,6 +62,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'model': 'resnet18',
       # 100 classes; coarse for 20.
       'label': 'fine',
+      # 0.1 to deal training images anew, few classes to each client.
+      'alpha': config_dict.placeholder(float),
       'validation_fraction': 0.5,
       'download': False,
     },
@@ -78,16 +80,31 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-sweep = sweeps.choice(
-  get_config,
-  sweeps.ready_sweeps,
-  {
-    'size=results': functools.partial(
-      sweeps.comparison_sweeps,
+def _create_results_sweeps(
+  get_config: sweeps.GetConfig,
+) -> dict[str, sweeps.MakeRuns]:
+  """Returns the sweeps of size=results, by name."""
+  return {
+    **sweeps.comparison_sweeps(
+      get_config,
       # The rates that tuning chose at 16 local epochs.
       client_learning_rate=0.05,
       low_client_learning_rate=0.01,
       adam_learning_rate=0.005,
-    )
-  },
+    ),
+    **sweeps.surfaces(
+      (0.1, 100.0, None),
+      fixed={
+        'rounds': 20,
+        'max_examples_per_client': 50,
+        'task.label': 'coarse',
+      },
+    ),
+  }
+
+
+sweep = sweeps.choice(
+  get_config,
+  sweeps.ready_sweeps,
+  {'size=results': _create_results_sweeps},
 )

@@ -32,10 +32,6 @@ compiled by XLA (--platform=cpu), but not yet on a TPU, so no time is promised.
 On the CPU, with seed 0, expect an accuracy of 0.894 on the 8 test clients.
 """
 
-from collections.abc import Mapping
-from collections.abc import Sequence
-from typing import Any
-
 from launch.configs import base
 from launch.configs import sweeps
 
@@ -69,11 +65,8 @@ def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
   """Returns `sweeps.ready_sweeps`, and three of this task.
 
   `heterogeneity` has plain steps at the server, clients of few digits up to
-  clients that are all alike, and the 20 rounds of `make demo`.
-
-  `surface` has FedFish's gain over FedAvg against heterogeneity and local
-  epochs, with ten seeds, and `surface_tuning` the client rates for it, with
-  two others. Both have plain steps of rate 1 at the server.
+  clients that are all alike, and the 20 rounds of `make demo`. The others are
+  `sweeps.surfaces`.
   """
   return {
     **sweeps.ready_sweeps(get_config),
@@ -82,32 +75,11 @@ def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
       {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
       fixed={'rounds': 20, 'evaluate_every': 2},
     ),
-    'surface': lambda: _surface({'seed': tuple(range(10))}),
-    'surface_tuning': lambda: _surface(
-      {
-        'client_learning_rate': (0.02, 0.05, 0.1, 0.2, 0.4),
-        'seed': (100, 101),
-      }
+    **sweeps.surfaces(
+      (0.05, 0.1, 0.3, 1.0, 100.0),
+      variants=(*sweeps.SURFACE_VARIANTS, 'damped,server=sgd'),
     ),
   }
-
-
-def _surface(fields: Mapping[str, Sequence[Any]]) -> tuple[sweeps.Run, ...]:
-  return sweeps.grid(
-    ('fed_avg,server=sgd', 'diagnosed,server=sgd', 'damped,server=sgd'),
-    {
-      'task.alpha': (0.05, 0.1, 0.3, 1.0, 100.0),
-      'local_epochs': (1, 4, 16),
-      **fields,
-    },
-    fixed={
-      'rounds': 30,
-      'evaluate_every': 5,
-      'checkpoint_every': 30,
-      'evaluation.barrier': False,
-      'evaluation.personalization_epochs': 0,
-    },
-  )
 
 
 sweep = sweeps.choice(get_config, _create_sweeps)

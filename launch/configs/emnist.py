@@ -38,10 +38,10 @@ size has the values:
            few
 """
 
-import functools
-
 from launch.configs import base
 from launch.configs import sweeps
+
+from ml_collections import config_dict
 
 _COMPACT = {
   # 46,110 weights.
@@ -69,6 +69,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'only_digits': False,
       # For training writers; held-out writers have all of their examples.
       'train_part': 'train',
+      # 0.1 to deal training images anew, few classes to each client.
+      'alpha': config_dict.placeholder(float),
       'validation_fraction': 0.1,
       'test_fraction': 0.2,
       'download': False,
@@ -86,16 +88,27 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-sweep = sweeps.choice(
-  get_config,
-  sweeps.ready_sweeps,
-  {
-    'size=results': functools.partial(
-      sweeps.comparison_sweeps,
+def _create_results_sweeps(
+  get_config: sweeps.GetConfig,
+) -> dict[str, sweeps.MakeRuns]:
+  """Returns the sweeps of size=results, by name."""
+  return {
+    **sweeps.comparison_sweeps(
+      get_config,
       # The rates that tuning chose at 16 local epochs.
       client_learning_rate=0.1,
       low_client_learning_rate=0.01,
       adam_learning_rate=0.01,
-    )
-  },
+    ),
+    **sweeps.surfaces(
+      (0.1, 100.0, None),
+      fixed={'rounds': 20, 'max_examples_per_client': 50},
+    ),
+  }
+
+
+sweep = sweeps.choice(
+  get_config,
+  sweeps.ready_sweeps,
+  {'size=results': _create_results_sweeps},
 )

@@ -44,6 +44,8 @@ ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
 # The same with plain steps at the server, as in Algorithm 2.
 PLAIN_ESTIMATORS = tuple(f'{method},server=sgd' for method in ESTIMATORS)
+# FedAvg and FedFish with diagnostics.
+SURFACE_VARIANTS = ('fed_avg,server=sgd', 'diagnosed,server=sgd')
 # Every method that trains one model of all clients by gradients, with the
 # task's server optimizer and with others.
 VARIANTS = (
@@ -205,6 +207,49 @@ def deciding_settings(
     for variant, rates in settings
     for run in grid([variant], {'seed': SEEDS}, fixed=rates | epochs)
   )
+
+
+def surfaces(
+  alphas: Sequence[float | None],
+  *,
+  variants: Sequence[str] = SURFACE_VARIANTS,
+  fixed: Mapping[str, Any] | None = None,
+) -> dict[str, MakeRuns]:
+  """Returns the sweeps `surface` and `surface_tuning` of a task of images.
+
+  `surface` has FedFish's gain over FedAvg against heterogeneity and local
+  epochs, with ten seeds, and `surface_tuning` the client rates for it, with
+  two others. Both have 30 rounds and plain steps of rate 1 at the server.
+  launch.studies.gain_surface draws them.
+
+  Args:
+    alphas: The values of task.alpha; None for the published clients.
+    variants: FedAvg, and FedFish with diagnostics, at least.
+    fixed: The values of fields that are the same in all runs.
+  """
+
+  def runs(fields: Mapping[str, Sequence[Any]]) -> tuple[Run, ...]:
+    return grid(
+      variants,
+      {'task.alpha': alphas, 'local_epochs': (1, 4, 16), **fields},
+      fixed={
+        'rounds': 30,
+        'evaluate_every': 5,
+        'checkpoint_every': 30,
+        'evaluation.barrier': False,
+        'evaluation.personalization_epochs': 0,
+        **(fixed or {}),
+      },
+    )
+
+  tuning = {
+    'client_learning_rate': (0.02, 0.05, 0.1, 0.2, 0.4),
+    'seed': (100, 101),
+  }
+  return {
+    'surface': lambda: runs({'seed': tuple(range(10))}),
+    'surface_tuning': lambda: runs(tuning),
+  }
 
 
 def rates_around(rate: float) -> tuple[float, ...]:

@@ -20,6 +20,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from tasks import checks
 from tasks import tff_files
+from tasks.images import dealt_clients
 from tasks.task import Task
 
 import numpy as np
@@ -50,6 +51,7 @@ def create_task(
   data_dir: str | None = None,
   model: str = 'resnet18',
   label: str = 'fine',
+  alpha: float | None = None,
   validation_fraction: float = 0.5,
   cache_megabytes: int = 1024,
   download: bool = False,
@@ -62,6 +64,9 @@ def create_task(
     model: resnet18 (with group normalisation, 11 million weights) or
       compact_cnn (50,000 weights, fast on a CPU).
     label: fine (100 classes) or coarse (20).
+    alpha: The concentration per label with which the examples of training
+      clients are dealt to synthetic ones (`datasets.partition_by_dirichlet`);
+      None for the published clients.
     validation_fraction: The share of TFF's test clients for validation; the
       others are for testing.
     cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
@@ -90,10 +95,15 @@ def create_task(
   held_out = datasets.TffClientData(held_out, prefix='test_')
   validation, test = _split_held_out(held_out, validation_fraction, seed)
   label_name, num_classes = _LABELS[label]
+  train = datasets.TffClientData(train, prefix='train_')
+  if alpha is not None:
+    train = dealt_clients.deal_anew(
+      train, label=label_name, alpha=alpha, seed=seed
+    )
   create_model, tensor_names = _MODELS[model]
   return Task(
     name=NAME,
-    train=datasets.TffClientData(train, prefix='train_'),
+    train=train,
     validation=validation,
     test=test,
     create_model=functools.partial(

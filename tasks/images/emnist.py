@@ -20,6 +20,7 @@ from fedfish_tff import datasets
 from fedfish_tff import models
 from tasks import checks
 from tasks import tff_files
+from tasks.images import dealt_clients
 from tasks.task import Task
 
 import numpy as np
@@ -47,6 +48,7 @@ def create_task(
   model: str = 'cnn',
   only_digits: bool = False,
   train_part: str = 'train',
+  alpha: float | None = None,
   validation_fraction: float = 0.1,
   test_fraction: float = 0.2,
   cache_megabytes: int = 4096,
@@ -62,6 +64,9 @@ def create_task(
     only_digits: Whether to use only the 10 digits instead of 62 classes.
     train_part: The examples of training writers: train (TFF's training part) or
       all.
+    alpha: The concentration per label with which the examples of training
+      writers are dealt to synthetic ones (`datasets.partition_by_dirichlet`);
+      None for the writers themselves.
     validation_fraction: The share of writers held out for validation.
     test_fraction: The share of writers held out for testing.
     cache_megabytes: The budget for keeping writers in memory, in 2^20 bytes,
@@ -100,6 +105,10 @@ def create_task(
   if train_part == 'train':
     known = set(train_examples.client_ids)
     train = train_examples.select(c for c in train.client_ids if c in known)
+  if alpha is not None:
+    train = dealt_clients.deal_anew(
+      train, label='label', alpha=alpha, seed=seed
+    )
   num_classes = 10 if only_digits else 62
   create_model, tensor_names = _MODELS[model]
   return Task(

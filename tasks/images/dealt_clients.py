@@ -1,0 +1,47 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Synthetic clients that share the examples of published ones."""
+
+from fedfish_tff import datasets
+
+import numpy as np
+import tensorflow as tf
+
+
+def deal_anew(
+  clients: datasets.ClientData, *, label: str, alpha: float, seed: int
+) -> datasets.InMemoryClientData:
+  """Deals all examples to as many synthetic clients, by their labels.
+
+  Args:
+    clients: The published clients, whose examples are dicts; all of them are
+      read.
+    label: The name of the labels, int [n].
+    alpha: The concentration per label of the clients' label proportions
+      (`datasets.partition_by_dirichlet`).
+    seed: The seed of the partition.
+
+  Returns:
+    The clients, each with at least one example.
+
+  Raises:
+    errors.InputError: If alpha is not positive.
+  """
+  examples = tf.nest.map_structure(
+    lambda *arrays: np.concatenate(arrays),
+    *map(clients.load_client, clients.client_ids),
+  )
+  partition = datasets.partition_by_dirichlet(
+    examples[label],
+    num_clients=len(clients.client_ids),
+    alpha=alpha,
+    seed=seed,
+  )
+  return datasets.InMemoryClientData(
+    {
+      f'client_{number:04}': {
+        name: array[rows] for name, array in examples.items()
+      }
+      for number, rows in enumerate(partition)
+    }
+  )
