@@ -7,7 +7,7 @@ import pathlib
 
 from tests.launch import binary_runner
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import pandas as pd
 
@@ -19,7 +19,7 @@ def _runs():
   return pd.DataFrame(
     [
       {
-        'variant': variant,
+        'variant': f'{variant},size=results',
         'task.alpha': alpha,
         'local_epochs': epochs,
         'seed': seed,
@@ -28,7 +28,8 @@ def _runs():
       }
       for variant, alpha, epochs, seed in itertools.product(
         ('fed_avg,server=sgd', 'diagnosed,server=sgd'),
-        (0.1, 1.0),
+        # 12 comes last of numbers, and the clients without one after it.
+        (12.0, 2.0, None),
         (1, 4),
         range(_SEEDS),
       )
@@ -36,18 +37,23 @@ def _runs():
   ).sample(frac=1, random_state=0)
 
 
-class GainSurfaceTest(absltest.TestCase):
+class GainSurfaceTest(parameterized.TestCase):
   def test_equals_numpy(self):
     runs = _runs()
     gain_surface = binary_runner.load('launch.studies.gain_surface')
     cells = gain_surface.measure(runs, cohort_size=5)
+    self.assertEqual(
+      list(cells.index), [*itertools.product(('2', '12', 'published'), (1, 4))]
+    )
     p = {}
     for cell, row in cells.iterrows():
+      alpha = float(cell[0]) if cell[0] != 'published' else np.inf
       of = runs[
-        (runs['task.alpha'] == cell[0]) & (runs['local_epochs'] == cell[1])
+        (runs['task.alpha'].fillna(np.inf) == alpha)
+        & (runs['local_epochs'] == cell[1])
       ].sort_values('seed')
       fish, average = (
-        of[of['variant'] == f'{name},server=sgd']
+        of[of['variant'] == f'{name},server=sgd,size=results']
         for name in ('diagnosed', 'fed_avg')
       )
       accuracies = [
@@ -64,9 +70,9 @@ class GainSurfaceTest(absltest.TestCase):
         for signs in itertools.product((-1, 1), repeat=_SEEDS)
       ]
       p[cell] = np.mean(np.abs(means) >= abs(differences.mean()) - 1e-12)
-    # Holm's: the smallest counts four times, and none falls below an earlier.
+    # Holm's: the smallest counts six times, and none falls below an earlier.
     highest = 0.0
-    for factor, cell in zip((4, 3, 2, 1), sorted(p, key=p.get)):
+    for factor, cell in zip((6, 5, 4, 3, 2, 1), sorted(p, key=p.get)):
       highest = max(highest, min(1.0, factor * p[cell]))
       self.assertAlmostEqual(cells.loc[cell, 'p'], highest)
 
@@ -75,18 +81,35 @@ class GainSurfaceTest(absltest.TestCase):
     _runs().to_csv(folder / 'runs.csv')
     outcome = binary_runner.run_here(
       'launch.studies.gain_surface',
-      f'--runs={folder}/runs.csv',
+      f'--surface=One:5:{folder}/runs.csv',
+      f'--surface=Other:10:{folder}/runs.csv',
       f'--output_dir={folder}/plots',
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertLen(pd.read_csv(folder / 'plots' / 'gain_surface.csv'), 4)
+    table = pd.read_csv(folder / 'plots' / 'gain_surface.csv')
+    one, other = (part for _, part in table.groupby('data'))
+    self.assertLen(one, 6)
+    # Of twice the cohort, as many clients are half the share.
+    np.testing.assert_allclose(one['effective'], 2 * other['effective'], 1e-4)
     self.assertTrue((folder / 'plots' / 'gain_surface.png').exists())
 
-  def test_other_tables_are_refused(self):
+  @parameterized.parameters(
+    ('A:5:{path}', 'must have the column task.alpha'),
+    ('{path}', 'must be NAME:CLIENTS:PATH'),
+    ('A:0:{path}', 'must be NAME:CLIENTS:PATH'),
+  )
+  def test_others_are_refused(self, surface, expected):
     path = self.create_tempfile(content='a,b\n1,2\n').full_path
     outcome = binary_runner.run_here(
       'launch.studies.gain_surface',
-      f'--runs={path}', '--output_dir=plots',
+      f'--surface={surface.format(path=path)}', '--output_dir=plots',
     )  # fmt: skip
     self.assertEqual(outcome.code, 2)
-    self.assertIn('must have the column task.alpha', outcome.stderr)
+    self.assertIn(expected, outcome.stderr)
+
+  def test_runs_of_one_seed_alone_do_not_count(self):
+    runs = _runs()
+    lone = (runs['seed'] == 0) & runs['variant'].str.startswith('fed_avg')
+    gain_surface = binary_runner.load('launch.studies.gain_surface')
+    cells = gain_surface.measure(runs[~lone], cohort_size=5)
+    self.assertEqual(set(cells['seeds']), {_SEEDS - 1})
