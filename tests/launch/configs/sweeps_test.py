@@ -234,6 +234,36 @@ class SweepsTest(parameterized.TestCase):
       {run.overrides['task.alpha'] for run in runs}, {0.1, 1.0, 100.0}
     )
 
+  @parameterized.parameters(
+    ('digits', '', 15),
+    ('emnist', ',size=results', 9),
+    ('cifar100', ',size=results', 9),
+  )
+  def test_surfaces_are_tuned_cell_by_cell_with_other_seeds(
+    self, name, axes, cells
+  ):
+    module = importlib.import_module(f'launch.configs.{name}')
+    seeds = {}
+    for sweep in ('surface', 'surface_tuning'):
+      planned = plan_lib.plan_runs(
+        f'launch.configs.{name}:{sweep}{axes}',
+        module.get_config,
+        module.sweep(f'{sweep}{axes}'),
+      )
+      cell = ('task.alpha', 'local_epochs')
+      found = collections.Counter(
+        (run.variant, *(run.fields[field] for field in cell)) for run in planned
+      )
+      variants = {run.variant for run in planned}
+      self.assertContainsSubset(
+        {f'{v}{axes}' for v in sweeps.SURFACE_VARIANTS}, variants
+      )
+      self.assertLen(found, cells * len(variants))
+      # Ten seeds, or five rates with two.
+      self.assertEqual(set(found.values()), {10})
+      seeds[sweep] = {run.fields['seed'] for run in planned}
+    self.assertEmpty(seeds['surface'] & seeds['surface_tuning'])
+
   def test_variants_of_one_config_run_once(self):
     variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
     self.assertContainsSubset(variants, sweeps.VARIANTS)

@@ -49,6 +49,17 @@ class Cifar100Test(temporary_folders.TestCase):
     self.assertEqual(model.initial_weights[0][-1].shape, (num_classes,))
     named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
 
+  @parameterized.parameters('fine', 'coarse')
+  def test_alpha_deals_the_images_of_training_clients_alone(self, label):
+    tff_database.write_cifar100(self.folder)
+    published, dealt = (self._create(label=label, alpha=a) for a in (None, 0.1))
+    self.assertEqual(dealt.test.client_ids, published.test.client_ids)
+    before, after = (
+      np.concatenate([data.load_client(c)[1] for c in data.client_ids])
+      for data in (published.train, dealt.train)
+    )
+    self.assertCountEqual(after, before)
+
   def test_validation_fraction(self):
     tff_database.write_cifar100(self.folder, num_test=10)
     task = self._create(validation_fraction=0.2)

@@ -52,6 +52,21 @@ class EmnistTest(temporary_folders.TestCase):
     for writer in task.train.client_ids:
       self._assert_has(task.train, writer, *self._both_parts(writer))
 
+  def test_alpha_deals_the_images_of_training_writers_alone(self):
+    published, dealt = self._create(), self._create(alpha=0.1)
+    self.assertEqual(
+      dealt.validation.client_ids, published.validation.client_ids
+    )
+    self.assertEqual(dealt.test.client_ids, published.test.client_ids)
+    before, after = (
+      np.concatenate([data.load_client(c)[1] for c in data.client_ids])
+      for data in (published.train, dealt.train)
+    )
+    self.assertNoCommonElements(
+      dealt.train.client_ids, published.train.client_ids
+    )
+    self.assertCountEqual(after, before)
+
   def test_digits_only(self):
     task = self._create(only_digits=True, train_part='all')
     writers = [
