@@ -1,10 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedPer: the last layers of the model stay at each client.
+"""FedPer and FedBN: some layers of the model stay at each client.
 
 Arivazhagan, Aggarwal, Singh and Choudhary, "Federated Learning with
-Personalization Layers" (2019, arXiv:1912.00818), Algorithms 1 and 2. Both parts
-of the model are trained together.
+Personalization Layers" (2019, arXiv:1912.00818), Algorithms 1 and 2: the last
+layers. Both parts of the model are trained together.
+
+Li, Jiang, Zhang, Kamp and Dou, "FedBN: Federated Learning on Non-IID Features
+via Local Batch Normalization" (ICLR 2021, arXiv:2102.07623), section 4: the
+layers of batch normalisation, with their statistics.
 """
 
 from collections.abc import Sequence
@@ -25,6 +29,7 @@ def build_fed_per(
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
   *,
   local_tensors: Sequence[bool],
+  local_statistics: bool = False,
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
@@ -41,7 +46,8 @@ def build_fed_per(
     w <- w - sum(n_i (w - w_i)) / sum(n_i)
 
   With no local tensor it is FedAvg. With all tensors local, every client trains
-  alone.
+  alone. FedBN (Li et al., 2021, section 4) is FedPer with the tensors of
+  `models.batch_normalization_tensors` and `local_statistics`.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -49,6 +55,7 @@ def build_fed_per(
     server_optimizer_fn: See `build_partially_local`.
     local_tensors: For each trainable tensor, whether it stays at the client, as
       the paper's K_P last layers do.
+    local_statistics: See `build_partially_local`.
     client_weighting: The clients' weights: |D_i| (times local epochs), the
       paper's, or uniform.
     model_aggregator: See `build_partially_local`.
@@ -70,6 +77,7 @@ def build_fed_per(
     ),
     server_optimizer_fn,
     local_tensors=local_tensors,
+    local_statistics=local_statistics,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),

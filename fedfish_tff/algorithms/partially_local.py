@@ -10,6 +10,7 @@ process.
 import collections
 from collections.abc import Sequence
 
+from fedfish_tff import errors
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import client_state_composition
@@ -32,6 +33,7 @@ def build_partially_local(
   *,
   local_tensors: Sequence[bool],
   local_training: tff.Computation,
+  local_statistics: bool = False,
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
   selector: tensor_selection.Selector | None = None,
   tensor_names: Sequence[str] | None = None,
@@ -46,7 +48,8 @@ def build_partially_local(
 
   The server sends and averages the shared tensors only. A new client starts
   with the initial local tensors, a returning one with those of its last round.
-  Weights that are not trainable stay at their initial values, as in FedAvg.
+  Weights that are not trainable stay at their initial values, as in FedAvg, or
+  at the clients, as in FedBN.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -57,6 +60,9 @@ def build_partially_local(
     local_tensors: For each trainable tensor, whether it stays at the client,
       see `models.select_tensors`. All or none may.
     local_training: See `FederatedProcess`. It trains the whole model.
+    local_statistics: Whether weights that are not trainable, but change in
+      training, stay at the client, too: the statistics of batch normalisation
+      in a variable model.
     model_aggregator: The aggregator of the shared tensors' deltas, or of
       <delta, fisher> where clients compute these. `tff.aggregators.MeanFactory`
       by default, with a selector `aggregators.PartialMeanFactory`.
@@ -66,7 +72,8 @@ def build_partially_local(
     extra_passes: See `FederatedProcess`.
 
   Returns:
-    The process. A client's state is <local>, its local tensors. A client with
+    The process. A client's state is <local>, its local tensors, or <local,
+    statistics>, with the others of its own. A client with
     trained weights that are not finite, or a delta too large to be summed, is
     left out of the round, counted, and keeps its state. A client without data
     changes nothing.
@@ -77,10 +84,22 @@ def build_partially_local(
     train the local tensors on other data, for example with `local_training`.
 
   Raises:
-    InputError: If `local_tensors` or the selector does not fit the model.
+    InputError: If `local_tensors`, `local_statistics` or the selector does not
+      fit the model.
     TypeError: If `model_fn` is not a model or the optimizer not TFF's.
   """
   local_tensors = tuple(map(bool, local_tensors))
+  if local_statistics and (
+    model_functions.is_functional(model_fn)
+    or not tff.structure.flatten(
+      model_functions.weights_type(model_fn).non_trainable
+    )
+  ):
+    raise errors.InputError(
+      'local_statistics must be False for a model that has no statistics of '
+      'batches, such as a functional one, whose training changes trainable '
+      'weights alone.'
+    )
   # With a selector, tensors that no client has sent stay unchanged.
   step_fn = server_step_lib.step_weights
   should_reject_update = tff.learning.templates.reject_non_finite_update
@@ -103,13 +122,26 @@ def build_partially_local(
     weights = model_functions.flatten_weights(model)
     return tff.learning.models.ModelWeights(
       model_partition.split_tensors(weights.trainable, local_tensors)[1],
-      weights.non_trainable,
+      () if local_statistics else weights.non_trainable,
     )
 
   def initialize_client(model):
     weights = model_functions.flatten_weights(model)
-    return collections.OrderedDict(
-      local=model_partition.split_tensors(weights.trainable, local_tensors)[0]
+    local, _ = model_partition.split_tensors(weights.trainable, local_tensors)
+    kept = collections.OrderedDict(local=local)
+    if local_statistics:
+      kept['statistics'] = weights.non_trainable
+    return kept
+
+  def own_weights(model, client_state):
+    own = _replace(model, local_tensors, client_state['local'])
+    if not local_statistics:
+      return own
+    return tff.learning.models.ModelWeights(
+      own.trainable,
+      tf.nest.pack_sequence_as(
+        own.non_trainable, tf.nest.flatten(client_state['statistics'])
+      ),
     )
 
   def server_step(take_step, model, aggregate):
@@ -121,15 +153,16 @@ def build_partially_local(
   return client_state_composition.compose_client_state_process(
     model_fn,
     kept_tensors.build_partially_local_update(
-      client_update_fn, local_tensors, selector=selector
+      client_update_fn,
+      local_tensors,
+      local_statistics=local_statistics,
+      selector=selector,
     ),
     model_aggregator,
     server_optimizer_fn,
     select_sent=select_shared,
     initialize_client=initialize_client,
-    client_model_weights=lambda model, client_state: _replace(
-      model, local_tensors, client_state['local']
-    ),
+    client_model_weights=own_weights,
     server_step=server_step,
     should_reject_update=should_reject_update,
     get_stepped=lambda model: select_shared(model).trainable,

@@ -35,6 +35,7 @@ class ClientUpdate(NamedTuple):
       its product with the weight, must always be finite.
     trained: The trainable tensors after local training. Client work that keeps
       some of them at the clients uses it.
+    statistics: The other tensors after it, for the same use.
   """
 
   update: Any
@@ -42,6 +43,7 @@ class ClientUpdate(NamedTuple):
   metrics: Any
   also_finite: Any = ()
   trained: tuple[tf.Tensor, ...] = ()
+  statistics: tuple[tf.Tensor, ...] = ()
 
 
 class CheckedUpdate(NamedTuple):

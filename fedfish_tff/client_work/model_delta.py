@@ -44,6 +44,7 @@ def delta_update(
     ),
     metrics=bound.unfinalized_metrics(trained.metrics_state),
     trained=trained.weights.trainable,
+    statistics=trained.weights.non_trainable,
   )
 
 

@@ -51,7 +51,10 @@ _EXPORTS = {
     create_lenet5 create_vgg9 DROPOUT_CNN_TENSORS FED_AVG_CNN_TENSORS
     LENET5_TENSORS LENET_TENSORS VGG9_TENSORS
   """,
-  'keras_classifier': 'create_keras_classifier keras_tensor_names KerasCall',
+  'keras_classifier': (
+    'batch_normalization_tensors create_keras_classifier keras_tensor_names'
+    ' KerasCall'
+  ),
   'kneser_ney': 'KneserNeyModel',
   'label_samplers': """
     categorical_label_sampler gaussian_label_sampler token_label_sampler

@@ -221,6 +221,32 @@ def keras_tensor_names(keras_model: tf.keras.Model) -> tuple[str, ...]:
   return tuple(names)
 
 
+def batch_normalization_tensors(
+  keras_model: tf.keras.Model,
+) -> tuple[bool, ...]:
+  """Returns, for each trainable weight, whether batch normalisation has it.
+
+  With them FedBN keeps scales and offsets at the clients: see `build_fed_per`.
+
+  Raises:
+    errors.InputError: If the model has no trainable batch normalisation.
+  """
+  own = {
+    _identify(variable)
+    for layer in private_apis.keras_layers(keras_model)
+    if isinstance(layer, tf.keras.layers.BatchNormalization)
+    for variable in layer.trainable_variables
+  }
+  if not own:
+    raise errors.InputError(
+      f'Model {keras_model.name!r} must have a layer of batch normalisation '
+      'with trainable weights, got none.'
+    )
+  return tuple(
+    _identify(variable) in own for variable in keras_model.trainable_variables
+  )
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class _Pass:
   """A model's computation in training or in evaluation.

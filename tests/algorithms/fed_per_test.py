@@ -1,15 +1,18 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedPer against NumPy, and exact limits."""
+"""FedPer and FedBN against NumPy, and exact limits."""
 
 import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
+from fedfish_tff import models
 from tests import numpy_reference as ref
 from tests import rounds
 
+import numpy as np
 import pytest
+import tensorflow as tf
 import tensorflow_federated as tff
 
 _RATE, _SERVER_RATE, _EPOCHS = 0.3, 0.7, 2
@@ -84,3 +87,80 @@ class FedPerTest(rounds.TestCase):
   def test_refuses_another_number_of_tensors(self):
     with self.assertRaisesRegex(errors.InputError, 'of the 4 trainable'):
       _build(local=(True, False))
+
+
+_MOMENTUM, _EPSILON = 0.8, 0.01
+
+
+def _create_normalized() -> tf.keras.Model:
+  return tf.keras.Sequential(
+    [
+      tf.keras.Input([ref.NUM_FEATURES]),
+      tf.keras.layers.BatchNormalization(momentum=_MOMENTUM, epsilon=_EPSILON),
+      tf.keras.layers.Dense(
+        ref.NUM_CLASSES, kernel_initializer=tf.keras.initializers.Ones()
+      ),
+    ]
+  )
+
+
+def _train_normalized(weights, batches):
+  """Trains scale, offset, kernel and bias; then come mean and variance."""
+  scale, offset, kernel, bias, mean, variance = map(np.float64, weights)
+  for x, y in list(batches) * _EPOCHS:
+    center, spread = x.mean(axis=0), x.var(axis=0)
+    normal = (x - center) / np.sqrt(spread + _EPSILON)
+    inputs = scale * normal + offset
+    logits = inputs @ kernel + bias
+    error = np.exp(logits - logits.max(axis=1, keepdims=True))
+    error /= error.sum(axis=1, keepdims=True)
+    error = (error - np.eye(ref.NUM_CLASSES)[y]) / len(y)
+    back = error @ kernel.T
+    scale = scale - _RATE * (back * normal).sum(axis=0)
+    offset = offset - _RATE * back.sum(axis=0)
+    kernel = kernel - _RATE * inputs.T @ error
+    bias = bias - _RATE * error.sum(axis=0)
+    mean = _MOMENTUM * mean + (1 - _MOMENTUM) * center
+    variance = _MOMENTUM * variance + (1 - _MOMENTUM) * spread
+  return scale, offset, kernel, bias, mean, variance
+
+
+class FedBnTest(rounds.TestCase):
+  def test_follows_numpy_with_partial_participation(self):
+    """Scales, offsets and statistics stay at the clients."""
+    local = models.batch_normalization_tensors(_create_normalized())
+    self.assertEqual(local, (True, True, False, False))
+    process = algorithms.build_fed_per(
+      lambda: tff.learning.models.from_keras_model(
+        _create_normalized(),
+        loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        input_spec=ref.input_spec(),
+      ),
+      rounds.sgd(_RATE),
+      rounds.sgd(_SERVER_RATE),
+      local_tensors=local,
+      local_statistics=True,
+    )
+    run = rounds.Rounds(process, epochs=_EPOCHS)
+
+    def server(run):
+      return (*run.server(), *process.get_model_weights(run.state)[1])
+
+    method = rounds.partially_local(
+      _train_normalized,
+      server_rate=_SERVER_RATE,
+      local=(*local, True, True),
+    )
+    self.check_follows(
+      run, rounds.reference(server(run), **method), server=server
+    )
+    weights = process.client_model_weights(run.state, run.clients['a'])
+    self.assert_same(weights.non_trainable, run.clients['a']['statistics'])
+
+  def test_refuses_models_without_statistics(self):
+    with self.assertRaisesRegex(errors.InputError, 'local_statistics .*False'):
+      _build(local_statistics=True)
+    with self.assertRaisesRegex(errors.InputError, 'batch normalisation'):
+      models.batch_normalization_tensors(
+        tf.keras.Sequential([tf.keras.Input([2]), tf.keras.layers.Dense(2)])
+      )
