@@ -22,8 +22,8 @@ class InputError(ValueError):
   """Input that a run cannot use.
 
   The message is a sentence that names the client, file, field or tensor, what
-  was found and what was expected. Binaries print it as one line on stderr and
-  exit with code 2.
+  must hold and what was found. Binaries print it as one line on stderr and exit
+  with code 2.
   """
 
 
@@ -31,7 +31,7 @@ def check_positive_integer(name: str, value: int) -> None:
   """Raises an InputError unless an argument is an integer of at least 1."""
   is_integer = isinstance(value, numbers.Integral)
   if not is_integer or isinstance(value, bool) or value < 1:
-    raise InputError(f'{name} is {value!r}; a positive integer was expected.')
+    raise InputError(f'{name} must be a positive integer, got {value!r}.')
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

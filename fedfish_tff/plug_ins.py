@@ -60,7 +60,7 @@ def load(
     ) from error
   if not is_one(found):
     raise errors.InputError(
-      f'{field} is {name!r}, which is a {type(found).__name__}; {expected} was '
-      'expected.'
+      f'{field} must be {expected}, got {name!r}, which is a '
+      f'{type(found).__name__}.'
     )
   return found

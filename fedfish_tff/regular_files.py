@@ -85,8 +85,7 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
   content = b''.join(_read_pieces(path, _MOST_BYTES))
   if len(content) > _MOST_BYTES:
     raise errors.InputError(
-      f'{os.fspath(path)} has more than {_MOST_BYTES:,} bytes; fewer were '
-      'expected.'
+      f'{os.fspath(path)} must have at most {_MOST_BYTES:,} bytes, got more.'
     )
   return content
 
@@ -178,14 +177,14 @@ def read_csv(
   missing = [name for name in columns if names.count(name) != 1]
   if missing:
     raise errors.InputError(
-      f'{os.fspath(path)} begins with {",".join(names)[:80]!r}; the columns '
-      f'{",".join(columns)} were expected, each once.'
+      f'{os.fspath(path)} must begin with the columns {",".join(columns)}, '
+      f'each once, got {",".join(names)[:80]!r}.'
     )
   for number, cells in rows:
     if len(cells) != len(names):
       raise errors.InputError(
-        f'Line {number} of {os.fspath(path)} is damaged: {len(names)} cells '
-        f'were expected, found {",".join(cells)[:80]!r}.'
+        f'Line {number} of {os.fspath(path)} is damaged: it must have '
+        f'{len(names)} cells, got {",".join(cells)[:80]!r}.'
       )
   return [(number, dict(zip(names, cells))) for number, cells in rows]
 
@@ -286,13 +285,11 @@ def _find_misfit(value: Any, form: Form, name: str) -> str | None:
     return None if None in found else found[0]
   if isinstance(form, (int, str)):
     return (
-      None
-      if value == form
-      else f'{name} is {value!r:.80}; {form!r} was expected'
+      None if value == form else f'{name} must be {form!r}, got {value!r:.80}'
     )
   kind = type(form) if isinstance(form, (dict, list)) else form
   if not _is_a(value, kind):
-    return f'{name or "it"} is {value!r:.80}; {_TYPES[kind]} was expected'
+    return f'{name or "it"} must be {_TYPES[kind]}, got {value!r:.80}'
   if kind is list and isinstance(form, list):
     members = [(f'a value of {name}', item, form[0]) for item in value]
   elif kind is dict and isinstance(form, dict):

@@ -238,8 +238,8 @@ def describe_missing_field(
       block = block[name]
       continue
     return (
-      f'no field {".".join(path[: depth + 1])}; expected '
-      + (f'one of {", ".join(known)}.' if known else 'no fields there.')
+      f'no field {".".join(path[: depth + 1])}; '
+      + (f'there are {", ".join(known)}.' if known else 'there are none.')
       + errors.suggest(name, known)
     )
   return None

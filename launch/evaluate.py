@@ -124,8 +124,8 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
   if len(at) > 1:
     raise errors.InputError(
-      f'--at={",".join(_AT.value)} is for an evaluation by --targets; one of '
-      f'{", ".join(model_rounds.ROUNDS)} was expected.'
+      f'--at={",".join(_AT.value)} is for an evaluation by --targets; without, '
+      f'it must be one of {", ".join(model_rounds.ROUNDS)}.'
     )
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
@@ -160,16 +160,18 @@ def _parse_targets(values: Sequence[str]) -> dict[str, str | None]:
     name, equals, folder = value.partition('=')
     if not name or (equals and not folder):
       raise errors.InputError(
-        f'--targets holds {value!r}; NAME or NAME=FOLDER was expected, such as '
-        'c4 or cc_news=grouped/news.'
+        '--targets must hold NAME or NAME=FOLDER, such as c4 or '
+        f'cc_news=grouped/news, got {value!r}.'
       )
     if name in targets:
       raise errors.InputError(
-        f'--targets names {name} twice; each target was expected once.'
+        f'--targets must name each target once, got {name} twice.'
       )
     targets[name] = os.path.expanduser(folder) or None
   if not targets:
-    raise errors.InputError('--targets is empty; one target was expected.')
+    raise errors.InputError(
+      '--targets must name one target at least, got none.'
+    )
   return targets
 
 

@@ -163,7 +163,7 @@ def main(argv: Sequence[str]) -> None:
         f'--{flag.name} is needed; --help shows an example.'
       )
   if not _KEY.value:
-    raise errors.InputError('--key is empty; host or another was expected.')
+    raise errors.InputError('--key must be host or another, got an empty one.')
   if _FORMAT.value != 'tfds':
     for flag in _ONLY_TFDS:
       if flag.value is not None:

@@ -27,15 +27,15 @@ def expand(path: str, *, takes_urls: bool = False) -> str:
   expanded = os.path.expanduser(path)
   if expanded.startswith('~'):
     raise ValueError(
-      f'there is no user {expanded.partition("/")[0][1:]}; ./{path} was '
-      'expected for an entry of that name'
+      f'there is no user {expanded.partition("/")[0][1:]}; ./{path} names an '
+      'entry of that name'
     )
   if not takes_urls and '://' in path:
-    raise ValueError('a path on this machine was expected')
+    raise ValueError('it must be a path on this machine')
   try:
     expanded.encode()
   except UnicodeEncodeError:
-    raise ValueError('a path in UTF-8 was expected') from None
+    raise ValueError('it must be a path in UTF-8') from None
   return expanded
 
 

@@ -147,8 +147,7 @@ def main(argv: Sequence[str]) -> None:
   cli.check_no_arguments(rest)
   if _SWEEP_DIR.value and _WORKDIR.value:
     raise errors.InputError(
-      '--sweep_dir and --workdir are two names of one flag; one of them was '
-      'expected.'
+      '--sweep_dir and --workdir are two names of one flag; give one of them.'
     )
   sweep_dir = _SWEEP_DIR.value or _WORKDIR.value
   if not _CONFIG.value or not sweep_dir:

@@ -65,8 +65,7 @@ def main(argv: Sequence[str]) -> None:
   output = _OUTPUT.value or os.path.join(_INPUT.value, _DEFAULT_NAME)
   if os.path.exists(output):
     raise errors.InputError(
-      f'{output} is there already; a new file was expected, since '
-      'nothing is overwritten.'
+      f'{output} must be a new file, since nothing is overwritten.'
     )
   # Imported late: TFF takes seconds, and all above answers at once.
   from launch.data import train_tokenizer_run  # pylint: disable=g-import-not-at-top

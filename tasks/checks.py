@@ -14,7 +14,7 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
   """Raises an InputError if the option `name` is not one of `choices`."""
   if not isinstance(value, str) or value not in choices:
     raise errors.InputError(
-      f'{name} is {value!r}; one of {", ".join(choices)} was expected.'
+      f'{name} must be one of {", ".join(choices)}, got {value!r}.'
     )
 
 
@@ -23,11 +23,11 @@ def check_integer(name: str, value: Any, least: int) -> None:
   is_integer = isinstance(value, (int, np.integer))
   if not is_integer or isinstance(value, bool) or value < least:
     raise errors.InputError(
-      f'{name} is {value!r}; an integer of at least {least} was expected.'
+      f'{name} must be an integer of at least {least}, got {value!r}.'
     )
   if value >= 2**31:
     raise errors.InputError(
-      f'{name} is {value!r}; an integer of at most {2**31 - 1} was expected.'
+      f'{name} must be an integer of at most {2**31 - 1}, got {value!r}.'
     )
 
 
@@ -35,22 +35,20 @@ def check_sequence(name: str, value: Any) -> None:
   """Raises an InputError unless the option is a sequence of values."""
   if not isinstance(value, (list, tuple)):
     raise errors.InputError(
-      f'{name} is {value!r}; a sequence of values was expected.'
+      f'{name} must be a sequence of values, got {value!r}.'
     )
 
 
 def check_boolean(name: str, value: Any) -> None:
   """Raises an InputError if the option is neither True nor False."""
   if not isinstance(value, (bool, np.bool_)):
-    raise errors.InputError(f'{name} is {value!r}; True or False was expected.')
+    raise errors.InputError(f'{name} must be True or False, got {value!r}.')
 
 
 def check_positive(name: str, value: Any) -> None:
   """Raises an InputError unless the option is a positive, finite number."""
   if not _is_number(value) or not 0 < value < np.inf:
-    raise errors.InputError(
-      f'{name} is {value!r}; a positive number was expected.'
-    )
+    raise errors.InputError(f'{name} must be a positive number, got {value!r}.')
 
 
 def check_share(name: str, value: Any, *, with_one: bool = False) -> None:
@@ -63,8 +61,8 @@ def check_share(name: str, value: Any, *, with_one: bool = False) -> None:
   """
   if not _is_number(value) or not (0 <= value < 1 or with_one and value == 1):
     raise errors.InputError(
-      f'{name} is {value!r}; a share in [0, 1{"]" if with_one else ")"} was '
-      'expected.'
+      f'{name} must be a share in [0, 1{"]" if with_one else ")"}, got '
+      f'{value!r}.'
     )
 
 
@@ -72,8 +70,8 @@ def check_no_data_dir(task_name: str, data_dir: str | None) -> None:
   """Raises an InputError if data_dir is set for a task that reads no files."""
   if data_dir is not None:
     raise errors.InputError(
-      f'Task {task_name!r} reads no files, but data_dir is {data_dir!r}; '
-      'expected none.'
+      f'data_dir must be None for task {task_name!r}, which reads no files, got '
+      f'{data_dir!r}.'
     )
 
 
@@ -89,8 +87,8 @@ def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
   outside = labels[~((labels >= 0) & (labels < num_classes))]
   if outside.size:
     raise errors.InputError(
-      f'array {name!r} holds {outside.size} label(s) such as {outside[0]}; '
-      f'labels of 0 to {num_classes - 1} were expected.'
+      f'array {name!r} must hold labels of 0 to {num_classes - 1}, got '
+      f'{outside.size} label(s) such as {outside[0]}.'
     )
 
 

@@ -181,9 +181,9 @@ def create_transfer_task(
   missing = [option for option in shared if option not in known]
   if missing:
     raise errors.InputError(
-      f'The model of task {source.name!r} cannot be applied to task {name!r}, '
-      f'which has no option {" and no ".join(missing)}; a language task was '
-      'expected.'
+      f'The model of task {source.name!r} must be that of a language task to '
+      f'be applied to task {name!r}: it has no option '
+      f'{" and no ".join(missing)}.'
     )
   return create_task(name, seed=seed, data_dir=data_dir, **shared)
 

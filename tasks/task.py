@@ -53,7 +53,7 @@ class Task:
       order; empty if they have no names.
     create_sized_model: A function that creates the model from the widths of its
       hidden layers and a seed; None if the model has only one size.
-    made_up: A name for synthetic data, such as 'generated pages'; None for real
+    synthetic: A name for synthetic data, such as 'generated pages'; None for real
       data.
     description: One line about the data, from tasks that inspect it.
     warnings: Possible mistakes in the data, each a sentence that names the
@@ -78,14 +78,16 @@ class Task:
   create_sized_model: (
     Callable[[Sequence[int], int], tff.learning.models.FunctionalModel] | None
   ) = None
-  made_up: str | None = None
+  synthetic: str | None = None
   description: str = ''
   warnings: tuple[str, ...] = ()
 
   @property
   def title(self) -> str:
     """The name of the task, after the name of the data if it is synthetic."""
-    return f'{self.made_up}, task {self.name}' if self.made_up else self.name
+    return (
+      f'{self.synthetic}, task {self.name}' if self.synthetic else self.name
+    )
 
   def create_checked_model(self) -> tff.learning.models.FunctionalModel:
     """Returns the model of `create_model` after checks against the clients.
@@ -96,16 +98,15 @@ class Task:
     """
     if not callable(self.create_model):
       raise errors.InputError(
-        f'create_model of task {self.name!r} is a '
-        f'{type(self.create_model).__name__}; a function that returns the model '
-        'was expected: lambda: model.'
+        f'create_model of task {self.name!r} must be a function that returns '
+        f'the model, lambda: model, got a {type(self.create_model).__name__}.'
       )
     model = self.create_model()
     if not isinstance(model, tff.learning.models.FunctionalModel):
       raise errors.InputError(
-        f'create_model of task {self.name!r} returns a {type(model).__name__}; a '
-        'functional model was expected, such as '
-        'fedfish_tff.models.create_keras_classifier makes of a Keras model.'
+        f'create_model of task {self.name!r} must return a functional model, '
+        'such as fedfish_tff.models.create_keras_classifier makes of a Keras '
+        f'model, got a {type(model).__name__}.'
       )
     self._check_examples(model.input_spec)
     # The names of metrics are known only once they are finalised.
@@ -113,8 +114,8 @@ class Task:
     for name in ('loss', self.metric):
       if name not in found:
         raise errors.InputError(
-          f'The model of task {self.name!r} has no metric {name!r}; it was '
-          f'expected among {", ".join(found) or "its metrics, which are none"}.'
+          f'The model of task {self.name!r} must have the metric {name!r}, got '
+          f'{", ".join(found) or "none"}.'
         )
     return model
 
@@ -125,9 +126,9 @@ class Task:
       tf.nest.assert_same_structure(spec, input_spec)
     except (TypeError, ValueError):
       raise errors.InputError(
-        f'Clients of task {self.name!r} have the arrays '
-        f'{datasets.array_names(spec)}; {datasets.array_names(input_spec)} were '
-        'expected, as its model takes them.'
+        f'Clients of task {self.name!r} must have the arrays '
+        f'{datasets.array_names(input_spec)}, as its model takes them, got '
+        f'{datasets.array_names(spec)}.'
       ) from None
     for name, found, taken in zip(
       datasets.array_names(spec),
@@ -138,10 +139,9 @@ class Task:
       expected = tf.TensorSpec(taken.shape[1:], taken.dtype)
       if not expected.is_compatible_with(found):
         raise errors.InputError(
-          f'Array {name!r} of task {self.name!r} holds '
-          f'{found.dtype.name}{found.shape.as_list()} an example; '
-          f'{expected.dtype.name}{expected.shape.as_list()} was expected, as its '
-          'model takes it.'
+          f'Array {name!r} of task {self.name!r} must hold '
+          f'{expected.dtype.name}{expected.shape.as_list()} per example, as '
+          f'its model takes it, got {found.dtype.name}{found.shape.as_list()}.'
         )
 
   def __post_init__(self) -> None:
@@ -155,9 +155,8 @@ class Task:
       for client_id in getattr(self, other).client_ids:
         if datasets.contains_id(known, client_id):
           raise errors.InputError(
-            f'Client {client_id!r} of task {self.name!r} is in both {one} and '
-            f'{other}; held-out clients were expected to be in one of them '
-            'only.'
+            f'Each held-out client of task {self.name!r} must be in one split '
+            f'only, got {client_id!r} in {one} and {other}.'
           )
     if self.preprocess is not None:
       for split in SPLITS:

@@ -23,7 +23,9 @@ class CheckPositiveIntegerTest(parameterized.TestCase):
 
   @parameterized.parameters(0, -1, 1.5, '3', True)
   def test_not_a_positive_integer(self, value):
-    with self.assertRaisesRegex(errors.InputError, f'n is {value!r}'):
+    with self.assertRaisesRegex(
+      errors.InputError, f'n must be .*got {value!r}'
+    ):
       errors.check_positive_integer('n', value)
 
 

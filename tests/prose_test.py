@@ -24,7 +24,7 @@ _MOST = {
   'arguments that are no noun phrases': 0,
   # Persons, here.
   'things called who or nobody': 5,
-  'messages that end in "expected"': 354,
+  'messages that end in "expected"': 0,
 }
 _PERSONS = re.compile(r'\b(who|whom|somebody|nobody|made up|made-up|unlike)\b')
 _EXPECTED = re.compile(

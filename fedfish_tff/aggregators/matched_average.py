@@ -121,20 +121,16 @@ def match_units(
   shapes = [client.shape for client in rows]
   if len({shape[1:] for shape in shapes}) != 1 or len(shapes[0]) != 2:
     raise errors.InputError(
-      f'rows of the clients have the shapes {shapes}; one client at least, and '
-      '[units, D] with the same D for all, was expected.'
+      'rows of the clients must be of one client at least, with the shape '
+      f'[units, D] and the same D for all, got the shapes {shapes}.'
     )
   for position, client in enumerate(rows):
     if not np.isfinite(client).all():
-      raise errors.InputError(
-        f'rows of client {position} are not finite; numbers were expected.'
-      )
+      raise errors.InputError(f'rows of client {position} must be finite.')
   average = choices.UnitAverage(average)
   for name, value in (('gamma', gamma), ('sigma', sigma), ('sigma0', sigma0)):
     if not 0 < value < np.inf:
-      raise errors.InputError(
-        f'{name} is {value}; a positive number was expected.'
-      )
+      raise errors.InputError(f'{name} must be a positive number, got {value}.')
   matching = _Matching(rows, num_biases, gamma, sigma, sigma0, max_units)
   for position in sorted(range(len(rows)), key=lambda j: -len(rows[j])):
     matching.add(position)
@@ -406,8 +402,8 @@ def average_last_layer(
   expected = len(kernels), kernels[0].shape[-1]
   if shares.shape != expected:
     raise errors.InputError(
-      f'class_counts have the shape {shares.shape}; {expected}, a row a client '
-      'and a column a class, was expected.'
+      f'class_counts must have the shape {expected}, a row per client and a '
+      f'column per class, got {shares.shape}.'
     )
   shares = np.where(shares.sum(axis=0) > 0, shares, 1)
   shares /= shares.sum(axis=0)

@@ -42,7 +42,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
     *,
     expected_clients: float,
     target_quantile: float | None = None,
-    rounds_a_tree: int | None = None,
+    rounds_per_tree: int | None = None,
     noise_seed: int | None = None,
   ):
     """Initializes the factory.
@@ -58,7 +58,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
         drawn one by one.
       target_quantile: The share of clients with updates that should not be
         clipped, to which the bound adapts; None for a fixed bound.
-      rounds_a_tree: The number of rounds per tree; None for independent noise
+      rounds_per_tree: The number of rounds per tree; None for independent noise
         in each round. The noise of a tree is that of DP-FTRL's tree of all
         rounds so far, which is started anew after these, and then adopts the
         adapted bound.
@@ -77,16 +77,17 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
       and noise_multiplier >= 2 * _COUNT_NOISE * expected_clients
     ):
       raise errors.InputError(
-        f'noise_multiplier is {noise_multiplier}, but with adaptive clipping of '
-        f'{expected_clients:g} clients per round, a number below '
-        f'{2 * _COUNT_NOISE * expected_clients:g} was expected: a tenth of '
-        'them, since the count of clipped clients has less noise otherwise.'
+        'noise_multiplier must be below '
+        f'{2 * _COUNT_NOISE * expected_clients:g} with adaptive clipping of '
+        f'{expected_clients:g} clients per round, a tenth of them, since the '
+        'count of clipped clients has less noise otherwise; got '
+        f'{noise_multiplier}.'
       )
     self._noise_multiplier = float(noise_multiplier)
     self._clip_norm = float(clip_norm)
     self._expected_clients = expected_clients
     self._target_quantile = target_quantile
-    self._rounds_a_tree = rounds_a_tree
+    self._rounds_per_tree = rounds_per_tree
     self._noise_seed = noise_seed
 
   def create(
@@ -124,7 +125,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
     factory = tff.aggregators.DifferentiallyPrivateFactory
     noise, clients = self._noise_multiplier, self._expected_clients
     count_noise = _COUNT_NOISE * clients if noise else 0.0
-    if self._rounds_a_tree is None:
+    if self._rounds_per_tree is None:
       if self._target_quantile is None:
         return factory.gaussian_fixed(noise, clients, self._clip_norm)
       return factory.gaussian_adaptive(
@@ -147,7 +148,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
         specs,
         self._clip_norm,
         restart_warmup=None,
-        restart_frequency=self._rounds_a_tree,
+        restart_frequency=self._rounds_per_tree,
         target_unclipped_quantile=self._target_quantile,
         clipped_count_stddev=count_noise,
         noise_seed=self._noise_seed,
@@ -157,7 +158,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
       self._clip_norm, noise, specs, noise_seed=self._noise_seed
     )
     restarts = tfp.restart_query.PeriodicRoundRestartIndicator(
-      self._rounds_a_tree
+      self._rounds_per_tree
     )
     return factory(
       tfp.NormalizedQuery(tfp.RestartQuery(tree, restarts), clients)

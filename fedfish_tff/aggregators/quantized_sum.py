@@ -60,8 +60,8 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     """
     if not 1 <= bits <= 16 or threshold < 0:
       raise errors.InputError(
-        f'bits is {bits} and threshold {threshold}; 1 to 16, and 0 or more, were '
-        'expected.'
+        f'bits must be from 1 to 16 and threshold 0 or more, got {bits} and '
+        f'{threshold}.'
       )
     self._bits = bits
     self._threshold = threshold

@@ -46,7 +46,7 @@ def build_trimmed_mean(share: float) -> RowRule:
   """
   if not 0 <= share < 0.5:
     raise errors.InputError(
-      f'share is {share}; a number that is 0 or more and below 0.5 was expected.'
+      f'share must be a number from 0 to below 0.5, got {share}.'
     )
 
   def trimmed_mean(rows: tf.Tensor) -> tf.Tensor:
@@ -77,8 +77,8 @@ def build_krum(num_attackers: int, num_selected: int = 1) -> RowRule:
   """
   if num_attackers < 0 or num_selected < 1:
     raise errors.InputError(
-      f'num_attackers is {num_attackers} and num_selected {num_selected}; 0 or '
-      'more, and 1 or more, were expected.'
+      'num_attackers must be 0 or more and num_selected 1 or more, got '
+      f'{num_attackers} and {num_selected}.'
     )
   needed = max(2 * num_attackers + 3, num_selected)
 

@@ -29,8 +29,7 @@ def name_tensors(
     ]
   if len(names) != len(tensor_types) or len(set(names)) != len(names):
     raise errors.InputError(
-      f'There are {len(set(names))} different tensor_names for '
-      f'{len(tensor_types)} trainable tensors; as many names as tensors were '
-      'expected.'
+      'tensor_names must be as many different names as there are trainable '
+      f'tensors, {len(tensor_types)}, got {len(set(names))}.'
     )
   return list(names)

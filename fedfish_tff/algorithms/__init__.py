@@ -69,7 +69,7 @@ _EXPORTS = {
   'process': 'FederatedProcess',
   'scaffold': 'build_scaffold',
   'server_step': """
-    compose_server_step keep_what_nobody_sent OptimizerStep reject_empty_update
+    compose_server_step keep_unsent OptimizerStep reject_empty_update
     RejectFn ServerStepFn step_weights TakeStep
   """,
   'stateful_partial_exchange': 'build_stateful_partial_exchange',

@@ -268,7 +268,7 @@ def _check_frozen(
   return tf.debugging.Assert(
     tf.reduce_all(tf.stack(same)) if same else tf.constant(True),
     [
-      'The weights have another feature extractor than the process, whose own '
-      'is frozen; a process built with that one was expected.'
+      'The weights must have the feature extractor of the process, which is '
+      'frozen, got another.'
     ],
   )

@@ -108,7 +108,7 @@ def _find_layer(
 
 def _error(shapes: Sequence[tuple[int, ...]]) -> errors.InputError:
   return errors.InputError(
-    f'The model has tensors of the shapes {list(shapes)}; those of layers that '
-    'FedMA can match, each a kernel and bias, an LSTM or an embedding, and then '
-    'of a dense layer, were expected.'
+    'The model must have layers that FedMA can match, each a kernel and bias, '
+    'an LSTM or an embedding, and then a dense layer, got tensors of the shapes '
+    f'{list(shapes)}.'
   )

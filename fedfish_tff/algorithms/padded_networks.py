@@ -62,8 +62,8 @@ class PaddedNetworks:
     layers.check_sizes(widths=widths, max_widths=max_widths)
     if len(max_widths) != len(widths) or any(np.less(max_widths, widths)):
       raise errors.InputError(
-        f'max_widths is {max_widths}; a width for each of the hidden layers '
-        f'{widths}, and none below theirs, was expected.'
+        f'max_widths must hold a width for each of the hidden layers {widths}, '
+        f'none of them smaller, got {max_widths}.'
       )
     self.widths, self.max_widths = widths, max_widths
     self._create_model = create_model
@@ -159,10 +159,10 @@ class PaddedNetworks:
       or [t.shape for t in self._embed(small)] != [t.shape for t in large]
     ):
       raise errors.InputError(
-        f'create_model gives tensors of the shapes {[t.shape for t in small]} '
-        f'for the hidden layers {self.widths}; kernel and bias, an LSTM or an '
-        'embedding for each of these, and a last layer of as many classes for '
-        'all widths, were expected.'
+        'create_model must give a kernel and a bias, an LSTM or an embedding '
+        f'for each of the hidden layers {self.widths}, and a last layer of as '
+        'many classes for all widths, got tensors of the shapes '
+        f'{[t.shape for t in small]}.'
       )
     stream = np.random.default_rng(0)
     shape = [2 if s is None else s for s in x.shape]
@@ -195,7 +195,7 @@ class PaddedNetworks:
       np.any(g.numpy()[part == 0]) for g, part in zip(gradients, parts)
     ):
       raise errors.InputError(
-        'create_model gives models that change, or learn something else, if '
-        'units without weights are added; activations that are 0 at 0, and '
-        'images flattened as [height, width, channels], were expected.'
+        'create_model must give models that units without weights do not '
+        'change: their activations must be 0 at 0, and images flattened as '
+        '[height, width, channels].'
       )

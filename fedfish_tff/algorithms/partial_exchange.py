@@ -149,7 +149,7 @@ def compose_partial_process(
       update_aggregator, mask_bits=mask_bits, tensor_names=tensor_names
     ),
     server_optimizer_fn,
-    server_step=server_step.keep_what_nobody_sent,
+    server_step=server_step.keep_unsent,
     # An update of which nothing is sent is 0 everywhere.
     should_reject_update=server_step.reject_empty_update,
     **arguments,
@@ -174,7 +174,6 @@ def trainable_shapes(
   ]
   if not shapes:
     raise errors.InputError(
-      'The model has no trainable tensors, so that there is nothing to send; '
-      'one at least was expected.'
+      'The model must have a trainable tensor to send, got none.'
     )
   return shapes

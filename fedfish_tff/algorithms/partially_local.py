@@ -115,7 +115,7 @@ def build_partially_local(
       ),
       tensor_names=tensor_names,
     )
-    step_fn = server_step_lib.keep_what_nobody_sent
+    step_fn = server_step_lib.keep_unsent
     should_reject_update = server_step_lib.reject_empty_update
 
   def select_shared(model):

@@ -53,7 +53,7 @@ def step_weights(
   return step, model_functions.with_trainable(weights, step.trainable)
 
 
-def keep_what_nobody_sent(
+def keep_unsent(
   take_step: TakeStep, weights: Any, aggregate: Any
 ) -> tuple[OptimizerStep, Any]:
   """Takes a step of <update, sent> that keeps the weights no client has sent.

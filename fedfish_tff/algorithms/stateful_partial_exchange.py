@@ -121,7 +121,7 @@ def build_stateful_partial_exchange(
     )
 
   def server_step(take_step, model, aggregate):
-    step, weights = server_step_lib.keep_what_nobody_sent(
+    step, weights = server_step_lib.keep_unsent(
       take_step, model['weights'], aggregate
     )
     round_number = model['round_number'] + 1

@@ -59,7 +59,7 @@ def compose_weight_averaging(
   """
   if not 0 <= decay < 1:
     raise errors.InputError(
-      f'decay is {decay}; a number from 0 on and below 1 was expected.'
+      f'decay must be a number from 0 to below 1, got {decay}.'
     )
   inner_type = process.initialize.type_signature.result.member
   trainable_type = process.get_model_weights.type_signature.result['trainable']

@@ -58,8 +58,8 @@ def build_control_variate_update(
   # A member's bare value would be taken for the other member.
   if not isinstance(control_update, choices.ControlUpdate):
     raise errors.InputError(
-      f'control_update is {control_update!r}; a member of '
-      'client_work.ControlUpdate was expected.'
+      'control_update must be a member of client_work.ControlUpdate, got '
+      f'{control_update!r}.'
     )
   if not 0 < client_learning_rate < math.inf:
     raise errors.InputError(

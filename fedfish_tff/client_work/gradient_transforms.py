@@ -124,8 +124,7 @@ def build_weight_decay_optimizer(
   local_training.check_optimizer(optimizer, 'optimizer')
   if not 0 <= weight_decay < math.inf:
     raise errors.InputError(
-      f'weight_decay is {weight_decay}; a finite number that is 0 or positive '
-      'was expected.'
+      f'weight_decay must be a finite number of 0 or more, got {weight_decay}.'
     )
 
   def decay(weights, gradients):

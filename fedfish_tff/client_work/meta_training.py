@@ -110,17 +110,17 @@ def build_meta_training(
     # A member's bare value would be taken for another member.
     if not isinstance(value, kind):
       raise errors.InputError(
-        f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
-        'expected.'
+        f'{name} must be a member of client_work.{kind.__name__}, got '
+        f'{value!r}.'
       )
   if not 0 <= personal_learning_rate < math.inf:
     raise errors.InputError(
-      f'personal_learning_rate is {personal_learning_rate}; a finite number that '
-      'is 0 or positive was expected.'
+      'personal_learning_rate must be a finite number of 0 or more, got '
+      f'{personal_learning_rate}.'
     )
   if not 0 < difference < math.inf:
     raise errors.InputError(
-      f'difference is {difference}; a finite, positive number was expected.'
+      f'difference must be a finite, positive number, got {difference}.'
     )
   alpha = personal_learning_rate
 

@@ -80,9 +80,9 @@ def build_server_statistics_update(
   local_training.check_optimizer(optimizer, 'optimizer')
   if proximal.is_proximal(optimizer):
     raise errors.InputError(
-      "Mime Lite's optimizer is proximal, but its state is the server's and "
-      'does not know where a client starts; an optimizer whose state holds no '
-      'weights was expected.'
+      "Mime Lite's optimizer must have a state without weights, since the "
+      "state is the server's, got a proximal one, which starts from a client's "
+      'weights.'
     )
   if local_epochs < 1:
     raise errors.InputError(

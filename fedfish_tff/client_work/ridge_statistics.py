@@ -60,8 +60,8 @@ def build_ridge_statistics(
   feature_map.check()
   if accumulator_dtype not in (tf.float32, tf.float64):
     raise errors.InputError(
-      f'accumulator_dtype is {accumulator_dtype!r}; tf.float32 or tf.float64 '
-      'was expected.'
+      'accumulator_dtype must be tf.float32 or tf.float64, got '
+      f'{accumulator_dtype!r}.'
     )
   num_features = feature_map.num_features
   size = num_features + 1
@@ -120,12 +120,12 @@ def _check_labels(
   return tf.debugging.Assert(
     tf.reduce_all(are_labels),
     [
-      f'A batch has a label outside of the {num_classes} classes: its labels '
-      'are from',
+      f'The labels of a batch must be from 0 to {num_classes - 1}, got labels '
+      'from',
       tf.reduce_min(y),
       'to',
       tf.reduce_max(y),
-      f'and labels from 0 to {num_classes - 1} were expected.',
+      f'with {num_classes} classes.',
     ],
   )
 

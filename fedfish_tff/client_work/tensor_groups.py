@@ -27,13 +27,13 @@ def group_by_layer(tensor_names: Sequence[str]) -> tuple[int, ...]:
   numbers = {layer: n for n, layer in enumerate(dict.fromkeys(layers))}
   if not numbers:
     raise errors.InputError(
-      'There are no names of tensors to group by layer; one a tensor was '
-      'expected.'
+      'Grouping by layer needs a name for each tensor, got none.'
     )
   if len(numbers) == 1 < len(layers):
     raise errors.InputError(
-      f'All {len(layers)} tensors are of one layer, {layers[0]!r}, so that '
-      'either all or none would be sent; names of several layers were expected.'
+      'The names of tensors must be of several layers, got one, '
+      f'{layers[0]!r}, for all {len(layers)} tensors, so that either all or '
+      'none would be sent.'
     )
   return tuple(numbers[layer] for layer in layers)
 
@@ -50,7 +50,7 @@ def check_groups(groups: Sequence[int]) -> tuple[int, ...]:
   groups = tuple(groups)
   if sorted(set(groups)) != list(range(len(set(groups)))) or not groups:
     raise errors.InputError(
-      f'The groups of tensors are {groups}; numbers from 0 without a gap were '
-      'expected, one for each tensor.'
+      'The groups of tensors must be numbers from 0 without a gap, one for '
+      f'each tensor, got {groups}.'
     )
   return groups

@@ -103,8 +103,8 @@ class _TensorSelector(Selector):
       return tuple(range(num_tensors))
     if len(groups) != num_tensors:
       raise errors.InputError(
-        f'There are groups for {len(groups)} tensors, but the model has '
-        f'{num_tensors} trainable ones; a group for each of them was expected.'
+        f'There must be a group for each of the {num_tensors} trainable '
+        f'tensors of the model, got groups for {len(groups)}.'
       )
     return groups
 
@@ -224,8 +224,7 @@ def build_threshold_selector(
   """
   if not _is_number(threshold) or not 0 <= threshold < math.inf:
     raise errors.InputError(
-      f'threshold is {threshold!r}; a finite number that is 0 or positive was '
-      'expected.'
+      f'threshold must be a finite number of 0 or more, got {threshold!r}.'
     )
   _check_member('direction', direction, choices.Direction)
 
@@ -292,7 +291,7 @@ def _is_number(value: Any) -> bool:
 def _check_share(share: float) -> None:
   if not _is_number(share) or not 0 < share <= 1:
     raise errors.InputError(
-      f'share is {share!r}; a number above 0 and at most 1 was expected.'
+      f'share must be a number above 0 and at most 1, got {share!r}.'
     )
 
 
@@ -300,6 +299,5 @@ def _check_member(name: str, value: object, kind: type[enum.Enum]) -> None:
   # A member's bare value would be taken for another member.
   if not isinstance(value, kind):
     raise errors.InputError(
-      f'{name} is {value!r}; a member of client_work.{kind.__name__} was '
-      'expected.'
+      f'{name} must be a member of client_work.{kind.__name__}, got {value!r}.'
     )

@@ -421,13 +421,13 @@ def split_rows(
   """
   if not 0 < fraction < 1:
     raise errors.InputError(
-      f'The fraction of examples to fine-tune on is {fraction}; a number in '
-      '(0, 1) was expected.'
+      'The fraction of examples to fine-tune on must be a number in (0, 1), '
+      f'got {fraction}.'
     )
   if total < 2:
     raise errors.InputError(
-      f'Client {client_id!r} has {total} example(s) and cannot be split for '
-      'personalisation; at least 2 were expected.'
+      f'Client {client_id!r} must have at least 2 examples to be split for '
+      f'personalisation, got {total}.'
     )
   order = _split_order(total, client_id=client_id, seed=seed)
   num_fine_tune = min(max(1, int(fraction * total)), total - 1)
@@ -459,8 +459,8 @@ def split_few_shot(
   """
   if not 0 <= fraction <= 0.5:
     raise errors.InputError(
-      f'The few-shot fraction is {fraction}; a number in [0, 0.5] was '
-      'expected, since half of the examples stay unseen.'
+      'The few-shot fraction must be a number in [0, 0.5], since half of the '
+      f'examples stay unseen, got {fraction}.'
     )
   if total < MIN_FEW_SHOT_EXAMPLES:
     raise errors.InputError(

@@ -119,11 +119,11 @@ class InMemoryClientData(ClientData):
     """
     if not isinstance(clients, Mapping):
       raise errors.InputError(
-        f'Clients are given as a {type(clients).__name__}; a mapping from their '
-        "ids to their arrays was expected, such as {'client_0': (x, y)}."
+        'Clients must be a mapping from their ids to their arrays, such as '
+        f"{{'client_0': (x, y)}}, got a {type(clients).__name__}."
       )
     if not clients:
-      raise errors.InputError('No clients were given; expected at least one.')
+      raise errors.InputError('There must be at least one client, got none.')
     for client_id in clients:
       if not isinstance(client_id, str):
         raise errors.InputError(
@@ -194,8 +194,7 @@ class _SelectedClientData(ClientDataView):
     for client_id, count in counts.items():
       if count > 1:
         raise errors.InputError(
-          f'Client {client_id!r} was selected {count} times; each client was '
-          'expected once.'
+          f'Each client must be selected once, got {client_id!r} {count} times.'
         )
     known = inner.client_ids
     for client_id in counts:
@@ -267,8 +266,8 @@ def unknown_client_error(
   shown = ', '.join(repr(known) for known in client_ids[:3])
   more = ', ...' if len(client_ids) > 3 else ''
   return errors.InputError(
-    f'There is no client {client_id!r}; expected one of the '
-    f'{len(client_ids)} client(s) {shown}{more}.'
+    f'The client must be one of {len(client_ids)} ({shown}{more}), got '
+    f'{client_id!r}.'
   )
 
 
@@ -304,7 +303,7 @@ def split_clients(
   ):
     if not isinstance(fraction, numbers.Real) or not 0 <= fraction < 1:
       raise errors.InputError(
-        f'{name} is {fraction!r}; a share of clients in [0, 1) was expected.'
+        f'{name} must be a share of clients in [0, 1), got {fraction!r}.'
       )
   client_ids = client_data.client_ids
   num_clients = len(client_ids)

@@ -132,8 +132,8 @@ class ClientIndex:
     num_rows = self._group_ends[-1] if self._group_ends else 0
     if num_clients != num_rows:
       raise errors.InputError(
-        f'The index {path} has {num_rows} row(s); {num_clients} were '
-        f'expected, as {grouped_folder.DESCRIPTION_FILE} beside it says.'
+        f'The index {path} must have {num_clients} row(s), as '
+        f'{grouped_folder.DESCRIPTION_FILE} beside it says, got {num_rows}.'
       )
     self._kept_group = functools.lru_cache(maxsize=1)(self._read_group)
 
@@ -214,8 +214,8 @@ class ClientIndex:
     num_examples = examples_lib.count_examples(examples)
     if num_examples != rows.examples[place]:
       raise errors.InputError(
-        f'The record of client {client_id!r} holds {num_examples} example(s); '
-        f'{rows.examples[place]} were expected, as the index says.'
+        f'The record of client {client_id!r} must hold {rows.examples[place]} '
+        f'example(s), as the index says, got {num_examples}.'
       )
     return examples_lib.validate_examples(examples, client_id=client_id)
 
@@ -274,8 +274,8 @@ class ClientIndex:
     for name in ('split', *_NUMBERS):
       if table[name].null_count:
         raise errors.InputError(
-          f'The column {name!r} of {path} lacks {table[name].null_count} '
-          'value(s); one was expected for each client.'
+          f'The column {name!r} of {path} must have a value for each client, '
+          f'got {table[name].null_count} without one.'
         )
     # Imported late: the import takes longer than the rest of the package.
     import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
@@ -284,10 +284,10 @@ class ClientIndex:
     if not pc.all(in_split).as_py():
       place = pc.index(in_split, False).as_py()
       raise errors.InputError(
-        f'The index {path} has client {table["client_id"][place].as_py()!r} '
-        f'of split {table["split"][place].as_py()!r} among those of '
-        f'{split!r}; rows sorted by split, as many as '
-        f'{grouped_folder.DESCRIPTION_FILE} says, were expected.'
+        f'The rows of the index {path} must be sorted by split and as many as '
+        f'{grouped_folder.DESCRIPTION_FILE} says, got client '
+        f'{table["client_id"][place].as_py()!r} of split '
+        f'{table["split"][place].as_py()!r} among those of {split!r}.'
       )
     try:
       ids = sorted_ids.SortedIds(_combine(table['client_id']))
@@ -311,8 +311,8 @@ def _check_schema(schema: pa.Schema, path: pathlib.Path) -> None:
       pa.types.is_string(found or pa.null()) and name == 'split'
     ):
       raise errors.InputError(
-        f'The column {name!r} of {path} has the type {found}; {expected} was '
-        'expected.'
+        f'The column {name!r} of {path} must have the type {expected}, got '
+        f'{found}.'
       )
 
 
@@ -329,6 +329,6 @@ def _unreadable_error(
 ) -> errors.InputError:
   reason = ' '.join(str(error).split()) or type(error).__name__
   return errors.InputError(
-    f'The index of clients {path} cannot be read ({reason}); a complete '
-    'Parquet file was expected.'
+    f'The index of clients {path} must be a complete Parquet file, and cannot '
+    f'be read ({reason}).'
   )

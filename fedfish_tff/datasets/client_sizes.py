@@ -42,18 +42,18 @@ class ClientSizeLaw:
       errors.check_positive_integer(name, getattr(self, name))
     if self.largest < self.smallest:
       raise errors.InputError(
-        f'The smallest size is {self.smallest} and the largest {self.largest}; '
-        'a largest size of at least the smallest was expected.'
+        f'The largest size must be at least the smallest, {self.smallest}, got '
+        f'{self.largest}.'
       )
     if not (np.isfinite(self.exponent) and np.isfinite(self.shift)):
       raise errors.InputError(
-        f'exponent is {self.exponent} and shift {self.shift}; finite numbers '
-        'were expected.'
+        f'exponent and shift must be finite numbers, got {self.exponent} and '
+        f'{self.shift}.'
       )
     if self.shift <= -self.smallest:
       raise errors.InputError(
-        f'shift is {self.shift}; more than {-self.smallest} was expected, minus '
-        'the smallest size.'
+        f'shift must be above {-self.smallest}, minus the smallest size, got '
+        f'{self.shift}.'
       )
 
   @functools.cached_property

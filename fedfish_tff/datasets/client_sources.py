@@ -59,8 +59,8 @@ def _load(source: ClientSource) -> client_data_lib.ClientData:
   clients = load(**json.loads(source.arguments))
   if data_fingerprint.fingerprint(clients) != source.fingerprint:
     raise errors.InputError(
-      f'{source.loader} with {source.arguments} gives other clients here than '
-      'where the run was started; the same files were expected.'
+      f'{source.loader} with {source.arguments} must give the clients that it '
+      'gave where the run was started; the files here are others.'
     )
   return clients
 

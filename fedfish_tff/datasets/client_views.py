@@ -36,8 +36,8 @@ class CachedClientData(client_data.ClientDataView):
     """
     if max_bytes <= 0:
       raise errors.InputError(
-        f'max_bytes of the cache is {max_bytes}; a positive number of bytes '
-        'was expected.'
+        'max_bytes of the cache must be a positive number of bytes, got '
+        f'{max_bytes}.'
       )
     super().__init__(inner)
     self._kept: cachetools.LRUCache[str, examples_lib.Examples] = (
@@ -90,8 +90,8 @@ class PreprocessedClientData(client_data.ClientDataView):
     if self._element_spec is None:
       if not self.client_ids:
         raise errors.InputError(
-          'Preprocessed client data without clients has no element_spec; at '
-          'least one client was expected.'
+          'Preprocessed client data must have a client to have an '
+          'element_spec, got none.'
         )
       first = self._load(self.client_ids[0], element_spec=None)
       self._element_spec = examples_lib.spec_of_examples(first)
@@ -138,15 +138,15 @@ class ConcatenatedClientData(client_data.ClientData):
     """
     if not parts:
       raise errors.InputError(
-        'No client data was given; expected at least one.'
+        'There must be at least one client data, got none.'
       )
     self._parts = tuple(parts)
     self._element_spec = parts[0].element_spec
     for number, part in enumerate(parts):
       if part.element_spec != self._element_spec:
         raise errors.InputError(
-          f'Part {number} of the client data holds {part.element_spec}; '
-          f'{self._element_spec} was expected, as of part 0.'
+          f'Part {number} of the client data must hold {self._element_spec}, '
+          f'as part 0 does, got {part.element_spec}.'
         )
     holders: dict[str, list[client_data.ClientData]] = {}
     for part in parts:

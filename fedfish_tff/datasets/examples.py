@@ -102,9 +102,9 @@ def validate_examples(
   """
   if isinstance(examples, tf.data.Dataset):
     raise errors.InputError(
-      f'The examples of client {client_id!r} are a tf.data.Dataset; arrays were '
-      'expected: dataset.batch(2**31 - 1).get_single_element(), after unbatch() '
-      'if its elements are batches.'
+      f'The examples of client {client_id!r} must be arrays, got a '
+      'tf.data.Dataset: dataset.batch(2**31 - 1).get_single_element() makes '
+      'arrays, after unbatch() if its elements are batches.'
     )
   names = array_names(examples)
   if not names:
@@ -117,25 +117,25 @@ def validate_examples(
       isinstance(value, bytes) for value in array.flat
     ):
       raise errors.InputError(
-        f'Array {name!r} of client {client_id!r} holds Python objects; '
-        'numbers, booleans or texts as bytes were expected.'
+        f'Array {name!r} of client {client_id!r} must hold numbers, booleans '
+        'or texts as bytes, got Python objects.'
       )
     if not array.ndim:
       raise errors.InputError(
-        f'Array {name!r} of client {client_id!r} is a single value; an array '
-        'with a leading dimension of examples was expected (np.array makes one of '
-        'a list, which by itself is several arrays).'
+        f'Array {name!r} of client {client_id!r} must have a leading dimension '
+        'of examples, got a single value (np.array makes one array of a list, '
+        'which by itself is several).'
       )
   lengths = {name: len(array) for name, array in arrays.items()}
   if len(set(lengths.values())) > 1:
     found = ', '.join(f'{name!r}: {n}' for name, n in lengths.items())
     raise errors.InputError(
-      f'The arrays of client {client_id!r} differ in length ({found}); one '
-      'entry per example was expected in each.'
+      f'The arrays of client {client_id!r} must have one entry per example '
+      f'each, got the lengths {found}.'
     )
   if not allow_empty and not lengths[names[0]]:
     raise errors.InputError(
-      f'Client {client_id!r} has no examples; at least one was expected.'
+      f'Client {client_id!r} must have at least one example, got none.'
     )
   if element_spec is not None:
     _check_spec(examples, element_spec, client_id)
@@ -144,8 +144,8 @@ def validate_examples(
       num_bad = array.size - int(np.count_nonzero(np.isfinite(array)))
       if num_bad:
         raise errors.InputError(
-          f'Array {name!r} of client {client_id!r} holds {num_bad} NaN or '
-          f'infinite value(s) of {array.size}; finite values were expected.'
+          f'Array {name!r} of client {client_id!r} must hold finite values, '
+          f'got {num_bad} NaN or infinite one(s) of {array.size}.'
         )
   return examples
 
@@ -155,8 +155,8 @@ def _check_dtype(dtype: np.dtype, name: str, client_id: str) -> None:
     tf.as_dtype(dtype)
   except TypeError:  # Dates, structures and numbers of 16 bytes.
     raise errors.InputError(
-      f'Array {name!r} of client {client_id!r} holds {dtype}, which TensorFlow '
-      'does not know; numbers of up to 8 bytes, booleans or texts were expected.'
+      f'Array {name!r} of client {client_id!r} must hold numbers of up to 8 '
+      f'bytes, booleans or texts, which TensorFlow knows, got {dtype}.'
     ) from None
 
 
@@ -174,8 +174,8 @@ def _check_spec(examples: Examples, expected: Any, client_id: str) -> None:
     tf.nest.assert_same_structure(found, expected)
   except (TypeError, ValueError):
     raise errors.InputError(
-      f'Client {client_id!r} has the arrays {array_names(found)}; '
-      f'{array_names(expected)} were expected, as of the first client.'
+      f'Client {client_id!r} must have the arrays {array_names(expected)}, as '
+      f'the first client does, got {array_names(found)}.'
     ) from None
   for name, found_spec, expected_spec in zip(
     array_names(expected),
@@ -185,9 +185,9 @@ def _check_spec(examples: Examples, expected: Any, client_id: str) -> None:
   ):
     if found_spec != expected_spec:
       raise errors.InputError(
-        f'Array {name!r} of client {client_id!r} holds '
-        f'{_describe(found_spec)} an example; {_describe(expected_spec)} was '
-        'expected, as of the first client.'
+        f'Array {name!r} of client {client_id!r} must hold '
+        f'{_describe(expected_spec)} per example, as that of the first client '
+        f'does, got {_describe(found_spec)}.'
       )
 
 

@@ -285,6 +285,6 @@ def _telling(path: pathlib.Path) -> Iterator[None]:
     yield
   except OSError as error:
     raise errors.InputError(
-      f'Features cannot be kept in {path} ({error.strerror or error}); a '
-      'folder that can be written and locked was expected.'
+      f'Features cannot be kept in {path} ({error.strerror or error}): it must '
+      'be a folder that can be written and locked.'
     ) from error

@@ -95,8 +95,8 @@ def decode_examples(
   lists = _parse(tf.train.SequenceExample, record, client_id).feature_lists
   if _EXAMPLES not in lists.feature_list:
     raise errors.InputError(
-      f'The record of client {client_id!r} has no feature list {_EXAMPLES!r}; '
-      'examples as Dataset Grouper writes them were expected.'
+      f'The record of client {client_id!r} must have the feature list '
+      f'{_EXAMPLES!r}, as Dataset Grouper writes it, got none.'
     )
   values = {name: [] for name in features}
   sizes = {name: spec.shape.num_elements() for name, spec in features.items()}
@@ -109,9 +109,8 @@ def decode_examples(
       value = getattr(found[name], kinds[name]).value if name in found else ()
       if len(value) != sizes[name]:
         raise errors.InputError(
-          f'Example {number} of client {client_id!r} has {len(value)} value(s) '
-          f'of the feature {name!r} ({kinds[name]}); {sizes[name]} were '
-          'expected.'
+          f'Example {number} of client {client_id!r} must have {sizes[name]} '
+          f'value(s) of the feature {name!r} ({kinds[name]}), got {len(value)}.'
         )
       into.extend(value)
   return {
@@ -125,9 +124,9 @@ def _parse(proto_type: Any, content: bytes, client_id: str) -> Any:
     return proto_type.FromString(content)
   except message.DecodeError as error:
     raise errors.InputError(
-      f'The record of client {client_id!r} cannot be parsed ({error}); a '
-      f'{proto_type.DESCRIPTOR.full_name} was expected, as Dataset Grouper '
-      'writes them.'
+      f'The record of client {client_id!r} must be a '
+      f'{proto_type.DESCRIPTOR.full_name}, as Dataset Grouper writes it, and '
+      f'cannot be parsed ({error}).'
     ) from error
 
 

@@ -98,8 +98,8 @@ class GroupedFolder:
       path = self.shard_path(split, shard)
       if path.name not in found:
         raise errors.InputError(
-          f'There is no file {path}; {self.splits[split].shards} shard(s) of '
-          f'split {split!r} were expected.'
+          f'There is no file {path}, one of the {self.splits[split].shards} '
+          f'shard(s) of split {split!r}.'
         )
 
   def select_features(
@@ -115,8 +115,7 @@ class GroupedFolder:
     """
     if isinstance(names, str) or not names:
       raise errors.InputError(
-        f'The features are {names!r}; a tuple of at least one name was '
-        'expected.'
+        f'The features must be a tuple of at least one name, got {names!r}.'
       )
     for name in names:
       if name not in self.features:
@@ -147,15 +146,15 @@ def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
     content = regular_files.read_json(path, _DESCRIPTION)
   except regular_files.MissingFileError:
     raise errors.InputError(
-      f'There is no file {path}; a folder of grouped clients was expected, in '
-      'which that file is written last.'
+      f'There is no file {path}, which must be in a folder of grouped clients '
+      'and is written last.'
     ) from None
   try:
     features = features_from_json(content['features'])
   except (TypeError, ValueError) as error:  # A wrong dtype or shape.
     raise errors.InputError(
-      f'The features in {path} cannot be used ({error}); names of dtypes and '
-      'shapes were expected, as they were written.'
+      f'The features in {path} must be names of dtypes and shapes, as they '
+      f'were written, and cannot be used ({error}).'
     ) from error
   return GroupedFolder(
     path=folder,

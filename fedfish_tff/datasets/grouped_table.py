@@ -94,9 +94,9 @@ def _column(table: Any, name: str) -> np.ndarray:
       pass
   if values.dtype.kind not in 'iubfU':
     raise errors.InputError(
-      f'Column {name!r} of the table holds {values.dtype}, in its first row '
-      f'{values[0]!r}; numbers, texts, or lists of numbers of one length were '
-      'expected in all rows.'
+      f'Column {name!r} of the table must hold numbers, texts, or lists of '
+      f'numbers of one length in all rows, got {values.dtype}, in its first '
+      f'row {values[0]!r}.'
     )
   return values
 
@@ -104,14 +104,14 @@ def _column(table: Any, name: str) -> np.ndarray:
 def _check_numbers(column: np.ndarray, name: str) -> None:
   if column.dtype.kind == 'U':
     raise errors.InputError(
-      f'Column {name!r} of the table holds texts such as {str(column[0])!r}; '
-      f"numbers were expected, such as table[{name!r}].astype('category')"
-      '.cat.codes in pandas.'
+      f'Column {name!r} of the table must hold numbers, such as '
+      f"table[{name!r}].astype('category').cat.codes in pandas, got texts such "
+      f'as {str(column[0])!r}.'
     )
   if column.ndim != 1:
     raise errors.InputError(
-      f'Column {name!r} of the table holds values of shape '
-      f'{list(column.shape[1:])}; one number a row was expected.'
+      f'Column {name!r} of the table must hold one number per row, got values '
+      f'of shape {list(column.shape[1:])}.'
     )
 
 
@@ -119,7 +119,7 @@ def _as_int32(column: np.ndarray, name: str) -> np.ndarray:
   values = column.astype(np.int32)
   if not np.array_equal(values, column):
     raise errors.InputError(
-      f'Column {name!r} of the table holds {column.max()}; integers of 32 bits '
-      'were expected.'
+      f'Column {name!r} of the table must hold integers of 32 bits, got '
+      f'{column.max()}.'
     )
   return values

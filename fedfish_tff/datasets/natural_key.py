@@ -42,8 +42,7 @@ def partition_by_key(
   errors.check_positive_integer('min_examples', min_examples)
   if keys.dtype.kind not in 'iubUSO':
     raise errors.InputError(
-      f'The keys to partition by are of type {keys.dtype}; integers or strings '
-      'were expected.'
+      f'The keys to partition by must be integers or strings, got {keys.dtype}.'
     )
   if keys.dtype.kind == 'O':
     names, key_numbers = _number_objects(keys)
@@ -54,8 +53,8 @@ def partition_by_key(
   counts = np.bincount(key_numbers)
   if counts.max() < min_examples:
     raise errors.InputError(
-      f'The most frequent of {len(names)} keys has {counts.max()} examples; '
-      f'at least {min_examples} (min_examples) were expected.'
+      f'At least one key must have {min_examples} examples (min_examples), got '
+      f'{counts.max()} for the most frequent of {len(names)} keys.'
     )
   groups = np.split(
     np.argsort(key_numbers, kind='stable'), np.cumsum(counts)[:-1]
@@ -92,7 +91,7 @@ def _type_rank(key: Any) -> int:
     if isinstance(key, types):
       return rank
   raise errors.InputError(
-    f'The keys to partition by hold {key!r}; integers or strings were expected.'
+    f'The keys to partition by must be integers or strings, got {key!r}.'
   )
 
 
@@ -108,6 +107,6 @@ def _check_names(names: Sequence[str]) -> None:
   name, count = collections.Counter(names).most_common(1)[0]
   if count > 1:
     raise errors.InputError(
-      f'{count} different keys to partition by are {name!r} as text; keys with '
-      'names of their own were expected.'
+      f'The keys to partition by must have names of their own, got {count} '
+      f'different ones that are {name!r} as text.'
     )

@@ -46,8 +46,8 @@ class NpzFolderClientData(client_data.ClientData):
       names = sorted(os.listdir(self._folder))
     except OSError as error:
       raise errors.InputError(
-        f'The data folder {str(folder)!r} cannot be read '
-        f'({error.strerror}); a folder of .npz files was expected.'
+        f'The data folder {str(folder)!r} must be a folder of .npz files, and '
+        f'cannot be read ({error.strerror}).'
       ) from error
     ids = [
       name.removesuffix('.npz')
@@ -59,8 +59,8 @@ class NpzFolderClientData(client_data.ClientData):
     if not ids:
       kind = 'with examples ' if skip_empty_clients else ''
       raise errors.InputError(
-        f'The data folder {str(folder)!r} holds no client {kind}'
-        f'({len(names)} other entries); one .npz file per client was expected.'
+        f'The data folder {str(folder)!r} must hold one .npz file per client, '
+        f'got no client {kind}({len(names)} other entries).'
       )
     self._client_ids = tuple(sorted(ids))
     self._known = frozenset(ids)
@@ -114,9 +114,9 @@ class NpzFolderClientData(client_data.ClientData):
       if 'allow_pickle' not in str(error):
         raise
       raise errors.InputError(
-        f'Array {name!r} of client {client_id!r} '
-        f'({self._path(client_id)}) holds Python objects, which are not '
-        'read from disk; numbers, booleans or strings were expected.'
+        f'Array {name!r} of client {client_id!r} ({self._path(client_id)}) '
+        'must hold numbers, booleans or strings, got Python objects, which are '
+        'not read from disk.'
       ) from error
 
   def _peek_length(self, client_id: str) -> int:
@@ -146,16 +146,16 @@ class NpzFolderClientData(client_data.ClientData):
     except npz_files.NPZ_READ_ERRORS as error:
       reason = ' '.join(str(error).split()) or type(error).__name__
       raise errors.InputError(
-        f'The file {path} of client {client_id!r} cannot be read ({reason}); '
-        'a complete .npz file was expected.'
+        f'The file {path} of client {client_id!r} must be a complete .npz '
+        f'file, and cannot be read ({reason}).'
       ) from error
 
   def _check_arrays(self, client_id: str, found: list[str]) -> None:
     missing = [name for name in _ARRAYS if name not in found]
     if missing:
       raise errors.InputError(
-        f'The file {self._path(client_id)} of client {client_id!r} holds the '
-        f'arrays {found}; {list(_ARRAYS)} were expected.'
+        f'The file {self._path(client_id)} of client {client_id!r} must hold '
+        f'the arrays {list(_ARRAYS)}, got {found}.'
       )
 
   def _path(self, client_id: str) -> str:

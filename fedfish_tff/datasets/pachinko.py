@@ -111,8 +111,8 @@ def _find_parents(
   """Returns the number of each label's coarse label, [number of labels]."""
   if len(labels) != len(coarse_labels):
     raise errors.InputError(
-      f'There are {len(labels)} labels and {len(coarse_labels)} coarse labels; '
-      'one of each per example was expected.'
+      'There must be a label and a coarse label per example, got '
+      f'{len(labels)} labels and {len(coarse_labels)} coarse labels.'
     )
   _, coarse_numbers = np.unique(coarse_labels, return_inverse=True)
   parents = coarse_numbers[first]
@@ -121,8 +121,8 @@ def _find_parents(
     example = differing[0]
     usual = coarse_labels[first[label_numbers[example]]]
     raise errors.InputError(
-      f'Label {labels[example]} stands under the coarse labels {usual} and '
-      f'{coarse_labels[example]}; one coarse label for each label was expected.'
+      f'Each label must have one coarse label, got {usual} and '
+      f'{coarse_labels[example]} for label {labels[example]}.'
     )
   return parents
 

@@ -25,8 +25,8 @@ def check_vector(values: np.ndarray, kind: str) -> np.ndarray:
   values = np.asarray(values)
   if values.ndim != 1 or not values.size:
     raise errors.InputError(
-      f'The {kind} to partition by have the shape {list(values.shape)}; a '
-      'vector with one entry per example was expected.'
+      f'The {kind} to partition by must be a vector with one entry per '
+      f'example, got the shape {list(values.shape)}.'
     )
   return values
 
@@ -47,8 +47,8 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
       np.sort(labels)
     except TypeError as error:
       raise errors.InputError(
-        f'The {kind} to partition by cannot be put in order ({error}); labels '
-        'of one type were expected.'
+        f'The {kind} to partition by must be of one type, and cannot be put in '
+        f'order ({error}).'
       ) from error
   return labels
 
@@ -58,8 +58,8 @@ def check_concentration(name: str, value: float) -> None:
   is_number = isinstance(value, numbers.Real)
   if not is_number or not 0 < value <= _LARGEST_CONCENTRATION:
     raise errors.InputError(
-      f'{name} is {value!r}; a positive number of at most '
-      f'{_LARGEST_CONCENTRATION} was expected.'
+      f'{name} must be a positive number of at most {_LARGEST_CONCENTRATION}, '
+      f'got {value!r}.'
     )
 
 
@@ -83,5 +83,5 @@ def check_enough_examples(
   if num_clients * number > num_examples:
     raise errors.InputError(
       f'{num_examples} examples cannot give {num_clients} clients at least '
-      f'{number} each; fewer clients were expected.'
+      f'{number} each; take fewer clients.'
     )

@@ -135,9 +135,9 @@ def partition_labels_by_dirichlet(
     if sizes.min() >= min_examples:
       return [np.sort(np.concatenate(part)) for part in parts]
   raise errors.InputError(
-    f'{_MAX_DRAWS} draws with alpha {alpha} have not given each of {num_clients} '
-    f'clients {min_examples} of {len(labels)} examples; fewer clients or a larger '
-    'alpha were expected.'
+    f'{_MAX_DRAWS} draws with alpha {alpha} have not given each of '
+    f'{num_clients} clients {min_examples} of {len(labels)} examples; take '
+    'fewer clients or a larger alpha.'
   )
 
 
@@ -172,7 +172,8 @@ def partition_alike(
   other_labels = partition_checks.check_labels(other_labels)
   if not len(other_partition):
     raise errors.InputError(
-      'There is no client to divide examples among; one or more were expected.'
+      'The number of clients to divide examples among must be 1 or more, got '
+      'none.'
     )
   stream = random_streams.random_generator('matched partition', seed)
   clients: list[list[np.ndarray]] = [[] for _ in other_partition]

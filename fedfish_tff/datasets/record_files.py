@@ -94,16 +94,16 @@ def read_record(
       length = _read_length(header, path, offset)
       if payload_bytes not in (None, length):
         raise errors.InputError(
-          f'The record at byte {offset} of {path} holds {length} bytes; '
-          f'{payload_bytes} were expected.'
+          f'The record at byte {offset} of {path} must hold {payload_bytes} '
+          f'bytes, got {length}.'
         )
       rest_bytes = length + _CHECKSUM.size
       rest = os.pread(file.fileno(), rest_bytes, offset + _HEADER.size)
   except (OSError, OverflowError) as error:
     reason = getattr(error, 'strerror', None) or str(error)
     raise errors.InputError(
-      f'The record at byte {offset} of {path} cannot be read ({reason}); a '
-      'TFRecord file was expected.'
+      f'The record at byte {offset} of {path} cannot be read ({reason}): it '
+      'must be a TFRecord file.'
     ) from error
   if len(rest) < rest_bytes:
     raise _short_error(path, offset)
@@ -143,8 +143,8 @@ def scan_records(
         offset += length + RECORD_OVERHEAD
   except OSError as error:
     raise errors.InputError(
-      f'The file {path} cannot be read ({error.strerror}); a TFRecord file was '
-      'expected.'
+      f'The file {path} must be a TFRecord file, and cannot be read '
+      f'({error.strerror}).'
     ) from error
 
 
@@ -174,8 +174,8 @@ def _short_error(
   path: str | os.PathLike[str], offset: int
 ) -> errors.InputError:
   return errors.InputError(
-    f'The file {path} ends before the end of the record at byte {offset}; a '
-    'complete TFRecord file was expected.'
+    f'The file {path} must be a complete TFRecord file, and ends before the end '
+    f'of the record at byte {offset}.'
   )
 
 
@@ -184,5 +184,5 @@ def _damage_error(
 ) -> errors.InputError:
   return errors.InputError(
     f'The record at byte {offset} of {path} is damaged: the {what} does not '
-    'match; an uncompressed TFRecord file was expected, as it was written.'
+    'match. It must be an uncompressed TFRecord file, as it was written.'
   )

@@ -57,8 +57,8 @@ def partition_by_shards(
   errors.check_positive_integer('num_clients', num_clients)
   if (shards_per_client is None) == (classes_per_client is None):
     raise errors.InputError(
-      f'shards_per_client is {shards_per_client} and classes_per_client is '
-      f'{classes_per_client}; exactly one of them was expected.'
+      'Exactly one of shards_per_client and classes_per_client must be set, '
+      f'got {shards_per_client} and {classes_per_client}.'
     )
   stream = random_streams.random_generator('shard partition', seed)
   _, label_numbers = np.unique(labels, return_inverse=True)
@@ -108,21 +108,20 @@ def _apportion(
   num_shards = num_clients * classes_per_client
   if classes_per_client > num_labels:
     raise errors.InputError(
-      f'classes_per_client is {classes_per_client}, but the examples have '
-      f'{num_labels} classes; at most as many were expected.'
+      'classes_per_client must be at most the number of classes of the '
+      f'examples, {num_labels}, got {classes_per_client}.'
     )
   if num_shards < num_labels:
     raise errors.InputError(
       f'{num_clients} clients of {classes_per_client} classes cannot hold all '
-      f'{num_labels} classes; more clients, or more classes for each, were '
-      'expected.'
+      f'{num_labels} classes; take more clients, or more classes for each.'
     )
   most = np.minimum(counts, num_clients)
   if num_shards > most.sum():
     raise errors.InputError(
       f'{len(counts)} classes with {counts.min()} to {counts.max()} examples '
       f'cannot give {num_clients} clients {classes_per_client} classes each; '
-      'fewer clients or classes were expected.'
+      'take fewer clients or classes.'
     )
   shards_per_label = np.ones(num_labels, np.int64)
   heap = [(-count, label) for label, count in enumerate(counts)]

@@ -32,8 +32,8 @@ class SortedIds(Sequence[str]):
     """
     if ids.null_count:
       raise errors.InputError(
-        f'{ids.null_count} of {len(ids)} client id(s) are missing; a string '
-        'was expected for each client.'
+        f'Each client id must be a string, got {ids.null_count} of {len(ids)} '
+        'missing.'
       )
     # Imported late: the import takes longer than the rest of the package.
     import pyarrow.compute as pc  # pylint: disable=g-import-not-at-top
@@ -42,8 +42,8 @@ class SortedIds(Sequence[str]):
     if pc.all(in_order).as_py() is False:
       place = pc.index(in_order, False).as_py()
       raise errors.InputError(
-        f'Client id {ids[place + 1].as_py()!r} follows {ids[place].as_py()!r}; '
-        'sorted ids without repetition were expected.'
+        'The client ids must be sorted without repetition, got '
+        f'{ids[place + 1].as_py()!r} after {ids[place].as_py()!r}.'
       )
     self._ids = ids
 

@@ -63,7 +63,7 @@ class StreamedClients:
     """
     if window < 1:
       raise errors.InputError(
-        f'window is {window}; a positive number of clients was expected.'
+        f'window must be a positive number of clients, got {window}.'
       )
     self._index = client_index.ClientIndex(folder)
     self._index.folder.check_split(split)
@@ -132,8 +132,8 @@ class StreamedClients:
     """
     if not 1 <= cohort_size <= self.num_clients:
       raise errors.InputError(
-        f'cohort_size is {cohort_size}; a number from 1 to the '
-        f'{self.num_clients} client(s) of split {self._split!r} was expected.'
+        f'cohort_size must be a number from 1 to the {self.num_clients} '
+        f'client(s) of split {self._split!r}, got {cohort_size}.'
       )
     _check_from_zero(first=first)
     epoch, done = divmod(first, self.num_clients // cohort_size)
@@ -190,6 +190,4 @@ class StreamedClients:
 def _check_from_zero(**values: int) -> None:
   for name, value in values.items():
     if value < 0:
-      raise errors.InputError(
-        f'{name} is {value}; a number from 0 on was expected.'
-      )
+      raise errors.InputError(f'{name} must be 0 or more, got {value}.')

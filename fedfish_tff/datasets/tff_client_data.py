@@ -44,7 +44,7 @@ class TffClientData(client_data.ClientData):
     ids = {prefix + client_id: client_id for client_id in source.client_ids}
     if not ids:
       raise errors.InputError(
-        'The TFF client data has no clients; at least one was expected.'
+        'The TFF client data must have at least one client, got none.'
       )
     self._source_ids = {client_id: ids[client_id] for client_id in sorted(ids)}
     self._element_spec = source.element_type_structure
@@ -76,13 +76,12 @@ class TffClientData(client_data.ClientData):
     except tf.errors.OpError as error:
       if self._is_empty(client_id):
         raise errors.InputError(
-          f'Client {client_id!r} has no examples; at least one was expected.'
+          f'Client {client_id!r} must have at least one example, got none.'
         ) from error
       raise errors.InputError(
-        f'The examples of client {client_id!r} cannot be read '
-        f'({_reason(error)}); examples with '
-        f'{", ".join(examples_lib.array_names(self._element_spec))} were '
-        'expected.'
+        f'The examples of client {client_id!r} must have '
+        f'{", ".join(examples_lib.array_names(self._element_spec))}, and '
+        f'cannot be read ({_reason(error)}).'
       ) from error
     return examples_lib.validate_examples(
       tf.nest.map_structure(lambda tensor: tensor.numpy(), tensors),
@@ -122,7 +121,7 @@ def check_tff_database(
   """
   if not os.path.isfile(path):
     raise errors.InputError(
-      f'There is no file {path}; a TFF data base was expected.'
+      f'There is no file {path}, which must be a TFF data base.'
     )
   try:
     file = pathlib.Path(path).resolve()
@@ -149,8 +148,8 @@ def check_tff_database(
         raise sqlite3.DatabaseError('its end is missing')
   except sqlite3.Error as error:
     raise errors.InputError(
-      f'The file {path} is not a TFF data base ({error}); an SQLite file with '
-      'the tables examples and client_metadata was expected.'
+      f'The file {path} must be a TFF data base, an SQLite file with the '
+      f'tables examples and client_metadata ({error}).'
     ) from error
   found = {row[0] for row in rows}
   for split in splits:

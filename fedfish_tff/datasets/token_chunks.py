@@ -97,9 +97,8 @@ def build_chunk_fn(
   def chunk(examples: examples_lib.Examples) -> examples_lib.Examples:
     if not isinstance(examples, Mapping) or feature not in examples:
       raise errors.InputError(
-        f'There is no array {feature!r} but '
-        f'{", ".join(examples_lib.array_names(examples))}; one of texts was '
-        'expected.'
+        f'There must be an array {feature!r} of texts, got only '
+        f'{", ".join(examples_lib.array_names(examples))}.'
       )
     return chunk_documents(
       map(vocabulary.encode, examples[feature]),

@@ -156,13 +156,13 @@ def to_unicode(text: str | bytes) -> str:
     return text
   except UnicodeDecodeError as error:
     raise errors.InputError(
-      f'A text of {len(text)} bytes is no UTF-8 at byte {error.start}; valid '
-      'UTF-8 was expected.'
+      f'A text must be valid UTF-8, got one of {len(text)} bytes that is not '
+      f'at byte {error.start}.'
     ) from None
   except UnicodeEncodeError as error:
     raise errors.InputError(
-      f'A text of {len(text)} characters has half a surrogate pair at character '
-      f'{error.start}; valid Unicode was expected.'
+      f'A text must be valid Unicode, got one of {len(text)} characters with '
+      f'half a surrogate pair at character {error.start}.'
     ) from None
 
 
@@ -182,8 +182,8 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
   except Exception as error:  # The library raises nothing more specific.
     reason = (str(error).splitlines() or [''])[0]
     raise errors.InputError(
-      f'{os.fspath(path)} is no vocabulary: {reason}; a file of '
-      'launch.train_tokenizer or of the tokenizers library was expected.'
+      f'{os.fspath(path)} must be a vocabulary, a file of '
+      f'launch.train_tokenizer or of the tokenizers library: {reason}.'
     ) from error
   try:
     return Vocabulary(tokenizer)
@@ -198,12 +198,12 @@ def _find_special_tokens(ids: dict[str, int]) -> SpecialTokens:
     present = [ids[name] for name in names if name in ids]
     if not present:
       raise errors.InputError(
-        f'The vocabulary has no special token for {role}; one of '
-        f'{", ".join(names)} was expected.'
+        f'The vocabulary must have a special token for {role}, one of '
+        f'{", ".join(names)}, got none.'
       )
     found[role] = present[0]
   if found['pad'] != 0:
     raise errors.InputError(
-      f'The id of padding is {found["pad"]} in this vocabulary; 0 was expected.'
+      f'The id of padding must be 0 in a vocabulary, got {found["pad"]}.'
     )
   return SpecialTokens(**found)

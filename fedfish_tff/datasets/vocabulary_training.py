@@ -75,8 +75,8 @@ def train_vocabulary(
   """
   if iter(texts) is texts:
     raise TypeError(
-      'texts is an iterator; something to iterate over twice, such as a list, '
-      'was expected.'
+      'texts must be something to iterate over twice, such as a list, got an '
+      'iterator.'
     )
   make = {
     VocabularyKind.BPE: _make_bpe,
@@ -98,7 +98,7 @@ def train_vocabulary(
     feed.reraise()
   if not feed.num_texts:
     raise errors.InputError(
-      'There is no text to train a vocabulary on; at least one was expected.'
+      'There must be at least one text to train a vocabulary on, got none.'
     )
   if kind is VocabularyKind.WORD:
     _add_special_words(tokenizer, size)

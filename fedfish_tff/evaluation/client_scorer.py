@@ -155,7 +155,7 @@ class ClientScorer:
       del chunk
     if total is None:
       raise errors.InputError(
-        'There is no client to evaluate on; at least one was expected.'
+        'There must be at least one client to evaluate on, got none.'
       )
     return Scores(self._finalize(total), per_client)
 

@@ -91,7 +91,7 @@ def weighted_mean(
   """
   if weighting not in _WEIGHTINGS:
     raise errors.InputError(
-      f'weighting is {weighting!r}; expected one of {", ".join(_WEIGHTINGS)}.'
+      f'weighting must be one of {", ".join(_WEIGHTINGS)}, got {weighting!r}.'
     )
   kept = np.isfinite(values)
   if not kept.any():

@@ -135,7 +135,7 @@ class HeldOutEvaluation:
     if not self._personalized:
       raise errors.InputError(
         'No held-out client has the two examples that personalisation needs; '
-        'no fine_tune_spec (0 epochs of personalisation) was expected.'
+        'fine_tune_spec must be None (0 epochs of personalisation).'
       )
     if len(self._personalized) < len(clients.client_ids):
       logging.warning(

@@ -114,14 +114,14 @@ def check_class_names(class_names: Sequence[str]) -> None:
   for name in class_names:
     if not isinstance(name, str) or not re.fullmatch(r'\w+', name, re.ASCII):
       raise errors.InputError(
-        f'There is a class {name!r}; names of letters, digits and underscores '
-        'were expected.'
+        'The name of a class must be of letters, digits and underscores, got '
+        f'{name!r}.'
       )
   names = [name for name, _, _ in _confusion_names(class_names)]
   if len(class_names) < 2 or len(set(names)) < len(names):
     raise errors.InputError(
-      f'The classes are {", ".join(class_names) or "none"}; at least two that '
-      'tell each other apart by name were expected.'
+      'The classes must be at least two with different names, got '
+      f'{", ".join(class_names) or "none"}.'
     )
 
 

@@ -131,8 +131,8 @@ def _build_predict(activation: str) -> supervised.Predict:
   """Returns the forward pass of (kernel, bias, kernel, bias, ...)."""
   if activation not in _ACTIVATIONS:
     raise errors.InputError(
-      f'There is no activation {activation!r}; expected one of '
-      f'{", ".join(_ACTIVATIONS)}.'
+      f'activation must be one of {", ".join(_ACTIVATIONS)}, got '
+      f'{activation!r}.'
     )
   activate = _ACTIVATIONS[activation]
 

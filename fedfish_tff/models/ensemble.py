@@ -34,7 +34,7 @@ def create_ensemble(
   """
   if not members:
     raise errors.InputError(
-      'members is empty; the weights of one network at least were expected.'
+      'members must be the weights of one network or more, got none.'
     )
   trainable, non_trainable = model.initial_weights
   num_tensors = len(trainable)

@@ -77,9 +77,8 @@ class FeatureMap:
     features = autograph.convert(self.apply)(tuple(weights), x)
     if not features.shape.is_compatible_with([None, self.num_features]):
       raise errors.InputError(
-        f'A feature map gives features of shape {features.shape}, but was made '
-        f'for {self.num_features} features; [batch, {self.num_features}] was '
-        'expected.'
+        f'A feature map for {self.num_features} features must give [batch, '
+        f'{self.num_features}], got {features.shape}.'
       )
     return tf.ensure_shape(features, [None, self.num_features])
 
@@ -170,8 +169,8 @@ class FeatureMap:
     num_bad = np.count_nonzero(~np.isfinite(features).all(axis=1))
     if num_bad:
       raise errors.InputError(
-        f'Extractor {self.name!r} gives {num_bad} of {len(inputs)} inputs '
-        'features that are NaN or infinite; finite ones were expected.'
+        f'Extractor {self.name!r} must give finite features, got NaN or '
+        f'infinite ones for {num_bad} of {len(inputs)} inputs.'
       )
     return features
 
@@ -193,11 +192,11 @@ class FeatureMap:
       expected = (
         f'one of {", ".join(self.layers)}'
         if self.layers
-        else 'a network whose layers are known'
+        else 'of a network whose layers are known'
       )
       raise errors.InputError(
-        f'Extractor {self.name!r} cannot be split before layer {layer!r}; '
-        f'{expected} was expected.'
+        f'Extractor {self.name!r} cannot be split before layer {layer!r}; it '
+        f'must be {expected}.'
       )
     return self.divide(layer)
 
@@ -218,9 +217,9 @@ class FeatureMap:
       inputs.dtype, spec.dtype.as_numpy_dtype
     ):
       raise errors.InputError(
-        f'Extractor {self.name!r} was given {inputs.dtype.name}'
-        f'{list(inputs.shape)}; {spec.dtype.name}{spec.shape.as_list()} was '
-        'expected.'
+        f'The inputs of extractor {self.name!r} must be '
+        f'{spec.dtype.name}{spec.shape.as_list()}, got '
+        f'{inputs.dtype.name}{list(inputs.shape)}.'
       )
     return inputs
 
@@ -267,7 +266,7 @@ def create_dense_features(
   """
   if not hidden_units:
     raise errors.InputError(
-      'hidden_units is empty; the width of one layer at least was expected.'
+      'hidden_units must hold the width of one layer or more, got none.'
     )
   widths = layers.check_widths(
     num_inputs=[num_inputs], hidden_units=hidden_units

@@ -59,15 +59,15 @@ def freeze_keras_model(
   """
   if len(model.inputs or ()) != 1:
     raise errors.InputError(
-      f'Model {model.name!r} has {len(model.inputs or ())} inputs; a built '
-      'model with one was expected.'
+      f'Model {model.name!r} must be built and have one input, got '
+      f'{len(model.inputs or ())}.'
     )
   if layer is not None:
     names = [candidate.name for candidate in model.layers]
     if layer not in names:
       raise errors.InputError(
-        f'Model {model.name!r} has no layer {layer!r}; one of '
-        f'{", ".join(names)} was expected.'
+        f'layer must be one of {", ".join(names)} of model {model.name!r}, got '
+        f'{layer!r}.'
       )
     model = tf.keras.Model(
       model.inputs, model.get_layer(layer).output, name=model.name
@@ -134,8 +134,8 @@ def load_extractor(
     return freeze_keras_model(load_keras_model(path), layer=layer, **options)
   if layer is not None:
     raise errors.InputError(
-      f'layer is {layer!r}, but {path} is a SavedModel, whose output is given; '
-      'none was expected.'
+      f'layer must be None, since {path} is a SavedModel, whose output is '
+      f'given; got {layer!r}.'
     )
   return _freeze_saved_model(path, **options)
 
@@ -177,12 +177,10 @@ def _freeze_saved_model(
     len(signature.structured_outputs),
   )
   if sizes != (1, 1):
-    found = (
-      'no' if not sizes else '{} input(s), {} output(s) and a'.format(*sizes)
-    )
+    found = '{} input(s) and {} output(s)'.format(*sizes) if sizes else 'none'
     raise errors.InputError(
-      f'The SavedModel {path} has {found} signature serving_default; one with '
-      'one input and one output was expected.'
+      f'The SavedModel {path} must have a signature serving_default with one '
+      f'input and one output, got {found}.'
     )
   ((key, spec),) = signature.structured_input_signature[1].items()
 
@@ -250,14 +248,14 @@ def _freeze(
   ranks = [output.shape.rank for output in found]
   if ranks != [2]:
     raise errors.InputError(
-      f'Model {name!r} has outputs of rank {", ".join(map(str, ranks))}; one '
-      'output of [n, features] or [n, height, width, features] was expected.'
+      f'Model {name!r} must have one output of [n, features] or [n, height, '
+      f'width, features], got outputs of rank {", ".join(map(str, ranks))}.'
     )
   output, *before = traced.outputs
   if output.shape[-1] is None:
     raise errors.InputError(
-      f'Model {name!r} does not say how many features it has; a last dimension '
-      'of a fixed size was expected.'
+      f'Model {name!r} must have a fixed number of features as its last '
+      'dimension.'
     )
   splits = {
     layer: tf.TensorSpec(

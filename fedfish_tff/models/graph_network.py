@@ -112,16 +112,15 @@ def _split(
   (given, _) = whole.inputs.split(':')
   if given in {node.name for node in graph_def.node}:
     raise errors.InputError(
-      f'Extractor {whole.name!r} cannot be split before layer {layer!r}, since '
-      'a connection leads past its inputs; a layer that all goes through was '
-      'expected.'
+      f'Extractor {whole.name!r} must be split before a layer that all goes '
+      f'through, got {layer!r}, past whose inputs a connection leads.'
     )
   shape = between.shape[1:]
   if between.dtype != tf.float32 or not shape.is_fully_defined():
     raise errors.InputError(
-      f'Extractor {whole.name!r} cannot be split before layer {layer!r}, whose '
-      f'inputs are {between.dtype.name}{between.shape.as_list()}; float32 of a '
-      'fixed size were expected.'
+      f'Extractor {whole.name!r} must be split before a layer with float32 '
+      f'inputs of a fixed size, got {layer!r} with '
+      f'{between.dtype.name}{between.shape.as_list()}.'
     )
   lower = dataclasses.replace(
     whole, name=f'{whole.name}_to_{layer}', output=between, splits={}

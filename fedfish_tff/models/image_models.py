@@ -71,7 +71,7 @@ def create_compact_cnn(
   layers.check_sizes(num_classes=[num_classes], filters=filters)
   if not len(filters):
     raise errors.InputError(
-      'filters is empty; at least one convolution was expected.'
+      'filters must hold at least one convolution, got none.'
     )
   height, width, channels = input_shape
   shapes = []
@@ -238,8 +238,8 @@ def create_lenet5(
   )
   if len(filters) != 2 or not len(hidden_units) or not 0 <= dropout < 1:
     raise errors.InputError(
-      f'filters is {filters}, hidden_units {hidden_units} and dropout {dropout}; '
-      'two numbers, one at least and a share below 1 were expected.'
+      'filters must be two numbers, hidden_units one at least and dropout a '
+      f'share below 1, got {filters}, {hidden_units} and {dropout}.'
     )
   height, width, channels = input_shape
   sides = (((side - 4) // 2 - 4) // 2 for side in (height, width))
@@ -305,8 +305,8 @@ def create_vgg9(
   )
   if len(filters) != 6 or len(hidden_units) != 2:
     raise errors.InputError(
-      f'filters is {filters} and hidden_units {hidden_units}; six numbers and '
-      'two were expected.'
+      f'filters must be six numbers and hidden_units two, got {filters} and '
+      f'{hidden_units}.'
     )
   height, width, channels = input_shape
   flat = height // 8 * (width // 8) * filters[-1]

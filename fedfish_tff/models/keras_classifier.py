@@ -87,20 +87,20 @@ def create_keras_classifier(
   """
   if not isinstance(keras_model, tf.keras.Model):
     raise errors.InputError(
-      f'keras_model is a {type(keras_model).__name__}; a Keras model itself was '
-      'expected, whose weights are where training starts.'
+      'keras_model must be a Keras model itself, whose weights are where '
+      f'training starts, got a {type(keras_model).__name__}.'
     )
   if not isinstance(input_spec, tf.TensorSpec) or input_spec.shape[:1] != [
     None
   ]:
     raise errors.InputError(
-      f'input_spec is {input_spec}; that of a batch of x was expected, such as '
-      'tf.TensorSpec([None, 28, 28], tf.float32).'
+      'input_spec must be that of a batch of x, such as tf.TensorSpec([None, '
+      f'28, 28], tf.float32), got {input_spec}.'
     )
   if keras_model.optimizer is not None:
     raise errors.InputError(
-      f'Model {keras_model.name!r} is compiled, but its loss and optimizer would '
-      'not be used; one that is not was expected (load_model has compile=False).'
+      f'Model {keras_model.name!r} must not be compiled, since its loss and '
+      'optimizer would not be used (load_model has compile=False).'
     )
   if call is None:
 
@@ -123,14 +123,14 @@ def create_keras_classifier(
     is_read = _identify(variable) in read
     if variable.dtype != tf.float32 or not is_read:
       raise errors.InputError(
-        f'Weight {variable.name!r} of model {keras_model.name!r} is '
-        f'{variable.dtype.name} and is {"" if is_read else "not "}'
-        'read; trainable weights of float32, all of them read, were expected.'
+        f'The trainable weights of model {keras_model.name!r} must be float32 '
+        f'and be read, got {variable.name!r} of {variable.dtype.name} that is '
+        f'{"" if is_read else "not "}read.'
       )
     if variable.constraint is not None:
       raise errors.InputError(
-        f'Weight {variable.name!r} of model {keras_model.name!r} has a '
-        "constraint, which TFF's optimizers do not apply; none was expected."
+        f'Weight {variable.name!r} of model {keras_model.name!r} must have no '
+        "constraint, since TFF's optimizers do not apply it."
       )
   known = set(map(_identify, trainable))
   # `call` may also read variables outside the model.
@@ -300,29 +300,29 @@ def _trace_pass(
     )
   if losses:
     raise errors.InputError(
-      f'Model {keras_model.name!r} adds losses (a regulariser or add_loss), but '
-      'the loss of a functional model is of its logits alone; none were '
-      'expected, or tff.learning.models.from_keras_model, which adds them.'
+      f'Model {keras_model.name!r} must not add losses (a regulariser or '
+      'add_loss), since the loss of a functional model is of its logits alone; '
+      'tff.learning.models.from_keras_model adds them.'
     )
   (output, *more) = traced.outputs
   if more or output.shape.rank != 2:
     shapes = ', '.join(str(spec.shape) for spec in traced.outputs)
     raise errors.InputError(
-      f'Model {keras_model.name!r} has outputs of shape {shapes}; logits '
-      '[batch, classes] were expected.'
+      f'Model {keras_model.name!r} must have one output, logits [batch, '
+      f'classes], got outputs of shape {shapes}.'
     )
   if output.dtype != tf.float32:
     raise errors.InputError(
-      f'Model {keras_model.name!r} has logits of {output.dtype.name}; float32 '
-      "was expected, by dtype='float32' for the last layer."
+      f'Model {keras_model.name!r} must have logits of float32, by '
+      f"dtype='float32' for the last layer, got {output.dtype.name}."
     )
   # Leaves out assertions, since other operations report the same failures.
   graph_def = traced_graph.take_part(traced.graph_def, output.name)
   last = _find_last_step(graph_def, output.name)
   if last in _PROBABILITIES:
     raise errors.InputError(
-      f'Model {keras_model.name!r} ends in {last}, but the loss is of logits; no '
-      'activation was expected at its end.'
+      f'Model {keras_model.name!r} must end without an activation, since the '
+      f'loss is of logits, got {last}.'
     )
   weights = {}
   for node in graph_def.node:

@@ -82,16 +82,14 @@ class KneserNeyModel:
       errors.InputError: If `order` is not positive, or there is no label.
     """
     if order < 1:
-      raise errors.InputError(
-        f'order is {order}; a positive integer was expected.'
-      )
+      raise errors.InputError(f'order must be a positive integer, got {order}.')
     self._special_tokens = special_tokens
     self._size = vocabulary_size
     self._num_suggestions = num_suggestions
     is_label = y != special_tokens.pad
     if not is_label.any():
       raise errors.InputError(
-        'There are no labels to count n-grams of; at least one was expected.'
+        'There must be at least one label to count n-grams of, got none.'
       )
     self._is_predicted = np.ones(vocabulary_size, bool)
     self._is_predicted[[special_tokens.pad, special_tokens.bos]] = False

@@ -24,7 +24,7 @@ def check_sizes(**sizes: Sequence[int]) -> None:
       is_integer = isinstance(value, (int, np.integer))
       if not is_integer or isinstance(value, bool) or value < 1:
         raise errors.InputError(
-          f'{name} holds {value!r}; positive integers were expected.'
+          f'{name} must hold positive integers, got {value!r}.'
         )
 
 
@@ -49,8 +49,8 @@ def check_widths(**sizes: Sequence[int]) -> tuple[int, ...]:
       f'{name} {", ".join(map(str, values))}' for name, values in sizes.items()
     )
     raise errors.InputError(
-      f'Layers of {named} have {num_weights:,} weights; at most '
-      f'{_MOST_WEIGHTS:,} were expected.'
+      f'Layers of {named} must have at most {_MOST_WEIGHTS:,} weights, got '
+      f'{num_weights:,}.'
     )
   return widths
 
@@ -67,15 +67,15 @@ def check_image_shape(input_shape: Sequence[int], *, least: int = 1) -> None:
   """
   if len(input_shape) != 3:
     raise errors.InputError(
-      f'input_shape has {len(input_shape)} size(s); height, width and channels '
-      'were expected.'
+      f'input_shape must be height, width and channels, got {len(input_shape)} '
+      'size(s).'
     )
   check_sizes(input_shape=input_shape)
   height, width, _ = input_shape
   if min(height, width) < least:
     raise errors.InputError(
-      f'input_shape is of images of {height}x{width}; at least {least}x{least} '
-      'was expected.'
+      f'input_shape must be of images of at least {least}x{least}, got '
+      f'{height}x{width}.'
     )
 
 

@@ -45,8 +45,8 @@ def create_linear_representation(
   )
   if num_components > num_features:
     raise errors.InputError(
-      f'num_components is {num_components}; at most num_features, '
-      f'{num_features}, was expected.'
+      f'num_components must be at most num_features, {num_features}, got '
+      f'{num_components}.'
     )
   stream = random_streams.random_generator('initial weights', seed, 0)
   normal = stream.standard_normal([num_features, num_components])

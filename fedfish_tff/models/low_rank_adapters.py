@@ -99,14 +99,12 @@ def add_low_rank_adapters(
   initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
   if len(tensor_names) != len(initial):
     raise errors.InputError(
-      f'tensor_names are {len(tensor_names)}; one for each of the '
-      f'{len(initial)} trainable tensors of the model was expected.'
+      f'tensor_names must name each of the {len(initial)} trainable tensors of '
+      f'the model, got {len(tensor_names)} names.'
     )
   layers.check_sizes(rank=[rank])
   if not alpha > 0:
-    raise errors.InputError(
-      f'alpha is {alpha!r}; a positive number was expected.'
-    )
+    raise errors.InputError(f'alpha must be a positive number, got {alpha!r}.')
   adapted = _find_matrices(initial, tensor_names, targets)
   whole = (
     model_partition.select_tensors(tensor_names, trained)
@@ -122,14 +120,14 @@ def add_low_rank_adapters(
       continue
     if whole[number]:
       raise errors.InputError(
-        f'Tensor {name!r} is to have an adapter and to be trained as a whole; '
-        'one of both was expected.'
+        f'Tensor {name!r} must have an adapter or be trained as a whole, got '
+        'both.'
       )
     inputs, outputs = value.shape
     if rank > min(inputs, outputs):
       raise errors.InputError(
-        f'rank is {rank}; at most {min(inputs, outputs)}, the smaller side of '
-        f'the matrix {name!r}, was expected.'
+        f'rank must be at most {min(inputs, outputs)}, the smaller side of the '
+        f'matrix {name!r}, got {rank}.'
       )
     stream = random_streams.random_generator('adapters', seed, number)
     a = stream.standard_normal([inputs, rank]) / np.sqrt(3 * inputs)
@@ -198,12 +196,9 @@ def _find_matrices(
     if not target or not any(chosen):
       matrices = [n for n, t in zip(names, tensors) if t.ndim == 2]
       raise errors.InputError(
-        f'No layer with a matrix is called {target!r}; of adapters, ends of the '
-        f'layers of these were expected: {", ".join(matrices)}.'
+        'A target of adapters must be the end of the name of a layer with a '
+        f'matrix, got {target!r}; the model has {", ".join(matrices)}.'
       )
   if not targets:
-    raise errors.InputError(
-      'There are no targets of adapters; the name of one layer at least was '
-      'expected.'
-    )
+    raise errors.InputError('targets must name one layer or more, got none.')
   return tuple(any(chosen) for chosen in found)

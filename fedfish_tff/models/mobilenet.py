@@ -60,8 +60,8 @@ def load_mobilenet_v2(
     url = ''
   if not os.path.isfile(path):
     raise errors.InputError(
-      f'There is no file {os.fspath(path)}; the weights of MobileNetV2 without '
-      f'top were expected there{url}.'
+      f'There is no file {os.fspath(path)}, which must hold the weights of '
+      f'MobileNetV2 without top{url}.'
     )
   try:
     with _usual_settings():

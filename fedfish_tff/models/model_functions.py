@@ -70,8 +70,8 @@ def _say_what_to_write(where: str, found: Any) -> str:
   """Returns the message for an object that is no model, after `where`."""
   if isinstance(found, tff.learning.models.VariableModel):
     return (
-      f'{where} a {type(found).__name__}, whose variables are made already; a '
-      'function that makes it was expected: write lambda: '
+      f'{where} a {type(found).__name__}, whose variables are made already; it '
+      'must be a function that makes it: write lambda: '
       'tff.learning.models.from_keras_model(...) with a new Keras model.'
     )
   if isinstance(found, tf.keras.layers.Layer):
@@ -101,8 +101,8 @@ def _new_variable_model(
     for variable in tf.nest.flatten(model.trainable_variables)
   ):
     raise TypeError(
-      'The model function returns a model whose variables were made before it '
-      'was called; one that makes the Keras model, too, was expected.'
+      'The model function must make the Keras model, too, got one that returns '
+      'a model with variables from before the call.'
     )
   return model
 

@@ -75,8 +75,8 @@ def fine_tuned_tensors(
   num_extractor = total - ridge_classifier.NUM_CLASSIFIER_TENSORS
   if strategy is choices.FineTuning.FT_FEAT and not num_extractor:
     raise errors.InputError(
-      'FT-FEAT trains the feature extractor, but that of this model has no '
-      'weights; FT or FT-LP, or an extractor with weights, was expected.'
+      'FT-FEAT must have a feature extractor with weights to train, got one '
+      'without; FT and FT-LP need none.'
     )
   return (strategy is not choices.FineTuning.FT_LP,) * num_extractor + (
     strategy is not choices.FineTuning.FT_FEAT,
@@ -108,8 +108,8 @@ def partition_model(
   trained = tuple(map(bool, trained))
   if len(trained) != len(initial) or not any(trained):
     raise errors.InputError(
-      f'Which tensors are trained is said by {trained}; True or False for each '
-      f'of {len(initial)} tensors was expected, with one True at least.'
+      'The trained tensors must be given by True or False for each of '
+      f'{len(initial)} tensors, with one True at least, got {trained}.'
     )
   non_trainable = model.initial_weights[1]
   if start is not None:
@@ -160,8 +160,8 @@ def split_tensors(
   """
   if len(chosen) != len(tensors):
     raise errors.InputError(
-      f'Which tensors are chosen is said by {tuple(chosen)}; True or False for '
-      f'each of the {len(tensors)} trainable tensors of the model was expected.'
+      'The chosen tensors must be given by True or False for each of the '
+      f'{len(tensors)} trainable tensors of the model, got {tuple(chosen)}.'
     )
   return (
     tuple(t for t, c in zip(tensors, chosen) if c),
@@ -218,8 +218,8 @@ def select_tensors(
     )
   if all(chosen) or not any(chosen):
     raise errors.InputError(
-      f'{"All" if any(chosen) else "None"} of the {len(chosen)} tensors of the '
-      f'model are chosen; some of them, not all, were expected; {there_are}.'
+      f'Some of the {len(chosen)} tensors of the model must be chosen, not '
+      f'all, got {"all" if any(chosen) else "none"}; {there_are}.'
     )
   return chosen
 
@@ -323,6 +323,6 @@ def _check_shapes(
   expected_shapes = [w.shape for w in expected]
   if shapes != expected_shapes:
     raise errors.InputError(
-      f'The weights to start from have the shapes {shapes}; those of the model, '
-      f'{expected_shapes}, were expected.'
+      'The weights to start from must have the shapes of the model, '
+      f'{expected_shapes}, got {shapes}.'
     )

@@ -54,7 +54,7 @@ def create_random_features(
   layers.check_sizes(num_random_features=[num_random_features])
   if not 0 < bandwidth < math.inf:
     raise errors.InputError(
-      f'bandwidth is {bandwidth}; a positive number was expected.'
+      f'bandwidth must be a positive number, got {bandwidth}.'
     )
   generator = random_streams.random_generator('random features', seed)
   omega = generator.standard_normal(
@@ -93,9 +93,8 @@ def median_bandwidth(features: np.ndarray, *, seed: int = 0) -> float:
   features = np.asarray(features, np.float64)
   if features.ndim != 2 or len(features) < 2:
     raise errors.InputError(
-      f'The median distance was asked for of features of shape '
-      f'{features.shape}; [examples, features] with two examples at least was '
-      'expected.'
+      'The median distance must be of features of shape [examples, features] '
+      f'with two examples at least, got {features.shape}.'
     )
   generator = random_streams.random_generator('median bandwidth', seed)
   if len(features) > _MAX_MEDIAN_EXAMPLES:
@@ -108,7 +107,7 @@ def median_bandwidth(features: np.ndarray, *, seed: int = 0) -> float:
   median = np.sqrt(np.median(distances[np.triu_indices(len(features), 1)]))
   if not 0 < median < math.inf:
     raise errors.InputError(
-      f'The median distance between examples is {median}, which is no '
-      'bandwidth; finite features that differ were expected.'
+      'Features must be finite and differ to give a bandwidth, got the median '
+      f'distance {median}.'
     )
   return float(median)

@@ -65,7 +65,7 @@ def create_feature_classifier(
   feature_map.check()
   if not 0 < temperature < math.inf:
     raise errors.InputError(
-      f'temperature is {temperature}; a positive number was expected.'
+      f'temperature must be a positive number, got {temperature}.'
     )
 
   def predict(

@@ -78,8 +78,8 @@ def coarse_sums_message(
     f'examples, fewer than the {size} features (the constant included): the '
     'sums are rounded by about',
     rounding,
-    'and lambda has to be twice that at least; more examples, a larger lambda, '
-    f'or {_FLOAT64} was expected.',
+    'and lambda must be twice that at least; take more examples, a larger '
+    f'lambda, or {_FLOAT64}.',
   ]
 
 
@@ -89,7 +89,6 @@ def singular_message(regularization: Any, *, is_float32: bool) -> list[Any]:
     'With lambda =',
     regularization,
     'the sums of the features have no ridge solution: A + lambda I is '
-    'singular or not positive definite in working precision; a larger '
-    'lambda was expected, or more examples'
-    + (f', or {_FLOAT64}.' if is_float32 else '.'),
+    'singular or not positive definite in working precision; take a larger '
+    'lambda, or more examples' + (f', or {_FLOAT64}.' if is_float32 else '.'),
   ]

@@ -53,13 +53,13 @@ def solve_ridge_path(
   size = feature_map.num_features + 1
   if gram.shape != (size, size):
     raise errors.InputError(
-      f'The sums are of shape {gram.shape}, but the feature map gives '
-      f'{feature_map.num_features} features; ({size}, {size}) was expected.'
+      f'The sums must be of shape ({size}, {size}), since the feature map '
+      f'gives {feature_map.num_features} features, got {gram.shape}.'
     )
   count = gram[-1, -1].astype(np.float64)
   if not count > 0:
     raise errors.InputError(
-      'The sums are of no example; those of one client at least were expected.'
+      'The sums must be of one client at least, got no example.'
     )
   check_regularizations(regularizations)
   is_float32 = gram.dtype == np.float32
@@ -108,12 +108,11 @@ def solve_ridge_path(
 def check_regularizations(regularizations: Sequence[float]) -> None:
   """Raises InputError unless there are lambdas, all 0 or positive."""
   if not len(regularizations):
-    raise errors.InputError('There is no lambda; one at least was expected.')
+    raise errors.InputError('There must be one lambda at least, got none.')
   for regularization in regularizations:
     if not 0 <= regularization < math.inf:
       raise errors.InputError(
-        f'lambda is {regularization}; a finite number that is 0 or positive '
-        'was expected.'
+        f'lambda must be a finite number of 0 or more, got {regularization}.'
       )
 
 

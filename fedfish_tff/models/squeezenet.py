@@ -88,8 +88,8 @@ def load_squeezenet(
   """
   if not os.path.isfile(path):
     raise errors.InputError(
-      f'There is no file {os.fspath(path)}; the weights of SqueezeNet v1.1 '
-      f'without top were expected there (published as {_URL}).'
+      f'There is no file {os.fspath(path)}, which must hold the weights of '
+      f'SqueezeNet v1.1 without top (published as {_URL}).'
     )
   weights = []
   try:
@@ -100,9 +100,9 @@ def load_squeezenet(
           weight = found.get(kind)
           if weight is None or weight.shape != expected:
             raise errors.InputError(
-              f'The file {os.fspath(path)} holds '
-              f'{"no" if weight is None else list(weight.shape)} {kind} of '
-              f'{layer}; {list(expected)} was expected, as SqueezeNet v1.1 has.'
+              f'The file {os.fspath(path)} must hold {list(expected)} as '
+              f'{kind} of {layer}, as SqueezeNet v1.1 has, got '
+              f'{"none" if weight is None else list(weight.shape)}.'
             )
           weights.append(np.asarray(weight, np.float32))
   except errors.InputError:
@@ -110,8 +110,8 @@ def load_squeezenet(
   # Depending on the wrong byte, h5py raises nearly any exception.
   except Exception as error:
     raise errors.InputError(
-      f'The weights of SqueezeNet cannot be read from {os.fspath(path)} '
-      f'({" ".join(str(error).split())}); a complete .h5 file was expected.'
+      f'{os.fspath(path)} must be a complete .h5 file, and the weights of '
+      f'SqueezeNet cannot be read from it ({" ".join(str(error).split())}).'
     ) from error
   return create_squeezenet(weights, image_size=image_size)
 
@@ -142,8 +142,8 @@ def create_squeezenet(
   ]
   if found != expected:
     raise errors.InputError(
-      f'SqueezeNet was given {len(found)} weights of the shapes {found}; '
-      f'{expected} were expected.'
+      f'SqueezeNet must have weights of the shapes {expected}, got '
+      f'{len(found)} of the shapes {found}.'
     )
 
   weights = tuple(np.asarray(weight, np.float32) for weight in weights)

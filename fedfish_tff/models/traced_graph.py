@@ -74,9 +74,9 @@ def trace_graph(
       )
     if node.attr['data_format'].s == _CHANNELS_FIRST and node.op != 'BiasAdd':
       raise errors.InputError(
-        f'Images have their channels first at {node.name}, which TensorFlow '
-        'computes on no CPU; data_format channels_last was expected (see '
-        'image_data_format in ~/.keras/keras.json).'
+        'Images must have their channels last (data_format channels_last, see '
+        'image_data_format in ~/.keras/keras.json), got them first at '
+        f'{node.name}, which TensorFlow computes on no CPU.'
       )
   # In the graph, variables have the names of the placeholders that hold them.
   # These come in the order of use; `variables` has no order.

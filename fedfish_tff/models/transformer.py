@@ -86,13 +86,13 @@ def create_transformer(
   )
   if hidden_size % num_heads or hidden_size % 2:
     raise errors.InputError(
-      f'hidden_size is {hidden_size}; an even multiple of the {num_heads} '
-      'head(s) was expected.'
+      f'hidden_size must be an even multiple of the {num_heads} head(s), got '
+      f'{hidden_size}.'
     )
   if activation_dtype not in _ACTIVATION_DTYPES:
     raise errors.InputError(
-      f'There is no activation_dtype {activation_dtype!r}; expected one of '
-      f'{", ".join(_ACTIVATION_DTYPES)}.'
+      f'activation_dtype must be one of {", ".join(_ACTIVATION_DTYPES)}, got '
+      f'{activation_dtype!r}.'
     )
   dtype = _ACTIVATION_DTYPES[activation_dtype]
 

@@ -316,9 +316,9 @@ def _describe(leaf: Any) -> str:
 
 def _first_difference(found: list[str], expected: list[str]) -> str:
   if len(found) != len(expected):
-    return f'{len(found)} tensors, {len(expected)} were expected'
+    return f'it must have {len(expected)} tensors, got {len(found)}'
   index = next(i for i, f in enumerate(found) if f != expected[i])
-  return f'tensor {index} is {found[index]}, {expected[index]} was expected'
+  return f'tensor {index} must be {expected[index]}, got {found[index]}'
 
 
 def _damaged_error(

@@ -96,11 +96,13 @@ def device_class_speeds(classes: Sequence[DeviceClass], *, seed: int) -> Speeds:
   for each in classes:
     if not (each.share > 0 and 0 < each.seconds < math.inf):
       raise errors.InputError(
-        f'A device class has the share {each.share} and the mean seconds '
-        f'{each.seconds}; positive numbers were expected.'
+        'A device class must have a positive share and positive mean seconds, '
+        f'got {each.share} and {each.seconds}.'
       )
   if not classes:
-    raise errors.InputError('There is no device class; one was expected.')
+    raise errors.InputError(
+      'There must be one device class at least, got none.'
+    )
   ends = np.cumsum([each.share for each in classes])
   means = np.array([each.seconds for each in classes])
 
@@ -132,8 +134,8 @@ def read_trace_speeds(
     client_id = row['client_id']
     if client_id in seconds:
       raise errors.InputError(
-        f'{path}, line {line}: client {client_id!r} is there already; one line '
-        'a client was expected.'
+        f'{path}, line {line}: each client must have one line, got a second '
+        f'one of client {client_id!r}.'
       )
     try:
       value = float(row['seconds'])
@@ -141,15 +143,15 @@ def read_trace_speeds(
       value = math.nan
     if not 0 < value < math.inf:
       raise errors.InputError(
-        f'{path}, line {line}: the seconds of client {client_id!r} are '
-        f'{row["seconds"]!r}; a positive number was expected.'
+        f'{path}, line {line}: the seconds of client {client_id!r} must be a '
+        f'positive number, got {row["seconds"]!r}.'
       )
     seconds[client_id] = value
   for client_id in client_ids:
     if client_id not in seconds:
       raise errors.InputError(
-        f'{path} has no line for client {client_id!r}; one for every training '
-        'client was expected.'
+        f'{path} must have a line for each training client, got none for '
+        f'client {client_id!r}.'
       )
 
   def speeds(round_number: int, client_ids: Sequence[str]) -> np.ndarray:

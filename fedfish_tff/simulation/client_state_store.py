@@ -167,8 +167,8 @@ class ClientStateStore:
     for index, (found, expected) in enumerate(pairs):
       if found != expected:
         raise errors.InputError(
-          f'{whose} is that of another process: array {index} is {found}, '
-          f'{expected} was expected.'
+          f'{whose} is that of another process: array {index} must be '
+          f'{expected}, got {found}.'
         )
     leaves, offset = [], 0
     for template in templates:
@@ -328,10 +328,10 @@ class ClientStateStore:
       for client_id in client_ids:
         found = self._newest_round(client_id, round_number)
         if client_id not in seen and found != visit:
-          what = 'no state' if found is None else f'the state of round {found}'
+          what = 'none' if found is None else f'that of round {found}'
           return (
-            f'{self._name} has {what} of client {client_id!r}, but to resume '
-            f'after round {round_number} that of round {visit} was expected'
+            f'{self._name} must have the state of round {visit} of client '
+            f'{client_id!r} to resume after round {round_number}, got {what}'
           )
         seen.add(client_id)
     return (

@@ -84,9 +84,8 @@ class EarlyStopping(hooks.Hook):
       return
     if not self._seen and self.column not in row:
       raise errors.InputError(
-        f'Early stopping watches {self.column!r}, but the evaluation of round '
-        f'{round_number} has no such column; one of {", ".join(others)} was '
-        'expected.'
+        f'Early stopping must watch one of {", ".join(others)}, the columns of '
+        f'the evaluation of round {round_number}, got {self.column!r}.'
       )
     self._seen = True
     # A value that is not finite, or missing because models have diverged, is no

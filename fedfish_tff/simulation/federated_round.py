@@ -62,8 +62,8 @@ def check_client_states(
     return None
   if client_states is None:
     raise errors.InputError(
-      'The clients of this process have states, but client_states is None; a '
-      'ClientStateStore was expected.'
+      'client_states must be a ClientStateStore, since the clients of this '
+      'process have states, got None.'
     )
   return client_states
 
@@ -181,8 +181,8 @@ def _check_distinct(client_ids: Sequence[str], round_number: int) -> None:
   twice = sorted(c for c, count in counts.items() if count > 1)
   if twice:
     raise errors.InputError(
-      f'Client {twice[0]!r} is in the cohort of round {round_number} more than '
-      'once; of a process whose clients have states, each was expected once.'
+      'Each client must be once in a cohort of a process whose clients have '
+      f'states, got client {twice[0]!r} more than once in round {round_number}.'
     )
 
 

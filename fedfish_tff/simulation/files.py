@@ -114,12 +114,12 @@ def check_entries(folder: str | os.PathLike[str]) -> None:
       if stat.S_ISLNK(mode):
         if not pathlib.Path(os.path.realpath(path)).is_relative_to(root):
           raise errors.InputError(
-            f'{path} is a link that leads out of {os.fspath(folder)}; a file or '
-            'folder was expected.'
+            f'{path} must be a file or folder, got a link that leads out of '
+            f'{os.fspath(folder)}.'
           )
       elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise errors.InputError(
-          f'{path} is a pipe, a device or a socket; a file was expected.'
+          f'{path} must be a file, got a pipe, a device or a socket.'
         )
 
 

@@ -117,7 +117,7 @@ def read_cells(path: pathlib.Path) -> Cells:
         columns,
         rows[:index],
         torn,
-        f'{where}: {len(columns)} numbers were expected, found '
+        f'{where}: it must have {len(columns)} numbers, got '
         f'{",".join(cells)[:80]!r}.',
       )
     if int(cells[0]) <= last:

@@ -237,7 +237,7 @@ def _check_size(cohort_size: int, client_ids: Sequence[str]) -> None:
 def _check_positive(cohort_size: int) -> None:
   if cohort_size < 1:
     raise errors.InputError(
-      f'cohort_size is {cohort_size}; a positive integer was expected.'
+      f'cohort_size must be a positive integer, got {cohort_size}.'
     )
 
 
@@ -245,8 +245,7 @@ def _check_round(round_number: int) -> int:
   """Returns a round number after checking that it is 1 or more."""
   if round_number < 1:
     raise errors.InputError(
-      f'A cohort of round {round_number} was asked for; rounds from 1 on were '
-      'expected.'
+      f'The round of a cohort must be 1 or more, got {round_number}.'
     )
   return round_number
 

@@ -41,8 +41,7 @@ class Stages(NamedTuple):
   def _stage(self, round_number: int) -> int:
     if round_number < 1:
       raise errors.InputError(
-        f'The stage of round {round_number} was asked for; rounds from 1 on '
-        'were expected.'
+        f'The round of a stage must be 1 or more, got {round_number}.'
       )
     return bisect.bisect_right(self.first_rounds, round_number) - 1
 
@@ -139,7 +138,7 @@ def expected_slowest(n: int, num_clients: int) -> float:
   return math.fsum(1 / k for k in range(num_clients - n + 1, num_clients + 1))
 
 
-def equal_stages(n0: int, *, most: int, rounds_a_stage: int) -> Stages:
+def equal_stages(n0: int, *, most: int, rounds_per_stage: int) -> Stages:
   """Returns equally long stages of n0, 2 n0, 4 n0 ... clients.
 
   SRPFL's experiments have 10, 20, 40, 80 and 100 clients for 10 rounds each.
@@ -148,18 +147,18 @@ def equal_stages(n0: int, *, most: int, rounds_a_stage: int) -> Stages:
     n0: The number of clients in the first stage.
     most: The number of clients in the last stage, at most twice that of the
       stage before.
-    rounds_a_stage: The number of rounds of each stage but the last.
+    rounds_per_stage: The number of rounds of each stage but the last.
 
   Raises:
     errors.InputError: If a number is not positive, or n0 is larger than `most`.
   """
-  if rounds_a_stage < 1:
+  if rounds_per_stage < 1:
     raise errors.InputError(
-      f'rounds_a_stage is {rounds_a_stage}; a positive integer was expected.'
+      f'rounds_per_stage must be a positive integer, got {rounds_per_stage}.'
     )
   sizes = _double(n0, most)
   return Stages(
-    sizes, tuple(1 + rounds_a_stage * stage for stage in range(len(sizes)))
+    sizes, tuple(1 + rounds_per_stage * stage for stage in range(len(sizes)))
   )
 
 
@@ -190,7 +189,7 @@ def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
   """
   if not 0 < contraction < 1:
     raise errors.InputError(
-      f'contraction is {contraction}; a number between 0 and 1 was expected.'
+      f'contraction must be a number between 0 and 1, got {contraction}.'
     )
   sizes = _double(n0, most)
   rounds = []
@@ -209,11 +208,11 @@ def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
 
 def _double(n0: int, most: int) -> tuple[int, ...]:
   if n0 < 1:
-    raise errors.InputError(f'n0 is {n0}; a positive integer was expected.')
+    raise errors.InputError(f'n0 must be a positive integer, got {n0}.')
   if n0 > most:
     raise errors.InputError(
-      f'n0 is {n0}, but at most {most} clients take part; at most {most} was '
-      'expected.'
+      f'n0 must be at most {most}, since at most {most} clients take part, got '
+      f'{n0}.'
     )
   sizes = [n0]
   while sizes[-1] < most:

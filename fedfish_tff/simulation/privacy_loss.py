@@ -88,7 +88,7 @@ def fixed_size_epsilon(
 
 
 def tree_epsilon(
-  noise_multiplier: float, *, delta: float, rounds_a_tree: int
+  noise_multiplier: float, *, delta: float, rounds_per_tree: int
 ) -> Epsilon:
   """Returns epsilon of sums with tree noise and each client once per tree.
 
@@ -100,15 +100,15 @@ def tree_epsilon(
     noise_multiplier: The standard deviation of a node's noise over the clip
       norm.
     delta: A number between 0 and 1, well below 1 / clients.
-    rounds_a_tree: The number of rounds after which the tree begins anew.
+    rounds_per_tree: The number of rounds after which the tree begins anew.
   """
 
   def epsilon(rounds: int) -> float:
     accountant = dp_accounting.rdp.RdpAccountant(
       neighboring_relation=_RELATION.REPLACE_SPECIAL
     )
-    trees, rest = divmod(rounds, rounds_a_tree)
-    for steps, count in ((rounds_a_tree, trees), (rest, 1)):
+    trees, rest = divmod(rounds, rounds_per_tree)
+    for steps, count in ((rounds_per_tree, trees), (rest, 1)):
       if steps and count:
         accountant.compose(
           dp_accounting.SingleEpochTreeAggregationDpEvent(

@@ -93,8 +93,8 @@ class RunRecorder:
     managers = self._csv_managers()
     if not managers:
       raise errors.InputError(
-        'To resume needs the rows of earlier rounds; a CsvMetricsManager was '
-        'expected among the metrics_managers.'
+        'metrics_managers must hold a CsvMetricsManager, since resuming needs '
+        'the rows of earlier rounds.'
       )
     return managers[0].rows
 

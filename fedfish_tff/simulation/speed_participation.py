@@ -38,8 +38,8 @@ def drop_out(
   """
   if not 0 <= probability < 1:
     raise errors.InputError(
-      f'The probability to drop out is {probability}; a number that is 0 or '
-      'more and less than 1 was expected.'
+      'The probability to drop out must be a number from 0 to below 1, got '
+      f'{probability}.'
     )
 
   def cohort(round_number: int) -> tuple[str, ...]:
@@ -114,8 +114,8 @@ def flanp_participation(
   )(1)
   if stages.sizes[-1] > len(fastest):
     raise errors.InputError(
-      f'A stage has {stages.sizes[-1]} clients, but there are only '
-      f'{len(fastest)} training clients; at most as many were expected.'
+      f'A stage must have at most the {len(fastest)} training clients, got '
+      f'{stages.sizes[-1]}.'
     )
 
   # Only the current stage is cached, since a pool may hold all ids.
@@ -170,7 +170,7 @@ def srpfl_participation(
   """
   if resample not in ('round', 'stage'):
     raise errors.InputError(
-      f"resample is {resample!r}; 'round' or 'stage' was expected."
+      f"resample must be 'round' or 'stage', got {resample!r}."
     )
   sample = participation_lib.uniform_participation(
     client_ids, cohort_size=sampled, seed=seed

@@ -144,13 +144,13 @@ def run_training(
   ):
     if value < 1:
       raise errors.InputError(
-        f'{name} is {value}; a positive integer was expected.'
+        f'{name} must be a positive integer, got {value}.'
       )
   first = 0 if start is None else start.round_number
   if first >= rounds:
     raise errors.InputError(
-      f'rounds is {rounds}, but the start takes {first} rounds, which count; '
-      f'{first + 1} or more was expected.'
+      f'rounds must be {first + 1} or more, since the start takes {first} '
+      f'rounds, which count; got {rounds}.'
     )
   if any(h.may_stop for h in hooks) and any(
     type(h).finish is not hooks_lib.Hook.finish for h in hooks

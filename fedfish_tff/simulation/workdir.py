@@ -61,7 +61,7 @@ _MAX_DIFFERENCES_SHOWN = 5
 # The line of config.json that a run of more rounds changes.
 _ROUNDS = re.compile(rb'^  "rounds": \d+', re.MULTILINE)
 # The form of data.json.
-_DATA = {'data_dir': (str, None), 'made_up': (str, None)}
+_DATA = {'data_dir': (str, None), 'synthetic': (str, None)}
 
 
 @dataclasses.dataclass(frozen=True)

@@ -62,7 +62,7 @@ train.csv and test.csv:
   roberta               a small RoBERTa, with clients that sample from 1,260 of
                         1,400 news (10 % are for validation): beta 1, shares
                         0.3, 0.6 and 1, both directions, three seeds: 15 runs
-  roberta_unlike        the same with beta 0.25
+  roberta_heterogeneous        the same with beta 0.25
   roberta_client_keeps  both betas, and clients keep unsent tensors: 30 runs
   memo                  the memo's grid on RoBERTa from the folder roberta-base,
                         or that of --config.task.checkpoint=FOLDER: its betas
@@ -224,7 +224,7 @@ _SWEEPS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
   'cnn': ('cnn', '', {'fixed': _SHORT}),
   'cnn_client_keeps': ('cnn', _CLIENT_KEEPS, {'fixed': _SHORT}),
   'roberta': ('roberta', '', {**_ROBERTA, 'betas': (1.0,)}),
-  'roberta_unlike': ('roberta', '', {**_ROBERTA, 'betas': (0.25,)}),
+  'roberta_heterogeneous': ('roberta', '', {**_ROBERTA, 'betas': (0.25,)}),
   'roberta_client_keeps': (
     'roberta',
     _CLIENT_KEEPS,

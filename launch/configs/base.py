@@ -164,8 +164,8 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
     axis, equals, value = part.partition('=')
     if not equals or axis in chosen:
       raise errors.InputError(
-        f'the variant {variant!r} has {part!r} in it; axes, each once, as '
-        '<axis>=<value>, were expected'
+        f'the variant {variant!r} must have axes, each once, as '
+        f'<axis>=<value>, got {part!r}'
       )
     chosen[axis] = value
   return name, chosen
@@ -193,8 +193,8 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
       )
     if axis in needed and needed[axis] not in chosen:
       raise errors.InputError(
-        f'the variant {variant!r} has {axis} without {needed[axis]}; both were '
-        'expected'
+        f'the variant {variant!r} must have {axis} and {needed[axis]} '
+        f'together, got {axis} alone'
       )
 
 

@@ -165,7 +165,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     algorithm.client_weighting = 'uniform'
   if 'n0' in config.participation:
     config.participation.n0 = _FIRST_CLIENTS
-    config.participation.rounds_a_stage = config.rounds // _STAGES_OF_A_RUN
+    config.participation.rounds_per_stage = config.rounds // _STAGES_OF_A_RUN
   return config
 
 

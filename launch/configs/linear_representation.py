@@ -42,5 +42,5 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   )
   config.evaluation.personalization_epochs = 10
   if config.participation.name == 'srpfl':
-    config.participation.update(n0=8, rounds_a_stage=15)
+    config.participation.update(n0=8, rounds_per_stage=15)
   return config

@@ -116,7 +116,7 @@ def grid(
 def _check_sequence(what: str, values: Any) -> None:
   # A string is a sequence, too, but its letters are not meant.
   if isinstance(values, str) or not isinstance(values, Iterable):
-    raise ValueError(f'{what} are {values!r}; a sequence was expected')
+    raise ValueError(f'{what} must be a sequence, got {values!r}')
 
 
 def fixed_compute(
@@ -427,7 +427,7 @@ def choice(
     )
     if name not in sweeps:
       raise ValueError(
-        f'there is no sweep {name!r}; expected one of {", ".join(sweeps)}'
+        f'the sweep must be one of {", ".join(sweeps)}, got {name!r}'
       )
     return tuple(
       dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')

@@ -56,8 +56,7 @@ def check_is_free(folder: str | os.PathLike[str]) -> None:
   else:
     return
   raise errors.InputError(
-    f'{folder} is {found}; a new folder was expected, since nothing is '
-    'overwritten.'
+    f'{folder} must be a new folder, since nothing is overwritten, got {found}.'
   )
 
 
@@ -138,8 +137,8 @@ def _check_is_own(folder: pathlib.Path) -> None:
   status = os.lstat(folder)
   if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
     raise errors.InputError(
-      f'{folder} is a link or belongs to another user; a folder of your own, or '
-      'nothing, was expected.'
+      f'{folder} must be a folder of your own or not exist, got a link or the '
+      'folder of another user.'
     )
 
 

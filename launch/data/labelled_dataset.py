@@ -106,8 +106,8 @@ def load_builder(
       'TFDS_DATA_DIR', os.path.join('~', 'tensorflow_datasets')
     )
     raise errors.InputError(
-      f'Data set {dataset!r} is not prepared in {folder}; another --data_dir, '
-      'or --download with a network, was expected.'
+      f'Data set {dataset!r} is not prepared in {folder}; give another '
+      '--data_dir, or --download with a network.'
     )
   return builder
 
@@ -120,8 +120,8 @@ def _find_prepared(
     name, _ = naming.parse_builder_name_kwargs(dataset)
   except ValueError:
     raise errors.InputError(
-      f'{dataset!r} is no name of a data set; a name such as mnist, '
-      'emnist/byclass or mnist:3.0.1 was expected.'
+      'The name of a data set must be one such as mnist, emnist/byclass or '
+      f'mnist:3.0.1, got {dataset!r}.'
     ) from None
   try:
     return read_only_builder.builder_from_files(dataset, data_dir=data_dir)
@@ -178,8 +178,8 @@ def read(
     missing = int(np.count_nonzero(arrays[key] < 0))
     if missing:
       raise errors.InputError(
-        f'{missing} of {num_examples} examples of {name}, split {split!r}, '
-        f'have no {key!r}; a class for each was expected.'
+        f'Each of {num_examples} examples of {name}, split {split!r}, must '
+        f'have a class {key!r}, got {missing} without one.'
       )
   return LabelledDataset(
     name=name,
@@ -223,14 +223,14 @@ def _choose(
   known = ', '.join(sorted(builder.info.features))
   if given is None and not isinstance(usual, str):
     raise errors.InputError(
-      f'Data set {builder.info.full_name} does not say which feature to use '
-      f'here; {flag} with one of {known} was expected.'
+      f'{flag} must be one of {known}, since data set {builder.info.full_name} '
+      'does not say which feature to use here.'
     )
   chosen = usual if given is None else given
   if chosen not in builder.info.features:
     raise errors.InputError(
-      f'Data set {builder.info.full_name} has no feature {chosen!r}; one of '
-      f'{known} was expected.'
+      f'{flag} must be a feature of data set {builder.info.full_name}, one of '
+      f'{known}, got {chosen!r}.'
     )
   return chosen
 
@@ -246,8 +246,8 @@ def _check_input(builder: tfds.core.DatasetBuilder, feature: str) -> None:
     or not spec.shape.is_fully_defined()
   ):
     raise errors.InputError(
-      f'Feature {feature!r} of {builder.info.full_name} is {connector}; '
-      'numbers of one shape for all examples were expected.'
+      f'Feature {feature!r} of {builder.info.full_name} must hold numbers of '
+      f'one shape for all examples, got {connector}.'
     )
 
 
@@ -268,8 +268,8 @@ def _check_scalar(
   ):
     kind = 'integer or string' if allow_strings else 'integer'
     raise errors.InputError(
-      f'Feature {feature!r} of {builder.info.full_name} is {connector}; one '
-      f'{kind} an example was expected.'
+      f'Feature {feature!r} of {builder.info.full_name} must hold one {kind} '
+      f'per example, got {connector}.'
     )
 
 
@@ -279,13 +279,13 @@ def _count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
   except (KeyError, ValueError, AssertionError):
     known = ', '.join(sorted(builder.info.splits))
     raise errors.InputError(
-      f'Data set {builder.info.full_name} has no split {split!r}; one of '
-      f'{known}, or a part such as train[:10%], was expected.'
+      f'The split of data set {builder.info.full_name} must be one of {known}, '
+      f'or a part such as train[:10%], got {split!r}.'
     ) from None
   if not num_examples:
     raise errors.InputError(
-      f'Split {split!r} of {builder.info.full_name} is empty; examples were '
-      'expected.'
+      f'Split {split!r} of {builder.info.full_name} must have examples, got '
+      'none.'
     )
   return num_examples
 
@@ -335,8 +335,8 @@ def _read_arrays(
     ) from error
   if done != num_examples:
     raise errors.InputError(
-      f'The files of {builder.info.full_name}, split {split!r}, hold {done} '
-      f'examples; {num_examples} were expected.'
+      f'The files of {builder.info.full_name}, split {split!r}, must hold '
+      f'{num_examples} examples, got {done}.'
     )
   return arrays
 

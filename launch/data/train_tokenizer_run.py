@@ -109,7 +109,7 @@ def _read_clients(folder: str, split: str, feature: str) -> Iterator[str]:
       try:
         if not isinstance(value, str | bytes):
           raise errors.InputError(
-            f'A {type(value).__name__} was found; a text was expected.'
+            f'The value must be a text, got a {type(value).__name__}.'
           )
         yield datasets.to_unicode(value)
       except errors.InputError as error:

@@ -75,8 +75,8 @@ def _adapt(config: config_lib.Config, task: Task) -> models.AdaptedModel:
   own = config.blocks['adapters']
   if not task.tensor_names:
     raise errors.InputError(
-      f'adapters.targets chooses layers by names, but the model of task '
-      f'{task.name!r} has no names of tensors; one with names was expected.'
+      'adapters.targets chooses layers by names, and the model of task '
+      f'{task.name!r} must name its tensors for that.'
     )
   try:
     return models.add_low_rank_adapters(

@@ -81,17 +81,17 @@ def _check(config: config_lib.Config) -> None:
     share = own.trimmed_share
     if math.floor(share * cohort_size) < 1:
       raise errors.InputError(
-        f'aggregation.trimmed_share is {share}, by which nobody of a cohort of '
-        f'{cohort_size} (cohort_size) is left out; 1 / cohort_size or more, and '
-        'below 0.5, was expected.'
+        'aggregation.trimmed_share must be from 1 / cohort_size to below 0.5, '
+        f'so that it leaves out one of a cohort of {cohort_size} '
+        f'(cohort_size), got {share}.'
       )
   if own.rule == 'krum':
     needed = max(2 * own.num_attackers + 3, own.num_selected)
     if cohort_size < needed:
       raise errors.InputError(
-        f'cohort_size is {cohort_size}, but aggregation.rule is krum with '
+        f'cohort_size must be {needed} or more for aggregation.rule krum with '
         f'num_attackers {own.num_attackers} and num_selected '
-        f'{own.num_selected}; {needed} or more was expected.'
+        f'{own.num_selected}, got {cohort_size}.'
       )
 
 

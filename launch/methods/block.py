@@ -176,17 +176,15 @@ class Block:
       cause = [f'{self.name}.{n} is {getattr(own, n)!r}' for n in rule.when]
       if not rule.values and not cause:
         raise errors.InputError(
-          f'The config has a block {rule.field}, {rule.reason}, and a block '
-          f'{self.name}; one of them was expected.'
+          f'The config must have a block {rule.field}, {rule.reason}, or a '
+          f'block {self.name}, got both.'
         )
-      what = f'{rule.field} is {found!r}'
-      expected = ' or '.join(map(repr, rule.values))
-      if not rule.values:
-        what, expected = f'The config has a block {rule.field}', 'none'
+      must = f'The config must have no block {rule.field}'
+      if rule.values:
+        values = ' or '.join(map(repr, rule.values))
+        must = f'{rule.field} must be {values}, got {found!r}'
       cause = cause or [f'the config has a block {self.name}']
-      raise errors.InputError(
-        f'{what}, but {cause[0]}, {rule.reason}; {expected} was expected.'
-      )
+      raise errors.InputError(f'{must}: {cause[0]}, {rule.reason}.')
     self.check(config)
 
 

@@ -71,9 +71,9 @@ def create_feature_map(
   """
   if task.feature_map is None:
     raise errors.InputError(
-      f'Task {task.name!r} has a model without a feature map, which '
-      f'{wanted_by} was expected to find; tasks of features, such as digits '
-      'and cifar100_features, have one.'
+      f'The model of task {task.name!r} must have a feature map for '
+      f'{wanted_by}; tasks of features, such as digits and cifar100_features, '
+      'have one.'
     )
   if not hasattr(algorithm, 'num_random_features'):
     return task.feature_map

@@ -121,9 +121,9 @@ def _check_evaluation(config: config_lib.Config) -> None:
   rates = config.evaluation.personalization_learning_rates
   if rates and not config.evaluation.personalization_epochs:
     raise errors.InputError(
-      f'evaluation.personalization_learning_rates is {rates!r}, but '
+      'evaluation.personalization_learning_rates must be empty, since '
       'evaluation.personalization_epochs is 0, so that there are no steps to '
-      'take with them; none were expected.'
+      f'take with them; got {rates!r}.'
     )
 
 
@@ -133,9 +133,8 @@ def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:
   for field, (support, values) in registry.only_values(method).items():
     if flat.get(field, values[0]) not in values:
       raise errors.InputError(
-        f'{field} is {flat[field]!r}, but not for {method.name}: '
-        f'{method.why_not(support)}; {" or ".join(map(repr, values))} was '
-        'expected.'
+        f'{field} must be {" or ".join(map(repr, values))} for {method.name}, '
+        f'got {flat[field]!r}: {method.why_not(support)}.'
       )
 
 
@@ -143,7 +142,6 @@ def _check_weight_decay(config: config_lib.Config) -> None:
   optimizer = getattr(config.algorithm, 'client_optimizer', 'sgd')
   if config.client_weight_decay is not None and optimizer != 'adamw':
     raise errors.InputError(
-      f'{_WEIGHT_DECAY} is {config.client_weight_decay!r}, but '
-      f'algorithm.client_optimizer is {optimizer!r}, which has none; adamw was '
-      'expected.'
+      f'algorithm.client_optimizer must be adamw for {_WEIGHT_DECAY} '
+      f'{config.client_weight_decay!r}, got {optimizer!r}, which has none.'
     )

@@ -74,8 +74,8 @@ def _check(config: config_lib.Config) -> None:
     and not config.evaluation.personalization_epochs
   ):
     raise errors.InputError(
-      f'early_stopping.metric is {metric!r}, but '
-      'evaluation.personalization_epochs is 0; a positive integer was expected.'
+      'evaluation.personalization_epochs must be a positive integer for '
+      f'early_stopping.metric {metric!r}, got 0.'
     )
   if _is_task_of_this_package(task) and not metric_names.is_known(metric):
     raise fields.error(

@@ -109,8 +109,8 @@ def build(
     names = tuple(name for name, s in zip(names, sent, strict=True) if s)
   if own.group_by == 'layer' and names is None:
     raise errors.InputError(
-      f"exchange.group_by is 'layer', but the model of task {task.name!r} has "
-      "no names of tensors to tell layers by; 'tensor' was expected."
+      "exchange.group_by must be 'tensor', since the model of task "
+      f"{task.name!r} has no names of tensors to tell layers by, got 'layer'."
     )
   return Exchange(
     {'selector': _create_selector(own, names), 'tensor_names': names},

@@ -19,9 +19,9 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     and task.label_sampler is None
   ):
     raise errors.InputError(
-      'algorithm.fisher_estimator is sampled_label, but the model of task '
-      f'{task.name!r} defines no distribution of labels; batch_gradient or '
-      'per_example was expected.'
+      'algorithm.fisher_estimator must be batch_gradient or per_example, since '
+      f'the model of task {task.name!r} defines no distribution of labels, got '
+      'sampled_label.'
     )
   process = algorithms.build_fed_fish(
     parts.model,

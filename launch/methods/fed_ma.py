@@ -29,9 +29,8 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     widths = [layer.width for layer in hidden_layers]
   if not widths:
     raise errors.InputError(
-      f'The task is {task.name!r}, whose models have no hidden layers that '
-      'could have other widths; a task such as digits, cifar10_dirichlet or '
-      'shakespeare was expected for fed_ma.'
+      'The task of fed_ma must have models with hidden layers of any width, '
+      f'such as digits, cifar10_dirichlet or shakespeare, got {task.name!r}.'
     )
   max_widths = [width * growth for width in widths]
   process = algorithms.build_fed_ma(

@@ -16,9 +16,9 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
   body_epochs = parts.algorithm.body_epochs
   if body_epochs >= local_epochs:
     raise errors.InputError(
-      f'algorithm.body_epochs is {body_epochs}, but local_epochs, those of '
-      f'head and body together, is {local_epochs}; more were expected, since '
-      'the head is trained in those before.'
+      'local_epochs, those of head and body together, must be above '
+      f'algorithm.body_epochs, {body_epochs}, since the head is trained in '
+      f'those before; got {local_epochs}.'
     )
   local_tensors = local_layers.select(parts, 'local_layers')
   return building.BuiltMethod(

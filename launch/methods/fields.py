@@ -48,7 +48,7 @@ class Field(NamedTuple):
 
 def error(name: str, value: Any, expected: str) -> errors.InputError:
   """Returns an error that names the field, its value and what must hold."""
-  return errors.InputError(f'{name} is {value!r}; {expected} was expected.')
+  return errors.InputError(f'{name} must be {expected}, got {value!r}.')
 
 
 def integer(minimum: int) -> Check:
@@ -223,7 +223,6 @@ def check_block(
     for other, values in field.goes_with.items():
       if block[other] not in values and block[name] != field.default:
         raise errors.InputError(
-          f'{prefix}{name} is {block[name]!r}, but {prefix}{other} is '
-          f'{block[other]!r}, with which it changes nothing; {field.default!r} '
-          'was expected.'
+          f'{prefix}{name} must be {field.default!r}, since it changes nothing '
+          f'with {prefix}{other} {block[other]!r}, got {block[name]!r}.'
         )

@@ -39,8 +39,8 @@ def _check_start(field: str, start: Any) -> None:
   method = registry.find_method(name, field=f'{field}.name', known=[NO_START])
   if 'fine_tuning_start' not in method.supports:
     raise errors.InputError(
-      f'{field}.name is {name!r}, but {method.why_not("fine_tuning_start")}; '
-      f'{NO_START} or a method with a closed form was expected.'
+      f'{field}.name must be {NO_START} or a method with a closed form, got '
+      f'{name!r}: {method.why_not("fine_tuning_start")}.'
     )
   method.check(f'{field}.', start)
 
@@ -79,21 +79,21 @@ def _check(config: config_lib.Config) -> None:
   own = config.blocks['fine_tuning']
   if config.client_weight_decay and own.weight_decay:
     raise errors.InputError(
-      f'client_weight_decay is {config.client_weight_decay!r}, but '
-      f'fine_tuning.weight_decay is {own.weight_decay!r}, and clients would '
-      'decay by both; 0 was expected for one of them.'
+      'client_weight_decay or fine_tuning.weight_decay must be 0, since '
+      f'clients would decay by both, got {config.client_weight_decay!r} and '
+      f'{own.weight_decay!r}.'
     )
   if not has_start(config):
     if own.strategy == 'ft_feat':
       raise errors.InputError(
-        'fine_tuning.strategy is ft_feat, which freezes the classifier, but '
-        'fine_tuning.start.name is none, with which that is zero; another '
-        'start or strategy was expected.'
+        'fine_tuning.start.name must be another than none for '
+        'fine_tuning.strategy ft_feat, which freezes the classifier: it would '
+        'stay zero.'
       )
   elif config.participation.name in participation.VISITS:
     raise errors.InputError(
-      f'participation.name is {config.participation.name!r}, but all clients '
-      'come in the start of the fine-tuning already; uniform was expected.'
+      'participation.name must be uniform, since all clients come in the start '
+      f'of the fine-tuning already, got {config.participation.name!r}.'
     )
 
 
@@ -139,9 +139,9 @@ def _create_model(
   strategy = choices.FineTuning(own.strategy)
   if strategy is choices.FineTuning.FT and not task.feature_map.initial_weights:
     raise errors.InputError(
-      f'fine_tuning.strategy is ft, but the features of task {task.name!r} '
-      'come from no weights of the model, so that only the classifier is '
-      'trained; ft_lp was expected, or a task with such weights (task.inputs).'
+      f'fine_tuning.strategy must be ft_lp for task {task.name!r}, whose '
+      'features come from no weights of the model, so that only the classifier '
+      'is trained (task.inputs gives such weights), got ft.'
     )
   return models.partition_model(
     whole,

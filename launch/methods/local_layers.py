@@ -54,8 +54,8 @@ def select(parts: building.Ingredients, field: str) -> tuple[bool, ...]:
   names, task = parts.task.tensor_names, parts.task.name
   if not names:
     raise errors.InputError(
-      f'algorithm.{field} chooses layers by names, but the model of task '
-      f'{task!r} has no names of tensors; one with names was expected.'
+      f'algorithm.{field} chooses layers by names, and the model of task '
+      f'{task!r} must name its tensors for that.'
     )
   text = getattr(parts.algorithm, field) or models.last_layer(names)
   try:

@@ -72,7 +72,7 @@ POLICIES: Mapping[str, Policy] = {
     'the fastest of all, twice as many in each stage',
     {
       'n0': _N0,
-      'rounds_a_stage': fields.Field(
+      'rounds_per_stage': fields.Field(
         10,
         fields.integer(0),
         'Rounds until the number doubles; 0 for as many as take the model to the '
@@ -81,9 +81,9 @@ POLICIES: Mapping[str, Policy] = {
       'accuracy_constant': fields.Field(
         1.0,
         fields.number(positive=False),
-        'Of rounds_a_stage=0: 2 mu c; a stage ends when the squared gradient is '
+        'Of rounds_per_stage=0: 2 mu c; a stage ends when the squared gradient is '
         'at most this over the number of examples.',
-        goes_with={'rounds_a_stage': (0,)},
+        goes_with={'rounds_per_stage': (0,)},
       ),
     },
     needs_speeds=True,
@@ -93,7 +93,7 @@ POLICIES: Mapping[str, Policy] = {
     'the fastest of cohort_size that are drawn, twice as many in each stage',
     {
       'n0': _N0,
-      'rounds_a_stage': fields.Field(
+      'rounds_per_stage': fields.Field(
         10,
         fields.integer(0),
         'Rounds until the number doubles; 0 for what is best where speeds are '
@@ -102,8 +102,8 @@ POLICIES: Mapping[str, Policy] = {
       'contraction': fields.Field(
         0.9,
         fields.between_0_and_1,
-        'Of rounds_a_stage=0: what a round leaves of the squared distance.',
-        goes_with={'rounds_a_stage': (0,)},
+        'Of rounds_per_stage=0: what a round leaves of the squared distance.',
+        goes_with={'rounds_per_stage': (0,)},
       ),
       'resample': fields.Field(
         'round',
@@ -216,9 +216,9 @@ def _check_speeds(name: str, block: Any) -> None:
     block['class_seconds']
   ):
     raise errors.InputError(
-      f'{prefix}class_shares has {len(block["class_shares"])} numbers and '
-      f'{prefix}class_seconds {len(block["class_seconds"])}; as many were '
-      'expected.'
+      f'{prefix}class_shares and {prefix}class_seconds must have as many '
+      f'numbers, got {len(block["class_shares"])} and '
+      f'{len(block["class_seconds"])}.'
     )
 
 
@@ -303,28 +303,27 @@ def _check(config: config_lib.Config) -> None:
   if own.name == 'flanp' and not SPEEDS[own.speeds.kind].fixed:
     fixed = ', '.join(kind for kind, speeds in SPEEDS.items() if speeds.fixed)
     raise errors.InputError(
-      f'{prefix}speeds.kind is {own.speeds.kind!r}, but the clients of flanp '
-      f'stay the fastest; one of {fixed} was expected.'
+      f'{prefix}speeds.kind must be one of {fixed}, since the clients of flanp '
+      f'stay the fastest, got {own.speeds.kind!r}.'
     )
-  if own.name == 'srpfl' and not own.rounds_a_stage:
+  if own.name == 'srpfl' and not own.rounds_per_stage:
     if own.speeds.kind != 'exponential':
       raise errors.InputError(
-        f'{prefix}rounds_a_stage is 0, but {prefix}speeds.kind is '
-        f'{own.speeds.kind!r}; exponential, or a positive number of rounds, was '
-        'expected.'
+        f'{prefix}speeds.kind must be exponential, or {prefix}rounds_per_stage '
+        f'positive, got {own.speeds.kind!r} and 0.'
       )
   if config.method.personalizes and by_accuracy(config):
     raise errors.InputError(
-      f'{prefix}rounds_a_stage is 0, but not for {config.method.name}: the '
-      "gradient at the server's model is not that of what its clients train; a "
-      'positive integer was expected.'
+      f'{prefix}rounds_per_stage must be a positive integer for '
+      f"{config.method.name}, since the gradient at the server's model is not "
+      'that of what its clients train, got 0.'
     )
 
 
 def by_accuracy(config: config_lib.Config) -> bool:
   """Returns whether training ends stages by FLANP's accuracy criterion."""
   own = config.participation
-  return own.name == 'flanp' and not own.rounds_a_stage
+  return own.name == 'flanp' and not own.rounds_per_stage
 
 
 def create_accuracy_stages(
@@ -344,9 +343,9 @@ def create_accuracy_stages(
   num_clients = len(task.train.client_ids)
   if config.cohort_size < num_clients:
     raise errors.InputError(
-      f'cohort_size is {config.cohort_size}, but all clients of a stage come '
-      f'where participation.rounds_a_stage is 0; {num_clients}, as many as there '
-      'are training clients, was expected.'
+      f'cohort_size must be {num_clients}, as many as there are training '
+      'clients, since all clients of a stage come where '
+      f'participation.rounds_per_stage is 0, got {config.cohort_size}.'
     )
   return simulation.AccuracyStages(config.participation.n0, most=num_clients)
 
@@ -388,7 +387,7 @@ def create_participation(
       or simulation.equal_stages(
         own.n0,
         most=len(client_ids),
-        rounds_a_stage=own.rounds_a_stage,
+        rounds_per_stage=own.rounds_per_stage,
       )
     )
     return answering(
@@ -489,9 +488,8 @@ def _create_visits(
   )
   if config.rounds > needed:
     raise errors.InputError(
-      f'rounds is {config.rounds}, but participation visit_once has seen '
-      f'all {len(client_ids)} training clients after {needed}; at most '
-      f'{needed} was expected.'
+      f'rounds must be at most {needed}, after which participation visit_once '
+      f'has seen all {len(client_ids)} training clients, got {config.rounds}.'
     )
   return simulation.visit_once_participation(
     client_ids, cohort_size=config.cohort_size, seed=config.seed
@@ -501,9 +499,9 @@ def _create_visits(
 def _create_stages(
   own: config_lib.Values, cohort_size: int
 ) -> simulation.Stages:
-  if own.rounds_a_stage:
+  if own.rounds_per_stage:
     return simulation.equal_stages(
-      own.n0, most=cohort_size, rounds_a_stage=own.rounds_a_stage
+      own.n0, most=cohort_size, rounds_per_stage=own.rounds_per_stage
     )
   return simulation.exponential_stages(
     own.n0, most=cohort_size, contraction=own.contraction
@@ -526,9 +524,9 @@ def _count_asked(
     field = 'sampled'
   if not cohort_size <= asked <= num_clients:
     raise errors.InputError(
-      f'participation.{field} is {getattr(own, field)!r}, so that {asked} '
-      f'clients are asked; from cohort_size, {cohort_size}, to all {num_clients} '
-      'training clients was expected.'
+      f'participation.{field} must ask from cohort_size, {cohort_size}, to all '
+      f'{num_clients} training clients, got {getattr(own, field)!r}, which '
+      f'asks {asked}.'
     )
   return asked
 

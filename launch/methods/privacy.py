@@ -74,11 +74,11 @@ def _build(
   tree = {}
   expected_clients = config.cohort_size
   if own.mechanism == 'tree':
-    rounds = _rounds_a_tree(config, num_clients)
+    rounds = _rounds_per_tree(config, num_clients)
     # The cohorts of an epoch differ by at most one client.
     expected_clients = num_clients / rounds
     tree = {
-      'rounds_a_tree': rounds,
+      'rounds_per_tree': rounds,
       # Seeded by the whole config: the noise of two runs must not cancel.
       'noise_seed': int(
         random_streams.random_generator(
@@ -112,7 +112,7 @@ def create_epsilon(
   noise, delta = own.noise_multiplier, own.delta
   if own.mechanism == 'tree':
     return simulation.tree_epsilon(
-      noise, delta=delta, rounds_a_tree=_rounds_a_tree(config, num_clients)
+      noise, delta=delta, rounds_per_tree=_rounds_per_tree(config, num_clients)
     )
   if config.participation.name == 'poisson':
     return simulation.poisson_epsilon(
@@ -137,7 +137,7 @@ def neighbours(config: config_lib.Config) -> str:
   return 'a client is replaced'
 
 
-def _rounds_a_tree(config: config_lib.Config, num_clients: int) -> int:
+def _rounds_per_tree(config: config_lib.Config, num_clients: int) -> int:
   """Returns the number of rounds after which clients may come again."""
   return simulation.count_visiting_rounds(
     num_clients, cohort_size=config.cohort_size

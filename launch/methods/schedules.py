@@ -70,8 +70,8 @@ def _check(config: config_lib.Config, *, name: str) -> None:
   # Without a warm-up the factor is monotone, so that its ends show a change.
   if all(factor(own, r, rounds=rounds) == 1 for r in (1, rounds)):
     raise errors.InputError(
-      f'The block {name} multiplies the learning rate by 1 in each of {rounds} '
-      'rounds; one that changes it, or none, was expected.'
+      f'The block {name} must change the learning rate, got one that '
+      f'multiplies it by 1 in each of {rounds} rounds; leave it out.'
     )
 
 

@@ -17,9 +17,9 @@ def _build(
 ) -> algorithms.FederatedProcess:
   if isinstance(process, algorithms.ClientStateProcess):
     raise errors.InputError(
-      'weight_average is in the config, but clients of '
+      'weight_average must not be in the config: clients of '
       f'{parts.config.method.name} keep something from round to round, which '
-      'belongs to the weights of the last one; no weight_average was expected.'
+      'belongs to the weights of the last one.'
     )
   return algorithms.compose_weight_averaging(
     process, decay=parts.config.blocks['weight_average'].decay

@@ -83,7 +83,7 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
   if len({number for rounds in ends.values() for number in rounds}) < 2:
     return ''
   told = '; '.join(f'{", ".join(of)}: {end}' for end, of in labels.items())
-  return f'Runs of unlike length, whose ends do not compare, up to {told}'
+  return f'Runs of different lengths, whose ends do not compare, up to {told}'
 
 
 def span(numbers: Iterable[float]) -> str:

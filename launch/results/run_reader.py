@@ -146,7 +146,7 @@ def describe_run(
 
   Returns:
     `workdir`; `run`, its name; `seed`; `config`; `fields`, the config by dotted
-    names; `algorithm`; `task`, with a description of synthetic data; `made_up`,
+    names; `algorithm`; `task`, with a description of synthetic data; `synthetic`,
     that description alone; `is_finished`; `model_round`, None for an unfinished
     run; `length`, the number of rounds of the finished run, as far as known;
     the notes of `run_label.describe`; and the numbers of summary.json for the
@@ -164,7 +164,7 @@ def describe_run(
     or data.get('label')
     or {**_NO_LABEL, 'title': algorithm}
   )
-  made_up = data.get('made_up')
+  synthetic = data.get('synthetic')
   blocks = {
     '': summary.get('final', {}),
     'test/': summary.get('test', {}),
@@ -177,8 +177,8 @@ def describe_run(
     'config': config,
     'fields': json_config.flatten(config),
     'algorithm': algorithm,
-    'task': f'{made_up}, task {task}' if made_up else task,
-    'made_up': made_up,
+    'task': f'{synthetic}, task {task}' if synthetic else task,
+    'synthetic': synthetic,
     'is_finished': bool(summary),
     'model_round': model_round(summary) if summary else None,
     'length': summary.get('rounds') or config['rounds'],

@@ -59,8 +59,8 @@ class SweepFolder:
       # A name such as .. would lead out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):
         raise errors.InputError(
-          f'{self.sweep_path} has a run named {name!r}; the name of a folder in '
-          'runs/ was expected.'
+          f'{self.sweep_path} must name the folders in runs/, got a run named '
+          f'{name!r}.'
         )
     return runs
 

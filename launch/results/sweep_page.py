@@ -178,7 +178,7 @@ def _figure(name: str, content: bytes) -> str:
 def _facts(runs: pd.DataFrame) -> str:
   facts = {
     'Tasks': _names(runs['task']),
-    'Made-up data': _names(runs['made_up'].dropna()),
+    'Synthetic data': _names(runs['synthetic'].dropna()),
     'Methods': _names(runs['title']),
     'Rounds': _names(runs['length']),
     'Seeds': _names(runs['seed']),

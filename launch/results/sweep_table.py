@@ -139,9 +139,9 @@ def make_table(runs: pd.DataFrame) -> text_table.Table:
     f'{table["finished"].sum()} of {len(runs)} runs are finished. Results are '
     'those after the last round.'
   ]
-  made_up = dict.fromkeys(runs['made_up'].dropna())
-  if made_up:
-    notes.append(f'The data are made up: {", ".join(made_up)}.')
+  synthetic = dict.fromkeys(runs['synthetic'].dropna())
+  if synthetic:
+    notes.append(f'The data are synthetic: {", ".join(synthetic)}.')
   if shown.empty:
     return text_table.Table(notes, [])
   if tuned:

@@ -72,9 +72,9 @@ class Experiment:
       self.process.local_training
     ):
       raise errors.InputError(
-        f'evaluation.personalization_learning_rates is {rates}, but clients of '
-        f'{self.config.method.name} make models their own by steps with a rate '
-        'that is part of the method; none were expected.'
+        'evaluation.personalization_learning_rates must be empty, since '
+        f'clients of {self.config.method.name} make models their own by steps '
+        f'with a rate that is part of the method, got {rates}.'
       )
 
   @property
@@ -149,8 +149,8 @@ class Experiment:
     )
     if found and not parameters.are_replaced_here():
       raise errors.InputError(
-        'The config has a schedule of learning rates, but in this execution '
-        'context rates cannot be replaced; --context=cohort was expected.'
+        '--context must be cohort for a schedule of learning rates, since '
+        'rates cannot be replaced in this execution context.'
       )
     return found
 
@@ -299,19 +299,19 @@ def create_task(
   for split in ('validation', 'test'):
     if not getattr(task, split).client_ids:
       raise errors.InputError(
-        f'Task {task.name!r} has no {split} clients; at least one held-out '
-        f'client was expected (task.{split}_fraction).'
+        f'Task {task.name!r} must have at least one held-out client among its '
+        f'{split} clients (task.{split}_fraction), got none.'
       )
   if task.description:
     simulation.report_line(f'Data: {task.description}.')
   for warning in task.warnings:
     logging.warning('%s', warning)
-  if task.made_up:
+  if task.synthetic:
     logging.warning(
       'The data of task %s are made up (%s): they show how it runs, and nothing '
       'about real data.',
       task.name,
-      task.made_up,
+      task.synthetic,
     )
   return task
 
@@ -340,7 +340,7 @@ def note_data(
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
   return {
     'data_dir': data_dir,
-    'made_up': task.made_up,
+    'synthetic': task.synthetic,
     'label': run_label.describe(config, task),
   }
 

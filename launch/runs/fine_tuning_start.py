@@ -77,9 +77,9 @@ def start_config(
   )
   if config.rounds <= rounds:
     raise errors.InputError(
-      f'rounds is {config.rounds}, but the start of the fine-tuning, in '
-      f'which all {num_clients} training clients come once, takes {rounds}; '
-      f'{rounds + 1} or more was expected.'
+      f'rounds must be {rounds + 1} or more, since the start of the '
+      f'fine-tuning, in which all {num_clients} training clients come once, '
+      f'takes {rounds}; got {config.rounds}.'
     )
   values = config.values
   kept = {

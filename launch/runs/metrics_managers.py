@@ -50,9 +50,9 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       raise self._error('cannot be created', error) from error
     if not isinstance(self._manager, tff.program.ReleaseManager):
       raise errors.InputError(
-        f'{_FLAG} names {name!r}, which returns a '
-        f'{type(self._manager).__name__}; a tff.program.ReleaseManager was '
-        'expected.'
+        f'{_FLAG} must name a function that returns a '
+        f'tff.program.ReleaseManager, got {name!r}, which returns a '
+        f'{type(self._manager).__name__}.'
       )
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:

@@ -50,8 +50,8 @@ class RegularizationChoice(simulation.Hook):
     )
     if selection is None:
       raise errors.InputError(
-        'algorithm.regularization_path has no lambda with which the sums have '
-        'a solution; a larger one was expected.'
+        'algorithm.regularization_path must hold a larger lambda: the sums '
+        'have a solution with none of these.'
       )
     hparams = dict(experiment.process.get_hparams(state))
     round_.state = experiment.process.set_hparams(

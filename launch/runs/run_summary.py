@@ -61,7 +61,7 @@ def summarize(
     totals.pop('payload_bytes', None)
   return {
     'task': task.name,
-    **({'made_up': task.made_up} if task.made_up else {}),
+    **({'synthetic': task.synthetic} if task.synthetic else {}),
     'algorithm': experiment.config.method.name,
     'label': run_label.describe(experiment.config, task),
     'rounds': result.round_number,

@@ -76,7 +76,7 @@ def _find_data(folder: simulation.Workdir) -> str | None:
   if path is not None and not os.path.exists(path):
     raise errors.InputError(
       f'The data of {folder.path} was in {path}, where nothing is any more; '
-      'expected --data_dir with the folder where it is now.'
+      '--data_dir must name the folder where it is now.'
     )
   return path
 

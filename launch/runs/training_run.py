@@ -349,8 +349,8 @@ def _print_closing_line(
     whose = 'test clients'
     if judged_by == 'personalized':
       whose += ' after personalisation'
-  if experiment.task.made_up:
-    whose += f' of {experiment.task.made_up}'
+  if experiment.task.synthetic:
+    whose += f' of {experiment.task.synthetic}'
   rounds = f'{summary["rounds"]} rounds'
   decided = summary.get('early_stopping', {})
   if decided.get('stopped'):

@@ -120,8 +120,8 @@ def create_target_tasks(
     # Synthetic pages are no target of a model of real text.
     if data_dir is not None and folder is None and name != own.name:
       raise errors.InputError(
-        f'--targets names {name} without a folder, but the model is of the data '
-        f'in {data_dir}; {name}=FOLDER was expected.'
+        f'--targets must give {name} a folder, {name}=FOLDER, since the model '
+        f'is of the data in {data_dir}.'
       )
   return {
     name: own

@@ -49,9 +49,9 @@ def tuned_with(
   value = building.parameter_values(config)[name]
   if not parameters.are_replaced_here():
     raise errors.InputError(
-      'evaluation.personalization_learning_rates is '
-      f'{experiment.tuning_rates}, but in this execution context rates cannot '
-      'be replaced; --context=cohort was expected.'
+      '--context must be cohort for evaluation.personalization_learning_rates '
+      f'{experiment.tuning_rates}, since rates cannot be replaced in this '
+      'execution context.'
     )
   with parameters.replaced({name: value}):
     yield

@@ -33,7 +33,7 @@ _NUM_FEATURES, _NUM_COMPONENTS, _NUM_EXAMPLES = 20, 2, 30
 CLIENTS = 64
 _LEARNING_RATE = 0.5
 _LOW_NOISE = 0.01
-_STAGES = simulation.equal_stages(8, most=CLIENTS, rounds_a_stage=15)
+_STAGES = simulation.equal_stages(8, most=CLIENTS, rounds_per_stage=15)
 _ROUNDS = {FED_REP: 20, SRPFL: 60}
 
 # The setting of Theorem 4.6, where speeds are drawn anew in every round. With

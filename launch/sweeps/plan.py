@@ -133,7 +133,7 @@ def load_runs(
 def _load_module(path: str) -> types.ModuleType:
   if not pathlib.Path(path).is_file():
     raise errors.InputError(
-      f'There is no config file {path}; --config=<file>:<sweep> was expected.'
+      f'There is no config file {path}; give --config=<file>:<sweep>.'
     )
   spec = importlib.util.spec_from_file_location('sweep_config', path)
   if spec is None:
@@ -190,8 +190,8 @@ def plan_runs(
     same = seen.setdefault(read.key, name)
     if same != name:
       raise errors.InputError(
-        f'{source}: the runs {same} and {name} have the same config; a sweep '
-        'of different runs was expected.'
+        f'{source}: the runs of a sweep must differ, got the same config in '
+        f'{same} and {name}.'
       )
     planned.append(
       PlannedRun(

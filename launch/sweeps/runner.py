@@ -101,9 +101,9 @@ class Runner(abc.ABC):
         # The fork server was killed, or a system limit is reached.
         except (EOFError, OSError) as error:
           raise errors.InputError(
-            f'No process can be started for run {job.name} ({error}); memory, '
-            'and limits (ulimit) that leave room for one, were expected. The '
-            'same command continues the sweep.'
+            f'No process can be started for run {job.name} ({error}); memory '
+            'and limits (ulimit) must leave room for one. The same command '
+            'continues the sweep.'
           ) from error
         self.processes.append(process)
       done, _ = futures.wait(running, return_when=futures.FIRST_COMPLETED)

@@ -98,8 +98,8 @@ def _check_metric(
   )
   if metric not in known:
     raise errors.InputError(
-      f'--tuned_metric={metric}: the runs of {path} have no such metric on '
-      f'validation clients; one of {", ".join(known)} was expected.'
+      f'--tuned_metric must be one of {", ".join(known)}, the metrics of the '
+      f'runs of {path} on validation clients, got {metric}.'
     )
 
 
@@ -127,8 +127,8 @@ def _tune(
   )
   if candidates.empty:
     raise errors.InputError(
-      f'--tuned_by={path} has no runs of {described}; a sweep with the same '
-      'variants and values was expected.'
+      f'--tuned_by={path} must have the variants and values of this sweep, got '
+      f'no runs of {described}.'
     )
   best = candidates[candidates['is_best']]
   if best.empty:
@@ -205,8 +205,7 @@ def _untuned_differences(
     name, other = run.config.task['name'], there['task']['name']
     if name != other:
       raise errors.InputError(
-        f'--tuned_by={path} is a sweep of task {other!r}; {name!r} was '
-        'expected.'
+        f'--tuned_by={path} must be a sweep of task {name!r}, got {other!r}.'
       )
     old = json_config.flatten(there)
     new = json_config.flatten(sweep_folder.to_json(run.config.values))
@@ -217,7 +216,7 @@ def _untuned_differences(
   other = [f for f in found if f.startswith('algorithm.') and f != _DIAGNOSTICS]
   if other:
     raise errors.InputError(
-      f'--tuned_by={path} was tuned with another {", ".join(other)}; the same '
-      'algorithms were expected.'
+      f'--tuned_by={path} must be a sweep of the same algorithms, got one with '
+      f'another {", ".join(other)}.'
     )
   return found

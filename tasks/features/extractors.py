@@ -60,7 +60,7 @@ def create_extractor(
     return models.load_squeezenet(path, image_size=image_size)
   if path is None:
     raise errors.InputError(
-      "weights is None; the path of a model was expected for extractor 'file'."
+      "weights must be the path of a model for extractor 'file', got None."
     )
   return models.load_extractor(
     path,
@@ -144,7 +144,7 @@ def divide(
       frozen, trained = extractor.split(inputs)
     except errors.InputError as error:
       raise errors.InputError(
-        f'inputs is {inputs!r}; features, images or a layer was expected '
+        f'inputs must be features, images or a layer, got {inputs!r} '
         f'({str(error).rstrip(".")}).'
       ) from error
   if unit_features:

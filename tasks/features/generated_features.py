@@ -108,7 +108,7 @@ def create_task(
     # The identity: preprocessed clients are cached, so each is generated once.
     preprocess=lambda examples: examples,
     cache_bytes=cache_megabytes * 2**20,
-    made_up='generated features',
+    synthetic='generated features',
   )
 
 

@@ -141,7 +141,7 @@ def _divide(
   indices = np.flatnonzero(~data.is_test)
   if not len(indices):
     raise errors.InputError(
-      'All images are for testing; some for training were expected.'
+      'Some images must be for training, got all for testing.'
     )
   labels = data.labels[indices]
   if alpha == 0:
@@ -161,8 +161,8 @@ def _divide_held_out(
   """Returns the indices of validation clients and of test clients."""
   if not 0 < validation_fraction < 1:
     raise errors.InputError(
-      f'validation_fraction is {validation_fraction}; a share of the held-out '
-      'images between 0 and 1 was expected.'
+      'validation_fraction must be a share of the held-out images between 0 '
+      f'and 1, got {validation_fraction}.'
     )
   stream = datasets.random_generator('held-out images', seed)
   indices = stream.permutation(np.flatnonzero(data.is_test))
@@ -171,9 +171,9 @@ def _divide_held_out(
   for kind, part in (('validation', indices[:cut]), ('test', indices[cut:])):
     if len(part) < datasets.MIN_FEW_SHOT_EXAMPLES:
       raise errors.InputError(
-        f'validation_fraction {validation_fraction} of {len(indices)} held-out '
-        f'images leaves {len(part)} for {kind}; at least '
-        f'{datasets.MIN_FEW_SHOT_EXAMPLES} were expected.'
+        f'validation_fraction {validation_fraction} must leave at least '
+        f'{datasets.MIN_FEW_SHOT_EXAMPLES} of {len(indices)} held-out images '
+        f'for {kind}, got {len(part)}.'
       )
     num_clients = max(1, round(len(part) / _HELD_OUT_CLIENT_EXAMPLES))
     divided.append(np.array_split(part, num_clients))

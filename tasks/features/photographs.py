@@ -70,18 +70,18 @@ def _find_folder(
   """
   if data_dir is None:
     raise errors.InputError(
-      f'Task {name!r} has no data_dir; the cache_dir of {made_by} was expected '
-      '(the task generated_features has clients of the same sizes, without '
-      'photographs).'
+      f'Task {name!r} must have the cache_dir of {made_by} as data_dir, got '
+      'none (the task generated_features has clients of the same sizes, '
+      'without photographs).'
     )
   parent = pathlib.Path(os.path.expanduser(data_dir))
   for folder in (parent / candidate for candidate in folders):
     if (folder / _TRAIN_FOLDER).is_dir() and (folder / _TEST_FILE).is_file():
       return folder
   raise errors.InputError(
-    f'Task {name!r} found no folder {parent / folders[0]} with the folder '
-    f'{_TRAIN_FOLDER} and the file {_TEST_FILE}; the cache_dir of {made_by} was '
-    'expected as data_dir (the task generated_features has clients of the same '
+    f'Task {name!r} must have the cache_dir of {made_by} as data_dir, got no '
+    f'folder {parent / folders[0]} with the folder {_TRAIN_FOLDER} and the '
+    f'file {_TEST_FILE} (the task generated_features has clients of the same '
     'sizes, without photographs).'
   )
 
@@ -234,8 +234,8 @@ def _user_records(folder: pathlib.Path) -> dict[str, Records]:
   users = sorted(name for name, size in sizes.items() if size)
   if not users:
     raise errors.InputError(
-      f'The folder {folder} holds no photographs ({len(sizes)} empty files); a '
-      'TFRecord file of each user was expected.'
+      f'The folder {folder} must hold a TFRecord file of each user, got no '
+      f'photographs ({len(sizes)} empty files).'
     )
   if len(users) < len(sizes):
     logging.warning(
@@ -255,9 +255,9 @@ def _held_out_records(path: pathlib.Path) -> dict[str, Records]:
   offsets = np.array(_record_offsets(path), np.int64)
   if len(offsets) < 2 * datasets.MIN_FEW_SHOT_EXAMPLES:
     raise errors.InputError(
-      f'The file {path} holds {len(offsets)} photographs; at least '
-      f'{2 * datasets.MIN_FEW_SHOT_EXAMPLES} were expected, for validation and '
-      'testing.'
+      f'The file {path} must hold at least '
+      f'{2 * datasets.MIN_FEW_SHOT_EXAMPLES} photographs, for validation and '
+      f'testing, got {len(offsets)}.'
     )
   stream = datasets.random_generator('held-out photographs')
   num_clients = max(2, round(len(offsets) / _HELD_OUT_CLIENT_EXAMPLES))
@@ -308,9 +308,9 @@ class PhotographClientData(datasets.ClientData):
       images, labels = next(iter(dataset.batch(len(payloads))))
     except tf.errors.OpError as error:
       raise errors.InputError(
-        f'The photographs of client {client_id!r} cannot be decoded '
-        f'({error.message.splitlines()[0]}); records of a JPEG image and a '
-        'class were expected.'
+        f'The photographs of client {client_id!r} must be records of a JPEG '
+        'image and a class, and cannot be decoded '
+        f'({error.message.splitlines()[0]}).'
       ) from error
     try:
       checks.check_labels('class', labels.numpy(), self._num_classes)

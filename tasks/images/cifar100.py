@@ -129,8 +129,8 @@ def _split_held_out(
   """Returns (validation, test) clients."""
   if not 0 <= validation_fraction < 1:
     raise errors.InputError(
-      f"validation_fraction is {validation_fraction}; a share of TFF's test "
-      'clients in [0, 1) was expected.'
+      "validation_fraction must be a share of TFF's test clients in [0, 1), "
+      f'got {validation_fraction}.'
     )
   try:
     # The remaining clients, usually for training, are the test clients here.
@@ -143,8 +143,8 @@ def _split_held_out(
   except errors.InputError as error:
     raise errors.InputError(
       f"validation_fraction {validation_fraction} of TFF's "
-      f'{len(clients.client_ids)} test client(s) leaves none for testing; at '
-      'least one was expected.'
+      f'{len(clients.client_ids)} test client(s) must leave at least one for '
+      'testing, got none.'
     ) from error
   return validation, test
 
@@ -170,8 +170,8 @@ def crop(images: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
   """
   if images.shape[1] < shape[0] or images.shape[2] < shape[1]:
     raise errors.InputError(
-      f'The images are of {images.shape[1]}x{images.shape[2]}; at least '
-      f'{shape[0]}x{shape[1]} was expected.'
+      f'The images must be of at least {shape[0]}x{shape[1]}, got '
+      f'{images.shape[1]}x{images.shape[2]}.'
     )
   top, left = ((images.shape[1 + i] - shape[i]) // 2 for i in range(2))
   return images[:, top : top + shape[0], left : left + shape[1]]

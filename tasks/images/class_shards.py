@@ -74,8 +74,8 @@ def create_class_shards_task(
   }
   if not own_test:
     raise errors.InputError(
-      f'Task {name!r} has no test image of a class that clients have; some were '
-      'expected.'
+      f'Task {name!r} must have test images of the classes that clients have, '
+      'got none.'
     )
   # Shards are dealt at random, so the last clients can be the held-out ones.
   bounds = [0, num_clients, num_clients + num_held_out // 2, num_all]

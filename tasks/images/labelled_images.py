@@ -67,14 +67,14 @@ def read_npz(
     reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())
     reason = reason or type(error).__name__
     raise errors.InputError(
-      f'The images in {os.fspath(path)} cannot be read ({reason}); an .npz '
-      f'file with the arrays {", ".join(_ARRAYS)} was expected.'
+      f'{os.fspath(path)} must be an .npz file with the arrays '
+      f'{", ".join(_ARRAYS)}, and the images in it cannot be read ({reason}).'
     ) from error
   for name in _ARRAYS:
     if name not in arrays:
       raise errors.InputError(
-        f'The file {os.fspath(path)} holds no array {name!r}; '
-        f'{", ".join(_ARRAYS)} were expected.'
+        f'The file {os.fspath(path)} must hold the arrays '
+        f'{", ".join(_ARRAYS)}, got no array {name!r}.'
       )
   images, labels, is_test = arrays.values()
   shapes = {labels.shape, is_test.shape}
@@ -86,10 +86,11 @@ def read_npz(
     or shapes != {(len(images),)}
   ):
     raise errors.InputError(
-      f'The file {os.fspath(path)} holds images {images.dtype.name}'
-      f'{list(images.shape)}, labels {labels.dtype.name}{list(labels.shape)} and '
-      f'is_test {is_test.dtype.name}{list(is_test.shape)}; images uint8 [n, '
-      'height, width, 3], integer labels [n] and is_test [n] were expected.'
+      f'The file {os.fspath(path)} must hold images uint8 [n, height, width, '
+      '3], integer labels [n] and is_test [n], got images '
+      f'{images.dtype.name}{list(images.shape)}, labels '
+      f'{labels.dtype.name}{list(labels.shape)} and is_test '
+      f'{is_test.dtype.name}{list(is_test.shape)}.'
     )
   try:
     checks.check_labels('labels', labels, num_classes)

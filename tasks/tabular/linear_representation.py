@@ -149,5 +149,5 @@ def create_task(
     higher_is_better=False,
     label_sampler=models.gaussian_label_sampler(),
     tensor_names=models.LINEAR_REPRESENTATION_TENSORS,
-    made_up='generated points',
+    synthetic='generated points',
   )

@@ -95,7 +95,7 @@ def create_task(
     higher_is_better=False,
     label_sampler=models.gaussian_label_sampler(),
     tensor_names=models.mlp_tensor_names(len(hidden_units)),
-    made_up='generated points',
+    synthetic='generated points',
   )
 
 

@@ -111,13 +111,13 @@ def create_task(
     checks.check_integer(name, value, least)
   if not isinstance(data_dir, (str, os.PathLike, type(None))):
     raise errors.InputError(
-      f'data_dir is {data_dir!r}; the path of a folder was expected.'
+      f'data_dir must be the path of a folder, got {data_dir!r}.'
     )
   if data_dir is None and not num_generated:
     raise errors.InputError(
-      f'Task {NAME} has neither a data_dir nor made-up news; expected '
-      f'--data_dir with a folder that has {ag_news_files.TEST_FILE}, or '
-      'task.num_generated above 0 for made-up news.'
+      f'Task {NAME} must have --data_dir, a folder with '
+      f'{ag_news_files.TEST_FILE}, or task.num_generated above 0 for synthetic '
+      'news, got neither.'
     )
   checks.check_share('test_fraction', test_fraction)
   if dropout is not None:
@@ -130,8 +130,8 @@ def create_task(
     ):
       if value != default:
         raise errors.InputError(
-          f'{name} is {value!r} with model {model}; {default!r} was expected '
-          'with all models but roberta.'
+          f'{name} must be {default!r} with model {model}, since roberta alone '
+          f'has it, got {value!r}.'
         )
   train, test = _load(data_dir, test_fraction, num_generated, seed)
   train = _cap(train, max_examples, seed)
@@ -179,7 +179,7 @@ def create_task(
     higher_is_better=True,
     label_sampler=models.categorical_label_sampler(),
     tensor_names=parts.tensor_names,
-    made_up='generated news' if data_dir is None else None,
+    synthetic='generated news' if data_dir is None else None,
   )
 
 

@@ -117,7 +117,7 @@ def sample_clients(
   if not validation:
     raise errors.InputError(
       f'validation_fraction {validation_fraction} of {len(labels)} examples '
-      'leaves none for validation; at least one was expected.'
+      'must leave at least one for validation, got none.'
     )
   for number, name in enumerate(names):
     left = rest['' if pool == 'whole' else f'_{name}']
@@ -125,7 +125,7 @@ def sample_clients(
     if not count:
       raise errors.InputError(
         f'client_fraction {client_fraction} of the {len(left)} examples that a '
-        'client samples from leaves none; at least one was expected.'
+        'client samples from must leave at least one, got none.'
       )
     proportions = draw_proportions(
       number, num_classes=num_classes, beta=beta, seed=seed

@@ -66,8 +66,8 @@ def load_news(
   folder = pathlib.Path(os.path.expanduser(data_dir))
   if not (folder / TEST_FILE).exists():
     raise errors.InputError(
-      f'There is no {TEST_FILE} in {folder}; the files of AG News, '
-      f'{TRAIN_FILE} and {TEST_FILE}, were expected.'
+      f'There is no {TEST_FILE} in {folder}, which must hold the files of AG '
+      f'News, {TRAIN_FILE} and {TEST_FILE}.'
     )
   test = read_news(folder / TEST_FILE)
   if (folder / TRAIN_FILE).exists():
@@ -106,9 +106,9 @@ def split_news(
   train = np.setdiff1d(np.arange(len(news.labels)), test)
   if not test.size or not train.size:
     raise errors.InputError(
-      f'test_fraction {test_fraction} of {len(news.labels)} news leaves '
-      f'{train.size} to train on and {test.size} to test on; at least one was '
-      'expected for each.'
+      f'test_fraction {test_fraction} of {len(news.labels)} news must leave at '
+      f'least one to train on and one to test on, got {train.size} and '
+      f'{test.size}.'
     )
   return news.take(train), news.take(test)
 
@@ -135,8 +135,8 @@ def read_news(path: str | os.PathLike[str]) -> News:
       break
     except csv.Error as error:
       raise errors.InputError(
-        f'{path}, line {line}: {error}; {_COLUMNS} in double quotes were '
-        'expected.'
+        f'{path}, line {line}: {error}; it must hold {_COLUMNS} in double '
+        'quotes.'
       ) from error
     try:
       label, text = _parse_row(row)
@@ -146,7 +146,8 @@ def read_news(path: str | os.PathLike[str]) -> News:
     texts.append(text)
   if not texts:
     raise errors.InputError(
-      f'{path}, line 1: the file is empty; rows of {_COLUMNS} were expected.'
+      f'{path}, line 1: the file must have rows of {_COLUMNS}, got an empty '
+      'file.'
     )
   return News(texts=tuple(texts), labels=np.array(labels, np.int32))
 
@@ -158,8 +159,8 @@ def _read_text(path: str) -> str:
   except UnicodeDecodeError as error:
     line = content.count(b'\n', 0, error.start) + 1
     raise errors.InputError(
-      f'{path}, line {line}: byte {error.start} of the file is no UTF-8; valid '
-      'UTF-8 was expected.'
+      f'{path}, line {line}: the file must be valid UTF-8, and is not at byte '
+      f'{error.start}.'
     ) from None
 
 
@@ -167,17 +168,15 @@ def _parse_row(row: list[str]) -> tuple[int, str]:
   """Returns (label from 0, text)."""
   if len(row) != 3:
     raise errors.InputError(
-      f'the row has {len(row)} column(s); {_COLUMNS} were expected.'
+      f'the row must have {_COLUMNS}, got {len(row)} column(s).'
     )
   classes = [str(c + 1) for c in range(len(CLASS_NAMES))]
   if row[0] not in classes:
     raise errors.InputError(
-      f'the class is {row[0]!r}; one of {", ".join(classes)} was expected.'
+      f'the class must be one of {", ".join(classes)}, got {row[0]!r}.'
     )
   # Line breaks, like all other white space, become single spaces.
   text = ' '.join(' '.join(row[1:]).replace('\\', ' ').split())
   if not text:
-    raise errors.InputError(
-      'title and description are blank; a text was expected.'
-    )
+    raise errors.InputError('title and description must not both be blank.')
   return classes.index(row[0]), text

@@ -63,8 +63,8 @@ class PageGenerator:
       value = getattr(self, name)
       if not isinstance(value, int) or value < lowest:
         raise errors.InputError(
-          f'{name} of generated pages is {value!r}; an integer of {lowest} or '
-          'more was expected.'
+          f'{name} of generated pages must be an integer of {lowest} or more, '
+          f'got {value!r}.'
         )
 
   def domain_names(self) -> list[str]:

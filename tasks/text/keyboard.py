@@ -100,8 +100,8 @@ def create_task(
   special = tokens.special_tokens
   if tokens.size <= len(special):
     raise errors.InputError(
-      'The vocabulary has no words, only special tokens; training clients '
-      'whose texts have words were expected.'
+      'Training clients must have texts with words: the vocabulary has only '
+      'special tokens.'
     )
 
   def tokenized(data: datasets.ClientData) -> datasets.ClientData:
@@ -137,7 +137,7 @@ def create_task(
       'vocabulary': tokens,
       'sentence_length': sentence_length,
     },
-    made_up=language.GENERATED if data_dir is None else None,
+    synthetic=language.GENERATED if data_dir is None else None,
   )
 
 

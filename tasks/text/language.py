@@ -104,7 +104,7 @@ def create_web_text_task(
     sequence_length=sequence_length,
     eval_sequence_length=eval_sequence_length,
     cache_megabytes=cache_megabytes,
-    made_up=GENERATED if data_dir is None else None,
+    synthetic=GENERATED if data_dir is None else None,
   )
 
 
@@ -145,7 +145,7 @@ def create_language_task(
   eval_sequence_length: int,
   cache_megabytes: int,
   feature: str = 'text',
-  made_up: str | None = None,
+  synthetic: str | None = None,
 ) -> Task:
   """Creates a task of predicting the next token.
 
@@ -163,7 +163,7 @@ def create_language_task(
     eval_sequence_length: The number of tokens per example in evaluation.
     cache_megabytes: See `create_web_text_task`.
     feature: The name of the array of texts.
-    made_up: See `Task`.
+    synthetic: See `Task`.
 
   Returns:
     The task.
@@ -175,8 +175,8 @@ def create_language_task(
   checks.check_choice('size', size, tuple(models.TRANSFORMER_SIZES))
   if model != 'transformer' and activation_dtype != 'float32':
     raise errors.InputError(
-      f'activation_dtype is {activation_dtype!r} with model {model}; float32 was '
-      'expected of all models but the transformer.'
+      'activation_dtype must be float32 with all models but the transformer, '
+      f'got {activation_dtype!r} with {model}.'
     )
   checks.check_integer('cache_megabytes', cache_megabytes, 1)
   checks.check_integer('sequence_length', sequence_length, 1)
@@ -225,7 +225,7 @@ def create_language_task(
       'vocabulary': vocabulary,
       'eval_sequence_length': eval_sequence_length,
     },
-    made_up=made_up,
+    synthetic=synthetic,
   )
 
 

@@ -141,8 +141,8 @@ def create_roberta(
     has_body = True
     if tokens.size > keras_model.config.vocab_size:
       raise errors.InputError(
-        f'The checkpoint {folder} has {tokens.size} tokens, and embeddings of '
-        f'{keras_model.config.vocab_size}; at least as many were expected.'
+        f'The checkpoint {folder} must have embeddings for all of its '
+        f'{tokens.size} tokens, got {keras_model.config.vocab_size}.'
       )
   for number, variable in enumerate(keras_model.trainable_variables):
     known = has_head if roberta_checkpoint.is_head(variable) else has_body

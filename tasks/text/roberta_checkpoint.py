@@ -78,7 +78,8 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
   """
   if not folder.is_dir():
     raise errors.InputError(
-      f'There is no folder {folder}; that of a RoBERTa checkpoint was expected.'
+      f'There is no folder {folder}, which must be that of a RoBERTa '
+      'checkpoint.'
     )
   path = folder / _CONFIG
   config = regular_files.read_json(path, {'model_type': 'roberta'})
@@ -113,8 +114,8 @@ def load_checkpoint(
   longest = config.get('max_position_embeddings', 512) - _FIRST_POSITION
   if sequence_length > longest:
     raise errors.InputError(
-      f'sequence_length is {sequence_length}; at most the {longest} tokens '
-      f'that the checkpoint {folder} has positions for was expected.'
+      f'sequence_length must be at most {longest}, as many tokens as the '
+      f'checkpoint {folder} has positions for, got {sequence_length}.'
     )
   file = _find_weights(folder)
   with quiet_transformers() as transformers:
@@ -134,8 +135,8 @@ def load_checkpoint(
   body = [name for name in lacking if _HEAD not in name]
   if body:
     raise errors.InputError(
-      f"The weights {folder / file} lack {len(body)} of RoBERTa's, such as "
-      f'{body[0]}; all but those of {_HEAD} were expected.'
+      f"The weights {folder / file} must be all of RoBERTa's but those of "
+      f'{_HEAD}, got none of {len(body)}, such as {body[0]}.'
     )
   if lacking:
     logging.info(
@@ -188,11 +189,11 @@ def _find_weights(folder: pathlib.Path) -> str:
   for pickle in _PICKLES:
     if (folder / pickle).is_file():
       raise errors.InputError(
-        f'The checkpoint {folder} has its weights in {pickle}, a pickle, which '
-        f'can run any code when it is read; {_SAFETENSORS} or {_HDF5} was '
-        'expected.'
+        f'The checkpoint {folder} must have its weights in {_SAFETENSORS} or '
+        f'{_HDF5}, got {pickle}, a pickle, which can run any code when it is '
+        'read.'
       )
   raise errors.InputError(
-    f'The checkpoint {folder} has no weights; {_SAFETENSORS} or {_HDF5} was '
-    'expected.'
+    f'The checkpoint {folder} must have weights, {_SAFETENSORS} or {_HDF5}, '
+    'got none.'
   )

@@ -51,8 +51,8 @@ class RobertaTokens:
     if padding != PADDING or None in ids.values():
       found = ', '.join(f'{t} {i}' for t, i in {**ids, _PAD: padding}.items())
       raise errors.InputError(
-        f"The tokens of {source} have the ids {found}; RoBERTa's {_BEGIN}, "
-        f'{_END} and {_PAD}, the last with the id {PADDING}, were expected.'
+        f"The tokens of {source} must have RoBERTa's {_BEGIN}, {_END} and "
+        f'{_PAD}, the last with the id {PADDING}, got the ids {found}.'
       )
     tokenizer.post_processor = processors.RobertaProcessing(
       sep=(_END, ids[_END]), cls=(_BEGIN, ids[_BEGIN])
@@ -108,12 +108,12 @@ def train_roberta_tokens(
   least = len(_SPECIAL_TOKENS) + len(alphabet)
   if vocabulary_size < least:
     raise errors.InputError(
-      f'vocabulary_size is {vocabulary_size}; at least {least}, all bytes and '
-      'the special tokens, was expected of RoBERTa.'
+      f'vocabulary_size of RoBERTa must be at least {least}, all bytes and the '
+      f'special tokens, got {vocabulary_size}.'
     )
   if not len(texts):
     raise errors.InputError(
-      'There is no text to train a vocabulary on; at least one was expected.'
+      'There must be at least one text to train a vocabulary on, got none.'
     )
   tokenizer = _with_bytes(tokenizers.Tokenizer(tokenizers.models.BPE()))
   tokenizer.train_from_iterator(
@@ -148,8 +148,8 @@ def load_roberta_tokens(
   parts = [folder / 'vocab.json', folder / 'merges.txt']
   if not whole.is_file() and not all(part.is_file() for part in parts):
     raise errors.InputError(
-      f'The checkpoint {folder} has no tokens; tokenizer.json, or vocab.json '
-      'and merges.txt, were expected.'
+      f'The checkpoint {folder} must have tokens, tokenizer.json, or '
+      'vocab.json and merges.txt, got none.'
     )
   try:
     if whole.is_file():

@@ -128,9 +128,9 @@ def _draw_speakers(
   ]
   if len(found) < number:
     raise errors.InputError(
-      f'Task {NAME!r} has {len(found)} speakers of min_characters = '
-      f'{min_characters} or more; the {number} of num_clients and '
-      'num_validation_clients were expected.'
+      f'Task {NAME!r} must have {number} speakers, for num_clients and '
+      f'num_validation_clients, got {len(found)} with min_characters = '
+      f'{min_characters} or more.'
     )
   stream = datasets.random_generator('shakespeare speakers', seed)
   return [found[i] for i in stream.permutation(len(found))[:number]]

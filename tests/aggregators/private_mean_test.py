@@ -96,7 +96,7 @@ class PrivateMeanTest(parameterized.TestCase):
     (output,) = _run(process, [[]])
     update, count = (e.noise_multiplier for e in output.state.dp_event.events)
     self.assertAlmostEqual((update**-2 + count**-2) ** -0.5, 0.8, places=6)
-    with self.assertRaisesRegex(errors.InputError, '1.0, but .* 10 clients'):
+    with self.assertRaisesRegex(errors.InputError, '10 clients .*1.0'):
       _create(1.0, 0.5, expected_clients=10, target_quantile=0.5)
 
 
@@ -104,7 +104,7 @@ class TreeTest(parameterized.TestCase):
   def test_noise_of_the_sum_of_rounds_grows_as_their_logarithm(self):
     """As Honaker (2015) has it for each node of the tree, and restarts."""
     process = _create(
-      2.0, 0.5, expected_clients=4, rounds_a_tree=32, noise_seed=1, size=_MANY
+      2.0, 0.5, expected_clients=4, rounds_per_tree=32, noise_seed=1, size=_MANY
     )
     outputs = _run(process, [[]] * 40)
     sums = itertools.accumulate(output.result['b'] for output in outputs)
@@ -121,7 +121,7 @@ class TreeTest(parameterized.TestCase):
 
   def test_the_bound_adapts_with_the_next_tree(self):
     process = _create(
-      0.0, 0.5, expected_clients=2, target_quantile=0.5, rounds_a_tree=3
+      0.0, 0.5, expected_clients=2, target_quantile=0.5, rounds_per_tree=3
     )
     outputs = _run(process, [[_value(9.0)] * 2] * 5)
     norms = [_norm(output.result) for output in outputs]

@@ -24,5 +24,5 @@ class TensorNamesTest(parameterized.TestCase):
 
   @parameterized.parameters((('a', 'b'),), (('a', 'b', 'a'),), ((),))
   def test_too_few_different_names(self, names):
-    with self.assertRaisesRegex(errors.InputError, '3 trainable tensors'):
+    with self.assertRaisesRegex(errors.InputError, 'trainable tensors'):
       tensor_names.name_tensors(_TYPES, names)

@@ -45,7 +45,7 @@ def _build(mask_type=(np.bool_, np.bool_), **others):
         update=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
       )
     ),
-    algorithms.keep_what_nobody_sent,
+    algorithms.keep_unsent,
     **others,
   )
 

@@ -231,7 +231,7 @@ class StatefulPartialExchangeTest(rounds.TestCase):
     self.assertEqual(with_it.clients['c']['last_round'], 2)
 
   def test_refuses_what_does_not_fit(self):
-    with self.assertRaisesRegex(errors.InputError, 'groups for 2 tensors'):
+    with self.assertRaisesRegex(errors.InputError, 'groups for 2'):
       _build(selector=client_work.build_share_selector(0.5, groups=[0, 1]))
-    with self.assertRaisesRegex(errors.InputError, '1 different tensor_names'):
+    with self.assertRaisesRegex(errors.InputError, 'tensor_names .*got 1'):
       _build(tensor_names=('one',))

@@ -102,5 +102,5 @@ class WeightAveragingTest(absltest.TestCase):
     )
 
   def test_the_decay_is_checked(self):
-    with self.assertRaisesRegex(errors.InputError, 'decay is 1.0'):
+    with self.assertRaisesRegex(errors.InputError, 'decay .*1.0'):
       algorithms.compose_weight_averaging(self.inner, decay=1.0)

@@ -22,7 +22,8 @@ class TensorGroupsTest(parameterized.TestCase):
     self.assertEqual(client_work.group_by_layer(['w', 'b', 'w']), (0, 1, 2))
 
   @parameterized.parameters(
-    ([], 'no names'), (['one/kernel', 'one/bias'], 'of one layer')
+    ([], 'a name for each tensor'),
+    (['one/kernel', 'one/bias'], 'of several layers, got one'),
   )
   def test_bad_names(self, names, message):
     with self.assertRaisesRegex(errors.InputError, message):

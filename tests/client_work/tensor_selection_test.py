@@ -108,18 +108,22 @@ class ShareTest(parameterized.TestCase):
       client_work.build_share_selector,
       client_work.build_coordinate_selector,
     ):
-      with self.assertRaisesRegex(errors.InputError, f'share is {share!r}'):
+      with self.assertRaisesRegex(
+        errors.InputError, f'share must be .*got {share!r}'
+      ):
         build(share)
 
   def test_values_of_enums_are_no_members(self):
-    with self.assertRaisesRegex(errors.InputError, "direction is 'largest'"):
+    with self.assertRaisesRegex(errors.InputError, "direction .*'largest'"):
       client_work.build_share_selector(0.5, direction='largest')
-    with self.assertRaisesRegex(errors.InputError, "score is 'change'"):
+    with self.assertRaisesRegex(
+      errors.InputError, "score must be .*got 'change'"
+    ):
       client_work.build_coordinate_selector(0.5, score='change')
 
   def test_groups_of_another_model_are_refused(self):
     selector = client_work.build_share_selector(0.5, groups=(0, 1))
-    with self.assertRaisesRegex(errors.InputError, '2 tensors.* 3 trainable'):
+    with self.assertRaisesRegex(errors.InputError, '3 trainable .*2'):
       selector.mask_bits([tf.TensorShape([2])] * 3)
 
   def test_mask_has_a_bit_a_group(self):
@@ -160,7 +164,7 @@ class ThresholdTest(parameterized.TestCase):
   @parameterized.parameters(-1.0, float('inf'), float('nan'), '1', None)
   def test_bad_thresholds(self, threshold):
     with self.assertRaisesRegex(
-      errors.InputError, f'threshold is {threshold!r}'
+      errors.InputError, f'threshold .*got {threshold!r}'
     ):
       client_work.build_threshold_selector(threshold)
 

@@ -142,7 +142,9 @@ class PlanBatchesTest(parameterized.TestCase):
     value=[0, -1, 1.5, True, '10'],
   )
   def test_sizes_must_be_positive_integers(self, field, value):
-    with self.assertRaisesRegex(errors.InputError, f'^{field} is .*positive'):
+    with self.assertRaisesRegex(
+      errors.InputError, f'^{field} must be .*positive'
+    ):
       batches.BatchSpec(**{'batch_size': 10, field: value})
 
 
@@ -268,7 +270,7 @@ class SequentialBatchesTest(absltest.TestCase):
     )
 
   def test_batch_size_must_be_positive(self):
-    with self.assertRaisesRegex(errors.InputError, 'batch_size is 0'):
+    with self.assertRaisesRegex(errors.InputError, 'batch_size .*0'):
       batches.sequential_batches(_examples(3), client_id='c', batch_size=0)
 
 
@@ -318,7 +320,9 @@ class SplitTest(parameterized.TestCase):
     self.assertEmpty(support[2] & set(unseen_of_split))
 
   def test_too_few_examples_name_the_client(self):
-    with self.assertRaisesRegex(errors.InputError, "'tiny' has 1 example"):
+    with self.assertRaisesRegex(
+      errors.InputError, "'tiny' must have at least 2 .*got 1"
+    ):
       batches.split_rows(1, fraction=0.5, client_id='tiny', seed=0)
     with self.assertRaisesRegex(errors.InputError, "'tiny' has 3 example"):
       batches.split_few_shot(3, fraction=0.25, client_id='tiny', seed=0)

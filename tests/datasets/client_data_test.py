@@ -35,16 +35,14 @@ class InMemoryClientDataTest(absltest.TestCase):
 
   def test_unknown_client(self):
     data = client_data.InMemoryClientData(_clients(2, 2, 2, 2))
-    with self.assertRaisesRegex(
-      errors.InputError, "no client 'x'.* 4 client.*'client_0', .*\\.\\.\\."
-    ):
+    with self.assertRaisesRegex(errors.InputError, "client .*'x'"):
       data.load_client('x')
 
   def test_bad_clients_are_named(self):
     bad_dtype = (_pair(2)[0].astype(np.float64), _pair(2)[1])
     for client, regex in (
-      (_pair(0), "'z' has no examples"),
-      (bad_dtype, "'z' .*as of the first client"),
+      (_pair(0), "'z'"),
+      (bad_dtype, "'z' .*as .*first client"),
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         client_data.InMemoryClientData({'a': _pair(2), 'z': client})
@@ -54,9 +52,11 @@ class InMemoryClientDataTest(absltest.TestCase):
     self.assertEmpty(data.load_client('client_0')[1])
 
   def test_no_clients_and_odd_ids(self):
-    with self.assertRaisesRegex(errors.InputError, 'as a list; a mapping from'):
+    with self.assertRaisesRegex(errors.InputError, 'mapping from .*list'):
       client_data.InMemoryClientData([np.ones(3)])
-    with self.assertRaisesRegex(errors.InputError, 'No clients'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'at least one client, got none'
+    ):
       client_data.InMemoryClientData({})
     with self.assertRaisesRegex(errors.InputError, 'a string, found 7'):
       client_data.InMemoryClientData({7: _pair(2)})
@@ -72,14 +72,14 @@ class SelectTest(absltest.TestCase):
     self.assertEqual(view.client_ids, ('client_0', 'client_2'))
     self.assertEqual(view.element_spec, self._data.element_spec)
     self.assertLen(view.load_client('client_2')[1], 3)
-    with self.assertRaisesRegex(errors.InputError, "no client 'client_1'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'client_1'"):
       view.load_client('client_1')
     self.assertEqual(self._data.select(iter(())).client_ids, ())
 
   def test_unknown_and_duplicate_ids(self):
-    with self.assertRaisesRegex(errors.InputError, "no client 'nobody'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'nobody'"):
       self._data.select(['client_0', 'nobody'])
-    with self.assertRaisesRegex(errors.InputError, "'client_1' .* 2 times"):
+    with self.assertRaisesRegex(errors.InputError, "'client_1' 2 times"):
       self._data.select(['client_1', 'client_0', 'client_1'])
 
 
@@ -114,7 +114,7 @@ class ToTffTest(absltest.TestCase):
     batched = self._tff.preprocess(lambda dataset: dataset.batch(2))
     dataset = batched.create_tf_dataset_for_client('client_2')
     self.assertEqual([len(y) for _, y in dataset], [2, 1])
-    with self.assertRaisesRegex(errors.InputError, "no client 'nobody'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'nobody'"):
       self._tff.create_tf_dataset_for_client('nobody')
 
 
@@ -155,7 +155,7 @@ class SplitClientsTest(parameterized.TestCase):
     data = client_data.InMemoryClientData(_clients(1, 1, 1))
     for name in ('validation_fraction', 'test_fraction'):
       fractions = {'validation_fraction': 0, 'test_fraction': 0, name: fraction}
-      with self.assertRaisesRegex(errors.InputError, f'^{name} is'):
+      with self.assertRaisesRegex(errors.InputError, f'^{name} must be'):
         client_data.split_clients(data, seed=0, **fractions)
 
   def test_too_few_clients(self):

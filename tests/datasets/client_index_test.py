@@ -64,7 +64,7 @@ class ClientIndexTest(parameterized.TestCase):
   @given(st.data())
   @settings(max_examples=150)
   def test_no_flipped_bit_goes_unnoticed(self, data):
-    """Or it is in what nobody reads, such as statistics."""
+    """Or it is in what nothing reads, such as statistics."""
     whole = self._path.read_bytes()
     expected = self._read_all()
     damaged = bytearray(whole)
@@ -111,7 +111,7 @@ class ClientIndexTest(parameterized.TestCase):
     whole = self._path.read_bytes()
     for size in (0, 3, len(whole) // 2, len(whole) - 1):
       self._path.write_bytes(whole[:size])
-      self._assert_refused('index of clients .*clients.parquet cannot be read')
+      self._assert_refused('index of clients .*cannot be read')
     self._path.write_bytes(b'PAR1' + bytes(len(whole) - 8) + b'PAR1')
     self._assert_refused('cannot be read')
     self._path.unlink()
@@ -121,12 +121,12 @@ class ClientIndexTest(parameterized.TestCase):
   def test_column_that_is_missing_or_of_another_type(self, name):
     whole = self._path.read_bytes()
     grouped_clients.rewrite_index(self._folder, **{name: None})
-    self._assert_refused(f"column '{name}' of .* has the type None; ")
+    self._assert_refused(f"column '{name}' of .* the type .*, got None")
     self._path.write_bytes(whole)
     grouped_clients.rewrite_index(
       self._folder, **{name: pa.array(np.zeros(29))}
     )
-    self._assert_refused(f"column '{name}' of .* has the type double; ")
+    self._assert_refused(f"column '{name}' of .* the type .*, got double")
 
   def test_other_number_of_rows(self):
     splits = {
@@ -135,18 +135,18 @@ class ClientIndexTest(parameterized.TestCase):
     }
     del splits['validation']
     grouped_clients.rewrite_description(self._folder, splits=splits)
-    self._assert_refused(r'has 29 row\(s\); 27 were .* dataset.json beside')
+    self._assert_refused(r'row\(s\).*dataset.json beside.*29')
     # The right sum, but other splits.
     splits['a'] = {'shards': 3, 'clients': 2, 'examples': 1, 'words': 1}
     grouped_clients.rewrite_description(self._folder, splits=splits)
     self._assert_refused("'site-10.org' of split 'train'|of split 'validation'")
 
   @parameterized.parameters(
-    ('client_id', 'site-1.org', "'site-1.org' follows 'site-1.org'"),
-    ('client_id', 'aaa', "train: Client id 'aaa' follows 'site-1.org'"),
-    ('client_id', None, '1 of 23 client id.* missing'),
+    ('client_id', 'site-1.org', "'site-1.org' .*'site-1.org'"),
+    ('client_id', 'aaa', "train.*'aaa'.*'site-1.org'"),
+    ('client_id', None, '1 of 23 missing'),
     ('split', 'held_out', "'site-10.org' of split 'held_out' among .*'train'"),
-    ('examples', None, "'examples' of .* lacks 1 value"),
+    ('examples', None, "'examples' .*1"),
   )
   def test_bad_value(self, name, value, regex):
     values = pq.read_table(self._path)[name].to_pylist()
@@ -184,14 +184,14 @@ class ClientIndexTest(parameterized.TestCase):
         index.load_client('train', rows, place, features=index.folder.features)
       except errors.InputError as error:
         refused += 1
-        self.assertRegex(str(error), "^Client 'site-.*org': .* expected")
+        self.assertRegex(str(error), r"^Client 'site-.*org': .*must")
     self.assertGreater(refused, 10)
 
   def test_number_of_examples(self):
     grouped_clients.rewrite_index(self._folder, examples=[7] * 29)
     index = self._index()
     with self.assertRaisesRegex(
-      errors.InputError, r"'site-0.org' holds 1 example\(s\); 7 were"
+      errors.InputError, "'site-0.org' must hold 7 .*got 1"
     ):
       index.load_client(
         'train',

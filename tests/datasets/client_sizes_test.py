@@ -157,16 +157,16 @@ class ClientSizesTest(parameterized.TestCase):
     self.assertLess(distance, 1.6 / np.sqrt(len(sizes)))
 
   @parameterized.parameters(
-    (dict(smallest=0), 'smallest is 0; a positive integer'),
-    (dict(largest=2.5), 'largest is 2.5; a positive integer'),
-    (dict(largest=2), 'smallest size is 3 and the largest 2; a largest'),
-    (dict(shift=-3.0), 'shift is -3.0; more than -3 was expected'),
-    (dict(exponent=np.nan), 'exponent is nan and shift 2.0; finite'),
+    (dict(smallest=0), 'smallest must be .*got 0'),
+    (dict(largest=2.5), 'largest must be .*got 2.5'),
+    (dict(largest=2), 'size .*got 2'),
+    (dict(shift=-3.0), 'shift must be .*got -3.0'),
+    (dict(exponent=np.nan), 'exponent .*got nan and 2.0'),
   )
   def test_bad_laws(self, changes, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       _law(**changes)
 
   def test_bad_number_of_clients(self):
-    with self.assertRaisesRegex(errors.InputError, 'num_clients is 0'):
+    with self.assertRaisesRegex(errors.InputError, 'num_clients .*0'):
       _law().draw(0, seed=0)

@@ -116,7 +116,7 @@ class StoredClientTest(absltest.TestCase):
     there = pickle.loads(
       pickle.dumps(_refer(clients, datasets.BatchSpec(batch_size=2)))
     )
-    with self.assertRaisesRegex(errors.InputError, 'other clients'):
+    with self.assertRaisesRegex(errors.InputError, 'must give the clients'):
       _ = there.examples
 
   def test_a_loader_that_is_not_there(self):

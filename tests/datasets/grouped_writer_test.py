@@ -113,7 +113,7 @@ class GroupedWriterTest(absltest.TestCase):
     ) as writer:
       for _ in range(2):
         writer.write('train', 'a', [{'text': 'x'}])
-    with self.assertRaisesRegex(errors.InputError, "'a' follows 'a'"):
+    with self.assertRaisesRegex(errors.InputError, "'a' .*'a'"):
       grouped_client_data.GroupedClientData(self._folder, 'train')
 
   def test_folder_that_is_not_empty(self):

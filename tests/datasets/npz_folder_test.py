@@ -43,9 +43,9 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
     x, y = data.load_client('b')
     np.testing.assert_array_equal(x, _pair(3)['x'])
     np.testing.assert_array_equal(y, _pair(3)['y'])
-    with self.assertRaisesRegex(errors.InputError, "no client 'c'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'c'"):
       data.load_client('c')
-    with self.assertRaisesRegex(errors.InputError, "no client '../b'"):
+    with self.assertRaisesRegex(errors.InputError, "got '../b'"):
       data.load_client('../b')
 
   def test_reads_lazily(self):
@@ -56,10 +56,10 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
 
   def test_missing_and_empty_folders(self):
     with self.assertRaisesRegex(
-      errors.InputError, "'/nowhere/at/all' cannot be read .*No such file"
+      errors.InputError, r"'/nowhere/at/all' .*cannot be read \(No such file"
     ):
       npz_folder.NpzFolderClientData('/nowhere/at/all')
-    with self.assertRaisesRegex(errors.InputError, 'holds no client'):
+    with self.assertRaisesRegex(errors.InputError, 'one .npz file per client'):
       npz_folder.NpzFolderClientData(self.folder)
     self._save('a', **_pair(2))
     with self.assertRaisesRegex(errors.InputError, 'Not a directory'):
@@ -84,7 +84,7 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
     data = npz_folder.NpzFolderClientData(self.folder)
     for length in range(0, len(content) - 1, 7):
       path.write_bytes(content[:length])
-      with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
+      with self.assertRaisesRegex(errors.InputError, "'bad' .*cannot be read"):
         data.load_client('bad')
 
   def test_flipped_bytes_never_give_other_values(self):
@@ -107,17 +107,17 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
   def test_missing_arrays(self):
     self._save('a', **_pair(2))
     self._save('bad', x=np.zeros([2, 2]), labels=np.zeros(2))
-    self._assert_refused('bad', r"\['labels', 'x'\]; \['x', 'y'\] were")
+    self._assert_refused('bad', r"\['labels', 'x'\]")
 
   def test_object_arrays_are_not_read(self):
     self._save('a', **_pair(2))
     self._save('bad', x=np.array([1, None], object), y=np.zeros(2))
     self._assert_refused('bad', "'x' .*Python objects")
 
-  def test_client_unlike_the_first(self):
+  def test_a_client_of_other_arrays_than_the_first(self):
     self._save('a', **_pair(2))
     self._save('bad', **_pair(2, num_features=3))
-    self._assert_refused('bad', r"'x' .*float32\[3\].*float32\[2\] was")
+    self._assert_refused('bad', r"'x' .*float32\[3\]")
 
   def test_non_finite_values(self):
     self._save('bad', x=np.array([[1, np.nan]]), y=np.zeros(1))
@@ -134,7 +134,7 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
   def test_clients_without_examples(self):
     self._save('a', **_pair(0))
     self._save('b', **_pair(2))
-    self._assert_refused('a', 'has no examples')
+    self._assert_refused('a', 'at least one example')
     data = npz_folder.NpzFolderClientData(self.folder, skip_empty_clients=True)
     self.assertEqual(data.client_ids, ('b',))
     os.remove(self.folder / 'b.npz')
@@ -144,5 +144,5 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
   def test_skipping_reports_damaged_files(self):
     self._save('a', **_pair(2))
     (self.folder / 'bad.npz').write_bytes(b'damaged')
-    with self.assertRaisesRegex(errors.InputError, "'bad' cannot be read"):
+    with self.assertRaisesRegex(errors.InputError, "'bad' .*cannot be read"):
       npz_folder.NpzFolderClientData(self.folder, skip_empty_clients=True)

@@ -197,19 +197,19 @@ class PartitionByPachinkoTest(parameterized.TestCase):
     self.assertEqual([len(indices) for indices in found], [5] * 4)
 
   @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients is 0'),
-    (dict(examples_per_client=0), 'examples_per_client is 0'),
-    (dict(examples_per_client=2.0), 'examples_per_client is 2.0'),
+    (dict(num_clients=0), 'num_clients .*0'),
+    (dict(examples_per_client=0), 'examples_per_client .*0'),
+    (dict(examples_per_client=2.0), 'examples_per_client .*2.0'),
     (dict(examples_per_client=6), '10 examples cannot give 2 clients'),
     (dict(num_clients=11), '10 examples cannot give 11 clients'),
-    (dict(alpha=0), 'alpha is 0'),
-    (dict(beta=-1.0), 'beta is -1.0'),
+    (dict(alpha=0), 'alpha .*0'),
+    (dict(beta=-1.0), 'beta .*-1.0'),
     (dict(labels=np.zeros([5, 2])), r'The labels .* shape \[5, 2\]'),
     (dict(coarse_labels=np.zeros([0])), r'The coarse labels .* shape \[0\]'),
     (dict(coarse_labels=np.zeros(9)), '10 labels and 9 coarse labels'),
     (
       dict(coarse_labels=np.arange(10)),
-      'Label 0 stands under the coarse labels 0 and 5; one',
+      'coarse .*0 and 5',
     ),
   )
   def test_bad_arguments(self, changed, regex):

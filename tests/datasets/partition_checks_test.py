@@ -25,14 +25,14 @@ class PartitionChecksTest(parameterized.TestCase):
 
   def test_vectors_are_not_called_labels(self):
     with self.assertRaisesRegex(
-      errors.InputError, r'keys .* shape \[0\]; a vector with one entry per ex'
+      errors.InputError, r'keys .*vector with one entry per .*\[0\]'
     ):
       partition_checks.check_vector([], 'keys')
 
   @parameterized.parameters(([None, 'a'],), ([1, 'a'],), ([None, 1.5],))
   def test_labels_without_an_order(self, labels):
     with self.assertRaisesRegex(
-      errors.InputError, 'labels to partition by cannot be put in order .*one t'
+      errors.InputError, 'labels to partition by .*cannot be put in order'
     ):
       partition_checks.check_labels(np.array(labels, object))
 
@@ -44,7 +44,7 @@ class PartitionChecksTest(parameterized.TestCase):
   @parameterized.parameters(0, -0.1, 1e308, np.inf, np.nan)
   def test_not_a_concentration(self, value):
     with self.assertRaisesRegex(
-      errors.InputError, re.escape(f'beta is {value}')
+      errors.InputError, rf'beta must be .*got {re.escape(str(value))}'
     ):
       partition_checks.check_concentration('beta', value)
 

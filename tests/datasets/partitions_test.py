@@ -114,14 +114,14 @@ class PartitionByDirichletTest(parameterized.TestCase):
     self.assertEqual(sorted(map(len, found)), [10] * 9 + [11])
 
   @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients is 0'),
-    (dict(num_clients=-3), 'num_clients is -3'),
-    (dict(num_clients=2.5), 'num_clients is 2.5'),
-    (dict(min_examples=0), 'min_examples is 0'),
-    (dict(alpha=0), 'alpha is 0'),
-    (dict(alpha=-1.0), 'alpha is -1.0'),
-    (dict(alpha=float('nan')), 'alpha is nan'),
-    (dict(alpha=float('inf')), 'alpha is inf'),
+    (dict(num_clients=0), 'num_clients .*0'),
+    (dict(num_clients=-3), 'num_clients .*-3'),
+    (dict(num_clients=2.5), 'num_clients .*2.5'),
+    (dict(min_examples=0), 'min_examples .*0'),
+    (dict(alpha=0), 'alpha .*0'),
+    (dict(alpha=-1.0), 'alpha .*-1.0'),
+    (dict(alpha=float('nan')), 'alpha .*nan'),
+    (dict(alpha=float('inf')), 'alpha .*inf'),
     (dict(num_clients=11), '10 examples cannot give 11 clients'),
     (dict(labels=np.zeros([5, 2])), r'shape \[5, 2\]'),
     (dict(labels=np.zeros([0])), r'shape \[0\]'),
@@ -260,7 +260,7 @@ class PartitionAlikeTest(absltest.TestCase):
     )
 
   def test_no_clients(self):
-    with self.assertRaisesRegex(errors.InputError, 'no client'):
+    with self.assertRaisesRegex(errors.InputError, 'clients .*got none'):
       partitions.partition_alike(np.zeros(2), np.zeros(2), [], seed=0)
 
 

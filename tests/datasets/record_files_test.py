@@ -74,7 +74,7 @@ class RecordFilesTest(parameterized.TestCase):
       errors.InputError, 'record at byte 0 .*damaged'
     ):
       self._scan()
-    with self.assertRaisesRegex(errors.InputError, r'none cannot be read \(No'):
+    with self.assertRaisesRegex(errors.InputError, 'none .*cannot be read .No'):
       self._scan('/none')
 
   def test_a_file_system_of_tensorflow(self):
@@ -120,7 +120,7 @@ class RecordFilesTest(parameterized.TestCase):
     for size in range(offset, len(whole)):
       self._path.write_bytes(whole[:size])
       with self.assertRaisesRegex(
-        errors.InputError, f'a.tfrecord ends before .* at byte {offset};'
+        errors.InputError, f'a.tfrecord .*ends before .* at byte {offset}'
       ):
         record_files.read_record(self._path, offset)
 
@@ -150,7 +150,7 @@ class RecordFilesTest(parameterized.TestCase):
   def test_another_length_than_expected(self):
     self._write()
     with self.assertRaisesRegex(
-      errors.InputError, 'byte 0 of .* holds 5 bytes; 6 were expected'
+      errors.InputError, 'byte 0 of .* 6 bytes, got 5'
     ):
       record_files.read_record(self._path, 0, payload_bytes=6)
 

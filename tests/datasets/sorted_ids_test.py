@@ -68,9 +68,9 @@ class SortedIdsTest(parameterized.TestCase):
     self.assertEqual(sum(1 for _ in ids), 100_000)
 
   @parameterized.parameters(
-    (['b', 'a'], "'a' follows 'b'"),
-    (['a', 'b', 'b'], "'b' follows 'b'"),
-    (['a', None], '1 of 2 client id.* missing'),
+    (['b', 'a'], "'a' .*'b'"),
+    (['a', 'b', 'b'], "'b' .*'b'"),
+    (['a', None], '1 of 2 missing'),
   )
   def test_bad_ids(self, values, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

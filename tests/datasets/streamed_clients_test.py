@@ -136,19 +136,21 @@ class StreamedClientsTest(parameterized.TestCase):
     self.assertLen({client.client_id for client in cohort}, _NUM_CLIENTS)
 
   def test_bad_arguments(self):
-    with self.assertRaisesRegex(errors.InputError, 'window is 0; a positive'):
+    with self.assertRaisesRegex(errors.InputError, 'window must be .*got 0'):
       self._stream(window=0)
     with self.assertRaisesRegex(errors.InputError, "split 'test'; found held"):
       self._stream(split='test')
     for size in (0, 102):
       with self.assertRaisesRegex(
-        errors.InputError, rf'is {size}; .* 1 to the 101 client\(s\) of split'
+        errors.InputError, rf'1 to the 101 client\(s\) of split .*got {size}'
       ):
         next(self._stream().cohorts(size))
-    with self.assertRaisesRegex(errors.InputError, 'first is -1; a number fro'):
+    with self.assertRaisesRegex(errors.InputError, 'first must be .*got -1'):
       next(self._stream().cohorts(8, first=-1))
     for name in ('epoch', 'position'):
-      with self.assertRaisesRegex(errors.InputError, f'{name} is -1; a number'):
+      with self.assertRaisesRegex(
+        errors.InputError, f'{name} must be .*got -1'
+      ):
         next(self._stream().clients(**{name: -1}))
 
   def test_damaged_client_is_named(self):

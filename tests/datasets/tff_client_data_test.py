@@ -50,7 +50,7 @@ class TffClientDataTest(temporary_folders.TestCase):
     np.testing.assert_array_equal(
       clients.load_client('test_w1')['label'], arrays['all_test']['w1'][1]
     )
-    with self.assertRaisesRegex(errors.InputError, "no client 'w1'"):
+    with self.assertRaisesRegex(errors.InputError, "client .*'w1'"):
       clients.load_client('w1')
 
   def test_takes_other_client_data_of_tff(self):
@@ -73,7 +73,7 @@ class TffClientDataTest(temporary_folders.TestCase):
   def test_no_clients(self):
     source = tff.simulation.datasets.TestClientData({'a': {'x': [1.0]}})
     with mock.patch.object(type(source), 'client_ids', []):
-      with self.assertRaisesRegex(errors.InputError, 'has no clients'):
+      with self.assertRaisesRegex(errors.InputError, 'at least one client'):
         tff_client_data.TffClientData(source)
 
   @parameterized.named_parameters(
@@ -81,12 +81,12 @@ class TffClientDataTest(temporary_folders.TestCase):
     (
       'of_another_size',
       [{'pixels': np.zeros(9), 'label': [1]}],
-      r"read \(Key: pixels. Can't parse serialized Example.\); ex",
+      "read .*pixels. Can't parse serialized",
     ),
     (
       'not_a_number',
       [{'pixels': np.full(784, np.nan), 'label': [1]}],
-      "'pixels' of client 'w' holds 784 NaN",
+      "'pixels' of client 'w' .*784 NaN",
     ),
   )
   def test_bad_examples(self, examples, regex):
@@ -122,7 +122,7 @@ class TffClientDataTest(temporary_folders.TestCase):
     clients = tff_client_data.TffClientData(self._load()[0])
     clients.load_client('v')
     with self.assertRaisesRegex(
-      errors.InputError, "^Client 'w' has no examples; at least one was .*d.$"
+      errors.InputError, "^Client 'w' .*at least one example"
     ):
       clients.load_client('w')
 
@@ -137,7 +137,7 @@ class TffClientDataTest(temporary_folders.TestCase):
     clients = tff_client_data.TffClientData(self._load()[0])
     clients.load_client('w0')
     with self.assertRaisesRegex(
-      errors.InputError, "client 'w1' cannot be read .*label, pixels were"
+      errors.InputError, "client 'w1' .*cannot be read .*label"
     ):
       clients.load_client('w1')
 
@@ -185,7 +185,7 @@ class CheckTffDatabaseTest(parameterized.TestCase):
   def test_not_sqlite(self, content):
     self._path.write_bytes(content)
     with self.assertRaisesRegex(
-      errors.InputError, 'not a TFF data base .*tables examples and client_meta'
+      errors.InputError, 'TFF data base.*tables examples'
     ):
       self._check()
 
@@ -201,5 +201,5 @@ class CheckTffDatabaseTest(parameterized.TestCase):
     whole = self._path.read_bytes()
     for size in (len(whole) // 2, len(whole) - 1, 5000):
       self._path.write_bytes(whole[:size])
-      with self.assertRaisesRegex(errors.InputError, 'not a TFF data base'):
+      with self.assertRaisesRegex(errors.InputError, 'TFF data base'):
         self._check()

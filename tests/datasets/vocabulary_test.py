@@ -80,7 +80,7 @@ class VocabularyTest(parameterized.TestCase):
     self.assertEqual(found.size, 13)
 
   def test_half_a_character_is_named(self):
-    with self.assertRaisesRegex(errors.InputError, 'UTF-8 at byte 2'):
+    with self.assertRaisesRegex(errors.InputError, 'UTF-8.*byte 2'):
       _train(_BPE).encode(b'ab\xff')
     with self.assertRaisesRegex(errors.InputError, 'surrogate.*character 1'):
       _train(_BPE).encode('a\ud800')
@@ -112,9 +112,9 @@ class LoadingTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (None, 'Cannot read .*: No such file'),
-    (b'', 'is no vocabulary'),
-    (b'{"a": 1}', 'is no vocabulary'),
-    (b'\xff\xfe', 'is no vocabulary'),
+    (b'', 'must be a vocabulary'),
+    (b'{"a": 1}', 'must be a vocabulary'),
+    (b'\xff\xfe', 'must be a vocabulary'),
   )
   def test_bad_files(self, content, message):
     if content is not None:
@@ -127,12 +127,12 @@ class LoadingTest(parameterized.TestCase):
   def test_cut_file(self):
     content = _train(_BPE).to_json()
     self.path.write_text(content[: len(content) // 2])
-    with self.assertRaisesRegex(errors.InputError, 'is no vocabulary'):
+    with self.assertRaisesRegex(errors.InputError, 'must be a vocabulary'):
       vocabulary.load_vocabulary(self.path)
 
   @parameterized.parameters(
-    ('[EOS]', '[END]', 'no special token for eos; one of .EOS., </s>'),
-    ('[PAD]', '[EOS]', 'no special token for pad'),
+    ('[EOS]', '[END]', 'special token for eos.*</s>'),
+    ('[PAD]', '[EOS]', 'special token for pad'),
   )
   def test_missing_special_tokens(self, old, new, message):
     self.path.write_text(_train(_WORD).to_json().replace(old, new))
@@ -143,5 +143,5 @@ class LoadingTest(parameterized.TestCase):
     content = _train(_WORD).to_json()
     content = content.replace('[PAD]', '[X]').replace('[BOS]', '[PAD]')
     self.path.write_text(content.replace('[X]', '[BOS]'))
-    with self.assertRaisesRegex(errors.InputError, 'id of padding is 1'):
+    with self.assertRaisesRegex(errors.InputError, 'id of padding .*1'):
       vocabulary.load_vocabulary(self.path)

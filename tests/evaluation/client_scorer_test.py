@@ -169,7 +169,7 @@ class ClientScorerTest(ScorerTestCase):
     self.assertEmpty(groups)
 
   def test_no_client(self):
-    with self.assertRaisesRegex(errors.InputError, 'no client to evaluate on'):
+    with self.assertRaisesRegex(errors.InputError, 'client to evaluate on'):
       _scorer('functional')(_start('functional'), [])
 
   @parameterized.parameters('functional', 'keras')

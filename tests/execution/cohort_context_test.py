@@ -622,7 +622,7 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
         self.assertEqual(pair[1].dtype, expected[1].dtype)
 
   def test_errors_in_results_that_nobody_reads(self):
-    """All of a call are computed; a call whose results nobody reads is not made."""
+    """All of a call are computed; a call whose results nothing reads is not made."""
     for name, (work, type_spec, argument) in _IN_PLACES.items():
       for pair, fails in ((_ONE_CALL, True), (_TWO_CALLS, False)):
         comp = tff.federated_computation(

@@ -142,7 +142,7 @@ MORE_CASES = dict(
     'int slices 15 | fail_division:4 | take:1 | sum:1 | outputs | nothing'
   ),
   # These failed once, by what was wrong.
-  # An element that nobody reads was left out, and its error with it.
+  # An element that nothing reads was left out, and its error with it.
   unread_error='int slices 8 | fail_division:5 | count:2 | sum | nothing',
   unread_error_before_a_map=(
     'row tensors 8 | fail_division:5 | map_stateless:1 | count:2 | sum | branch'

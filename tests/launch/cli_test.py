@@ -154,16 +154,16 @@ class CliTest(parameterized.TestCase):
   @parameterized.parameters(
     (
       ('--config.sed=1',),
-      'The config has no field sed; expected one of rate, seed, task. Did you '
+      'The config has no field sed; there are rate, seed, task. Did you '
       'mean seed?',
     ),
     (
       ('--config.task.zzz=1',),
-      'The config has no field task.zzz; expected one of name, sizes.',
+      'The config has no field task.zzz; there are name, sizes.',
     ),
     (
       ('--config.seed.zzz=1',),
-      'The config has no field seed.zzz; expected no fields there.',
+      'The config has no field seed.zzz; there are none.',
     ),
     (('x',), "Unexpected argument 'x'; flags begin with --."),
   )
@@ -231,7 +231,7 @@ class CliTest(parameterized.TestCase):
     self._assert_fails(
       self._run(f'--flagfile={flag_file}', '--config.sed=2'),
       2,
-      'The config has no field sed; expected one of seed. Did you mean seed?',
+      'The config has no field sed; there are seed. Did you mean seed?',
     )
     pathlib.Path(path).write_text(_CONFIG)
     outcome = self._run(f'--config={path}')

@@ -50,11 +50,14 @@ class EvaluateTest(parameterized.TestCase):
     (('--workdir=w', '--at=half,last'), '--at=half,last is for'),
     (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
     (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
-    (('--workdir=w', '--targets=c4='), "--targets holds 'c4='"),
-    (('--workdir=w', '--targets==a'), "holds '=a'; NAME or NAME=FOLDER"),
-    (('--workdir=w', '--targets=c4,c4=a'), 'names c4 twice'),
-    (('--workdir=w', '--targets='), 'is empty'),
-    (('--workdir=w', '--targets=c4', '--at=first'), '--at=first is unknown'),
+    (('--workdir=w', '--targets=c4='), "got 'c4='"),
+    (('--workdir=w', '--targets==a'), 'NAME or NAME=FOLDER, such'),
+    (('--workdir=w', '--targets=c4,c4=a'), 'got c4 twice'),
+    (('--workdir=w', '--targets='), '--targets must name one'),
+    (
+      ('--workdir=w', '--targets=c4', '--at=first'),
+      'half,last,best, got first',
+    ),
     (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):

@@ -142,7 +142,7 @@ class FlagsTest(parameterized.TestCase):
     ('--format=c4 --output_dir=d', '--input is needed'),
     ('--format=c4 --input=a', '--output_dir is needed'),
     ('--format=c5', 'c5'),
-    ('--format=c4 --input=a --output_dir=d --key=', '--key is empty'),
+    ('--format=c4 --input=a --output_dir=d --key=', '--key must be'),
     ('--min_examples=few', 'few'),
     (
       '--format=c4 --input=a --output_dir=d --split=train',

@@ -34,7 +34,7 @@ class JsonConfigTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('{', 'not valid JSON'),
-    ('[1]', 'an object was expected'),
+    ('[1]', 'an object'),
     (None, 'Cannot read'),
   )
   def test_bad_files(self, content, message):

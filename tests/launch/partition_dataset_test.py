@@ -99,7 +99,7 @@ class PartitionDatasetTest(absltest.TestCase):
       (('--dataset=mnist', *few), "'mnist' is not prepared in"),
       (
         ('--dataset=tiny_leaves', *few, '--label=tree'),
-        "no feature 'tree'; one of author, box",
+        "got 'tree'",
       ),
       (
         ('--dataset=tiny_leaves', '--num_clients=999', '--alpha=1'),

@@ -36,7 +36,7 @@ class PathFlagsTest(parameterized.TestCase):
     self.assertEqual(path_flags.expand('gs://a/b', takes_urls=True), 'gs://a/b')
 
   @parameterized.parameters(
-    ('~no_such_user/a', 'there is no user no_such_user; ./~no_such_user/a was'),
+    ('~no_such_user/a', 'there is no user no_such_user; ./~no_such_user/a'),
     ('gs://a/b', 'on this machine'),
     (os.fsdecode(b'\xff'), 'UTF-8'),
   )

@@ -174,7 +174,7 @@ class RandomFoldersTest(parameterized.TestCase):
       _write_json(workdir / 'data_fingerprint.json', {'train': 'a'})
       data = {
         'data_dir': None,
-        'made_up': 'toys',
+        'synthetic': 'toys',
         'label': fake_runs.make_label(fake.config),
       }
       _write_json(workdir / 'data.json', checked_json.add_checksum(data))

@@ -236,7 +236,7 @@ class SweepTest(parameterized.TestCase):
     (
       'sweep',
       ['{config}:noth'],
-      "no sweep 'noth'; expected one of both, one, unk",
+      'sweep .*both',
     ),
     ('field', ['{config}:both', '--config.sed=1'], 'Did you mean seed'),
     ('flag', ['{config}:both', '--sed=1'], 'flag .*sed'),

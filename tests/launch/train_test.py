@@ -231,10 +231,10 @@ class TrainTest(parameterized.TestCase):
     self.assertEqual(_columns(self.workdir), before[:2])
 
   @parameterized.parameters(
-    ('--config.nothing=1', 'no field nothing; expected one of algorithm,'),
+    ('--config.nothing=1', 'no field nothing; there are algorithm,'),
     ('--config.algorithm.dampin=1', 'Did you mean damping?'),
     ('--config.seed=one', 'config.seed'),
-    ('--config.rounds=0', 'rounds is 0; a positive integer'),
+    ('--config.rounds=0', 'rounds must be a positive integer, got 0'),
     ('--config.cohort_size=9', 'cohort_size is 9, but there are only 8'),
     ('--data_dir=/tmp', 'reads no files'),
     ('--nothing', "Unknown command line flag 'nothing'"),

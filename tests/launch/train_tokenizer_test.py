@@ -74,7 +74,7 @@ class TrainTokenizerTest(absltest.TestCase):
     )
     again = _run_here(*arguments)
     self.assertEqual((again.code, again.stdout), (2, ''))
-    self.assertIn('is there already', again.stderr)
+    self.assertIn('must be a new file', again.stderr)
 
   def test_bad_input_is_one_line(self):
     folder = self.parent / 'clients'
@@ -111,7 +111,7 @@ class FlagsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('--output=v', '--input is needed'),
     ('--input=i --output=v --max_texts=0', '--max_texts=0'),
-    ('--input=i --output=/', '/ is there already'),
+    ('--input=i --output=/', '/ must be a new file'),
     ('--input=i --output=v --kind=morse', 'word_piece'),
   )
   def test_missing_and_wrong_flags(self, text, message):

@@ -152,13 +152,13 @@ class ClassMetricsTest(parameterized.TestCase):
       np.testing.assert_allclose(total[name], value, rtol=1e-5, err_msg=name)
 
   @parameterized.parameters(
-    ((), 'classes are none'),
-    (('a',), 'classes are a;'),
+    ((), 'classes .*none'),
+    (('a',), 'classes .*got a'),
     (('a', 'b', 'a'), 'at least two'),
-    (('a', 'a_as_a'), 'tell each other apart'),
-    (('a', 'sci/tech'), "class 'sci/tech'"),
-    (('a', 1), 'class 1;'),
-    (('a', ''), "class ''"),
+    (('a', 'a_as_a'), 'at least two with different names'),
+    (('a', 'sci/tech'), "class .*'sci/tech'"),
+    (('a', 1), 'class .*1'),
+    (('a', ''), "class .*''"),
   )
   def test_bad_names(self, class_names, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

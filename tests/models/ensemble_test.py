@@ -39,5 +39,5 @@ class EnsembleTest(absltest.TestCase):
     np.testing.assert_allclose(np.exp(found), expected, rtol=1e-4, atol=1e-6)
 
   def test_of_nobody(self):
-    with self.assertRaisesRegex(errors.InputError, 'members is empty'):
+    with self.assertRaisesRegex(errors.InputError, 'members .*none'):
       models.create_ensemble(self.model, [])

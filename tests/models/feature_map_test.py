@@ -48,22 +48,18 @@ class FeatureMapTest(parameterized.TestCase):
       extractor.extract(x.astype(np.uint8)),
       extractor.extract(x.astype(np.float32)),
     )
-    with self.assertRaisesRegex(
-      errors.InputError, r"'tiny' was given int64\[2, 4\]; float32\[None, 4\]"
-    ):
+    with self.assertRaisesRegex(errors.InputError, r"'tiny' .*int64\[2, 4\]"):
       extractor.extract(x)
 
   @parameterized.parameters(((2, 3),), ((4,),), ((1, 4, 1),))
   def test_inputs_of_another_shape(self, shape):
-    with self.assertRaisesRegex(errors.InputError, r'float32\[None, 4\] was'):
+    with self.assertRaisesRegex(errors.InputError, r'float32\[None, 4\]'):
       _create().extract(np.zeros(shape, np.float32))
 
   def test_features_that_are_not_finite(self):
     x = np.ones([5, 4], np.float32)
     x[3, 1] = np.nan
-    with self.assertRaisesRegex(
-      errors.InputError, "'tiny' gives 1 of 5 inputs features that are NaN"
-    ):
+    with self.assertRaisesRegex(errors.InputError, "'tiny' .*1 of 5 inputs"):
       _create(apply=lambda w, x: tf.matmul(x, w[0])).extract(x)
 
   def test_split_of_unknown_layers(self):
@@ -73,7 +69,7 @@ class FeatureMapTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(
         errors.InputError,
-        "'tiny' cannot be split before layer 'relu'; a network whose layers",
+        "'tiny' cannot be split before layer 'relu'; it must be of a network",
       ):
         extractor.split('relu')
 
@@ -193,21 +189,15 @@ class FeatureMapTest(parameterized.TestCase):
       initial_weights=(),
       apply=lambda weights, x: x,
     )
-    with self.assertRaisesRegex(
-      errors.InputError, r'\[batch, 5\] was expected'
-    ):
+    with self.assertRaisesRegex(errors.InputError, r'\[batch, 5\]'):
       features((), tf.constant(_X))
-    with self.assertRaisesRegex(
-      errors.InputError, r'\[batch, 5\] was expected'
-    ):
+    with self.assertRaisesRegex(errors.InputError, r'\[batch, 5\]'):
       features.check()
-    with self.assertRaisesRegex(
-      errors.InputError, r'\[batch, 5\] was expected'
-    ):
+    with self.assertRaisesRegex(errors.InputError, r'\[batch, 5\]'):
       models.create_feature_classifier(features, num_classes=2)
 
   def test_bad_sizes(self):
-    with self.assertRaisesRegex(errors.InputError, 'num_features holds 0'):
+    with self.assertRaisesRegex(errors.InputError, 'num_features .*0'):
       models.create_identity_features(0)
-    with self.assertRaisesRegex(errors.InputError, 'hidden_units is empty'):
+    with self.assertRaisesRegex(errors.InputError, 'hidden_units .*none'):
       models.create_dense_features(num_inputs=4, hidden_units=[], seed=0)

@@ -209,7 +209,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
     model = tf.keras.Model(source, first + second, name='residual')
     with self.assertRaisesRegex(
       errors.InputError,
-      "'residual' cannot be split before layer 'second', since a connection",
+      "'residual'.*split before.*layer.*'second'.*connection",
     ):
       frozen_graph.freeze_keras_model(model).split('second')
 
@@ -219,7 +219,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
     for layer in ('none', model.layers[-1].name):
       with self.assertRaisesRegex(
         errors.InputError,
-        f"split before layer '{layer}'; one of conv2d.*, small_pool was",
+        f"split before layer '{layer}'.*one of conv2d.*, small_pool",
       ):
         extractor.split(layer)
     lower, upper = extractor.split('small_pool')
@@ -231,7 +231,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
       tf.keras.layers.Conv2D(2, 3)(source)
     )
     with self.assertRaisesRegex(
-      errors.InputError, r'are float32\[None, None, None, 2\]; float32 of a'
+      errors.InputError, r'any_size.*float32\[None, None, None, 2\]'
     ):
       frozen_graph.freeze_keras_model(tf.keras.Model(source, any_size)).split(
         'any_size'
@@ -385,25 +385,21 @@ class FrozenGraphTest(temporary_folders.TestCase):
     folder = self.folder / 'bad'
     folder.mkdir()
     (folder / 'saved_model.pb').write_bytes(b'\xff')
-    with self.assertRaisesRegex(errors.InputError, 'bad cannot be read'):
+    with self.assertRaisesRegex(errors.InputError, 'bad .*cannot be read'):
       frozen_graph.load_extractor(folder)
     tf.saved_model.save(tf.Module(), str(self.folder / 'empty'))
-    with self.assertRaisesRegex(
-      errors.InputError, 'empty has no signature serving_default'
-    ):
+    with self.assertRaisesRegex(errors.InputError, 'signature serving_default'):
       frozen_graph.load_extractor(self.folder / 'empty')
 
   def test_models_that_cannot_be_used(self):
-    with self.assertRaisesRegex(
-      errors.InputError, "'small' has no layer 'top'; one of conv2d.*"
-    ):
+    with self.assertRaisesRegex(errors.InputError, "layer .*'top'"):
       frozen_graph.freeze_keras_model(_create_model(), layer='top')
     inputs = [tf.keras.Input([2]), tf.keras.Input([2])]
-    with self.assertRaisesRegex(errors.InputError, 'has 2 inputs'):
+    with self.assertRaisesRegex(errors.InputError, 'one input, got 2'):
       frozen_graph.freeze_keras_model(
         tf.keras.Model(inputs, inputs[0] + inputs[1])
       )
-    with self.assertRaisesRegex(errors.InputError, 'has 0 inputs'):
+    with self.assertRaisesRegex(errors.InputError, 'one input, got 0'):
       frozen_graph.freeze_keras_model(
         tf.keras.Sequential([tf.keras.layers.Dense(2)])
       )
@@ -412,7 +408,9 @@ class FrozenGraphTest(temporary_folders.TestCase):
         tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3, 4))])
       )
     source = tf.keras.Input([2])
-    with self.assertRaisesRegex(errors.InputError, 'outputs of rank 2, 2; one'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'one output .*got outputs of rank 2, 2'
+    ):
       frozen_graph.freeze_keras_model(
         tf.keras.Model(source, [source, 2 * source])
       )

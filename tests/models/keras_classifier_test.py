@@ -408,25 +408,25 @@ class KerasClassifierTest(parameterized.TestCase):
       (
         [dense, tf.keras.layers.Reshape([2, 1])],
         {},
-        r'has outputs of shape \(None, 2, 1\); logits',
+        r'outputs of shape .*2, 1\)',
       ),
       (
         [dense],
         {'call': lambda x, training: x},
-        "Weight 'dense/kernel:0' .* is float32 and is not read; trainable",
+        "float32 .*'dense/kernel:0' .*read",
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         create(*layers, **kwargs)
     keras_model = tf.keras.Sequential([tf.keras.Input([4]), dense])
     for model, spec, regex in (
-      (lambda: keras_model, images, 'is a function; a Keras model itself was'),
+      (lambda: keras_model, images, 'a Keras model itself, .*got a function'),
       (
         keras_model,
         tf.TensorSpec([4]),
-        r'shape=\(4,\).*that of a batch of x was',
+        r'that of a batch of x, .*shape=\(4,\)',
       ),
-      (keras_model, (images, images), 'that of a batch of x was'),
+      (keras_model, (images, images), 'that of a batch of x'),
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         keras_classifier.create_keras_classifier(model, input_spec=spec)
@@ -497,15 +497,15 @@ class KerasClassifierTest(parameterized.TestCase):
 
   def test_refuses_what_a_functional_model_cannot_hold(self):
     dense = tf.keras.layers.Dense
-    losses = 'adds losses .* its logits alone; none were expected'
-    activation = 'ends in {}, but the loss is of logits; no activation was'
+    losses = 'losses .*its logits alone'
+    activation = 'must end without an activation.*got {}'
     for regex, *layers in (
       (losses, dense(2, kernel_regularizer='l2')),
       (losses, dense(2, bias_regularizer='l1')),
       (losses, dense(2, activity_regularizer='l2')),
       (losses, dense(2), _AddsLoss()),
       (
-        "'.*/kernel:0' .* has a constraint, which .*; none was expected",
+        "'.*/kernel:0' .* no constraint",
         dense(2, kernel_constraint='non_neg'),
       ),
       (activation.format('Softmax'), dense(2, 'softmax')),
@@ -516,17 +516,17 @@ class KerasClassifierTest(parameterized.TestCase):
       ),
     ):
       self._assert_refused(regex, *layers)
-    self._assert_refused('is compiled, but its loss', dense(2), compiled=True)
+    self._assert_refused('must not be compiled', dense(2), compiled=True)
 
   def test_refuses_types_of_other_policies(self):
     dense = tf.keras.layers.Dense
     with _policy('mixed_float16'):
       self._assert_refused(
-        "logits of float16; float32 was expected, by dtype='float32'", dense(2)
+        "logits of float32, by dtype='float32' .*float16", dense(2)
       )
     with _policy('float64'):
       self._assert_refused(
-        'is float64 and is read; trainable weights of float32',
+        'got .*float64 .*read',
         dense(2),
         dense(2, dtype='float32'),
       )

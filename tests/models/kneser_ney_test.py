@@ -101,5 +101,5 @@ class KneserNeyModelTest(parameterized.TestCase):
     x, y = _make_rows(2, seed=0)
     with self.assertRaisesRegex(errors.InputError, 'order'):
       models.KneserNeyModel(x, y, order=0, vocabulary_size=_SIZE)
-    with self.assertRaisesRegex(errors.InputError, 'no labels'):
+    with self.assertRaisesRegex(errors.InputError, 'at least one label'):
       models.KneserNeyModel(x, np.zeros_like(y), order=2, vocabulary_size=_SIZE)

@@ -28,7 +28,9 @@ class LinearRepresentationTest(absltest.TestCase):
     np.testing.assert_allclose(model.loss(output, y), error / 2, rtol=1e-5)
 
   def test_refuses_more_components_than_features(self):
-    with self.assertRaisesRegex(errors.InputError, 'is 4; at most .* 3'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'at most num_features, 3, got 4'
+    ):
       models.create_linear_representation(
         num_features=3, num_components=4, seed=0
       )

@@ -203,16 +203,16 @@ class AdaptersTest(parameterized.TestCase):
     self.assertFalse(np.array_equal(draw(1)[0], a))
 
   @parameterized.parameters(
-    (dict(rank=0), 'rank holds 0; positive'),
-    (dict(rank=5), "rank is 5; at most 4, the smaller side .* 'hidden/kernel'"),
-    (dict(alpha=0.0), 'alpha is 0.0; a positive'),
-    (dict(targets=['idden']), "called 'idden'; .*: hidden/kernel, output/ker"),
-    (dict(targets=[]), 'no targets'),
+    (dict(rank=0), 'rank .*0'),
+    (dict(rank=5), "rank.*most 4, the smaller side.*'hidden/kernel'.*5"),
+    (dict(alpha=0.0), 'alpha must be .*got 0.0'),
+    (dict(targets=['idden']), "'idden'.*hidden/kernel"),
+    (dict(targets=[]), 'targets .*none'),
     (dict(trained=['head']), "called 'head'"),
-    (dict(targets=['output']), "'output/kernel' is to have an adapter and"),
+    (dict(targets=['output']), "'output/kernel' .*an adapter"),
     (
       dict(tensor_names=_NAMES[:2]),
-      'tensor_names are 2; one for each of the 4',
+      'tensor_names .*got 2',
     ),
   )
   def test_bad_arguments(self, changes, message):

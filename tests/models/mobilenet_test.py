@@ -72,8 +72,7 @@ class MobilenetTest(temporary_folders.TestCase):
     with mock.patch.dict(os.environ, {'HOME': str(self.folder)}):
       with self.assertRaisesRegex(
         errors.InputError,
-        r'no file .*/.keras/models/mobilenet_v2_weights_tf_dim_ordering_tf_'
-        r'kernels_0.35_224_no_top.h5; .* \(published as https',
+        'no file .*/.keras/models/mobilenet_v2_weights_.*_224_no_top.h5, .*published as',
       ):
         mobilenet.load_mobilenet_v2(width=0.35)
       models = self.folder / '.keras' / 'models'
@@ -97,7 +96,7 @@ class MobilenetTest(temporary_folders.TestCase):
     path.write_bytes(path.read_bytes()[:1000])
     with self.assertRaisesRegex(errors.InputError, 'cannot be read'):
       mobilenet.load_mobilenet_v2(path, width=0.35, image_size=32)
-    with self.assertRaisesRegex(errors.InputError, '31x31; at least 32x32'):
+    with self.assertRaisesRegex(errors.InputError, 'least 32x32.*31x31'):
       mobilenet.load_mobilenet_v2(path, image_size=31)
     with self.assertRaisesRegex(errors.InputError, 'no file /none'):
       mobilenet.load_mobilenet_v2('/none')

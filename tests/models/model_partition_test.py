@@ -79,7 +79,7 @@ class FineTuningTest(absltest.TestCase):
     model = models.create_feature_classifier(
       models.create_identity_features(4), num_classes=3
     )
-    with self.assertRaisesRegex(errors.InputError, 'FT-FEAT .* no weights'):
+    with self.assertRaisesRegex(errors.InputError, 'FT-FEAT .*weights'):
       models.fine_tuned_tensors(model, models.FineTuning.FT_FEAT)
     self.assertEqual(
       models.fine_tuned_tensors(model, models.FineTuning.FT_LP), (True, True)
@@ -103,7 +103,7 @@ class PartitionModelTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.InputError, 'each of 4 tensors'):
         models.partition_model(_MODEL, trained)
     other = tff.learning.models.ModelWeights((np.zeros([2, 2]),) * 4, ())
-    with self.assertRaisesRegex(errors.InputError, 'to start from have'):
+    with self.assertRaisesRegex(errors.InputError, 'start from'):
       models.partition_model(_MODEL, (True,) * 4, start=other)
 
 
@@ -132,9 +132,9 @@ class SelectTensorsTest(absltest.TestCase):
     for select, message in (
       (['hidden'], "called 'hidden'"),
       (['hidden_1', 'kernel'], "called 'kernel'"),
-      (['hidden_1', 'hidden_10', 'output'], 'All of the 6'),
-      ([], 'None of the 6'),
-      (lambda name: False, 'None of the 6'),
+      (['hidden_1', 'hidden_10', 'output'], '6 tensors .*got all'),
+      ([], '6 tensors .*got none'),
+      (lambda name: False, '6 tensors .*got none'),
     ):
       with self.assertRaisesRegex(
         errors.InputError, f'{message}.*there are: hidden_1/kernel, .*bias'

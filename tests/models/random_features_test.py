@@ -93,7 +93,9 @@ class RandomFeaturesTest(parameterized.TestCase):
 
   @parameterized.parameters(0.0, -1.0, np.nan, np.inf)
   def test_bad_bandwidth(self, bandwidth):
-    with self.assertRaisesRegex(errors.InputError, f'bandwidth is {bandwidth}'):
+    with self.assertRaisesRegex(
+      errors.InputError, f'bandwidth .*got {bandwidth}'
+    ):
       models.create_random_features(
         models.create_identity_features(6),
         num_random_features=3,
@@ -126,10 +128,10 @@ class MedianBandwidthTest(absltest.TestCase):
 
   def test_bad_features(self):
     for features, message in (
-      (_X[:1], r'shape \(1, 6\)'),
-      (_X[0], r'shape \(6,\)'),
-      (np.ones([5, 3]), 'is 0.0'),
-      (np.full([5, 3], np.nan), 'is nan'),
+      (_X[:1], r'shape .*6\)'),
+      (_X[0], r'two examples at least, got \(6,\)'),
+      (np.ones([5, 3]), 'median distance 0.0'),
+      (np.full([5, 3], np.nan), 'median distance nan'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         models.median_bandwidth(features)

@@ -54,9 +54,12 @@ class FeatureClassifierTest(parameterized.TestCase):
   def test_bad_arguments(self):
     features = models.create_identity_features(4)
     for arguments, message in (
-      (dict(num_classes=0), 'num_classes holds 0'),
-      (dict(num_classes=2, temperature=0.0), 'temperature is 0.0'),
-      (dict(num_classes=2, temperature=np.inf), 'temperature is inf'),
+      (dict(num_classes=0), 'num_classes .*0'),
+      (dict(num_classes=2, temperature=0.0), 'temperature .*0.0'),
+      (
+        dict(num_classes=2, temperature=np.inf),
+        'temperature must be .*got inf',
+      ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         models.create_feature_classifier(features, **arguments)

@@ -53,13 +53,13 @@ class RidgePathTest(parameterized.TestCase):
     x, y = ref.examples(3, 5, 3, 8)
     gram, moments = ref.sums(x, y, 3)
     for statistics, lambdas, message in (
-      (self.statistics, [], 'no lambda'),
-      (self.statistics, [1.0, -1.0], 'lambda is -1.0'),
-      (nothing, [1.0], 'of no example'),
+      (self.statistics, [], 'one lambda at least'),
+      (self.statistics, [1.0, -1.0], 'lambda must be .*got -1.0'),
+      (nothing, [1.0], 'got no example'),
       (
         dict(self.statistics, gram=np.eye(4)),
         [1.0],
-        r'shape \(4, 4\), .* \(6, 6\)',
+        r'shape \(6, 6\), .* got \(4, 4\)',
       ),
       (
         dict(gram=gram, moments=moments),

@@ -131,7 +131,7 @@ class SqueezenetTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(
       errors.InputError,
-      f"'squeezenet' cannot be split before layer '{layer}'; one of fire2, ",
+      f"'squeezenet' cannot be split before layer '{layer}'.*one of fire2, ",
     ):
       whole.split(layer)
 
@@ -139,35 +139,32 @@ class SqueezenetTest(parameterized.TestCase):
     weights = random_squeezenet.draw_weights()
     kernel, bias = weights.pop('fire9/expand3x3')
     random_squeezenet.write_weights(self._path, weights)
-    with self.assertRaisesRegex(
-      errors.InputError, 'weights.h5 holds no kernel of fire9/expand3x3; .3, 3'
-    ):
+    with self.assertRaisesRegex(errors.InputError, 'kernel of fire9/expand3x3'):
       squeezenet.load_squeezenet(self._path)
     weights['fire9/expand3x3'] = kernel, bias[:-1]
     random_squeezenet.write_weights(self._path, weights)
     with self.assertRaisesRegex(
-      errors.InputError, r'holds \[255\] bias of fire9/expand3x3; \[256\] was'
+      errors.InputError, r'\[256\] as bias of fire9/expand3x3.*got \[255\]'
     ):
       squeezenet.load_squeezenet(self._path)
-    with self.assertRaisesRegex(errors.InputError, 'was given 2 weights'):
+    with self.assertRaisesRegex(errors.InputError, 'got 2 of the shapes'):
       squeezenet.create_squeezenet([kernel, bias])
 
   def test_damaged_and_missing_file(self):
     with self.assertRaisesRegex(
       errors.InputError,
-      'no file .*/weights.h5; the weights of SqueezeNet v1.1 without top were '
-      r'expected there \(published as https://github.com/rcmalli/',
+      'no file .*/weights.h5, .*weights of SqueezeNet v1.1 without top .published as',
     ):
       squeezenet.load_squeezenet(self._path)
     random_squeezenet.write_weights(
       self._path, random_squeezenet.draw_weights()
     )
     self._path.write_bytes(self._path.read_bytes()[:5000])
-    with self.assertRaisesRegex(errors.InputError, 'a complete .h5 file was'):
+    with self.assertRaisesRegex(errors.InputError, 'complete .h5 file'):
       squeezenet.load_squeezenet(self._path)
 
   def test_small_images(self):
-    with self.assertRaisesRegex(errors.InputError, '30x30; at least 31x31'):
+    with self.assertRaisesRegex(errors.InputError, 'least 31x31.*30x30'):
       squeezenet.create_squeezenet(
         random_squeezenet.flatten(random_squeezenet.draw_weights()),
         image_size=30,

@@ -114,13 +114,13 @@ class TextModelsTest(parameterized.TestCase):
         )
 
   @parameterized.parameters(
-    (dict(embedding_size=1.5), 'embedding_size holds 1.5'),
-    (dict(sequence_length=-1), 'sequence_length holds -1'),
+    (dict(embedding_size=1.5), 'embedding_size .*got 1.5'),
+    (dict(sequence_length=-1), 'sequence_length .*got -1'),
     (dict(class_names=('a',)), 'at least two'),
   )
   def test_bad_options(self, options, regex):
     for create in _CREATE:
       with self.assertRaisesRegex(errors.InputError, regex):
         create(**{**_SIZES, **options}, seed=0)
-    with self.assertRaisesRegex(errors.InputError, 'num_filters holds 0'):
+    with self.assertRaisesRegex(errors.InputError, 'num_filters .*got 0'):
       text_models.create_text_cnn(**_SIZES, seed=0, num_filters=0)

@@ -312,7 +312,7 @@ class CheckpointManagerTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ([np.float32(1)], 'another version|1 tensors'),
-    ([np.float32(1), np.zeros(3)], r'tensor 1 is float32\[2\], float64\[3\]'),
+    ([np.float32(1), np.zeros(3)], r'tensor 1 .*float32\[2\]'),
   )
   def test_rejects_another_structure(self, structure, message):
     manager = checkpoints.CheckpointManager(self.root)

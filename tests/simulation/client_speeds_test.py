@@ -84,9 +84,9 @@ class ClientSpeedsTest(parameterized.TestCase):
       self.assertAlmostEqual(drawn.mean(), 1, delta=4 / np.sqrt(drawn.size))
 
   @parameterized.parameters(
-    ((), 'There is no device class'),
-    (((0, 1.0),), 'share 0 '),
-    (((1, -1.0),), 'seconds -1.0; positive'),
+    ((), 'There .*device class'),
+    (((0, 1.0),), 'share .*0'),
+    (((1, -1.0),), 'seconds.*-1.0'),
   )
   def test_refuses_classes(self, classes, message):
     with self.assertRaisesRegex(errors.InputError, message):
@@ -108,17 +108,17 @@ class ReadTraceSpeedsTest(parameterized.TestCase):
       )
 
   @parameterized.parameters(
-    ('client_id,seconds\na,1\n', "no line for client 'b, c'; one for every"),
-    ('client_id,seconds\na,0\n', "line 2: .* client 'a' are '0'; a positive"),
-    ('client_id,seconds\nz,1\na,-2\n', "line 3: .* client 'a' are '-2'"),
-    ('client_id,seconds\na,fast\n', "line 2: .* client 'a' are 'fast'"),
-    ('client_id,seconds\na,nan\n', "client 'a' are 'nan'"),
-    ('client_id,seconds\na,inf\n', "client 'a' are 'inf'"),
-    ('client_id,seconds\na,\n', "client 'a' are ''"),
-    ('client_id,seconds\na\n', 'Line 2 of .*: 2 cells were expected'),
-    ('client_id,seconds\na,1\na,2\n', "line 3: client 'a' is there already"),
-    ('id,time\na,1\n', "begins with 'id,time'; the columns client_id,seconds"),
-    ('', "begins with ''"),
+    ('client_id,seconds\na,1\n', "line .*client 'b, c'"),
+    ('client_id,seconds\na,0\n', "line 2: .* client 'a' must be .*got '0'"),
+    ('client_id,seconds\nz,1\na,-2\n', "line 3.*client 'a'.*'-2'"),
+    ('client_id,seconds\na,fast\n', "line 2.*client 'a'.*'fast'"),
+    ('client_id,seconds\na,nan\n', "client 'a' .*'nan'"),
+    ('client_id,seconds\na,inf\n', "client 'a' .*'inf'"),
+    ('client_id,seconds\na,\n', "client 'a' .*''"),
+    ('client_id,seconds\na\n', 'Line 2 .*2 cells'),
+    ('client_id,seconds\na,1\na,2\n', "line 3.*client 'a'"),
+    ('id,time\na,1\n', "with the columns client_id,seconds.*'id,time'"),
+    ('', "with .*''"),
     (b'client_id,seconds\n\xff,1\n', 'is no CSV file'),
   )
   def test_refuses(self, text, message):

@@ -175,13 +175,13 @@ class ClientStateStoreTest(StoreTestCase):
     store.save(1, {'a/b': _state(5)}, kept_rounds=[0])
     with self.assertRaisesRegex(
       errors.InputError,
-      r"client 'a/b' .* array 0 is bool\[\], float32\[2, 3\] was",
+      r"client 'a/b'.*array 0.*float32\[2, 3\].*bool\[\]",
     ):
       store.load('a/b', (np.zeros([2, 3], np.float32),))
     other = _state(5)
     other['last_round'] = np.int64(5)
     with self.assertRaisesRegex(
-      errors.InputError, r'array 1 is int32\[\], int64\[\] was expected'
+      errors.InputError, r'array 1 must be int64\[\], got int32\[\]'
     ):
       store.load('a/b', other)
 
@@ -359,14 +359,12 @@ class DamageTest(StoreTestCase):
     (
       'nothing_of_a_client',
       ["DELETE FROM visits WHERE client = x'62'"],
-      "states.sqlite has no state of client 'b', but to resume after round 4 "
-      'that of round 2 was expected; restore it, or',
+      "state.*client 'b' to resume after round 4.*restore it",
     ),
     (
       'no_newest_state',
       ["DELETE FROM visits WHERE client = x'63' AND round = 3"],
-      "states.sqlite has the state of round 2 of client 'c', but to resume "
-      'after round 4 that of round 3 was expected',
+      "state of round.*client 'c' to resume after round 4.*that of round 2",
     ),
     (
       'swapped_values',
@@ -422,7 +420,7 @@ class DamageTest(StoreTestCase):
     self.digest = digest
     with self.assertRaisesRegex(
       errors.InputError,
-      "has the state of round 1 of client 'a', but .* round 4 that of round 4",
+      "state of round.*client 'a'.*round 4.*that of round 1",
     ):
       self._resume()
     # It reaches to the checkpoint before.
@@ -448,7 +446,7 @@ class DamageTest(StoreTestCase):
   def test_no_file(self):
     self.path.unlink()
     with self.assertRaisesRegex(
-      errors.InputError, "no state of client 'a', but .* of round 4 was expect"
+      errors.InputError, "state .*client 'a' .*round 4"
     ):
       self._resume()
 

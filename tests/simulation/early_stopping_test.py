@@ -99,7 +99,5 @@ class EarlyStoppingTest(absltest.TestCase):
     stopping = early_stopping.EarlyStopping(
       'eval/global/los', higher_is_better=True, patience=0
     )
-    with self.assertRaisesRegex(
-      errors.InputError, "'eval/global/los', but .*0"
-    ):
+    with self.assertRaisesRegex(errors.InputError, "'eval/global/los'"):
       stopping.observe(0, {_COLUMN: 1.0})

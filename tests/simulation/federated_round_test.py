@@ -122,17 +122,21 @@ class ClientStatesRunTest(training_runs.TestCase):
     }
     self.assertCountEqual(found, needed)
 
-  def test_lost_states_are_not_made_up(self):
+  def test_lost_states_are_not_synthetic(self):
     self._run(rounds=4)
-    came_last = f'of client {self.cohorts(4)[0]!r}, .* of round 4 was expected'
+    came_last = (
+      f'of client {self.cohorts(4)[0]!r} to resume after round 4, got none'
+    )
     with self.assertRaisesRegex(
-      errors.InputError, f'^memory has no state {came_last}'
+      errors.InputError, f'^memory must have the state of round 4 {came_last}'
     ):
       self._run(client_states=client_state_store.ClientStateStore())
     path = self.folder / 'client_states.sqlite'
     (whole := path.with_name('whole')).write_bytes(path.read_bytes())
     path.unlink()
-    with self.assertRaisesRegex(errors.InputError, f'no state {came_last}'):
+    with self.assertRaisesRegex(
+      errors.InputError, f'must have the state of round 4 {came_last}'
+    ):
       self._run()
     # Of one that came before, and did not come again.
     client_id, visit = next(
@@ -147,7 +151,7 @@ class ClientStatesRunTest(training_runs.TestCase):
         'DELETE FROM visits WHERE client = ?', (client_id.encode(),)
       )
     with self.assertRaisesRegex(
-      errors.InputError, f'client {client_id!r}, .* of round {visit} was expect'
+      errors.InputError, f'of round {visit} of client {client_id!r} to resume'
     ):
       self._run()
 
@@ -237,11 +241,9 @@ class ClientStatesRunTest(training_runs.TestCase):
     self.assert_same_bits(asked[1], process.get_model_weights(state))
 
   def test_needs_a_store(self):
-    with self.assertRaisesRegex(errors.InputError, 'client_states is None'):
+    with self.assertRaisesRegex(errors.InputError, 'client_states .*None'):
       self._run(client_states=None)
 
   def test_a_client_that_comes_twice_in_a_round(self):
-    with self.assertRaisesRegex(
-      errors.InputError, "^Client 'a' is in the cohort of round 1 more than"
-    ):
+    with self.assertRaisesRegex(errors.InputError, "cohort .*'a' .*round 1"):
       self._run(participation=lambda r: ('a', 'b', 'a'))

@@ -82,12 +82,12 @@ class CheckEntriesTest(absltest.TestCase):
       (folder / 'a' / 'other').symlink_to(target)
       for path in (folder, parent / 'link'):
         with self.assertRaisesRegex(
-          errors.InputError, f'^{path}/a/other is a link that leads out of'
+          errors.InputError, f'^{path}/a/other .*got a link that leads out of'
         ):
           files.check_entries(path)
       (folder / 'a' / 'other').unlink()
     os.mkfifo(folder / 'a' / 'other')
-    with self.assertRaisesRegex(errors.InputError, 'a/other is a pipe, a'):
+    with self.assertRaisesRegex(errors.InputError, 'a/other .*got a pipe, a'):
       files.check_entries(folder)
 
 

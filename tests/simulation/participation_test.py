@@ -110,7 +110,7 @@ class UniformParticipationTest(absltest.TestCase):
       participation.uniform_participation(_IDS, cohort_size=11, seed=1)
 
   def test_rejects_an_empty_cohort(self):
-    with self.assertRaisesRegex(errors.InputError, 'cohort_size is 0'):
+    with self.assertRaisesRegex(errors.InputError, 'cohort_size .*0'):
       participation.uniform_participation(_IDS, cohort_size=0, seed=1)
 
 
@@ -159,7 +159,9 @@ class PoissonParticipationTest(absltest.TestCase):
 
   def test_bad_input(self):
     for size in (0, 11):
-      with self.assertRaisesRegex(errors.InputError, f'cohort_size is {size}'):
+      with self.assertRaisesRegex(
+        errors.InputError, rf'cohort_size (is|must be .*got) {size}'
+      ):
         participation.poisson_participation(_IDS, cohort_size=size, seed=1)
 
 
@@ -191,7 +193,7 @@ class EpochsParticipationTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'cohort_size is 11'):
       participation.epochs_participation(_IDS, cohort_size=11, seed=1)
     visit = participation.epochs_participation(_IDS, cohort_size=1, seed=1)
-    with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
+    with self.assertRaisesRegex(errors.InputError, 'cohort .*0'):
       visit(0)
 
 
@@ -259,10 +261,10 @@ class VisitOnceParticipationTest(absltest.TestCase):
       iterate.assert_not_called()
 
   def test_bad_input(self):
-    with self.assertRaisesRegex(errors.InputError, 'cohort_size is 0'):
+    with self.assertRaisesRegex(errors.InputError, 'cohort_size .*0'):
       participation.visit_once_participation(_IDS, cohort_size=0, seed=1)
     visit = participation.visit_once_participation(_IDS, cohort_size=1, seed=1)
-    with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
+    with self.assertRaisesRegex(errors.InputError, 'cohort .*0'):
       visit(0)
 
 
@@ -289,5 +291,5 @@ class FirstVisitsTest(absltest.TestCase):
     self.assertEqual((first(1), first(2)), (('a', 'b'), ()))
 
   def test_rounds_begin_at_one(self):
-    with self.assertRaisesRegex(errors.InputError, 'cohort of round 0'):
+    with self.assertRaisesRegex(errors.InputError, 'cohort .*0'):
       participation.first_visits(lambda _: ())(0)

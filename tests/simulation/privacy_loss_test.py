@@ -114,11 +114,11 @@ class TreeTest(parameterized.TestCase):
   @parameterized.parameters((1.13, 19.74), (8.83, 2.04))
   def test_is_not_above_what_was_published(self, noise, published):
     """Kairouz et al. (2021), Stack Overflow, whose accounting was improved."""
-    epsilon = simulation.tree_epsilon(noise, delta=1e-6, rounds_a_tree=1600)
+    epsilon = simulation.tree_epsilon(noise, delta=1e-6, rounds_per_tree=1600)
     self.assertBetween(epsilon(1600), 0.8 * published, published)
 
   def test_a_client_is_in_one_path_of_each_tree(self):
-    epsilon = simulation.tree_epsilon(3.0, delta=_DELTA, rounds_a_tree=6)
+    epsilon = simulation.tree_epsilon(3.0, delta=_DELTA, rounds_per_tree=6)
     self.assertEqual(epsilon(0), 0.0)
     for rounds in range(1, 20):
       trees, rest = divmod(rounds, 6)
@@ -128,5 +128,5 @@ class TreeTest(parameterized.TestCase):
       self.assertAlmostEqual(epsilon(rounds) / reference, 1, places=3)
 
   def test_without_noise(self):
-    epsilon = simulation.tree_epsilon(0.0, delta=_DELTA, rounds_a_tree=6)
+    epsilon = simulation.tree_epsilon(0.0, delta=_DELTA, rounds_per_tree=6)
     self.assertEqual(epsilon(1), math.inf)

@@ -33,7 +33,7 @@ def _clients(**changed):
   return client_data.InMemoryClientData({**clients, **changed})
 
 
-def _one_a_round(round_number):
+def _one_per_round(round_number):
   return ('abc'[round_number - 1],)
 
 
@@ -75,7 +75,7 @@ class Fed3RTest(absltest.TestCase):
     with self.assertLogs(level='WARNING') as logs:
       self._run(
         _clients(),
-        _one_a_round,
+        _one_per_round,
         3,
         evaluation_fn=evaluate,
         hooks=[row_callback.RowCallback(lambda _, row: rows.append(dict(row)))],
@@ -88,8 +88,7 @@ class Fed3RTest(absltest.TestCase):
     self.assertLen(logs.records, 1)
     self.assertRegex(
       logs.records[0].getMessage(),
-      r'^Round 1 was not evaluated\. With lambda = 0 the sums .* a larger lambda '
-      r'was expected, or more examples, or accumulator_dtype=tf\.float64 .*\.$',
+      'Round 1 was not evaluated. With lambda = 0 the sums .*larger lambda, or more examples, or accumulator_dtype=tf.float64',
     )
 
   def test_a_barrier_without_a_model_leaves_the_evaluation_alone(self):
@@ -97,7 +96,7 @@ class Fed3RTest(absltest.TestCase):
     with self.assertLogs(level='WARNING') as logs:
       self._run(
         _clients(),
-        _one_a_round,
+        _one_per_round,
         3,
         evaluation_fn=lambda state, _: (
           self.process.get_model_weights(state) and {'eval/number': 1.0}
@@ -132,7 +131,7 @@ class Fed3RTest(absltest.TestCase):
     with self.assertLogs(level='WARNING') as logs:
       self._run(
         _clients(),
-        _one_a_round,
+        _one_per_round,
         3,
         evaluation_fn=evaluate,
         hooks=[
@@ -169,8 +168,8 @@ class Fed3RTest(absltest.TestCase):
       self._run(_clients(b=wrong), _everyone, 1)
     self.assertEqual(
       str(caught.exception),
-      'Client b: A batch has a label outside of the 3 classes: its labels are '
-      'from 0 to 7 and labels from 0 to 2 were expected.',
+      'Client b: The labels of a batch must be from 0 to 2, got labels from 0 to '
+      '7 with 3 classes.',
     )
 
 

@@ -28,9 +28,9 @@ def _speeds(round_number, client_ids):
   return np.array([_SECONDS[round_number][c] for c in client_ids])
 
 
-def _stages(n0=10, most=100, rounds_a_stage=10):
+def _stages(n0=10, most=100, rounds_per_stage=10):
   return participation_stages.equal_stages(
-    n0, most=most, rounds_a_stage=rounds_a_stage
+    n0, most=most, rounds_per_stage=rounds_per_stage
   )
 
 
@@ -95,7 +95,7 @@ class DropOutTest(absltest.TestCase):
 
   def test_refuses_probabilities(self):
     for probability in (-0.1, 1.0):
-      with self.assertRaisesRegex(errors.InputError, 'to drop out is'):
+      with self.assertRaisesRegex(errors.InputError, 'drop out'):
         speed_participation.drop_out(lambda _: _IDS, probability, seed=0)
 
 
@@ -129,7 +129,7 @@ class FlanpParticipationTest(absltest.TestCase):
 
   def test_refuses_stages_of_more_clients_than_there_are(self):
     with self.assertRaisesRegex(
-      errors.InputError, 'has 100 clients, but there are only 4'
+      errors.InputError, 'at most the 4 training clients, got 100'
     ):
       speed_participation.flanp_participation(
         'abcd', stages=_stages(), speeds=_speeds, seed=0
@@ -149,7 +149,7 @@ class SrpflParticipationTest(parameterized.TestCase):
     self, seed, round_number, sampled, resample, dropout
   ):
     speeds = client_speeds.dynamic_exponential_speeds(seed=seed)
-    stages = _stages(most=sampled, rounds_a_stage=7)
+    stages = _stages(most=sampled, rounds_per_stage=7)
     cohort = speed_participation.srpfl_participation(
       reversed(_IDS),
       stages=stages,
@@ -182,7 +182,7 @@ class SrpflParticipationTest(parameterized.TestCase):
     )
     cohort = speed_participation.srpfl_participation(
       _IDS,
-      stages=_stages(n, sampled, rounds_a_stage=rounds),
+      stages=_stages(n, sampled, rounds_per_stage=rounds),
       speeds=speeds,
       seed=2,
       sampled=sampled,

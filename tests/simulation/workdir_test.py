@@ -212,9 +212,7 @@ class OpenWorkdirTest(parameterized.TestCase):
     ) as folder:
       self.assertEqual(folder.read_config().keys(), _CONFIG.keys())
 
-  @parameterized.parameters(
-    ('{"tra', 'valid JSON'), ('[]', 'an object was expected')
-  )
+  @parameterized.parameters(('{"tra', 'valid JSON'), ('[]', 'an object'))
   def test_a_damaged_data_fingerprint(self, content, message):
     self._run()
     (self.path / 'data_fingerprint.json').write_text(content)

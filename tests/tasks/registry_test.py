@@ -69,13 +69,13 @@ class RegistryTest(parameterized.TestCase):
     ('ag_news', {'num_generated': 200, 'client_fraction': 0.1}),
     ('digits', None),
   )
-  def test_tasks_say_what_is_made_up(self, name, options):
+  def test_tasks_say_what_is_synthetic(self, name, options):
     task = registry.create_task(name, seed=0, **(options or {}))
     if options is None:
-      self.assertEqual((task.made_up, task.title), (None, name))
+      self.assertEqual((task.synthetic, task.title), (None, name))
     else:
-      self.assertStartsWith(task.made_up, 'generated ')
-      self.assertEqual(task.title, f'{task.made_up}, task {name}')
+      self.assertStartsWith(task.synthetic, 'generated ')
+      self.assertEqual(task.title, f'{task.synthetic}, task {name}')
 
   def test_unknown_task(self):
     for function in (
@@ -116,7 +116,7 @@ class RegistryTest(parameterized.TestCase):
     self.assertEqual(x.shape[1], 6)
     with self.assertRaisesRegex(
       errors.InputError,
-      "'c4' cannot be applied to task 'digits', which has no option vocabulary",
+      "'c4'.*applied to task 'digits'.*option vocabulary",
     ):
       registry.create_transfer_task(source, 'digits', seed=0)
     with self.assertRaisesRegex(

@@ -65,7 +65,7 @@ class TffFilesTest(temporary_folders.TestCase):
   def test_file_that_is_no_data_base(self):
     (self.folder / 'tiny.sqlite').write_text('<html>')
     loader = mock.create_autospec(_load_data)
-    with self.assertRaisesRegex(errors.InputError, 'is not a TFF data base'):
+    with self.assertRaisesRegex(errors.InputError, 'TFF data base'):
       self._load(loader)
     loader.assert_not_called()
 

@@ -52,8 +52,7 @@ class PackedSequenceCache:
     """
     if max_bytes < 0:
       raise errors.InputError(
-        f'max_bytes of the packed sequences is {max_bytes}; a number of bytes '
-        'from 0 was expected.'
+        f'max_bytes of the packed sequences must be 0 or more, got {max_bytes}.'
       )
     self._entries: cachetools.LRUCache[_Key, _Entry] = cachetools.LRUCache(
       max_bytes, lambda entry: entry.packed.nbytes

@@ -248,7 +248,7 @@ def _check_dataset(
       )
       if type_spec.is_assignable_from(batched):
         raise TypeError(
-          f'{error} Batches were expected: dataset.batch(batch_size).'
+          f'{error} The elements must be batches: dataset.batch(batch_size).'
         ) from error
       raise
     raise TypeError(

@@ -153,8 +153,7 @@ class DeviceProcess:
     """
     if platform not in PLATFORMS:
       raise errors.InputError(
-        f'Unknown platform {platform!r}; expected one of: '
-        f'{", ".join(PLATFORMS)}.'
+        f'platform must be one of {", ".join(PLATFORMS)}, got {platform!r}.'
       )
     python = default_python() if python is None else pathlib.Path(python)
     if not python.exists():

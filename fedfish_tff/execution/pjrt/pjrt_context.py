@@ -174,8 +174,7 @@ def check_options(
   """Raises InputError unless the options are valid; see `_PjrtContext`."""
   if precision not in _PLATFORMS_OF:
     raise errors.InputError(
-      f'Unknown precision {precision!r}; expected one of: '
-      f'{", ".join(_PLATFORMS_OF)}.'
+      f'precision must be one of {", ".join(_PLATFORMS_OF)}, got {precision!r}.'
     )
   # The device process reports unknown platforms.
   if platform in set(device_client.PLATFORMS).difference(

@@ -194,12 +194,12 @@ def _check_answers(address: str) -> None:
     return
   if not host or not port.isdecimal():
     raise RayError(
-      f'{address!r} is no address of a Ray cluster; host:port, ray://host:port '
-      'or auto was expected.'
+      'The address of a Ray cluster must be host:port, ray://host:port or '
+      f'auto, got {address!r}.'
     )
   try:
     socket.create_connection((host, int(port)), _CONNECT_SECONDS).close()
   except (OSError, OverflowError) as error:
     raise RayError(
-      f'Nobody answers at {address}, where a Ray cluster was expected: {error}'
+      f'There must be a Ray cluster at {address}, and none answers: {error}'
     ) from error

@@ -83,7 +83,7 @@ def _next_as_optional(replay, node, inputs):
 
 def _check_read(node, optional):
   if not optional.is_read:
-    raise replayer.NotReplayableError(f'{node.op} that nobody reads')
+    raise replayer.NotReplayableError(f'{node.op} that nothing reads')
 
 
 def _has_value(replay, node, inputs):

@@ -53,7 +53,7 @@ def _worker_binary() -> str:
   path = os.path.join(os.path.dirname(tff.__file__), 'data', 'worker_binary')
   if not os.path.isfile(path):
     raise LocalWorkerError(
-      f"TFF's worker binary was expected at {path}, but is not there."
+      f"There is no file {path}, which must be TFF's worker binary."
     )
   return path
 

@@ -174,5 +174,5 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     self.assertEmpty(cache)
 
   def test_a_negative_budget_is_refused(self):
-    with self.assertRaisesRegex(errors.InputError, 'max_bytes .* is -1;'):
+    with self.assertRaisesRegex(errors.InputError, 'max_bytes .*-1'):
       packed_cache.PackedSequenceCache(-1)

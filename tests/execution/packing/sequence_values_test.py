@@ -124,7 +124,7 @@ class ArgumentTest(parameterized.TestCase):
     dataset = tf.data.Dataset.from_tensors((np.ones(2, np.float32), 1))
     dataset = dataset.map(lambda x, y: (x, tf.cast(y, tf.int64)))
     with self.assertRaisesRegex(
-      TypeError, r'<float32\[2\],int64>.* Batches were'
+      TypeError, r'<float32\[2\],int64>.* must be batches'
     ):
       sequence_values.to_local_sequence(dataset, _BATCHES)
 

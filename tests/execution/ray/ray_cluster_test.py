@@ -21,7 +21,9 @@ import pytest
 class AddressTest(parameterized.TestCase):
   @parameterized.parameters('here', 'host:', ':80', 'ray://host', 'host:port')
   def test_is_no_address(self, address):
-    with self.assertRaisesRegex(ray_cluster.RayError, 'is no address'):
+    with self.assertRaisesRegex(
+      ray_cluster.RayError, 'address of a Ray cluster'
+    ):
       ray_cluster.RayCluster(address)
 
   def test_nobody_answers(self):

@@ -129,7 +129,7 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
       os.path, 'isfile', autospec=True, return_value=False
     ):
       with self.assertRaisesRegex(
-        local_worker_executors.LocalWorkerError, 'expected at .*worker_binary'
+        local_worker_executors.LocalWorkerError, 'no file .*worker_binary'
       ):
         self._factory.create_executor({})
 

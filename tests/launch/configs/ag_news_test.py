@@ -79,7 +79,7 @@ class AgNewsSweepsTest(parameterized.TestCase):
     ('cnn', 135),
     ('cnn_client_keeps', 135),
     ('roberta', 15),
-    ('roberta_unlike', 15),
+    ('roberta_heterogeneous', 15),
     ('roberta_client_keeps', 30),
     ('memo', 72),
     ('smoke', 6),

@@ -86,10 +86,10 @@ class VariantsTest(parameterized.TestCase):
       'fed_fish,colour=red',
       'axis .* one of server, .*exchange, .*, size, got .colour',
     ),
-    ('fed_fish,server', "has 'server' in it"),
-    ('fed_fish,server=sgd,server=adam', "has 'server=adam' in it"),
-    ('fed_fish,start=fed3r', 'has start without fine_tuning'),
-    ('fed_fish,unsent=client_keeps', 'has unsent without exchange'),
+    ('fed_fish,server', "'server'"),
+    ('fed_fish,server=sgd,server=adam', "'server=adam'"),
+    ('fed_fish,start=fed3r', 'start .*fine_tuning'),
+    ('fed_fish,unsent=client_keeps', 'unsent .*exchange'),
   )
   def test_axes_that_cannot_be(self, variant, message):
     with self.assertRaisesRegex(ValueError, message):

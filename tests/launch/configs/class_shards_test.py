@@ -37,7 +37,7 @@ class ClassShardsTest(parameterized.TestCase):
         self.assertEqual(config['algorithm']['body_epochs'], body_epochs)
       if 'participation=' in variant:
         self.assertEqual(config['participation']['n0'], 10)
-        self.assertEqual(config['participation']['rounds_a_stage'], 10)
+        self.assertEqual(config['participation']['rounds_per_stage'], 10)
       for field, value in {
         'rounds': 150,
         'cohort_size': 100,
@@ -91,5 +91,5 @@ class ClassShardsTest(parameterized.TestCase):
     self.assertLen(kinds, 6 + 3 + 1 + 2)
     self.assertLen(runs, len(kinds) * 2 * 5)
     self.assertEqual(
-      {c.participation.get('rounds_a_stage') for c in configs}, {None, 2}
+      {c.participation.get('rounds_per_stage') for c in configs}, {None, 2}
     )

@@ -38,7 +38,7 @@ class SrpflDigitsTest(absltest.TestCase):
   @pytest.mark.thorough
   def test_srpfl_waits_for_fewer(self):
     runs = _configs()
-    runs['srpfl']['participation']['rounds_a_stage'] = 2
+    runs['srpfl']['participation']['rounds_per_stage'] = 2
     workdir = pathlib.Path(self.create_tempdir())
     rows = {}
     for name, config in runs.items():

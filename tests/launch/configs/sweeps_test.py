@@ -124,7 +124,7 @@ class SweepsTest(parameterized.TestCase):
     try:
       runs = module.sweep(name)
     except ValueError as error:
-      self.assertIn('expected one of seeds, variants', str(error))
+      self.assertIn('one of seeds, variants', str(error))
       self.assertIn('toy_regression', source)
       self.assertStartsWith(name, 'fixed_compute')
       return
@@ -162,9 +162,7 @@ class SweepsTest(parameterized.TestCase):
 
   @parameterized.parameters(*_FEATURE_MODULES, *_IMAGE_MODULES)
   def test_unknown_sweeps_of_features_are_listed(self, name):
-    with self.assertRaisesRegex(
-      ValueError, "no sweep 'fixed_rounds'; expected one of (seeds|tuning), "
-    ):
+    with self.assertRaisesRegex(ValueError, "sweep .*'fixed_rounds'"):
       importlib.import_module(name).sweep('fixed_rounds')
 
   def test_ready_sweeps_are_what_they_say(self):
@@ -227,7 +225,7 @@ class SweepsTest(parameterized.TestCase):
       self.assertEqual(differing(plain, pair[0]), {'client_learning_rate'})
       self.assertEqual(differing(plain, pair[1]), server)
 
-  def test_heterogeneity_varies_how_unlike_clients_are(self):
+  def test_heterogeneity_varies_the_concentration(self):
     runs = _digits('heterogeneity')
     self.assertLen(runs, 3 * 3 * 5)
     self.assertEqual(
@@ -297,7 +295,5 @@ class SweepsTest(parameterized.TestCase):
       )
 
   def test_unknown_sweeps_are_listed(self):
-    with self.assertRaisesRegex(
-      ValueError, "no sweep 'sees'; expected one of seeds, variants, learning_r"
-    ):
+    with self.assertRaisesRegex(ValueError, "sweep.*seeds, variants.*'sees'"):
       _digits('sees')

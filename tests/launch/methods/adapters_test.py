@@ -59,6 +59,6 @@ class AdaptersTest(absltest.TestCase):
 
   def test_what_is_not_there_is_named(self):
     with self.assertRaisesRegex(
-      errors.InputError, "The block adapters: No layer .* called 'query'"
+      errors.InputError, "block adapters.*layer.*'query'"
     ):
       building.prepare(config_checks.read(_config()), self.task)

@@ -43,22 +43,22 @@ class CheckTest(parameterized.TestCase):
     (
       'trimmed_mean',
       {'aggregation.trimmed_share': 0.5},
-      'trimmed_share is 0.5; a number below 0.5',
+      'trimmed_share must be .*got 0.5',
     ),
     (
       'trimmed_mean',
       {'cohort_size': 4},
-      r'share is 0.2, by which nobody of a cohort of 4 \(cohort_size\) is left',
+      'cohort of 4 .*0.2',
     ),
     (
       'krum',
       {'cohort_size': 6, 'aggregation.num_attackers': 2},
-      'cohort_size is 6, but .* num_attackers 2 and num_selected 1; 7 or more',
+      'cohort_size.*num_attackers 2 and num_selected 1.*6',
     ),
     (
       'krum',
       {'cohort_size': 6, 'aggregation.num_selected': 7},
-      'cohort_size is 6, but .* num_attackers 1 and num_selected 7; 7 or more',
+      'cohort_size.*num_attackers 1 and num_selected 7.*6',
     ),
   )
   def test_fields(self, preset, changes, message):

@@ -77,7 +77,9 @@ class BlockTest(parameterized.TestCase):
       self.assertRegex(declared.help, r'^[^\n]{10,}\.$', field)
       config = copy.deepcopy(original)
       config['algorithm'][field] = object()
-      self._assert_refused(config, rf'^algorithm\.{field} is <object')
+      self._assert_refused(
+        config, rf'^algorithm\.{field} must be .*, got <object'
+      )
       del config['algorithm'][field]
       self._assert_refused(config, f'no field algorithm.{field}')
     for block, values in (
@@ -105,9 +107,9 @@ class BlockTest(parameterized.TestCase):
       value = _OTHER_VALUES[field]
       # Its other value is one of these.
       _set(config, field, 'uniform' if field == 'participation.name' else value)
-      reason = re.escape(f'but not for {name}: {method.why_not(support)}; ')
+      reason = re.escape(method.why_not(support))
       self._assert_refused(
-        config, rf'^{field} is .*, {reason}.* was expected\.'
+        config, rf'^{field} must be .* for {name}, got .*: {reason}\.'
       )
 
   @parameterized.parameters(*_BLOCKS)
@@ -119,7 +121,7 @@ class BlockTest(parameterized.TestCase):
     for field in original[name]:
       config = copy.deepcopy(original)
       config[name][field] = object()
-      self._assert_refused(config, rf'^{name}\.{field} is <object')
+      self._assert_refused(config, rf'^{name}\.{field} must be .*, got <object')
       del config[name][field]
       # Clients that are all alike need no options.
       if name != 'participation':
@@ -136,12 +138,14 @@ class BlockTest(parameterized.TestCase):
         )
         if unused is not None:
           config[name] |= {other: unused, field: 2}
-          self._assert_refused(config, rf'^{name}\.{field} is 2')
+          self._assert_refused(config, rf'^{name}\.{field} must be .*, got 2')
     self._assert_refused(
       {**original, name: {**original[name], 'unknown': 1}},
       rf'field {name}\.unknown does not exist',
     )
-    self._assert_refused({**original, name: 1}, f'^{name} is 1; a block of')
+    self._assert_refused(
+      {**original, name: 1}, f'^{name} must be a block of .*, got 1'
+    )
 
   @parameterized.product(name=tuple(_METHODS), block=tuple(_BLOCKS))
   def test_every_method_has_it_or_says_why_not(self, name, block):
@@ -163,7 +167,7 @@ class BlockTest(parameterized.TestCase):
         # Presets alone are refused by what they say of others, not by chance.
         self.assertRegex(
           str(error),
-          r'but not for|fine_tuning.strategy is ft_feat|path of a CSV',
+          rf' for {name}, got |strategy ft_feat|path of a CSV',
         )
 
   @parameterized.parameters(
@@ -214,6 +218,6 @@ class BlockTest(parameterized.TestCase):
       ]
       with self.subTest(variant):
         if refused_by:
-          self._assert_refused(_config(variant), 'was expected')
+          self._assert_refused(_config(variant), 'The config must ')
         else:
           config_checks.read(_config(variant))

@@ -20,9 +20,7 @@ def setUpModule():
 
 class CheckTest(parameterized.TestCase):
   def test_bits_are_at_most_16(self):
-    with self.assertRaisesRegex(
-      errors.InputError, 'bits is 17; an integer of at most 16'
-    ):
+    with self.assertRaisesRegex(errors.InputError, 'bits must be .*got 17'):
       small_configs.read_config(
         'fed_avg,compression=quantized', **{'compression.bits': 17}
       )

@@ -130,7 +130,7 @@ class CheckConfigTest(parameterized.TestCase):
       'fed_avg,fine_tuning=ft,start=fed3r',
       'fine_tuning.start.name',
       'fed_avg',
-      'it finds no classifier to start from; none or',
+      'it finds no classifier to start from',
     ),
     (
       'fed_avg,fine_tuning=ft,start=fed3r',
@@ -142,15 +142,15 @@ class CheckConfigTest(parameterized.TestCase):
   def test_choices_of_closed_form(self, variant, name, value, message):
     with self.assertRaises(errors.InputError) as raised:
       config_checks.read(_config(variant, fed3r_digits, **{name: value}))
-    self.assertStartsWith(str(raised.exception), f'{name} is {value!r}')
-    self.assertIn(f'{message}', str(raised.exception))
-    self.assertEndsWith(str(raised.exception), 'expected.')
+    self.assertStartsWith(str(raised.exception), f'{name} must be ')
+    self.assertIn(message, str(raised.exception))
+    self.assertIn(f', got {value!r}', str(raised.exception))
 
   def test_every_lambda_is_looked_at(self):
     name = 'algorithm.regularization_path'
     config_checks.read(_config('fed3r', fed3r_digits, **{name: (0, 1)}))
     with self.assertRaisesRegex(
-      errors.InputError, f'A number of {name} is -1;'
+      errors.InputError, f'A number of {name} .*got -1'
     ):
       config_checks.read(_config('fed3r', fed3r_digits, **{name: (1.0, -1)}))
 
@@ -172,11 +172,11 @@ class CheckConfigTest(parameterized.TestCase):
         'fine_tuning.start': {'name': 'none'},
         'fine_tuning.strategy': 'ft_feat',
       },
-      'freezes the classifier, but fine_tuning.start.name is none',
+      'freezes the classifier',
     ),
     (
       {'participation.name': 'visit_once'},
-      'all clients come in the start of the fine-tuning already; uniform was',
+      'all clients come in the start of the fine-tuning already',
     ),
     (
       {
@@ -184,7 +184,7 @@ class CheckConfigTest(parameterized.TestCase):
         'client_weight_decay': 1e-3,
         'fine_tuning.weight_decay': 4e-5,
       },
-      'client_weight_decay is 0.001, but fine_tuning.weight_decay is 4e-05',
+      'client_weight_decay .*0.001 .*4e-05',
     ),
   )
   def test_fields_of_fine_tuning(self, changes, message):
@@ -209,24 +209,24 @@ class CheckConfigTest(parameterized.TestCase):
 
   @parameterized.parameters('fed_per', 'hf_maml')
   def test_statistical_accuracy_is_of_a_model_that_all_share(self, variant):
-    field = 'participation.rounds_a_stage'
+    field = 'participation.rounds_per_stage'
     for name in ('fed_avg', variant):
       config = _config(f'{name},participation=flanp', **{field: 0})
       if name == 'fed_avg':
         config_checks.read(config)
         continue
-      with self.assertRaisesRegex(errors.InputError, f'^{field} is 0, but not'):
+      with self.assertRaisesRegex(errors.InputError, f'^{field} .*got 0'):
         config_checks.read(config)
 
   def test_rates_of_personalization(self):
     name = 'evaluation.personalization_learning_rates'
     config_checks.read(_config('fed_avg', **{name: (0.1, 0.01)}))
     for changes, message in (
-      ({name: 0.1}, f'{name} is 0.1; a sequence of numbers was'),
-      ({name: (0.1, -1)}, f'A number of {name} is -1;'),
+      ({name: 0.1}, f'{name} must be a sequence of numbers, got 0.1'),
+      ({name: (0.1, -1)}, f'A number of {name} .*got -1'),
       (
         {name: (0.1,), 'evaluation.personalization_epochs': 0},
-        rf'{name} is \(0.1,\), but evaluation.personalization_epochs is 0',
+        rf'{name} .*evaluation.personalization_epochs is 0.*got \(0.1,\)',
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):

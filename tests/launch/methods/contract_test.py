@@ -96,7 +96,7 @@ def _other_value(name: str, field: fields_lib.Field) -> Any:
   try:
     field.check('', object())
   except errors.InputError as error:
-    choices = re.search(r'one of (.*) was expected', str(error))
+    choices = re.search(r'must be one of (.*), got ', str(error))
     candidates += choices.group(1).split(', ') if choices else []
   for value in candidates:
     try:

@@ -22,7 +22,7 @@ class DescriptionTest(absltest.TestCase):
         '  trimmed_share=0.2: ',
         '  bits=8: ',
         'aggregation, of what supports model_aggregator: ',
-        '  rounds_a_stage=10: ',
+        '  rounds_per_stage=10: ',
         '  dropout=0.0: ',
         '  scales=(1.0, 100.0): ',
       ):

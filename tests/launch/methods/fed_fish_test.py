@@ -20,7 +20,7 @@ class FedFishTest(absltest.TestCase):
       experiment.create_task(config_checks.read(config)), label_sampler=None
     )
     with self.assertRaisesRegex(
-      errors.InputError, "sampled_label, but the model of task 'digits' defines"
+      errors.InputError, "model of task 'digits' defines"
     ):
       registry.build_method(config_checks.read(config), task)
 

@@ -40,9 +40,7 @@ class FedRepTest(absltest.TestCase):
     config = small_configs.make_config(
       'fed_rep', **{'algorithm.body_epochs': 3, 'local_epochs': 3}
     )
-    with self.assertRaisesRegex(
-      errors.InputError, '^algorithm.body_epochs is 3, but local_epochs'
-    ):
+    with self.assertRaisesRegex(errors.InputError, 'algorithm.body_epochs.*3'):
       registry.build_method(
         config_checks.read(config),
         experiment.create_task(config_checks.read(config)),

@@ -28,7 +28,7 @@ class FieldChecksTest(parameterized.TestCase):
       fields.share('a.share', value)
     self.assertEqual(
       str(raised.exception),
-      f'a.share is {value!r}; a number above 0 and at most 1 was expected.',
+      f'a.share must be a number above 0 and at most 1, got {value!r}.',
     )
 
   @given(
@@ -48,10 +48,12 @@ class FieldChecksTest(parameterized.TestCase):
   @parameterized.parameters(fields.between_0_and_1, fields.below_1)
   def test_what_float32_takes_for_1(self, check):
     for value in (1 - 2**-24, 1 - 1e-6):
-      check('a.decay', value)
+      check('a.decay must be .*got 0.99999999', value)
       self.assertLess(np.float32(value), 1)
-    with self.assertRaisesRegex(errors.InputError, 'a.decay is 0.99999999'):
-      check('a.decay', 1 - 1e-9)
+    with self.assertRaisesRegex(
+      errors.InputError, 'a.decay must be .*got 0.99999999'
+    ):
+      check('a.decay must be .*got 0.99999999', 1 - 1e-9)
 
   def test_fields_that_change_nothing(self):
     some = {
@@ -64,14 +66,14 @@ class FieldChecksTest(parameterized.TestCase):
       fields.check_block('x.', block, some)
     with self.assertRaisesRegex(
       errors.InputError,
-      "^x.size is 2, but x.kind is 'a', with which it changes nothing; 1 was exp",
+      'x.size .*it changes nothing .*2',
     ):
       fields.check_block('x.', {'kind': 'a', 'size': 2}, some)
 
   @parameterized.parameters(
     ({}, 'The config has no field a.b.'),
     ({'b': 1, 'c': 2}, 'field a.c does not exist for x; there are: b.'),
-    ({'b': 0}, 'a.b is 0; a positive integer was expected.'),
+    ({'b': 0}, 'a.b must be .*got 0'),
   )
   def test_blocks(self, block, message):
     checks = {'b': fields.integer(1)}

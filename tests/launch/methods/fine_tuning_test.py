@@ -106,8 +106,7 @@ class FineTuningTest(parameterized.TestCase):
   def test_rejects_a_task_without_features(self, variant):
     with self.assertRaisesRegex(
       errors.InputError,
-      "Task 'toy_regression' has .* without a feature map, which (fine_tuning|"
-      'fed3r) was expected to find',
+      "'toy_regression' .*feature map",
     ):
       _create_model(variant, toy_regression.create_task(seed=0))
 
@@ -116,10 +115,10 @@ class FineTuningTest(parameterized.TestCase):
       self.task, feature_map=models.create_identity_features(64)
     )
     for variant, message in (
-      ('fed_avg,fine_tuning=ft_feat,start=fed3r', 'FT-FEAT trains the feature'),
+      ('fed_avg,fine_tuning=ft_feat,start=fed3r', 'FT-FEAT .*feature'),
       (
         'fed_avg,fine_tuning=ft,start=fed3r',
-        'only the classifier is trained; ft_lp was expected',
+        'ft_lp .*only the classifier',
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):

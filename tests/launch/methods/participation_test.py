@@ -57,8 +57,7 @@ class ParticipationTest(absltest.TestCase):
   def test_visit_once_ends_when_all_came(self):
     with self.assertRaisesRegex(
       errors.InputError,
-      '^rounds is 4, but participation visit_once has seen all 8 training '
-      'clients after 3; at most 3 was expected.$',
+      'rounds.*participation visit_once has seen all 8 training clients.*4',
     ):
       self._cohorts('visit_once', 4)
 
@@ -126,24 +125,24 @@ class SpeedsTest(parameterized.TestCase):
     self.assertLen(set(came), len(came))
 
   def test_stages(self):
-    flanp = self._create(_config('flanp', n0=2, rounds_a_stage=3))
+    flanp = self._create(_config('flanp', n0=2, rounds_per_stage=3))
     self.assertEqual(flanp(3), tuple(self.ranked[:2]))
     self.assertEqual(flanp(4), tuple(self.ranked[:4]))
     # Then cohorts of 4 are drawn, at last from everybody.
     self.assertLen(flanp(7), 4)
-    srpfl = self._create(_config('srpfl', n0=1, rounds_a_stage=3))
+    srpfl = self._create(_config('srpfl', n0=1, rounds_per_stage=3))
     self.assertEqual([len(srpfl(r)) for r in (1, 3, 4, 7, 20)], [1, 1, 2, 4, 4])
 
   def test_flanp_is_srpfl_where_all_are_sampled_and_nothing_changes(self):
     flanp, srpfl = (
-      self._create(_config(name, rounds_a_stage=2, cohort_size=_NUM_CLIENTS))
+      self._create(_config(name, rounds_per_stage=2, cohort_size=_NUM_CLIENTS))
       for name in ('flanp', 'srpfl')
     )
     for round_number in range(1, 8):
       self.assertEqual(flanp(round_number), srpfl(round_number))
 
   def test_rounds_of_exponential_speeds(self):
-    srpfl = self._create(_config('srpfl', n0=1, rounds_a_stage=0))
+    srpfl = self._create(_config('srpfl', n0=1, rounds_per_stage=0))
     stages = simulation.exponential_stages(1, most=4, contraction=0.9)
     for first, size in zip(stages.first_rounds, stages.sizes):
       self.assertLen(srpfl(first), size)
@@ -183,7 +182,7 @@ class SpeedsTest(parameterized.TestCase):
     lines = [f'{c},{10 - i}' for i, c in enumerate(self.ids)]
     text = '\n'.join(['client_id,seconds', *lines])
     path = self.create_tempfile(content=text).full_path
-    config = _config('flanp', speeds='trace', path=path, rounds_a_stage=1)
+    config = _config('flanp', speeds='trace', path=path, rounds_per_stage=1)
     self.assertEqual(self._create(config)(1), self.ids[::-1][:2])
     clock = participation.create_wall_clock(
       config_checks.read(config), self.task
@@ -223,33 +222,45 @@ class SpeedsTest(parameterized.TestCase):
       self.assertEqual(clock(2, self.ids), speeds(2, self.ids).max())
 
   @parameterized.parameters(
-    (('srpfl',), dict(n0=5), 'n0 is 5, but at most 4 clients take part'),
-    (('flanp',), dict(n0=9), 'n0 is 9, but at most 8 clients'),
+    (('srpfl',), dict(n0=5), 'n0.*most 4 clients take part.*5'),
+    (('flanp',), dict(n0=9), 'n0 .*most 8 clients .*9'),
     (('srpfl',), dict(cohort_size=9), 'cohort_size is 9, but there are only 8'),
     (('uniform',), dict(cohort_size=9), 'cohort_size is 9, but there are on'),
     (('fastest',), dict(cohort_size=9), 'cohort_size is 9, but there are onl'),
-    (('fastest',), dict(sampled=9), 'sampled is 9, .* from cohort_size, 4, to'),
-    (('fastest',), dict(sampled=3), 'sampled is 3, .* to all 8 training'),
-    (('uniform',), dict(over_selection=1.1), 'is 1.1, so that 9 clients are'),
-    (('uniform',), dict(over_selection=-1), 'over_selection is -1; a number'),
+    (('fastest',), dict(sampled=9), 'from cohort_size, 4.*9'),
+    (('fastest',), dict(sampled=3), 'all 8 training .*3'),
+    (('uniform',), dict(over_selection=1.1), '1.1.*9'),
+    (('uniform',), dict(over_selection=-1), 'over_selection must be .*got -1'),
     (('srpfl',), dict(over_selection=1.0), 'over_selection does not exist for'),
-    (('srpfl',), dict(rounds_a_stage=0, speeds='dynamic'), 'a_stage is 0, but'),
-    (('srpfl',), dict(contraction=1.0), 'contraction is 1.0; a number between'),
-    (('srpfl',), dict(resample='never'), "'never'; one of round, stage was"),
-    (('srpfl',), dict(kind='slow'), "speeds.kind is 'slow'; one of expon"),
-    (('srpfl',), dict(scale=0.0), 'scale is 0.0; a positive number'),
-    (('flanp',), dict(rounds_a_stage=-1), 'rounds_a_stage is -1; an integer'),
-    (('flanp',), dict(rounds_a_stage=0), 'cohort_size is 4, .* 0; 8, as many'),
-    (('flanp',), dict(accuracy_constant=-1), 'accuracy_constant is -1; a numb'),
-    (('flanp',), dict(speeds='classes'), 'one of exponential, trace was'),
-    (('flanp',), dict(speeds='trace'), "path is ''; the path of a CSV file"),
+    (
+      ('srpfl',),
+      dict(rounds_per_stage=0, speeds='dynamic'),
+      'rounds_per_stage',
+    ),
+    (('srpfl',), dict(contraction=1.0), 'contraction must be .*got 1.0'),
+    (('srpfl',), dict(resample='never'), "round, stage.*'never'"),
+    (('srpfl',), dict(kind='slow'), "speeds.kind must be .*got 'slow'"),
+    (('srpfl',), dict(scale=0.0), 'scale must be .*got 0.0'),
+    (
+      ('flanp',),
+      dict(rounds_per_stage=-1),
+      'rounds_per_stage must be .*got -1',
+    ),
+    (
+      ('flanp',),
+      dict(rounds_per_stage=0),
+      'cohort_size .*8, as many .*4',
+    ),
+    (('flanp',), dict(accuracy_constant=-1), 'accuracy_constant .*-1'),
+    (('flanp',), dict(speeds='classes'), 'exponential, trace'),
+    (('flanp',), dict(speeds='trace'), "path must be .*got ''"),
     (('flanp',), dict(speeds='trace', path='no.csv'), 'Cannot read no.csv: No'),
-    (('uniform',), dict(dropout=1), 'dropout is 1; a number below 1'),
+    (('uniform',), dict(dropout=1), 'dropout must be .*got 1'),
     (('uniform',), dict(speeds='dynamic', scales=(2, 1)), 'two positive numb'),
     (
       ('uniform',),
       dict(speeds='classes', class_shares=(1,)),
-      'class_shares has 1 numbers and .*class_seconds 3; as many were',
+      'as many .*1 .*3',
     ),
   )
   def test_refuses(self, policy, changes, message):

@@ -96,7 +96,7 @@ class BuildTest(parameterized.TestCase):
 
   def test_too_much_noise_for_an_adapting_bound(self):
     config = small_configs.make_config('fed_avg,privacy=adaptive')
-    with self.assertRaisesRegex(errors.InputError, '1.0, but .* of 3 clients'):
+    with self.assertRaisesRegex(errors.InputError, '3 clients .*1.0'):
       _aggregator(config)
 
 
@@ -117,7 +117,7 @@ class EpsilonTest(parameterized.TestCase):
     (
       {'privacy.mechanism': 'tree', 'participation.name': 'epochs'},
       simulation.tree_epsilon,
-      {'rounds_a_tree': small_configs.VISITING_ROUNDS},
+      {'rounds_per_tree': small_configs.VISITING_ROUNDS},
       "a client's contributions are zero",
     ),
   )

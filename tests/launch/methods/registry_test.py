@@ -130,7 +130,10 @@ class RegistryTest(absltest.TestCase):
 
   def test_refuses_what_is_no_method(self):
     for name, message in (
-      ('launch.methods.fed_avg:build_mean', 'is a function; a launch.methods'),
+      (
+        'launch.methods.fed_avg:build_mean',
+        'a launch.methods.method.Method, got .*a function',
+      ),
       ('no_method', 'algorithm.name must be one of .*fed3r, .*no_method'),
       (None, 'algorithm.name must be one of .*fed3r, .*got None'),
     ):

@@ -66,11 +66,11 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertAlmostEqual(at_round_2.min(), 0.2)
     self.assertAlmostEqual(at_round_2.max(), 0.22)
 
-  def test_a_note_tells_seeds_clients_and_unlike_lengths(self):
+  def test_a_note_tells_seeds_clients_and_lengths(self):
     groups = _groups()
     note = _note(_draw(groups))
     self.assertIn('3 seeds: lines are their means, bands from the', note)
-    self.assertNotIn('unlike', note)
+    self.assertNotIn('different', note)
     short = dataclasses.replace(
       groups['FedAvg'][0],
       columns={n: c[:2] for n, c in groups['FedAvg'][0].columns.items()},
@@ -80,7 +80,7 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertIn('1 to 3 seeds: lines', note)
     self.assertIn('5 clients per round.', note)
     self.assertIn(
-      'unlike length, whose ends do not compare, up to FedAvg: round 4; '
+      'different lengths, whose ends do not compare, up to FedAvg: round 4; '
       'FedFish: round 6.',
       note,
     )

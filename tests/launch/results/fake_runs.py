@@ -40,7 +40,7 @@ class FakeRun:
     transfer: The rows of evaluation/transfer.csv.
     metric: The metric that decides.
     judged_by: Whose values of it decide.
-    made_up: What synthetic data are.
+    synthetic: What synthetic data are.
   """
 
   workdir: pathlib.Path
@@ -52,7 +52,7 @@ class FakeRun:
   transfer: tuple = ()
   metric: str = 'accuracy'
   judged_by: str = 'global'
-  made_up: str | None = None
+  synthetic: str | None = None
 
   @property
   def algorithm(self):
@@ -118,8 +118,8 @@ def to_run(fake):
       'config': fake.config,
       'fields': json_config.flatten(fake.config),
       'algorithm': fake.algorithm,
-      'task': f'{fake.made_up}, task {name}' if fake.made_up else name,
-      'made_up': fake.made_up,
+      'task': f'{fake.synthetic}, task {name}' if fake.synthetic else name,
+      'synthetic': fake.synthetic,
       'is_finished': bool(fake.values),
       'model_round': rounds if fake.values else None,
       'length': rounds,
@@ -332,7 +332,7 @@ def write_run(run, folder):
     lines.append(','.join(map(repr, row)))
   (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
   label = make_label(run.config)
-  data = {'data_dir': None, 'made_up': None, 'label': label}
+  data = {'data_dir': None, 'synthetic': None, 'label': label}
   content = json.dumps(checked_json.add_checksum(data))
   (folder / 'data.json').write_text(content)
   if run.values:

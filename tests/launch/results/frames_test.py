@@ -27,10 +27,10 @@ class LabelTest(absltest.TestCase):
 
   def test_synthetic_data_are_another_task(self):
     real = fake_runs.make_run(seed=1)
-    made_up = dataclasses.replace(
-      fake_runs.make_run(seed=2), made_up='generated pages'
+    synthetic = dataclasses.replace(
+      fake_runs.make_run(seed=2), synthetic='generated pages'
     )
-    groups = fake_runs.frames([real, made_up]).groups()
+    groups = fake_runs.frames([real, synthetic]).groups()
     self.assertLen(groups, 2)
     self.assertIn('generated pages', list(groups)[1])
     self.assertEmpty(method_comparison.method_pairs(groups))

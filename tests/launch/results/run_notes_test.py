@@ -54,7 +54,7 @@ class RunNotesTest(absltest.TestCase):
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
       '2 seeds: a mean. 5 clients per round, 40 in all. Runs of '
-      'unlike length, whose ends do not compare, up to fed_avg: round 50; '
+      'different lengths, whose ends do not compare, up to fed_avg: round 50; '
       'fed_fish: round 10.',
     )
 

@@ -89,7 +89,7 @@ class ReadRunTest(parameterized.TestCase):
       '{"seed": 1, "rounds": 2, "algorithm": {}}',
       'algorithm.name',
     ),
-    ('config.json', '[]', 'an object was expected'),
+    ('config.json', '[]', 'an object'),
     ('evaluation/clients.csv', 'name\n', 'columns client_id,round,split'),
     ('evaluation/clients.csv', f'{_HEAD},a\nx,6,test,1,2\n', 'Line 2'),
     (

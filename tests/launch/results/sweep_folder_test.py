@@ -54,7 +54,7 @@ class SweepFolderTest(absltest.TestCase):
       content['runs'] = {name: next(iter(content['runs'].values()))}
       folder.sweep_path.write_text(json.dumps(content))
       with self.assertRaisesRegex(
-        errors.InputError, f'has a run named {name!r}; the name of a folder'
+        errors.InputError, f'got a run named {name!r}'
       ):
         folder.read_runs()
 

@@ -158,7 +158,7 @@ class SweepTableTest(absltest.TestCase):
   def test_names_of_a_stranger(self):
     evil = 'x\n\\input{y} <b> [a](http://b) \x1b[31m'
     found = self.results[:2].assign(
-      made_up=evil, variant=f'=1+{evil}', title=f'=1+{evil}'
+      synthetic=evil, variant=f'=1+{evil}', title=f'=1+{evil}'
     )
     for line in sweep_table.to_latex(evil, found).splitlines():
       self.assertRegex(line, r'^(%|\\|=1\+|Method)')

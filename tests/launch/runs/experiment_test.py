@@ -93,9 +93,9 @@ class BuildExperimentTest(parameterized.TestCase):
     self.assertIsNone(built.build_barrier())
 
   @parameterized.parameters(
-    ({'rounds': 0}, 'rounds is 0'),
+    ({'rounds': 0}, 'rounds .*0'),
     ({'cohort_size': 5}, 'only 2 training clients'),
-    ({'task': {'overlap': 'some'}}, "overlap is 'some'"),
+    ({'task': {'overlap': 'some'}}, "overlap .*'some'"),
   )
   def test_rejects(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
@@ -104,7 +104,7 @@ class BuildExperimentTest(parameterized.TestCase):
   def test_rejects_a_task_without_held_out_clients(self):
     config = _config()
     config['task'] = {'name': 'digits', 'test_fraction': 0.0}
-    with self.assertRaisesRegex(errors.InputError, 'no test clients'):
+    with self.assertRaisesRegex(errors.InputError, 'test clients'):
       experiment.build_experiment(config_checks.read(config))
 
 
@@ -151,6 +151,6 @@ class ClosedFormTest(absltest.TestCase):
       )
       with self.assertRaisesRegex(
         errors.InputError,
-        "^Task 'toy_regression' has a model without a feature map, which ",
+        "'toy_regression' .*feature map",
       ):
         experiment.build_experiment(config_checks.read(config))

@@ -102,8 +102,8 @@ class StartConfigTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(
       errors.InputError,
-      f'^rounds is {rounds}, but the start .* all 8 training clients come once,'
-      ' takes 3; 4 or more was expected.$',
+      '^rounds must be 4 or more, .* all 8 training clients come once, takes 3'
+      f'.*got {rounds}.$',
     ):
       fine_tuning_start.start_config(
         config_checks.read(config),

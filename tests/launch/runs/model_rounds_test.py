@@ -15,7 +15,7 @@ class ModelRoundsTest(absltest.TestCase):
       model_rounds.parse_rounds(['best', 'half']), ('half', 'best')
     )
     for values in ([], ['first'], ['half', '']):
-      with self.assertRaisesRegex(errors.InputError, 'last,best was expected'):
+      with self.assertRaisesRegex(errors.InputError, 'half,last,best'):
         model_rounds.parse_rounds(values)
 
   def test_usual_ones(self):

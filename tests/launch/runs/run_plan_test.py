@@ -108,7 +108,7 @@ class RunPlanTest(parameterized.TestCase):
         'fed_avg,participation=flanp',
         rounds=9,
         cohort_size=8,
-        **{'participation.n0': 2, 'participation.rounds_a_stage': 0},
+        **{'participation.n0': 2, 'participation.rounds_per_stage': 0},
       )
     )
     self.assertRegex(plan['bytes'], '; at most .* in 9 rounds, 72 visits')

@@ -85,7 +85,7 @@ class OwnTaskTest(absltest.TestCase):
     create = functools.partial(transfer_run.create_target_tasks, own, seed=0)
     targets = {'c4': None, 'cc_news': None}
     self.assertEqual(list(create(targets, data_dir=None)), list(targets))
-    with self.assertRaisesRegex(errors.InputError, 'cc_news=FOLDER was expect'):
+    with self.assertRaisesRegex(errors.InputError, 'cc_news=FOLDER'):
       create(targets, data_dir='d')
 
 
@@ -104,7 +104,7 @@ class TransferRunTest(parameterized.TestCase):
     self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
     shutil.copytree(self._trained, self.workdir)
 
-  def test_made_up_pages_of_two_tasks(self):
+  def test_synthetic_pages_of_two_tasks(self):
     paths, printed = _evaluate(self.workdir, {'c4': None, 'cc_news': None})
     metrics = [
       'accuracy',

@@ -118,7 +118,7 @@ class PlanTest(parameterized.TestCase):
       'no_block',
       [('fed_avg', {'seed.x': 1})],
       (),
-      'no field seed.x; expected no fields there',
+      'field seed.x; there',
     ),
     (
       'unknown_variant',
@@ -136,13 +136,13 @@ class PlanTest(parameterized.TestCase):
       'out_of_range',
       [('fed_avg', {'rounds': 0})],
       (),
-      'Run fed_avg: rounds is 0; a positive integer was expected',
+      'Run fed_avg: rounds must be .*got 0',
     ),
     (
       'equal_runs',
       [('fed_avg', {'seed': 0}), ('fed_avg', {})],
       (),
-      'the runs fed_avg-seed_0 and fed_avg-seed_unset have the same config',
+      'runs .*fed_avg-seed_0 and fed_avg-seed_unset',
     ),
     (
       'unknown_argument',
@@ -213,7 +213,7 @@ class LoadTest(parameterized.TestCase):
       'from launch.configs import sweeps\n'
       'get_config = lambda name: None\n'
       'sweep = lambda name: sweeps.grid(["fed_avg"], {"rounds": 5})\n',
-      'the values of rounds are 5; a sequence was expected',
+      'the values of rounds must be .*got 5',
     ),
   )
   def test_bad_file(self, content, message):
@@ -225,7 +225,5 @@ class LoadTest(parameterized.TestCase):
 
   def test_the_sweeps_of_a_file_are_named(self):
     for source in (digits.__file__, f'{digits.__file__}:sees'):
-      with self.assertRaisesRegex(
-        errors.InputError, 'no sweep .*expected one of seeds, variants, learn'
-      ):
+      with self.assertRaisesRegex(errors.InputError, 'sweep .*seeds, variants'):
         plan_lib.load_runs(source)

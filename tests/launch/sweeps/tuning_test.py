@@ -94,9 +94,7 @@ class SweepTuningTest(absltest.TestCase):
     )
     config = dataclasses.replace(planned[0].config, task={'name': 'arrays'})
     planned = [dataclasses.replace(planned[0], config=config)]
-    with self.assertRaisesRegex(
-      errors.InputError, "sweep of task 'digits'; 'ar"
-    ):
+    with self.assertRaisesRegex(errors.InputError, "sweep of task .*'digits'"):
       tuning.describe(planned, self.path)
 
   def test_a_closed_form_among_the_runs_has_no_rates(self):
@@ -163,7 +161,7 @@ class SweepTuningTest(absltest.TestCase):
     runs = tuning.tune_runs([sweeps.Run('fed_avg')], self.path)
     planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=sgd')
     with self.assertRaisesRegex(
-      errors.InputError, 'tuned with another algorithm.server_optimizer; the'
+      errors.InputError, 'with another algorithm.server_optimizer'
     ):
       tuning.describe(planned, self.path)
     runs = tuning.tune_runs([sweeps.Run('fed_fish')], self.path)
@@ -195,9 +193,7 @@ class SweepTuningTest(absltest.TestCase):
       self.assertEqual(tuned.overrides['client_learning_rate'], expected)
     # One that there is not, and a count.
     for metric in ('perplexity', 'num_examples'):
-      with self.assertRaisesRegex(
-        errors.InputError, 'no such metric .* one of accuracy, loss was'
-      ):
+      with self.assertRaisesRegex(errors.InputError, 'accuracy, loss'):
         tuning.tune_runs([sweeps.Run('fed_avg')], self.path, metric=metric)
 
   def _refused(self, runs, message):
@@ -211,11 +207,11 @@ class SweepTuningTest(absltest.TestCase):
     folder, runs = self._tuned(lambda run: 0.5, local_epochs=(1, 8))
     self._refused(
       [sweeps.Run('damped', {'local_epochs': 1})],
-      'has no runs of damped, local_epochs 1; a sweep with the same',
+      'runs of damped, local_epochs 1',
     )
     self._refused(
       [sweeps.Run('fed_avg', {'local_epochs': 16})],
-      'has no runs of fed_avg, local_epochs 16',
+      'runs of fed_avg, local_epochs 16',
     )
     self._refused(
       [sweeps.Run('fed_avg')],

@@ -110,12 +110,12 @@ class GeneratedFeaturesTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    (dict(data_dir='d'), "reads no files, but data_dir is 'd'"),
-    (dict(split='geo'), "split is 'geo'; one of inaturalist_users_120k, inat"),
-    (dict(num_features=0), 'num_features is 0; an integer of at least 1'),
-    (dict(num_clients=-1), 'num_clients is -1'),
-    (dict(concentration=0), 'concentration is 0; a positive number'),
-    (dict(separation=np.nan), 'separation is nan'),
+    (dict(data_dir='d'), "reads no files.*'d'"),
+    (dict(split='geo'), "split must be .*got 'geo'"),
+    (dict(num_features=0), 'num_features must be .*got 0'),
+    (dict(num_clients=-1), 'num_clients .*-1'),
+    (dict(concentration=0), 'concentration must be .*got 0'),
+    (dict(separation=np.nan), 'separation .*nan'),
   )
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

@@ -171,22 +171,22 @@ class ImageFeaturesTest(temporary_folders.TestCase):
   @parameterized.parameters(
     (
       dict(inputs='pixels'),
-      "inputs is 'pixels'; features, images or a layer .*; one of fire2, fire2",
+      "inputs must be .*got 'pixels' .*one of fire2, fire2",
     ),
-    (dict(extractor='vgg'), "extractor is 'vgg'; one of squeezenet, mob"),
+    (dict(extractor='vgg'), "extractor .*squeezenet, mob.*got 'vgg'"),
     (dict(num_clients=9), '9 clients of 1 classes cannot hold all 10 classes'),
-    (dict(alpha=-1.0), 'alpha is -1.0; a positive number'),
-    (dict(validation_fraction=1.0), 'validation_fraction is 1.0; a share'),
-    (dict(validation_fraction=0.99), 'images leaves 0 for test'),
-    (dict(image_size=30), '30x30; at least 31x31'),
-    (dict(weights='no.h5'), 'There is no file .*/no.h5; the weights of Squ'),
-    (dict(extractor='file'), 'weights is None; the path of a model was'),
+    (dict(alpha=-1.0), 'alpha must be .*got -1.0'),
+    (dict(validation_fraction=1.0), 'validation_fraction must be .*got 1.0'),
+    (dict(validation_fraction=0.99), 'images for test, got 0'),
+    (dict(image_size=30), 'at least 31x31, got 30x30'),
+    (dict(weights='no.h5'), 'There is no file .*/no.h5, .* the weights of Squ'),
+    (dict(extractor='file'), 'weights must be .*got None'),
     (
       dict(extractor='file', weights='none'),
       '/none must be the folder of a SavedModel',
     ),
     (dict(extractor='mobilenet_v2', weights='no.h5'), 'no file .*/no.h5'),
-    (dict(images='none.npz'), r'none.npz cannot be read \(No such file'),
+    (dict(images='none.npz'), r'none.npz .*cannot be read \(No such file'),
   )
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
@@ -195,5 +195,7 @@ class ImageFeaturesTest(temporary_folders.TestCase):
   def test_no_images_to_train_on(self):
     path = self.folder / 'bad.npz'
     np.savez(path, **(self._arrays | {'is_test': np.ones(120)}))
-    with self.assertRaisesRegex(errors.InputError, 'All images are for test'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'images must be for training'
+    ):
       self._create(images='bad.npz')

@@ -47,7 +47,7 @@ class InaturalistTest(temporary_folders.TestCase):
 
   def test_missing_files(self):
     with self.assertRaisesRegex(
-      errors.InputError, 'inaturalist.load_data was expected .the task genera'
+      errors.InputError, 'inaturalist.load_data as data_dir'
     ):
       self._create(data_dir=None)
     regex = 'no folder .*/USER_120K with the folder train and the file test.tf'
@@ -57,5 +57,7 @@ class InaturalistTest(temporary_folders.TestCase):
     (self.folder / 'USER_120K' / 'test.tfRecord').unlink()
     with self.assertRaisesRegex(errors.InputError, regex):
       self._create()
-    with self.assertRaisesRegex(errors.InputError, "split is 'users'"):
+    with self.assertRaisesRegex(
+      errors.InputError, "split must be .*got 'users'"
+    ):
       self._create(split='users')

@@ -29,7 +29,7 @@ class LandmarksTest(parameterized.TestCase):
       )
 
     with self.assertRaisesRegex(
-      errors.InputError, f'no folder .*/{split} with .*gldv2.load_data was'
+      errors.InputError, f'gldv2.load_data .*no folder .*/{split} with '
     ):
       create()
     photograph_files.write(folder / split, num_users=3)

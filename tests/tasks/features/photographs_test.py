@@ -185,10 +185,10 @@ class PhotographsTest(temporary_folders.TestCase):
       writer.write(photograph_files.make_record(jpeg, 1203))
     clients = self._create(inputs='images').train
     for client_id, regex in (
-      ('user3', "^Client 'user3': The file .*/user3 ends before the end of"),
-      ('user2', "photographs of client 'user2' cannot be decoded"),
-      ('user1', "^Client 'user1': array 'class' holds 1 label.* such as 1203"),
-      ('user9', "no client 'user9'"),
+      ('user3', "Client 'user3': The file .*ends before the end"),
+      ('user2', "photographs of client 'user2' .*cannot be decoded"),
+      ('user1', "^Client 'user1': array 'class' .*1 label.* such as 1203"),
+      ('user9', "got 'user9'"),
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         clients.load_client(client_id)
@@ -199,7 +199,7 @@ class PhotographsTest(temporary_folders.TestCase):
     photograph_files.write_records(
       self._split / 'test.tfRecord', 3, 7, np.random.default_rng(0)
     )
-    with self.assertRaisesRegex(errors.InputError, 'holds 3 photographs; at'):
+    with self.assertRaisesRegex(errors.InputError, 'least.*photographs.*got 3'):
       self._create()
     for path in (self._split / 'train').iterdir():
       path.write_bytes(b'')
@@ -210,9 +210,9 @@ class PhotographsTest(temporary_folders.TestCase):
       self._create()
 
   @parameterized.parameters(
-    (dict(inputs='x'), "inputs is 'x'"),
-    (dict(cache_megabytes=0), 'cache_megabytes is 0'),
-    (dict(validation_fraction=1.0), 'validation_fraction is 1.0'),
+    (dict(inputs='x'), "inputs .*'x'"),
+    (dict(cache_megabytes=0), 'cache_megabytes .*0'),
+    (dict(validation_fraction=1.0), 'validation_fraction .*1.0'),
   )
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

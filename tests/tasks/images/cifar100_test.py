@@ -93,9 +93,7 @@ class Cifar100Test(temporary_folders.TestCase):
 
   @parameterized.parameters(((3, 9), '3x9'), ((9, 4), '9x4'))
   def test_images_are_not_padded(self, shape, told):
-    with self.assertRaisesRegex(
-      errors.InputError, f'images are of {told}; at least 4x5 was expected'
-    ):
+    with self.assertRaisesRegex(errors.InputError, f'at least 4x5, got {told}'):
       cifar100.crop(np.zeros([2, *shape, 3]), (4, 5))
 
   @parameterized.parameters(
@@ -109,13 +107,13 @@ class Cifar100Test(temporary_folders.TestCase):
     self.assertLen(weights[-1], 100)
 
   @parameterized.parameters(
-    (dict(model='cnn'), "model is 'cnn'; one of resnet18, compact_cnn was"),
-    (dict(label='both'), "label is 'both'; one of fine, coarse was"),
-    (dict(cache_megabytes=1.5), 'cache_megabytes is 1.5'),
-    (dict(validation_fraction=-1), "is -1; a share of TFF's test clients in"),
+    (dict(model='cnn'), "model must be .*got 'cnn'"),
+    (dict(label='both'), "label must be .*got 'both'"),
+    (dict(cache_megabytes=1.5), 'cache_megabytes .*1.5'),
+    (dict(validation_fraction=-1), "share of TFF's test clients .*-1"),
     (
       dict(validation_fraction=0.99),
-      r"0.99 of TFF's 4 test client\(s\) leaves none for testing; at least",
+      r"0.99 of TFF's 4 test client\(s\) .*testing",
     ),
   )
   def test_bad_options(self, options, regex):
@@ -132,7 +130,7 @@ class Cifar100Test(temporary_folders.TestCase):
     task = self._create(label='coarse')
     with self.assertRaisesRegex(
       errors.InputError,
-      "client 'train_0' cannot be read .*coarse_label.* requi",
+      "client 'train_0' .*cannot be read .*coarse_label",
     ):
       task.train.load_client('train_0')
 

@@ -29,5 +29,7 @@ class Cifar10Test(absltest.TestCase):
       self.assertLess(np.abs(images.std((0, 1, 2)) - 1).max(), 0.3)
 
   def test_missing_file(self):
-    with self.assertRaisesRegex(errors.InputError, 'cifar10.npz cannot be rea'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'cifar10.npz .*cannot be read'
+    ):
       cifar10.create_task(seed=0, data_dir=self.create_tempdir().full_path)

@@ -103,11 +103,11 @@ class EmnistTest(temporary_folders.TestCase):
   @parameterized.parameters(
     (
       dict(model='resnet18'),
-      "model is 'resnet18'; one of cnn, dropout_cnn, co",
+      "model must be .*got 'resnet18'",
     ),
-    (dict(train_part='test'), "train_part is 'test'; one of train, all was"),
-    (dict(cache_megabytes=0), 'cache_megabytes is 0'),
-    (dict(test_fraction=1.0), 'test_fraction is 1.0'),
+    (dict(train_part='test'), "train_part must be .*got 'test'"),
+    (dict(cache_megabytes=0), 'cache_megabytes .*0'),
+    (dict(test_fraction=1.0), 'test_fraction .*1.0'),
   )
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
@@ -141,6 +141,6 @@ class EmnistTest(temporary_folders.TestCase):
     task = self._create()
     with self.assertRaisesRegex(
       errors.InputError,
-      r"Client 'w\d': array 'label' holds 1 label.* such as 62",
+      "Client .*array 'label' .*1 .*such as 62",
     ):
       task.train.load_client(task.train.client_ids[0])

@@ -75,7 +75,7 @@ class ArraysTest(temporary_folders.TestCase):
     self.assertEqual(task.create_model().initial_weights[0][1].shape, (9,))
     too_few = self._create(num_classes=2)
     with self.assertRaisesRegex(
-      errors.InputError, "^Client 'c.': array 'y' holds .*labels of 0 to 1 were"
+      errors.InputError, "Client .*array 'y' .*labels of 0 to 1"
     ):
       for client_id in too_few.train.client_ids:
         too_few.train.load_client(client_id)
@@ -115,11 +115,11 @@ class ArraysTest(temporary_folders.TestCase):
       self._create()
 
   @parameterized.parameters(
-    (dict(num_classes=-1), 'num_classes is -1'),
-    (dict(kind='ordinal'), "kind is 'ordinal'"),
-    (dict(scale=0.0), 'scale is 0.0'),
-    (dict(cache_megabytes=0), 'cache_megabytes is 0'),
-    (dict(test_fraction=-0.5), 'test_fraction is -0.5'),
+    (dict(num_classes=-1), 'num_classes .*-1'),
+    (dict(kind='ordinal'), "kind .*'ordinal'"),
+    (dict(scale=0.0), 'scale .*0.0'),
+    (dict(cache_megabytes=0), 'cache_megabytes .*0'),
+    (dict(test_fraction=-0.5), 'test_fraction .*-0.5'),
   )
   def test_bad_options(self, options, regex):
     self._save_clients()
@@ -205,5 +205,7 @@ class ArraysTest(temporary_folders.TestCase):
   def test_no_folder(self):
     with self.assertRaisesRegex(errors.InputError, 'must have a data_dir'):
       arrays.create_task(seed=0)
-    with self.assertRaisesRegex(errors.InputError, "'/nowhere' cannot be read"):
+    with self.assertRaisesRegex(
+      errors.InputError, "'/nowhere' .*cannot be read"
+    ):
       arrays.create_task(seed=0, data_dir='/nowhere')

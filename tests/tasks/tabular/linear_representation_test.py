@@ -54,10 +54,10 @@ class CreateTaskTest(parameterized.TestCase):
     self.assertLess(values[2], 0.01 * values[1])
 
   @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients is 0'),
-    (dict(num_examples=0), 'num_examples is 0'),
-    (dict(noise_stddev=-1.0), 'noise_stddev is -1'),
-    (dict(num_components=30), 'num_components is 30'),
+    (dict(num_clients=0), 'num_clients .*0'),
+    (dict(num_examples=0), 'num_examples .*0'),
+    (dict(noise_stddev=-1.0), 'noise_stddev'),
+    (dict(num_components=30), 'num_components .*30'),
   )
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

@@ -132,18 +132,18 @@ class AgNewsClientsTest(parameterized.TestCase):
     self.assertEqual(list(clients.validation)[2], 'validation_02')
 
   @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients is 0'),
-    (dict(num_clients='5'), "num_clients is '5'"),
-    (dict(beta=0), 'beta is 0'),
-    (dict(beta=float('nan')), 'beta is nan'),
-    (dict(beta='1'), "beta is '1'"),
+    (dict(num_clients=0), 'num_clients .*0'),
+    (dict(num_clients='5'), "num_clients .*'5'"),
+    (dict(beta=0), 'beta .*0'),
+    (dict(beta=float('nan')), 'beta .*nan'),
+    (dict(beta='1'), "beta .*'1'"),
     (dict(client_fraction=0), 'client_fraction 0 of the 216 examples'),
-    (dict(client_fraction=1.5), 'client_fraction is 1.5'),
-    (dict(validation_fraction=1), 'validation_fraction is 1; .* \\[0, 1\\)'),
+    (dict(client_fraction=1.5), 'client_fraction .*1.5'),
+    (dict(validation_fraction=1), 'validation_fraction must be .*got 1'),
     (dict(validation_fraction=0), 'validation_fraction 0 of 240 examples'),
-    (dict(validation_fraction=True), 'validation_fraction is True'),
-    (dict(with_replacement=1), 'with_replacement is 1; True or False'),
-    (dict(pool='half'), "pool is 'half'; one of whole, divided"),
+    (dict(validation_fraction=True), 'validation_fraction .*True'),
+    (dict(with_replacement=1), 'with_replacement must be .*got 1'),
+    (dict(pool='half'), "pool must be .*got 'half'"),
     (
       dict(pool='divided', num_clients=300),
       'validation_fraction 0.1 of 240 examples',

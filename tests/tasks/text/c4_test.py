@@ -8,7 +8,7 @@ from absl.testing import absltest
 
 
 class TaskTest(absltest.TestCase):
-  def test_made_up_pages_under_its_name(self):
+  def test_synthetic_pages_under_its_name(self):
     task = c4.create_task(
       seed=3,
       size='tiny',

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Made-up pages: repeatable, unlike between domains, of sizes by a power law."""
+"""Synthetic pages: repeatable, different between domains, of sizes by a power law."""
 
 import collections
 

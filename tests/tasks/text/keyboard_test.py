@@ -126,7 +126,9 @@ class KeyboardTest(parameterized.TestCase):
       self._create(**options)
 
   def test_texts_without_words_make_no_vocabulary(self):
-    with self.assertRaisesRegex(errors.InputError, 'vocabulary has no words'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'vocabulary has only special'
+    ):
       self._create({**_TEXTS, 'train': {'silent': ['...']}})
 
   @parameterized.parameters(

@@ -133,31 +133,31 @@ class RobertaCheckpointTest(temporary_folders.TestCase):
 
     for number, (change, regex) in enumerate(
       (
-        (shutil.rmtree, 'There is no folder .*; that of a RoBERTa checkpoint'),
+        (shutil.rmtree, 'There is no folder .*that of a RoBERTa checkpoint'),
         (without('config.json'), 'config.json: No such file'),
         (write('config.json', '{'), 'config.json cannot be used'),
-        (write('config.json', '[]'), 'an object was expected'),
-        (configured(model_type='bert'), "is 'bert'; 'roberta' was expected"),
+        (write('config.json', '[]'), 'an object'),
+        (configured(model_type='bert'), "must be 'roberta', got 'bert'"),
         (
           without('model.safetensors'),
-          'has no weights; model.safetensors or tf_model.h5 was expected',
+          'must have weights, model.safetensors or tf_model.h5',
         ),
-        (pickled, 'in pytorch_model.bin, a pickle, which can run any code'),
+        (pickled, 'got .*pytorch_model.bin, a pickle, which can run any code'),
         (cut, 'The weights .*model.safetensors cannot be read'),
         (write('model.safetensors', 'version'), 'cannot be read'),
-        (hdf5, 'lack .* of RoBERTa|cannot be read'),
-        (lacking, r'lack 1 of RoBERTa.*layer.0.output.dense.weight; all'),
+        (hdf5, 'got none of .*|cannot be read'),
+        (lacking, r'got none of 1, such as .*layer.0.output.dense.weight'),
         (
           configured(max_position_embeddings=10),
-          'sequence_length is 12; at most the 8 tokens that the checkpoint',
+          'sequence_length must be .*got 12',
         ),
-        (configured(vocab_size=270), 'lack 1 of RoBERTa.*word_embeddings'),
+        (configured(vocab_size=270), 'got none of 1, .*word_embeddings'),
         (
           configured(hidden_size='wide'),
-          "^hidden_size in .* is 'wide'; an int",
+          "^hidden_size in .* must be an int.*got 'wide'",
         ),
-        (configured(max_position_embeddings=None), 'embeddings in .* is None'),
-        (configured(initializer_range='a'), "range in .* is 'a'; a positive"),
+        (configured(max_position_embeddings=None), 'embeddings in .* got None'),
+        (configured(initializer_range='a'), "range in .* must be .*got 'a'"),
       )
     ):
       folder = self.folder / str(number)

@@ -213,7 +213,7 @@ class RobertaTest(temporary_folders.TestCase):
     )
     roberta_files.save_tokens(self.folder, self._parts.tokens)
     with self.assertRaisesRegex(
-      errors.InputError, f'has {size} tokens, and embeddings of {size - 1}; at'
+      errors.InputError, f'its {size} tokens, got {size - 1}'
     ):
       _create([], checkpoint=self.folder)
 
@@ -246,11 +246,11 @@ class RobertaTest(temporary_folders.TestCase):
       self.assertTrue(np.isfinite(one).all())
 
   @parameterized.parameters(
-    ({'sequence_length': 2}, 'sequence_length is 2; an integer of at least 3'),
-    ({'vocabulary_size': 0}, 'vocabulary_size is 0; an integer of at least 1'),
-    ({'size': 'huge'}, "size is 'huge'; one of tiny, small, base"),
-    ({'dropout': 1.0}, 'dropout is 1.0; a share'),
-    ({'texts': []}, 'There is no text'),
+    ({'sequence_length': 2}, 'sequence_length must be .*got 2'),
+    ({'vocabulary_size': 0}, 'vocabulary_size must be .*got 0'),
+    ({'size': 'huge'}, "size must be .*got 'huge'"),
+    ({'dropout': 1.0}, 'dropout must be .*got 1.0'),
+    ({'texts': []}, 'There .*text'),
     ({'class_names': ('one',)}, 'at least two'),
   )
   def test_faulty_options(self, options, regex):
