@@ -640,6 +640,16 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
             comp(argument)
         self.assertEmpty(cohort.general_path_reasons)
 
+  def test_functions_of_values_around_them(self):
+    @tff.federated_computation(np.float32, _AT_CLIENTS[0])
+    def comp(y, values):
+      add_twice = tff.federated_computation(
+        lambda x: _add(_add(x, y), y), np.float32
+      )
+      return tff.federated_map(add_twice, values)
+
+    self.assertEqual(comp(2.0, [1.0, 5.0]), [5.0, 9.0])
+
   def test_datasets_that_are_passed_through(self):
     pair = collections.OrderedDict(
       b=tff.TensorType(np.float32, [None]), a=np.int32

@@ -65,6 +65,14 @@ CASES = dict(
     ' | nothing'
   ),
   selection_client_by_client='open list 15 | count:0 | selected | branch',
+  names_client_by_client=(
+    'names slices 15 | cache:0 | two_passes:1 | outputs | nothing'
+  ),
+  tables='int slices 15 | map_table:1 | table:2 | sum | nothing',
+  table_of_texts='int slices 15 | string_lookup:0 | outputs | nothing',
+  recurrence_client_by_client=(
+    'int slices 15 | cache:0 | keras_lstm:1 | sum | nothing'
+  ),
   a_dataset_as_result='grid list 15 | take:2 | dataset:0 | passed | nothing',
   error_in_a_filter=(
     'int slices 15 | fail_text:0 | filter_none:0 | count:1 | outputs | nothing'
@@ -117,6 +125,9 @@ MORE_CASES = dict(
   growing_state='int slices 15 | map_branch:1 | unbounded:2 | outputs | nothing',
   growing_text=(
     'rows ragged_tensors 15 | map_leaves:0 | joined_text:2 | outputs | nothing'
+  ),
+  normalized_client_by_client=(
+    'int slices 15 | cache:0 | keras_batch_norm:1 | sum | nothing'
   ),
   nesterov='float slices 15 | keras_optimizer:6 | mean | nothing',
   embeddings='int slices 15 | keras_embedding:1 | weighted_mean | nothing',

@@ -135,26 +135,6 @@ class StructureTest(parameterized.TestCase):
 
 
 class FederatedTest(parameterized.TestCase):
-  def test_clients_have_a_list(self):
-    value = local_values.to_local_value([1, np.int32(2)], _CLIENT_INTS)
-    self.assertIsInstance(value, list)
-    result = local_values.from_local_value(value, _CLIENT_INTS)
-    self.assertEqual(result, [1, 2])
-    self.assertEqual(list(map(type, result)), [np.int32, np.int32])
-    self.assertEqual(local_values.to_local_value([], _CLIENT_INTS), [])
-
-  def test_all_equal_and_server(self):
-    for type_spec in (
-      tff.FederatedType(_PAIR, tff.CLIENTS, all_equal=True),
-      tff.FederatedType(_PAIR, tff.SERVER),
-    ):
-      value = local_values.to_local_value((1, 2), type_spec)
-      self.assertEqual(value, (1, 2))
-      self.assertEqual(
-        local_values.from_local_value(value, type_spec),
-        collections.OrderedDict(b=1, a=2),
-      )
-
   def test_wrong_members(self):
     with self.assertRaisesRegex(TypeError, 'Expected list, found tuple'):
       local_values.to_local_value((1, 2), _CLIENT_INTS)
@@ -235,6 +215,7 @@ def _every_kind_of_result():
   numbers = tf.constant([[1, 2], [3, 4]])
   return collections.OrderedDict(
     z=_Point(numbers, _Interval(tf.constant(1.5), [True, tf.constant('word')])),
+    again=[numbers, (numbers,)],
     halves=(tf.cast(numbers, tf.bfloat16), tf.constant(0.5, tf.bfloat16)),
     words=tf.constant([['a'], ['b']]),
     none=tf.zeros([0, 2]),

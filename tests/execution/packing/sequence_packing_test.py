@@ -95,32 +95,6 @@ class PackSequenceTest(parameterized.TestCase):
     else:
       self.assertLen(packed.leaves[0], cap)
 
-  @parameterized.parameters(0, 1, 3, 600)
-  def test_single_examples_take_a_row_each(self, n):
-    x = np.arange(2 * n, dtype=np.float32).reshape(n, 2)
-    dataset = tf.data.Dataset.from_tensor_slices((x, x[:, 0]))
-    element_type = tff.types.tensorflow_to_type(dataset.element_spec)
-    packed = sequence_packing.pack_sequence(dataset, element_type)
-    self.assertEqual(packed.num_elements, n)
-    self.assertLen(set(packed.layouts), 1)
-    self.assertIsNone(packed.layouts[0].bounds)
-    packed_elements.assert_same_elements(
-      packed_elements.elements(packed), zip(x, x[:, 0])
-    )
-    packed_elements.assert_same_elements(
-      packed_elements.read(packed.to_dataset(element_type)), zip(x, x[:, 0])
-    )
-
-  def test_fixed_batches_of_a_type_with_unknown_size_are_batches(self):
-    dataset = tf.data.Dataset.range(6).batch(3, drop_remainder=True)
-    packed = sequence_packing.pack_sequence(
-      dataset, tff.TensorType(np.int64, [None])
-    )
-    self.assertIsNotNone(packed.layouts[0].bounds)
-    packed_elements.assert_same_elements(
-      packed_elements.elements(packed), [[[0, 1, 2]], [[3, 4, 5]]]
-    )
-
   @parameterized.parameters(
     [[{'b': [1.0], 'a': 2}]],
     [[collections.OrderedDict(a=2, b=[1.0])]],

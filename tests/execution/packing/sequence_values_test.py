@@ -90,17 +90,6 @@ class ArgumentTest(parameterized.TestCase):
       dataset,
     )
 
-  def test_an_empty_list(self):
-    value = sequence_values.to_local_sequence([], _PAIRS)
-    self.assertEmpty(_elements(value, _PAIRS))
-
-  def test_a_list_that_cannot_be_packed(self):
-    type_spec = tff.SequenceType(tff.TensorType(np.int64, [2, None]))
-    elements = [np.ones([2, 3], np.int64), np.zeros([2, 3], np.int64)]
-    value = sequence_values.to_local_sequence(elements, type_spec)
-    self.assertIsInstance(value, tf.data.Dataset)
-    np.testing.assert_array_equal(_elements(value, type_spec), elements)
-
   def test_client_batches_stay_as_they_are(self):
     examples = np.ones([5, 2], np.float32), np.arange(5)
     client = batches.sequential_batches(examples, client_id='a', batch_size=2)
@@ -190,14 +179,6 @@ class ResultTest(absltest.TestCase):
     self.assertEqual(elements, expected)
     self.assertEqual(list(map(type, elements)), list(map(type, expected)))
 
-  def test_tensors(self):
-    dataset = tf.data.Dataset.range(3)
-    type_spec = tff.SequenceType(np.int64)
-    self.assertIs(
-      sequence_values.to_result_sequence(dataset, type_spec), dataset
-    )
-    self.assertEqual(_elements(dataset, type_spec), [0, 1, 2])
-
   def test_names_become_an_ordered_dict_in_the_order_of_the_type(self):
     for container in (collections.OrderedDict, dict):
       type_spec = tff.SequenceType(
@@ -224,17 +205,3 @@ class ResultTest(absltest.TestCase):
     elements = _elements(dataset, nested)
     self.assertEqual(elements[0], expected)
     self.assertIs(type(elements[0]['x']), collections.OrderedDict)
-
-  def test_a_packed_sequence(self):
-    packed = sequence_packing.pack_sequence([(1, 2)], _PAIRS.element)
-    self._check(packed, _PAIRS, [collections.OrderedDict(b=1, a=2)])
-
-
-class VariantTest(absltest.TestCase):
-  def test_there_and_back(self):
-    packed = sequence_packing.pack_sequence([(1, 2), (3, 4)], _PAIRS.element)
-    for value in (packed, _pairs(collections.OrderedDict)):
-      variant = sequence_values.to_variant(value, _PAIRS)
-      self.assertEqual(variant.dtype, tf.variant)
-      dataset = sequence_values.from_variant(variant, _PAIRS)
-      self.assertEqual(_elements(dataset, _PAIRS), _elements(value, _PAIRS))

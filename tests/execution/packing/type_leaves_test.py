@@ -17,19 +17,6 @@ _NESTED = tff.StructType([('a', _FLOAT), ('b', _B), ('c', _C)])
 
 
 class StructuresTest(absltest.TestCase):
-  def test_parts(self):
-    self.assertEqual(
-      list(type_leaves.parts(_NESTED)),
-      [_NESTED, _FLOAT, _B, _TEXTS, _B[1], _C, _SEQUENCE],
-    )
-
-  def test_leaf_types(self):
-    self.assertEqual(
-      type_leaves.leaf_types(_NESTED), [_FLOAT, _TEXTS, _SEQUENCE]
-    )
-    self.assertEqual(type_leaves.leaf_types(_FLOAT), [_FLOAT])
-    self.assertEmpty(type_leaves.leaf_types(None))
-
   def test_leaves_in_order_and_back(self):
     value = (1.0, ('x', ()), ('s',))
     leaves = type_leaves.flatten(value)
@@ -39,9 +26,3 @@ class StructuresTest(absltest.TestCase):
     self.assertEqual(type_leaves.unflatten(rest, _NESTED), value)
     self.assertEqual(list(rest), ['more'])
     self.assertEqual(type_leaves.flatten(2), [2])
-
-  def test_from_leaf_types(self):
-    self.assertEqual(
-      type_leaves.from_leaf_types(str, _NESTED),
-      ('float32', ('str[?]', ()), ('int32*',)),
-    )

@@ -5,7 +5,6 @@
 import dataclasses
 
 from fedfish_tff import trust
-from fedfish_tff.execution import contexts
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.ray import stage_actor
 from fedfish_tff.execution.ray import stage_values
@@ -15,10 +14,6 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _reciprocals():

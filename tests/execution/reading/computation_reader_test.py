@@ -4,8 +4,6 @@
 
 from fedfish_tff.execution.reading import computation_reader
 from fedfish_tff.execution.reading import expressions
-from fedfish_tff.execution.reading import federated_operations
-from fedfish_tff.execution.reading import local_functions
 
 from absl.testing import absltest
 from google.protobuf import any_pb2
@@ -52,43 +50,6 @@ class ComputationReaderTest(absltest.TestCase):
       operations.client_ids, {values.expression.id}, 'x is one for all'
     )
 
-  def test_finds_the_calls(self):
-    @tff.federated_computation(_CLIENT_FLOATS, _SERVER_FLOAT)
-    def comp(values, x):
-      moved = tff.federated_map(_add(), (values, tff.federated_broadcast(x)))
-      return tff.federated_map(_add(), (tff.federated_sum(moved), x))
-
-    read = _read(comp)
-    operations = read.operations
-    (at_clients,) = (o for o in operations if o.out in read.client_ids)
-    (aggregate,) = (
-      o for o in operations if isinstance(o, federated_operations.Aggregate)
-    )
-    self.assertEqual(aggregate.value, expressions.Value(at_clients.out))
-    at_server = operations[-1]
-    self.assertTrue(read.is_server_step(at_server))
-    self.assertEqual(
-      list(expressions.value_ids(at_server.arg))[0], aggregate.out
-    )
-
-  def test_lambdas_at_clients_become_calls_and_may_use_values_around_them(self):
-    @tff.federated_computation(np.float32, _CLIENT_FLOATS)
-    def comp(y, values):
-      @tff.federated_computation(np.float32)
-      def add_twice(x):
-        return _add()(_add()(x, y), y)
-
-      return tff.federated_map(add_twice, values)
-
-    operations = _read(comp)
-    first, second = operations.operations
-    self.assertContainsSubset({first.out, second.out}, operations.client_ids)
-    self.assertIs(first.fn, second.fn)
-    y, values = operations.parameter
-    self.assertEqual(
-      first.arg, expressions.Struct((values.expression, y.expression))
-    )
-
   def test_aggregation_by_a_function_of_values_around_it(self):
     @tff.federated_computation(np.float32, _CLIENT_FLOATS)
     def comp(y, values):
@@ -100,24 +61,6 @@ class ComputationReaderTest(absltest.TestCase):
 
     with self.assertRaisesRegex(ValueError, 'value of the computation around'):
       _read(comp)
-
-  def test_placed_literals(self):
-    @tff.federated_computation
-    def comp():
-      return tff.federated_value(3.0, tff.CLIENTS), 4
-
-    operations = _read(comp)
-    self.assertIsNone(operations.parameter)
-    self.assertEqual([o.fn.value for o in operations.operations], [3.0, 4])
-    self.assertEqual(
-      [p.placement for p in operations.result], [tff.CLIENTS, None]
-    )
-
-  def test_tensorflow_computation(self):
-    operations = _read(_add())
-    (step,) = operations.operations
-    self.assertIsInstance(step.fn, local_functions.TensorFlowLeaf)
-    self.assertEqual(step.arg, operations.parameter.expression)
 
   def test_equal_tensorflow_is_one_function(self):
     @tff.federated_computation(_CLIENT_FLOATS)
@@ -146,25 +89,6 @@ class ComputationReaderTest(absltest.TestCase):
     comp = tff.jax.computation(lambda x: x + 1, np.float32)
     with self.assertRaisesRegex(ValueError, 'tff.jax'):
       computation_reader.read_operations(comp.to_building_block())
-
-  def test_types_of_all_values(self):
-    @tff.federated_computation(
-      tff.FederatedType(tff.SequenceType(np.int32), tff.CLIENTS)
-    )
-    def comp(data):
-      count = tff.tensorflow.computation(
-        lambda d: d.reduce(np.int64(0), lambda n, _: n + 1),
-        tff.SequenceType(np.int32),
-      )
-      return tff.federated_map(count, data)
-
-    operations = _read(comp)
-    (step,) = operations.operations
-    self.assertEqual(operations.types[step.out], tff.TensorType(np.int64))
-    self.assertEqual(
-      operations.types[operations.parameter.expression.id],
-      tff.SequenceType(np.int32),
-    )
 
   def test_data_has_no_backend(self):
     block = tff.framework.Data(any_pb2.Any(), tff.SequenceType(np.int32))

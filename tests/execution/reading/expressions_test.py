@@ -38,38 +38,6 @@ _EXPRESSIONS = st.recursive(
 
 
 class ExpressionsTest(absltest.TestCase):
-  @hypothesis.given(_EXPRESSIONS)
-  def test_evaluates(self, pair):
-    expression, expected = pair
-    self.assertEqual(
-      expressions.evaluate(expression, _VALUES.__getitem__), expected
-    )
-
-  def test_no_expression_stands_for_none(self):
-    self.assertIsNone(expressions.evaluate(None, _VALUES.__getitem__))
-
-  @hypothesis.given(_EXPRESSIONS, st.data())
-  def test_selects_elements(self, pair, data):
-    expression, expected = pair
-    hypothesis.assume(isinstance(expected, tuple) and expected)
-    index = data.draw(st.integers(0, len(expected) - 1))
-    selected = expressions.select(expression, index)
-    self.assertEqual(
-      expressions.evaluate(selected, _VALUES.__getitem__), expected[index]
-    )
-
-  def test_selection_from_a_structure_is_its_element(self):
-    element = expressions.Value(7)
-    source = expressions.Struct((expressions.Value(1), element))
-    self.assertIs(expressions.select(source, 1), element)
-
-  def test_uses(self):
-    expression = expressions.Struct(
-      (expressions.part(1, (1, 0)), expressions.Struct((expressions.Value(0),)))
-    )
-    self.assertEqual(list(expressions.uses(expression)), [(1, (1, 0)), (0, ())])
-    self.assertEqual(list(expressions.value_ids(expression)), [1, 0])
-
   @hypothesis.given(_EXPRESSIONS, st.sets(_LEAVES.map(lambda pair: pair[0])))
   def test_replaced_parts_stand_for_the_same(self, pair, replaced):
     expression, expected = pair

@@ -8,25 +8,10 @@ from fedfish_tff.execution.reading import federated_operations
 from absl.testing import absltest
 import tensorflow_federated as tff
 
-_A, _B = expressions.Value(0), expressions.Value(1)
+_A = expressions.Value(0)
 
 
 class ToExpressionTest(absltest.TestCase):
-  def test_zips_what_is_in_one_place(self):
-    zipped = federated_operations.to_expression(
-      (
-        federated_operations.Placed(tff.CLIENTS, _A),
-        (federated_operations.Placed(tff.CLIENTS, _B), ()),
-      ),
-      tff.CLIENTS,
-    )
-    self.assertEqual(
-      zipped,
-      expressions.Struct(
-        (_A, expressions.Struct((_B, expressions.Struct(()))))
-      ),
-    )
-
   def test_refuses_other_placements(self):
     for placed, wanted in (
       (tff.CLIENTS, None),

@@ -55,41 +55,8 @@ class TrivialStepsTest(tf.test.TestCase):
     self.assertTrue(loop_steps.is_trivial({'Add': 2, 'Mul': 1}))
     self.assertFalse(loop_steps.is_trivial({'Add': 40, 'Mul': 1}))
 
-  def test_are_a_part_of_the_loop(self):
-    self.assertEqual(loop_steps.call_inlined(lambda a, b: a - b, 3, 2), 1)
-
 
 class CallStepTest(tf.test.TestCase):
-  def test_nests_in_and_out(self):
-    @tf.function(autograph=False)
-    def run(x, name):
-      return loop_steps.call_step(
-        lambda pair, text: ({'sum': pair[0] + pair[1]}, [text, pair[1]], ()),
-        (x, x * x),
-        text := tf.strings.upper(name),
-      ) + (text,)
-
-    sums, (upper, square), nothing, _ = run(tf.constant(3.0), tf.constant('a'))
-    self.assertEqual(sums['sum'], 12.0)
-    self.assertEqual(upper, b'A')
-    self.assertEqual(square, 9.0)
-    self.assertEqual(nothing, ())
-
-  def test_what_is_around_can_be_read(self):
-    @tf.function(autograph=False)
-    def run(x, rows):
-      offset = 2 * x
-
-      def body(i, total):
-        def step(total):
-          return total + tf.gather(rows, i) * offset
-
-        return i + 1, loop_steps.call_step(step, total)
-
-      return tf.while_loop(lambda i, _: i < tf.size(rows), body, (0, x))[1]
-
-    self.assertEqual(run(tf.constant(1.0), tf.constant([1.0, 2.0, 4.0])), 15.0)
-
   def test_plain_steps_run_on_one_thread(self):
     plain = tf.function(
       lambda x: loop_steps.call_step(lambda x: x * 2 + 1, x), autograph=False

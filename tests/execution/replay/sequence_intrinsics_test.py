@@ -46,26 +46,6 @@ def _map(sequence, fn, element_type, result_type):
 
 
 class SequenceIntrinsicsTest(absltest.TestCase):
-  def test_parts_are_in_the_order_of_their_type(self):
-    @tf.function(autograph=False)
-    def run():
-      pairs = _map(_numbers(4), _pairs, np.int32, _PAIR)
-      threes, number = pairs.sequence.element(tf.constant(2, tf.int64))
-      total = sequence_intrinsics.reduce(
-        pairs,
-        (tf.constant(0), tf.constant(0)),
-        lambda s, e: (10 * s[0] + e[0], s[1] + tf.reduce_sum(e[1])),
-        element_type=_PAIR,
-        state_type=tff.to_type([np.int32, np.int32]),
-        operations=_NOTHING,
-        use_xla=False,
-      )
-      return threes, number, total
-
-    threes, number, total = run()
-    self.assertEqual((list(threes.numpy()), number), ([3, 3], 2))
-    self.assertEqual(total, (123, 18))
-
   def test_computed_elements(self):
     """Of several shapes; the same in every reading."""
 
@@ -87,26 +67,9 @@ class SequenceIntrinsicsTest(absltest.TestCase):
     np.testing.assert_array_equal(third, again)
     self.assertLen(set(third.numpy()), 3)
 
-  def test_count_waits_for_all_elements(self):
-    @tf.function(autograph=False)
-    def count(number):
-      divided = _map(
-        _numbers(number), lambda n: 6 // (n - 3), np.int32, np.int32
-      )
-      return divided.computed.count
-
-    self.assertEqual(count(3), 3)
-    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'by zero'):
-      count(4)
-
   def test_xla_does_not_keep_computed_elements(self):
     pairs = dataclasses.replace(
       _map(_numbers(4), _pairs, np.int32, _PAIR), use_xla=True
     )
     with self.assertRaisesRegex(replayer.NotReplayableError, 'TensorFlow code'):
       _ = pairs.computed
-
-  def test_keys(self):
-    keys = sequence_intrinsics.keys_sequence(tf.constant([7, 5]))
-    self.assertEqual(keys.count, 2)
-    self.assertEqual(keys.element(tf.constant(1))[0], 5)

@@ -98,18 +98,6 @@ class TraceTest(absltest.TestCase):
       ):
         tracing.trace(function, [tf.TensorSpec([2], tf.float32)])
 
-  def test_errors_in_running(self):
-    def check(x):
-      tf.debugging.Assert(x > 0, ['too small'])
-      return x
-
-    call = tracing.trace(check, [tf.TensorSpec([], tf.float32)])
-    for _ in range(2):
-      with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'too small'):
-        call(tf.constant(-1.0))
-      # The error does not reach the next call.
-      self.assertEqual(call(tf.constant(1.0)), 1.0)
-
   def test_zero_times_what_is_no_number(self):
     def add_nothing(x):
       (total,) = tf.while_loop(

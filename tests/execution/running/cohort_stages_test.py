@@ -12,7 +12,6 @@ from tests.execution import interrupts
 from tests.execution import single_stages
 
 from absl import logging
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -302,20 +301,3 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertEmpty(
       [t for t in threading.enumerate() if t.name.startswith('cohort_packing')]
     )
-
-
-class FoldTest(absltest.TestCase):
-  def test_as_client_by_client(self):
-    """Bit for bit, for the same operations run in the same order."""
-    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
-    clients = _clients(5, 1, 0, 7)
-    runner = cohort_stages.CohortStageRunner(parallelism=2)
-
-    def run_generally(*args):
-      return single_stages.run_generally(*args, parallelism=2)
-
-    found, expected = (
-      _run(run, stage, clients) for run in (runner, run_generally)
-    )
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_array_equal(found[1], expected[1])

@@ -68,29 +68,6 @@ class ServerSegmentTest(absltest.TestCase):
       segment.run(known)
       self.assertIn(3 * (x + 1) ** 2, [float(v) for v in known.values()])
 
-  def test_stages_separate_segments(self):
-    @tff.tensorflow.computation(np.float32)
-    def negate(x):
-      return -x
-
-    @tff.federated_computation(
-      _SERVER, tff.FederatedType(np.float32, tff.CLIENTS)
-    )
-    def comp(x, clients):
-      y = tff.federated_map(negate, tff.federated_map(negate, x))
-      del y
-      total = tff.federated_sum(clients)
-      return tff.federated_map(negate, total)
-
-    kinds = [
-      type(action).__name__
-      for action in server_graph.with_segments(
-        federated_plan.compile_plan(comp)
-      )
-    ]
-    self.assertEqual(kinds.count('ClientStage'), 1)
-    self.assertEqual(kinds[-1], 'ServerSegment')
-
   def test_what_cannot_be_replayed_runs_step_by_step(self):
     @tff.tensorflow.computation(np.int64)
     def look_up(x):

@@ -23,9 +23,6 @@ from tests import processes
 
 from absl.testing import absltest
 import grpc
-import hypothesis
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as np_st
 import numpy as np
 import psutil
 import pytest
@@ -33,31 +30,11 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _CLIENT_INTS = tff.FederatedType(np.int32, tff.CLIENTS)
-_FLOATS = tff.TensorType(np.float32, [3])
 
 
 @tff.federated_computation(_CLIENT_INTS)
 def _sum(values):
   return tff.federated_sum(values)
-
-
-@tff.federated_computation(
-  tff.FederatedType(_FLOATS, tff.CLIENTS),
-  tff.FederatedType(np.float32, tff.CLIENTS),
-  tff.FederatedType(_FLOATS, tff.SERVER),
-)
-def _aggregate(values, weights, offset):
-  """A sum, a weighted mean, and a broadcast with work at the clients."""
-  add = tff.tensorflow.computation(lambda a, b: a + b, (_FLOATS, _FLOATS))
-  moved = tff.federated_map(
-    add, tff.federated_zip((values, tff.federated_broadcast(offset)))
-  )
-  return (
-    tff.federated_sum(values),
-    tff.federated_mean(values, weights),
-    tff.federated_sum(moved),
-    moved,
-  )
 
 
 def _sum_of_client_work(client_work):
@@ -99,36 +76,6 @@ class _ContextTestCase(absltest.TestCase):
 
 
 class ComputationTest(_ContextTestCase):
-  @hypothesis.settings(max_examples=25, deadline=None)
-  @hypothesis.given(st.data())
-  def test_equals_numpy(self, data):
-    num_clients = data.draw(st.integers(1, 12))
-    floats = st.floats(-100, 100, width=32)
-    values = data.draw(
-      np_st.arrays(np.float32, (num_clients, 3), elements=floats)
-    )
-    weights = data.draw(
-      np_st.arrays(
-        np.float32, num_clients, elements=st.floats(0.125, 10, width=32)
-      )
-    )
-    offset = data.draw(np_st.arrays(np.float32, 3, elements=floats))
-
-    total, mean, moved_total, moved = _aggregate(
-      list(values), list(weights), offset
-    )
-
-    tolerance = dict(rtol=1e-5, atol=1e-2)
-    np.testing.assert_allclose(total, values.sum(axis=0), **tolerance)
-    np.testing.assert_allclose(
-      mean, np.average(values, axis=0, weights=weights), **tolerance
-    )
-    np.testing.assert_allclose(
-      moved_total, (values + offset).sum(axis=0), **tolerance
-    )
-    # The worker takes subnormal numbers for zero.
-    np.testing.assert_allclose(moved, values + offset, rtol=1e-6, atol=1e-30)
-
   def test_client_work_is_repeatable_bit_for_bit(self):
     rng = np.random.default_rng(0)
     images = rng.normal(size=(64, 28, 28, 8)).astype(np.float32)
@@ -175,14 +122,6 @@ class ComputationTest(_ContextTestCase):
     context = self._create(stream_structs=True)
     with tff.framework.get_context_stack().install(context):
       self.assertEqual(_sum([1, 2, 3]), 6)
-
-  def test_secure_sum_is_the_sum_of_clipped_values(self):
-    @tff.federated_computation(_CLIENT_INTS)
-    def secure_sum(values):
-      return tff.federated_secure_sum(values, max_input=100)
-
-    context = self._create()
-    self.assertEqual(context.invoke(secure_sum, [5, 7, 30]), 42)
 
   def test_async_context(self):
     context = self._create(local_worker.AsyncLocalWorkerExecutionContext)
