@@ -11,6 +11,7 @@ from fedfish_tff import lazy
 from fedfish_tff.choices import ClassDistance as ClassDistance
 
 if TYPE_CHECKING:
+  from fedfish_tff.algorithms.apfl import *
   from fedfish_tff.algorithms.client_state_composition import *
   from fedfish_tff.algorithms.client_state_process import *
   from fedfish_tff.algorithms.composition import *
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.weight_averaging import *
 
 _EXPORTS = {
+  'apfl': 'build_apfl',
   'client_state_composition': 'compose_client_state_process',
   'client_state_process': 'ClientStateOutput ClientStateProcess',
   'composition': 'compose_process',

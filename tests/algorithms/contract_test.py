@@ -27,6 +27,7 @@ _BUILDERS: Mapping[
   str,
   Callable[..., algorithms.FederatedProcess | algorithms.ClientStateProcess],
 ] = {
+  'build_apfl': algorithms.build_apfl,
   'build_ditto': functools.partial(
     algorithms.build_ditto, personal_strength=0.5
   ),
@@ -91,6 +92,7 @@ _ALL, _HEAD = (sum(w.size for w in ref.initial_weights()[i:]) for i in (0, 2))
 # Passes over the data beside those of training, and how many numbers of four
 # bytes go down and up beyond FedAvg's; one down is the round's number.
 _COSTS = {
+  'build_apfl': (1, 0, 0),
   'build_ditto': (1, 0, 0),
   # Counts the clients.
   'build_fed_dyn': (0, 0, 1),

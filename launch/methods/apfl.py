@@ -1,0 +1,48 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""APFL (Deng et al., 2020): clients mix the global model with a local one."""
+
+from fedfish_tff import algorithms
+from launch.methods import building
+from launch.methods import ditto
+from launch.methods import fields
+from launch.methods import method
+from launch.methods import optimizers
+
+
+def _build(parts: building.Ingredients) -> building.BuiltMethod:
+  return building.BuiltMethod(
+    model=parts.model,
+    process=algorithms.build_apfl(
+      parts.model,
+      parts.client_optimizer,
+      parts.server_optimizer,
+      mixture=parts.algorithm.mixture,
+      adaptive=parts.algorithm.adaptive,
+      local_epochs=parts.config.local_epochs,
+      client_weighting=parts.client_weighting,
+      model_aggregator=parts.model_aggregator,
+    ),
+  )
+
+
+METHOD = method.Method(
+  name='apfl',
+  title='APFL',
+  fields={
+    **optimizers.FIELDS,
+    'mixture': fields.Field(
+      0.5,
+      fields.number(positive=False),
+      "alpha at first, the local model's share; the paper has 0.25, 0.5, 0.75.",
+    ),
+    'adaptive': fields.Field(
+      True, fields.boolean, 'Whether each client trains its share, too.'
+    ),
+  },
+  supports=ditto.METHOD.supports,
+  reasons=ditto.METHOD.reasons,
+  shared_across=ditto.METHOD.shared_across,
+  keeps_models=True,
+  build=_build,
+)

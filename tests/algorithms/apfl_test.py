@@ -1,0 +1,139 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""APFL against NumPy, and exact limits."""
+
+import functools
+
+from fedfish_tff import algorithms
+from fedfish_tff import errors
+from tests import numpy_reference as ref
+from tests import rounds
+
+from absl.testing import parameterized
+import numpy as np
+import pytest
+
+_RATE, _SERVER_RATE, _EPOCHS = 0.3, 0.7, 2
+_DATA = rounds.DATA | {'e': ref.make_batches(1, 1)}
+# Clients are absent in between, and one has a single example.
+_COHORTS = ('abe', 'cd', 'ace')
+
+
+@functools.cache
+def _build(kind='functional', **kwargs):
+  return algorithms.build_apfl(
+    rounds.MODELS[kind],
+    rounds.sgd(_RATE),
+    rounds.sgd(_SERVER_RATE),
+    local_epochs=_EPOCHS,
+    **kwargs,
+  )
+
+
+def _rounds(*args, **kwargs):
+  return rounds.Rounds(_build(*args, **kwargs), epochs=_EPOCHS)
+
+
+def _mix(share, own, shared):
+  return [share * v + (1 - share) * w for v, w in zip(own, shared)]
+
+
+def _reference(start, *, mixture=0.5, adaptive=True):
+  """Algorithm 1 with the equation of the mixture; the server's is FedAvg's."""
+  fed_avg = rounds.fed_avg(rate=_RATE, server_rate=_SERVER_RATE, epochs=_EPOCHS)
+
+  def client_fn(server, state, batches):
+    own, share = state or (server, mixture)
+    shared = server
+    for x, y in batches * _EPOCHS:
+      by_mixed = ref.gradients(_mix(share, own, shared), x, y)
+      slope = sum(np.sum(g * (v - w)) for g, v, w in zip(by_mixed, own, shared))
+      own = [v - _RATE * share * g for v, g in zip(own, by_mixed)]
+      shared = ref.train(shared, [(x, y)], rate=_RATE, epochs=1)
+      if adaptive:
+        share = min(1.0, max(0.0, share - _RATE * slope))
+    return (rounds.count_examples(batches), shared), (own, share)
+
+  return rounds.reference(
+    start,
+    client_fn=client_fn,
+    server_fn=fed_avg['server_fn'],
+    cohorts=_COHORTS,
+    data=_DATA,
+  )
+
+
+class ApflTest(rounds.TestCase):
+  def _check_follows_numpy(self, run, **kwargs):
+    shares = set()
+    for cohort, (server, states) in zip(
+      _COHORTS, _reference(run.server(), **kwargs)
+    ):
+      run.run(cohort, _DATA)
+      self.assert_close(run.server(), server)
+      for client, (own, share) in states.items():
+        self.assert_close(run.own(client), _mix(share, own, server))
+        self.assertAlmostEqual(
+          float(run.clients[client]['mixture']), share, places=5
+        )
+        shares.add(round(share, 3))
+    return shares
+
+  def test_follows_numpy_with_partial_participation(self):
+    shares = self._check_follows_numpy(_rounds())
+    self.assertGreater(len(shares), 5)
+
+  @parameterized.parameters(0.0, 0.75)
+  def test_a_fixed_mixture_follows_numpy(self, mixture):
+    options = {'mixture': mixture, 'adaptive': False}
+    shares = self._check_follows_numpy(_rounds(**options), **options)
+    self.assertEqual(shares, {mixture})
+
+  @pytest.mark.thorough
+  def test_a_variable_model_follows_numpy(self):
+    self._check_follows_numpy(_rounds('variable'))
+
+  def test_with_mixture_0_clients_have_the_model_of_fed_avg(self):
+    run = _rounds(mixture=0.0, adaptive=False)
+    fed_avg = rounds.Rounds(
+      algorithms.build_fed_avg(
+        rounds.MODELS['functional'],
+        rounds.sgd(_RATE),
+        rounds.sgd(_SERVER_RATE),
+      ),
+      epochs=_EPOCHS,
+    )
+    for cohort in _COHORTS:
+      run.run(cohort, _DATA)
+      fed_avg.run(cohort, _DATA)
+    self.assert_close(run.server(), fed_avg.server())
+    for client in run.clients:
+      self.assert_close(run.own(client), fed_avg.server())
+
+  def test_with_mixture_1_every_client_trains_alone(self):
+    run = _rounds(mixture=1.0, adaptive=False)
+    start = run.server()
+    for _ in range(2):
+      run.run('abe', _DATA)
+    for client in 'abe':
+      self.assert_close(
+        run.own(client),
+        ref.train(start, _DATA[client], rate=_RATE, epochs=2 * _EPOCHS),
+      )
+
+  @pytest.mark.thorough
+  def test_a_client_whose_local_model_diverges_is_left_out(self):
+    run, without = _rounds(), _rounds()
+    broken = run.process.initialize_client(run.state)
+    broken['local'] = tuple(np.full_like(w, 1e38) for w in broken['local'])
+    run.clients['a'] = broken
+    metrics = run.run('ab')
+    without.run('b')
+    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+    self.assert_same(run.clients['a'], broken)
+    self.assert_same(run.state['model'], without.state['model'])
+
+  @parameterized.parameters(-0.1, 1.5, np.nan)
+  def test_refuses_a_mixture_beyond_0_and_1(self, mixture):
+    with self.assertRaisesRegex(errors.InputError, f'mixture .*{mixture}'):
+      _build(mixture=mixture)
