@@ -14,6 +14,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.cohort_prefetch import *
   from fedfish_tff.simulation.communication import *
   from fedfish_tff.simulation.criterion import *
+  from fedfish_tff.simulation.deadlines import *
   from fedfish_tff.simulation.early_stopping import *
   from fedfish_tff.simulation.federated_round import (
     has_client_states as has_client_states,
@@ -56,6 +57,7 @@ _EXPORTS = {
     closed_form_upload_bytes CommunicationCosts measure_wire_bytes WireBytes
   """,
   'criterion': 'Criterion CriterionFn',
+  'deadlines': 'Deadline',
   'early_stopping': 'EarlyStopping',
   'federated_round': 'has_client_states run_round',
   'files': 'check_entries make_folder write_atomically',

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import math
 import os
 import typing
@@ -25,7 +26,7 @@ if typing.TYPE_CHECKING:
 # The policies with which each client counts at most once.
 VISITS = ('visit_once', 'first_visits')
 # The policies that may ask more clients than they need.
-_OVER_SELECTING = ('uniform', 'first_visits')
+_OVER_SELECTING = ('uniform', 'first_visits', 'deadline')
 
 
 class Policy(NamedTuple):
@@ -56,6 +57,18 @@ POLICIES: Mapping[str, Policy] = {
   ),
   'first_visits': Policy(
     'first visits', 'as uniform, without those who came before', {}
+  ),
+  'deadline': Policy(
+    'deadline',
+    'as uniform, without those who answer after a deadline',
+    {
+      'deadline': fields.Field(
+        1.0,
+        fields.number(positive=True),
+        'The seconds after which a round takes no more answers.',
+      )
+    },
+    needs_speeds=True,
   ),
   'fastest': Policy(
     'fastest',
@@ -371,12 +384,7 @@ def create_participation(
   client_ids = task.train.client_ids
   own, seed = config.participation, config.seed
   name, cohort_size, dropout = own.name, config.cohort_size, own.dropout
-
-  def answering(asked: simulation.Participation) -> simulation.Participation:
-    if not dropout:
-      return asked
-    return simulation.drop_out(asked, dropout, seed=seed)
-
+  answering = functools.partial(_drop_out, config)
   if name == 'visit_once':
     return answering(_create_visits(config, client_ids))
   speeds = own.speeds and _create_speeds(config, task)
@@ -415,15 +423,55 @@ def create_participation(
       'poisson': simulation.poisson_participation,
     }[name]
     return answering(create(client_ids, cohort_size=cohort_size, seed=seed))
-  asked = _count_asked(own, cohort_size, len(client_ids))
-  cohorts = answering(
-    simulation.uniform_participation(client_ids, cohort_size=asked, seed=seed)
-  )
-  if asked > cohort_size:
+  if name == 'deadline':
+    deadline = _create_deadline(config, task)
+    deadline.check(config.rounds)
+    return deadline
+  cohorts = _create_asked(config, task)
+  if _count_asked(own, cohort_size, len(client_ids)) > cohort_size:
     cohorts = simulation.fastest_participation(
       cohorts, size=cohort_size, speeds=speeds
     )
   return simulation.first_visits(cohorts) if name == 'first_visits' else cohorts
+
+
+def _drop_out(
+  config: config_lib.Config, asked: simulation.Participation
+) -> simulation.Participation:
+  """Returns the clients that answer, of those that are asked."""
+  dropout = config.participation.dropout
+  if not dropout:
+    return asked
+  return simulation.drop_out(asked, dropout, seed=config.seed)
+
+
+def _create_asked(
+  config: config_lib.Config, task: Task
+) -> simulation.Participation:
+  """Returns clients drawn uniformly, as many as are asked, that answer."""
+  client_ids = task.train.client_ids
+  asked = _count_asked(
+    config.participation, config.cohort_size, len(client_ids)
+  )
+  return _drop_out(
+    config,
+    simulation.uniform_participation(
+      client_ids, cohort_size=asked, seed=config.seed
+    ),
+  )
+
+
+def _create_deadline(
+  config: config_lib.Config, task: Task
+) -> simulation.Deadline:
+  own = config.participation
+  return simulation.Deadline(
+    _create_asked(config, task),
+    size=config.cohort_size,
+    seconds=own.deadline,
+    speeds=_create_speeds(config, task),
+    communication_seconds=own.speeds.communication_seconds,
+  )
 
 
 def create_wall_clock(
@@ -441,6 +489,8 @@ def create_wall_clock(
   speeds = config.participation.speeds
   if speeds is None:
     return None
+  if config.participation.name == 'deadline':
+    return _create_deadline(config, task).round_seconds
   return simulation.build_wall_clock(
     _create_speeds(config, task),
     communication_seconds=speeds.communication_seconds,

@@ -110,6 +110,12 @@ class Experiment:
     return sent._replace(upload=sent.upload + criterion.upload)
 
   @property
+  def cohort_hooks(self) -> list[simulation.Hook]:
+    """The hooks that decide on cohorts, some of them by each row."""
+    found = (self.accuracy_stages, self.participation)
+    return [part for part in found if isinstance(part, simulation.Hook)]
+
+  @property
   def half_round(self) -> int:
     """The half-way round; its model is kept beside that of the last round."""
     return (self.first_round + self.config.rounds) // 2

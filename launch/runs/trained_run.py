@@ -63,10 +63,10 @@ def open_run(
     data_fingerprint=experiment.fingerprint_data(),
     data=experiment_lib.note_data(config, experiment.task, data_dir),
   ) as folder:
-    if experiment.accuracy_stages is not None:
-      # The stages decide on cohorts.
+    if experiment.cohort_hooks:
       rows = simulation.read_rows(folder.metrics_path)
-      experiment.accuracy_stages.observe_rows(rows)
+      for hook in experiment.cohort_hooks:
+        hook.observe_rows(rows)
     yield experiment, folder
 
 

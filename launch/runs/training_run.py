@@ -292,11 +292,11 @@ def _build_hooks(
   progress: simulation.ProgressReporter,
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
-  # The stages come before the clock, which asks for cohorts that they decide.
   hooks = [simulation.Schedules(experiment.round_parameters)]
+  # They come before the clock, which asks for cohorts.
+  hooks += experiment.cohort_hooks
   if experiment.accuracy_stages is not None:
-    criterion = simulation.Criterion(experiment.build_criterion())
-    hooks += [experiment.accuracy_stages, criterion]
+    hooks.append(simulation.Criterion(experiment.build_criterion()))
   hooks.append(
     simulation.CommunicationCosts(
       experiment.wire_bytes, experiment.built.costs_per_client

@@ -3,6 +3,7 @@
 """Tests of the cohorts that configs ask for."""
 
 import pathlib
+import re
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -124,6 +125,34 @@ class SpeedsTest(parameterized.TestCase):
     came = [c for r in range(1, 20) for c in over(r)]
     self.assertLen(set(came), len(came))
 
+  def test_deadline(self):
+    config = _config(
+      'deadline',
+      deadline=float(self.speeds(1, self.ranked[:3]).max()),
+      over_selection=1.0,
+      communication_seconds=2.0,
+    )
+    config['cohort_size'] = 4
+    cohort = self._create(config)
+    # All eight are asked, and three are in time.
+    self.assertEqual(cohort(1), tuple(self.ranked[:3]))
+    clock = participation.create_wall_clock(
+      config_checks.read(config), self.task
+    )
+    block = config['participation']
+    self.assertEqual(clock(1, self.ranked[:3]), block['deadline'] + 2.0)
+    self.assertEqual(
+      clock(1, self.ranked[:4]), self.speeds(1, self.ranked[:4]).max() + 2.0
+    )
+
+  def test_names_the_deadline_that_would_do(self):
+    config = _config('deadline', deadline=1e-6, over_selection=1.0)
+    with self.assertRaises(errors.InputError) as caught:
+      self._create(config)
+    least = re.search(r'meets it; (\S+) or more', str(caught.exception))
+    config['participation']['deadline'] = float(least.group(1))
+    self.assertEqual(self._create(config)(1), (self.ranked[0],))
+
   def test_stages(self):
     flanp = self._create(_config('flanp', n0=2, rounds_per_stage=3))
     self.assertEqual(flanp(3), tuple(self.ranked[:2]))
@@ -223,6 +252,8 @@ class SpeedsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (('srpfl',), dict(n0=5), 'n0.*most 4 clients take part.*5'),
+    (('deadline',), dict(deadline=0), 'deadline must be .*got 0'),
+    (('deadline',), dict(over_selection=1.1), 'got 1.1, which asks 9'),
     (('flanp',), dict(n0=9), 'n0 .*most 8 clients .*9'),
     (('srpfl',), dict(cohort_size=9), 'cohort_size is 9, but there are only 8'),
     (('uniform',), dict(cohort_size=9), 'cohort_size is 9, but there are on'),

@@ -1,0 +1,126 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of rounds with a deadline against a simulation of their events."""
+
+import heapq
+
+from fedfish_tff import errors
+from fedfish_tff.datasets import batches
+from fedfish_tff.simulation import client_speeds
+from fedfish_tff.simulation import deadlines
+from fedfish_tff.simulation import hooks
+from fedfish_tff.simulation import participation
+from fedfish_tff.simulation import simulated_time
+from fedfish_tff.simulation import speed_participation
+
+from absl.testing import absltest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
+import numpy as np
+
+_IDS = tuple(f'client {i:02}' for i in range(20))
+
+
+def _simulate(asked, seconds, *, size, deadline):
+  """Returns the answers taken, the time of the end, and the lost clients."""
+  queue = [(seconds[c], i, c) for i, c in enumerate(asked)]
+  heapq.heapify(queue)
+  taken, now = [], 0.0
+  while queue and len(taken) < size:
+    time, _, client = heapq.heappop(queue)
+    if time > deadline:
+      return taken, deadline, len(asked) - len(taken)
+    taken.append(client)
+    now = time
+  return taken, now, len(asked) - len(taken)
+
+
+def _round(number, client_ids):
+  cohort = [
+    batches.ClientBatches(
+      client_id=c,
+      examples=np.zeros(1),
+      indices=np.zeros(1, np.int64),
+      epochs=1,
+      batch_size=1,
+    )
+    for c in client_ids
+  ]
+  return hooks.Round(number, {}, None, None, cohort=cohort)
+
+
+class DeadlineTest(absltest.TestCase):
+  @settings(max_examples=60, deadline=None)
+  @given(
+    seed=st.integers(0, 2**30),
+    size=st.integers(1, 10),
+    more=st.integers(0, 10),
+    seconds=st.sampled_from([0.05, 0.5, 1.0, 3.0, 50.0]),
+    dropout=st.sampled_from([0.0, 0.6]),
+    cost=st.sampled_from([0.0, 10.0]),
+  )
+  def test_equals_a_simulation_of_events(
+    self, seed, size, more, seconds, dropout, cost
+  ):
+    speeds = client_speeds.dynamic_exponential_speeds(
+      seed=seed, scales=(0.5, 2.0)
+    )
+    asked = speed_participation.drop_out(
+      participation.uniform_participation(
+        _IDS, cohort_size=size + more, seed=seed
+      ),
+      dropout,
+      seed=seed,
+    )
+    deadline = deadlines.Deadline(
+      asked,
+      size=size,
+      seconds=seconds,
+      speeds=speeds,
+      communication_seconds=cost,
+    )
+    clock = simulated_time.SimulatedTime(deadline.round_seconds)
+    total = 0.0
+    for number in (1, 2, 3):
+      times = dict(zip(asked(number), speeds(number, asked(number))))
+      taken, end, lost = _simulate(
+        asked(number), times, size=size, deadline=seconds
+      )
+      self.assertEqual(deadline(number), tuple(taken))
+      round_ = _round(number, taken)
+      for hook in (deadline, clock):
+        hook.after_round(round_)
+      clock.complete_row(round_)
+      total += end + cost
+      self.assertEqual(
+        round_.row,
+        {'simulated/lost_clients': lost, 'simulated/seconds': total},
+      )
+
+  def test_names_a_deadline_that_would_do(self):
+    seconds = {'a': 3.0, 'b': 2.3456, 'c': 7.0}
+
+    def build(limit):
+      return deadlines.Deadline(
+        lambda r: ('ac', 'bc')[r - 1],
+        size=1,
+        seconds=limit,
+        speeds=lambda _, ids: np.array([seconds[c] for c in ids]),
+      )
+
+    with self.assertRaisesRegex(
+      errors.InputError,
+      '^The deadline is 2 seconds.* 2 rounds .*; 2.35 or more',
+    ):
+      build(2.0).check(2)
+    build(2.35).check(2)
+    with self.assertRaisesRegex(errors.InputError, '; 3 or more'):
+      build(2.35).check(1)
+
+  def test_refuses(self):
+    for seconds in (0.0, np.inf, np.nan):
+      with self.assertRaisesRegex(errors.InputError, f'finite, got {seconds}'):
+        deadlines.Deadline(
+          lambda _: _IDS, size=1, seconds=seconds, speeds=lambda *_: np.ones(20)
+        )
