@@ -23,18 +23,24 @@ def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def load_chunks(
-  clients: datasets.ClientData, *, eval_batch_size: int
+  clients: datasets.ClientData,
+  client_ids: Sequence[str] | None = None,
+  *,
+  eval_batch_size: int,
 ) -> Iterator[list[client_scorer.ClientInput]]:
   """Yields groups of clients, loaded one by one, for a scorer without tuning.
 
   Args:
-    clients: The clients, which are yielded in order.
+    clients: The clients.
+    client_ids: The clients to yield, in order; all by default.
     eval_batch_size: The number of examples per batch.
 
   Yields:
     All examples of each client of a group, in batches, as `test`.
   """
-  for chunk in chunk_clients(clients.client_ids):
+  for chunk in chunk_clients(
+    clients.client_ids if client_ids is None else client_ids
+  ):
     yield [
       {
         'test': datasets.to_client_input(

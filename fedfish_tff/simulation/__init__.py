@@ -31,6 +31,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.metrics_rows import Row as Row
   from fedfish_tff.simulation.participation import *
   from fedfish_tff.simulation.participation_stages import *
+  from fedfish_tff.simulation.power_of_choice import *
   from fedfish_tff.simulation.privacy_loss import *
   from fedfish_tff.simulation.progress import *
   from fedfish_tff.simulation.round_problems import (
@@ -67,11 +68,13 @@ _EXPORTS = {
   'metrics_rows': 'read_rows ROUND_COLUMN Row',
   'participation': """
     count_visiting_rounds epochs_participation first_visits Participation
-    poisson_participation uniform_participation visit_once_participation
+    poisson_participation proportional_participation uniform_participation
+    visit_once_participation
   """,
   'participation_stages': """
     AccuracyStages equal_stages expected_slowest exponential_stages Stages
   """,
+  'power_of_choice': 'CandidateLosses LossesFn PowerOfChoice',
   'privacy_loss': """
     Epsilon fixed_size_epsilon poisson_epsilon PrivacyLoss tree_epsilon
   """,

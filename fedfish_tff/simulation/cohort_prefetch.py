@@ -39,7 +39,8 @@ class CohortPrefetcher:
     Args:
       train_data: The clients that may take part; read from another thread.
       participation: The function that returns the cohort of a round; called
-        from another thread.
+        from another thread. If it has `known_ahead = False`, a cohort is only
+        loaded when its round begins.
       batch_spec: The batches of a client in a round.
       seed: The seed that, with the round, decides each client's batches.
       last_round: The last round to load.
@@ -85,7 +86,8 @@ class CohortPrefetcher:
     while not future.done():
       futures.wait([future], timeout=_SIGNAL_SECONDS)
     cohort = future.result()
-    if round_number < self._last_round:
+    known_ahead = getattr(self._participation, 'known_ahead', True)
+    if known_ahead and round_number < self._last_round:
       following = round_number + 1
       self._next = (following, self._executor.submit(self._load, following))
     return cohort

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import threading
@@ -50,6 +51,50 @@ def uniform_participation(
     generator = random_streams.random_generator('cohort', seed, round_number)
     chosen = _draw(generator, len(client_ids), cohort_size)
     return tuple(client_ids[index] for index in chosen)
+
+  return cohort
+
+
+def proportional_participation(
+  sizes: Mapping[str, int], *, cohort_size: int, seed: int
+) -> Participation:
+  """Returns cohorts drawn without replacement, in proportion to data sizes.
+
+  Each draw takes one of the remaining clients with a probability in proportion
+  to its size, as do the candidates of Cho et al. (arXiv:2010.01243, section 4).
+  A cohort is a pure function of (seed, round).
+
+  Args:
+    sizes: The number of examples of each training client, by id.
+    cohort_size: The number of clients per round.
+    seed: The run's seed.
+
+  Returns:
+    A function from the round number to `cohort_size` distinct client ids.
+
+  Raises:
+    errors.InputError: If `cohort_size` is not positive or larger than the
+      number of clients, or a size is not positive.
+  """
+  client_ids = _sort(sizes)
+  _check_size(cohort_size, client_ids)
+  for client_id in client_ids:
+    if not sizes[client_id] > 0:
+      raise errors.InputError(
+        f'The size of client {client_id!r} must be positive, got '
+        f'{sizes[client_id]}.'
+      )
+  shares = np.array([sizes[c] for c in client_ids], np.float64)
+  shares /= shares.sum()
+
+  def cohort(round_number: int) -> tuple[str, ...]:
+    generator = random_streams.random_generator(
+      'proportional', seed, round_number
+    )
+    chosen = generator.choice(
+      len(client_ids), cohort_size, replace=False, p=shares
+    )
+    return tuple(client_ids[index] for index in chosen.tolist())
 
   return cohort
 

@@ -13,6 +13,7 @@ import typing
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
@@ -27,6 +28,8 @@ if typing.TYPE_CHECKING:
 VISITS = ('visit_once', 'first_visits')
 # The policies that may ask more clients than they need.
 _OVER_SELECTING = ('uniform', 'first_visits', 'deadline')
+# The fields with the number of clients from which a policy chooses.
+_DRAWN = {'fastest': 'sampled', 'power_of_choice': 'candidates'}
 
 
 class Policy(NamedTuple):
@@ -69,6 +72,15 @@ POLICIES: Mapping[str, Policy] = {
       )
     },
     needs_speeds=True,
+  ),
+  'power_of_choice': Policy(
+    'power of choice',
+    'the cohort_size highest losses of candidates that are drawn by their sizes',
+    {
+      'candidates': fields.Field(
+        0, fields.integer(0), 'How many are drawn, anew each round; 0: all.'
+      )
+    },
   ),
   'fastest': Policy(
     'fastest',
@@ -325,6 +337,14 @@ def _check(config: config_lib.Config) -> None:
         f'{prefix}speeds.kind must be exponential, or {prefix}rounds_per_stage '
         f'positive, got {own.speeds.kind!r} and 0.'
       )
+  if own.name == 'power_of_choice' and (
+    config.method.personalizes or config.method.sized
+  ):
+    raise errors.InputError(
+      f'{prefix}name is {own.name!r}, but not for {config.method.name}: the loss '
+      "of the server's model is not that of what its clients train; another name "
+      'was expected.'
+    )
   if config.method.personalizes and by_accuracy(config):
     raise errors.InputError(
       f'{prefix}rounds_per_stage must be a positive integer for '
@@ -423,6 +443,8 @@ def create_participation(
       'poisson': simulation.poisson_participation,
     }[name]
     return answering(create(client_ids, cohort_size=cohort_size, seed=seed))
+  if name == 'power_of_choice':
+    return _create_choice(config, task)
   if name == 'deadline':
     deadline = _create_deadline(config, task)
     deadline.check(config.rounds)
@@ -458,6 +480,28 @@ def _create_asked(
     simulation.uniform_participation(
       client_ids, cohort_size=asked, seed=config.seed
     ),
+  )
+
+
+def _create_choice(
+  config: config_lib.Config, task: Task
+) -> simulation.PowerOfChoice:
+  cap = config.max_examples_per_client or math.inf
+  sizes = {
+    client_id: min(
+      cap, datasets.count_examples(task.train.load_client(client_id))
+    )
+    for client_id in task.train.client_ids
+  }
+  candidates = simulation.proportional_participation(
+    sizes,
+    cohort_size=_count_asked(
+      config.participation, config.cohort_size, len(sizes)
+    ),
+    seed=config.seed,
+  )
+  return simulation.PowerOfChoice(
+    _drop_out(config, candidates), size=config.cohort_size
   )
 
 
@@ -569,9 +613,9 @@ def _count_asked(
   over = math.ceil(round(own.over_selection * cohort_size, 9))
   asked = cohort_size + over
   field = 'over_selection'
-  if own.name == 'fastest':
-    asked = own.sampled or num_clients
-    field = 'sampled'
+  if own.name in _DRAWN:
+    field = _DRAWN[own.name]
+    asked = getattr(own, field) or num_clients
   if not cohort_size <= asked <= num_clients:
     raise errors.InputError(
       f'participation.{field} must ask from cohort_size, {cohort_size}, to all '

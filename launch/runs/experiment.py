@@ -3,6 +3,7 @@
 """Experiments: everything that a run needs, made from its config."""
 
 from collections.abc import Iterable
+from collections.abc import Sequence
 import dataclasses
 import os
 from typing import Any
@@ -27,6 +28,8 @@ from tasks.task import SPLITS
 from tasks.task import Task
 
 from absl import logging
+import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -114,6 +117,11 @@ class Experiment:
     """The hooks that decide on cohorts, some of them by each row."""
     found = (self.accuracy_stages, self.participation)
     return [part for part in found if isinstance(part, simulation.Hook)]
+
+  @property
+  def planned(self) -> simulation.Participation:
+    """The cohorts, or as many other clients where training chooses them."""
+    return getattr(self.participation, 'planned', self.participation)
 
   @property
   def half_round(self) -> int:
@@ -248,6 +256,32 @@ class Experiment:
     return evaluation.AccuracyCriterion(
       self.evaluations.gradient_norm,
       constant=self.config.participation.accuracy_constant,
+    )
+
+  def build_candidate_losses(self) -> simulation.CandidateLosses | None:
+    """Builds what power of choice measures; None for other participations."""
+    choice = self.participation
+    if not isinstance(choice, simulation.PowerOfChoice):
+      return None
+
+    def losses(weights: Any, client_ids: Sequence[str]) -> list[float]:
+      chunks = evaluation.load_chunks(
+        self.task.train, client_ids, eval_batch_size=self.task.eval_batch_size
+      )
+      scorer = self.evaluations.global_model
+      return [
+        scores['loss']
+        for chunk in chunks
+        for scores in scorer.score_group(weights, chunk)
+      ]
+
+    return simulation.CandidateLosses(
+      choice,
+      losses,
+      weights_bytes=sum(
+        np.asarray(w).nbytes
+        for w in tf.nest.flatten(self.model.initial_weights)
+      ),
     )
 
   def build_stopping(self) -> simulation.EarlyStopping | None:

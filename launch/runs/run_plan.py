@@ -131,18 +131,25 @@ def _describe_rounds(
     + f'; evaluated every {config.evaluate_every}, checkpoint every '
     f'{config.checkpoint_every}',
   )
+  sent, candidate_losses = experiment.wire_bytes, None
   if experiment.accuracy_stages is None:
     about = ''
     visits = experiment_lib.count_coming_clients(
-      experiment.participation, config.rounds, first=first + 1
+      experiment.planned, config.rounds, first=first + 1
     )
+    candidate_losses = experiment.build_candidate_losses()
   else:
     about, visits = 'at most ', config.cohort_size * rounds
-  sent = experiment.wire_bytes
+  total = sent.total * visits
+  if candidate_losses is not None:
+    total += sum(
+      candidate_losses.count_bytes(r, len(experiment.planned(r)))
+      for r in range(first + 1, config.rounds + 1)
+    )
   yield (
     'bytes',
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
-    f'{about}{text_table.quantity(sent.total * visits)}B in {rounds} rounds, '
+    f'{about}{text_table.quantity(total)}B in {rounds} rounds, '
     f'{visits:,} visits',
   )
 

@@ -302,6 +302,9 @@ def _build_hooks(
       experiment.wire_bytes, experiment.built.costs_per_client
     )
   )
+  candidate_losses = experiment.build_candidate_losses()
+  if candidate_losses is not None:
+    hooks.append(candidate_losses)
   if experiment.wall_clock is not None:
     hooks.append(simulation.SimulatedTime(experiment.wall_clock))
   if experiment.epsilon is not None:

@@ -190,7 +190,10 @@ class _Effects:
 
   def _around_the_process(self) -> Any:
     experiment, stages = self._experiment, self._experiment.accuracy_stages
-    cohorts = {r: experiment.participation(r) for r in self._rounds()}
+    participation_ = experiment.participation
+    # Without training, nothing is chosen of them.
+    of = getattr(participation_, 'candidates', participation_)
+    cohorts = {r: of(r) for r in self._rounds()}
     stopping, path = experiment.build_stopping(), experiment.built.solve_path
     return dict(
       cohorts=cohorts,

@@ -125,6 +125,15 @@ class SpeedsTest(parameterized.TestCase):
     came = [c for r in range(1, 20) for c in over(r)]
     self.assertLen(set(came), len(came))
 
+  def test_candidates(self):
+    choice = self._create(_config('power_of_choice', candidates=6))
+    self.assertLen(set(choice.candidates(1)), 6)
+    self.assertContainsSubset(choice.planned(1), choice.candidates(1))
+    self.assertLen(choice.planned(1), 4)
+    # All of them by default.
+    everyone = self._create(_config('power_of_choice')).candidates(1)
+    self.assertCountEqual(everyone, self.ids)
+
   def test_deadline(self):
     config = _config(
       'deadline',
@@ -183,6 +192,8 @@ class SpeedsTest(parameterized.TestCase):
     config = {**_config(name, dropout=0.9), **rounds}
     lossy = self._create(config)
     asked = self._create({**config, **_config(name), **rounds})
+    if name == 'power_of_choice':
+      lossy, asked = lossy.candidates, asked.candidates
     for round_number in (1, 2):
       answers = simulation.drop_out(lambda _: self.ids, 0.9, seed=_SEED)
       answers = set(answers(round_number))
@@ -252,6 +263,8 @@ class SpeedsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (('srpfl',), dict(n0=5), 'n0.*most 4 clients take part.*5'),
+    (('power_of_choice',), dict(candidates=3), 'candidates .*got 3'),
+    (('power_of_choice',), dict(candidates=9), 'candidates .*got 9'),
     (('deadline',), dict(deadline=0), 'deadline must be .*got 0'),
     (('deadline',), dict(over_selection=1.1), 'got 1.1, which asks 9'),
     (('flanp',), dict(n0=9), 'n0 .*most 8 clients .*9'),
@@ -298,6 +311,15 @@ class SpeedsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, message) as caught:
       self._create(_config(*policy, **changes))
     self.assertNotIn('\n', str(caught.exception))
+
+  def test_losses_are_of_the_model_that_clients_train(self):
+    for method in ('fed_rep', 'fed_ma'):
+      config = small_configs.make_config(method)
+      config['participation'] = participation.BLOCK.defaults('power_of_choice')
+      with self.assertRaisesRegex(
+        errors.InputError, f'power_of_choice.*, but not for {method}'
+      ):
+        self._create(config)
 
   def test_first_answers_need_speeds(self):
     config = _config('uniform', over_selection=0.5)

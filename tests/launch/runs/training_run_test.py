@@ -4,6 +4,7 @@
 
 import asyncio
 import dataclasses
+import functools
 import json
 import pathlib
 import shutil
@@ -22,10 +23,10 @@ from launch.runs import trained_run
 from launch.runs import training_run
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
+from scipy import special
 
 
 def _rows(workdir):
@@ -55,7 +56,7 @@ class _Stop(Exception):
   """Stands for a kill: nothing of the run runs after it."""
 
 
-class TrainTest(absltest.TestCase):
+class TrainTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
@@ -151,6 +152,71 @@ class TrainTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv is not what'):
       train()
 
+  def _train(self, config, task, name, killed_in=None):
+    """Trains or resumes a run, killed by its clock; returns the rows."""
+
+    def build(config, task, start=None):
+      experiment = experiment_lib.build_experiment_of(config, task, start=start)
+
+      def wall_clock(round_number, client_ids):
+        if round_number == killed_in:
+          raise _Stop()
+        return experiment.wall_clock(round_number, client_ids)
+
+      return dataclasses.replace(experiment, wall_clock=wall_clock)
+
+    training_run.train_task(
+      config_checks.read(config),
+      task,
+      run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
+      build=build,
+      plots=False,
+    )
+    return _rows(self.folder / name)
+
+  @parameterized.parameters(
+    ('power_of_choice', {'candidates': 6}),
+    ('deadline', {'deadline': 0.5, 'over_selection': 0.5}),
+  )
+  def test_a_killed_run_repeats_choices(self, policy, fields):
+    block = participation.BLOCK.defaults(policy) | fields
+    config = small_configs.make_config(
+      'fed_avg',
+      rounds=5,
+      cohort_size=4,
+      participation=block,
+      checkpoint_every=2,
+      **{'task.hidden_units': (), 'evaluation.personalization_epochs': 0},
+    )
+    config['evaluation']['barrier'] = False
+    task = experiment_lib.create_task(config_checks.read(config))
+    contexts.set_default_context()
+    with small_configs.built_once():
+      rows = self._train(config, task, 'whole')
+      with self.assertRaises(_Stop):
+        self._train(config, task, 'killed', 4)
+      self.assertEqual(self._train(config, task, 'killed'), rows)
+      with trained_run.open_run(self.folder / 'whole') as (experiment, folder):
+        manager = simulation.CheckpointManager(folder.checkpoints_path)
+        end = simulation.load_result(experiment.process, manager)
+    if policy == 'deadline':
+      for row in rows[1:]:
+        came = len(experiment.participation(row['round']))
+        self.assertEqual(row['simulated/lost_clients'], 6 - came)
+      return
+    # The next clients have the highest losses, by NumPy.
+    w, b = experiment.process.get_model_weights(end.state).trainable
+    losses = {}
+    for client in experiment.participation.candidates(6):
+      x, y = task.train.load_client(client)
+      logits = np.float64(x) @ w + b
+      losses[client] = np.mean(
+        special.logsumexp(logits, axis=1) - logits[np.arange(len(y)), y]
+      )
+    self.assertCountEqual(
+      experiment.participation(6), sorted(losses, key=losses.get)[-4:]
+    )
+
   def test_stages_by_statistical_accuracy(self):
     """They end when and only when it is reached, in a killed run too."""
     rounds, constant = 12, 50.0
@@ -166,28 +232,7 @@ class TrainTest(absltest.TestCase):
     )
     task = experiment_lib.create_task(config_checks.read(config))
 
-    def train(name, killed_in=None):
-      def build(config, task, start=None):
-        experiment = experiment_lib.build_experiment_of(
-          config, task, start=start
-        )
-
-        def wall_clock(round_number, client_ids):
-          if round_number == killed_in:
-            raise _Stop()
-          return experiment.wall_clock(round_number, client_ids)
-
-        return dataclasses.replace(experiment, wall_clock=wall_clock)
-
-      training_run.train_task(
-        config_checks.read(config),
-        task,
-        run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
-        build=build,
-        plots=False,
-      )
-      return _rows(self.folder / name)
-
+    train = functools.partial(self._train, config, task)
     contexts.set_default_context()
     with small_configs.built_once():
       rows = train('whole')
