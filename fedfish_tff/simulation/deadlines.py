@@ -101,9 +101,8 @@ class Deadline(hooks.Hook):
       # Rounded up, so that it does.
       unit = 10.0 ** (math.floor(math.log10(fastest)) - 2)
       raise errors.InputError(
-        f'The deadline is {self._seconds:g} seconds, but no client that is asked '
-        f'in {rounds} rounds meets it; {math.ceil(fastest / unit) * unit:g} or '
-        'more was expected.'
+        f'The deadline must be {math.ceil(fastest / unit) * unit:g} seconds or '
+        f'more for a client to meet it in {rounds} rounds, got {self._seconds:g}.'
       )
 
   def after_round(self, round_: hooks.Round) -> None:

@@ -341,9 +341,8 @@ def _check(config: config_lib.Config) -> None:
     config.method.personalizes or config.method.sized
   ):
     raise errors.InputError(
-      f'{prefix}name is {own.name!r}, but not for {config.method.name}: the loss '
-      "of the server's model is not that of what its clients train; another name "
-      'was expected.'
+      f'{prefix}name must not be {own.name!r} for {config.method.name}, '
+      "since the loss of the server's model is not that of what its clients train."
     )
   if config.method.personalizes and by_accuracy(config):
     raise errors.InputError(

@@ -111,11 +111,11 @@ class DeadlineTest(absltest.TestCase):
 
     with self.assertRaisesRegex(
       errors.InputError,
-      '^The deadline is 2 seconds.* 2 rounds .*; 2.35 or more',
+      '^The deadline must be 2.35 seconds .* 2 rounds, got 2',
     ):
       build(2.0).check(2)
     build(2.35).check(2)
-    with self.assertRaisesRegex(errors.InputError, '; 3 or more'):
+    with self.assertRaisesRegex(errors.InputError, 'must be 3 seconds'):
       build(2.35).check(1)
 
   def test_refuses(self):

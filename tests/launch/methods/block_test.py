@@ -167,7 +167,7 @@ class BlockTest(parameterized.TestCase):
         # Presets alone are refused by what they say of others, not by chance.
         self.assertRegex(
           str(error),
-          rf' for {name}, got |strategy ft_feat|path of a CSV',
+          rf' for {name}, |strategy ft_feat|path of a CSV',
         )
 
   @parameterized.parameters(

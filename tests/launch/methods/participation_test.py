@@ -158,7 +158,7 @@ class SpeedsTest(parameterized.TestCase):
     config = _config('deadline', deadline=1e-6, over_selection=1.0)
     with self.assertRaises(errors.InputError) as caught:
       self._create(config)
-    least = re.search(r'meets it; (\S+) or more', str(caught.exception))
+    least = re.search(r'must be (\S+) seconds or more', str(caught.exception))
     config['participation']['deadline'] = float(least.group(1))
     self.assertEqual(self._create(config)(1), (self.ranked[0],))
 
@@ -317,7 +317,7 @@ class SpeedsTest(parameterized.TestCase):
       config = small_configs.make_config(method)
       config['participation'] = participation.BLOCK.defaults('power_of_choice')
       with self.assertRaisesRegex(
-        errors.InputError, f'power_of_choice.*, but not for {method}'
+        errors.InputError, f"must not be 'power_of_choice' for {method}"
       ):
         self._create(config)
 
