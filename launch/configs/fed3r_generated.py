@@ -7,7 +7,9 @@ r"""Cost of Fed3R on synthetic features of 9,275 clients and 1,203 classes.
 
 Clients have the sizes of iNaturalist's users, drawn from a law that was fitted
 to them, and features as wide as MobileNetV2's. Rounds, bytes and seconds are
-those of iNaturalist; accuracies on synthetic classes say nothing.
+those of iNaturalist; accuracies on synthetic classes say nothing. Expect 928
+rounds, as published, in 249 seconds on two cores beside other work, 378 with
+evaluations, and 87.6 GB from clients, with the upper triangle of A.
 """
 
 import functools
