@@ -59,7 +59,7 @@ class _Environment(NamedTuple):
 
   @property
   def log(self) -> pathlib.Path:
-    """What pip says."""
+    """Returns pip's output."""
     return self.folder / 'pip.log'
 
   def expected_stamp(self) -> str:
@@ -70,7 +70,7 @@ class _Environment(NamedTuple):
     return digest.hexdigest()
 
   def is_up_to_date(self) -> bool:
-    """Whether it was made from these locks and its Python still runs."""
+    """Returns whether it is from these locks and its Python still runs."""
     if (
       not self.stamp.exists()
       or self.stamp.read_text().strip() != self.expected_stamp()

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What one client computes, in a graph but without a process around it."""
+"""One client's computation, in a graph but without a process around it."""
 
 from collections.abc import Callable
 from collections.abc import Sequence

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What absltest.main() does for a script, done for pytest."""
+"""The work of absltest.main() for a script, done for pytest."""
 
 from collections.abc import Iterator
 import gc

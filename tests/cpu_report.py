@@ -32,7 +32,7 @@ def _cpu_seconds() -> float:
 
 
 def calibration_seconds() -> float:
-  """What a loop of plain Python takes: 20 million additions, one core."""
+  """Returns the time of a plain Python loop: 20 million additions, one core."""
   start = time.process_time()
   total = 0
   for number in range(20_000_000):

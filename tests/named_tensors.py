@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whether names of tensors are those of the tensors."""
+"""Checks that names of tensors are those of the tensors."""
 
 from collections.abc import Sequence
 

@@ -28,12 +28,12 @@ _WRITERS = (
 
 
 def _is_complete(words: list[str]) -> bool:
-  """Whether a command can be parsed by itself, without a shell's variables."""
+  """Returns whether a command needs no variables of a shell."""
   return len(words) > 1 and not any('$' in w or '...' in w for w in words)
 
 
 def _is_there(words: list[str]) -> bool:
-  """Whether it is of this commit; pages say at which one others measured."""
+  """Returns whether it is of this commit; pages name older ones."""
   return not words[0].startswith('launch.benchmarks.')
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is private in TensorFlow and TFF, and used, is there and does its work.
+"""Private parts of TensorFlow and TFF exist and do their work.
 
 Where a new version has dropped or renamed something, the failure names it.
 """

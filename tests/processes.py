@@ -46,7 +46,7 @@ def killed_if_hanging(*processes: subprocess.Popen) -> Iterator[None]:
 
 
 def is_gone(process: psutil.Process) -> bool:
-  """Whether a process has ended; reaping an orphan is up to init."""
+  """Returns whether a process has ended; reaping an orphan is up to init."""
   try:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
   except psutil.NoSuchProcess:

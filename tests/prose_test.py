@@ -3,6 +3,7 @@
 """Counts the patterns of prose that CONTRIBUTING.md forbids; they may only fall."""
 
 import ast
+from collections.abc import Iterable
 from collections.abc import Iterator
 import re
 
@@ -37,8 +38,8 @@ def _product() -> list[repository.Module]:
   return [m for m in modules if m.path.parts[0] != 'tests']
 
 
-def _docstrings() -> Iterator[str]:
-  for module in _product():
+def _docstrings(modules: Iterable[repository.Module]) -> Iterator[str]:
+  for module in modules:
     for node in ast.walk(module.tree):
       if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
         yield ast.get_docstring(node) or ''
@@ -61,9 +62,10 @@ def _find(pattern: str) -> list[str]:
   if 'messages' in pattern:
     return [m for m in _messages() if _EXPECTED.search(m)]
   if 'open' in pattern:
-    return [d.partition('\n')[0] for d in _docstrings() if _OPENING.match(d)]
+    everywhere = _docstrings(repository.read_modules().values())
+    return [d.partition('\n')[0] for d in everywhere if _OPENING.match(d)]
   expression = _ARGUMENT if 'arguments' in pattern else _PERSONS
-  return [m[0] for d in _docstrings() for m in expression.finditer(d)]
+  return [m[0] for d in _docstrings(_product()) for m in expression.finditer(d)]
 
 
 class ProseTest(parameterized.TestCase):

@@ -163,7 +163,7 @@ class MakeStatelessTest(parameterized.TestCase):
     self.assertNotIn('FusedBatchNormV3', results[1][1])
 
   def test_no_images(self):
-    """What oneDNN's kernel gives, in TFF's runtime, too."""
+    """The values of oneDNN's kernel, in TFF's runtime, too."""
     empty, given = np.zeros([0, 2, 2, 6], np.float32), self.mean
     arrays = dict(
       x=empty, scale=given, offset=given, mean=given, variance=self.variance

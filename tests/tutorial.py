@@ -76,7 +76,7 @@ def create_notebook(name: str) -> nbformat.NotebookNode:
 
 
 def is_kept(output: nbformat.NotebookNode) -> bool:
-  """Whether an output is saved: warnings name files of this machine."""
+  """Returns whether an output is saved: warnings name files of this machine."""
   return output.get('name') == 'stdout' and 'WARNING:' not in output.text
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Whether the parts of a task fit together."""
+"""Checks that the parts of a task fit together."""
 
 from fedfish_tff import datasets
 from tasks import task as task_lib

@@ -67,7 +67,7 @@ class MatchUnitsTest(parameterized.TestCase):
     sigma, sigma0, gamma = (settings[k] for k in ('sigma', 'sigma0', 'gamma'))
 
     def objective(units):
-      """What is maximised, with some of the last client's units placed."""
+      """Returns the maximised sum, with some of the last client's units."""
       value = 0.0
       for i in range(known + num_new):
         placed = [(rows[j], result.assignments[j]) for j in others]

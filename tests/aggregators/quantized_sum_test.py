@@ -64,7 +64,7 @@ class QuantizedSumTest(parameterized.TestCase):
     )
 
   def test_stochastic_rounding_has_two_values_with_the_right_mean(self):
-    """Of a number at 0.3 between two levels, 0.3 of many go up."""
+    """A share of 0.3 goes up for a number at 0.3 between two levels."""
     bits, share = 2, 0.3
     tensor = np.full(_MANY, 1.0 + share, np.float32)
     tensor[:2] = 0.0, 3.0  # Levels are 0, 1, 2 and 3.

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Who sent what, and how many bytes, against independent counts."""
+"""Clients' sent parts and their bytes, against independent counts."""
 
 import collections
 

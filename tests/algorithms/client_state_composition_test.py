@@ -22,7 +22,7 @@ def setUpModule():
 
 
 def _update(bound, model, client_state, dataset):
-  """Of 1 more than the client's rounds, times what the server sends.
+  """Adds 1 to the client's rounds, and multiplies by what the server sends.
 
   Three batches are too many.
   """

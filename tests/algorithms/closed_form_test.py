@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every closed-form method must do: one test that runs all of them."""
+"""The contract of closed-form methods: one test that runs all of them."""
 
 from tests import closed_form_builders
 from tests import tolerance

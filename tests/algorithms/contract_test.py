@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every algorithm that trains a model must do: one test runs all of them."""
+"""The contract of algorithms that train a model: one test runs all of them."""
 
 import asyncio
 from collections.abc import Callable

@@ -75,7 +75,7 @@ class FedDynTest(rounds.TestCase):
     self.assertGreater(max(np.abs(tensor).max() for tensor in h), 0.01)
 
   def test_ends_at_the_optimum_of_the_mean_loss(self):
-    """Where FedAvg with as many local steps does not."""
+    """It converges where FedAvg with as many local steps does not."""
     rng = np.random.default_rng(0)
     clients = []
     for target, scale in ((3.0, 1.0), (-1.0, 0.4), (0.5, 1.6)):

@@ -201,7 +201,7 @@ class LimitsTest(absltest.TestCase):
 
   @pytest.mark.thorough
   def test_merges_in_one_round_what_averaging_destroys(self):
-    """Of handwritten digits, clients that have trained apart."""
+    """Networks of handwritten digits, from clients that have trained apart."""
     x, y = sklearn_datasets.load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(y))
     x, y = np.float32(x / 16)[order], np.int32(y)[order]

@@ -86,7 +86,7 @@ class FedNovaTest(rounds.TestCase):
     )
 
   def test_norms_are_those_of_the_paper(self):
-    """Of section 3, where SGD has momentum."""
+    """The case of section 3, where SGD has momentum."""
     rho, tau = 0.6, np.arange(1, 7)
     np.testing.assert_allclose(
       [_norm(steps, rho, False, 0.0) for steps in tau],

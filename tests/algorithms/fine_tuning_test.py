@@ -48,7 +48,7 @@ def _expected(trained, method):
   whole_gradients = ref.gradients
 
   def gradients(weights, x, y):
-    """Of the logits divided by the temperature; zero for what is frozen."""
+    """Gradients by the divided logits; zero for frozen tensors."""
     w1, b1, w2, b2 = weights
     cold = w1, b1, w2 / _TEMPERATURE, b2 / _TEMPERATURE
     d1, e1, d2, e2 = whole_gradients(cold, x, y)

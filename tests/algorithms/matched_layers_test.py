@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which layers models have that FedMA can match."""
+"""Layers of models that FedMA can match."""
 
 from unittest import mock
 

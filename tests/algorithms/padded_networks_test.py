@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which networks can be parts of a wider one."""
+"""Networks that can be parts of a wider one."""
 
 import functools
 from unittest import mock

@@ -29,7 +29,7 @@ def _build_share():
 
 
 def _masks(kind, start, end):
-  """What is sent, in NumPy: bools of the tensors' shapes, and mask bytes."""
+  """Returns the sent parts in NumPy, as bools, and the mask's bytes."""
   moved = [e - s for s, e in zip(start, end)]
   drift = np.array([np.linalg.norm(m) for m in moved])
   if kind == 'coordinates':

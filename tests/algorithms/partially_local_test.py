@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What else clients with tensors of their own compose with, against NumPy."""
+"""Further parts that go with clients' own tensors, against NumPy."""
 
 from fedfish_tff import aggregators
 from fedfish_tff import algorithms

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What SCAFFOLD's local training refuses; scaffold_test has the rest."""
+"""Refusals of SCAFFOLD's local training; scaffold_test has the rest."""
 
 import collections
 

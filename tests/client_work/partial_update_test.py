@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is left of an update of which a part is sent."""
+"""The rest of an update of which a part is sent."""
 
 import collections
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is selected, against NumPy."""
+"""Selections of tensors, against NumPy."""
 
 from fedfish_tff import client_work
 from fedfish_tff import errors

@@ -158,7 +158,7 @@ class PartitionLabelsByDirichletTest(parameterized.TestCase):
       np.testing.assert_array_equal(a, np.sort(a))
 
   def test_shares_of_a_label_follow_the_dirichlet_distribution(self):
-    """Of the first one, when no client has enough yet."""
+    """The error of the first one, when no client has enough yet."""
     labels = np.repeat([0, 1], [1000, 9000])
     firsts = [
       np.sum(

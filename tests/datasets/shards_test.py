@@ -31,7 +31,7 @@ def _assert_partition(test, labels, found, num_clients):
 
 
 def _can_be_dealt(counts, num_clients, classes_per_client):
-  """Whether each client can get so many classes, by the maximum flow."""
+  """Returns whether each client can get so many classes: a maximum flow."""
   num_labels = len(counts)
   source, sink = num_labels + num_clients, num_labels + num_clients + 1
   capacity = np.zeros((sink + 1, sink + 1), np.int32)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is better, and what is rounding."""
+"""Comparisons that tell better values from rounding."""
 
 from fedfish_tff import evaluation
 from fedfish_tff.evaluation import ranking

@@ -51,7 +51,7 @@ def _there(comp, *args):
 
 
 class OnPurposeTest(parameterized.TestCase):
-  """What docs/execution.md says differs from TFF's own runtime."""
+  """The differences from TFF's own runtime that docs/execution.md names."""
 
   @parameterized.parameters(
     (

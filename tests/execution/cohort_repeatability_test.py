@@ -114,7 +114,7 @@ class InputsTest(absltest.TestCase):
     self.assertEmpty(context.general_path_reasons)
 
   def test_cohorts_of_varying_size(self):
-    """What a round gives does not depend on the rounds before it."""
+    """The result of a round does not depend on the rounds before it."""
     case = learning_models.MODELS['mlp']
     process = tff.learning.algorithms.build_weighted_fed_avg(
       case.model('functional'), tff.learning.optimizers.build_sgdm(0.1)

@@ -39,7 +39,7 @@ _ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-  """How a run ended; negative codes are signals."""
+  """The end of a run; negative codes are signals."""
 
   code: int
   stdout: str

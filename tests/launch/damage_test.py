@@ -76,7 +76,7 @@ class DamageTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _read(self, workdir):
-    """What plots and tables show."""
+    """Returns the contents of plots and tables."""
     run = run_reader.read_run(workdir)
     about = _without_times(run.about)
     # Where it is.
@@ -88,7 +88,7 @@ class DamageTest(parameterized.TestCase):
     )
 
   def _load(self, workdir):
-    """What launch.evaluate scores."""
+    """Returns the scores of launch.evaluate."""
     with trained_run.open_run(workdir) as (experiment, folder):
       result = trained_run.load_result(experiment, folder)
       return result.round_number, [

@@ -21,7 +21,7 @@ _OTHER_FILES = frozenset(
 
 
 def _is_of_the_process(name):
-  """Whether a column or field tells what the process took."""
+  """Returns whether a column or field tells the resources of the process."""
   return (
     name.startswith('time/')
     or 'seconds' in name
@@ -51,7 +51,7 @@ def _read_arrays(path):
 
 
 def _read(path):
-  """What a file holds, but for what the process took."""
+  """Returns the content of a file, but for the resources of the process."""
   if path.name in _OTHER_FILES:
     return None
   if path.suffix == '.npz':

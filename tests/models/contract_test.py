@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every functional model must do: one test runs all of them."""
+"""The contract of functional models: one test runs all of them."""
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work

@@ -189,7 +189,7 @@ class ImageModelsTest(parameterized.TestCase):
     )
 
   def test_vgg9_drops_channels_and_units(self):
-    """Of layers that pass on what they are given: ones."""
+    """Weights of layers that pass on their inputs: ones."""
     model = image_models.create_vgg9(
       input_shape=(8, 8, 1),
       num_classes=400,
@@ -280,7 +280,7 @@ class DropoutTest(absltest.TestCase):
     np.testing.assert_allclose(first, self._predict(moved, self._x), atol=1e-3)
 
   def test_keeps_the_mean_and_drops_half(self):
-    """Of hidden units, seen through a last layer that passes them on."""
+    """Dropout of hidden units, seen through an identity as last layer."""
     *weights, _, _ = self._weights
     model = image_models.create_dropout_cnn(
       input_shape=_EMNIST, num_classes=128, seed=0

@@ -195,7 +195,7 @@ class CifgLstmTest(parameterized.TestCase):
     (True, 6, 5), (False, 6, 5), (True, 7, 2), (False, 7, 2)
   )
   def test_is_the_same_in_numpy(self, projected, embedding_size, lstm_size):
-    """Where sequences are of different lengths, too."""
+    """The same holds where sequences have different lengths."""
     model = _create_cifg(
       recurrent_projection=projected,
       embedding_size=embedding_size,

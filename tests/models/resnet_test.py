@@ -106,7 +106,7 @@ class ResnetTest(parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_rounds_run_as_graphs(self):
-    """Of a network with two blocks, since tracing all takes long."""
+    """The kernels of two blocks, since tracing all takes long."""
     with mock.patch.multiple(
       resnet, _BLOCKS=resnet._BLOCKS[:2], _STAGES=resnet._STAGES[:1]
     ):

@@ -172,7 +172,7 @@ class SqueezenetTest(parameterized.TestCase):
 
 
 class PublishedWeightsTest(parameterized.TestCase):
-  """Of the network trained on ImageNet, where it is at hand."""
+  """Scores of the network trained on ImageNet, where it is at hand."""
 
   def setUp(self):
     super().setUp()

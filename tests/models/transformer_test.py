@@ -274,7 +274,7 @@ class TransformerTest(parameterized.TestCase):
 @pytest.mark.thorough
 class LearningTest(absltest.TestCase):
   def test_learns_to_look_back(self):
-    """Where two tokens take turns, the next is the last but one."""
+    """The next token is the last but one where two tokens take turns."""
     rng = np.random.default_rng(0)
     model = _create(vocabulary_size=20, hidden_size=32)
     optimizer = tff.learning.optimizers.build_adam(1e-2)

@@ -172,7 +172,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
 
   def test_no_bit_can_change_unnoticed(self):
-    """What zip itself does not check, such as dates, is not of the state."""
+    """Bytes that zip does not check, such as dates, are no state."""
     self._save(1)
     content = self._path(1).read_bytes()
     manager = checkpoints.CheckpointManager(self.root)

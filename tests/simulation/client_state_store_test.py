@@ -207,7 +207,7 @@ class ClientStateStoreTest(StoreTestCase):
 
 
 class ForeignFileTest(StoreTestCase):
-  """What others may have put in a store's place, or beside it."""
+  """Files that others may have put in a store's place, or beside it."""
 
   def _interrupt(self):
     """Leaves a transaction that was not finished, as a kill does."""

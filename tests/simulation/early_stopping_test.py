@@ -16,7 +16,7 @@ _COLUMN = 'eval/global/loss'
 
 
 class _Model:
-  """What Keras' callback asks of a model."""
+  """The part of a model that Keras' callback needs."""
 
   stop_training = False
 

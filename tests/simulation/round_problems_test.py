@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is said of a round's problems, and that a run survives what it can."""
+"""Messages on a round's problems, and runs that survive what they can."""
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors

@@ -128,7 +128,7 @@ class OpenWorkdirTest(parameterized.TestCase):
 
   @parameterized.parameters(*range(1, 10))
   def test_overwrite_killed_at_any_step(self, step):
-    """What resumes from checkpoints is never gone before them."""
+    """The files that checkpoints resume from are never removed before them."""
     self._run()
     before = sorted(self.path.iterdir())
     removed = []

@@ -19,7 +19,7 @@ _DRAWN_TOLERANCE = 0.2
 
 @dataclasses.dataclass(frozen=True)
 class Outcome:
-  """What a program did in both contexts.
+  """The outcome of a program in both contexts.
 
   Attributes:
     worker: A list of the calls' results; an `Exception` for one that failed.

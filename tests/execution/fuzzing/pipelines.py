@@ -79,7 +79,7 @@ def _open_row(element: Any) -> Any:
 
 
 def _parts(element: Any) -> Any:
-  """What operations of several outputs, and calls of calls, make of it."""
+  """Operations of several outputs, and calls of calls, in pipelines."""
   numbers = digest(element) * tf.constant([3, 5, 7, 4], tf.int64) % 11
   largest, places = tf.math.top_k(numbers, 2)
   first, second = tf.split(numbers, 2)
@@ -159,7 +159,7 @@ def _assert_not(rest: int) -> Callable[[Any], Any]:
 
 
 def _fail_silently(rest: int) -> Callable[[Any], Any]:
-  """What TensorFlow may leave out, though it can fail."""
+  """Operations that TensorFlow may leave out, though they can fail."""
 
   def check(element: Any) -> Any:
     number = tf.cast(digest(element) % 5, tf.int32)

@@ -79,7 +79,7 @@ class Program:
 
   @property
   def is_drawn(self) -> bool:
-    """Whether results are random."""
+    """Returns whether results are random."""
     return self.reduction[0] in (*reductions.DISTRIBUTIONS, *reductions.DRAWING)
 
   @property
@@ -90,7 +90,7 @@ class Program:
     return tuple(n.removeprefix(prefix) for n in names if n.startswith(prefix))
 
   def client_work(self, dataset: tf.data.Dataset, first_step: int = 0) -> Any:
-    """What a client makes of its data, by tf.data alone."""
+    """A client's pass over its data, by tf.data alone."""
     for name, n in self.steps[first_step:]:
       dataset = pipelines.ALL[name](dataset, n)
     name, n = self.reduction

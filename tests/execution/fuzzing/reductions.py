@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the clients of random programs make of their datasets.
+"""Reductions of datasets by the clients of random programs.
 
 Each takes a dataset and a small number from 0, and returns a nest of tensors.
 """
@@ -420,7 +420,7 @@ def _gradient(dataset, n):
 
 
 def _gradient_of_branches(dataset, n):
-  """What branches and scans keep for their gradients."""
+  """Values that branches and scans keep for their gradients."""
   number = dataset.reduce(_int(n), lambda s, *e: _fold(s, digest(_parts(e))))
 
   @tf.function

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is called repeatable is; what draws or keeps anything is not."""
+"""Datasets that are repeatable, and those that draw or keep anything."""
 
 from fedfish_tff.execution.packing import repeatable_datasets
 

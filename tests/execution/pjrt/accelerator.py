@@ -17,7 +17,7 @@ PLATFORM = os.environ.get('FEDFISH_TFF_PLATFORM', 'cpu')
 
 
 def is_installed(with_tpus: bool = False) -> bool:
-  """Whether the environment is there.
+  """Returns whether the environment is there.
 
   Args:
     with_tpus: Whether it must be able to compile for TPUs.

@@ -87,7 +87,7 @@ class SerializedGraphTest(absltest.TestCase):
 
 
 class CallsTest(absltest.TestCase):
-  """Who calls whom with what, and which variables it may write."""
+  """Calls between functions, and the variables that they may write."""
 
   def test_operations_are_counted_with_those_of_calls(self):
     inner = tf.function(lambda x: tf.sin(x) * 2)

@@ -72,7 +72,7 @@ def _uniform(seed):
 
 
 def _shapes(seed):
-  """Of several blocks, none of them whole; of whole ones; of one number, none."""
+  """Draws of partial blocks, of whole ones, and of no number."""
   return [
     _draw.stateless_uniform(shape, seed)
     for shape in ((3, 7), (2, 8), (), (0, 3), (1,))

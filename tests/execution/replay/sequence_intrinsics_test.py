@@ -47,7 +47,7 @@ def _map(sequence, fn, element_type, result_type):
 
 class SequenceIntrinsicsTest(absltest.TestCase):
   def test_computed_elements(self):
-    """Of several shapes; the same in every reading."""
+    """Draws of several shapes; the same in every reading."""
 
     @tf.function(autograph=False)
     def run(count):

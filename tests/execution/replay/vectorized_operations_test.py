@@ -50,7 +50,7 @@ class MapClientsTest(parameterized.TestCase):
     own=(('images', 'kernel'), ('images',), ('kernel',)),
   )
   def test_convolutions(self, padding, own):
-    """Of images and kernels of their own, or of all."""
+    """Images and kernels, each client's own or common ones."""
     images, kernels = (
       _normal(_CLIENTS, 2, 5, 6, 3),
       _normal(_CLIENTS, 3, 2, 3, 4),

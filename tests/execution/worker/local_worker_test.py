@@ -326,7 +326,7 @@ def _scripts(*codes: str):
 
 @pytest.mark.thorough
 class ScriptTest(absltest.TestCase):
-  """What is left of a script that computed, and what it prints."""
+  """Returns the processes left by a script that computed, and its output."""
 
   def _worker(self, script) -> psutil.Process:
     """Returns the worker, whose id is the script's first line."""

@@ -147,7 +147,7 @@ class BuildTest(parameterized.TestCase):
     )
 
   def test_a_cohort_that_is_too_small_keeps_the_weights(self):
-    """Where clients that were drawn do not come."""
+    """Cohorts from which some drawn clients do not come."""
     start, found, _, _ = self._train(
       'fed_avg,server=sgd,aggregation=krum',
       rounds=1,
@@ -203,7 +203,7 @@ class _AttackedFactory(tff.aggregators.WeightedAggregationFactory):
 
 
 def _accuracy(weights, data):
-  """Of a network with one hidden layer of rectified units, in NumPy."""
+  """A network with one hidden layer of rectified units, in NumPy."""
   hidden_kernel, hidden_bias, kernel, bias = weights.trainable
   hits = []
   for client in data.client_ids:

@@ -95,7 +95,7 @@ class BuildMethodTest(parameterized.TestCase):
 
   @parameterized.parameters('fed_avg', 'fed_sgd')
   def test_fine_tuning_steps_down_the_gradient_and_the_decay(self, algorithm):
-    """Of the classifier's tensors, at the temperature; recomputed by NumPy."""
+    """Gradients of the classifier's tensors, at the temperature, by NumPy."""
     start = _start_weights()
     temperature, decay, rate = 0.5, 0.25, 0.125
     method = self._build(

@@ -36,7 +36,7 @@ class RunTest(parameterized.TestCase):
     return summary, run_reader.read_run(workdir).rounds.iloc[-1]
 
   def _check(self, name, axes=''):
-    """What is sent is nearly the same, in about half of the bytes."""
+    """The sent values are nearly the same, in about half of the bytes."""
     _, plain = self._train(f'{name},server=sgd{axes}')
     summary, found = self._train(
       f'{name},server=sgd{axes},compression=quantized',

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What every declared field must do: change something, or be refused."""
+"""The contract of declared fields: each changes something, or is refused."""
 
 import collections
 from collections.abc import Iterator
@@ -176,7 +176,7 @@ class _Effects:
     self._experiment = experiment_lib.build_experiment_of(config, task)
 
   def differs(self, other: '_Effects') -> bool:
-    """Whether anything is another, what is cheap first."""
+    """Returns whether anything differs, the cheap parts first."""
     return any(
       part(self) != part(other)
       for part in (

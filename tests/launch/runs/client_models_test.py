@@ -44,7 +44,7 @@ def _config():
 
 
 def _accuracy(weights, x, y):
-  """Of the hidden layer and the classifier, in NumPy."""
+  """Gradients of the hidden layer and the classifier, in NumPy."""
   kernel, bias, classifier, classifier_bias = map(np.asarray, weights.trainable)
   hidden = np.maximum(x.reshape(len(x), -1) @ kernel + bias, 0)
   return np.mean(np.argmax(hidden @ classifier + classifier_bias, 1) == y)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What is written for the HPARAMS tab, as TensorBoard itself reads it."""
+"""The HPARAMS tab's records, as TensorBoard itself reads them."""
 
 import pathlib
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Which rate clients tune with, against a loop over clients and rates in NumPy."""
+"""The rate that clients tune with, against a loop over rates in NumPy."""
 
 import contextlib
 import functools

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What the processes of tests of the sweep's runner do."""
+"""The work of processes in tests of the sweep's runner."""
 
 import json
 import os

@@ -85,7 +85,7 @@ class ShakespeareTest(temporary_folders.TestCase):
       np.testing.assert_array_equal(y, expected_y)
 
   def test_models_of_any_widths(self):
-    """Of the paper's by default, with 4 special tokens more."""
+    """The vocabulary is the paper's by default, with 4 special tokens more."""
     task = self._create()
     weights = task.create_model().initial_weights[0]
     self.assertEqual(
