@@ -15,9 +15,8 @@ from absl.testing import parameterized
 _CONFIGS = (
   'arrays',
   'c4',
-  'cifar100',
   'digits',
-  'emnist',
+  'fedfish_images',
   'linear_representation',
   'stackoverflow',
   'toy_regression',
@@ -35,9 +34,8 @@ _FEATURE_CONFIGS = tuple(_FEATURE_TASKS)
 # Values of the axis size.
 _SIZES = {
   'c4': ('tiny', 'results'),
-  'cifar100': ('compact', 'results'),
   'digits': ('tpu',),
-  'emnist': ('compact', 'results'),
+  'fedfish_images': ('compact', 'results'),
   'stackoverflow': ('tiny',),
 }
 
@@ -47,7 +45,7 @@ def _module(name):
 
 
 def _task_name(name):
-  return _FEATURE_TASKS.get(name, name)
+  return {**_FEATURE_TASKS, 'fedfish_images': 'emnist'}.get(name, name)
 
 
 class ConfigsTest(parameterized.TestCase):
@@ -133,8 +131,11 @@ class ConfigsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('emnist', 10, 1, 'cnn'), ('cifar100', 25, 4, 'resnet18')
   )
-  def test_image_tasks_are_table_2_of_the_paper(self, name, batch, epochs, net):
-    config = _module(name).get_config().to_dict()
+  def test_image_tasks_are_table_2_of_the_paper(
+    self, images, batch, epochs, net
+  ):
+    get_config = _module('fedfish_images').get_config
+    config = get_config(f'fed_fish,images={images}').to_dict()
     for field, value in {
       'cohort_size': 64,
       'rounds': 1500,
@@ -147,7 +148,7 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(config['evaluation']['personalization_epochs'], epochs)
     self.assertEqual(config['algorithm']['server_optimizer'], 'adam')
     self.assertEqual(config['task']['model'], net)
-    compact = _module(name).get_config('fed_fish,size=compact').to_dict()
+    compact = get_config(f'fed_fish,images={images},size=compact').to_dict()
     self.assertEqual(compact['task'].pop('model'), 'compact_cnn')
     for field in ('batch_size', 'max_examples_per_client', 'evaluation'):
       self.assertEqual(compact[field], config[field], field)

@@ -19,9 +19,8 @@ import pytest
 _MODULES = (
   'launch.configs.arrays',
   'launch.configs.c4',
-  'launch.configs.cifar100',
   'launch.configs.digits',
-  'launch.configs.emnist',
+  'launch.configs.fedfish_images',
   'launch.configs.stackoverflow',
   'launch.configs.toy_regression',
 )
@@ -202,9 +201,10 @@ class SweepsTest(parameterized.TestCase):
     self.assertLen({repr(run) for run in tuning}, len(tuning))
 
   @parameterized.parameters('emnist', 'cifar100')
-  def test_deciding_settings_change_one_thing_at_a_time(self, name):
+  def test_deciding_settings_change_one_thing_at_a_time(self, images):
+    name = 'fedfish_images'
     module = importlib.import_module(f'launch.configs.{name}')
-    sweep = 'settings,size=results'
+    sweep = f'settings,images={images},size=results'
     planned = plan_lib.plan_runs(
       f'launch.configs.{name}:{sweep}', module.get_config, module.sweep(sweep)
     )
@@ -234,8 +234,8 @@ class SweepsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('digits', '', 15),
-    ('emnist', ',size=results', 9),
-    ('cifar100', ',size=results', 9),
+    ('fedfish_images', ',size=results', 9),
+    ('fedfish_images', ',images=cifar100,size=results', 9),
   )
   def test_surfaces_are_tuned_cell_by_cell_with_other_seeds(
     self, name, axes, cells
@@ -272,7 +272,7 @@ class SweepsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('c4', 'fixed_compute,size=results', True),
     ('c4', 'fixed_compute,corpus=cc_news,size=results', True),
-    ('emnist', 'fixed_rounds,size=compact', False),
+    ('fedfish_images', 'fixed_rounds,size=compact', False),
     ('digits', 'seeds,size=tpu', False),
   )
   def test_axes_are_those_of_all_runs(self, name, sweep, fixed):
