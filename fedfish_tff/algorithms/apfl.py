@@ -100,7 +100,7 @@ def build_apfl(
     def step(state, batch):
       flat, metrics_state, num_examples, num_batches, own, optimizers = state
       flat = model_functions.FlatWeights(*flat)
-      *local, share = own
+      local, share = own
       mixed = flat._replace(trainable=_mix(local, flat.trainable, share))
       by_mixed = bound.loss_gradients(
         mixed, *model_functions.split_batch(batch)
@@ -110,47 +110,44 @@ def build_apfl(
       shared_state, trainable = next_fn(
         optimizers[0], flat.trainable, result.gradients
       )
-      by_own = tuple(tf.cast(share, g.dtype) * g for g in by_mixed)
+      gradients = tuple(tf.cast(share, g.dtype) * g for g in by_mixed)
+      slope = tf.add_n(
+        [
+          tf.cast(tf.reduce_sum(g * (v - w)), share.dtype)
+          for g, v, w in zip(by_mixed, local, flat.trainable)
+        ]
+      )
+      # The share steps from 0, where it has no weight decay.
+      own_state, (*local, change) = next_fn(
+        optimizers[1], (*local, tf.zeros_like(share)), (*gradients, slope)
+      )
       if adaptive:
-        by_own += (
-          tf.add_n(
-            [
-              tf.cast(tf.reduce_sum(g * (v - w)), tf.float32)
-              for g, v, w in zip(by_mixed, local, flat.trainable)
-            ]
-          ),
-        )
-      own_state, stepped = next_fn(optimizers[1], own[: len(by_own)], by_own)
-      if adaptive:
-        stepped = (*stepped[:-1], tf.clip_by_value(stepped[-1], 0.0, 1.0))
+        share = tf.clip_by_value(share + change, 0.0, 1.0)
       return (
         (trainable, result.non_trainable),
         result.metrics_state,
         num_examples + result.num_examples,
         num_batches + 1,
-        (*stepped, *own[len(by_own) :]),
+        (tuple(local), share),
         (shared_state, own_state),
       )
 
-    own = (*client_state['local'], client_state['mixture'])
-    flat, metrics_state, num_examples, num_batches, own, _ = dataset.reduce(
+    own = (client_state['local'], client_state['mixture'])
+    *trained, own, _ = dataset.reduce(
       (
         tuple(weights),
         bound.initial_metrics(),
         tf.constant(0, tf.int64),
         tf.constant(0, tf.int64),
         own,
-        (start(weights.trainable), start(own if adaptive else own[:-1])),
+        (start(weights.trainable), start(tf.nest.flatten(own))),
       ),
       step,
     )
-    trained = local_training_lib.TrainingResult(
-      model_functions.FlatWeights(*flat),
-      metrics_state,
-      num_examples,
-      num_batches,
-    )
-    return trained, collections.OrderedDict(local=own[:-1], mixture=own[-1])
+    flat, *others = trained
+    return local_training_lib.TrainingResult(
+      model_functions.FlatWeights(*flat), *others
+    ), collections.OrderedDict(zip(('local', 'mixture'), own))
 
   def client_update(bound, sent, client_state, dataset):
     weights = model_functions.flatten_weights(sent)

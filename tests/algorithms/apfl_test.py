@@ -5,6 +5,7 @@
 import functools
 
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff import errors
 from tests import numpy_reference as ref
 from tests import rounds
@@ -120,6 +121,20 @@ class ApflTest(rounds.TestCase):
         run.own(client),
         ref.train(start, _DATA[client], rate=_RATE, epochs=2 * _EPOCHS),
       )
+
+  def test_a_weight_decay_leaves_the_mixture(self):
+    process = algorithms.build_apfl(
+      ref.create_functional_model(loss_scale=0.0),
+      client_work.build_weight_decay_optimizer(rounds.sgd(_RATE), 0.5),
+    )
+    run = rounds.Rounds(process)
+    start = run.server()
+    run.run('a')
+    self.assertEqual(run.clients['a']['mixture'], 0.5)
+    steps = len(_DATA['a'])
+    self.assert_close(
+      run.clients['a']['local'], [(1 - _RATE * 0.5) ** steps * w for w in start]
+    )
 
   @pytest.mark.thorough
   def test_a_client_whose_local_model_diverges_is_left_out(self):
