@@ -176,7 +176,7 @@ class RealTextTest(absltest.TestCase):
   def test_c4(self):
     folder = local_data.find_sample('c4_sample')
     with gzip.open(folder / 'c4_sample.jsonl.gz', 'rt') as lines:
-      texts = [json.loads(line)['at least one text'] for line in lines]
+      texts = [json.loads(line)['text'] for line in lines]
     found = vocabulary_training.train_vocabulary(texts, kind=_BPE, size=2000)
     self.assertEqual(found.size, 2000)
     sample = texts[:20]
