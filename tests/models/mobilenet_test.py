@@ -65,7 +65,7 @@ class MobilenetTest(temporary_folders.TestCase):
     # Three convolutions, the last one, and two numbers for each channel after.
     self.assertLen(upper.initial_weights, 4 * 3)
     self.assertLen(lower.initial_weights, len(whole.initial_weights) - 4 * 3)
-    with self.assertRaisesRegex(errors.InputError, 'a connection leads past'):
+    with self.assertRaisesRegex(errors.InputError, 'a connection leads'):
       whole.split('block_15_depthwise')
 
   def test_keras_own_folder(self):

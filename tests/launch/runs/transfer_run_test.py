@@ -174,7 +174,7 @@ class TransferRunTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({'news': None}, "task.name must be one of .* got 'news'"),
-    ({'digits': None}, "cannot be applied to task 'digits', which has no"),
+    ({'digits': None}, "applied to task 'digits': it has no option"),
     ({'cc_news': '/no/such'}, '/no/such'),
     ({'stackoverflow': '/no/such'}, '/no/such'),
   )
