@@ -66,9 +66,13 @@ class _Stream:
 
   def words(self, block: tf.Tensor) -> _Words:
     """Returns the words of blocks, given their numbers, uint64 of any shape."""
-    low = self.counter[0] + block
-    carry = tf.cast(low < block, tf.uint64)
-    high = tf.broadcast_to(self.counter[1], tf.shape(low)) + carry
+    low, high = self.counter
+    if tf.get_static_value(low, partial=True) == 0:
+      low = block
+    else:
+      low += block
+      # For a sum with zero XLA would forget that its size may vary.
+      high += tf.cast(low < block, tf.uint64)
     return _philox((*_halves(low), *_halves(high)), _halves(self.key))
 
 
@@ -234,7 +238,7 @@ def _of_key(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
       raise replayer.NotReplayableError(
         f'{node.op} by an algorithm that is not known to be Philox'
       )
-    stream = _Stream(key[0], (counter[0], counter[1]))
+    stream = _Stream(key[0], tf.unstack(counter, 2))
     return [draw(stream, shape, node, *others)]
 
   return handle

@@ -33,6 +33,7 @@ from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
 from fedfish_tff.execution.running import hlo_convolutions
+from fedfish_tff.execution.running import hlo_pooling
 
 import numpy as np
 import tensorflow as tf
@@ -254,6 +255,7 @@ class StageGraph:
         raise tracing.NotReplayableError(
           'random numbers, of which XLA draws others'
         )
+    hlo_pooling.fix_sizes(module)
     if for_cpu:
       hlo_convolutions.order_axes(module)
     return module.SerializeToString(), lambda: function.captured_inputs
