@@ -71,6 +71,8 @@ class ClientStateProcess:
     sent_types: The types of what a client receives and sends. They are set only
       where a round is several computations and `next` a Python function around
       them, as in FedMA; `next_without_client_states` is then absent.
+    received_type: The type of what a client receives, if that is only a part of
+      the broadcast, as one of several models; None for all of it.
   """
 
   initialize: tff.Computation
@@ -83,3 +85,4 @@ class ClientStateProcess:
   update_is_finite: tff.Computation
   extra_passes: int = 0
   uses_weights: bool = True
+  received_type: tff.Type | None = None

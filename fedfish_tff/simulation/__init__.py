@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.simulation.asynchronous import *
   from fedfish_tff.simulation.barrier import *
   from fedfish_tff.simulation.checkpoints import *
   from fedfish_tff.simulation.client_speeds import *
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.workdir import *
 
 _EXPORTS = {
+  'asynchronous': 'Asynchronous StalenessStore',
   'barrier': 'Barrier BarrierFn',
   'checkpoints': 'CheckpointManager DamagedCheckpointError',
   'client_speeds': """

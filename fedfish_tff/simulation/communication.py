@@ -89,7 +89,7 @@ def measure_wire_bytes(
       process with client states, which are not sent, or a single computation.
       A process with several computations per round has the attribute
       `sent_types`, the types that a client receives and sends; these are
-      measured.
+      measured. So is `received_type`, see `ClientStateProcess`.
 
   Returns:
     The bytes per client and round.
@@ -130,6 +130,9 @@ def measure_wire_bytes(
   tff.framework.transform_postorder(
     tff.framework.to_call_dominant(block), count
   )
+  received_type = getattr(process, 'received_type', None)
+  if received_type is not None:
+    download = _count_bytes(received_type)
   return WireBytes(download=download, upload=upload)
 
 

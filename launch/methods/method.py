@@ -53,6 +53,8 @@ class Method:
       config; these are scored beside the server's.
     sized: Whether it trains models of other widths than the task's. Only some
       tasks have such models, so that comparisons on any task leave it out.
+    is_asynchronous: Whether its clients may start from earlier models, so that
+      it can take answers as they come.
     shared_across: The fields of a config that `build` does not depend on,
       except through the model's initial weights and
       `building.parameter_values`. Runs of a sweep that differ only in these
@@ -75,6 +77,7 @@ class Method:
   personalizes: bool = False
   keeps_models: bool = False
   sized: bool = False
+  is_asynchronous: bool = False
   shared_across: frozenset[str] = frozenset()
   draws: Callable[[config_lib.Values], bool] = lambda algorithm: False
 

@@ -73,6 +73,21 @@ POLICIES: Mapping[str, Policy] = {
     },
     needs_speeds=True,
   ),
+  'asynchronous': Policy(
+    'asynchronous',
+    'a step at every cohort_size answers of clients that work all the time',
+    {
+      'concurrency': fields.Field(
+        0, fields.integer(0), 'How many clients work at the same time; 0: all.'
+      ),
+      'max_staleness': fields.Field(
+        20,
+        fields.integer(0),
+        'The steps after which an answer is lost; as many models and one are kept.',
+      ),
+    },
+    needs_speeds=True,
+  ),
   'power_of_choice': Policy(
     'power of choice',
     'the cohort_size highest losses of candidates that are drawn by their sizes',
@@ -249,6 +264,8 @@ def _check_speeds(name: str, block: Any) -> None:
 
 def _options(name: str) -> dict[str, fields.Field]:
   options = dict(OPTIONS)
+  if name == 'asynchronous':
+    del options['dropout']
   if name not in _OVER_SELECTING:
     del options['over_selection']
   return options
@@ -306,7 +323,9 @@ class _Participation(block_lib.Block):
       {'name': NAME, **policy.fields, **options},
       owner=name,
     )
-    return config_lib.Values.of({'over_selection': 0.0, **whole})
+    return config_lib.Values.of(
+      {'over_selection': 0.0, 'dropout': 0.0, **whole}
+    )
 
   def describe(self) -> list[str]:
     """Returns lines that describe the axes and fields, by policy and kind."""
@@ -324,6 +343,11 @@ def _check(config: config_lib.Config) -> None:
     raise errors.InputError(
       f'{prefix}over_selection is {own.over_selection!r}, so that the first '
       f'answers count, but the config has no field {prefix}speeds.'
+    )
+  if own.name == 'asynchronous' and not config.method.is_asynchronous:
+    raise errors.InputError(
+      f'{prefix}name must not be {own.name!r} for {config.method.name}, whose '
+      'clients start from the newest model.'
     )
   if own.name == 'flanp' and not SPEEDS[own.speeds.kind].fixed:
     fixed = ', '.join(kind for kind, speeds in SPEEDS.items() if speeds.fixed)
@@ -448,6 +472,8 @@ def create_participation(
     deadline = _create_deadline(config, task)
     deadline.check(config.rounds)
     return deadline
+  if name == 'asynchronous':
+    return _create_asynchronous(config, task)
   cohorts = _create_asked(config, task)
   if _count_asked(own, cohort_size, len(client_ids)) > cohort_size:
     cohorts = simulation.fastest_participation(
@@ -517,6 +543,27 @@ def _create_deadline(
   )
 
 
+def _create_asynchronous(
+  config: config_lib.Config, task: Task
+) -> simulation.Asynchronous:
+  own, client_ids = config.participation, task.train.client_ids
+  return simulation.Asynchronous(
+    client_ids,
+    size=config.cohort_size,
+    concurrency=own.concurrency or len(client_ids),
+    max_staleness=own.max_staleness,
+    speeds=_create_speeds(config, task),
+    seed=config.seed,
+    communication_seconds=own.speeds.communication_seconds,
+  )
+
+
+def max_staleness(config: config_lib.Config) -> int:
+  """Returns the largest staleness of an update; 0 for the newest models."""
+  own = config.participation
+  return own.max_staleness if own.name == 'asynchronous' else 0
+
+
 def create_wall_clock(
   config: config_lib.Config, task: Task
 ) -> simulation.WallClock | None:
@@ -534,6 +581,8 @@ def create_wall_clock(
     return None
   if config.participation.name == 'deadline':
     return _create_deadline(config, task).round_seconds
+  if config.participation.name == 'asynchronous':
+    return _create_asynchronous(config, task).round_seconds
   return simulation.build_wall_clock(
     _create_speeds(config, task),
     communication_seconds=speeds.communication_seconds,

@@ -8,7 +8,6 @@ import contextlib
 import functools
 import tempfile
 
-from fedfish_tff import algorithms
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.pjrt import cost_context
@@ -108,9 +107,6 @@ def _quiet() -> Iterator[None]:
 
 def _run_round(experiment: experiment_lib.Experiment) -> None:
   with tempfile.TemporaryDirectory() as folder:
-    client_states = None
-    if isinstance(experiment.process, algorithms.ClientStateProcess):
-      client_states = simulation.ClientStateStore(f'{folder}/states')
     simulation.run_training(
       experiment.process,
       train_data=experiment.task.train,
@@ -118,5 +114,5 @@ def _run_round(experiment: experiment_lib.Experiment) -> None:
       batch_spec=experiment.batch_spec,
       seed=experiment.config.seed,
       rounds=1,
-      client_states=client_states,
+      client_states=experiment.open_client_states(f'{folder}/states'),
     )

@@ -149,9 +149,8 @@ def _evaluate_barrier(
   process = experiment.process
   round_number = result.round_number + 1
   cohort = experiment.load_cohort(round_number)
-  client_states = None
-  if simulation.has_client_states(process):
-    client_states = simulation.ClientStateStore(folder.client_states_path)
+  client_states = experiment.open_client_states(folder.client_states_path)
+  if client_states is not None:
     client_states.check(
       result.round_number,
       result.client_states_digest,

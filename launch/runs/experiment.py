@@ -142,6 +142,20 @@ class Experiment:
     rates = self.config.evaluation.personalization_learning_rates
     return tuple(sorted(rates))
 
+  def open_client_states(
+    self, path: str | os.PathLike[str]
+  ) -> simulation.ClientStateStore | None:
+    """Opens the store of the clients' states; None if they have none.
+
+    Args:
+      path: Its file, which is made where clients keep their states.
+    """
+    if not simulation.has_client_states(self.process):
+      return None
+    if isinstance(self.participation, simulation.Asynchronous):
+      return simulation.StalenessStore(self.participation)
+    return simulation.ClientStateStore(path)
+
   def initial_state(self) -> Any:
     """Returns the process's state before the first round."""
     state = self.process.initialize()

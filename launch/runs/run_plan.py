@@ -3,6 +3,7 @@
 """The plan of a run: its data, model, costs and workdir, without training."""
 
 from collections.abc import Iterator
+from collections.abc import Sequence
 import itertools
 import pathlib
 
@@ -131,6 +132,8 @@ def _describe_rounds(
     + f'; evaluated every {config.evaluate_every}, checkpoint every '
     f'{config.checkpoint_every}',
   )
+  if isinstance(experiment.participation, simulation.Asynchronous):
+    yield 'staleness', _describe_staleness(experiment, weights)
   sent, candidate_losses = experiment.wire_bytes, None
   if experiment.accuracy_stages is None:
     about = ''
@@ -151,6 +154,22 @@ def _describe_rounds(
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
     f'{about}{text_table.quantity(total)}B in {rounds} rounds, '
     f'{visits:,} visits',
+  )
+
+
+def _describe_staleness(
+  experiment: experiment_lib.Experiment, weights: Sequence[np.ndarray]
+) -> str:
+  """Returns how stale updates will be, and the memory of earlier models."""
+  rounds, of_round = experiment.config.rounds, experiment.participation
+  numbers = range(1, rounds + 1)
+  found = [d for r in numbers for d in of_round.staleness(r).values()]
+  held = of_round.max_staleness + 1
+  nbytes = held * sum(w.nbytes for w in weights)
+  return (
+    f'{np.median(found):g} steps in the median, {max(found)} at most; '
+    f'{sum(map(of_round.num_lost, numbers)):,} answers lost; {held} models kept, '
+    f'{text_table.quantity(nbytes)}B'
   )
 
 

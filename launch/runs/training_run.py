@@ -9,7 +9,6 @@ import os
 import pathlib
 from typing import Any
 
-from fedfish_tff import algorithms
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
@@ -118,9 +117,7 @@ def train_task(
     elif start is not None:
       fine_tuning_start.save_start(folder.path, start)
     longer_run.prepare(experiment, folder)
-    client_states = None
-    if isinstance(experiment.process, algorithms.ClientStateProcess):
-      client_states = simulation.ClientStateStore(folder.client_states_path)
+    client_states = experiment.open_client_states(folder.client_states_path)
     result = _run(
       experiment,
       folder,

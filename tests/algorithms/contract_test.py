@@ -31,7 +31,13 @@ _BUILDERS: Mapping[
   'build_ditto': functools.partial(
     algorithms.build_ditto, personal_strength=0.5
   ),
+  'build_fed_async': lambda model, client, _: algorithms.build_fed_async(
+    model, client, max_staleness=2
+  ),
   'build_fed_avg': algorithms.build_fed_avg,
+  'build_fed_buff': functools.partial(
+    algorithms.build_fed_buff, max_staleness=2
+  ),
   'build_fed_dyn': functools.partial(
     algorithms.build_fed_dyn, num_clients=4, regularization=0.1
   ),
@@ -94,6 +100,8 @@ _ALL, _HEAD = (sum(w.size for w in ref.initial_weights()[i:]) for i in (0, 2))
 _COSTS = {
   'build_apfl': (1, 0, 0),
   'build_ditto': (1, 0, 0),
+  'build_fed_async': (0, 0, 0),
+  'build_fed_buff': (0, 0, 0),
   # Counts the clients.
   'build_fed_dyn': (0, 0, 1),
   # The Fisher diagonal, but no weight.

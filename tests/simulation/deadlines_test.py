@@ -36,7 +36,7 @@ def _simulate(asked, seconds, *, size, deadline):
   return taken, now, len(asked) - len(taken)
 
 
-def _round(number, client_ids):
+def make_round(number, client_ids):
   cohort = [
     batches.ClientBatches(
       client_id=c,
@@ -88,7 +88,7 @@ class DeadlineTest(absltest.TestCase):
         asked(number), times, size=size, deadline=seconds
       )
       self.assertEqual(deadline(number), tuple(taken))
-      round_ = _round(number, taken)
+      round_ = make_round(number, taken)
       for hook in (deadline, clock):
         hook.after_round(round_)
       clock.complete_row(round_)

@@ -82,7 +82,7 @@ class CheckConfigTest(parameterized.TestCase):
     self._assert_refused(name, value, 'a number that is 0 or more')
 
   @parameterized.parameters(
-    ('algorithm.name', 'no_method', 'fed3r, fed3r_rf, fed_avg, '),
+    ('algorithm.name', 'no_method', 'fed3r, fed3r_rf, fed_async, '),
     ('algorithm.client_optimizer', 'SGD', 'one of adagrad, adam, adamw'),
     ('algorithm.server_optimizer', 'lbfgs', 'one of adagrad, adam, adamw'),
     ('algorithm.client_weighting', 'size', 'one of num_examples, uniform'),

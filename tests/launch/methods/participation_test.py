@@ -154,6 +154,24 @@ class SpeedsTest(parameterized.TestCase):
       clock(1, self.ranked[:4]), self.speeds(1, self.ranked[:4]).max() + 2.0
     )
 
+  def test_asynchronous(self):
+    config = small_configs.make_config(
+      'fed_buff,participation=asynchronous',
+      **{'cohort_size': 2, 'participation.speeds.communication_seconds': 2.0},
+    )
+    cohort = self._create(config)
+    own = config_checks.read(config)
+    clock = participation.create_wall_clock(own, self.task)
+    # All are at work, and only they can begin again.
+    self.assertEqual(cohort(1), tuple(self.ranked[:2]))
+    self.assertEqual(
+      clock(1, ()), self.speeds(1, self.ranked[:2]).max() + 2.0
+    )
+    self.assertEqual(participation.max_staleness(own), 20)
+    config['participation']['concurrency'] = 1
+    with self.assertRaisesRegex(errors.InputError, 'concurrency .* 2.* 8.* 1'):
+      self._create(config)
+
   def test_names_the_deadline_that_would_do(self):
     config = _config('deadline', deadline=1e-6, over_selection=1.0)
     with self.assertRaises(errors.InputError) as caught:
@@ -186,7 +204,7 @@ class SpeedsTest(parameterized.TestCase):
       self.assertLen(srpfl(first), size)
       self.assertLen(srpfl(max(1, first - 1)), max(1, size // 2))
 
-  @parameterized.parameters(*participation.POLICIES)
+  @parameterized.parameters(*set(participation.POLICIES) - {'asynchronous'})
   def test_dropouts_do_not_come(self, name):
     rounds = {'rounds': 2} if name == 'visit_once' else {}
     config = {**_config(name, dropout=0.9), **rounds}
@@ -265,6 +283,7 @@ class SpeedsTest(parameterized.TestCase):
     (('srpfl',), dict(n0=5), 'n0.*most 4 clients take part.*5'),
     (('power_of_choice',), dict(candidates=3), 'candidates .*got 3'),
     (('power_of_choice',), dict(candidates=9), 'candidates .*got 9'),
+    (('asynchronous',), {}, "must not be 'asynchronous' for fed_avg"),
     (('deadline',), dict(deadline=0), 'deadline must be .*got 0'),
     (('deadline',), dict(over_selection=1.1), 'got 1.1, which asks 9'),
     (('flanp',), dict(n0=9), 'n0 .*most 8 clients .*9'),

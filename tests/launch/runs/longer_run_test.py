@@ -89,6 +89,12 @@ class LongerRunTest(parameterized.TestCase):
       8,
       {'client_schedule.step_rounds': 3},
     ),
+    (
+      'fed_buff,participation=asynchronous',
+      4,
+      8,
+      {'participation.max_staleness': 2},
+    ),
     ('fed_avg,participation=srpfl', 4, 8, {'participation.n0': 2}),
     (
       'fed_avg,participation=flanp',

@@ -1,0 +1,256 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""FedBuff and FedAsync: updates from models that are no longer the newest.
+
+Nguyen et al., "Federated Learning with Buffered Asynchronous Aggregation",
+AISTATS 2022 (arXiv:2106.06639), Algorithm 1; Xie, Koyejo and Gupta,
+"Asynchronous Federated Optimization", 2019 (arXiv:1903.03934), Algorithm 1.
+`simulation.Asynchronous` decides who answers when.
+"""
+
+import collections
+from collections.abc import Callable
+import dataclasses
+import math
+
+from fedfish_tff import errors
+from fedfish_tff.algorithms import client_state_composition
+from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import server_step as server_step_lib
+from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import model_delta
+from fedfish_tff.models import model_functions
+
+import tensorflow as tf
+import tensorflow_federated as tff
+
+# Maps an update's staleness, a float32 scalar, to its factor; at graph time.
+StalenessWeight = Callable[[tf.Tensor], tf.Tensor]
+
+
+def constant_staleness_weight(staleness: tf.Tensor) -> tf.Tensor:
+  """Returns 1, which ignores staleness."""
+  return tf.ones_like(staleness)
+
+
+def polynomial_staleness_weight(exponent: float = 0.5) -> StalenessWeight:
+  """Returns s(d) = (d + 1)^-a (Xie et al., section 5.2, and FedBuff's weight).
+
+  Args:
+    exponent: a, 0.5 in both papers.
+
+  Raises:
+    InputError: If it is negative or not finite.
+  """
+  if not 0 <= exponent < math.inf:
+    raise errors.InputError(
+      f'exponent must be 0 or more and finite, got {exponent}.'
+    )
+  return lambda staleness: (staleness + 1.0) ** -exponent
+
+
+def hinge_staleness_weight(
+  slope: float = 10.0, delay: float = 4.0
+) -> StalenessWeight:
+  """Returns s(d) = 1 / (a (d - b) + 1) for d > b, else 1 (Xie et al., 5.2).
+
+  Args:
+    slope: a, 10 in the paper.
+    delay: b, the staleness that costs nothing, 4 in the paper.
+
+  Raises:
+    InputError: If one is negative or not finite.
+  """
+  for name, value in dict(slope=slope, delay=delay).items():
+    if not 0 <= value < math.inf:
+      raise errors.InputError(
+        f'{name} must be 0 or more and finite, got {value}.'
+      )
+  return lambda staleness: 1.0 / (slope * tf.nn.relu(staleness - delay) + 1.0)
+
+
+def build_fed_buff(
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
+  *,
+  max_staleness: int,
+  staleness_weight: StalenessWeight | None = None,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.UNIFORM
+  ),
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+) -> client_state_process.ClientStateProcess:
+  """Builds FedBuff (Nguyen et al., 2022, Algorithm 1).
+
+  Client i trains from the weights w_(t - d_i) of d_i steps ago to w_i. With s
+  the weight of staleness and mean that of a round's K clients:
+
+    w_(t + 1) = w_t - eta_g mean(s(d_i) (w_(t - d_i) - w_i))
+
+  Args:
+    model_fn: A functional model, or a function that returns a variable model.
+    client_optimizer_fn: The optimizer of local training.
+    server_optimizer_fn: The optimizer applied to the mean. The paper's is SGD
+      with rate eta_g, here 1 by default.
+    max_staleness: The largest d_i; the server keeps one model more than this.
+    staleness_weight: s; by default 1 / sqrt(d + 1), as in the paper.
+    client_weighting: The clients' weights in the mean. Uniform by default, as
+      in the paper; with NUM_EXAMPLES |D_i| (times local epochs).
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
+
+  Returns:
+    The process. In the place of a client's state is its staleness d_i, an int32
+    scalar, such as that of `simulation.StalenessStore`; a client that comes
+    without one has 0. The server's `model` is <weights, held>, with `held` the
+    trainable tensors of the last models, [max_staleness + 1, ...], the newest
+    first. A client receives one of them. `local_training` starts from the
+    server's weights.
+
+  Raises:
+    InputError: If `max_staleness` is negative.
+    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
+  """
+  return _build(
+    model_fn,
+    client_optimizer_fn,
+    server_optimizer_fn,
+    max_staleness=max_staleness,
+    staleness_weight=staleness_weight or polynomial_staleness_weight(),
+    factor=1.0,
+    mixes_models=False,
+    client_weighting=client_weighting,
+    model_aggregator=model_aggregator,
+  )
+
+
+def build_fed_async(
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  *,
+  max_staleness: int,
+  mixing_weight: float = 0.6,
+  staleness_weight: StalenessWeight | None = None,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.UNIFORM
+  ),
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+) -> client_state_process.ClientStateProcess:
+  """Builds FedAsync (Xie et al., 2019, Algorithm 1, option I).
+
+  A round has one client, which trains from the weights of d steps ago to w_i:
+
+    w_(t + 1) = (1 - alpha s(d)) w_t + alpha s(d) w_i
+
+  Staleness counts from 0, the newest weights, as where the paper draws it. A
+  round of several clients takes the mean of their w_(t + 1). An update is
+  alpha s(d) (w_t - w_i), in which w_t is the server's part.
+
+  Args:
+    model_fn: A functional model, or a function that returns a variable model.
+    client_optimizer_fn: The optimizer of local training; one with a proximal
+      term gives option II.
+    max_staleness: See `build_fed_buff`.
+    mixing_weight: alpha, from 0 to 1; 0.6 is the paper's.
+    staleness_weight: s; by default 1 / sqrt(d + 1), the paper's polynomial.
+    client_weighting: See `build_fed_buff`.
+    model_aggregator: See `build_fed_buff`.
+
+  Returns:
+    See `build_fed_buff`.
+
+  Raises:
+    InputError: If `max_staleness` is negative or `mixing_weight` not above 0
+      and at most 1.
+    TypeError: If `model_fn` is not a model or the optimizer not TFF's.
+  """
+  if not 0 < mixing_weight <= 1:
+    raise errors.InputError(
+      f'mixing_weight must be above 0 and at most 1, got {mixing_weight}.'
+    )
+  return _build(
+    model_fn,
+    client_optimizer_fn,
+    None,
+    max_staleness=max_staleness,
+    staleness_weight=staleness_weight or polynomial_staleness_weight(),
+    factor=mixing_weight,
+    mixes_models=True,
+    client_weighting=client_weighting,
+    model_aggregator=model_aggregator,
+  )
+
+
+def _build(
+  model_fn: model_functions.ModelFn,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
+  server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
+  *,
+  max_staleness: int,
+  staleness_weight: StalenessWeight,
+  factor: float,
+  mixes_models: bool,
+  client_weighting: tff.learning.ClientWeighting,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
+) -> client_state_process.ClientStateProcess:
+  if max_staleness < 0:
+    raise errors.InputError(
+      f'max_staleness must be 0 or more, got {max_staleness}.'
+    )
+  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+
+  def client_update(bound, model, staleness, dataset):
+    newest = model_functions.flatten_weights(model['weights'])
+    start = newest._replace(
+      trainable=tuple(h[staleness] for h in model['held'])
+    )
+    trained = local_training.train_locally(
+      bound, client_optimizer_fn, start, dataset
+    )
+    update = model_delta.delta_update(bound, start, trained, client_weighting)
+    delta = update.update['delta']
+    if mixes_models:
+      delta = tuple(
+        new - after
+        for new, after in zip(newest.trainable, trained.weights.trainable)
+      )
+    scale = factor * staleness_weight(tf.cast(staleness, tf.float32))
+    return update._replace(
+      update=collections.OrderedDict(
+        delta=tuple(tf.cast(scale, d.dtype) * d for d in delta)
+      )
+    ), tf.identity(staleness)
+
+  def server_step(take_step, model, update):
+    step, weights = server_step_lib.step_weights(
+      take_step, model['weights'], update
+    )
+    held = tuple(
+      tf.concat([new[tf.newaxis], old[:max_staleness]], axis=0)
+      for new, old in zip(step.trainable, model['held'])
+    )
+    return step, collections.OrderedDict(weights=weights, held=held)
+
+  process = client_state_composition.compose_client_state_process(
+    model_fn,
+    client_update,
+    model_aggregator,
+    server_optimizer_fn,
+    initial_model=lambda weights: collections.OrderedDict(
+      weights=weights,
+      held=tuple(
+        tf.stack([w] * (max_staleness + 1))
+        for w in tf.nest.flatten(weights.trainable)
+      ),
+    ),
+    initialize_client=lambda model: tf.constant(0),
+    get_model_weights=lambda model: model['weights'],
+    server_step=server_step,
+    local_training=local_training.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
+  )
+  # Of the broadcast, a client needs the model that it starts from.
+  return dataclasses.replace(
+    process, received_type=process.get_model_weights.type_signature.result
+  )
