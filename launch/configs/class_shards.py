@@ -48,6 +48,11 @@ launch.plot draws SRPFL's figure 3 of it:
   python -m launch.plot --sweep_dir=runs/cifar10_stragglers \
     --layout=stragglers --output_dir=plots
 
+fed_buff and fed_async come with participation=asynchronous: 20 clients work at
+the same time, the server steps at every 5 answers or at each, and a run takes
+as many answers as synchronous rounds of 20. The sweep `asynchronous` compares
+them over simulated time with FedAvg, deadlines, FLANP and SRPFL.
+
 A round of fed_rep takes two cores some minutes. For a laptop, there are
 
   size=compact  LeNet-5 with the widths of 1998, or 128 and 64 hidden units for
@@ -108,6 +113,13 @@ _TASKS: Mapping[str, Mapping[str, Any]] = {
     'max_images': 16_200,
   },
 }
+# The number of answers of a server step of asynchronous methods.
+_ANSWERS = {'fed_buff': 5, 'fed_async': 1}
+_AT_WORK = 20
+_MAX_STALENESS = 200
+# By the kind of speeds, a deadline that two thirds of the clients meet.
+_DEADLINES = {'exponential': 1.0, 'dynamic': 50.0}
+_COMMUNICATION_SECONDS = (0.0, 10.0, 100.0)
 # A fifth of the clients, and all clients.
 _COHORT_SIZES = (20, 100)
 _SEEDS = (0, 1, 2, 3, 4)
@@ -156,7 +168,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     config.client_learning_rate = 0.1
   elif 'client_optimizer' in algorithm:
     algorithm.client_optimizer = 'sgdm_half'
-  if algorithm.name == 'fed_avg':
+  if algorithm.name in ('fed_avg', *_ANSWERS):
     config.evaluation.personalization_learning_rates = _TUNING_LEARNING_RATES
   if 'body_epochs' in algorithm:
     algorithm.body_epochs = body_epochs
@@ -166,6 +178,15 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   if 'n0' in config.participation:
     config.participation.n0 = _FIRST_CLIENTS
     config.participation.rounds_per_stage = config.rounds // _STAGES_OF_A_RUN
+  if 'deadline' in config.participation:
+    config.participation.deadline = _DEADLINES[config.participation.speeds.kind]
+    config.participation.over_selection = 0.5
+  if 'concurrency' in config.participation:
+    config.participation.concurrency = _AT_WORK
+    config.participation.max_staleness = _MAX_STALENESS
+    config.cohort_size = _ANSWERS[algorithm.name]
+    for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
+      config[field] *= _AT_WORK // config.cohort_size
   return config
 
 
@@ -183,9 +204,36 @@ def create_sweeps(
   `launch.plot --layout=stragglers` uses one run's clock for all runs with the
   same clients, and adds the time of messages.
 
+  `asynchronous` has FedAvg, deadlines, FLANP, SRPFL, FedBuff and FedAsync with
+  20 clients at work, both kinds of speeds and five seeds. The time of messages
+  decides who answers first, so that the asynchronous ones run with each cost.
+
   Args:
     get_config: The config of a variant.
   """
+
+  def asynchronous() -> tuple[sweeps.Run, ...]:
+    runs = []
+    for speeds in _DEADLINES:
+      timed = [
+        'fed_avg,participation=uniform',
+        'fed_avg,participation=deadline',
+        'fed_rep,participation=srpfl',
+      ]
+      if speeds == 'exponential':
+        timed += _FLANP
+      runs += sweeps.grid(
+        [f'{variant},speeds={speeds}' for variant in timed],
+        {'cohort_size': (_AT_WORK,), 'seed': _SEEDS},
+      )
+      runs += sweeps.grid(
+        [f'{m},participation=asynchronous,speeds={speeds}' for m in _ANSWERS],
+        {
+          'participation.speeds.communication_seconds': _COMMUNICATION_SECONDS,
+          'seed': _SEEDS,
+        },
+      )
+    return tuple(runs)
 
   def stragglers() -> tuple[sweeps.Run, ...]:
     return tuple(
@@ -202,7 +250,10 @@ def create_sweeps(
 
   ready = sweeps.ready_sweeps(get_config, methods=METHODS, variants=METHODS)
   names = ('seeds', 'variants', 'learning_rates')
-  return {name: ready[name] for name in names} | {'stragglers': stragglers}
+  return {name: ready[name] for name in names} | {
+    'asynchronous': asynchronous,
+    'stragglers': stragglers,
+  }
 
 
 sweep = sweeps.choice(get_config, create_sweeps)

@@ -53,9 +53,7 @@ def build_staleness_weight(
     return algorithms.hinge_staleness_weight(
       algorithm.staleness_slope, algorithm.staleness_delay
     )
-  return algorithms.polynomial_staleness_weight(
-    algorithm.staleness_exponent
-  )
+  return algorithms.polynomial_staleness_weight(algorithm.staleness_exponent)
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:

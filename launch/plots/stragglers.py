@@ -25,6 +25,8 @@ _STYLES = {
   'uniform': '-',
   'SRPFL': '--',
   'FLANP': '-.',
+  'deadline': (0, (4, 1, 1, 1)),
+  'asynchronous': (0, (1, 1)),
   'fastest': (0, (5, 1, 1, 1, 1, 1)),
   'Poisson': (0, (3, 1, 1, 1)),
   'visit once': (0, (8, 2)),
@@ -67,7 +69,11 @@ def _plot(lines: Sequence[straggler_lines.Line]) -> paper_style.Drawing:
   for axis, (cost, task) in zip(axes, cells):
     panels.draw_lines(
       axis,
-      {line: line.points(cost) for line in lines if line.task == task},
+      {
+        line: line.points(cost)
+        for line in lines
+        if line.task == task and line.has_cost(cost)
+      },
       looks,
     )
     title = f'messages: {cost:g} s per round'

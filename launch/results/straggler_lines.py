@@ -25,7 +25,13 @@ _TUNED = '+FT'
 _BEFORE = '_before'
 _UNIFORM = 'uniform'
 _POLICY = 'participation.name'
-_TOLD = ('cohort_size', _POLICY, 'participation.speeds.kind')
+_ASYNCHRONOUS = 'asynchronous'
+_TOLD = (
+  'cohort_size',
+  _POLICY,
+  'participation.speeds.kind',
+  'participation.speeds.communication_seconds',
+)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -42,7 +48,10 @@ class Line:
     runs: The runs with the metric, one per seed.
     values: The metric by round, a column per run, at the rounds at which all
       seeds have values.
-    seconds: The simulated time without messages, in the form of `values`.
+    seconds: The simulated time without messages, in the form of `values`; with
+      them if there is an `only_cost`.
+    only_cost: The one cost of messages at which the runs are as they are, since
+      it decides who answers first; None if it only takes time.
   """
 
   task: str
@@ -53,6 +62,7 @@ class Line:
   runs: pd.DataFrame
   values: pd.DataFrame
   seconds: pd.DataFrame
+  only_cost: float | None = None
 
   @property
   def base(self) -> str:
@@ -72,11 +82,16 @@ class Line:
 
     Args:
       cost: The seconds that messages add to each round, which change only the
-        time.
+        time; that of `only_cost`, if there is one.
     """
-    rounds = self.values.index.to_numpy()
-    seconds = self.seconds.mean(axis=1).to_numpy() + cost * rounds
+    seconds = self.seconds.mean(axis=1).to_numpy()
+    if self.only_cost is None:
+      seconds = seconds + cost * self.values.index.to_numpy()
     return seconds, self.values.to_numpy().T
+
+  def has_cost(self, cost: float) -> bool:
+    """Returns whether the line has points at a cost of messages."""
+    return self.only_cost in (None, cost)
 
   def best(self) -> float:
     """Returns the best mean over seeds of any round."""
@@ -118,7 +133,8 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
   if frames.runs.empty:
     return []
   seconds = frames.drawn(SECONDS)[SECONDS].unstack('run')
-  seconds -= np.outer(seconds.index, frames.runs['cost'][seconds.columns])
+  adds = frames.runs['cost'].where(frames.runs['only_cost'].isna(), 0.0)
+  seconds -= np.outer(seconds.index, adds[seconds.columns])
   firsts = frames.runs.drop_duplicates('label')
   names = frames_lib.name_methods(frames, firsts, _told_elsewhere(firsts))
   tasks = method_labels.label_tasks(firsts)
@@ -140,7 +156,9 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
         times = seconds[clock].dropna()
         values = found[runs.index].dropna()
         rounds = values.index.intersection(times.index)
-        key = task, conditions, method, policy, column
+        only_cost = runs['only_cost'].iloc[0]
+        only_cost = None if np.isnan(only_cost) else only_cost
+        key = task, conditions, method, policy, column, only_cost
         # A run's own clock comes first.
         if len(rounds) and (key not in lines or clock == list(runs.index)):
           lines[key] = Line(
@@ -152,15 +170,16 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
             runs=runs,
             values=values.loc[rounds],
             seconds=times.loc[rounds],
+            only_cost=only_cost,
           )
   return list(lines.values())
 
 
 def _describe_timed(frames: frames_lib.Frames) -> frames_lib.Frames:
-  """Returns the runs with simulated time, with three further columns.
+  """Returns the runs with simulated time, with four further columns.
 
-  These are `conditions`; `cost`, the seconds that messages add to each round;
-  and `cohorts`, a key of the clients of all rounds, None if speeds choose them.
+  These are `conditions`; `cost`, the seconds of messages, and `only_cost`, the
+  same where they decide on cohorts, else NaN; and `cohorts`, a key of the clients of all rounds, None if speeds choose them.
   """
   ends = frames.drawn('round', SECONDS)['round'].groupby('run').last()
   speeds = frames.runs['config'].map(
@@ -168,14 +187,19 @@ def _describe_timed(frames: frames_lib.Frames) -> frames_lib.Frames:
   )
   runs = frames.runs.assign(end=ends)[speeds.astype(bool)]
   runs = runs.dropna(subset='end')
+  costs = [of.get('communication_seconds') or 0.0 for of in speeds[runs.index]]
+  blocks = [config['participation'] for config in runs['config']]
   return frames.of(
     runs.assign(
       conditions=[
-        f'{config.get("cohort_size")} clients per round, {of["kind"]} speeds'
-        for config, of in zip(runs['config'], speeds[runs.index])
+        f'{block.get("concurrency") or config.get("cohort_size")} clients per '
+        f'round, {block["speeds"]["kind"]} speeds'
+        for config, block in zip(runs['config'], blocks)
       ],
-      cost=[
-        of.get('communication_seconds') or 0.0 for of in speeds[runs.index]
+      cost=costs,
+      only_cost=[
+        cost if block['name'] == _ASYNCHRONOUS else np.nan
+        for cost, block in zip(costs, blocks)
       ],
       cohorts=list(map(_cohorts_key, runs['config'])),
     )
@@ -245,15 +269,23 @@ def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
       ('method', 'clients', 'seeds', 'rounds', 'best')
       + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)
     ]
-    for line in kept:
-      reached = [line.seconds_to_reach(target, cost) for cost in costs]
+    for name in dict.fromkeys((line.method, line.policy) for line in kept):
+      of = [line for line in kept if (line.method, line.policy) == name]
+      reached = [
+        next(
+          (x.seconds_to_reach(target, cost) for x in of if x.has_cost(cost)),
+          None,
+        )
+        for cost in costs
+      ]
+      bests = [line.best() for line in of]
+      best_of = max(bests) if of[0].higher_is_better else min(bests)
       rows.append(
         (
-          line.method,
-          line.policy,
-          str(len(line.runs)),
-          str(line.values.index[-1]),
-          f'{line.best():.4f}',
+          *name,
+          str(len(of[0].runs)),
+          str(of[0].values.index[-1]),
+          f'{best_of:.4f}',
         )
         + tuple('never' if r is None else f'{r:.1f}' for r in reached)
       )
