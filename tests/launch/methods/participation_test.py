@@ -164,9 +164,7 @@ class SpeedsTest(parameterized.TestCase):
     clock = participation.create_wall_clock(own, self.task)
     # All are at work, and only they can begin again.
     self.assertEqual(cohort(1), tuple(self.ranked[:2]))
-    self.assertEqual(
-      clock(1, ()), self.speeds(1, self.ranked[:2]).max() + 2.0
-    )
+    self.assertEqual(clock(1, ()), self.speeds(1, self.ranked[:2]).max() + 2.0)
     self.assertEqual(participation.max_staleness(own), 20)
     config['participation']['concurrency'] = 1
     with self.assertRaisesRegex(errors.InputError, 'concurrency .* 2.* 8.* 1'):

@@ -169,6 +169,30 @@ class StragglerLinesTest(absltest.TestCase):
     self.assertAlmostEqual(line.seconds_to_reach(0.904, 1.0), 6 * 6)
     self.assertIsNone(line.seconds_to_reach(0.906, 0.0))
 
+  def test_messages_that_decide_who_answers_first(self):
+    runs = [
+      fake_runs.make_timed_run('fed_rep', 'asynchronous', cohort_size=size)
+      for size in (1, 1, 20)
+    ]
+    for run, cost in zip(runs, (0.0, 10.0, 0.0)):
+      block = run.config['participation']
+      block['speeds']['communication_seconds'] = cost
+      block['concurrency'] = 20
+    runs[1].columns['simulated/seconds'] *= 7
+    lines = _read([*runs[:2], fake_runs.make_timed_run('fed_avg')])
+    self.assertLen({line.conditions for line in lines}, 1)
+    self.assertEqual(
+      [[cost for cost in (0, 5, 10) if x.has_cost(cost)] for x in lines],
+      [[0], [10], [0, 5, 10], [0, 5, 10]],
+    )
+    seconds, _ = lines[1].points(10)
+    np.testing.assert_allclose(seconds, 70 * np.arange(7))
+    table = straggler_lines.format_table(lines, [0, 10])
+    row = table.splitlines()[2].split()
+    self.assertEqual(
+      row[1:], ['asynchronous', '1', '6', '0.9000', '60.0', '420.0']
+    )
+
   def test_table_of_what_half_reach(self):
     lines = _read(
       [
