@@ -33,7 +33,7 @@ METHOD = method.Method(
     'client_optimizer': optimizers.FIELDS['client_optimizer'],
     'mixing_weight': fields.Field(
       0.6,
-      fields.between_0_and_1,
+      fields.share,
       "alpha, an answer's share of the next model; its paper has rounds of 1.",
     ),
     **fed_buff.STALENESS_FIELDS,
