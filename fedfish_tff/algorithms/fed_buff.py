@@ -5,7 +5,7 @@
 Nguyen et al., "Federated Learning with Buffered Asynchronous Aggregation",
 AISTATS 2022 (arXiv:2106.06639), Algorithm 1; Xie, Koyejo and Gupta,
 "Asynchronous Federated Optimization", 2019 (arXiv:1903.03934), Algorithm 1.
-`simulation.Asynchronous` decides who answers when.
+`simulation.Asynchronous` decides on the order of the answers.
 """
 
 import collections

@@ -77,7 +77,7 @@ class Asynchronous(hooks.Hook):
       max_staleness: The number of server steps after which an answer is lost.
       speeds: The clients' seconds; a client that begins after r steps takes
         those of round r + 1.
-      seed: The seed that decides who begins.
+      seed: The seed of the clients that begin.
       communication_seconds: The seconds that messages add to a client's work.
 
     Raises:

@@ -206,7 +206,7 @@ def create_sweeps(
 
   `asynchronous` has FedAvg, deadlines, FLANP, SRPFL, FedBuff and FedAsync with
   20 clients at work, both kinds of speeds and five seeds. The time of messages
-  decides who answers first, so that the asynchronous ones run with each cost.
+  decides on the first answers, so that asynchronous runs differ in its cost.
 
   Args:
     get_config: The config of a variant.

@@ -51,7 +51,7 @@ class Line:
     seconds: The simulated time without messages, in the form of `values`; with
       them if there is an `only_cost`.
     only_cost: The one cost of messages at which the runs are as they are, since
-      it decides who answers first; None if it only takes time.
+      it decides on the first answers; None if it only takes time.
   """
 
   task: str
