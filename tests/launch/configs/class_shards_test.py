@@ -93,3 +93,22 @@ class ClassShardsTest(parameterized.TestCase):
     self.assertEqual(
       {c.participation.get('rounds_per_stage') for c in configs}, {None, 2}
     )
+
+  def test_asynchronous_methods_take_as_many_answers(self):
+    runs = class_shards.sweep('asynchronous,size=results')
+    configs = [class_shards.get_config(run.variant) for run in runs]
+    for config, run in zip(configs, runs):
+      config.update_from_flattened_dict(dict(run.overrides))
+      config_checks.read(config.to_dict())
+      if config.participation.name in ('asynchronous', 'uniform'):
+        self.assertEqual(config.rounds * config.cohort_size, 30 * 20)
+        self.assertEqual(config.rounds // config.evaluate_every, 10)
+    self.assertLen(set(map(repr, configs)), 95)
+    self.assertEqual(
+      {
+        (c.participation.speeds.kind, c.participation.deadline)
+        for c in configs
+        if c.participation.name == 'deadline'
+      },
+      {('exponential', 1.0), ('dynamic', 50.0)},
+    )
