@@ -60,7 +60,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=1,
   )
-  if config.algorithm.server_optimizer != 'sgd':
+  if config.algorithm.get('server_optimizer', 'sgd') != 'sgd':
     # The steps of other optimizers do not scale with the update.
     config.server_learning_rate = 0.01
   if config.algorithm.name == 'fed_sgd':

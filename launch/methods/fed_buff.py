@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedBuff (Nguyen et al., 2022): a server step at every K answers."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 from fedfish_tff import algorithms
