@@ -72,6 +72,12 @@ class SharingKeyTest(parameterized.TestCase):
     ('fed_avg,fine_tuning=ft_lp', {'seed': 1}, False),
     ('fed_avg,fine_tuning=ft_lp,start=fed3r', {'rounds': 7}, False),
     ('fed_fish', {'seed': 1}, True),
+    # It keeps as many models as an update may be stale.
+    (
+      'fed_buff,participation=asynchronous',
+      {'participation.max_staleness': 3},
+      False,
+    ),
     ('fed_fish', {'local_epochs': 7}, True),
     ('mime_lite', {'local_epochs': 7}, True),
     # Its graph holds it.
