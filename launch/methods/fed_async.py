@@ -4,6 +4,7 @@
 
 from fedfish_tff import algorithms
 from launch.methods import building
+from launch.methods import config as config_lib
 from launch.methods import fed_buff
 from launch.methods import fields
 from launch.methods import method
@@ -40,7 +41,7 @@ METHOD = method.Method(
   },
   supports=fed_buff.METHOD.supports,
   reasons=fed_buff.METHOD.reasons,
-  shared_across=fed_buff.METHOD.shared_across,
+  shared_across=fed_buff.METHOD.shared_across - {config_lib.SERVER_RATE},
   is_asynchronous=True,
   build=_build,
 )

@@ -91,7 +91,8 @@ METHOD = method.Method(
     'fine_tuning': 'its server keeps whole models for clients at work',
     'fine_tuning_start': 'its server keeps whole models for clients at work',
   },
-  shared_across=building.SHARED,
+  # The seed's initial weights are built in.
+  shared_across=building.SHARED - {'seed'},
   is_asynchronous=True,
   build=_build,
 )

@@ -687,8 +687,8 @@ BLOCK = _Participation(
   only={'name': ('repeated_visits', VISITS)},
   check=_check,
   in_loop=True,
-  # Asynchronous methods are built for the largest staleness.
+  # Methods are built for the largest staleness.
   shares=lambda config: frozenset(
-    {'participation'} if config.method.is_asynchronous else ()
+    {'participation'} if config.participation.name == 'asynchronous' else ()
   ),
 )

@@ -31,12 +31,13 @@ _BUILDERS: Mapping[
   'build_ditto': functools.partial(
     algorithms.build_ditto, personal_strength=0.5
   ),
+  # Of earlier models, even a step without an update keeps others.
   'build_fed_async': lambda model, client, _: algorithms.build_fed_async(
-    model, client, max_staleness=2
+    model, client, max_staleness=0
   ),
   'build_fed_avg': algorithms.build_fed_avg,
   'build_fed_buff': functools.partial(
-    algorithms.build_fed_buff, max_staleness=2
+    algorithms.build_fed_buff, max_staleness=0
   ),
   'build_fed_dyn': functools.partial(
     algorithms.build_fed_dyn, num_clients=4, regularization=0.1

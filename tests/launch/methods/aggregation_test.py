@@ -99,9 +99,10 @@ class BuildTest(parameterized.TestCase):
 
   def _check_limit(self, name, preset, **changes):
     cohort = {'cohort_size': _NUM_CLIENTS}
-    _, plain, _, _ = self._train(f'{name},server=sgd', **cohort)
+    variant = small_configs.with_plain_server(name)
+    _, plain, _, _ = self._train(variant, **cohort)
     _, found, _, _ = self._train(
-      f'{name},server=sgd,aggregation={preset}', **cohort | changes
+      f'{variant},aggregation={preset}', **cohort | changes
     )
     for one, other in zip(plain.trainable, found.trainable, strict=True):
       np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)

@@ -37,9 +37,10 @@ class RunTest(parameterized.TestCase):
 
   def _check(self, name, axes=''):
     """The sent values are nearly the same, in about half of the bytes."""
-    _, plain = self._train(f'{name},server=sgd{axes}')
+    variant = small_configs.with_plain_server(name) + axes
+    _, plain = self._train(variant)
     summary, found = self._train(
-      f'{name},server=sgd{axes},compression=quantized',
+      f'{variant},compression=quantized',
       # Two numbers to an int32.
       **{'compression.bits': 14},
     )

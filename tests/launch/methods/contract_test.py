@@ -51,6 +51,7 @@ _POLICIES = {
 # Texts that name something of the task's model, and what is not enough else.
 _VALUES = {
   'threshold': 16,
+  'max_staleness': 0,
   'mode': 'min',
   'targets': 'hidden',
   'trained': 'hidden',
@@ -309,8 +310,9 @@ class ContractTest(parameterized.TestCase):
 
   @parameterized.parameters(*_POLICIES)
   def test_fields_of_participation(self, name):
+    method = 'fed_buff' if name == 'asynchronous' else 'fed_avg'
     for before, changes in _settings('participation', _POLICIES[name]):
-      self._assert_changes(f'fed_avg,participation={name}', before, changes)
+      self._assert_changes(f'{method},participation={name}', before, changes)
 
   @parameterized.parameters(*enumerate(_VARIANTS))
   def test_some_blocks_of_methods(self, number, variant):
