@@ -13,6 +13,7 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import fed3r_digits
 from launch.configs import srpfl_digits
+from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
@@ -115,10 +116,13 @@ def _key_of_task(config, *, data_dir=None):
 
 
 def _key_of_method(config, task, *, start_weights=None):
-  # The noise of privacy is for the cohorts.
-  loop = {*building.FIELDS_OF_THE_LOOP, 'early_stopping', 'participation'}
+  blocks = block_lib.blocks_of(config)
+  loop = building.FIELDS_OF_THE_LOOP | {b.name for b in blocks if b.in_loop}
   if 'privacy' in config.blocks:
-    loop = ()
+    loop = frozenset()  # The noise may be seeded by the whole config.
+  for block in blocks:
+    # None is for starts, which are in the key.
+    loop -= block.shares(config) or frozenset()
   fields = {k: v for k, v in config.values.items() if k not in loop}
   return (
     json.dumps(fields, sort_keys=True),
