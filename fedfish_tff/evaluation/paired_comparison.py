@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Compares two methods by paired differences with bootstrap intervals.
+"""Compares two methods by paired differences: intervals and sign flips.
 
 Two runs with one seed see the same initial weights, clients and batches, so
 their difference is much less noisy than either of them. So the comparison takes
@@ -10,7 +10,9 @@ each seed, never two separate averages.
 
 from collections.abc import Hashable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import math
 from typing import Any
 
 from fedfish_tff import errors
@@ -28,6 +30,7 @@ _FEWEST_PAIRS = 5
 # With fewer pairs, even wins in all of them have a probability above 5 %
 # (two-sided) if the methods do not differ.
 _FEW_PAIRS = 6
+_NUM_RESAMPLES = 9_999
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -44,6 +47,8 @@ class PairedComparison:
     ties: The number of pairs in which A and B differ by rounding at most, see
       `ranking.gains`; such a difference counts as 0.
     note: A remark on the interval, often empty.
+    p: The p-value of `flip_signs`; NaN without an interval, and for clients
+      nested in seeds.
   """
 
   mean: float
@@ -53,6 +58,7 @@ class PairedComparison:
   wins: int
   ties: int
   note: str = ''
+  p: float = math.nan
 
   def __str__(self) -> str:
     if not self.n:
@@ -63,7 +69,43 @@ class PairedComparison:
     text += f', better in {self.wins} of {self.n}'
     if self.ties:
       text += f' ({self.ties} {"tie" if self.ties == 1 else "ties"})'
+    if not math.isnan(self.p):
+      text += f', p = {self.p:.2g}'
     return f'{text}; {self.note}' if self.note else text
+
+
+def flip_signs(differences: Sequence[float]) -> float:
+  """Returns the two-sided p-value of a mean over flips of signs.
+
+  If two methods do not differ, each paired difference may as well have the
+  other sign. Up to 13 pairs have all flips, more have 9,999 random ones.
+
+  Args:
+    differences: The paired differences.
+  """
+  return float(
+    stats.permutation_test(
+      (np.asarray(differences),),
+      np.mean,
+      permutation_type='samples',
+      n_resamples=_NUM_RESAMPLES,
+      random_state=np.random.default_rng(0),
+    ).pvalue
+  )
+
+
+def adjust_holm(p: Sequence[float]) -> np.ndarray:
+  """Returns p-values adjusted for their number (Holm, 1979).
+
+  Args:
+    p: The p-values, NaN for comparisons without one, which do not count.
+  """
+  p = np.asarray(p, float)
+  order = np.argsort(p)[: np.isfinite(p).sum()]
+  adjusted = np.full(len(p), math.nan)
+  scaled = np.arange(len(order), 0, -1) * p[order]
+  adjusted[order] = np.maximum.accumulate(scaled).clip(max=1)
+  return adjusted
 
 
 def _pair(
@@ -128,7 +170,7 @@ def compare_paired(
   higher_is_better: bool,
   scale: float = 0.0,
   confidence_level: float = 0.95,
-  num_resamples: int = 9_999,
+  num_resamples: int = _NUM_RESAMPLES,
   seed: int = 0,
 ) -> PairedComparison:
   """Compares two methods over exchangeable pairs, for example seeds.
@@ -181,6 +223,7 @@ def compare_paired(
     low=low,
     high=high,
     note='; '.join(notes),
+    p=math.nan if math.isnan(low) else flip_signs(differences),
     **_count_outcomes(gains),
   )
 
@@ -220,7 +263,7 @@ def compare_nested(
   higher_is_better: bool,
   scale: float = 0.0,
   confidence_level: float = 0.95,
-  num_resamples: int = 9_999,
+  num_resamples: int = _NUM_RESAMPLES,
   seed: int = 0,
 ) -> PairedComparison:
   """Compares two methods over clients nested in seeds.

@@ -231,8 +231,9 @@ def compare_columns(
     A row for each column and pair of methods with a seed, a round and, if
     clients are paired, a client in common: the `method`, the `baseline`, the
     three of the column, the fields of `PairedComparison`, method minus
-    baseline, and its `text`. A seed or client for which a method has diverged
-    is a missing pair, which the note counts.
+    baseline, its `text`, and `p_holm`, p after Holm over the pairs of methods.
+    A seed or client for which a method has diverged is a missing pair, which
+    the note counts.
   """
   fields = list(paired_comparison.PairedComparison.__dataclass_fields__)
   rows = []
@@ -249,7 +250,10 @@ def compare_columns(
     if result is not None:
       found = (getattr(result, field) for field in fields)
       rows.append((*pair, metric, rounds, paired_by, *found, str(result)))
-  return pd.DataFrame(rows, columns=[*_COMPARISON, *fields, 'text'])
+  table = pd.DataFrame(rows, columns=[*_COMPARISON, *fields, 'text'])
+  family = table.groupby(['metric', 'rounds', 'paired_by'])['p']
+  table['p_holm'] = family.transform(paired_comparison.adjust_holm)
+  return table
 
 
 def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:

@@ -27,6 +27,7 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from fedfish_tff.evaluation import paired_comparison
 from launch import cli
 from launch import path_flags
 from launch.plots import heat_map
@@ -94,31 +95,12 @@ def measure(runs: pd.DataFrame, *, cohort_size: int) -> pd.DataFrame:
       raise errors.InputError(f'the runs must have some of {variant}.')
   gains = (wide[_METHOD] - wide[_BASELINE]).dropna()
   cells = gains.groupby(_CELL, observed=True).agg(
-    gain='mean', seeds='count', p=_flip_signs
+    gain='mean', seeds='count', p=paired_comparison.flip_signs
   )
-  cells['p'] = _holm(cells['p'].to_numpy())
+  cells['p'] = paired_comparison.adjust_holm(cells['p'])
   methods = runs[runs['variant'] == _METHOD].groupby(_CELL, observed=True)
   cells['effective'] = methods[_EFFECTIVE].mean() / cohort_size
   return cells
-
-
-def _flip_signs(differences: pd.Series) -> float:
-  """Returns the two-sided p-value over all flips of signs."""
-  return stats.permutation_test(
-    (differences.to_numpy(),),
-    np.mean,
-    permutation_type='samples',
-    n_resamples=np.inf,
-  ).pvalue
-
-
-def _holm(p: np.ndarray) -> np.ndarray:
-  """Returns p-values adjusted for their number (Holm, 1979)."""
-  order = np.argsort(p)
-  factors = np.arange(len(p), 0, -1)
-  adjusted = np.empty(len(p))
-  adjusted[order] = np.maximum.accumulate(factors * p[order]).clip(max=1)
-  return adjusted
 
 
 @style.styled

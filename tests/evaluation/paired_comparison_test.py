@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the paired comparison."""
 
+import itertools
 import warnings
 
 from fedfish_tff import errors
@@ -85,7 +86,8 @@ class ComparePairedTest(parameterized.TestCase):
       )
       self.assertEqual(
         str(result),
-        '+0 [+0, +0], better in 0 of 5 (5 ties); all differences are equal',
+        '+0 [+0, +0], better in 0 of 5 (5 ties), p = 1; all differences are '
+        'equal',
       )
 
   def test_it_is_repeatable(self):
@@ -191,6 +193,30 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertGreaterEqual(result.low, min(values) - slack)
     self.assertLessEqual(result.high, max(values) + slack)
     self.assertLessEqual(result.low, result.high)
+
+
+class SignFlipsTest(parameterized.TestCase):
+  @hypothesis.given(strategies.lists(strategies.integers(-9, 9), min_size=5))
+  @hypothesis.settings(max_examples=20, deadline=None)
+  def test_equals_all_flips(self, differences):
+    differences = differences[:8]
+    result = paired_comparison.compare_paired(
+      _keyed(np.asarray(differences, float)),
+      _keyed(np.zeros(len(differences))),
+      higher_is_better=True,
+    )
+    sums = [
+      np.dot(signs, differences)
+      for signs in itertools.product((-1, 1), repeat=len(differences))
+    ]
+    expected = np.mean(np.abs(sums) >= abs(sum(differences)))
+    self.assertAlmostEqual(result.p, expected)
+    self.assertEndsWith(str(result).partition(';')[0], f', p = {expected:.2g}')
+
+  def test_holm_leaves_out_what_has_no_p(self):
+    adjusted = paired_comparison.adjust_holm([0.04, np.nan, 0.01, 0.03])
+    np.testing.assert_allclose(adjusted, [0.06, np.nan, 0.03, 0.06])
+    self.assertEmpty(paired_comparison.adjust_holm([]))
 
 
 class CompareNestedTest(absltest.TestCase):

@@ -8,6 +8,7 @@ import itertools
 import math
 
 from launch import json_config
+from launch.configs import fedfish_images
 from launch.configs import sweeps
 from launch.sweeps import plan as plan_lib
 
@@ -261,6 +262,25 @@ class SweepsTest(parameterized.TestCase):
       self.assertEqual(set(found.values()), {10})
       seeds[sweep] = {run.fields['seed'] for run in planned}
     self.assertEmpty(seeds['surface'] & seeds['surface_tuning'])
+
+  def test_claims_are_tuned_at_full_length_with_other_seeds(self):
+    claims, tuning = (
+      list(fedfish_images.sweep(f'{name},size=results'))
+      for name in ('claims', 'claims_tuning')
+    )
+    lengths = {
+      name: {
+        (run.overrides['local_epochs'], run.overrides['rounds']) for run in runs
+      }
+      for name, runs in (('claims', claims), ('tuning', tuning))
+    }
+    self.assertEqual(lengths['claims'], {(1, 512), (16, 32)})
+    self.assertEqual(lengths['tuning'], lengths['claims'])
+    seeds = [{run.overrides['seed'] for run in of} for of in (claims, tuning)]
+    self.assertEqual(seeds, [set(range(8)), {100, 101}])
+    # Three variants and two numbers of local epochs; eight pairs of rates.
+    self.assertLen(claims, 3 * 2 * 8)
+    self.assertLen(tuning, 3 * 2 * 2 * 8)
 
   def test_variants_of_one_config_run_once(self):
     variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
