@@ -10,14 +10,12 @@ SqueezeNet's published weights (see the task's module,
 tasks/features/cifar10_features.py); --config.task.images and
 --config.task.weights name other files. Features are kept on disk: the first run
 computes them for all others. launch/configs/base.py describes the variants.
-docs/results.md has results of the sweeps tuning, results, fine_tuning and
-fine_tuning_tuned, also with ,images=cifar100, with their commands.
+docs/results.md has results of the sweeps, also with ,images=cifar100, with
+their commands.
 """
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import functools
-import types
 from typing import Any
 
 from launch.configs import base
@@ -37,16 +35,13 @@ _SIZES = (1000, 5000)
 _LINEAR_PROBE_ROUNDS = 100
 
 
-# The choices of tuning: lambda by the number of random features, and the
-# client's rate by variant.
+# The choices of `tuning`: lambda by the number of random features, and the
+# client's rate of the methods that train the extractor.
 _RANDOM_FEATURE_LAMBDAS = {1000: 0.1, 5000: 0.1}
-_LEARNING_RATES = {
-  features.LINEAR_PROBE: 10.0,
-  features.FT_LP: 0.0001,
-  features.FT_FEAT: 0.0001,
-  features.FT: 0.0001,
-}
-_CIFAR100_LEARNING_RATES = {**_LEARNING_RATES, features.LINEAR_PROBE: 100.0}
+_TUNED_RATE = 0.0001
+# Around the published 0.1.
+_TEMPERATURES = (0.02, 0.05, 0.1)
+_FINE_TUNING_RATES = (0.0001, 0.001, 0.01)
 
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
@@ -85,38 +80,37 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   )
 
 
-def feature_sweeps(
-  get_config: sweeps.GetConfig,
-  *,
-  learning_rates: Mapping[str, float] = types.MappingProxyType(_LEARNING_RATES),
-) -> dict[str, sweeps.MakeRuns]:
+def feature_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
   """Returns the sweeps of a config, by name.
 
-  `tuning`: the rates of methods trained by gradients and the lambdas of
+  `tuning`: the rates of methods that train the extractor and the lambdas of
     Fed3R-RF, with one seed at alpha 0.1.
-  `results`: every method that does not train the extractor, for all ALPHAS and
-    with every seed.
+  `results`: the closed forms and the published fine-tuning of the classifier,
+    for all ALPHAS and with every seed.
+  `linear_tuning`, `linear`: the classifier trained from zeros, and from Fed3R's
+    at several temperatures, with rates tuned for each alpha and temperature by
+    another seed.
   `fine_tuning`: the methods that train the extractor, at the published rate.
   `fine_tuning_tuned`: the same methods at the rate that `tuning` has chosen.
 
   Args:
     get_config: A function that returns the config of a variant.
-    learning_rates: The client's rate by variant, as chosen by `tuning`;
-      `results` also has the published rate of the fine-tuning.
   """
+  del get_config
   plain = {
     'evaluation.personalization_epochs': 0,
     'evaluation.barrier': False,
   }
-  probe = {'rounds': _LINEAR_PROBE_ROUNDS, 'evaluate_every': 10}
+  rate = 'client_learning_rate'
+  alphas = {'task.alpha': ALPHAS}
+  everywhere = {**alphas, 'seed': sweeps.SEEDS}
 
   def tune() -> tuple[sweeps.Run, ...]:
     one = {'task.alpha': 0.1, **plain}
-    rates = 'client_learning_rate'
     return (
       *sweeps.grid(
         ['fed3r_rf'],
-        {'algorithm.num_random_features': _SIZES},
+        {'algorithm.num_random_features': tuple(_RANDOM_FEATURE_LAMBDAS)},
         fixed={
           'algorithm.regularization_path': _LAMBDAS,
           'evaluate_every': VISITING_ROUNDS,
@@ -124,35 +118,40 @@ def feature_sweeps(
         },
       ),
       *sweeps.grid(
+        [features.FT_FEAT, features.FT], {rate: _FINE_TUNING_RATES}, fixed=one
+      ),
+    )
+
+  def linear(
+    fields: Mapping[str, Sequence[Any]],
+    probe: Mapping[str, Sequence[Any]],
+    fine_tuning: Mapping[str, Sequence[Any]],
+  ) -> tuple[sweeps.Run, ...]:
+    return (
+      *sweeps.grid(
         [features.LINEAR_PROBE],
-        {rates: (1.0, 10.0, 100.0)},
-        fixed={**one, **probe},
+        {**fields, **probe},
+        fixed={
+          'rounds': _LINEAR_PROBE_ROUNDS,
+          'evaluate_every': 10,
+          **plain,
+        },
       ),
       *sweeps.grid(
-        [features.FT_LP, features.FT_FEAT, features.FT],
-        {rates: (0.0001, 0.001, 0.01)},
-        fixed=one,
+        [features.FT_LP],
+        {**fields, 'fine_tuning.temperature': _TEMPERATURES, **fine_tuning},
+        fixed=plain,
       ),
     )
-
-  def everywhere(
-    variants: Sequence[str], fixed: Mapping[str, Any]
-  ) -> tuple[sweeps.Run, ...]:
-    return sweeps.grid(
-      variants, {'task.alpha': ALPHAS, 'seed': sweeps.SEEDS}, fixed=fixed
-    )
-
-  def trained(variant: str, fixed: Mapping[str, Any]) -> tuple[sweeps.Run, ...]:
-    rate = {'client_learning_rate': learning_rates[variant]}
-    return everywhere([variant], {**plain, **rate, **fixed})
 
   def random_features() -> tuple[sweeps.Run, ...]:
     return tuple(
       run
       for size, regularization in _RANDOM_FEATURE_LAMBDAS.items()
-      for run in everywhere(
+      for run in sweeps.grid(
         ['fed3r_rf'],
-        {
+        everywhere,
+        fixed={
           'algorithm.num_random_features': size,
           'algorithm.regularization': regularization,
           'evaluate_every': VISITING_ROUNDS,
@@ -160,30 +159,34 @@ def feature_sweeps(
       )
     )
 
+  def train_extractor(**rates: float) -> tuple[sweeps.Run, ...]:
+    return sweeps.grid(
+      [features.FT_FEAT, features.FT], everywhere, fixed={**plain, **rates}
+    )
+
   return {
     'tuning': tune,
     'results': lambda: (
-      *everywhere(['fed3r'], {'algorithm.regularization_path': _LAMBDAS}),
+      *sweeps.grid(
+        ['fed3r'],
+        everywhere,
+        fixed={'algorithm.regularization_path': _LAMBDAS},
+      ),
       *random_features(),
-      *everywhere(['fed_ncm'], {}),
-      *trained(features.LINEAR_PROBE, probe),
-      *everywhere([features.FT_LP], plain),
-      *trained(features.FT_LP, {}),
+      *sweeps.grid(['fed_ncm'], everywhere),
+      *sweeps.grid([features.FT_LP], everywhere, fixed=plain),
     ),
-    'fine_tuning': lambda: everywhere([features.FT_FEAT, features.FT], plain),
-    'fine_tuning_tuned': lambda: (
-      *trained(features.FT_FEAT, {}),
-      *trained(features.FT, {}),
+    'linear_tuning': lambda: linear(
+      {**alphas, 'seed': (100,)},
+      {rate: (0.1, 1.0, 10.0, 100.0, 1000.0)},
+      {rate: _FINE_TUNING_RATES},
+    ),
+    'linear': lambda: linear(everywhere, {}, {}),
+    'fine_tuning': train_extractor,
+    'fine_tuning_tuned': lambda: train_extractor(
+      client_learning_rate=_TUNED_RATE
     ),
   }
 
 
-sweep = sweeps.choice(
-  get_config,
-  feature_sweeps,
-  {
-    'images=cifar100': functools.partial(
-      feature_sweeps, learning_rates=_CIFAR100_LEARNING_RATES
-    )
-  },
-)
+sweep = sweeps.choice(get_config, feature_sweeps)

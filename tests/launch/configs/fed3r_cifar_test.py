@@ -3,26 +3,13 @@
 """Tests of the configs of photographs' features, and of their sweeps."""
 
 import collections
+import itertools
 
 from launch.configs import features
 from launch.configs import fed3r_cifar
 from launch.configs import sweeps
 
 from absl.testing import parameterized
-
-_RATES = {
-  'fed_avg,fine_tuning=ft_lp': 0.5,
-  'fed_avg,fine_tuning=ft_lp,start=fed3r': 0.25,
-  'fed_avg,fine_tuning=ft_feat,start=fed3r': 0.125,
-  'fed_avg,fine_tuning=ft,start=fed3r': 0.0625,
-}
-
-
-def _sweep(name):
-  made = fed3r_cifar.feature_sweeps(
-    fed3r_cifar.get_config, learning_rates=_RATES
-  )
-  return made[name]()
 
 
 class ImageFeaturesTest(parameterized.TestCase):
@@ -47,7 +34,6 @@ class ImageFeaturesTest(parameterized.TestCase):
       config.task.weights = 3
 
   def test_results_have_every_method_alpha_and_seed(self):
-    runs = _sweep('results')
     found = collections.Counter(
       (
         run.variant,
@@ -55,68 +41,52 @@ class ImageFeaturesTest(parameterized.TestCase):
         run.overrides['task.alpha'],
         run.overrides['seed'],
       )
-      for run in runs
+      for run in fed3r_cifar.sweep('results')
+    )
+    expected = itertools.product(
+      (
+        ('fed3r', None),
+        ('fed3r_rf', 1000),
+        ('fed3r_rf', 5000),
+        ('fed_ncm', None),
+        (features.FT_LP, None),
+      ),
+      (0.0, 0.1, 10.0),
+      sweeps.SEEDS,
     )
     self.assertEqual(
-      found,
-      {
-        # Fine-tuning at the published rate, and at that of tuning.
-        (variant, size, alpha, seed): 2
-        if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r'
-        else 1
-        for variant, size in (
-          ('fed3r', None),
-          ('fed3r_rf', 1000),
-          ('fed3r_rf', 5000),
-          ('fed_ncm', None),
-          ('fed_avg,fine_tuning=ft_lp', None),
-          ('fed_avg,fine_tuning=ft_lp,start=fed3r', None),
-        )
-        for alpha in (0.0, 0.1, 10.0)
-        for seed in sweeps.SEEDS
-      },
+      found, {(*variant, *rest): 1 for variant, *rest in expected}
     )
-    self.assertLen({repr(run) for run in runs}, len(runs))
 
-  def test_what_tuning_has_chosen_is_used(self):
-    rates = collections.defaultdict(set)
-    for run in (*_sweep('results'), *_sweep('fine_tuning_tuned')):
-      rates[run.variant].add(run.overrides.get('client_learning_rate'))
-      if run.variant == 'fed3r_rf':
-        self.assertEqual(run.overrides['algorithm.regularization'], 0.1)
-    for variant, rate in _RATES.items():
-      # The published rate is the config's.
-      published = (
-        {None} if variant == 'fed_avg,fine_tuning=ft_lp,start=fed3r' else set()
-      )
-      self.assertEqual(rates[variant], {rate} | published)
-
-  @parameterized.parameters('fine_tuning', 'fine_tuning_tuned')
-  def test_the_extractor_is_trained_apart(self, name):
-    runs = _sweep(name)
-    self.assertEqual(
-      {r.variant for r in runs},
-      {
-        'fed_avg,fine_tuning=ft,start=fed3r',
-        'fed_avg,fine_tuning=ft_feat,start=fed3r',
-      },
-    )
-    self.assertLen(runs, 2 * 3 * len(sweeps.SEEDS))
-
-  @parameterized.parameters('', ',images=cifar100')
-  def test_tuning_is_of_one_seed_and_alpha(self, axes):
+  def test_what_tuning_has_chosen_was_tried(self):
     tried = collections.defaultdict(set)
-    for run in fed3r_cifar.sweep(f'tuning{axes}'):
+    for run in fed3r_cifar.sweep('tuning'):
       self.assertEqual(run.overrides['task.alpha'], 0.1)
       self.assertNotIn('seed', run.overrides)
-      variant = run.variant.removesuffix(axes)
-      tried[variant].add(run.overrides.get('client_learning_rate'))
-    self.assertCountEqual(tried, ('fed3r_rf', *_RATES))
-    # What was chosen is among them.
-    for run in (
-      *fed3r_cifar.sweep(f'results{axes}'),
-      *fed3r_cifar.sweep(f'fine_tuning_tuned{axes}'),
-    ):
-      rate = run.overrides.get('client_learning_rate')
-      if rate is not None:
-        self.assertIn(rate, tried[run.variant.removesuffix(axes)])
+      tried[run.variant].add(run.overrides.get('client_learning_rate'))
+    self.assertCountEqual(tried, ('fed3r_rf', features.FT_FEAT, features.FT))
+    for name in ('fine_tuning', 'fine_tuning_tuned'):
+      runs = fed3r_cifar.sweep(name)
+      self.assertEqual({r.variant for r in runs}, tried.keys() - {'fed3r_rf'})
+      self.assertLen(runs, 2 * 3 * len(sweeps.SEEDS))
+    for run in runs:
+      rate = run.overrides['client_learning_rate']
+      self.assertIn(rate, tried[run.variant])
+
+  @parameterized.parameters('', ',images=cifar100')
+  def test_linear_runs_are_tuned_by_alpha_and_temperature(self, axes):
+    cells = {}
+    for name in ('linear', 'linear_tuning'):
+      runs = fed3r_cifar.sweep(name + axes)
+      cells[name] = {
+        (
+          run.variant,
+          run.overrides['task.alpha'],
+          run.overrides.get('fine_tuning.temperature'),
+        )
+        for run in runs
+      }
+      seeds = {run.overrides['seed'] for run in runs}
+      self.assertEqual(seeds & {*sweeps.SEEDS} == seeds, name == 'linear')
+    self.assertEqual(cells['linear'], cells['linear_tuning'])
+    self.assertLen(cells['linear'], 3 * (1 + 3))
