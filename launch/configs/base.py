@@ -115,6 +115,11 @@ def create_config(
       _set(config, field, [value])
   _leave_out_unsupported(config, method, visiting_rounds)
   if 'server' in chosen:
+    if 'server_optimizer' not in config.algorithm:
+      raise errors.InputError(
+        f'the variant {variant!r} must have no axis server, since {method.name} '
+        'has no server optimizer'
+      )
     _set_server(config, chosen['server'])
   for block in _ordered_blocks():
     _add_block(config, block, chosen)

@@ -87,6 +87,7 @@ class VariantsTest(parameterized.TestCase):
       'axis .* one of server, .*exchange, .*, size, got .colour',
     ),
     ('fed_fish,server', "'server'"),
+    ('fed3r,server=sgd', 'no axis server, since fed3r has no server optim'),
     ('fed_fish,server=sgd,server=adam', "'server=adam'"),
     ('fed_fish,start=fed3r', 'start .*fine_tuning'),
     ('fed_fish,unsent=client_keeps', 'unsent .*exchange'),
