@@ -89,4 +89,4 @@ class ImageFeaturesTest(parameterized.TestCase):
       seeds = {run.overrides['seed'] for run in runs}
       self.assertEqual(seeds & {*sweeps.SEEDS} == seeds, name == 'linear')
     self.assertEqual(cells['linear'], cells['linear_tuning'])
-    self.assertLen(cells['linear'], 3 * (1 + 3))
+    self.assertLen(cells['linear'], 3 * (1 + 4))
