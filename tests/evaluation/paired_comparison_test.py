@@ -213,6 +213,13 @@ class SignFlipsTest(parameterized.TestCase):
     self.assertAlmostEqual(result.p, expected)
     self.assertEndsWith(str(result).partition(';')[0], f', p = {expected:.2g}')
 
+  def test_many_pairs_have_none(self):
+    result = paired_comparison.compare_paired(
+      _keyed(np.arange(14.0)), _keyed(np.zeros(14)), higher_is_better=True
+    )
+    self.assertTrue(np.isnan(result.p))
+    self.assertNotIn('p =', str(result))
+
   def test_holm_leaves_out_what_has_no_p(self):
     adjusted = paired_comparison.adjust_holm([0.04, np.nan, 0.01, 0.03])
     np.testing.assert_allclose(adjusted, [0.06, np.nan, 0.03, 0.06])
