@@ -89,7 +89,8 @@ def feature_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
     for all ALPHAS and with every seed.
   `linear_tuning`, `linear`: the classifier trained from zeros, and from Fed3R's
     at several temperatures, with rates tuned for each alpha and temperature by
-    another seed.
+    other seeds; from zeros, by three, since single runs of clients of one class
+    tell little.
   `fine_tuning`: the methods that train the extractor, at the published rate.
   `fine_tuning_tuned`: the same methods at the rate that `tuning` has chosen.
 
@@ -123,14 +124,12 @@ def feature_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
     )
 
   def linear(
-    fields: Mapping[str, Sequence[Any]],
-    probe: Mapping[str, Sequence[Any]],
-    fine_tuning: Mapping[str, Sequence[Any]],
+    probe: Mapping[str, Sequence[Any]], fine_tuning: Mapping[str, Sequence[Any]]
   ) -> tuple[sweeps.Run, ...]:
     return (
       *sweeps.grid(
         [features.LINEAR_PROBE],
-        {**fields, **probe},
+        {**alphas, **probe},
         fixed={
           'rounds': _LINEAR_PROBE_ROUNDS,
           'evaluate_every': 10,
@@ -139,7 +138,7 @@ def feature_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
       ),
       *sweeps.grid(
         [features.FT_LP],
-        {**fields, 'fine_tuning.temperature': _TEMPERATURES, **fine_tuning},
+        {**alphas, 'fine_tuning.temperature': _TEMPERATURES, **fine_tuning},
         fixed=plain,
       ),
     )
@@ -177,11 +176,10 @@ def feature_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
       *sweeps.grid([features.FT_LP], everywhere, fixed=plain),
     ),
     'linear_tuning': lambda: linear(
-      {**alphas, 'seed': (100,)},
-      {rate: (0.1, 1.0, 10.0, 100.0, 1000.0)},
-      {rate: _FINE_TUNING_RATES},
+      {rate: (0.1, 1.0, 10.0, 100.0, 1000.0), 'seed': (100, 101, 102)},
+      {rate: _FINE_TUNING_RATES, 'seed': (100,)},
     ),
-    'linear': lambda: linear(everywhere, {}, {}),
+    'linear': lambda: linear(*[{'seed': sweeps.SEEDS}] * 2),
     'fine_tuning': train_extractor,
     'fine_tuning_tuned': lambda: train_extractor(
       client_learning_rate=_TUNED_RATE
