@@ -32,6 +32,7 @@ _FEWEST_PAIRS = 5
 _FEW_PAIRS = 6
 _MOST_FLIPPED = 13
 _NUM_RESAMPLES = 9_999
+_CONFIDENCE = 0.95
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -172,14 +173,11 @@ def compare_paired(
   *,
   higher_is_better: bool,
   scale: float = 0.0,
-  confidence_level: float = 0.95,
-  num_resamples: int = _NUM_RESAMPLES,
-  seed: int = 0,
 ) -> PairedComparison:
   """Compares two methods over exchangeable pairs, for example seeds.
 
-  The interval is SciPy's percentile bootstrap. It is repeatable, since it
-  depends only on the values and on `seed`. From a handful of pairs, any
+  The 95 % interval is SciPy's percentile bootstrap, of fixed random numbers, so
+  that equal values give equal intervals. From a handful of pairs, any
   bootstrap interval is too narrow: from three seeds, it would be the observed
   spread.
 
@@ -189,9 +187,6 @@ def compare_paired(
     b: The metric of method B for the same keys.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     scale: The least scale of the metric, see `ranking.gains`.
-    confidence_level: The coverage of the interval, between 0 and 1.
-    num_resamples: The number of bootstrap samples.
-    seed: The seed of the bootstrap samples.
 
   Returns:
     The comparison. Fewer than five pairs give no interval, equal differences an
@@ -216,9 +211,7 @@ def compare_paired(
     low = high = mean
     notes.append('all differences are equal')
   else:
-    low, high = _bootstrap_mean(
-      differences, confidence_level, num_resamples, seed
-    )
+    low, high = _bootstrap_mean(differences)
     if len(differences) < _FEW_PAIRS:
       notes.append('few pairs: too narrow')
   return PairedComparison(
@@ -236,25 +229,20 @@ def _no_interval(num_pairs: int) -> str:
   return f'{told}: no interval'
 
 
-def _bootstrap_mean(
-  differences: np.ndarray,
-  confidence_level: float,
-  num_resamples: int,
-  seed: int,
-) -> tuple[float, float]:
+def _bootstrap_mean(differences: np.ndarray) -> tuple[float, float]:
   """Returns the percentile interval of the mean."""
   interval = stats.bootstrap(
     (differences,),
     np.mean,
     vectorized=True,
-    confidence_level=confidence_level,
-    n_resamples=num_resamples,
+    confidence_level=_CONFIDENCE,
+    n_resamples=_NUM_RESAMPLES,
     batch=max(1, _MAX_COUNTS // len(differences)),
     # Not BCa: its correction is biased by resampled means that equal the mean,
     # which are common among few seeds or clients with equal accuracies. From
     # two values it gives an interval that ends at their mean.
     method='percentile',
-    random_state=np.random.default_rng(seed),
+    random_state=np.random.default_rng(0),
   ).confidence_interval
   return float(interval.low), float(interval.high)
 
@@ -265,9 +253,6 @@ def compare_nested(
   *,
   higher_is_better: bool,
   scale: float = 0.0,
-  confidence_level: float = 0.95,
-  num_resamples: int = _NUM_RESAMPLES,
-  seed: int = 0,
 ) -> PairedComparison:
   """Compares two methods over clients nested in seeds.
 
@@ -283,9 +268,6 @@ def compare_nested(
     b: The same of method B, for the same seeds and clients.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     scale: The least scale of the metric, see `ranking.gains`.
-    confidence_level: The coverage of the interval, between 0 and 1.
-    num_resamples: The number of bootstrap samples.
-    seed: The seed of the bootstrap samples.
 
   Returns:
     The comparison; `n`, `wins` and `ties` count clients over all seeds. There
@@ -328,19 +310,18 @@ def compare_nested(
       notes.append(
         f'{len(groups)} seeds: the interval is over their clients only'
       )
-    means = _resample_nested(groups, num_resamples, np.random.default_rng(seed))
-    tail = (1 - confidence_level) / 2
+    means = _resample_nested(groups)
+    tail = (1 - _CONFIDENCE) / 2
     low, high = map(float, np.quantile(means, [tail, 1 - tail]))
   return PairedComparison(
     mean=mean, low=low, high=high, note='; '.join(notes), **outcomes
   )
 
 
-def _resample_nested(
-  groups: list[np.ndarray], num_resamples: int, rng: np.random.Generator
-) -> np.ndarray:
-  """Returns bootstrap means, of shape `[num_resamples]`, of nested groups."""
-  shape = num_resamples, len(groups)
+def _resample_nested(groups: list[np.ndarray]) -> np.ndarray:
+  """Returns bootstrap means, `[_NUM_RESAMPLES]`, of nested groups."""
+  rng = np.random.default_rng(0)
+  shape = _NUM_RESAMPLES, len(groups)
   if len(groups) < _FEWEST_PAIRS:
     drawn = np.broadcast_to(np.arange(len(groups)), shape)
   else:
