@@ -30,7 +30,6 @@ def chunk_documents(
   special_tokens: vocabulary_lib.SpecialTokens = (
     vocabulary_lib.DEFAULT_SPECIAL_TOKENS
   ),
-  drop_remainder: bool = False,
 ) -> tuple[np.ndarray, np.ndarray]:
   """Cuts one client's documents into chunks.
 
@@ -39,9 +38,6 @@ def chunk_documents(
       document without tokens is bos and eos.
     sequence_length: The number of tokens per chunk.
     special_tokens: The ids of bos, eos and padding.
-    drop_remainder: Whether a last chunk that is not full is left out, as in
-      Dataset Grouper's language models, instead of padded. Clients with less
-      than one chunk then have none.
 
   Returns:
     (x, y), int32 [chunks, sequence_length]. Padding comes last.
@@ -54,14 +50,10 @@ def chunk_documents(
   for document in documents:
     parts += [[special_tokens.bos], document, [special_tokens.eos]]
   stream = np.concatenate(parts).astype(np.int32) if parts else np.zeros(0)
-  num_labels = max(0, len(stream) - 1)
-  num_chunks = num_labels // sequence_length
-  if not drop_remainder and num_labels % sequence_length:
-    num_chunks += 1
+  num_chunks = -(-max(0, len(stream) - 1) // sequence_length)
   size = num_chunks * sequence_length + 1
   padded = np.full(size, special_tokens.pad, np.int32)
-  used = stream[:size]
-  padded[: len(used)] = used
+  padded[: len(stream)] = stream
   labels = padded[1:].copy()
   labels[labels == special_tokens.bos] = special_tokens.pad
   shape = (num_chunks, sequence_length)
@@ -73,7 +65,6 @@ def build_chunk_fn(
   *,
   sequence_length: int,
   feature: str = 'text',
-  drop_remainder: bool = False,
 ) -> Callable[[examples_lib.Examples], examples_lib.Examples]:
   """Builds a function that turns a client's texts into chunks.
 
@@ -81,7 +72,6 @@ def build_chunk_fn(
     vocabulary: The vocabulary that turns texts into tokens.
     sequence_length: The number of tokens per chunk.
     feature: The name of the array of texts.
-    drop_remainder: See `chunk_documents`.
 
   Returns:
     A function for `PreprocessedClientData`, called when a client is read: from
@@ -104,7 +94,6 @@ def build_chunk_fn(
       map(vocabulary.encode, examples[feature]),
       sequence_length=sequence_length,
       special_tokens=vocabulary.special_tokens,
-      drop_remainder=drop_remainder,
     )
 
   return chunk

@@ -32,15 +32,6 @@ class ChunkDocumentsTest(parameterized.TestCase):
     np.testing.assert_array_equal(y, [[5, 6, 7, 2], [0, 8, 2, 0]])
     self.assertEqual((x.dtype, y.dtype), (np.int32, np.int32))
 
-  def test_dropped_remainder(self):
-    x, y = _chunks([[5, 6, 7], [8]], 4, drop_remainder=True)
-    np.testing.assert_array_equal(x, [[1, 5, 6, 7]])
-    np.testing.assert_array_equal(y, [[5, 6, 7, 2]])
-    x, y = _chunks([[5, 6, 7], [8]], 7, drop_remainder=True)
-    self.assertEqual((x.shape, y.shape), ((1, 7), (1, 7)))
-    x, y = _chunks([[5, 6, 7], [8]], 8, drop_remainder=True)
-    self.assertEqual((x.shape, y.shape), ((0, 8), (0, 8)))
-
   def test_ends(self):
     x, y = _chunks([[]], 3)
     np.testing.assert_array_equal(x, [[_BOS, _EOS, _PAD]])
@@ -54,21 +45,15 @@ class ChunkDocumentsTest(parameterized.TestCase):
       strategies.lists(strategies.integers(3, 9), max_size=12), max_size=5
     ),
     strategies.integers(1, 9),
-    strategies.booleans(),
   )
-  def test_each_token_is_predicted_once(self, documents, length, drop):
+  def test_each_token_is_predicted_once(self, documents, length):
     special = vocabulary.SpecialTokens(pad=0, bos=11, eos=12, oov=3)
-    x, y = _chunks(
-      documents, length, special_tokens=special, drop_remainder=drop
-    )
+    x, y = _chunks(documents, length, special_tokens=special)
     self.assertEqual(x.shape, y.shape)
     self.assertEqual(x.shape[1], length)
     expected = [t for d in documents for t in (*d, special.eos)]
     labels = y[y != special.pad].tolist()
-    if drop:
-      self.assertEqual(labels, expected[: len(labels)])
-    else:
-      self.assertEqual(labels, expected)
+    self.assertEqual(labels, expected)
     # What precedes a label is the token before it in its document, or bos.
     before = [t for d in documents for t in (special.bos, *d)]
     self.assertEqual(x[y != special.pad].tolist(), before[: len(labels)])
@@ -133,9 +118,6 @@ class ChunkFnTest(absltest.TestCase):
     clients.load_client('a')['text'][0] = b'\xff'
     with self.assertRaisesRegex(errors.InputError, "Client 'a': .*UTF-8"):
       _ = self._preprocess(clients).element_spec
-    short = self._preprocess(self._clients(a=['red']), drop_remainder=True)
-    with self.assertRaisesRegex(errors.InputError, "'a'"):
-      _ = short.element_spec
 
 
 def _words():
