@@ -142,7 +142,7 @@ def _create_results_sweeps(
       low_client_learning_rate=0.01,
       adam_learning_rate=_ADAM_RATES[images],
     ),
-    **sweeps.claims(base.FEW_ROUNDS['rounds']),
+    **sweeps.claims(),
     **sweeps.surfaces(
       (0.1, 100.0, None),
       fixed={

@@ -252,39 +252,15 @@ def surfaces(
   }
 
 
-def claims(rounds: int) -> dict[str, MakeRuns]:
+def claims() -> dict[str, MakeRuns]:
   """Returns the sweeps `claims` and `claims_tuning` of a task of images.
 
-  `claims` has FedAvg, FedFish and damped FedFish with 1 and 16 local epochs at
-  fixed compute, eight seeds, and a rate of personalisation that validation
-  clients choose. `claims_tuning` has rates for it, at full length, with two
-  other seeds.
-
-  Args:
-    rounds: The number of rounds of 16 local epochs.
+  `claims` has FedAvg, FedFish and damped FedFish with 16 local epochs, eight
+  seeds, and a rate of personalisation that validation clients choose.
+  `claims_tuning` has rates for it, at full length, with two other seeds.
   """
-
-  def runs(
-    seeds: Sequence[int],
-    rates: Mapping[str, Sequence[float]],
-    fixed: Mapping[str, Any],
-  ) -> Iterator[Run]:
-    for cell in grid(
-      (*PLAIN_ESTIMATORS[:2], 'damped,server=sgd'), rates, fixed=fixed
-    ):
-      yield from fixed_compute(
-        [cell.variant],
-        total_local_epochs=16 * rounds,
-        evaluations=8,
-        local_epochs=(1, 16),
-        seeds=seeds,
-        fixed=cell.overrides,
-      )
-
-  tuned = {
-    'client_learning_rate': (0.02, 0.05, 0.1, 0.2),
-    'server_learning_rate': (0.3, 1.0),
-  }
+  variants = (*PLAIN_ESTIMATORS[:2], 'damped,server=sgd')
+  epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
   only_global = {
     'evaluation.barrier': False,
     'evaluation.personalization_epochs': 0,
@@ -292,9 +268,16 @@ def claims(rounds: int) -> dict[str, MakeRuns]:
   personal = {
     'evaluation.personalization_learning_rates': (0.003, 0.01, 0.03, 0.1)
   }
+  tuning = {
+    'client_learning_rate': (0.02, 0.05, 0.1, 0.2),
+    'server_learning_rate': (0.3, 1.0),
+    'seed': (100, 101),
+  }
   return {
-    'claims': lambda: runs(tuple(range(8)), {}, personal),
-    'claims_tuning': lambda: runs((100, 101), tuned, only_global),
+    'claims': lambda: grid(
+      variants, {'seed': tuple(range(8))}, fixed=epochs | personal
+    ),
+    'claims_tuning': lambda: grid(variants, tuning, fixed=epochs | only_global),
   }
 
 
