@@ -33,7 +33,9 @@ _EXPORTS = {
     split_client
   """,
   'own_data_evaluation': 'LoadClientStateFn own_models OwnDataEvaluation',
-  'paired_comparison': 'compare_nested compare_paired PairedComparison',
+  'paired_comparison': """
+    adjust_holm compare_nested compare_paired flip_signs PairedComparison
+  """,
   'ranking': 'gains is_better select_best Selection',
   'round_evaluation': 'HeldOutEvaluation SharedComputations',
   'subspace_distance': 'principal_angle_distance',

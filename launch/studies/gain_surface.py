@@ -26,8 +26,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff import errors
+from fedfish_tff import evaluation
 from fedfish_tff import simulation
-from fedfish_tff.evaluation import paired_comparison
 from launch import cli
 from launch import path_flags
 from launch.plots import heat_map
@@ -95,9 +95,9 @@ def measure(runs: pd.DataFrame, *, cohort_size: int) -> pd.DataFrame:
       raise errors.InputError(f'the runs must have some of {variant}.')
   gains = (wide[_METHOD] - wide[_BASELINE]).dropna()
   cells = gains.groupby(_CELL, observed=True).agg(
-    gain='mean', seeds='count', p=paired_comparison.flip_signs
+    gain='mean', seeds='count', p=evaluation.flip_signs
   )
-  cells['p'] = paired_comparison.adjust_holm(cells['p'])
+  cells['p'] = evaluation.adjust_holm(cells['p'])
   methods = runs[runs['variant'] == _METHOD].groupby(_CELL, observed=True)
   cells['effective'] = methods[_EFFECTIVE].mean() / cohort_size
   return cells
