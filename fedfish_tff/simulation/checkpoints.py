@@ -74,14 +74,10 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise errors.InputError(
         f'keep_total must be a positive integer, got {keep_total}.'
       )
-    self._root_dir = pathlib.Path(root_dir)
+    self._root_dir = files.make_folder(root_dir)
     self._keep_total = keep_total
     self._keep_versions = keep_versions
     self._run_digests = run_digests
-    try:
-      self._root_dir.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-      raise files.unwritable_error(self._root_dir, error) from error
 
   async def get_versions(self) -> list[int] | None:
     """Returns the versions, damaged ones included; None without any."""

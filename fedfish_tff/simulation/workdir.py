@@ -64,59 +64,33 @@ _ROUNDS = re.compile(rb'^  "rounds": \d+', re.MULTILINE)
 _DATA = {'data_dir': (str, None), 'synthetic': (str, None)}
 
 
+def _entry(name: str) -> property:
+  """Returns a property of `Workdir`: the path of an entry of the folder."""
+
+  def path(workdir: 'Workdir') -> pathlib.Path:
+    return workdir.path / name
+
+  return property(path)
+
+
 @dataclasses.dataclass(frozen=True)
 class Workdir:
   """The paths of a run's folder."""
 
   path: pathlib.Path
 
-  @property
-  def config_path(self) -> pathlib.Path:
-    return self.path / 'config.json'
-
-  @property
-  def data_fingerprint_path(self) -> pathlib.Path:
-    return self.path / 'data_fingerprint.json'
-
-  @property
-  def data_path(self) -> pathlib.Path:
-    return self.path / 'data.json'
-
-  @property
-  def metrics_path(self) -> pathlib.Path:
-    return self.path / 'metrics.csv'
-
-  @property
-  def checkpoints_path(self) -> pathlib.Path:
-    return self.path / 'checkpoints'
-
-  @property
-  def client_states_path(self) -> pathlib.Path:
-    return self.path / 'client_states.sqlite'
-
-  @property
-  def tensorboard_path(self) -> pathlib.Path:
-    return self.path / 'tensorboard'
-
-  @property
-  def summary_path(self) -> pathlib.Path:
-    return self.path / 'summary.json'
-
-  @property
-  def plots_path(self) -> pathlib.Path:
-    return self.path / 'plots'
-
-  @property
-  def wandb_path(self) -> pathlib.Path:
-    return self.path / 'wandb'
-
-  @property
-  def wandb_id_path(self) -> pathlib.Path:
-    return self.path / 'wandb_id.txt'
-
-  @property
-  def start_path(self) -> pathlib.Path:
-    return self.path / 'start.npz'
+  config_path = _entry('config.json')
+  data_fingerprint_path = _entry('data_fingerprint.json')
+  data_path = _entry('data.json')
+  metrics_path = _entry('metrics.csv')
+  checkpoints_path = _entry('checkpoints')
+  client_states_path = _entry('client_states.sqlite')
+  tensorboard_path = _entry('tensorboard')
+  summary_path = _entry('summary.json')
+  plots_path = _entry('plots')
+  wandb_path = _entry('wandb')
+  wandb_id_path = _entry('wandb_id.txt')
+  start_path = _entry('start.npz')
 
   def read_config(self) -> dict[str, Any]:
     """Returns the run's config.
