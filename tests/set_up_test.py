@@ -12,13 +12,14 @@ from tests import processes
 from tests import repository
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 _GOOD = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 # A pyenv shim of a version that is not selected.
 _BROKEN = '#!/bin/sh\necho "python3.11: command not found" >&2\nexit 127\n'
 
 
-class FindPythonTest(absltest.TestCase):
+class FindPythonTest(parameterized.TestCase):
   """Each with an empty home and a PATH of its own."""
 
   def setUp(self):
@@ -53,24 +54,30 @@ class FindPythonTest(absltest.TestCase):
     self.assertEqual(result.returncode, 0, result.stderr)
     self.assertEqual(result.stdout, f'{sys._base_executable}\n')
 
-  def test_takes_the_one_on_the_path(self):
-    self._script('bin/python3.11', _GOOD)
-    result = self._find()
+  @parameterized.named_parameters(
+    ('on_the_path', 'bin', {'bin/python3.11': _GOOD}),
+    ('python3_if_it_is_3_11', 'bin', {'bin/python3': _GOOD}),
+    ('folder_with_a_space', 'a b', {'a b/python3.11': _GOOD}),
+    (
+      'beside_a_shim_that_fails',
+      'shims:bin',
+      {'shims/python3.11': _BROKEN, 'bin/python3.11': _GOOD},
+    ),
+    (
+      'of_pyenv',
+      'bin',
+      {
+        'bin/python3.11': _BROKEN,
+        'home/.pyenv/versions/3.11.7/bin/python3.11': _GOOD,
+      },
+    ),
+  )
+  def test_takes_the_one(self, path, scripts):
+    for name, text in scripts.items():
+      self._script(name, text)
+    result = self._find(path)
     self._assert_found(result)
     self.assertEmpty(result.stderr)
-
-  def test_takes_python3_if_it_is_3_11(self):
-    self._script('bin/python3', _GOOD)
-    self._assert_found(self._find())
-
-  def test_passes_over_a_shim_that_fails(self):
-    self._script('shims/python3.11', _BROKEN)
-    self._script('bin/python3.11', _GOOD)
-    self._assert_found(self._find('shims:bin'))
-
-  def test_takes_a_folder_with_a_space(self):
-    self._script('a b/python3.11', _GOOD)
-    self._assert_found(self._find('a b'))
 
   def test_variable_comes_first(self):
     python = self._script('elsewhere/python', _GOOD)
@@ -82,11 +89,6 @@ class FindPythonTest(absltest.TestCase):
     result = self._find(PYTHON='/nowhere/python')
     self._assert_found(result)
     self.assertIn('PYTHON=/nowhere/python', result.stderr)
-
-  def test_takes_pyenvs(self):
-    self._script('bin/python3.11', _BROKEN)
-    self._script('home/.pyenv/versions/3.11.7/bin/python3.11', _GOOD)
-    self._assert_found(self._find())
 
   def test_takes_pyenvs_from_its_own_root(self):
     self._script('root/versions/3.11.7/bin/python3.11', _GOOD)
@@ -141,23 +143,25 @@ class SetUpTest(absltest.TestCase):
     set_up._PATH_FILE.parent.mkdir(parents=True)
     set_up._PATH_FILE.write_text(set_up._PATH_LINE)
 
-  def test_no_environment(self):
+  def test_is_up_to_date_until_something_is_missing_or_changed(self):
     self.assertFalse(self._check())
-
-  def test_installed(self):
     self._pretend_installed()
     self.assertTrue(self._check())
-
-  def test_interrupted_before_the_stamp(self):
-    self._pretend_installed()
-    self.stamp.unlink()
-    self.assertFalse(self._check())
-
-  def test_changed_lock(self):
-    self._pretend_installed()
-    with open(self.root / 'requirements' / 'requirements.lock', 'a') as lock:
-      lock.write('another==1.0\n')
-    self.assertFalse(self._check())
+    python = self.root / '.venv' / 'bin' / 'python'
+    lock = self.root / 'requirements' / 'requirements.lock'
+    for path, content in (
+      # As after an interruption.
+      (self.stamp, None),
+      (python, None),
+      (lock, f'{lock.read_text()}another==1.0\n'),
+    ):
+      with self.subTest(path.name):
+        away = path.rename(path.with_suffix('.away'))
+        if content is not None:
+          path.write_text(content)
+        self.assertFalse(self._check())
+        away.replace(path)
+        self.assertTrue(self._check())
 
   def test_repository_is_made_importable(self):
     venv = self.root / '.venv'
@@ -193,8 +197,3 @@ class SetUpTest(absltest.TestCase):
       lock.write('another==1.0\n')
     self.assertFalse(self._run())
     self.assertTrue((elsewhere / 'lock.sha256').exists())
-
-  def test_python_is_gone(self):
-    self._pretend_installed()
-    (self.root / '.venv' / 'bin' / 'python').unlink()
-    self.assertFalse(self._check())

@@ -54,6 +54,13 @@ class MakeStatelessTest(parameterized.TestCase):
     self.x, self.change = rng.normal(2, 3, size=(2, 3, 4, 5, 6)).astype('f')
     self.scale, self.offset, self.mean = rng.normal(size=(3, 6)).astype('f')
     self.variance = rng.uniform(0.5, 2, size=6).astype('f')
+    self.arrays = dict(
+      x=self.x,
+      scale=self.scale,
+      offset=self.offset,
+      mean=self.mean,
+      variance=self.variance,
+    )
 
   @parameterized.product(
     version=('', 'V2', 'V3'),
@@ -64,13 +71,7 @@ class MakeStatelessTest(parameterized.TestCase):
     (x,) = _images(channels_first, self.x)
     results, operations = _run(
       f'FusedBatchNorm{version}',
-      arrays=dict(
-        x=x,
-        scale=self.scale,
-        offset=self.offset,
-        mean=self.mean,
-        variance=self.variance,
-      ),
+      arrays=self.arrays | dict(x=x),
       attributes=dict(
         epsilon=_EPSILON,
         is_training=is_training,
@@ -143,13 +144,7 @@ class MakeStatelessTest(parameterized.TestCase):
       tolerance.assert_close(result, value, relative=tolerance.FLOAT32_SUMS)
 
   def test_within_a_function(self):
-    arrays = dict(
-      x=self.x,
-      scale=self.scale,
-      offset=self.offset,
-      mean=self.mean[:0],
-      variance=self.mean[:0],
-    )
+    arrays = self.arrays | dict(mean=self.mean[:0], variance=self.mean[:0])
     results = [
       _run(
         'FusedBatchNormV3',
@@ -189,13 +184,7 @@ class MakeStatelessTest(parameterized.TestCase):
     np.testing.assert_array_equal(others[:2], np.zeros([2, 6]))
 
   def test_half_precision(self):
-    arrays = dict(
-      x=self.x.astype(tf.bfloat16.as_numpy_dtype),
-      scale=self.scale,
-      offset=self.offset,
-      mean=self.mean,
-      variance=self.variance,
-    )
+    arrays = self.arrays | dict(x=self.x.astype(tf.bfloat16.as_numpy_dtype))
     (y, *_), _ = _run(
       'FusedBatchNormV3', arrays=arrays, attributes=dict(is_training=False)
     )
@@ -209,13 +198,7 @@ class MakeStatelessTest(parameterized.TestCase):
     """oneDNN has no kernel of these."""
     _, operations = _run(
       'FusedBatchNormV3',
-      arrays=dict(
-        x=self.x[None],
-        scale=self.scale,
-        offset=self.offset,
-        mean=self.mean,
-        variance=self.variance,
-      ),
+      arrays=self.arrays | dict(x=self.x[None]),
       attributes=dict(data_format='NDHWC', is_training=False),
     )
     self.assertIn('FusedBatchNormV3', operations)

@@ -35,6 +35,15 @@ def stop_at(stopped_round: int) -> simulation.Hook:
   return row_callback.RowCallback(stop)
 
 
+def make_round(number: int, client_ids: Sequence[str]) -> simulation.Round:
+  """Returns a round of clients of one example each, as hooks see it."""
+  cohort = [
+    datasets.sequential_batches(np.zeros(1), client_id=c, batch_size=1)
+    for c in client_ids
+  ]
+  return simulation.Round(number, {}, None, None, cohort=cohort)
+
+
 def create_model():
   """Returns a classifier of two features."""
   return models.create_mlp_classifier(

@@ -177,12 +177,3 @@ class InnerSumsTest(parameterized.TestCase):
       (weights[0] + 3 * weights[1]) / sum(weights),
       1e-5,
     )
-
-  def test_noiseless_dp_sum(self):
-    self._check(
-      tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
-        noise_multiplier=0.0, clients_per_round=1.0, clip=1e3
-      ),
-      18 / 8,
-      1e-4,
-    )

@@ -50,15 +50,6 @@ class PackingTest(absltest.TestCase):
       aggregators.unpack_upper_triangle(tf.constant(packed)), expected
     )
 
-  def test_is_linear(self):
-    a, b = _symmetric(5, 0), _symmetric(5, 1)
-    packed = aggregators.pack_upper_triangle(
-      tf.constant(a)
-    ) + aggregators.pack_upper_triangle(tf.constant(b))
-    np.testing.assert_array_equal(
-      aggregators.unpack_upper_triangle(packed), a + b
-    )
-
 
 class UpperTriangleSumFactoryTest(parameterized.TestCase):
   def _sum(self, inner, values):

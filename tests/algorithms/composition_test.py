@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts that do not fit are refused when they are composed."""
 
-from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from tests import numpy_reference as ref
@@ -24,16 +23,6 @@ class ComposeProcessTest(absltest.TestCase):
       local_training=client_work.build_local_training(model, sgd),
       extra_passes=3,
     )
-
-  def test_parts_that_fit(self):
-    process = self._compose(aggregators.FisherWeightedMeanFactory())
-    self.assertEqual(process.extra_passes, 3)
-    state_type = process.next.type_signature.parameter[0]
-    self.assertEqual(process.initialize.type_signature.result, state_type)
-    names = tff.structure.name_list(
-      process.next.type_signature.result.metrics.member.client_work
-    )
-    self.assertEqual(names, ['train', 'excluded_clients'])
 
   def test_aggregator_that_does_not_return_an_update_is_refused(self):
     # A plain mean of <delta, fisher> is no update of the weights.

@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from tests import numpy_reference as ref
 from tests import rounds
 
+from absl.testing import parameterized
 import numpy as np
 import pytest
 
@@ -51,28 +52,19 @@ def _reference(start, strength, **kwargs):
 
 
 class DittoTest(rounds.TestCase):
-  def _check_follows_numpy(self, run):
-    self.check_follows(
-      run, _reference(run.server(), _STRENGTH), client=rounds.Rounds.own
-    )
+  # Without a pull every client trains alone.
+  @parameterized.parameters(_STRENGTH, 0.0)
+  def test_follows_numpy_with_partial_participation(self, strength):
+    self._check_follows_numpy(_rounds(strength=strength), strength)
 
-  def test_follows_numpy_with_partial_participation(self):
-    self._check_follows_numpy(_rounds())
+  def _check_follows_numpy(self, run, strength=_STRENGTH):
+    self.check_follows(
+      run, _reference(run.server(), strength), client=rounds.Rounds.own
+    )
 
   @pytest.mark.thorough
   def test_a_variable_model_follows_numpy(self):
     self._check_follows_numpy(_rounds('variable'))
-
-  def test_without_a_pull_every_client_trains_alone(self):
-    run = _rounds(strength=0.0)
-    start = run.server()
-    for _ in range(2):
-      run.run('abcd')
-    for client, data in rounds.DATA.items():
-      self.assert_close(
-        run.own(client),
-        ref.train(start, data, rate=_RATE, epochs=2 * _EPOCHS),
-      )
 
   @pytest.mark.thorough
   def test_a_client_whose_own_model_diverges_is_left_out(self):

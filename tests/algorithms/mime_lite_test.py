@@ -8,7 +8,6 @@ from unittest import mock
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff import simulation
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -154,18 +153,6 @@ class MimeLiteTest(rounds.TestCase):
     optimizer = client_work.build_proximal_optimizer(_OPTIMIZER, 0.1)
     with self.assertRaisesRegex(errors.InputError, 'optimizer .*proximal'):
       algorithms.build_mime_lite(_MODEL, optimizer)
-
-  def test_costs(self):
-    process = _build()
-    self.assertEqual(process.extra_passes, 1)
-    mime_lite = simulation.measure_wire_bytes(process)
-    fed_avg = simulation.measure_wire_bytes(
-      algorithms.build_fed_avg(_MODEL, rounds.sgd(0.1))
-    )
-    model = 4 * sum(w.size for w in ref.initial_weights())
-    # The momentum on the way down, the gradient on the way up, and scalars.
-    self.assertBetween(mime_lite.download - fed_avg.download, model, model + 64)
-    self.assertBetween(mime_lite.upload - fed_avg.upload, model, model + 64)
 
   def test_what_is_no_whole_epochs_is_refused(self):
     with self.assertRaisesRegex(Exception, 'not that many whole epochs'):

@@ -29,9 +29,3 @@ class SolveHeadTest(parameterized.TestCase):
     np.testing.assert_array_equal(solved.trainable[0], basis)
     expected = np.linalg.pinv(x.astype(np.float64) @ basis) @ y
     np.testing.assert_allclose(solved.trainable[1], expected, atol=1e-5)
-
-  def test_moments_are_sums_over_examples(self):
-    x, y, dataset = _draw(10)
-    moments = client_work.sum_moments(dataset, num_features=6)
-    expected = sum(b**2 * np.outer(a, a) for a, (b,) in zip(x, y))
-    np.testing.assert_allclose(moments, expected, rtol=1e-5, atol=1e-5)

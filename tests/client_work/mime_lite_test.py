@@ -7,7 +7,6 @@ from fedfish_tff import errors
 from fedfish_tff.client_work import mime_lite
 from tests import client_updates
 from tests import numpy_reference as ref
-from tests import tolerance
 
 from absl.testing import absltest
 import tensorflow as tf
@@ -20,42 +19,7 @@ def _optimizer():
   return tff.learning.optimizers.build_sgdm(_RATE, momentum=_MOMENTUM)
 
 
-def _constants():
-  return client_updates.constants(ref.initial_weights())
-
-
 class ServerStatisticsUpdateTest(absltest.TestCase):
-  def test_every_step_takes_the_state_of_the_server(self):
-    batches, start = ref.make_batches(8, 0), ref.initial_weights()
-    optimizer = _optimizer()
-    update_fn = mime_lite.build_server_statistics_update(optimizer)
-    state = optimizer.initialize(
-      tf.nest.map_structure(tf.TensorSpec.from_tensor, _constants())
-    )
-    for velocity in (0.0, 0.2):
-      state['accumulator'] = tuple(velocity + 0 * w for w in _constants())
-      with_state, without = (
-        client_updates.run(
-          lambda *args, s=s: update_fn(*args, s), batches
-        ).update['delta']
-        for s in (state, ())
-      )
-      expected = ref.train_with_velocity(
-        start,
-        [velocity] * len(start),
-        batches,
-        rate=_RATE,
-        momentum=_MOMENTUM,
-        epochs=1,
-      )
-      tolerance.assert_all_close(
-        with_state,
-        [s - e for s, e in zip(start, expected)],
-        least_scale=1.0,
-      )
-      if not velocity:
-        tolerance.assert_same(with_state, without)
-
   def test_what_would_overflow_in_the_sum_leaves_the_client_out(self):
     # One step of finite length, which times the number of examples is not.
     update_fn = mime_lite.build_server_statistics_update(

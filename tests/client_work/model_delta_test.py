@@ -7,19 +7,25 @@ from tests import client_updates
 from tests import numpy_reference as ref
 from tests import tolerance
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
 
 _SGD = tff.learning.optimizers.build_sgdm(0.3)
 
 
-class ModelDeltaTest(absltest.TestCase):
-  def test_equals_numpy(self):
+class ModelDeltaTest(parameterized.TestCase):
+  # TFF counts each epoch's examples.
+  @parameterized.parameters(
+    (tff.learning.ClientWeighting.NUM_EXAMPLES, 14),
+    (tff.learning.ClientWeighting.UNIFORM, 1),
+  )
+  def test_equals_numpy(self, weighting, weight):
     batches = ref.make_batches(7, 0)
-    result = client_updates.run_update(
-      client_work.build_model_delta_update(_SGD), batches, epochs=2
+    update_fn = client_work.build_model_delta_update(
+      _SGD, client_weighting=weighting
     )
+    result = client_updates.run_update(update_fn, batches, epochs=2)
     start = ref.initial_weights()
     trained = ref.train(start, batches, rate=0.3, epochs=2)
     tolerance.assert_all_close(
@@ -27,12 +33,4 @@ class ModelDeltaTest(absltest.TestCase):
       [s - e for s, e in zip(start, trained)],
       least_scale=max(np.abs(s).max() for s in start),
     )
-    # TFF counts each epoch's examples.
-    self.assertEqual(result.weight, 14)
-
-  def test_uniform_weight(self):
-    update_fn = client_work.build_model_delta_update(
-      _SGD, client_weighting=tff.learning.ClientWeighting.UNIFORM
-    )
-    result = client_updates.run_update(update_fn, ref.make_batches(7, 0))
-    self.assertEqual(result.weight, 1)
+    self.assertEqual(result.weight, weight)

@@ -40,25 +40,6 @@ def _like(value):
 
 
 class ProximalOptimizerTest(parameterized.TestCase):
-  def test_steps_of_sgd(self):
-    optimizer = proximal.build_proximal_optimizer(
-      tff.learning.optimizers.build_sgdm(0.1), _STRENGTH
-    )
-    first, second, third = _steps(
-      optimizer, _WEIGHTS, [_like(1.0), _like(1.0), _like(0.0)]
-    )
-    for name, start in _WEIGHTS.items():
-      tolerance.assert_close(
-        first[name], start - 0.1, relative=tolerance.FLOAT32
-      )
-      # -0.1 from the start: a pull of 0.5 * -0.1.
-      tolerance.assert_close(
-        second[name], start - 0.195, relative=tolerance.FLOAT32
-      )
-      tolerance.assert_close(
-        third[name], start - 0.18525, relative=tolerance.FLOAT32
-      )
-
   @parameterized.parameters(
     tff.learning.optimizers.build_adam(0.1),
     tff.learning.optimizers.build_sgdm(0.1, momentum=0.9),

@@ -15,7 +15,6 @@ from tests.evaluation import softmax_regression
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -249,18 +248,6 @@ class TunedTest(ScorerTestCase):
     ):
       for result, test in zip(per_client, _TEST):
         self._assert_metrics(result, start, test, rtol=2e-5)
-
-  def test_a_client_without_unseen_examples_is_missing(self):
-    _, per_client = self._evaluate('functional', _TRAIN, (_EMPTY, _TEST[1]))
-    self.assertEqual(per_client[0]['num_examples'], 0)
-    self.assertTrue(np.isnan(per_client[0]['accuracy']))
-
-  @pytest.mark.thorough
-  def test_runs_as_graphs(self):
-    context = cohort_context.SyncCohortExecutionContext()
-    with tff.framework.get_context_stack().install(context):
-      self._evaluate('functional', _TRAIN)
-    self.assertEmpty(context.general_path_reasons)
 
 
 class StartTest(ScorerTestCase):

@@ -8,7 +8,7 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import asynchronous
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import simulated_time
-from tests.simulation import deadlines_test
+from tests import training_runs
 
 from absl.testing import absltest
 from hypothesis import given
@@ -75,7 +75,7 @@ class AsynchronousTest(absltest.TestCase):
       speeds, size=size, communication=communication, steps=20
     )
     for number, (answers, staleness, now) in enumerate(expected, start=1):
-      row = deadlines_test.make_round(number, answers)
+      row = training_runs.make_round(number, answers)
       self.assertEqual(found(number), tuple(answers))
       self.assertEqual(list(found.staleness(number).values()), staleness)
       found.after_round(row)
@@ -175,7 +175,3 @@ class AsynchronousTest(absltest.TestCase):
     store.save(8, {_IDS[0]: np.int32(1)}, kept_rounds=[8])
     self.assertFalse(store.has_state(_IDS[0]))
     store.rewind(8, store.digest, [])
-
-
-if __name__ == '__main__':
-  absltest.main()

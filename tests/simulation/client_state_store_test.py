@@ -71,23 +71,6 @@ class ClientStateStoreTest(StoreTestCase):
     found['weights'].trainable[0][0, 0] = 7  # Its own memory.
     self.assertEqual(store.load('empty', ()), ())
 
-  def test_the_newest_or_that_of_a_round(self):
-    store = self._store()
-    self.assertIsNone(store.load('a', _state(0)))
-    self.assertFalse(store.has_state('a'))
-    for round_number in (2, 9, 10):
-      store.save(
-        round_number, {'a': _state(round_number)}, kept_rounds=range(10)
-      )
-    self.assertEqual(_value(store.load('a', _state(0))), 10)
-    for asked, expected in ((1, None), (2, 2), (8, 2), (9, 9), (11, 10)):
-      self.assertEqual(
-        _value(store.load('a', _state(0), round_number=asked)), expected
-      )
-    self.assertTrue(store.has_state('a'))
-    self.assertIsNone(store.load('b', _state(0)))
-    self.assertFalse(store.has_state('b'))
-
   @hypothesis.given(
     st.lists(st.text(st.characters(), max_size=300), unique=True, max_size=8)
   )
@@ -193,7 +176,9 @@ class ClientStateStoreTest(StoreTestCase):
 
   def test_a_full_disk_or_too_large_a_state_leave_the_round_before(self):
     store = self._store()
+    self.assertFalse(store.has_state('a'))
     store.save(1, {'a': _state(1)}, kept_rounds=[0])
+    self.assertTrue(store.has_state('a'))
     digest = store.digest
     store._connection.execute('PRAGMA max_page_count = 1')
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .* is full.$'):
@@ -478,10 +463,6 @@ class DamageTest(StoreTestCase):
 
   def test_some_flipped_bits_change_no_state(self):
     self._assert_flips_change_no_state(29)
-
-  @pytest.mark.thorough
-  def test_more_flipped_bits_change_no_state(self):
-    self._assert_flips_change_no_state(5)
 
   @pytest.mark.slow
   def test_no_flipped_bit_changes_a_state(self):

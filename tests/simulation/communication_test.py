@@ -42,35 +42,6 @@ class MeasureWireBytesTest(absltest.TestCase):
       ),
     )
 
-  def test_counts_fed_avg_of_this_package(self):
-    sgd = tff.learning.optimizers.build_sgdm(0.1)
-    fed_avg = communication.measure_wire_bytes(
-      algorithms.build_fed_avg(_model(), sgd)
-    )
-    self.assertEqual(
-      fed_avg,
-      (
-        _NUM_WEIGHTS * 4,
-        _NUM_WEIGHTS * 4 + 4 + _METRICS_BYTES + _EXCLUDED_BYTES,
-      ),
-    )
-
-  def test_counts_fed_fish(self):
-    sgd = tff.learning.optimizers.build_sgdm(0.1)
-    fed_fish = communication.measure_wire_bytes(
-      algorithms.build_fed_fish(_model(), sgd)
-    )
-    # Numerator and denominator: twice the upload. The round number, for the
-    # random labels of one of its estimators, comes with the weights.
-    self.assertEqual(
-      fed_fish,
-      (
-        _NUM_WEIGHTS * 4 + 4,
-        2 * _NUM_WEIGHTS * 4 + _METRICS_BYTES + _EXCLUDED_BYTES,
-      ),
-    )
-    self.assertEqual(fed_fish.total, fed_fish.download + fed_fish.upload)
-
   def test_counts_a_computation_by_itself(self):
     # The sums of gradients, and an int64 count of examples.
     self.assertEqual(

@@ -5,13 +5,12 @@
 import heapq
 
 from fedfish_tff import errors
-from fedfish_tff.datasets import batches
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import deadlines
-from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import simulated_time
 from fedfish_tff.simulation import speed_participation
+from tests import training_runs
 
 from absl.testing import absltest
 from hypothesis import given
@@ -34,20 +33,6 @@ def _simulate(asked, seconds, *, size, deadline):
     taken.append(client)
     now = time
   return taken, now, len(asked) - len(taken)
-
-
-def make_round(number, client_ids):
-  cohort = [
-    batches.ClientBatches(
-      client_id=c,
-      examples=np.zeros(1),
-      indices=np.zeros(1, np.int64),
-      epochs=1,
-      batch_size=1,
-    )
-    for c in client_ids
-  ]
-  return hooks.Round(number, {}, None, None, cohort=cohort)
 
 
 class DeadlineTest(absltest.TestCase):
@@ -88,7 +73,7 @@ class DeadlineTest(absltest.TestCase):
         asked(number), times, size=size, deadline=seconds
       )
       self.assertEqual(deadline(number), tuple(taken))
-      round_ = make_round(number, taken)
+      round_ = training_runs.make_round(number, taken)
       for hook in (deadline, clock):
         hook.after_round(round_)
       clock.complete_row(round_)

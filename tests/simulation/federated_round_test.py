@@ -174,17 +174,6 @@ class ClientStatesRunTest(training_runs.TestCase):
     self._run(client_states=store, evaluation_fn=evaluate, rounds=3)
     self.assertEqual(seen, [(1, 1), (1, 1), (2, 2), (2, 2), (3, 3), (3, 3)])
 
-  def test_rows_have_the_payload(self):
-    result = self._run(rounds=3)
-    rows = self.rows()
-    self.assertNotIn('communication/payload_bytes_total', rows[0])
-    total = 0
-    for row in rows[1:]:
-      self.assertGreater(row['communication/payload_bytes'], 0)
-      total += row['communication/payload_bytes']
-      self.assertEqual(row['communication/payload_bytes_total'], total)
-    self.assertEqual(result.totals['payload_bytes'], total)
-
   def test_a_round_of_excluded_clients_only_has_no_average(self):
     with self.assertLogs(level='WARNING'):
       self._run(

@@ -129,10 +129,6 @@ class CsvMetricsManagerTest(parameterized.TestCase):
     asyncio.run(manager.release({'c': 4, 'a': 4}, 2))
     self.assertEqual(self.path.read_text(), 'round,a,c\n1,1,\n2,4,4\n')
 
-  def test_a_new_column_widens_the_header(self):
-    _write(self.path, [{'a': 1}, {'b': 2}, {'a': 3}])
-    self.assertEqual(self.path.read_text(), 'round,a,b\n1,1,\n2,,2\n3,3,\n')
-
   def test_rejects_rounds_that_do_not_increase(self):
     manager = _write(self.path)
     with self.assertRaisesRegex(ValueError, 'Round 3 follows round 3'):

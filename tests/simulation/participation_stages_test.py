@@ -219,14 +219,6 @@ class AccuracyStagesTest(absltest.TestCase):
       [1, 4, 4, 9, 9, 11],
     )
 
-  def test_limits(self):
-    always = participation_stages.AccuracyStages(1, most=4)
-    self.assertEqual(
-      _observe(always, [-np.inf] * 7), [1, 1, 2, 2, 4, 4, 4, 4, 4]
-    )
-    never = participation_stages.AccuracyStages(1, most=4)
-    self.assertEqual(_observe(never, [np.inf] * 7), [1] * 9)
-
   def test_what_is_not_decided_is_not_guessed(self):
     stages = participation_stages.AccuracyStages(1, most=4)
     stages.observe(1, _row(0.0))

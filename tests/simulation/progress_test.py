@@ -98,10 +98,3 @@ class ProgressReporterTest(absltest.TestCase):
       report.observe(first_shown, {})
       report.close()
       self.assertEqual(stream.getvalue(), f'{told}round {first_shown}/5\n')
-
-  def test_bar_when_asked_for(self):
-    stream = io.StringIO()
-    report = progress.ProgressReporter(1, show_bar=True, stream=stream)
-    report.observe(1, _METRICS)
-    report.close()
-    self.assertIn('1/1', stream.getvalue())

@@ -32,18 +32,6 @@ class RunRecorderTest(temporary_folders.TestCase):
     rows = metrics_rows.read_rows(self.folder / 'metrics.csv')
     return [row['round'] for row in rows]
 
-  def test_resumes_from_the_checkpoint_and_rewinds_the_rows(self):
-    with self._recorder() as recorder:
-      self.assertEqual(recorder.resume(_START), (_START, None))
-      for round_number in range(4):
-        recorder.release(round_number, {'a': round_number})
-        if round_number == 2:
-          recorder.save([np.float32(2.0)], 2)
-    self.assertEqual(self._rounds_written(), [0, 1, 2, 3])
-    with self._recorder() as recorder:
-      self.assertEqual(recorder.resume(_START), ([np.float32(2.0)], 2))
-    self.assertEqual(self._rounds_written(), [0, 1, 2])
-
   def test_later_checkpoints_are_removed(self):
     """They would be those of another run, once rounds are trained again."""
     manager = checkpoints.CheckpointManager(self.folder / 'checkpoints')
@@ -58,13 +46,6 @@ class RunRecorderTest(temporary_folders.TestCase):
       self.assertEqual(recorder.resume([np.float32(0)])[1], 1)
     self.assertEqual(metrics.last_round, 1)
     self.assertFalse(path.exists())
-
-  def test_starts_afresh_without_a_checkpoint(self):
-    with self._recorder() as recorder:
-      recorder.release(0, {'a': 1})
-    with self._recorder() as recorder:
-      recorder.resume(_START)
-    self.assertEqual(self._rounds_written(), [])
 
   @parameterized.parameters((None, 'has no rounds'), (1, 'ends with round 1'))
   def test_refuses_a_gap_in_the_rows(self, last_round, message):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the simulated time of a run."""
 
-from fedfish_tff.datasets import batches
 from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import simulated_time
+from tests import training_runs
 
 from absl.testing import absltest
 import numpy as np
@@ -27,25 +27,11 @@ def _run(last_round):
   )
 
 
-def _round(number):
-  cohort = [
-    batches.ClientBatches(
-      client_id=c,
-      examples=np.zeros(1),
-      indices=np.zeros(1, np.int64),
-      epochs=1,
-      batch_size=1,
-    )
-    for c in _COHORTS.get(number, ())
-  ]
-  return hooks.Round(number, {}, None, None, cohort=cohort)
-
-
 class SimulatedTimeTest(absltest.TestCase):
   def _columns(self, hook, rounds):
     columns = []
     for number in rounds:
-      round_ = _round(number)
+      round_ = training_runs.make_round(number, _COHORTS[number])
       hook.after_round(round_)
       hook.complete_row(round_)
       columns.append(round_.row)
@@ -67,6 +53,6 @@ class SimulatedTimeTest(absltest.TestCase):
   def test_the_row_of_the_start(self):
     hook = simulated_time.SimulatedTime(_wall_clock)
     hook.begin(_run(None))
-    round_ = _round(3)
+    round_ = training_runs.make_round(3, ())
     hook.complete_row(round_)
     self.assertEqual(round_.row, {'simulated/seconds': 20})
