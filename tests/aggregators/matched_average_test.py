@@ -394,6 +394,47 @@ class NetworksTest(parameterized.TestCase):
     merged, _ = _merge([network] * 3, rng.integers(1, 9, [3, 3]), gamma=1.0)
     self.assert_same_tensors(merged, network)
 
+  @hypothesis.given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 4),
+    more=st.integers(0, 3),
+    shape=st.sampled_from([(), (2, 3)]),
+    blocks=st.sampled_from([1, 6]),
+  )
+  def test_padding_keeps_what_a_layer_computes(
+    self, seed, size, more, shape, blocks
+  ):
+    rng = np.random.default_rng(seed)
+    assignment = rng.permutation(size + more)[:size]
+    kernel = rng.normal(size=[*shape, blocks * size, 5])
+    padded = aggregators.pad_inputs(kernel, assignment, size + more)
+    # As flattened images: blocks of channels, of which the client has some.
+    x = rng.normal(size=[blocks, size + more])
+    np.testing.assert_allclose(
+      x.ravel() @ padded, x[:, assignment].ravel() @ kernel, atol=1e-12
+    )
+    np.testing.assert_array_equal(
+      aggregators.take_inputs(padded, assignment, size + more), kernel
+    )
+
+  @hypothesis.given(
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 4),
+    more=st.integers(0, 3),
+    gates=st.sampled_from([1, 4]),
+  )
+  def test_padding_adds_units_that_say_nothing(self, seed, size, more, gates):
+    rng = np.random.default_rng(seed)
+    assignment = rng.permutation(size + more)[:size]
+    kernel = rng.normal(size=[3, gates * size])
+    padded = aggregators.pad_units(kernel, assignment, size + more)
+    found = padded.reshape(3, gates, -1)
+    self.assertEqual(np.count_nonzero(found), kernel.size)
+    np.testing.assert_array_equal(found[..., assignment].reshape(3, -1), kernel)
+    np.testing.assert_array_equal(
+      aggregators.take_units(padded, assignment, size + more), kernel
+    )
+
 
 class RecurrentTest(parameterized.TestCase):
   @parameterized.parameters(*choices.UnitAverage)
