@@ -272,7 +272,7 @@ class SweepsTest(parameterized.TestCase):
       self.assertEqual(run.overrides['local_epochs'], 16)
       self.assertNotIn('rounds', run.overrides)
     seeds = [{run.overrides['seed'] for run in of} for of in (claims, tuning)]
-    self.assertEqual(seeds, [set(range(8)), {100, 101}])
+    self.assertEqual(seeds, [set(range(10, 18)), {100, 101}])
     # Three variants; eight seeds, or eight pairs of rates with two.
     self.assertLen(claims, 3 * 8)
     self.assertLen(tuning, 3 * 8 * 2)
