@@ -4,7 +4,6 @@
 
 import dataclasses
 import pathlib
-import warnings
 
 from fedfish_tff import errors
 from launch.plots import barrier
@@ -16,16 +15,6 @@ from tests.launch.results import fake_runs
 from absl.testing import absltest
 
 _METRIC = 'eval/global/accuracy'
-
-
-def _frames(**kwargs):
-  return fake_runs.frames(
-    [
-      fake_runs.make_run(a, s, **kwargs)
-      for a in ('fed_avg', 'fed_fish')
-      for s in (0, 1)
-    ]
-  )
 
 
 def _choose(*runs, metric=None):
@@ -61,48 +50,17 @@ class ChooseMetricTest(absltest.TestCase):
       _choose(fake_runs.make_run(), metric='nothing')
 
 
-def _draw(frames):
-  return catalogue.draw(frames, _METRIC, catalogue.OF_METHODS)
-
-
 class DrawTest(absltest.TestCase):
   def test_many_methods_fit(self):
     algorithms = [f'a_rather_long_method_{i}' for i in range(8)]
     runs = [fake_runs.make_run(a, evaluated=True) for a in algorithms]
+    frames = fake_runs.frames(runs)
+    figures = curves.draw(frames, _METRIC, x_axes=['round'])
     plots = [plot for plot in catalogue.OF_METHODS if plot is not barrier.draw]
-    figures = curves.draw(fake_runs.frames(runs), _METRIC, x_axes=['round'])
-    figures |= catalogue.draw(fake_runs.frames(runs), _METRIC, plots)
+    figures |= catalogue.draw(frames, _METRIC, plots)
     for name, figure in figures.items():
-      with self.subTest(name), warnings.catch_warnings():
-        # Matplotlib warns where there is no room for the axes.
-        warnings.simplefilter('error')
-        figure.draw_without_rendering()
-        bounds = figure.bbox
-        texts = [text for key in figure.legends for text in key.get_texts()]
-        for axis in figure.axes:
-          texts += [axis.title, axis.xaxis.label, axis.yaxis.label]
-          texts += axis.texts
-        for text in texts:
-          box = text.get_window_extent()
-          self.assertGreaterEqual(box.x0, bounds.x0 - 1, text)
-          self.assertLessEqual(box.x1, bounds.x1 + 1, text)
-
-  def test_clients_of_evaluated_runs(self):
-    clients = [
-      'personalization_accuracy',
-      'few_shot_accuracy',
-      'client_spread_accuracy',
-    ]
-    figures = _draw(_frames(evaluated=True))
-    self.assertContainsSubset(clients, figures)
-    # Five clients a seed; the sixth is too small to personalise.
-    points = figures['personalization_accuracy'].axes[1].collections[0]
-    self.assertLen(points.get_offsets(), 10)
-    self.assertLen(
-      figures['client_spread_accuracy'].axes[0].lines[0].get_xdata(), 12
-    )
-    figures = _draw(_frames())
-    self.assertNoCommonElements(clients, figures)
+      with self.subTest(name):
+        drawn_figures.check_fits(self, figure)
 
 
 class PlotWorkdirTest(absltest.TestCase):

@@ -54,10 +54,6 @@ class DrawPersonalizationTest(parameterized.TestCase):
     self.assertEqual(first.get_xlim(), second.get_xlim())
     self.assertEqual(first.get_ylim(), second.get_ylim())
 
-  def test_more_methods_than_fit_in_a_row(self):
-    for figure in _draw({str(i): (_BEFORE, _AFTER) for i in range(5)}):
-      self.assertLen(figure.axes, 5)
-
   def test_methods_without_clients_have_no_panel(self):
     self.assertEmpty(_draw({'FedAvg': ([], [])}))
     figure, _ = _draw({'FedAvg': ([], []), 'FedFish': (_BEFORE, _AFTER)})

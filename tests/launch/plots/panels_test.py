@@ -65,11 +65,6 @@ class DrawLegendTest(absltest.TestCase):
     }
     self.assertLess(max(lefts[name] for name in names), lefts['other'])
 
-  def test_without_entries_there_is_none(self):
-    figure, _ = panels.new_grid(['a'], (3, 2))
-    panels.draw_legend(figure, [])
-    self.assertEmpty(figure.legends)
-
   def test_groups_stand_below_one_another_where_it_is_narrow(self):
     figure, _ = panels.new_grid(['a'], (panels.PAPER_COLUMN, 2))
     names = ['a name of a method', 'another one', 'how clients are chosen']
@@ -176,13 +171,3 @@ class CompareAxesTest(absltest.TestCase):
       axis = _new_axis()
       panels.compare_axes(axis, np.array(values), np.array(values))
       self.assertLess(*axis.get_xlim())
-
-  def test_halves_are_labelled_in_opposite_corners(self):
-    axis = _new_axis()
-    panels.compare_axes(
-      axis, np.arange(2), np.arange(2), above='higher', below='lower'
-    )
-    above, below = axis.texts
-    self.assertEqual((above.get_text(), below.get_text()), ('higher', 'lower'))
-    self.assertLess(above.get_position()[0], below.get_position()[0])
-    self.assertGreater(above.get_position()[1], below.get_position()[1])
