@@ -5,36 +5,40 @@
 from launch.results import settings
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
+from absl.testing import parameterized
+
+_START = {'strategy': 'ft', 'start': {'name': 'fed3r'}}
 
 
-def _read(*specs, seeds=(0,)):
+def _runs(*specs, seeds=(0,)):
   """Each spec is (algorithm, local epochs, rounds[, task])."""
-  runs = []
-  for algorithm, epochs, rounds, *task in specs:
-    for seed in seeds:
-      runs.append(
-        fake_runs.make_setting_run(
-          algorithm,
-          seed,
-          local_epochs=epochs,
-          rounds=rounds,
-          task=task[0] if task else 'digits',
-        )
-      )
-  return settings.read_settings(fake_runs.frames(runs))
+  return [
+    fake_runs.make_setting_run(
+      algorithm, seed, local_epochs=epochs, rounds=rounds, task=task
+    )
+    for algorithm, epochs, rounds, task in (
+      (*spec, 'digits')[:4] for spec in specs
+    )
+    for seed in seeds
+  ]
+
+
+def _read(*specs, **kwargs):
+  return settings.read_settings(fake_runs.frames(_runs(*specs, **kwargs)))
 
 
 def _keys(found):
   return list(map(tuple, found))
 
 
-def _baselines(found):
-  pairs = settings.pair_with_baselines(found)
-  return {s.method: other.method for s, other in pairs}
+def _with(algorithm='fed_avg', optimizer=None, **fields):
+  own = {'server_optimizer': optimizer} if optimizer else {}
+  run = fake_runs.make_setting_run(algorithm, **own)
+  run.config.update(fields)
+  return run
 
 
-class SettingsTest(absltest.TestCase):
+class SettingsTest(parameterized.TestCase):
   def test_seeds_are_pooled_and_epochs_rise(self):
     found = _read(
       ('fed_avg', 16, 2), ('fed_avg', 1, 32), ('fed_fish', 1, 32), seeds=(1, 0)
@@ -57,6 +61,7 @@ class SettingsTest(absltest.TestCase):
       ('fed_avg', 1, 48),
       ('fed_avg', 1, 12, 'emnist'),
       ('fed_avg', 16, 12, 'emnist'),
+      # One number of epochs makes no view.
       ('fed_avg', 1, 5, 'cifar100'),
     )
     self.assertEqual(
@@ -77,75 +82,57 @@ class SettingsTest(absltest.TestCase):
       [('digits', 'FedAvg', 1, 100), ('digits', 'FedAvg', 16, 6)],
     )
 
-  def test_one_number_of_epochs_makes_no_view(self):
-    found = _read(('fed_avg', 4, 6), ('fed_fish', 4, 6))
-    self.assertEmpty(settings.fixed_rounds(found))
-    self.assertEmpty(settings.fixed_compute(found))
-
-  def test_the_baseline_shares_most_fields(self):
-    runs = [
-      fake_runs.make_setting_run(algorithm, server_optimizer=optimizer)
-      for algorithm in ('fed_avg', 'fed_fish')
-      for optimizer in ('adam', 'sgd')
-    ] + [fake_runs.make_setting_run('fed_sgd', server_optimizer='adam')]
-    self.assertEqual(
-      _baselines(settings.read_settings(fake_runs.frames(runs))),
+  @parameterized.named_parameters(
+    # Rates are tuned: they do not choose.
+    (
+      'that_shares_most_fields',
+      [
+        _with(
+          algorithm,
+          optimizer,
+          client_learning_rate=rate,
+          server_learning_rate=2 * rate,
+        )
+        for algorithm, optimizer, rate in (
+          ('fed_avg', 'adam', 0.1),
+          ('fed_avg', 'sgd', 0.2),
+          ('fed_fish', 'adam', 0.2),
+          ('fed_fish', 'sgd', 0.1),
+          ('fed_sgd', 'adam', 0.2),
+        )
+      ],
       {
-        'FedFish, server Adam': 'FedAvg, server Adam',
-        'FedFish, server SGD': 'FedAvg, server SGD',
-        'FedSGD, server Adam': 'FedAvg, server Adam',
+        f'{method}, server {optimizer}': f'FedAvg, server {optimizer}'
+        for method, optimizer in (
+          ('FedFish', 'Adam'),
+          ('FedFish', 'SGD'),
+          ('FedSGD', 'Adam'),
+        )
       },
-    )
-
-  def test_tuned_rates_do_not_choose_the_baseline(self):
-    runs = [
-      fake_runs.make_setting_run(algorithm, server_optimizer=optimizer)
-      for algorithm in ('fed_avg', 'fed_fish')
-      for optimizer in ('adam', 'sgd')
-    ]
-    for run, client, server in zip(
-      runs, (0.1, 0.2, 0.2, 0.1), (0.3, 0.4, 0.4, 0.3)
-    ):
-      run.config.update(
-        client_learning_rate=client, server_learning_rate=server
-      )
-    baselines = _baselines(settings.read_settings(fake_runs.frames(runs)))
-    self.assertEqual(baselines['FedFish, server Adam'], 'FedAvg, server Adam')
-    self.assertEqual(baselines['FedFish, server SGD'], 'FedAvg, server SGD')
-
-  def test_without_fed_avg_the_baseline_is_fed_sgd_or_none(self):
-    found = _read(('fed_sgd', 1, 6), ('fed_fish', 1, 6))
-    self.assertEqual(_baselines(found), {'FedFish': 'FedSGD'})
-    found = _read(('fed_fish', 1, 6), ('fed_prox', 1, 6))
-    self.assertEmpty(_baselines(found))
-
-  def test_what_is_fine_tuned_from_a_start_is_no_baseline(self):
-    started = fake_runs.make_setting_run()
-    started.config['fine_tuning'] = {
-      'strategy': 'ft',
-      'start': {'name': 'fed3r'},
-    }
-    found = settings.read_settings(
-      fake_runs.frames([started, fake_runs.make_setting_run()])
-    )
-    self.assertEqual(_baselines(found), {'Fed3R+FT': 'FedAvg'})
-    self.assertEmpty(
-      _baselines(settings.read_settings(fake_runs.frames([started])))
-    )
-
-  def test_what_sends_all_is_the_baseline_of_what_sends_a_part(self):
-    partial = fake_runs.make_setting_run()
-    partial.config['exchange'] = fake_runs.make_exchange()
-    found = settings.read_settings(
-      fake_runs.frames([partial, fake_runs.make_setting_run()])
-    )
-    self.assertEqual(
-      _baselines(found),
+    ),
+    (
+      'fed_sgd_without_fed_avg',
+      [_with('fed_sgd'), _with('fed_fish')],
+      {'FedFish': 'FedSGD'},
+    ),
+    ('none_without_either', [_with('fed_fish'), _with('fed_prox')], {}),
+    (
+      'not_what_is_fine_tuned_from_a_start',
+      [_with(fine_tuning=_START), _with()],
+      {'Fed3R+FT': 'FedAvg'},
+    ),
+    ('not_such_a_one_alone', [_with(fine_tuning=_START)], {}),
+    (
+      'that_sends_all',
+      [_with(exchange=fake_runs.make_exchange()), _with()],
       {'Partial FedAvg, share 0.5, largest': 'FedAvg'},
-    )
-    self.assertEmpty(
-      _baselines(settings.read_settings(fake_runs.frames([partial])))
-    )
+    ),
+    ('not_itself', [_with(exchange=fake_runs.make_exchange())], {}),
+  )
+  def test_the_baseline_is(self, runs, expected):
+    found = settings.read_settings(fake_runs.frames(runs))
+    pairs = settings.pair_with_baselines(found)
+    self.assertEqual({s.method: of.method for s, of in pairs}, expected)
 
   def test_baselines_have_the_task_the_epochs_and_the_rounds(self):
     found = {
@@ -155,11 +142,6 @@ class SettingsTest(absltest.TestCase):
     }
     # Labelled apart, they are still told by the same names.
     self.assertEqual(
-      [
-        (s.method, s.task, *s[2:])
-        for s, _ in settings.pair_with_baselines(found)
-      ],
-      [('FedFish', 'digits', 1, 6), ('FedFish', 'digits', 8, 6)],
+      [(*s, *of) for s, of in settings.pair_with_baselines(found)],
+      [('digits', 'FedFish', n, 6, 'digits', 'FedAvg', n, 6) for n in (1, 8)],
     )
-    for s, other in settings.pair_with_baselines(found):
-      self.assertEqual(other, s._replace(method='FedAvg'))
