@@ -105,7 +105,7 @@ def compare_workdirs(
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
   _write(folder / _METHODS_FILE, method_table.to_csv(values))
   _write(folder / _METHODS_LATEX_FILE, latex)
-  if len(values) <= _MAX_PRINTED_METHODS:
+  if len(groups) <= _MAX_PRINTED_METHODS:
     print(text_table.to_text(table))
   comparisons = method_comparison.compare_methods(groups, metric)
   if len(comparisons):

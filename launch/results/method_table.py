@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of the results of methods, as mean and deviation over seeds."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff import errors
@@ -27,16 +26,15 @@ _SECONDS = straggler_lines.SECONDS
 # The heads of columns in which no method is the best.
 _COSTS = {MEGABYTES: MEGABYTES, _SECONDS: 'Simulated seconds'}
 
-# For each label, the values by (column, rounds) and by seed.
-Values = Mapping[str, Mapping[tuple[str, str], pd.Series]]
+_INDEX = ['method', 'metric', 'rounds', 'seed']
 
 
 def read_values(
   groups: method_comparison.Groups,
   metric: str,
   columns: Sequence[str] | None = None,
-) -> Values:
-  """Returns the results of each method by (column, rounds).
+) -> pd.Series:
+  """Returns the results by method, metric, rounds and seed.
 
   Args:
     groups: The runs by label.
@@ -48,9 +46,6 @@ def read_values(
       round, and the megabytes sent; also the metric at equal bytes, if methods
       send different amounts, and the simulated seconds: all, and those until the
       metric has the worst of the runs' best values, which every run reaches.
-
-  Returns:
-    For each label, the columns that its runs have.
 
   Raises:
     errors.InputError: If no run has one of the columns.
@@ -72,22 +67,14 @@ def read_values(
   if columns is not None:
     wanted = dict.fromkeys((column, last) for column in columns)
   budget = _common_bytes(groups)
-  values = {
-    label: {
-      key: found
-      for key in wanted
-      if len(found := _values(of, *key, budget).dropna())
-    }
+  found = {
+    (label, *key): values
     for label, of in groups.items()
+    for key in wanted
+    if len(values := _values(of, *key, budget).dropna())
   }
-  timed = {label: of.drawn(metric, _SECONDS) for label, of in groups.items()}
-  until = _seconds_to_common_value(timed, metric) if columns is None else {}
-  for which, seconds in until.items():
-    for label, of in seconds.items():
-      by_seed = of.rename(index=groups[label].runs['seed'])
-      values[label][_SECONDS, which] = by_seed
   for column in columns or ():
-    if not any((column, last) in of for of in values.values()):
+    if not any(column == found_column for _, found_column, _ in found):
       known = {
         c: None for of in groups.values() for c in (*of.rounds, *of.runs)
       }
@@ -95,40 +82,46 @@ def read_values(
         f'--columns must name columns of metrics.csv or numbers of summary.json, '
         f'got {column!r}.{errors.suggest(column, known)}'
       )
-  return values
+  if columns is None:
+    found |= _seconds_to_common_value(groups, metric)
+  if not found:
+    return pd.Series(index=pd.MultiIndex.from_arrays([[]] * 4, names=_INDEX))
+  labels = list(groups)
+  in_order = sorted(found, key=lambda key: labels.index(key[0]))
+  return pd.concat({key: found[key] for key in in_order}, names=_INDEX)
 
 
 def _seconds_to_common_value(
-  timed: Mapping[str, pd.DataFrame], metric: str
-) -> dict[str, dict[str, pd.Series]]:
-  """Returns the seconds of each label's runs until a value that all reach.
+  groups: method_comparison.Groups, metric: str
+) -> dict[tuple[str, str, str], pd.Series]:
+  """Returns the seconds until the metric has a value that all runs reach.
 
   Args:
-    timed: The metric and the simulated seconds by run and round, by label.
+    groups: The runs by label.
     metric: The metric.
 
   Returns:
-    The seconds by `until <value>` and label; empty without simulated time.
+    The seconds by seed, by label, column and `until <value>`; empty without
+    simulated time.
   """
+  timed = {label: of.drawn(metric, _SECONDS) for label, of in groups.items()}
   higher_is_better = metric_names.higher_is_better(metric)
   bests = pd.concat(timed.values())[metric].groupby('run')
   bests = bests.max() if higher_is_better else bests.min()
   if bests.empty:
     return {}
   value = bests.min() if higher_is_better else bests.max()
-
-  def first(rows: pd.DataFrame) -> pd.Series:
-    worse = [
-      ranking.is_better(value, other, higher_is_better=higher_is_better)
-      for other in rows[metric]
-    ]
-    return rows[_SECONDS][np.invert(worse)].groupby('run').first()
-
-  return {
-    f'until {value:.4f}': {
-      label: first(rows) for label, rows in timed.items() if len(rows)
-    }
-  }
+  found = {}
+  for label, rows in timed.items():
+    if len(rows):
+      worse = [
+        ranking.is_better(value, other, higher_is_better=higher_is_better)
+        for other in rows[metric]
+      ]
+      first = rows[_SECONDS][np.invert(worse)].groupby('run').first()
+      seeds = groups[label].runs['seed']
+      found[label, _SECONDS, f'until {value:.4f}'] = first.rename(index=seeds)
+  return found
 
 
 def _common_bytes(groups: method_comparison.Groups) -> float | None:
@@ -162,7 +155,7 @@ def _values(
 
 
 def make_table(
-  values: Values, groups: method_comparison.Groups
+  values: pd.Series, groups: method_comparison.Groups
 ) -> text_table.Table:
   """Returns the table for people: a row per method, a column per result.
 
@@ -170,16 +163,19 @@ def make_table(
     values: The result of `read_values`.
     groups: The runs by label.
   """
-  keys = dict.fromkeys(key for of in values.values() for key in of)
+  keys = dict.fromkeys(
+    (metric, rounds) for _, metric, rounds, _ in values.index
+  )
   return seed_table.make_table(
-    ['Method'],
+    pd.DataFrame({'Method': list(groups)}, index=list(groups)),
     {key: _head(*key) for key in keys},
-    [seed_table.Row([label], of) for label, of in values.items()],
+    values,
     {
       key: method_comparison.direction(groups.values(), key[0])
       for key in keys
       if key[0] not in _COSTS
     },
+    missing={},
   )
 
 
@@ -188,13 +184,7 @@ def _head(column: str, which: str) -> str:
   return title if which == method_comparison.LAST_ROUND else f'{title}, {which}'
 
 
-def to_csv(values: Values) -> bytes:
+def to_csv(values: pd.Series) -> bytes:
   """Returns the results as a CSV file with a line per method and column."""
-  return text_table.to_csv(
-    ['method', 'metric', 'rounds', *seed_table.Cell._fields],
-    [
-      [label, *key, *seed_table.over_seeds(of[key])]
-      for label, of in values.items()
-      for key in of
-    ],
-  )
+  table = seed_table.over_seeds(values, _INDEX[:3]).reset_index()
+  return text_table.to_csv(list(table), table.itertuples(index=False))

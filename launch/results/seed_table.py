@@ -1,70 +1,50 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for people of statistics over seeds."""
+"""Statistics over seeds, and tables of them for people."""
 
 from collections.abc import Hashable
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import math
 import statistics
 from typing import Any
-from typing import NamedTuple
 
 from launch.results import method_comparison
 from launch.results import method_labels
 from launch.results import text_table
 
+import numpy as np
 import pandas as pd
 
+# The column of a result and the rounds that it is of.
+Key = tuple[str, str]
 
-class Cell(NamedTuple):
-  """Statistics of a column over seeds.
 
-  Attributes:
-    mean: The mean over the seeds with finite values; NaN without one.
-    deviation: The sample standard deviation; NaN for fewer than two values.
-    seeds: The number of seeds with finite values.
-    diverged: The number of seeds with infinite values.
+def over_seeds(
+  values: pd.Series, by: Sequence[str] | pd.Series
+) -> pd.DataFrame:
+  """Returns the statistics of groups of values, one value per seed.
+
+  Args:
+    values: The values; infinite ones have diverged, NaN is left out.
+    by: The groups, as for `Series.groupby`.
+
+  Returns:
+    A row per group: the `mean` over seeds with finite values, NaN without one;
+    their sample standard `deviation`, NaN for fewer than two; and the numbers
+    of `seeds` with finite values and of those that have `diverged`.
   """
-
-  mean: float
-  deviation: float
-  seeds: int
-  diverged: int
-
-
-def over_seeds(values: Iterable[float]) -> Cell:
-  """Returns the statistics of one value per seed; NaN is left out."""
-  values = [float(value) for value in values if not math.isnan(value)]
-  finite = [value for value in values if math.isfinite(value)]
-  return Cell(
-    mean=statistics.fmean(finite) if finite else math.nan,
-    deviation=statistics.stdev(finite) if len(finite) > 1 else math.nan,
-    seeds=len(finite),
-    diverged=len(values) - len(finite),
-  )
-
-
-class Row(NamedTuple):
-  """A row of a table.
-
-  Attributes:
-    told: The cells at the left, such as the method.
-    values: The values by column and by seed; infinite ones have diverged.
-    missing: The number of runs that are not finished.
-  """
-
-  told: Sequence[str]
-  values: Mapping[Hashable, pd.Series]
-  missing: int = 0
+  values = values.astype(float)
+  finite = values.where(np.isfinite(values)).groupby(by, sort=False)
+  table = finite.agg(mean='mean', deviation='std', seeds='count')
+  return table.assign(diverged=np.isinf(values).groupby(by, sort=False).sum())
 
 
 def make_table(
-  told: Sequence[str],
-  titles: Mapping[Hashable, str],
-  rows: Sequence[Row],
-  directions: Mapping[Hashable, Mapping[str, Any]],
+  told: pd.DataFrame,
+  titles: Mapping[Key, str],
+  values: pd.Series,
+  directions: Mapping[Key, Mapping[str, Any]],
+  missing: Mapping[Hashable, int],
 ) -> text_table.Table:
   """Returns a table of means and deviations, with the number of seeds in a note.
 
@@ -73,36 +53,40 @@ def make_table(
   `method_comparison.stands_out`.
 
   Args:
-    told: The heads of the columns at the left.
+    told: The columns at the left, such as the method, by row.
     titles: The heads of the columns of values.
-    rows: The rows.
+    values: The values by row, column, rounds and seed; infinite ones have
+      diverged.
     directions: The arguments of `method_comparison.stands_out`, for columns in
       which the best is bold.
+    missing: The number of runs that are not finished, by row.
   """
-  cells = [
-    {key: over_seeds(row.values.get(key, ())) for key in titles} for row in rows
-  ]
-  counts = [cell.seeds for of in cells for cell in of.values() if cell.seeds]
-  usual = statistics.mode(counts or [0])
+  row, *key = values.index.names[:3]
+  cells = over_seeds(values, [row, *key])
+  usual = statistics.mode(cells['seeds'][cells['seeds'] > 0].tolist() or [0])
+  texts = {of.Index: _format(of, usual) for of in cells.itertuples()}
   lines = [[*told, *titles.values()]]
-  for row, of in zip(rows, cells):
-    texts = (_format(cell, usual, row.missing) for cell in of.values())
-    lines.append([*row.told, *texts])
+  for index, first in told.iterrows():
+    left = f'missing: {missing[index]}' if missing.get(index) else ''
+    parts = ((texts.get((index, *of), ''), left) for of in titles)
+    lines.append([*first, *(', '.join(filter(None, p)) for p in parts)])
   bold = []
-  for j, key in enumerate(titles):
-    found = {
-      i: row.values[key] for i, row in enumerate(rows) if key in row.values
-    }
-    if key in directions:
-      best = method_comparison.stands_out(found, **directions[key])
-      bold += [(best + 1, len(told) + j)] if best is not None else []
+  for of, found in values.groupby(key, sort=False):
+    if of in directions:
+      rows = {
+        i: v.droplevel([0, 1, 2]) for i, v in found.groupby(row, sort=False)
+      }
+      best = method_comparison.stands_out(rows, **directions[of])
+      if best is not None:
+        column = len(told.columns) + list(titles).index(of)
+        bold.append((1 + told.index.get_loc(best), column))
   spread = 'mean ± sample standard deviation over ' if usual > 1 else 'of '
   seeds = method_labels.count(usual, 'seed')
   note = f'Numbers are {spread}{seeds}, unless a cell tells another number.'
   return text_table.Table([note, method_comparison.BEYOND_NOISE], lines, bold)
 
 
-def _format(cell: Cell, usual: int, missing: int) -> str:
+def _format(cell: Any, usual: int) -> str:
   """Returns '0.5000 ± 0.1000 (3 seeds), diverged: 1 of 4', or ''."""
   parts = []
   if cell.seeds:
@@ -111,6 +95,4 @@ def _format(cell: Cell, usual: int, missing: int) -> str:
     parts.append(f'{cell.mean:.4f}{spread}{seeds * (cell.seeds != usual)}')
   if cell.diverged:
     parts.append(f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}')
-  if missing:
-    parts.append(f'missing: {missing}')
   return ', '.join(parts)

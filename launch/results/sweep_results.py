@@ -15,9 +15,9 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.results import method_labels
 from launch.results import run_reader
-from launch.results import seed_table
 from launch.results import sweep_folder
 
+import numpy as np
 import pandas as pd
 
 RATES = ('client_learning_rate', 'server_learning_rate')
@@ -83,16 +83,14 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
     `config`, that of a run; `runs` and `finished`, the numbers of runs;
     `column`, the column that decides, such as `validation/global/accuracy`;
     `validation`, its mean over seeds after the last round, NaN unless all have
-    finished and none has diverged; `higher_is_better`; `is_best`, whether the
-    group is the best of its setting, the first on a tie; and a `seed_table.Cell`
-    for each number of the runs.
+    finished and none has diverged; `higher_is_better`; and `is_best`, whether
+    the group is the best of its setting, the first on a tie.
   """
-  numbers = [name for name in runs if '/' in name]
   rows = []
   for _, group in runs.groupby('group', sort=False):
     first, run = group.iloc[0], judged(group)
     column = f'validation/{run.judged_by}/{metric or run.metric}'
-    decides = seed_table.over_seeds(group.get(column, ()))
+    decides = group.reindex(columns=[column])[column].astype(float)
     varied = _without(first.varied, _SEED)
     rows.append(
       {
@@ -103,8 +101,9 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
         'runs': len(group),
         'finished': int(group['is_finished'].sum()),
         'column': column,
-        'validation': decides.mean if decides.seeds == len(group) else math.nan,
-        **{name: seed_table.over_seeds(group[name]) for name in numbers},
+        'validation': decides.mean()
+        if np.isfinite(decides).all()
+        else math.nan,
       }
     )
   firsts = pd.DataFrame([judged(of) for _, of in runs.groupby('group')])

@@ -13,6 +13,7 @@ from typing import Any
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
+from launch.results import method_comparison
 from launch.results import seed_table
 from launch.results import sweep_results
 from launch.results import text_table
@@ -100,7 +101,7 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
     }
   )
   parts = [
-    pd.DataFrame(list(table[column])).add_prefix(f'{column} ')
+    seed_table.over_seeds(runs[column], runs['group']).add_prefix(f'{column} ')
     for column in columns
   ]
   every = pd.concat([told, *parts], axis=1)
@@ -151,30 +152,23 @@ def make_table(runs: pd.DataFrame) -> text_table.Table:
       'shown; test clients had no part in the choice. table.csv has all.'
     )
     notes += _tell_without_best(table) + sweep_results.tell_edges(table)
-  values = runs.set_index('seed')[columns].astype(float)
-  rows = [
-    seed_table.Row(
-      [
-        group.method,
-        *(_format(group.varied.get(field, '')) for field in fields),
-      ],
-      {
-        column: values[column][(runs['group'] == index).to_numpy()].dropna()
-        for column in columns
-      },
-      group.runs - group.finished,
-    )
-    for index, group in shown.iterrows()
-  ]
+  told = {'Method': shown['method']}
+  for field, head in zip(fields, _shorten(fields), strict=True):
+    told[head] = [_format(varied.get(field, '')) for varied in shown['varied']]
+  last = method_comparison.LAST_ROUND
+  index = ['group', 'column', 'rounds', 'seed']
+  values = runs.melt(['group', 'seed'], columns, 'column').assign(rounds=last)
+  values = values.sort_values('group', kind='stable').set_index(index)['value']
   made = seed_table.make_table(
-    ['Method', *_shorten(fields)],
-    {c: _HEADS.get(c) or column_titles.title(c) for c in columns},
-    rows,
+    pd.DataFrame(told),
+    {(c, last): _HEADS.get(c) or column_titles.title(c) for c in columns},
+    values[values.index.isin(shown.index, 'group')].astype(float).dropna(),
     {
-      column: {'higher_is_better': metric_names.higher_is_better(column)}
-      for column in columns
-      if column not in _HEADS
+      (c, last): {'higher_is_better': metric_names.higher_is_better(c)}
+      for c in columns
+      if c not in _HEADS
     },
+    shown['runs'] - shown['finished'],
   )
   return made._replace(notes=[*notes, *made.notes])
 

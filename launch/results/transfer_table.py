@@ -85,43 +85,41 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
   points = points[~points['metric'].isin(transfer_reader.COUNTS)]
   baselines = dict(settings_lib.pair_with_baselines(settings))
   # Targets and metrics in the given order, R/2 before R, shares rising.
-  keys = ['task', 'target', 'metric', 'at', 'percent']
   place = points.groupby(['task', 'target', 'metric'], sort=False).ngroup()
   points = points.assign(place=place).sort_values(
     ['place', 'at', 'percent'],
     key=lambda of: of == transfer_reader.LAST if of.name == 'at' else of,
     kind='stable',
   )
-  rows = []
-  for _, panel in points.groupby(keys, sort=False):
-    lines = {
-      settings_lib.Setting(*key): of.set_index('seed')
-      for key, of in panel.groupby(
-        list(settings_lib.Setting._fields), sort=False
+  lines = {
+    key: of.set_index('seed')['mean']
+    for key, of in points.groupby(_LINE, sort=False)
+  }
+  differences = []
+  for key, scores in lines.items():
+    line = dict(zip(_LINE, key))
+    setting = settings_lib.Setting(*map(line.get, settings_lib.Setting._fields))
+    differences.append(dict(_NO_PAIR))
+    baseline = baselines.get(setting)
+    other = tuple({**line, **baseline._asdict()}.values()) if baseline else None
+    if other in lines:
+      result = method_comparison.compare(
+        scores,
+        lines[other],
+        higher_is_better=metric_names.higher_is_better(line['metric']),
       )
-    }
-    for setting, scores in lines.items():
-      cell = seed_table.over_seeds(scores['mean'])
-      row = dict(scores.iloc[0][_LINE]) | {
-        'seeds': cell.seeds,
-        'mean': cell.mean,
-        'deviation': cell.deviation,
-        'all_tokens': seed_table.over_seeds(scores['all_tokens']).mean,
-        **_NO_PAIR,
-      }
-      baseline = baselines.get(setting)
-      if baseline in lines:
-        result = method_comparison.compare(
-          scores['mean'],
-          lines[baseline]['mean'],
-          higher_is_better=metric_names.higher_is_better(row['metric']),
-        )
-        if result is not None:
-          row['baseline'] = baseline.method
-          for column, field in _DIFFERENCE.items():
-            row[column] = getattr(result, field)
-      rows.append(row)
-  return pd.DataFrame(rows, columns=COLUMNS)
+      if result is not None:
+        differences[-1]['baseline'] = baseline.method
+        for column, field in _DIFFERENCE.items():
+          differences[-1][column] = getattr(result, field)
+  values = points.set_index(_LINE)
+  means, of_tokens = (
+    seed_table.over_seeds(values[name], _LINE)
+    for name in ('mean', 'all_tokens')
+  )
+  rows = means.assign(all_tokens=of_tokens['mean']).reset_index()
+  rows = pd.concat([rows, pd.DataFrame(differences)], axis=1)
+  return rows.reindex(columns=COLUMNS)
 
 
 def to_csv(rows: pd.DataFrame) -> bytes:

@@ -10,13 +10,14 @@ import statistics
 from fedfish_tff import errors
 from launch.results import method_comparison
 from launch.results import method_table
-from launch.results import seed_table
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
 import numpy as np
 
 _METRIC = 'eval/global/accuracy'
+_LAST, _ALL = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
+_NAN, _INF = float('nan'), float('inf')
 
 
 def _run(seed, values):
@@ -38,52 +39,62 @@ def _read(groups, columns=None, metric=_METRIC):
 
 
 def _rows(groups, metric=_METRIC):
-  """Returns the statistics of each label."""
+  """Returns the rows of the CSV file by method, metric and rounds."""
   values, _ = _read(groups, metric=metric)
+  text = method_table.to_csv(values).decode()
   return {
-    label: {key: seed_table.over_seeds(v) for key, v in of.items()}
-    for label, of in values.items()
+    (row['method'], row['metric'], row['rounds']): {
+      name: float(row[name] or 'nan')
+      for name in ('mean', 'deviation', 'seeds', 'diverged')
+    }
+    for row in csv.DictReader(io.StringIO(text))
   }
 
 
 class MethodTableTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.groups = {
-      'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
-      'B': [_run(0, [9, 3, 4])],
-    }
-    self.rows = _rows(self.groups)
-
-  def test_mean_and_deviation_over_seeds(self):
-    last = self.rows['A'][_METRIC, method_comparison.LAST_ROUND]
-    self.assertEqual((last.mean, last.seeds), (6.5, 2))
-    self.assertAlmostEqual(last.deviation, statistics.stdev([5, 8]))
-    every = self.rows['A'][_METRIC, method_comparison.ALL_ROUNDS]
-    self.assertEqual(every.mean, 4)
-    self.assertAlmostEqual(every.deviation, statistics.stdev([3, 5]))
-
-  def test_runs_that_diverged_are_counted(self):
-    nan, inf = float('nan'), float('inf')
-    groups = {
-      'A': [_run(0, [9, 1, 5]), _run(1, [9, nan, 8]), _run(2, [9, 2, inf])],
-      'B': [_run(0, [9, 1, nan])],
-    }
-    rows = _rows(groups)
-    last = rows['A'][_METRIC, method_comparison.LAST_ROUND]
-    self.assertEqual((last.mean, last.seeds, last.diverged), (6.5, 2, 1))
-    every = rows['A'][_METRIC, method_comparison.ALL_ROUNDS]
-    self.assertEqual((every.mean, every.seeds, every.diverged), (3, 1, 2))
-    barrier = rows['A']['csb/accuracy', method_comparison.LAST_ROUND]
-    self.assertEqual((barrier.mean, barrier.diverged), (0.25, 0))
-    values, _ = _read(groups)
-    table = list(
-      csv.DictReader(io.StringIO(method_table.to_csv(values).decode()))
+  def test_statistics_over_seeds_of_runs_that_may_diverge(self):
+    rows = _rows(
+      {
+        'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8]), _run(2, [9, _NAN, 8])]
+        + [_run(3, [9, 2, _INF])],
+        'B': [_run(0, [9, 1, _NAN])],
+      }
     )
-    self.assertEqual((table[0]['seeds'], table[0]['diverged']), ('2', '1'))
-    (gone, *_) = [row for row in table if row['method'] == 'B']
-    self.assertEqual(
-      (gone['mean'], gone['seeds'], gone['diverged']), ('', '0', '1')
+    np.testing.assert_equal(
+      rows,
+      {
+        ('A', _METRIC, _LAST): {
+          'mean': 7,
+          'deviation': statistics.stdev([5, 8, 8]),
+          'seeds': 3,
+          'diverged': 1,
+        },
+        ('A', _METRIC, _ALL): {
+          'mean': 4,
+          'deviation': statistics.stdev([3, 5]),
+          'seeds': 2,
+          'diverged': 2,
+        },
+        **{
+          ('B', _METRIC, which): {
+            'mean': _NAN,
+            'deviation': _NAN,
+            'seeds': 0,
+            'diverged': 1,
+          }
+          for which in (_LAST, _ALL)
+        },
+        **{
+          (label, 'csb/accuracy', which): {
+            'mean': 0.25,
+            'deviation': 0 if seeds > 1 else _NAN,
+            'seeds': seeds,
+            'diverged': 0,
+          }
+          for label, seeds in (('A', 4), ('B', 1))
+          for which in (_LAST, _ALL)
+        },
+      },
     )
 
   def test_what_was_sent_and_the_metric_after_as_much(self):
@@ -94,13 +105,13 @@ class MethodTableTest(parameterized.TestCase):
     rows = _rows(groups)
     # In rounds 2, 4 and 6 A has sent as many MB, and B twice as many: 4 in
     # round 2, 8 in round 4.
-    sent = method_table.MEGABYTES, method_comparison.LAST_ROUND
-    self.assertEqual((rows['A'][sent].mean, rows['B'][sent].mean), (6, 12))
-    equal = _METRIC, method_table.EQUAL_BYTES
-    self.assertAlmostEqual(rows['A'][equal].mean, 0.605)
-    self.assertAlmostEqual(rows['B'][equal].mean, 0.305)
+    equal = method_table.EQUAL_BYTES
+    for label, sent, score in (('A', 6, 0.605), ('B', 12, 0.305)):
+      row = rows[label, method_table.MEGABYTES, _LAST]
+      self.assertEqual(row['mean'], sent)
+      self.assertAlmostEqual(rows[label, _METRIC, equal]['mean'], score)
     del groups['B']
-    self.assertNotIn(equal, _rows(groups)['A'])
+    self.assertNotIn(('A', _METRIC, equal), _rows(groups))
 
   @parameterized.parameters(
     (_METRIC, [[0.1, np.nan, 0.8], [0.1, 0.9, 0.7]], [0.1, 0.85, 0.7]),
@@ -114,33 +125,40 @@ class MethodTableTest(parameterized.TestCase):
       made = fake_runs.make_run('fed_avg', seed)
       return dataclasses.replace(made, columns=columns, empty={})
 
-    groups = {
-      'slow': [run(0, 10, slow[0]), run(1, 10, slow[1])],
-      'fast': [run(0, 1, fast)],
-      'untimed': [run(0, 0, [0.5, 0.5, 0.5])],
-    }
-    rows = _rows(groups, metric)
+    rows = _rows(
+      {
+        'slow': [run(0, 10, slow[0]), run(1, 10, slow[1])],
+        'fast': [run(0, 1, fast)],
+        'untimed': [run(0, 0, [0.5, 0.5, 0.5])],
+      },
+      metric,
+    )
     # The worst of the bests is that of the first slow run, after 20 seconds;
     # the second one is as good after 10.
-    value = slow[0][2]
-    until = 'simulated/seconds', f'until {value:.4f}'
     self.assertEqual(
-      (rows['slow'][until].mean, rows['slow'][until].seeds), (15, 2)
+      {
+        (label, which): (row['mean'], row['seeds'])
+        for (label, column, which), row in rows.items()
+        if column == 'simulated/seconds'
+      },
+      {
+        ('slow', _LAST): (20, 2),
+        ('slow', f'until {slow[0][2]:.4f}'): (15, 2),
+        ('fast', _LAST): (2, 1),
+        ('fast', f'until {slow[0][2]:.4f}'): (1, 1),
+      },
     )
-    self.assertEqual(rows['fast'][until].mean, 1)
-    self.assertNotIn(until, rows['untimed'])
-    end = 'simulated/seconds', method_comparison.LAST_ROUND
-    self.assertEqual([rows[n][end].mean for n in ('slow', 'fast')], [20, 2])
 
-  def test_columns_that_runs_lack_are_left_out(self):
-    columns = {column for column, _ in self.rows['B']}
-    self.assertEqual(columns, {_METRIC, 'csb/accuracy'})
-
-  def test_the_table_and_csv_say_the_same(self):
-    values, groups = _read(self.groups)
-    table = method_table.make_table(values, groups)
+  def test_the_table_for_people(self):
+    values, groups = _read(
+      {
+        'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
+        'B': [_run(0, [9, 3, 4])],
+      }
+    )
+    head, *rows = method_table.make_table(values, groups).rows
     self.assertEqual(
-      table.rows[0],
+      head,
       [
         'Method',
         'Validation accuracy',
@@ -149,12 +167,10 @@ class MethodTableTest(parameterized.TestCase):
         'Barrier in accuracy, mean of rounds',
       ],
     )
-    self.assertEqual(table.rows[1][:2], ['A', '6.5000 ± 2.1213'])
-    self.assertEqual(table.rows[2][:2], ['B', '4.0000 (1 seed)'])
-    text = method_table.to_csv(values).decode()
-    first, *_, last = csv.DictReader(io.StringIO(text))
-    self.assertEqual((first['method'], float(first['mean'])), ('A', 6.5))
-    self.assertEqual((last['method'], last['deviation']), ('B', ''))
+    self.assertEqual(
+      [row[:2] for row in rows],
+      [['A', '6.5000 ± 2.1213'], ['B', '4.0000 (1 seed)']],
+    )
 
   def test_chosen_columns(self):
     runs = [
@@ -165,8 +181,9 @@ class MethodTableTest(parameterized.TestCase):
       for seed in (0, 1)
     ]
     chosen = ['test/global/accuracy', 'train/loss']
-    values, groups = _read({'A': runs}, chosen)
-    head, (_, test, loss) = method_table.make_table(values, groups).rows
+    head, (_, test, loss) = method_table.make_table(
+      *_read({'A': runs}, chosen)
+    ).rows
     self.assertEqual(head, ['Method', 'Test accuracy', 'Training loss'])
     self.assertStartsWith(test, '1.0000')
     self.assertStartsWith(loss, '0.3333')
@@ -174,3 +191,12 @@ class MethodTableTest(parameterized.TestCase):
       errors.InputError, "'train/los'. Did you mean train/loss"
     ):
       _read({'A': runs}, ['train/los'])
+
+  def test_runs_without_the_metric_have_no_results(self):
+    run = dataclasses.replace(
+      fake_runs.make_run(), columns={'round': np.array([1.0])}
+    )
+    values, groups = _read({'A': [run]})
+    self.assertEmpty(values)
+    rows = method_table.make_table(values, groups).rows
+    self.assertEqual(rows, [['Method'], ['A']])

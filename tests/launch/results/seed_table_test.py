@@ -10,37 +10,41 @@ from absl.testing import absltest
 import numpy as np
 import pandas as pd
 
-
-def _rows(missing=0, **values):
-  return [
-    seed_table.Row([name], {'a': pd.Series(of, dtype=float)}, missing)
-    for name, of in values.items()
-  ]
+_KEY = ('a', 'last')
 
 
-def _make(rows, **directions):
-  return seed_table.make_table(['Method'], {'a': 'A'}, rows, directions)
+def _make(rows, missing=0, **direction):
+  values = pd.concat(
+    {(name, *_KEY): pd.Series(of, dtype=float) for name, of in rows.items()},
+    names=['method', 'metric', 'rounds', 'seed'],
+  )
+  return seed_table.make_table(
+    pd.DataFrame({'Method': list(rows)}, index=list(rows)),
+    {_KEY: 'A'},
+    values,
+    {_KEY: direction} if direction else {},
+    dict.fromkeys(rows, missing),
+  )
 
 
-class OverSeedsTest(absltest.TestCase):
-  def test_finite_values_count(self):
-    values = [0.1, 0.25, math.nan, 0.7, math.inf, -math.inf]
-    cell = seed_table.over_seeds(values)
+class SeedTableTest(absltest.TestCase):
+  def test_statistics_of_finite_values(self):
+    values = [0.1, 0.25, math.nan, 0.7, math.inf, -math.inf, 0.5, math.inf]
+    groups = pd.Series([*'aaaaaabc'])
+    table = seed_table.over_seeds(pd.Series(values), groups)
     finite = np.array(values)[[0, 1, 3]]
-    self.assertAlmostEqual(cell.mean, finite.mean(), places=15)
-    self.assertAlmostEqual(cell.deviation, finite.std(ddof=1), places=15)
-    self.assertEqual((cell.seeds, cell.diverged), (3, 2))
+    expected = [
+      [finite.mean(), finite.std(ddof=1), 3, 2],
+      [0.5, math.nan, 1, 0],
+      [math.nan, math.nan, 0, 1],
+    ]
+    np.testing.assert_allclose(table, expected, rtol=1e-14)
+    self.assertEqual(list(table), ['mean', 'deviation', 'seeds', 'diverged'])
 
-  def test_one_or_none(self):
-    self.assertTrue(math.isnan(seed_table.over_seeds([0.5]).deviation))
-    none = seed_table.over_seeds([math.inf])
-    self.assertTrue(math.isnan(none.mean))
-    self.assertEqual((none.seeds, none.diverged), (0, 1))
-
-
-class MakeTableTest(absltest.TestCase):
   def test_cells_tell_seeds_where_they_are_others(self):
-    table = _make(_rows(x=[0.1, 0.2], y=[0.3, 0.5], z=[0.4, math.inf], none=[]))
+    table = _make(
+      {'x': [0.1, 0.2], 'y': [0.3, 0.5], 'z': [0.4, math.inf], 'none': []}
+    )
     self.assertEqual(
       table.rows,
       [
@@ -52,25 +56,25 @@ class MakeTableTest(absltest.TestCase):
       ],
     )
     self.assertIn('over 2 seeds', table.notes[0])
-    (_, row) = _make(_rows(missing=1, x=[0.5])).rows
-    self.assertEqual(row, ['x', '0.5000, missing: 1'])
+    _, *rows = _make({'x': [0.5], 'none': []}, missing=1).rows
+    self.assertEqual(
+      rows, [['x', '0.5000, missing: 1'], ['none', 'missing: 1']]
+    )
 
   def test_what_beats_all_others_in_each_interval_is_bold(self):
-    rng = np.random.default_rng(0)
-    low = rng.normal(0.5, 0.1, 6)
-    rows = _rows(low=low, middle=low + 0.1, high=low + 0.2)
-    higher = {'a': {'higher_is_better': True}}
-    self.assertEqual(_make(rows, **higher).bold, [(3, 1)])
-    lower = {'a': {'higher_is_better': False}}
-    self.assertEqual(_make(rows, **lower).bold, [(1, 1)])
+    low = np.random.default_rng(0).normal(0.5, 0.1, 6)
+    rows = {'low': low, 'middle': low + 0.1, 'high': low + 0.2}
+    self.assertEqual(_make(rows, higher_is_better=True).bold, [(3, 1)])
+    self.assertEqual(_make(rows, higher_is_better=False).bold, [(1, 1)])
     self.assertEmpty(_make(rows).bold)
-    # Differences of both signs, few seeds, a tie, and a seed that diverged.
+    # Differences of both signs, a tie, a seed that diverged, and few seeds.
     noise = np.array([0.1, -0.1, 0.2, -0.2, 0.1, 0.0])
-    for values in (low + 0.2 - noise, low + 0.2, [math.inf, *low[1:] + 0.3]):
-      rows = _rows(low=low, high=low + 0.2, other=values)
-      self.assertEmpty(_make(rows, **higher).bold)
-    rows = _rows(low=low[:4], high=low[:4] + 0.2)
-    self.assertEmpty(_make(rows, **higher).bold)
+    two = {'low': low, 'high': low + 0.2}
+    for other in (low + 0.2 - noise, low + 0.2, [math.inf, *low[1:] + 0.3]):
+      table = _make({**two, 'other': other}, higher_is_better=True)
+      self.assertEmpty(table.bold)
+    few = {name: of[:4] for name, of in two.items()}
+    self.assertEmpty(_make(few, higher_is_better=True).bold)
     # What has diverged in all seeds is beaten.
-    rows = _rows(low=low, high=low + 0.2, none=[math.inf] * 6)
-    self.assertEqual(_make(rows, **higher).bold, [(2, 1)])
+    table = _make({**two, 'none': [math.inf] * 6}, higher_is_better=True)
+    self.assertEqual(table.bold, [(2, 1)])
