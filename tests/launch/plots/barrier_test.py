@@ -3,31 +3,15 @@
 """Tests of the plots of barriers."""
 
 from launch.plots import barrier
-from launch.results import settings
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import numpy as np
 
 
-def _settings(tasks=('digits',), rounds=(6, 6)):
-  return _read(_setting_runs(tasks, rounds))
-
-
-def _setting_runs(tasks=('digits',), rounds=(6, 6)):
-  return [
-    fake_runs.make_setting_run(
-      algorithm, seed, local_epochs=e, rounds=r, task=task
-    )
-    for task in tasks
-    for algorithm in ('fed_avg', 'fed_fish')
-    for e, r in zip((1, 8), rounds)
-    for seed in (0, 1)
-  ]
-
-
-def _read(runs):
-  return settings.read_settings(fake_runs.frames(runs))
+def _plot(name='accuracy', **kwargs):
+  runs = fake_runs.make_setting_runs(**kwargs)
+  return barrier.plot_barrier_panels(fake_runs.read_settings(runs), name)
 
 
 class DrawTest(absltest.TestCase):
@@ -54,7 +38,7 @@ class DrawTest(absltest.TestCase):
 
 class PlotBarrierPanelsTest(absltest.TestCase):
   def test_a_point_a_seed_and_round_and_a_marker_by_local_epochs(self):
-    figure, caption = barrier.plot_barrier_panels(_settings(), 'accuracy')
+    figure, caption = _plot()
     axis, bar = figure.axes
     self.assertLen(axis.collections, 2)
     for points in axis.collections:
@@ -70,16 +54,15 @@ class PlotBarrierPanelsTest(absltest.TestCase):
     self.assertIn('lower for FedFish at 12 of 12 points', caption)
 
   def test_ties_are_no_lower_barriers(self):
-    runs = _setting_runs()
+    runs = fake_runs.make_setting_runs()
     for run in runs:
       run.columns['csb/accuracy'][1:] = 1e-9 * (run.algorithm == 'fed_avg')
-    _, caption = barrier.plot_barrier_panels(_read(runs), 'accuracy')
+    found = fake_runs.read_settings(runs)
+    _, caption = barrier.plot_barrier_panels(found, 'accuracy')
     self.assertIn('lower for FedFish at 2 of 12 points (10 tied)', caption)
 
   def test_a_panel_a_task_shaded_by_shares_where_rounds_differ(self):
-    figure, _ = barrier.plot_barrier_panels(
-      _settings(('digits', 'emnist'), rounds=(48, 6)), 'accuracy'
-    )
+    figure, _ = _plot(tasks=('digits', 'emnist'), specs=((1, 48), (8, 6)))
     *axes, bar = figure.axes
     self.assertEqual(
       [axis.get_title('left') for axis in axes], ['digits', 'emnist']
@@ -89,14 +72,14 @@ class PlotBarrierPanelsTest(absltest.TestCase):
       self.assertEqual(points.get_array().max(), 1)
 
   def test_rounds_in_which_a_method_diverged_are_left_out(self):
-    runs = _setting_runs()
+    runs = fake_runs.make_setting_runs()
     for run in runs[::2]:
       run.columns['csb/accuracy'][2] = np.nan
-    figure, caption = barrier.plot_barrier_panels(_read(runs), 'accuracy')
+    found = fake_runs.read_settings(runs)
+    figure, caption = barrier.plot_barrier_panels(found, 'accuracy')
     self.assertLen(figure.axes[0].collections[0].get_offsets(), 11)
     self.assertIn('of 11 points', caption)
 
   def test_without_barriers_there_is_no_figure(self):
-    self.assertIsNone(barrier.plot_barrier_panels(_settings(), 'mse'))
-    alone = _read(r for r in _setting_runs() if r.algorithm == 'fed_fish')
-    self.assertIsNone(barrier.plot_barrier_panels(alone, 'accuracy'))
+    self.assertIsNone(_plot('mse'))
+    self.assertIsNone(_plot(algorithms=['fed_fish']))

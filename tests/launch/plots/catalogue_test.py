@@ -86,18 +86,6 @@ class PlotWorkdirTest(absltest.TestCase):
       catalogue.write_figures({}, folder / 'plots')
 
 
-def _runs(specs, algorithms=('fed_avg', 'fed_fish'), tasks=('digits',)):
-  return [
-    fake_runs.make_setting_run(
-      algorithm, seed, local_epochs=e, rounds=r, task=task
-    )
-    for task in tasks
-    for algorithm in algorithms
-    for e, r in specs
-    for seed in (0, 1)
-  ]
-
-
 def _draw_layouts(runs, layouts=catalogue.LAYOUTS):
   frames = fake_runs.frames(runs)
   return catalogue.draw_layouts(frames, layouts, _METRIC)
@@ -105,7 +93,9 @@ def _draw_layouts(runs, layouts=catalogue.LAYOUTS):
 
 class DrawLayoutsTest(absltest.TestCase):
   def test_all_layouts_in_both_views(self):
-    drawings = _draw_layouts(_runs([(1, 6), (4, 6), (1, 24)]))
+    drawings = _draw_layouts(
+      fake_runs.make_setting_runs([(1, 6), (4, 6), (1, 24)])
+    )
     self.assertEqual(
       list(drawings),
       [
@@ -123,7 +113,7 @@ class DrawLayoutsTest(absltest.TestCase):
       self.assertIn(f'{name}\n{drawing.caption}\n', captions)
 
   def test_runs_of_one_number_of_local_epochs_have_barriers_only(self):
-    runs = _runs([(4, 6)])
+    runs = fake_runs.make_setting_runs([(4, 6)])
     self.assertEqual(list(_draw_layouts(runs)), ['barrier_panels_accuracy'])
     with self.assertRaisesRegex(
       errors.InputError,
@@ -136,13 +126,10 @@ class DrawLayoutsTest(absltest.TestCase):
       _draw_layouts(runs[:2], ['barrier'])
 
   def test_transfer_needs_scores(self):
-    runs = _runs([(1, 6), (4, 6)])
+    runs = fake_runs.make_setting_runs([(1, 6), (4, 6)])
     with self.assertRaisesRegex(errors.InputError, 'transfer must suit'):
       _draw_layouts(runs, ['transfer'])
-    runs = [
-      dataclasses.replace(run, transfer=fake_runs.make_transfer_scores(run))
-      for run in runs
-    ]
+    runs = fake_runs.with_transfer(runs)
     self.assertEqual(
       list(_draw_layouts(runs, ['transfer'])),
       ['transfer_accuracy_fixed_rounds'],
@@ -169,7 +156,9 @@ class DrawLayoutsTest(absltest.TestCase):
       (algorithms, ['digits']),
       (algorithms, ['digits', 'emnist', 'cifar100', 'stackoverflow']),
     ):
-      drawings = _draw_layouts(_runs([(1, 48), (8, 6), (16, 3)], some, tasks))
+      drawings = _draw_layouts(
+        fake_runs.make_setting_runs([(1, 48), (8, 6), (16, 3)], some, tasks)
+      )
       self.assertLen(drawings, 5)
       for name, drawing in drawings.items():
         with self.subTest(f'{name}, {len(some)}, {len(tasks)}'):

@@ -6,7 +6,6 @@ import dataclasses
 
 from launch.plots import curves
 from launch.plots import style
-from launch.results import settings
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -158,22 +157,10 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertNotIn('FedSGD', _lines(_draw(groups, _METRIC)))
 
 
-def _settings(
-  algorithms=('fed_avg', 'fed_fish'),
-  epochs=(1, 2, 16),
-  tasks=('digits',),
-  total=32,
-):
-  runs = [
-    fake_runs.make_setting_run(
-      algorithm, seed, local_epochs=e, rounds=total // e, task=task
-    )
-    for task in tasks
-    for algorithm in algorithms
-    for e in epochs
-    for seed in (0, 1, 2)
-  ]
-  return settings.read_settings(fake_runs.frames(runs))
+def _settings(epochs=(1, 2, 16), **kwargs):
+  specs = [(number, 32 // number) for number in epochs]
+  runs = fake_runs.make_setting_runs(specs, seeds=(0, 1, 2), **kwargs)
+  return fake_runs.read_settings(runs)
 
 
 def _legend(figure):
@@ -217,7 +204,9 @@ class PlotFixedComputeTest(parameterized.TestCase):
   def test_many_lines_have_a_panel_for_each_number_of_epochs(self):
     algorithms = ('fed_avg', 'fed_fish', 'fed_prox')
     figure, _ = curves.plot_fixed_compute(
-      _settings(algorithms, tasks=('digits', 'emnist')), _METRIC, x='bytes'
+      _settings(algorithms=algorithms, tasks=('digits', 'emnist')),
+      _METRIC,
+      x='bytes',
     )
     self.assertLen(figure.axes, 6)
     self.assertEqual(

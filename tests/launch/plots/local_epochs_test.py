@@ -5,27 +5,14 @@
 import dataclasses
 
 from launch.plots import local_epochs
-from launch.results import settings
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 import numpy as np
 
 
-def _runs(algorithms=('fed_avg', 'fed_fish'), tasks=('digits',), **kwargs):
-  return [
-    fake_runs.make_setting_run(
-      algorithm, seed, local_epochs=e, task=task, **kwargs
-    )
-    for task in tasks
-    for algorithm in algorithms
-    for e in (1, 8)
-    for seed in (0, 1)
-  ]
-
-
 def _draw(runs):
-  found = settings.read_settings(fake_runs.frames(runs))
+  found = fake_runs.read_settings(runs)
   return local_epochs.plot_local_epochs(found, 'accuracy')
 
 
@@ -40,7 +27,7 @@ def _means(axis):
 
 class PlotLocalEpochsTest(absltest.TestCase):
   def test_means_of_test_clients_before_and_after(self):
-    figure, caption = _draw(_runs())
+    figure, caption = _draw(fake_runs.make_setting_runs())
     scores, differences = figure.axes
     expected = [
       score
@@ -62,7 +49,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     )
 
   def test_open_points_are_global_ones(self):
-    figure, _ = _draw(_runs())
+    figure, _ = _draw(fake_runs.make_setting_runs())
     fills = [
       line.get_markerfacecolor()
       for line in figure.axes[0].lines
@@ -72,7 +59,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertNotEqual(fills[1], 'white')
 
   def test_an_unfinished_setting_is_left_out_and_named(self):
-    runs = _runs()
+    runs = fake_runs.make_setting_runs()
     runs[0] = dataclasses.replace(runs[0], values={})
     figure, caption = _draw(runs)
     self.assertEqual(figure.axes[0].get_ylabel(), 'Test accuracy')
@@ -86,14 +73,14 @@ class PlotLocalEpochsTest(absltest.TestCase):
     )
 
   def test_unfinished_runs_alone_show_validation_clients(self):
-    figure, caption = _draw(_runs(finished=False))
+    figure, caption = _draw(fake_runs.make_setting_runs(finished=False))
     self.assertIn('on validation clients', caption)
     self.assertNotIn('not finished', caption)
     self.assertEqual(figure.axes[0].get_ylabel(), 'Validation accuracy')
     np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.7])
 
   def test_a_diverged_seed_is_left_out_and_counted(self):
-    runs = _runs()
+    runs = fake_runs.make_setting_runs()
     runs[0].values.update(dict.fromkeys(runs[0].values, np.nan))
     figure, caption = _draw(runs)
     np.testing.assert_allclose(_means(figure.axes[0])[0], 0.52)
@@ -101,14 +88,18 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertIn('1 local epoch, global: +0.1, better in 1 of 1', caption)
 
   def test_one_method_has_no_differences(self):
-    figure, caption = _draw(_runs(('fed_avg',), ('digits', 'emnist')))
+    figure, caption = _draw(
+      fake_runs.make_setting_runs(
+        algorithms=('fed_avg',), tasks=('digits', 'emnist')
+      )
+    )
     self.assertEqual(
       [axis.get_title('left') for axis in figure.axes], ['digits', 'emnist']
     )
     self.assertNotIn('minus', caption)
 
   def test_runs_without_personalisation(self):
-    runs = _runs()
+    runs = fake_runs.make_setting_runs()
     for run in runs:
       for name in list(run.values):
         if name.startswith('test/personalized'):
@@ -117,6 +108,6 @@ class PlotLocalEpochsTest(absltest.TestCase):
     np.testing.assert_allclose(_means(figure.axes[0])[:2], [0.5, 0.43])
 
   def test_without_the_metric_there_is_no_figure(self):
-    found = settings.read_settings(fake_runs.frames(_runs()))
+    found = fake_runs.read_settings(fake_runs.make_setting_runs())
     self.assertIsNone(local_epochs.plot_local_epochs(found, 'mse'))
     self.assertIsNone(local_epochs.plot_local_epochs({}, 'accuracy'))

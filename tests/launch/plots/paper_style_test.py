@@ -3,19 +3,14 @@
 """Tests of what the layouts share."""
 
 from launch.plots import paper_style
-from launch.results import settings
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
 
 
-def _settings(epochs, algorithms=('fed_avg', 'fed_fish'), **kwargs):
-  runs = [
-    fake_runs.make_setting_run(a, local_epochs=e, **kwargs)
-    for a in algorithms
-    for e in epochs
-  ]
-  return settings.read_settings(fake_runs.frames(runs))
+def _settings(epochs):
+  specs = [(number, 6) for number in epochs]
+  return fake_runs.read_settings(fake_runs.make_setting_runs(specs))
 
 
 def _labels(groups):

@@ -5,7 +5,6 @@
 import dataclasses
 
 from launch.plots import transfer
-from launch.results import settings
 from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
@@ -15,27 +14,13 @@ import numpy as np
 _TARGETS = ('c4', 'cc_news', 'stackoverflow')
 
 
-def _runs(
-  algorithms=('fed_avg', 'fed_fish'), tasks=('c4',), epochs=(1, 16), **kwargs
-):
-  runs = [
-    fake_runs.make_setting_run(algorithm, seed, local_epochs=e, task=task)
-    for task in tasks
-    for algorithm in algorithms
-    for e in epochs
-    for seed in (0, 1)
-  ]
-  return [
-    dataclasses.replace(
-      run, transfer=fake_runs.make_transfer_scores(run, **kwargs)
-    )
-    for run in runs
-  ]
+def _runs(tasks=('c4',), epochs=(1, 16), **kwargs):
+  runs = fake_runs.make_setting_runs([(n, 6) for n in epochs], tasks=tasks)
+  return fake_runs.with_transfer(runs, **kwargs)
 
 
 def _draw(runs, metric='accuracy'):
-  found = settings.read_settings(fake_runs.frames(runs))
-  return transfer.plot_transfer(found, metric)
+  return transfer.plot_transfer(fake_runs.read_settings(runs), metric)
 
 
 class PlotTransferTest(parameterized.TestCase):

@@ -8,7 +8,6 @@ import pathlib
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
-from launch import json_config
 from launch.configs import base
 from launch.configs import digits
 from launch.methods import block
@@ -17,6 +16,7 @@ from launch.methods import method as method_lib
 from launch.methods import registry
 from launch.results import frames as frames_lib
 from launch.results import run_reader
+from launch.results import settings
 from launch.results import transfer_reader
 from launch.runs import run_label
 
@@ -103,29 +103,23 @@ def make_label(values, *, metric='accuracy', judged_by='global', higher=True):
 def to_run(fake):
   """Returns what `run_reader.read_run` would."""
   name = fake.config['task']['name']
-  rounds = fake.config['rounds']
   finite = lambda values: np.where(np.isfinite(values), values, np.inf)  # noqa: E731
   columns = {
     column: np.where(fake.empty.get(column, False), np.nan, finite(values))
     for column, values in fake.columns.items()
   }
   clients = fake.clients or {}
+  about = run_reader.describe_run(
+    simulation.Workdir(fake.workdir),
+    fake.config,
+    _make_summary(fake) if fake.values else {},
+  )
+  about |= make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by)
+  about['synthetic'] = fake.synthetic
+  if fake.synthetic:
+    about['task'] = f'{fake.synthetic}, task {name}'
   return run_reader.Run(
-    about={
-      'workdir': fake.workdir,
-      'run': fake.workdir.name,
-      'seed': fake.seed,
-      'config': fake.config,
-      'fields': json_config.flatten(fake.config),
-      'algorithm': fake.algorithm,
-      'task': f'{fake.synthetic}, task {name}' if fake.synthetic else name,
-      'synthetic': fake.synthetic,
-      'is_finished': bool(fake.values),
-      'model_round': rounds if fake.values else None,
-      'length': rounds,
-      **make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by),
-      **{column: float(finite(v)) for column, v in fake.values.items()},
-    },
+    about=about,
     rounds=pd.DataFrame(
       columns,
       index=pd.Index(columns['round'].astype(int), name='round'),
@@ -138,6 +132,17 @@ def to_run(fake):
     ),
     transfer=pd.DataFrame(fake.transfer, columns=transfer_reader.Score._fields),
   )
+
+
+def _make_summary(fake):
+  """Returns the summary.json of a finished run."""
+  return {
+    'rounds': fake.config['rounds'],
+    'label': make_label(fake.config),
+    'final': {},
+    'test': {n.removeprefix('test/'): v for n, v in fake.values.items()},
+    'totals': {},
+  }
 
 
 def frames(runs):
@@ -254,6 +259,30 @@ def make_setting_run(
   )
 
 
+def make_setting_runs(
+  specs=((1, 6), (8, 6)),
+  algorithms=('fed_avg', 'fed_fish'),
+  tasks=('digits',),
+  seeds=(0, 1),
+  **kwargs,
+):
+  """Returns runs of each task, algorithm, (epochs, rounds) and seed."""
+  return [
+    make_setting_run(
+      algorithm, seed, local_epochs=epochs, rounds=rounds, task=task, **kwargs
+    )
+    for task in tasks
+    for algorithm in algorithms
+    for epochs, rounds in specs
+    for seed in seeds
+  ]
+
+
+def read_settings(runs):
+  """Returns the settings of runs."""
+  return settings.read_settings(frames(runs))
+
+
 def make_timed_run(
   algorithm, policy='uniform', seed=0, *, kind='exponential', **fields
 ):
@@ -277,6 +306,14 @@ def make_timed_run(
     'eval/own/accuracy_median': final * rounds / 6 + 0.01 * seed,
   }
   return dataclasses.replace(run, columns=columns)
+
+
+def with_transfer(runs, **kwargs):
+  """Returns runs with the scores of `make_transfer_scores`."""
+  return [
+    dataclasses.replace(run, transfer=make_transfer_scores(run, **kwargs))
+    for run in runs
+  ]
 
 
 def make_transfer_scores(run, targets=('c4', 'cc_news')):
@@ -331,19 +368,11 @@ def write_run(run, folder):
   for row in zip(*(column.tolist() for column in columns.values())):
     lines.append(','.join(map(repr, row)))
   (folder / 'metrics.csv').write_text('\n'.join(lines) + '\n')
-  label = make_label(run.config)
-  data = {'data_dir': None, 'synthetic': None, 'label': label}
+  data = {'data_dir': None, 'synthetic': None, 'label': make_label(run.config)}
   content = json.dumps(checked_json.add_checksum(data))
   (folder / 'data.json').write_text(content)
   if run.values:
-    summary = {
-      'rounds': run.config['rounds'],
-      'label': label,
-      'final': {},
-      'test': {n.removeprefix('test/'): v for n, v in run.values.items()},
-      'totals': {},
-    }
-    simulation.Workdir(folder).write_summary(summary)
+    simulation.Workdir(folder).write_summary(_make_summary(run))
   if run.transfer:
     path = folder / transfer_reader.TRANSFER_CSV
     path.parent.mkdir()

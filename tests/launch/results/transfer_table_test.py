@@ -15,25 +15,20 @@ from absl.testing import absltest
 import numpy as np
 
 
-def _rows(seeds=(0, 1, 2), algorithms=('fed_avg', 'fed_fish'), change=None):
-  runs = []
-  for algorithm in algorithms:
-    for epochs in (1, 8):
-      for seed in seeds:
-        run = fake_runs.make_setting_run(
-          algorithm, seed, local_epochs=epochs, task='c4'
-        )
-        scores = fake_runs.make_transfer_scores(run)
-        if change is not None:
-          scores = change(run, scores)
-        runs.append(dataclasses.replace(run, transfer=scores))
-  found = settings.read_settings(fake_runs.frames(runs))
-  return transfer_table.transfer_rows(found)
+def _rows(change=None, **kwargs):
+  runs = fake_runs.make_setting_runs(tasks=('c4',), **kwargs)
+  runs = fake_runs.with_transfer(runs)
+  if change is not None:
+    runs = [
+      dataclasses.replace(run, transfer=change(run, run.transfer))
+      for run in runs
+    ]
+  return transfer_table.transfer_rows(fake_runs.read_settings(runs))
 
 
 class TransferRowsTest(absltest.TestCase):
   def test_means_deviations_and_differences(self):
-    rows = _rows()
+    rows = _rows(seeds=(0, 1, 2))
     # Targets, metrics, rounds, shares, methods, local epochs; without counts.
     self.assertLen(rows, 2 * 2 * 2 * 3 * 2 * 2)
     for row in rows.itertuples():
@@ -58,7 +53,7 @@ class TransferRowsTest(absltest.TestCase):
         return scores
       return tuple(s._replace(mean=np.nan, all_tokens=np.nan) for s in scores)
 
-    for row in _rows(change=change).itertuples():
+    for row in _rows(change, seeds=(0, 1, 2)).itertuples():
       expected = (2, 2) if row.method == 'FedFish' else (3, 0)
       self.assertEqual((row.seeds, row.pairs), expected)
 
@@ -75,7 +70,7 @@ class TransferRowsTest(absltest.TestCase):
       self.assertEqual(list(points['mean']), [3, model_round])
 
   def test_nothing_scored(self):
-    self.assertEmpty(_rows(change=lambda run, scores: ()))
+    self.assertEmpty(_rows(lambda run, scores: ()))
 
   def test_one_method_and_seed(self):
     rows = _rows(seeds=(4,), algorithms=('fed_avg',))
