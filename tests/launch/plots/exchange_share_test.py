@@ -4,19 +4,20 @@
 
 import itertools
 import math
-import pathlib
 
 from launch.configs import ag_news
 from launch.configs import base
 from launch.configs import sweeps
 from launch.plots import exchange_share
-from launch.results import sweep_results
 from tests.launch import drawn_figures
+from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import pandas as pd
+
+_SHARE = 'exchange.share'
 
 
 def _told(figure):
@@ -109,17 +110,18 @@ def _share_sweep(variant='fed_avg,exchange=partial', **kwargs):
 
 
 class DrawTest(absltest.TestCase):
-  def _read(self, runs, scores=None, **kwargs):
+  def _read(self, runs, scores=(), **options):
     """Returns the runs of a sweep, with scores on test clients."""
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     planned = fake_sweeps.plan(runs, get_config=_get_config)
-    folder = fake_sweeps.write_sweep(path, planned)
-    for run, score in itertools.zip_longest(planned, scores or ()):
-      sent = 1000 * run.fields.get('exchange.share', 1.0)
-      fake_sweeps.write_result(
-        folder, run, 0.5, test=score, totals={'payload_bytes': sent}, **kwargs
-      )
-    return sweep_results.read_results(folder)
+    each = [
+      {
+        'totals': {'payload_bytes': 1000 * run.fields.get(_SHARE, 1.0)},
+        'test': score,
+      }
+      for run, score in itertools.zip_longest(planned, scores)
+    ]
+    values = [0.5] * len(planned)
+    return fake_results.write(self, planned, values, each, **options)[1]
 
   def _draw(self, *args, **kwargs):
     return exchange_share.draw(self._read(*args, **kwargs))
@@ -138,7 +140,7 @@ class DrawTest(absltest.TestCase):
       [
         score(
           of['task.beta'],
-          of.get('exchange.share', 1.0),
+          of.get(_SHARE, 1.0),
           of.get('exchange.direction'),
         )
         + 0.02 * of['seed']
@@ -217,7 +219,7 @@ class DrawTest(absltest.TestCase):
           {
             'exchange.unsent': unsent,
             'exchange.direction': direction,
-            'exchange.share': share,
+            _SHARE: share,
             'task.beta': 1.0,
             'seed': 0,
           },
@@ -249,7 +251,7 @@ class DrawTest(absltest.TestCase):
           variant,
           {'task.beta': 1.0, 'seed': 0}
           | ({'exchange.direction': direction} if direction else {})
-          | ({'exchange.share': share} if direction else {}),
+          | ({_SHARE: share} if direction else {}),
         )
         for variant, direction, share in (
           ('fed_avg,exchange=partial', 'largest', 0.5),
@@ -278,7 +280,7 @@ class DrawTest(absltest.TestCase):
     found = self._read(_share_sweep(seeds=(0,)))
     self.assertTrue(exchange_share.is_over_shares(found))
     fields = {'task.beta': 1.0, 'seed': 0}
-    sent = {'exchange.share': 0.5, 'exchange.direction': 'largest'}
+    sent = {_SHARE: 0.5, 'exchange.direction': 'largest'}
     # One share, alone or beside what sends all.
     part = sweeps.Run('fed_avg,exchange=partial', fields | sent)
     for runs in ([part], [sweeps.Run('fed_avg', fields), part]):

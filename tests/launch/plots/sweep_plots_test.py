@@ -5,11 +5,10 @@
 import contextlib
 import io
 import math
-import pathlib
 
 from launch.configs import sweeps
 from launch.plots import sweep_plots
-from launch.results import sweep_results
+from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -19,15 +18,8 @@ import pandas as pd
 
 
 class SweepPlotsTest(absltest.TestCase):
-  def _write(self, runs, values):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run, value in zip(runs, values):
-      fake_sweeps.write_result(folder, run, value)
-    return folder, sweep_results.read_results(folder)
-
   def _compare(self, runs, values):
-    _, found = self._write(runs, values)
+    _, found = fake_results.write(self, runs, values)
     return sweep_plots.find_comparisons(found)
 
   def test_a_grid_of_rates_has_heat_maps(self):
@@ -37,7 +29,7 @@ class SweepPlotsTest(absltest.TestCase):
       client_learning_rate=(0.1, 1.0),
       server_learning_rate=(0.1, 1.0),
     )
-    folder, found = self._write(runs, [i / 16 for i in range(15)])
+    folder, found = fake_results.write(self, runs, [i / 16 for i in range(15)])
     figures = sweep_plots.draw_heat_maps(found)
     names = [f'learning_rates_local_epochs_{epochs}' for epochs in (1, 8)]
     self.assertEqual(list(figures), names)
@@ -80,8 +72,7 @@ class SweepPlotsTest(absltest.TestCase):
       ],
     )
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
-    _, found = self._write(runs, [0.5] * 4)
-    self.assertEqual(list(sweep_plots.find_comparisons(found)), [''])
+    self.assertEqual(list(self._compare(runs, [0.5] * 4)), [''])
 
   def test_tuned_rates_do_not_part_methods(self):
     rates = {
@@ -123,7 +114,7 @@ class SweepPlotsTest(absltest.TestCase):
 
   def test_nothing_to_draw(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
-    self.assertEmpty(sweep_plots.draw(*self._write(runs, [])))
+    self.assertEmpty(sweep_plots.draw(*fake_results.write(self, runs, [])))
 
 
 class HeatMapTest(parameterized.TestCase):

@@ -2,10 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what one has to know of runs."""
 
-import pathlib
-
 from launch.results import run_notes
-from launch.results import sweep_results
+from tests.launch.results import fake_results
 from tests.launch.results import fake_runs
 from tests.launch.sweeps import fake_sweeps
 
@@ -46,27 +44,13 @@ class RunNotesTest(absltest.TestCase):
   def test_groups_of_a_sweep(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
     runs += fake_sweeps.grid(['fed_fish'], rounds=(10,), seed=(0, 1))
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run in runs:
-      fake_sweeps.write_result(folder, run, 0.5)
-    found = sweep_results.read_results(folder)
+    each = [{}, {'stopped_at': 20}, {}, {}]
+    _, found = fake_results.write(self, runs, [0.5] * 4, each)
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
-      '2 seeds: a mean. 5 clients per round, 40 in all. Runs of '
-      'different lengths, whose ends do not compare, up to fed_avg: round 50; '
+      '2 seeds: a mean. 5 clients per round, 40 in all. Runs of different '
+      'lengths, whose ends do not compare, up to fed_avg: round 20 to 50; '
       'fed_fish: round 10.',
-    )
-
-  def test_runs_of_a_sweep_that_have_stopped_early(self):
-    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run, stopped_at in zip(runs, (None, 20), strict=True):
-      fake_sweeps.write_result(folder, run, 0.5, stopped_at=stopped_at)
-    found = sweep_results.read_results(folder)
-    self.assertEndsWith(
-      run_notes.describe_finished(found, 'a mean'), 'fed_avg: round 20 to 50.'
     )
 
   def test_a_title_names_the_only_task(self):

@@ -10,8 +10,8 @@ import subprocess
 
 from launch.plots import style
 from launch.results import sweep_page
-from launch.results import sweep_results
 from tests import processes
+from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -43,12 +43,10 @@ class SweepPageTest(absltest.TestCase):
   def _write(self, **fields):
     """Returns the path of the page of a sweep with a figure."""
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1), **fields)
-    folder = fake_sweeps.write_sweep(self._folder / 'sweep', runs)
-    for i, run in enumerate(runs):
-      fake_sweeps.write_result(folder, run, 0.5 + 0.1 * (i > 1))
+    folder, found = fake_results.write(self, runs, [0.5, 0.5, 0.6, 0.6])
     figure = style.new_figure(2, 1)
     figure.subplots().plot([0, 1])
-    path = self._folder / 'sweep' / f'{_EVIL.replace("/", "_")}.png'
+    path = folder.path / f'{_EVIL.replace("/", "_")}.png'
     style.save_figure(figure, path)
     secret = self._folder / 'secret'
     secret.write_text('private')
@@ -56,14 +54,14 @@ class SweepPageTest(absltest.TestCase):
     link.symlink_to(path)
     return sweep_page.write_page(
       folder,
-      sweep_results.read_results(folder),
+      found,
       figures=[link, secret, path],
       failures={runs[3].name: f'why {_EVIL}'},
     )
 
   def test_what_is_on_it(self):
     path = self._write()
-    self.assertEqual(path, self._folder / 'sweep' / 'index.html')
+    self.assertEqual(path.name, 'index.html')
     page = _Page(path.read_text())
     self.assertIn('4 of 4 runs are finished.', page.text)
     for text in ('50', '0, 1', '5 clients per round, 40 in all'):
@@ -91,9 +89,8 @@ class SweepPageTest(absltest.TestCase):
     self.assertStartsWith(policy[0], "default-src 'none';")
 
   def test_the_global_model_comes_first_and_other_figures_are_folded(self):
-    folder = fake_sweeps.write_sweep(
-      self._folder / 'sweep', fake_sweeps.grid(['fed_avg'], seed=(0,))
-    )
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0,))
+    folder, found = fake_results.write(self, runs, [])
     names = [
       'a/barrier_accuracy',
       'a/eval_global_accuracy_by_bytes',
@@ -103,11 +100,8 @@ class SweepPageTest(absltest.TestCase):
     paths = [folder.plots_path / f'{name}.png' for name in names]
     for path in paths:
       path.parent.mkdir(parents=True, exist_ok=True)
-      figure = style.new_figure(1, 1)
-      style.save_figure(figure, path)
-    page = sweep_page.write_page(
-      folder, sweep_results.read_results(folder), figures=paths, failures={}
-    )
+      style.save_figure(style.new_figure(1, 1), path)
+    page = sweep_page.write_page(folder, found, figures=paths, failures={})
     shown = [
       attrs.get('alt', tag)
       for tag, attrs in _Page(page.read_text()).tags

@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping what runs of a sweep have reached."""
 
-import pathlib
-
 from launch.results import sweep_results
+from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import parameterized
@@ -12,17 +11,8 @@ import numpy as np
 
 
 class SweepResultsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
-
-  def _results(self, runs, values, **kwargs):
-    """Writes a sweep whose runs have validation values; absent: unfinished."""
-    folder = fake_sweeps.write_sweep(self.path, runs)
-    for run, value in zip(runs, values):
-      if value != 'unfinished':
-        fake_sweeps.write_result(folder, run, value, **kwargs)
-    return sweep_results.read_results(folder)
+  def _results(self, runs, values, **options):
+    return fake_results.write(self, runs, values, **options)[1]
 
   def _best(self, runs, values, **kwargs):
     table = sweep_results.tabulate(self._results(runs, values, **kwargs))
@@ -85,10 +75,8 @@ class SweepResultsTest(parameterized.TestCase):
 
   def test_test_clients_decide_nothing(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
-    folder = fake_sweeps.write_sweep(self.path, runs)
-    fake_sweeps.write_result(folder, runs[0], 0.6, test=0.1)
-    fake_sweeps.write_result(folder, runs[1], 0.5, test=0.9)
-    table = sweep_results.tabulate(sweep_results.read_results(folder))
+    each = [{'test': 0.1}, {'test': 0.9}]
+    table = sweep_results.tabulate(self._results(runs, [0.6, 0.5], each=each))
     self.assertEqual(list(table['is_best']), [True, False])
 
   def test_each_setting_has_its_best(self):
@@ -105,7 +93,3 @@ class SweepResultsTest(parameterized.TestCase):
     )
     settings = [{'variant': 'fed_avg', 'local_epochs': n} for n in (1, 8)]
     self.assertEqual(list(best['setting']), settings)
-
-  def test_nothing_is_best_of_nothing(self):
-    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
-    self.assertEmpty(self._best(runs, [None, 'unfinished']))

@@ -4,10 +4,9 @@
 
 import csv
 import io
-import pathlib
 
-from launch.results import sweep_results
 from launch.results import sweep_table
+from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -21,21 +20,17 @@ def _read(content):
 class SweepTableTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(
       ['fed_avg', 'fed_fish'], client_learning_rate=(0.01, 0.05), seed=(0, 1)
     )
-    folder = fake_sweeps.write_sweep(path, runs)
-    values = [0.2, 0.3, 0.8, 0.6, 0.7, None, 0.9, None]
-    for run, value in list(zip(runs, values))[:-1]:
-      fake_sweeps.write_result(
-        folder,
-        run,
-        value,
-        test=value,
-        more_test={'global/confusion_a_as_b': 3},
-      )
-    self.results = sweep_results.read_results(folder)
+    values = [0.2, 0.3, 0.8, 0.6, 0.7, None, 0.9]
+    _, self.results = fake_results.write(
+      self,
+      runs,
+      values,
+      [{'test': value} for value in values],
+      more_test={'global/confusion_a_as_b': 3},
+    )
     self.failures = {runs[-1].name: 'its process, "x", was killed'}
 
   def test_a_row_a_run(self):
@@ -97,12 +92,8 @@ class SweepTableTest(absltest.TestCase):
     )
 
   def test_markdown_shows_every_group_without_rates(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0, 1))
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run, value in zip(runs, [0.5, 0.5, 0.6, 0.7, None]):
-      fake_sweeps.write_result(folder, run, value)
-    found = sweep_results.read_results(folder)
+    _, found = fake_results.write(self, runs, [0.5, 0.5, 0.6, 0.7, None])
     text = sweep_table.to_markdown('x', found)
     self.assertIn('deviation over 2 seeds', text)
     self.assertIn('| FedAvg | 0.5000 ± 0.0000 |', text)
@@ -123,35 +114,26 @@ class SweepTableTest(absltest.TestCase):
     self.assertEqual(row['best'], '')
 
   def test_megabytes_are_those_of_all_rounds(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0,))
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run, sent in zip(runs, [1_250_000, 3_000_000]):
-      fake_sweeps.write_result(folder, run, 0.5, totals={'wire_bytes': sent})
-    table = sweep_table.make_table(sweep_results.read_results(folder))
+    each = [{'totals': {'wire_bytes': sent}} for sent in (1_250_000, 3_000_000)]
+    _, found = fake_results.write(self, runs, [0.5, 0.5], each)
+    table = sweep_table.make_table(found)
     self.assertEqual(
       [row[-1] for row in table.rows],
       ['MB sent', '1.2500', '3.0000'],
     )
 
   def test_what_is_best_beyond_the_noise_is_bold(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=range(5))
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run, value in zip(runs, [0.1, 0.2, 0.3, 0.4, 0.5, *[0.6] * 5]):
-      fake_sweeps.write_result(folder, run, value)
-    table = sweep_table.make_table(sweep_results.read_results(folder))
+    values = [0.1, 0.2, 0.3, 0.4, 0.5, *[0.6] * 5]
+    table = sweep_table.make_table(fake_results.write(self, runs, values)[1])
     # All are the same on test clients and in the barrier.
     self.assertEqual(table.bold, [(2, 1)])
     self.assertIn('beyond the noise', table.notes[-1])
 
   def test_those_that_tie_with_the_best_are_best_too(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0,))
-    folder = fake_sweeps.write_sweep(path, runs)
-    for run, value in zip(runs, [0.7, 0.7 + 1e-8, 0.6]):
-      fake_sweeps.write_result(folder, run, value)
-    found = sweep_results.read_results(folder)
+    _, found = fake_results.write(self, runs, [0.7, 0.7 + 1e-8, 0.6])
     rows = _read(sweep_table.groups_to_csv(found))
     self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
 
@@ -175,11 +157,8 @@ class SweepTableTest(absltest.TestCase):
       self.assertNotIn(b'\x1b', table)
 
   def test_markdown_of_nothing(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
-    folder = fake_sweeps.write_sweep(
-      path, fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.1, 1.0))
-    )
-    found = sweep_results.read_results(folder)
+    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.1, 1.0))
+    _, found = fake_results.write(self, runs, [])
     text = sweep_table.to_markdown('x', found)
     self.assertIn('0 of 2 runs are finished', text)
     self.assertIn('No run has a result to show yet.', text)
