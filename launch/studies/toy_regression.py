@@ -3,7 +3,6 @@
 """One round of FedAvg and FedFish on the toy regression: figure, table, CSV."""
 
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
@@ -27,6 +26,7 @@ from tasks.tabular import toy_regression
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
 import numpy as np
+import pandas as pd
 import tensorflow as tf
 import tensorflow_federated as tff
 import tqdm
@@ -186,48 +186,45 @@ def name_method(estimator: str) -> str:
   return f'FedFish, {estimator.replace("_", " ")}'
 
 
+def read_barriers(results: Results) -> pd.DataFrame:
+  """Returns a row per barrier: network, overlap, seed, method, barrier_mse."""
+  rows = [
+    (units, overlap, seed, method, float(value))
+    for units, overlaps in results.items()
+    for overlap, of_seeds in overlaps.items()
+    for seed, result in enumerate(of_seeds)
+    for method, value in result.barriers.items()
+  ]
+  columns = ['network', 'overlap', 'seed', 'method', 'barrier_mse']
+  return pd.DataFrame(rows, columns=columns)
+
+
 def format_table(results: Results) -> str:
   """Returns a table of medians over seeds and of wins over FedAvg."""
+  by_seed = read_barriers(results).set_index('seed')
   rows = [
-    (
-      'network',
-      'overlap',
-      'method',
-      'median barrier (MSE)',
-      'better than FedAvg',
-    )
+    ('network', 'overlap', 'method')
+    + ('median barrier (MSE)', 'better than FedAvg')
   ]
-  for units, overlap, of_seeds in _cells(results):
-    reference = _barriers(of_seeds, FED_AVG)
-    for method in of_seeds[0].barriers:
-      values = _barriers(of_seeds, method)
-      gains = evaluation.gains(values, reference, higher_is_better=False)
+  for cell, of in by_seed.groupby(['network', 'overlap'], sort=False):
+    values = of.pivot(columns='method', values='barrier_mse')
+    for method in of['method'].unique():
+      gains = evaluation.gains(
+        values[method], values[FED_AVG], higher_is_better=False
+      )
       wins = f'{np.sum(gains > 0)} of {len(values)} seeds'
       if ties := np.sum(gains == 0):
         wins += f' ({ties} tied)'
-      rows.append(
-        (
-          units,
-          overlap,
-          method,
-          f'{np.median(values):.4f}',
-          '' if method == FED_AVG else wins,
-        )
-      )
+      median = f'{np.median(values[method]):.4f}'
+      rows.append((*cell, method, median, '' if method == FED_AVG else wins))
   return text_table.align(rows)
 
 
 def to_csv(results: Results) -> bytes:
-  """Returns all barriers as CSV: network, overlap, seed, method, barrier."""
+  """Returns all barriers as CSV, see `read_barriers`."""
+  table = read_barriers(results)
   return text_table.to_csv(
-    ['network', 'overlap', 'seed', 'method', 'barrier_mse'],
-    [
-      [units, overlap, seed, method, float(value)]
-      for units, overlap, of_seeds in _cells(results)
-      for seed, result in enumerate(of_seeds)
-      for method, value in result.barriers.items()
-    ],
-    keep_nan=True,
+    list(table), table.itertuples(index=False), keep_nan=True
   )
 
 
@@ -357,14 +354,6 @@ def draw(
   table = folder / 'toy_regression.csv'
   simulation.write_atomically(table, to_csv(results))
   print(format_table(results), figure, table, sep='\n')
-
-
-def _cells(
-  results: Results,
-) -> Iterator[tuple[str, str, Sequence[Result]]]:
-  for units, overlaps in results.items():
-    for overlap, of_seeds in overlaps.items():
-      yield units, overlap, of_seeds
 
 
 def _barriers(of_seeds: Sequence[Result], method: str) -> np.ndarray:
