@@ -3,6 +3,7 @@
 """The confusion matrix: classes by predicted classes."""
 
 from collections.abc import Mapping
+import itertools
 
 from fedfish_tff.evaluation import metric_names
 from launch.plots import heat_map
@@ -41,13 +42,11 @@ def read_confusion(
     and (pair := metric_names.confused_classes(name))
   }
   names = list(dict.fromkeys(one for one, _ in counts))
-  table = np.array(
-    [[counts.get((one, other), np.nan) for other in names] for one in names],
-    float,
-  )
+  pairs = itertools.product(names, repeat=2)
+  table = np.array([counts.get(pair, np.nan) for pair in pairs], float)
   if not names or not np.isfinite(table).all():
     return None
-  return table, names
+  return table.reshape(len(names), len(names)), names
 
 
 @style.styled

@@ -64,33 +64,32 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     if 'exchange' in config
   }
   what = 'weights' if 'coordinates' in selections else 'tensors'
+  share = f'Share of the {what} that are sent'
   figures = {}
   for prefix, whose in _MODELS.items():
     name = f'share_{prefix.split("/")[1]}'
     title = f'{column_titles.title(metric)} {whose}'
-    by_bytes = f'{title} against what clients have sent, a point for each share'
-    for file_name, score, words, points in (
-      (f'{name}_{metric}', metric, title, _read_lines(runs, prefix + metric)),
+    for file_name, score, words, in_bytes, points in (
+      (metric, metric, title, False, _read_lines(runs, prefix + metric)),
       (
-        f'{name}_f1',
+        'f1',
         'F1',
         f'F1 of each class {whose}',
+        False,
         _class_scores(runs, prefix),
       ),
       (
-        f'{name}_{metric}_by_bytes',
+        f'{metric}_by_bytes',
         metric,
-        by_bytes,
+        f'{title} against what clients have sent, a point for each share',
+        True,
         _read_lines(runs, prefix + metric, _BYTES),
       ),
     ):
       if len(points):
-        in_bytes = words == by_bytes
-        figures[style.slug(file_name)] = plot_scores(
+        figures[style.slug(f'{name}_{file_name}')] = plot_scores(
           points,
-          x_label='Sent by all clients'
-          if in_bytes
-          else f'Share of the {what} that are sent',
+          x_label='Sent by all clients' if in_bytes else share,
           y_label=column_titles.title(f'test/{score}'),
           title=run_notes.name_task(words, runs),
           note=run_notes.describe_finished(runs, _POOLING),

@@ -15,17 +15,13 @@ def _plot(name='accuracy', **kwargs):
 
 
 class DrawTest(absltest.TestCase):
-  def test_barriers_are_paired_by_seed_and_round(self):
-    runs = [
-      fake_runs.make_run(a, s) for a in ('fed_avg', 'fed_fish') for s in (0, 1)
-    ]
+  def test_labels_tell_where_the_method_is_lower(self):
+    runs = [fake_runs.make_run(a) for a in ('fed_avg', 'fed_fish')]
     frames = fake_runs.frames(runs)
     ((name, figure),) = barrier.draw(frames, 'csb/accuracy').items()
     self.assertEqual(name, 'barrier_accuracy')
     axis = figure.axes[0]
-    points = axis.collections[0].get_offsets()
-    self.assertLen(points, 2 * len(fake_runs.ROUNDS))
-    np.testing.assert_allclose(points[:, 1] - points[:, 0], 0.1)
+    self.assertLen(axis.collections[0].get_offsets(), len(fake_runs.ROUNDS))
     self.assertEqual(axis.get_xlabel(), 'FedFish: barrier in accuracy')
     self.assertEqual(axis.get_ylabel(), 'FedAvg: barrier in accuracy')
     # The method on the x axis is lower above the line.

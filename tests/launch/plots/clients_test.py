@@ -42,7 +42,7 @@ class DrawPersonalizationTest(parameterized.TestCase):
   )
   def test_a_point_a_client_and_the_count_of_gains(self, metric, counts):
     scores = {'FedAvg': (_BEFORE, _AFTER), 'FedFish': (_BEFORE, _BEFORE)}
-    figure, _ = _draw(scores, metric)
+    figure, few_shot = _draw(scores, metric)
     first, second = figure.axes
     np.testing.assert_allclose(
       first.collections[0].get_offsets(), np.stack([_BEFORE, _AFTER], axis=1)
@@ -53,19 +53,17 @@ class DrawPersonalizationTest(parameterized.TestCase):
     self.assertStartsWith(second.texts[0].get_text(), '0 gain, 0 lose')
     self.assertEqual(first.get_xlim(), second.get_xlim())
     self.assertEqual(first.get_ylim(), second.get_ylim())
+    # A line a client, and their mean.
+    lines = few_shot.axes[0].lines
+    self.assertLen(lines, 5)
+    np.testing.assert_allclose(
+      lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
+    )
 
   def test_methods_without_clients_have_no_panel(self):
     self.assertEmpty(_draw({'FedAvg': ([], [])}))
     figure, _ = _draw({'FedAvg': ([], []), 'FedFish': (_BEFORE, _AFTER)})
     self.assertLen(figure.axes, 1)
-
-  def test_a_line_a_client_and_their_mean(self):
-    _, figure = _draw({'FedFish': (_BEFORE, _AFTER)})
-    (axis,) = figure.axes
-    self.assertLen(axis.lines, 5)
-    np.testing.assert_allclose(
-      axis.lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
-    )
 
 
 class DrawSpreadTest(absltest.TestCase):

@@ -144,9 +144,9 @@ class PlotCurvesTest(parameterized.TestCase):
         for x in ('round', 'local_steps', 'bytes')
       ],
     )
-    title = figures['eval_global_accuracy_by_round'].axes[0].get_title('left')
     self.assertEqual(
-      title, 'Accuracy, global model on validation clients (digits)'
+      figures['eval_global_accuracy_by_round'].axes[0].get_title('left'),
+      'Accuracy, global model on validation clients (digits)',
     )
 
   def test_runs_without_the_metric_are_left_out(self):

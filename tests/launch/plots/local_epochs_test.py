@@ -37,6 +37,14 @@ class PlotLocalEpochsTest(absltest.TestCase):
     ]
     np.testing.assert_allclose(_means(scores), expected)
     np.testing.assert_allclose(_means(differences), 4 * [0.1])
+    # Those of the global model are open.
+    fills = [
+      line.get_markerfacecolor()
+      for line in scores.lines
+      if line.get_marker() == 'o'
+    ]
+    self.assertEqual(fills, 2 * ['white', fills[1]])
+    self.assertNotEqual(fills[1], 'white')
     self.assertEqual(scores.get_ylabel(), 'Test accuracy')
     self.assertEqual(differences.get_title('left'), 'minus FedAvg')
     self.assertEqual(
@@ -47,16 +55,6 @@ class PlotLocalEpochsTest(absltest.TestCase):
     self.assertIn(
       'digits, FedFish, 8 local epochs, personalized: +0.1', caption
     )
-
-  def test_open_points_are_global_ones(self):
-    figure, _ = _draw(fake_runs.make_setting_runs())
-    fills = [
-      line.get_markerfacecolor()
-      for line in figure.axes[0].lines
-      if line.get_marker() == 'o'
-    ]
-    self.assertEqual(fills, 2 * ['white', fills[1]])
-    self.assertNotEqual(fills[1], 'white')
 
   def test_an_unfinished_setting_is_left_out_and_named(self):
     runs = fake_runs.make_setting_runs()

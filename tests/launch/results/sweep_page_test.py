@@ -85,6 +85,9 @@ class SweepPageTest(absltest.TestCase):
       self.assertStartsWith(attrs.get('href', '#'), '#')
       self.assertStartsWith(attrs.get('src', 'data:'), 'data:')
       self.assertFalse([name for name in attrs if name.startswith('on')])
+    # Links and what is no bitmap are left out.
+    self.assertLen([tag for tag, _ in page.tags if tag == 'img'], 1)
+    self.assertNotIn('private', page.text)
     policy = [a['content'] for _, a in page.tags if 'http-equiv' in a]
     self.assertStartsWith(policy[0], "default-src 'none';")
 
@@ -118,12 +121,6 @@ class SweepPageTest(absltest.TestCase):
         'plots/b/eval_global_accuracy_by_round.png',
       ],
     )
-
-  def test_links_and_what_is_no_bitmap_are_left_out(self):
-    page = _Page(self._write().read_text())
-    images = [attrs for tag, attrs in page.tags if tag == 'img']
-    self.assertLen(images, 1)
-    self.assertNotIn('private', page.text)
 
   @pytest.mark.slow
   def test_a_browser_shows_it_without_the_network(self):
