@@ -13,6 +13,7 @@ from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
+from absl.testing import parameterized
 
 _METRIC = 'eval/global/accuracy'
 
@@ -91,11 +92,10 @@ def _draw_layouts(runs, layouts=catalogue.LAYOUTS):
   return catalogue.draw_layouts(frames, layouts, _METRIC)
 
 
-class DrawLayoutsTest(absltest.TestCase):
+class DrawLayoutsTest(parameterized.TestCase):
   def test_all_layouts_in_both_views(self):
-    drawings = _draw_layouts(
-      fake_runs.make_setting_runs([(1, 6), (4, 6), (1, 24)])
-    )
+    runs = fake_runs.make_setting_runs([(1, 6), (4, 6), (1, 24)])
+    drawings = _draw_layouts(fake_runs.with_transfer(runs))
     self.assertEqual(
       list(drawings),
       [
@@ -106,55 +106,37 @@ class DrawLayoutsTest(absltest.TestCase):
         'local_epochs_accuracy_fixed_compute',
         'barrier_panels_accuracy_fixed_rounds',
         'barrier_panels_accuracy_fixed_compute',
+        'transfer_accuracy_fixed_rounds',
+        'transfer_accuracy_fixed_compute',
       ],
     )
     captions = catalogue.format_captions(drawings)
     for name, drawing in drawings.items():
       self.assertIn(f'{name}\n{drawing.caption}\n', captions)
 
-  def test_runs_of_one_number_of_local_epochs_have_barriers_only(self):
+  def test_runs_of_one_number_of_local_epochs_make_no_views(self):
+    runs = fake_runs.with_transfer(fake_runs.make_setting_runs([(4, 6)]))
+    self.assertEqual(
+      list(_draw_layouts(runs)),
+      ['barrier_panels_accuracy', 'transfer_accuracy'],
+    )
+
+  @parameterized.parameters('fixed_compute', 'local_epochs', 'transfer')
+  def test_a_layout_that_runs_do_not_make_is_refused(self, layout):
     runs = fake_runs.make_setting_runs([(4, 6)])
-    self.assertEqual(list(_draw_layouts(runs)), ['barrier_panels_accuracy'])
     with self.assertRaisesRegex(
       errors.InputError,
-      'fixed_compute must suit the runs .* got FedAvg on digits, 6 rounds',
+      f'{layout} must suit the runs and {_METRIC}.* got FedAvg on digits, 6 r',
     ):
-      _draw_layouts(runs, ['fixed_compute'])
-    with self.assertRaisesRegex(errors.InputError, 'local_epochs must suit'):
-      _draw_layouts(runs, ['local_epochs'])
-    with self.assertRaisesRegex(errors.InputError, 'barrier must suit'):
-      _draw_layouts(runs[:2], ['barrier'])
-
-  def test_transfer_needs_scores(self):
-    runs = fake_runs.make_setting_runs([(1, 6), (4, 6)])
-    with self.assertRaisesRegex(errors.InputError, 'transfer must suit'):
-      _draw_layouts(runs, ['transfer'])
-    runs = fake_runs.with_transfer(runs)
-    self.assertEqual(
-      list(_draw_layouts(runs, ['transfer'])),
-      ['transfer_accuracy_fixed_rounds'],
-    )
-    # Of one number of local epochs there is no view, but a figure.
-    self.assertEqual(
-      list(_draw_layouts(runs[:2], ['transfer'])), ['transfer_accuracy']
-    )
-    with self.assertRaisesRegex(
-      errors.InputError, 'must suit the runs and eval/global/mse'
-    ):
-      catalogue.draw_layouts(
-        fake_runs.frames(runs), ['transfer'], 'eval/global/mse'
-      )
+      _draw_layouts(runs, [layout])
 
   def test_everything_fits(self):
-    algorithms = [
-      'fed_avg',
-      'fed_fish',
-      *(f'long_method_{i}' for i in range(6)),
-    ]
+    algorithms = ['fed_avg', 'fed_fish']
+    many = [*algorithms, *(f'long_method_{i}' for i in range(6))]
     for some, tasks in (
-      (algorithms[:2], ['digits']),
       (algorithms, ['digits']),
-      (algorithms, ['digits', 'emnist', 'cifar100', 'stackoverflow']),
+      (many, ['digits']),
+      (many, ['digits', 'emnist', 'cifar100', 'stackoverflow']),
     ):
       drawings = _draw_layouts(
         fake_runs.make_setting_runs([(1, 48), (8, 6), (16, 3)], some, tasks)

@@ -11,16 +11,17 @@ from launch.plots import sweep_plots
 from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pandas as pd
 
 
-class SweepPlotsTest(absltest.TestCase):
+class SweepPlotsTest(parameterized.TestCase):
   def _compare(self, runs, values):
+    """Returns the number of compared workdirs by setting."""
     _, found = fake_results.write(self, runs, values)
-    return sweep_plots.find_comparisons(found)
+    comparisons = sweep_plots.find_comparisons(found)
+    return {setting: len(of) for setting, of in comparisons.items()}
 
   def test_a_grid_of_rates_has_heat_maps(self):
     runs = fake_sweeps.grid(
@@ -53,34 +54,25 @@ class SweepPlotsTest(absltest.TestCase):
       list(drawn), [folder.plots_path / f'{name}.png' for name in names]
     )
 
-  def test_other_sweeps_compare_methods_in_each_setting(self):
-    runs = fake_sweeps.grid(
-      ['fed_avg', 'fed_fish'], local_epochs=(1, 8), seed=(0, 1)
-    )
-    comparisons = self._compare(runs, [0.5] * 7)
-    by_name = {
-      setting: [workdir.name for workdir in workdirs]
-      for setting, workdirs in comparisons.items()
-    }
-    self.assertEqual(list(by_name), ['local epochs 1', 'local epochs 8'])
-    self.assertEqual(
-      by_name['local epochs 8'],
-      [
-        'fed_avg-local_epochs_8-seed_0',
-        'fed_avg-local_epochs_8-seed_1',
-        'fed_fish-local_epochs_8-seed_0',
-      ],
-    )
-    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
-    self.assertEqual(list(self._compare(runs, [0.5] * 4)), [''])
+  @parameterized.named_parameters(
+    (
+      'methods_in_each_setting',
+      {'local_epochs': (1, 8), 'seed': (0, 1)},
+      {'local epochs 1': 4, 'local epochs 8': 3},
+    ),
+    ('methods_of_one_setting', {'seed': (0, 1)}, {'': 4}),
+    (
+      'methods_at_each_of_one_rate',
+      {'client_learning_rate': (0.1, 1.0)},
+      {'client learning rate 0.1': 2, 'client learning rate 1.0': 2},
+    ),
+  )
+  def test_other_sweeps_compare(self, fields, expected):
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], **fields)
+    # The last of eight runs is not finished.
+    self.assertEqual(self._compare(runs, [0.5] * min(7, len(runs))), expected)
 
   def test_tuned_rates_do_not_part_methods(self):
-    rates = {
-      ('fed_avg', 1): 0.1,
-      ('fed_avg', 8): 0.05,
-      ('fed_fish', 1): 0.5,
-      ('fed_fish', 8): 0.05,
-    }
     runs = fake_sweeps.plan(
       [
         sweeps.Run(
@@ -89,27 +81,18 @@ class SweepPlotsTest(absltest.TestCase):
             'local_epochs': epochs,
             'client_learning_rate': rate,
             'server_learning_rate': 10 * rate,
-            'seed': seed,
           },
         )
-        for (variant, epochs), rate in rates.items()
-        for seed in (0, 1)
+        for variant, epochs, rate in (
+          ('fed_avg', 1, 0.1),
+          ('fed_avg', 8, 0.05),
+          ('fed_fish', 1, 0.5),
+          ('fed_fish', 8, 0.05),
+        )
       ]
     )
-    comparisons = self._compare(runs, [0.5] * 8)
     self.assertEqual(
-      [(setting, len(workdirs)) for setting, workdirs in comparisons.items()],
-      [('local epochs 1', 4), ('local epochs 8', 4)],
-    )
-
-  def test_a_grid_of_one_rate_compares_methods_at_each(self):
-    runs = fake_sweeps.grid(
-      ['fed_avg', 'fed_fish'], client_learning_rate=(0.1, 1.0)
-    )
-    comparisons = self._compare(runs, [0.5] * 4)
-    self.assertEqual(
-      list(comparisons),
-      ['client learning rate 0.1', 'client learning rate 1.0'],
+      self._compare(runs, [0.5] * 4), {'local epochs 1': 2, 'local epochs 8': 2}
     )
 
   def test_nothing_to_draw(self):
