@@ -66,9 +66,9 @@ class ExchangedTensorsTest(parameterized.TestCase):
     frames = fake_runs.named({'a': [fake_runs.make_run()]})
     self.assertEmpty(exchanged_tensors.draw(frames, 'train/loss'))
 
-  @parameterized.parameters(46, 60, 201, 300)
+  @parameterized.parameters(46, 300)
   def test_names_of_many_tensors_have_room(self, number):
-    names = [n for n in _transformer(20)][:number]
+    names = _transformer(20)[:number]
     _, figure = _draw(names)
     figure.draw_without_rendering()
     boxes = [
@@ -92,12 +92,6 @@ class ExchangedTensorsTest(parameterized.TestCase):
         'classifier',
       ],
     )
-
-  def test_names_without_parts(self):
-    _, figure = _draw([f'{i}_8x8' for i in range(150)])
-    labels = _labels(figure.axes[0])
-    self.assertBetween(len(labels), 20, 75)
-    self.assertEqual(labels[0], '0_8x8')
 
   def test_many_rounds_are_averaged(self):
     shares = {'a': np.array([0.0, 1.0] * 600), 'b': np.zeros(1200)}

@@ -20,7 +20,6 @@ def _new_axis():
 class NewGridTest(parameterized.TestCase):
   @parameterized.parameters(
     (1, 3, panels.PAPER_COLUMN, 2.0),
-    (3, 3, 6.75, 2.0),
     (4, 3, 6.75, 4.0),
     (6, 2, 2 * panels.PAPER_COLUMN, 6.0),
   )

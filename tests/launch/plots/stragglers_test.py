@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the figure of slow clients."""
 
-import warnings
-
 from launch.methods import participation
 from launch.plots import stragglers
 from launch.results import straggler_lines
+from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -57,10 +56,7 @@ class PlotStragglersTest(absltest.TestCase):
       {'FedRep', 'FedAvg', 'uniform', 'SRPFL', 'before fine-tuning'},
     )
     self.assertIn('2 seeds', caption)
-    with warnings.catch_warnings():
-      # Matplotlib warns where there is no room for the axes.
-      warnings.simplefilter('error')
-      figure.draw_without_rendering()
+    drawn_figures.check_fits(self, figure)
 
   def test_everybody_who_may_take_part_has_a_style(self):
     runs = [

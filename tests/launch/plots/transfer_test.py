@@ -60,18 +60,13 @@ class PlotTransferTest(parameterized.TestCase):
     self.assertIn('1 to 2 seeds', caption)
     drawn_figures.check_fits(self, figure)
 
-  def test_one_target_fits_a_column(self):
-    figure, _ = _draw(_runs(targets=('c4',), epochs=(1,)))
-    self.assertLen(figure.axes, 2)
-    drawn_figures.check_fits(self, figure)
-
   def test_without_the_metric_there_is_no_figure(self):
     self.assertIsNone(_draw(_runs(), 'mse'))
     self.assertIsNone(_draw([fake_runs.make_setting_run()]))
 
 
 class PlotWorkdirTest(parameterized.TestCase):
-  @parameterized.parameters(1, 2, 3)
+  @parameterized.parameters(1, 3)
   def test_a_column_a_target_and_a_row_a_round(self, count):
     (run, *_) = _runs(targets=_TARGETS[:count])
     figures = transfer.plot_workdir_transfer(run.transfer, rounds=6, task='c4')
