@@ -66,6 +66,14 @@ class SweepFolderTest(absltest.TestCase):
     longer = {**run.config.values, 'rounds': 1000}
     self.assertFalse(folder.is_evaluated(run.name, longer))
 
+  def test_a_damaged_summary_is_none(self):
+    folder = fake_sweeps.write_sweep(self.path, self.runs)
+    workdir = folder.workdir('a')
+    workdir.mkdir()
+    (workdir / 'config.json').write_text('{}')
+    (workdir / 'summary.json').write_text('[]')
+    self.assertIsNone(folder.read_summary('a', {}))
+
   def test_usage(self):
     folder = fake_sweeps.write_sweep(self.path, self.runs)
     self.assertEqual(folder.read_usage(), {})
