@@ -93,6 +93,12 @@ class ExchangedTensorsTest(parameterized.TestCase):
       ],
     )
 
+  def test_names_without_parts(self):
+    _, figure = _draw([f'{i}_8x8' for i in range(150)])
+    labels = _labels(figure.axes[0])
+    self.assertBetween(len(labels), 20, 75)
+    self.assertEqual(labels[0], '0_8x8')
+
   def test_many_rounds_are_averaged(self):
     shares = {'a': np.array([0.0, 1.0] * 600), 'b': np.zeros(1200)}
     shares['a'][:6] = np.nan

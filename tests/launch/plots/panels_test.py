@@ -65,6 +65,11 @@ class DrawLegendTest(absltest.TestCase):
     }
     self.assertLess(max(lefts[name] for name in names), lefts['other'])
 
+  def test_without_entries_there_is_none(self):
+    figure, _ = panels.new_grid(['a'], (3, 2))
+    panels.draw_legend(figure, [])
+    self.assertEmpty(figure.legends)
+
   def test_groups_stand_below_one_another_where_it_is_narrow(self):
     figure, _ = panels.new_grid(['a'], (panels.PAPER_COLUMN, 2))
     names = ['a name of a method', 'another one', 'how clients are chosen']

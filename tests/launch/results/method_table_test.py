@@ -133,6 +133,10 @@ class MethodTableTest(parameterized.TestCase):
       },
       metric,
     )
+    labels = [label for label, *_ in rows]
+    self.assertEqual(
+      labels, sorted(labels, key=['slow', 'fast', 'untimed'].index)
+    )
     # The worst of the bests is that of the first slow run, after 20 seconds;
     # the second one is as good after 10.
     self.assertEqual(
