@@ -198,6 +198,7 @@ ALLOWED = {
   # Binaries with work of their own.
   'launch.studies': {
     'launch.cli',
+    'launch.data',
     *_FLAGS,
     'launch.methods',
     'launch.configs',

@@ -63,11 +63,19 @@ train.csv and test.csv:
                         1,400 news (10 % are for validation): beta 1, shares
                         0.3, 0.6 and 1, both directions, three seeds: 15 runs
   roberta_heterogeneous        the same with beta 0.25
+  roberta_bytes         sending all against a tenth and three tenths of the
+                        weights, and three tenths of the tensors by drift per
+                        weight, for comparison at equal bytes: beta 1, 12
+                        rounds, three seeds: 12 runs
   roberta_client_keeps  both betas, and clients keep unsent tensors: 30 runs
   memo                  the memo's grid on RoBERTa from the folder roberta-base,
                         or that of --config.task.checkpoint=FOLDER: its betas
                         and shares, the tensors that have moved furthest,
                         clients keep unsent tensors: 72 runs
+
+The RoBERTa of the sweeps has random weights, or those that
+launch.studies.pretrain_roberta has learned from other news:
+--config.task.checkpoint=FOLDER.
 
 The folder then holds table.md, and in plots/ the accuracy and the classes' F1
 against the share, with a panel for each beta.
@@ -214,6 +222,28 @@ def share_sweep(
   return tuple(runs)
 
 
+def bytes_sweep() -> tuple[sweeps.Run, ...]:
+  """Returns runs that send all, or fewer bytes per round, for 12 rounds."""
+  return tuple(
+    run
+    for exchange in (
+      {'share': 1.0},
+      {'share': 0.3, 'normalize': True},
+      {'share': 0.3, 'selection': 'coordinates'},
+      {'share': 0.1, 'selection': 'coordinates'},
+    )
+    for run in sweeps.grid(
+      ['fed_avg,model=roberta,exchange=partial'],
+      {'seed': sweeps.SEEDS},
+      fixed={
+        **_ROBERTA['fixed'],
+        'rounds': 12,
+        **{f'exchange.{name}': value for name, value in exchange.items()},
+      },
+    )
+  )
+
+
 _LEVELS = {'shares': (0.3, 0.6), 'fixed': _SHORT}
 _ROBERTA = {'shares': (0.3, 0.6), 'fixed': {**_SHORT, **_FEW}}
 # The model, the rule for unsent tensors and the other arguments of each sweep.
@@ -241,11 +271,14 @@ _SWEEPS: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
 sweep = sweeps.choice(
   get_config,
   lambda _: {
-    name: functools.partial(
-      share_sweep,
-      f'fed_avg,model={model},exchange=partial{unsent}',
-      **arguments,
-    )
-    for name, (model, unsent, arguments) in _SWEEPS.items()
+    'roberta_bytes': bytes_sweep,
+    **{
+      name: functools.partial(
+        share_sweep,
+        f'fed_avg,model={model},exchange=partial{unsent}',
+        **arguments,
+      )
+      for name, (model, unsent, arguments) in _SWEEPS.items()
+    },
   },
 )

@@ -142,7 +142,7 @@ def _create_results_sweeps(
       low_client_learning_rate=0.01,
       adam_learning_rate=_ADAM_RATES[images],
     ),
-    **sweeps.claims(),
+    **sweeps.claims(_TUNED_RATES[images]),
     **sweeps.surfaces(
       (0.1, 100.0, None),
       fixed={

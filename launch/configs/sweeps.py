@@ -252,19 +252,32 @@ def surfaces(
   }
 
 
-def claims() -> dict[str, MakeRuns]:
-  """Returns the sweeps `claims` and `claims_tuning` of a task of images.
+def claims(client_learning_rate: float) -> dict[str, MakeRuns]:
+  """Returns the sweeps that decide claims of a task of images.
 
   `claims` has FedAvg, FedFish and damped FedFish with 16 local epochs, eight
   seeds that no other sweep has, and a rate of personalisation that validation
   clients choose. `claims_tuning` has rates for it, at full length, with two
-  other seeds.
+  other seeds. `stability` has 512 rounds of one local epoch, with both kinds of
+  damping, by the seeds of `claims`.
+
+  Args:
+    client_learning_rate: The client rate of `stability`.
   """
   variants = (*PLAIN_ESTIMATORS[:2], 'damped,server=sgd')
+  seeds = {'seed': tuple(range(10, 18))}
   epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
   only_global = {
     'evaluation.barrier': False,
     'evaluation.personalization_epochs': 0,
+  }
+  many_rounds = {
+    'rounds': 512,
+    'local_epochs': 1,
+    'evaluate_every': 32,
+    'checkpoint_every': 128,
+    'client_learning_rate': client_learning_rate,
+    'server_learning_rate': 1.0,
   }
   personal = {
     'evaluation.personalization_learning_rates': (0.003, 0.01, 0.03, 0.1)
@@ -275,10 +288,13 @@ def claims() -> dict[str, MakeRuns]:
     'seed': (100, 101),
   }
   return {
-    'claims': lambda: grid(
-      variants, {'seed': tuple(range(10, 18))}, fixed=epochs | personal
-    ),
+    'claims': lambda: grid(variants, seeds, fixed=epochs | personal),
     'claims_tuning': lambda: grid(variants, tuning, fixed=epochs | only_global),
+    'stability': lambda: grid(
+      (*variants, 'relatively_damped,server=sgd'),
+      seeds,
+      fixed=many_rounds | only_global,
+    ),
   }
 
 

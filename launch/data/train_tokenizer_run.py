@@ -48,7 +48,7 @@ def run(
       too small for single characters, or the file cannot be written.
   """
   texts = _Texts(
-    functools.partial(_read_clients, input_path, split, feature), max_texts
+    functools.partial(read_texts, input_path, split, feature), max_texts
   )
   vocabulary = datasets.train_vocabulary(
     texts,
@@ -99,7 +99,7 @@ class _Texts:
       yield text
 
 
-def _read_clients(folder: str, split: str, feature: str) -> Iterator[str]:
+def read_texts(folder: str, split: str, feature: str) -> Iterator[str]:
   """Yields the texts of clients, client by client in random order."""
   clients = datasets.StreamedClients(
     folder, split, window=_WINDOW, seed=0, features=(feature,)

@@ -122,12 +122,17 @@ def create_roberta(
     tokens = roberta_tokens.train_roberta_tokens(
       texts, vocabulary_size=vocabulary_size, sequence_length=sequence_length
     )
-    keras_model = _create_random(
-      **ROBERTA_SIZES[size],
-      vocabulary_size=tokens.size,
-      sequence_length=sequence_length,
-      options=options,
-    )
+    with roberta_checkpoint.quiet_transformers() as transformers:
+      keras_model = transformers.TFRobertaForSequenceClassification(
+        create_config(
+          **ROBERTA_SIZES[size],
+          vocabulary_size=tokens.size,
+          sequence_length=sequence_length,
+          **options,
+        )
+      )
+      # Its weights are replaced below.
+      keras_model.build_in_name_scope()
     has_head = has_body = False
   else:
     folder = pathlib.Path(os.path.expanduser(checkpoint))
@@ -172,18 +177,27 @@ def create_roberta(
     )
 
 
-def _create_random(
+def create_config(
   *,
   num_layers: int,
   num_heads: int,
   hidden_size: int,
   vocabulary_size: int,
   sequence_length: int,
-  options: Mapping[str, Any],
-) -> tf.keras.Model:
-  """Creates a model with weights that the caller replaces."""
+  **options: Any,
+) -> Any:
+  """Creates a config of the transformers library, with RoBERTa's proportions.
+
+  Args:
+    num_layers: The number of layers.
+    num_heads: The number of heads of each.
+    hidden_size: The width of a layer.
+    vocabulary_size: The number of token ids.
+    sequence_length: The largest number of tokens of a text.
+    **options: More arguments of `transformers.RobertaConfig`.
+  """
   with roberta_checkpoint.quiet_transformers() as transformers:
-    config = transformers.RobertaConfig(
+    return transformers.RobertaConfig(
       vocab_size=vocabulary_size,
       num_hidden_layers=num_layers,
       num_attention_heads=num_heads,
@@ -195,9 +209,6 @@ def _create_random(
       type_vocab_size=1,
       **options,
     )
-    keras_model = transformers.TFRobertaForSequenceClassification(config)
-    keras_model.build_in_name_scope()
-  return keras_model
 
 
 def _draw(

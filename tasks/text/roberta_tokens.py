@@ -23,6 +23,8 @@ PADDING = 1
 _BEGIN, _PAD, _END = '<s>', '<pad>', '</s>'
 # In the order of RoBERTa's ids, except that published files have <mask> last.
 _SPECIAL_TOKENS = (_BEGIN, _PAD, _END, '<unk>', '<mask>')
+NUM_SPECIAL = len(_SPECIAL_TOKENS)
+MASK = NUM_SPECIAL - 1
 # A pair that occurs only once says nothing about the language.
 _MIN_PAIR_COUNT = 2
 
@@ -70,6 +72,10 @@ class RobertaTokens:
   def size(self) -> int:
     """The number of token ids, special ones included."""
     return max(self._tokenizer.get_vocab().values()) + 1
+
+  def to_json(self) -> str:
+    """Returns the text of a tokenizer.json, for `load_roberta_tokens`."""
+    return self._tokenizer.to_str()
 
   def encode(self, texts: Sequence[str | bytes]) -> np.ndarray:
     """Returns the tokens of texts, int32 [texts, sequence_length].

@@ -79,6 +79,7 @@ class AgNewsSweepsTest(parameterized.TestCase):
     ('cnn', 135),
     ('cnn_client_keeps', 135),
     ('roberta', 15),
+    ('roberta_bytes', 12),
     ('roberta_heterogeneous', 15),
     ('roberta_client_keeps', 30),
     ('memo', 72),
@@ -98,6 +99,7 @@ class AgNewsSweepsTest(parameterized.TestCase):
       (
         run.config.values['task']['beta'],
         run.config.values['exchange']['direction'],
+        run.config.values['exchange']['selection'],
         run.config.values['exchange']['share'],
       )
       for run in planned
