@@ -27,7 +27,7 @@ from launch.plots import curves
 from launch.plots import exchanged_tensors
 from launch.plots import local_epochs
 from launch.plots import matched_units
-from launch.plots import paper_style
+from launch.plots import panels
 from launch.plots import stragglers
 from launch.plots import style
 from launch.plots import transfer
@@ -53,7 +53,7 @@ OF_RUN: tuple[Plot, ...] = (
   confusion_matrix.draw,
 )
 
-Drawings = dict[str, paper_style.Drawing]
+Drawings = dict[str, panels.Drawing]
 
 _STRAGGLERS = 'stragglers'
 # The layouts that are drawn at fixed rounds and at fixed compute.
@@ -194,7 +194,7 @@ def _draw(
   frames: frames_lib.Frames,
   settings: settings_lib.Settings,
   metric: str,
-) -> Iterator[tuple[str, paper_style.Drawing | None]]:
+) -> Iterator[tuple[str, panels.Drawing | None]]:
   """Yields the names and drawings of a layout, None where data lack."""
   compute = settings_lib.fixed_compute(settings)
   if layout == _STRAGGLERS:

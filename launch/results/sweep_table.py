@@ -108,16 +108,6 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
   return text_table.to_csv(list(every), every.itertuples(index=False))
 
 
-def to_markdown(title: str, runs: pd.DataFrame) -> str:
-  """Returns the table of `make_table` in Markdown."""
-  return text_table.to_markdown(title, make_table(runs))
-
-
-def to_latex(title: str, runs: pd.DataFrame) -> str:
-  """Returns the table of `make_table` in LaTeX."""
-  return text_table.to_latex(title, make_table(runs))
-
-
 def make_table(runs: pd.DataFrame) -> text_table.Table:
   """Returns the table for people: mean and deviation over seeds.
 

@@ -11,7 +11,6 @@ import subprocess
 from launch.plots import style
 from launch.results import sweep_page
 from tests import processes
-from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -43,7 +42,7 @@ class SweepPageTest(absltest.TestCase):
   def _write(self, **fields):
     """Returns the path of the page of a sweep with a figure."""
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1), **fields)
-    folder, found = fake_results.write(self, runs, [0.5, 0.5, 0.6, 0.6])
+    folder, found = fake_sweeps.write_results(self, runs, [0.5, 0.5, 0.6, 0.6])
     figure = style.new_figure(2, 1)
     figure.subplots().plot([0, 1])
     path = folder.path / f'{_EVIL.replace("/", "_")}.png'
@@ -93,7 +92,7 @@ class SweepPageTest(absltest.TestCase):
 
   def test_the_global_model_comes_first_and_other_figures_are_folded(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0,))
-    folder, found = fake_results.write(self, runs, [])
+    folder, found = fake_sweeps.write_results(self, runs, [])
     names = [
       'a/barrier_accuracy',
       'a/eval_global_accuracy_by_bytes',

@@ -3,7 +3,6 @@
 """Tests of reading and grouping what runs of a sweep have reached."""
 
 from launch.results import sweep_results
-from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import parameterized
@@ -12,7 +11,7 @@ import numpy as np
 
 class SweepResultsTest(parameterized.TestCase):
   def _results(self, runs, values, **options):
-    return fake_results.write(self, runs, values, **options)[1]
+    return fake_sweeps.write_results(self, runs, values, **options)[1]
 
   def _best(self, runs, values, **kwargs):
     table = sweep_results.tabulate(self._results(runs, values, **kwargs))
