@@ -4,8 +4,6 @@
 
 from launch.configs import base
 from launch.configs import features
-from launch.configs import sweeps
-from launch.methods import config_checks
 from launch.methods import registry
 
 from absl.testing import parameterized
@@ -30,10 +28,6 @@ def _config(variant):
 
 
 class FeaturesTest(parameterized.TestCase):
-  @parameterized.parameters(*features.VARIANTS, *sweeps.VARIANTS)
-  def test_every_variant_is_valid(self, variant):
-    config_checks.read(_config(variant))
-
   @parameterized.parameters(*registry.names('fine_tuning_start'))
   def test_closed_form_methods_visit_each_client_once(self, variant):
     config = _config(variant)
@@ -90,20 +84,6 @@ class FeaturesTest(parameterized.TestCase):
       },
     )
     self.assertEqual(config, _config(method))
-
-  def test_configs_do_not_share_blocks(self):
-    one = base.create_config(
-      'fed_avg,fine_tuning=ft,start=fed3r',
-      visiting_rounds=_VISITING_ROUNDS,
-      **_FIELDS,
-    )
-    one.fine_tuning.start.regularization = 5.0
-    self.assertEqual(
-      _config('fed_avg,fine_tuning=ft,start=fed3r')['fine_tuning']['start'][
-        'regularization'
-      ],
-      0.01,
-    )
 
   def test_sweeps_keep_the_rounds_of_the_config(self):
     def get_config(variant):

@@ -57,7 +57,3 @@ class RunNotesTest(absltest.TestCase):
     found = fake_runs.named({'a': runs}).runs
     self.assertEqual(run_notes.name_task('Loss', found[:1]), 'Loss (digits)')
     self.assertEqual(run_notes.name_task('Loss', found), 'Loss')
-
-  def test_settings_may_have_other_seeds(self):
-    self.assertEqual(run_notes.count_seeds([1, 1]), '1 seed')
-    self.assertEqual(run_notes.count_seeds([3, 2]), '2 to 3 seeds')
