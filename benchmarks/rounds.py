@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import os
-import types
 from typing import NamedTuple
 
 from benchmarks import bare_loop
@@ -85,26 +84,24 @@ def _create_cnn_layers() -> list[tf.keras.layers.Layer]:
   ]
 
 
-NETWORKS: Mapping[str, Network] = types.MappingProxyType(
-  {
-    # 48,670 parameters.
-    'softmax': Network(
-      (784,),
-      lambda: models.create_mlp_classifier(
-        num_features=784, num_classes=_NUM_CLASSES, hidden_units=(), seed=0
-      ),
-      lambda: [tf.keras.layers.Dense(_NUM_CLASSES)],
+NETWORKS: Mapping[str, Network] = {
+  # 48,670 parameters.
+  'softmax': Network(
+    (784,),
+    lambda: models.create_mlp_classifier(
+      num_features=784, num_classes=_NUM_CLASSES, hidden_units=(), seed=0
     ),
-    # 1.7 M parameters.
-    'cnn': Network(
-      (28, 28, 1),
-      lambda: models.create_fed_avg_cnn(
-        input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
-      ),
-      _create_cnn_layers,
+    lambda: [tf.keras.layers.Dense(_NUM_CLASSES)],
+  ),
+  # 1.7 M parameters.
+  'cnn': Network(
+    (28, 28, 1),
+    lambda: models.create_fed_avg_cnn(
+      input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
     ),
-  }
-)
+    _create_cnn_layers,
+  ),
+}
 
 
 def build_process(

@@ -60,6 +60,7 @@ def create_config(
   axes: Axes | None = None,
   visiting_rounds: int | None = None,
   fine_tuning_learning_rate: float = FINE_TUNING_LEARNING_RATE,
+  fields: Mapping[str, Any] | None = None,
   **values: Any,
 ) -> ConfigDict:
   """Returns a config with all fields.
@@ -73,6 +74,7 @@ def create_config(
       task with features come once. A closed form has these rounds, and so has
       the start of a fine-tuning, before the fine-tuning's own `rounds`.
     fine_tuning_learning_rate: The client's rate in a fine-tuning with a start.
+    fields: The values of fields, by dotted name, that only some variants have.
     **values: The task's values of fields.
 
   Returns:
@@ -127,6 +129,8 @@ def create_config(
     config.client_learning_rate = fine_tuning_learning_rate
     # The visits of the start count as rounds.
     config.rounds += visiting_rounds or 0
+  for field, value in (fields or {}).items():
+    _set(config, field, [value])
   return config
 
 

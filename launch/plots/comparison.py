@@ -115,7 +115,7 @@ def compare_workdirs(
   if layout in ('transfer', 'all'):
     scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
     if len(scores):
-      _write(folder / _TRANSFER_FILE, transfer_table.to_csv(scores))
+      _write(folder / _TRANSFER_FILE, text_table.frame_to_csv(scores))
   if layout == 'default':
     figures = catalogue.draw(frames, metric, catalogue.OF_METHODS)
   else:

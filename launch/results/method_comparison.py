@@ -320,5 +320,4 @@ def format_table(comparisons: pd.DataFrame) -> str:
 
 def to_csv(comparisons: pd.DataFrame) -> bytes:
   """Returns the comparisons as a CSV file, one row each."""
-  table = comparisons.drop(columns='text')
-  return text_table.to_csv(list(table), table.itertuples(index=False))
+  return text_table.frame_to_csv(comparisons.drop(columns='text'))

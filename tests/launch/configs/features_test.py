@@ -21,10 +21,14 @@ _FIELDS = dict(
 )
 
 
-def _config(variant):
+def _get_config(variant):
   return base.create_config(
     variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
-  ).to_dict()
+  )
+
+
+def _config(variant):
+  return _get_config(variant).to_dict()
 
 
 class FeaturesTest(parameterized.TestCase):
@@ -86,12 +90,7 @@ class FeaturesTest(parameterized.TestCase):
     self.assertEqual(config, _config(method))
 
   def test_sweeps_keep_the_rounds_of_the_config(self):
-    def get_config(variant):
-      return base.create_config(
-        variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
-      )
-
-    ready = features.ready_sweeps(get_config)
+    ready = features.ready_sweeps(_get_config)
     self.assertCountEqual(ready, ('seeds', 'variants', 'learning_rates'))
     for runs in map(lambda make: make(), ready.values()):
       self.assertFalse(any('rounds' in run.overrides for run in runs))
@@ -103,12 +102,7 @@ class FeaturesTest(parameterized.TestCase):
     )
 
   def test_sweeps_of_features_alone_leave_the_extractor(self):
-    ready = features.ready_sweeps(
-      lambda variant: base.create_config(
-        variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
-      ),
-      has_extractor=False,
-    )
+    ready = features.ready_sweeps(_get_config, has_extractor=False)
     for make in ready.values():
       self.assertFalse(
         any(features.trains_extractor(run.variant) for run in make())

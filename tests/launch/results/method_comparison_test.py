@@ -189,16 +189,6 @@ class MethodComparisonTest(parameterized.TestCase):
       [(method_comparison.LAST_ROUND, 0.1)] * count,
     )
 
-  def test_the_initial_model_alone_is_not_compared(self):
-    self.assertEmpty(
-      _compare(
-        [
-          _run('fed_avg', [0, 2], [0.1, 0.5]),
-          _run('fed_fish', [0, 3], [0.1, 0.5]),
-        ]
-      )
-    )
-
   def test_test_clients_are_compared_by_seed(self):
     runs = [
       dataclasses.replace(

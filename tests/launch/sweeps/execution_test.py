@@ -154,15 +154,6 @@ class SweepExecutionTest(absltest.TestCase):
     self.assertIn('0 finished before', stderr)
     self.assertLen(list(self.path.glob('runs/*/evaluation/summary.csv')), 4)
 
-  def test_a_half_written_run_runs_again(self):
-    self._execute()
-    summary = self.path / 'runs' / 'fed_avg-seed_1' / 'summary.json'
-    whole = summary.read_text()
-    summary.write_text(whole[:20])
-    _, _, stderr = self._execute()
-    self.assertIn('3 finished before', stderr)
-    self.assertEqual(summary.read_text(), whole)
-
   def test_other_data_are_noticed(self):
     self._execute()
     other = self.folder / 'other'
