@@ -121,22 +121,18 @@ def seconds_of(run: Callable[[], object]) -> float:
 
 
 def measure_in_turns(
-  rows: Mapping[str, Callable[[], object]],
-  *,
-  repeats: int,
-  enough_seconds: float = _ENOUGH_SECONDS,
+  rows: Mapping[str, Callable[[], object]], *, repeats: int
 ) -> dict[str, float]:
   """Returns the median seconds of each row.
 
   Args:
     rows: The calls, by name.
-    repeats: The number of calls of each.
-    enough_seconds: The total after which a row is left out of further turns.
+    repeats: The number of calls of each, fewer of those that take long.
   """
   seconds: dict[str, list[float]] = {name: [] for name in rows}
   for _ in range(repeats):
     for name, run in rows.items():
-      if sum(seconds[name]) < enough_seconds:
+      if sum(seconds[name]) < _ENOUGH_SECONDS:
         seconds[name].append(seconds_of(run))
   return {name: statistics.median(values) for name, values in seconds.items()}
 

@@ -41,7 +41,6 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   return base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
-    fine_tuning_learning_rate=0.01,
     task={
       'name': 'digits',
       'num_clients': 40,

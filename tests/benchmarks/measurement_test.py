@@ -74,7 +74,7 @@ class MeasurementTest(absltest.TestCase):
 
 
 class MeasureInTurnsTest(absltest.TestCase):
-  def _measure(self, durations, **kwargs):
+  def _measure(self, durations):
     """Measures rows that take seconds of a clock of our own."""
     now = 0.0
     calls = []
@@ -88,18 +88,14 @@ class MeasureInTurnsTest(absltest.TestCase):
     with mock.patch.object(
       time, 'perf_counter', autospec=True, side_effect=lambda: now
     ):
-      return measurement.measure_in_turns(rows, **kwargs), ''.join(calls)
+      return measurement.measure_in_turns(rows, repeats=3), ''.join(calls)
 
   def test_medians_of_turns(self):
-    medians, calls = self._measure(
-      {'a': [1, 5, 2], 'b': [3, 3, 4]}, repeats=3, enough_seconds=100
-    )
+    medians, calls = self._measure({'a': [1, 5, 2], 'b': [3, 3, 4]})
     self.assertEqual(calls, 'ababab')
     self.assertEqual(medians, {'a': 2, 'b': 3})
 
   def test_slow_rows_are_left_out_of_later_turns(self):
-    medians, calls = self._measure(
-      {'a': [1, 1, 1], 'b': [9, 9, 9]}, repeats=3, enough_seconds=8
-    )
+    medians, calls = self._measure({'a': [1, 1, 1], 'b': [9, 9, 9]})
     self.assertEqual(calls, 'abaa')
     self.assertEqual(medians, {'a': 1, 'b': 9})
