@@ -96,7 +96,9 @@ def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
     check_is_keyboard(workdir)
   recalled, task = {}, None
   # The server's model comes first, as in the paper.
-  for workdir in sorted(workdirs, key=lambda w: not _is_central(w)):
+  for workdir in sorted(
+    workdirs, key=lambda w: not run_reader.read_config(w)['task']['central']
+  ):
     with trained_run.open_run(workdir, **options) as (experiment, folder):
       result = trained_run.load_result(experiment, folder)
       if task is None:
@@ -164,10 +166,6 @@ def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
 def _format(value: float, error: float) -> str:
   spread = '' if math.isnan(error) else f' ± {100 * error:.2f}'
   return f'{100 * value:.2f}{spread}'
-
-
-def _is_central(workdir: str) -> bool:
-  return run_reader.read_config(workdir)['task']['central']
 
 
 def _words(task: Task) -> str:
