@@ -17,9 +17,9 @@ from collections.abc import Sequence
 import os
 import tempfile
 
+from benchmarks import measurement
 from benchmarks import peer_rounds
 from benchmarks import report
-from benchmarks import round_time
 from benchmarks import rounds
 from benchmarks import workloads
 from fedfish_tff import execution
@@ -56,12 +56,12 @@ def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
         'pjrt', platform=_PLATFORM.value, vectorized_clients=width, cache=folder
       )
       rows.append(built.build('cohort', context)())
-    first = [round_time.seconds_of(run) for run in rows]
+    first = [measurement.seconds_of(run) for run in rows]
     expected, *others = (run() for run in rows)
     for weights in others:
       for a, b in zip(weights, expected, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
-    seconds = round_time.measure_in_turns(
+    seconds = measurement.measure_in_turns(
       dict(enumerate(rows)), repeats=_REPEATS.value
     )
     task_path = os.path.join(folder, 'round.npz')

@@ -1,16 +1,26 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Measures rounds of a workload in a new process, on given cores."""
+"""Measures rounds of a workload in a new process, on given cores.
 
+Rows are timed in turns, so that other work on the machine affects all.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import json
 import os
+import statistics
 import sys
+import time
 from typing import Any
 
 from benchmarks import peer_rounds
 from benchmarks import workloads
+
+# A row that was measured for so long needs no further round.
+_ENOUGH_SECONDS = 8.0
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -69,7 +79,6 @@ def measure(
   """
   # Before TensorFlow is imported; TFF's worker inherits it.
   os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
-  from benchmarks import round_time  # pylint: disable=g-import-not-at-top
   from benchmarks import rounds as rounds_lib  # pylint: disable=g-import-not-at-top
 
   plan = workloads.WORKLOADS[workload]
@@ -87,8 +96,8 @@ def measure(
         rounds[name] = initialize()
         rounds[name]()
 
-      first_seconds[name] = round_time.seconds_of(start)
-    seconds = round_time.measure_in_turns(
+      first_seconds[name] = seconds_of(start)
+    seconds = measure_in_turns(
       {name: rounds[name] for name in rows}, repeats=repeats
     )
     if task_path is not None:
@@ -102,6 +111,30 @@ def measure(
     )
   finally:
     built.close()
+
+
+def seconds_of(run: Callable[[], object]) -> float:
+  """Returns the seconds of a call."""
+  start = time.perf_counter()
+  run()
+  return time.perf_counter() - start
+
+
+def measure_in_turns(
+  rows: Mapping[str, Callable[[], object]], *, repeats: int
+) -> dict[str, float]:
+  """Returns the median seconds of each row.
+
+  Args:
+    rows: The calls, by name.
+    repeats: The number of calls of each, fewer of those that take long.
+  """
+  seconds: dict[str, list[float]] = {name: [] for name in rows}
+  for _ in range(repeats):
+    for name, run in rows.items():
+      if sum(seconds[name]) < _ENOUGH_SECONDS:
+        seconds[name].append(seconds_of(run))
+  return {name: statistics.median(values) for name, values in seconds.items()}
 
 
 if __name__ == '__main__':

@@ -13,7 +13,6 @@ import json
 import os
 import pathlib
 import subprocess
-import types
 from typing import Any
 from typing import NamedTuple
 
@@ -23,9 +22,7 @@ _ROOT = pathlib.Path(__file__).parents[1]
 SCRIPTS = pathlib.Path(__file__).parent / 'peers'
 # The peers' titles by name; each has a script, <name>_round.py, and
 # requirements, <name>.txt.
-PEERS: Mapping[str, str] = types.MappingProxyType(
-  {'fedjax': 'FedJAX', 'pfl': 'pfl-research'}
-)
+PEERS: Mapping[str, str] = {'fedjax': 'FedJAX', 'pfl': 'pfl-research'}
 
 
 class PeerResult(NamedTuple):

@@ -20,8 +20,8 @@ import gc
 import sys
 from typing import Any
 
+from benchmarks import measurement
 from benchmarks import report
-from benchmarks import round_time
 from fedfish_tff import errors
 from fedfish_tff import execution
 from launch import cli
@@ -59,11 +59,11 @@ def _measure(
           program_cases.warm_up()
           runs.append(make())
           gc.collect()
-          seconds.append(round_time.seconds_of(runs[-1]))
+          seconds.append(measurement.seconds_of(runs[-1]))
       for _ in range(_CALLS):
         for context, run, seconds in zip((ours, theirs), runs, following):
           with stack.install(context):
-            seconds.append(round_time.seconds_of(run))
+            seconds.append(measurement.seconds_of(run))
       reasons = ours.general_path_reasons
   cells = []
   for times in (first, following):

@@ -37,7 +37,6 @@ import time
 from benchmarks import measurement
 from benchmarks import peer_rounds
 from benchmarks import report
-from benchmarks import round_table
 from benchmarks import workloads
 from fedfish_tff import errors
 from launch import cli
@@ -93,10 +92,10 @@ def _chosen_workloads() -> dict[str, workloads.Workload]:
 
 def _measure(
   name: str, workload: workloads.Workload, interpreters: Mapping[str, str]
-) -> round_table.WorkloadResults:
+) -> report.WorkloadResults:
   """Measures a workload in one process after the other."""
   interpreters = interpreters if workload.has_peers else {}
-  results = round_table.WorkloadResults(workload=workload)
+  results = report.WorkloadResults(workload=workload)
   for cores in dict.fromkeys(_CORES.value):
     results.by_cores[cores] = []
     for number in range(workload.processes):
@@ -142,9 +141,7 @@ def main(argv: Sequence[str]) -> None:
     for name, workload in _chosen_workloads().items()
   ]
   print(
-    report.format_table(
-      round_table.table_lines(results), round_table.notes(results)
-    ),
+    report.format_table(report.table_lines(results), report.notes(results)),
     flush=True,
   )
 

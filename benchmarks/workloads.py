@@ -7,21 +7,18 @@ Plain Python, without TensorFlow, so flags and tables need not wait for it.
 
 from collections.abc import Mapping
 import dataclasses
-import types
 
 NUM_EXAMPLES = 100  # The number of examples of each client.
 BATCH_SIZE = 10
 
 # The rows' titles by the names of `rounds.Rounds.build`.
-ROWS: Mapping[str, str] = types.MappingProxyType(
-  {
-    'bare': 'bare tf.function loop',
-    'cohort': 'cohort context',
-    'cohort_keras': 'cohort context, Keras model',
-    'cohort_datasets': 'cohort context, new datasets',
-    'stock': "TFF's own runtime",
-  }
-)
+ROWS: Mapping[str, str] = {
+  'bare': 'bare tf.function loop',
+  'cohort': 'cohort context',
+  'cohort_keras': 'cohort context, Keras model',
+  'cohort_datasets': 'cohort context, new datasets',
+  'stock': "TFF's own runtime",
+}
 YARDSTICK = 'bare'
 # The row of which the first round is timed, in a new process.
 FIRST_ROUND_ROW = 'cohort'
@@ -52,26 +49,24 @@ class Workload:
   processes: int = 3
 
 
-WORKLOADS: Mapping[str, Workload] = types.MappingProxyType(
-  {
-    'softmax': Workload(
-      title='FedAvg, softmax regression 784->62',
-      network='softmax',
-      has_peers=True,
-      repeats=15,
-    ),
-    'cnn': Workload(
-      title='FedAvg, CNN with 1.7 M parameters', network='cnn', has_peers=True
-    ),
-    'softmax_1000': Workload(
-      title='FedAvg, softmax regression 784->62',
-      network='softmax',
-      num_clients=1000,
-      has_peers=True,
-      processes=1,
-    ),
-    'cnn_fed_fish': Workload(
-      title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
-    ),
-  }
-)
+WORKLOADS: Mapping[str, Workload] = {
+  'softmax': Workload(
+    title='FedAvg, softmax regression 784->62',
+    network='softmax',
+    has_peers=True,
+    repeats=15,
+  ),
+  'cnn': Workload(
+    title='FedAvg, CNN with 1.7 M parameters', network='cnn', has_peers=True
+  ),
+  'softmax_1000': Workload(
+    title='FedAvg, softmax regression 784->62',
+    network='softmax',
+    num_clients=1000,
+    has_peers=True,
+    processes=1,
+  ),
+  'cnn_fed_fish': Workload(
+    title='FedFish, CNN with 1.7 M parameters', network='cnn', fed_fish=True
+  ),
+}

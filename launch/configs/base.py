@@ -43,7 +43,7 @@ Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 # eta_g, 1e-3, would hardly change the weights; 1 takes the mean as it is.
 _PLAIN_SERVER_LEARNING_RATE = 1.0
 # The published client learning rate of Fed3R's fine-tuning.
-FINE_TUNING_LEARNING_RATE = 0.01
+_FINE_TUNING_LEARNING_RATE = 0.01
 
 # The changes of an axis for the runs of docs/results.md.
 FEW_ROUNDS: Mapping[str, Any] = {
@@ -59,7 +59,7 @@ def create_config(
   server_optimizer: str = 'adam',
   axes: Axes | None = None,
   visiting_rounds: int | None = None,
-  fine_tuning_learning_rate: float = FINE_TUNING_LEARNING_RATE,
+  fields: Mapping[str, Any] | None = None,
   **values: Any,
 ) -> ConfigDict:
   """Returns a config with all fields.
@@ -72,7 +72,7 @@ def create_config(
     visiting_rounds: The number of rounds in which all training clients of a
       task with features come once. A closed form has these rounds, and so has
       the start of a fine-tuning, before the fine-tuning's own `rounds`.
-    fine_tuning_learning_rate: The client's rate in a fine-tuning with a start.
+    fields: The values of fields, by dotted name, that only some variants have.
     **values: The task's values of fields.
 
   Returns:
@@ -120,13 +120,17 @@ def create_config(
         f'the variant {variant!r} must have no axis server, since {method.name} '
         'has no server optimizer'
       )
-    _set_server(config, chosen['server'])
+    config.algorithm.server_optimizer = chosen['server']
+    if chosen['server'] == 'sgd':
+      config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
   for block in _ordered_blocks():
     _add_block(config, block, chosen)
   if 'start' in chosen:
-    config.client_learning_rate = fine_tuning_learning_rate
+    config.client_learning_rate = _FINE_TUNING_LEARNING_RATE
     # The visits of the start count as rounds.
     config.rounds += visiting_rounds or 0
+  for field, value in (fields or {}).items():
+    _set(config, field, [value])
   return config
 
 
@@ -224,9 +228,3 @@ def _leave_out_unsupported(
       del config[rate]
   if config.participation.name == 'visit_once' and visiting_rounds is not None:
     config.rounds = visiting_rounds
-
-
-def _set_server(config: ConfigDict, optimizer: str) -> None:
-  config.algorithm.server_optimizer = optimizer
-  if optimizer == 'sgd':
-    config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE

@@ -50,11 +50,6 @@ launch.plot draws SRPFL's figure 3 of it:
 
 fed_buff and fed_async come with participation=asynchronous: 20 clients work at
 the same time, the server steps at every 5 answers or at each, and a run takes
-as many answers as synchronous rounds of 20. The sweep `asynchronous` compares
-them over simulated time with FedAvg, deadlines, FLANP and SRPFL.
-
-fed_buff and fed_async come with participation=asynchronous: 20 clients work at
-the same time, the server steps at every 5 answers or at each, and a run takes
 as many answers as one of 20 clients per round. participation=deadline waits for
 20 of 30 clients, for a time that about two thirds of them meet. The sweep
 `asynchronous` has both beside FedAvg, FLANP and SRPFL.

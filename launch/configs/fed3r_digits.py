@@ -38,10 +38,9 @@ _METHODS = (
 
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  config = base.create_config(
+  return base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
-    fine_tuning_learning_rate=0.01,
     task={
       'name': 'digits',
       'num_clients': 40,
@@ -60,18 +59,16 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
     server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=10,
+    # The runs are compared by the global model.
+    fields={
+      'evaluation.personalization_epochs': 0,
+      'evaluation.barrier': False,
+      'algorithm.accumulator': 'float64',
+      'algorithm.num_random_features': 500,
+      'fine_tuning.start.accumulator': 'float64',
+      'fine_tuning.start.num_random_features': 500,
+    },
   )
-  # The runs are compared by the global model.
-  config.evaluation.update(personalization_epochs=0, barrier=False)
-  for block in (
-    config.algorithm,
-    config.get('fine_tuning', {}).get('start', {}),
-  ):
-    if 'accumulator' in block:
-      block.accumulator = 'float64'
-    if 'num_random_features' in block:
-      block.num_random_features = 500
-  return config
 
 
 sweep = sweeps.choice(

@@ -41,13 +41,11 @@ _SIZES = {
     'batch_size': 16,
   }
 }
-# The best of the strengths in the paper.
-_PROXIMAL_STRENGTH = 0.001
 
 
 def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  config = base.create_config(
+  return base.create_config(
     variant,
     server_optimizer='sgd',
     axes={'size': _SIZES},
@@ -69,12 +67,12 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=1,
     evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={
+      'algorithm.client_optimizer': 'sgdm',
+      # The best of the strengths in the paper.
+      'algorithm.proximal_strength': 0.001,
+    },
   )
-  if 'client_optimizer' in config.algorithm:
-    config.algorithm.client_optimizer = 'sgdm'
-  if 'proximal_strength' in config.algorithm:
-    config.algorithm.proximal_strength = _PROXIMAL_STRENGTH
-  return config
 
 
 sweep = sweeps.choice(

@@ -31,7 +31,7 @@ _METHODS = ('fed_ma', 'fed_avg')
 
 def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  config = base.create_config(
+  return base.create_config(
     variant,
     server_optimizer='sgd',
     task={
@@ -51,10 +51,8 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=3,
     evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={'algorithm.client_optimizer': 'sgdm'},
   )
-  if 'client_optimizer' in config.algorithm:
-    config.algorithm.client_optimizer = 'sgdm'
-  return config
 
 
 sweep = sweeps.choice(

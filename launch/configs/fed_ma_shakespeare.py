@@ -56,7 +56,7 @@ _COMPACT = {
 
 def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  config = base.create_config(
+  return base.create_config(
     variant,
     server_optimizer='sgd',
     axes={'size': {'compact': _COMPACT}},
@@ -81,18 +81,15 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=5,
     evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={
+      'algorithm.client_optimizer': 'sgdm',
+      'algorithm.gamma': 1e-3,
+      # The published code has a tenth, and weight decay, only for images.
+      'algorithm.last_layer_rate_factor': 1.0,
+      'algorithm.last_layer_weight_decay': 0.0,
+      'algorithm.proximal_strength': 1e-3,
+    },
   )
-  for field, value in (
-    ('client_optimizer', 'sgdm'),
-    ('gamma', 1e-3),
-    # The published code has a tenth, and weight decay, only for images.
-    ('last_layer_rate_factor', 1.0),
-    ('last_layer_weight_decay', 0.0),
-    ('proximal_strength', 1e-3),
-  ):
-    if field in config.algorithm:
-      config.algorithm[field] = value
-  return config
 
 
 sweep = sweeps.choice(

@@ -42,7 +42,7 @@ _METHODS = (
 
 def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  config = base.create_config(
+  return base.create_config(
     variant,
     server_optimizer='sgd',
     task={
@@ -63,10 +63,8 @@ def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
     evaluate_every=2,
     checkpoint_every=20,
     evaluation={'personalization_epochs': 10, 'barrier': False},
+    fields={'participation.n0': 8},
   )
-  if 'n0' in config.participation:
-    config.participation.n0 = 8
-  return config
 
 
 sweep = sweeps.choice(

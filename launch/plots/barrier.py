@@ -10,7 +10,6 @@ from collections.abc import Mapping
 
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
-from launch.plots import paper_style
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
@@ -111,7 +110,7 @@ def _draw_panels(
     cells = [keys.get((task, method)) for task in tasks for method in methods]
   figure, axes = panels.new_grid(cells, size, columns=columns)
   drawn = [s for points in shown.values() for s in points]
-  markers = paper_style.epoch_markers(s.local_epochs for s in drawn)
+  markers = panels.epoch_markers(s.local_epochs for s in drawn)
   # A shade has the same meaning in all panels.
   shares = len({s.rounds for s in drawn}) > 1
   every = pd.concat(p for of in shown.values() for p in of.values())
@@ -139,7 +138,7 @@ def _draw_panels(
   panels.draw_colorbar(image, axes, label, percent=shares, ticks=ticks)
   look = {'linestyle': 'none', 'color': 'white', 'markeredgecolor': style.INK}
   entries = [
-    panels.entry(paper_style.name_epochs(number), marker=marker, **look)
+    panels.entry(panels.name_epochs(number), marker=marker, **look)
     for number, marker in markers.items()
   ]
   panels.draw_legend(figure, entries if len(markers) > 1 else [], note=note)
@@ -181,7 +180,7 @@ def draw(
 @style.styled_for_paper
 def plot_barrier_panels(
   settings: settings_lib.Settings, name: str
-) -> paper_style.Drawing | None:
+) -> panels.Drawing | None:
   """Plots barriers against the baseline's, with a panel per task and method.
 
   Points are shaded by round and have a marker for each number of local epochs.
@@ -201,7 +200,7 @@ def plot_barrier_panels(
   figure = _draw_panels(shown, name, size, 12)
   lines = [
     f'  {task}, {method} against {baseline}, '
-    f'{paper_style.name_epochs(s.local_epochs)}: lower for {method} at '
+    f'{panels.name_epochs(s.local_epochs)}: lower for {method} at '
     f'{(p["gain"] > 0).sum()} of {len(p)} points'
     + (f' ({ties} tied)' if (ties := (p['gain'] == 0).sum()) else '')
     for (task, method, baseline), points in shown.items()
@@ -213,4 +212,4 @@ def plot_barrier_panels(
     'y = x speak for the method on the x axis. Shades: rounds; markers: local '
     'epochs.\n'
   )
-  return paper_style.Drawing(figure, caption + '\n'.join(lines))
+  return panels.Drawing(figure, caption + '\n'.join(lines))

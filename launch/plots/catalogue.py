@@ -22,12 +22,10 @@ from fedfish_tff.simulation import files
 from launch import plain_text
 from launch.plots import barrier
 from launch.plots import clients
-from launch.plots import confusion_matrix
 from launch.plots import curves
-from launch.plots import exchanged_tensors
 from launch.plots import local_epochs
-from launch.plots import matched_units
-from launch.plots import paper_style
+from launch.plots import panels
+from launch.plots import single_run
 from launch.plots import stragglers
 from launch.plots import style
 from launch.plots import transfer
@@ -48,12 +46,12 @@ OF_RUN: tuple[Plot, ...] = (
   curves.draw,
   curves.draw_others,
   *_CLIENTS,
-  exchanged_tensors.draw,
-  matched_units.draw,
-  confusion_matrix.draw,
+  single_run.draw_exchanged_tensors,
+  single_run.draw_matched_units,
+  single_run.draw_confusion_matrix,
 )
 
-Drawings = dict[str, paper_style.Drawing]
+Drawings = dict[str, panels.Drawing]
 
 _STRAGGLERS = 'stragglers'
 # The layouts that are drawn at fixed rounds and at fixed compute.
@@ -194,7 +192,7 @@ def _draw(
   frames: frames_lib.Frames,
   settings: settings_lib.Settings,
   metric: str,
-) -> Iterator[tuple[str, paper_style.Drawing | None]]:
+) -> Iterator[tuple[str, panels.Drawing | None]]:
   """Yields the names and drawings of a layout, None where data lack."""
   compute = settings_lib.fixed_compute(settings)
   if layout == _STRAGGLERS:

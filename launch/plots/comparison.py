@@ -22,11 +22,6 @@ from launch.results import transfer_table
 
 import pandas as pd
 
-_METHODS_FILE = 'methods.csv'
-_METHODS_LATEX_FILE = 'methods.tex'
-_COMPARISON_FILE = 'comparison.csv'
-_CAPTIONS_FILE = 'captions.txt'
-_TRANSFER_FILE = 'transfer_table.csv'
 # Larger tables are only written to files, since a terminal would break them.
 _MAX_PRINTED_METHODS = 6
 _MAX_PRINTED_COMPARISONS = 60
@@ -103,25 +98,25 @@ def compare_workdirs(
   # Tables come first, so that they are complete even if a plot fails.
   table = method_table.make_table(values, groups)
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
-  _write(folder / _METHODS_FILE, method_table.to_csv(values))
-  _write(folder / _METHODS_LATEX_FILE, latex)
+  _write(folder / 'methods.csv', method_table.to_csv(values))
+  _write(folder / 'methods.tex', latex)
   if len(groups) <= _MAX_PRINTED_METHODS:
     print(text_table.to_text(table))
   comparisons = method_comparison.compare_methods(groups, metric)
   if len(comparisons):
-    _write(folder / _COMPARISON_FILE, method_comparison.to_csv(comparisons))
+    _write(folder / 'comparison.csv', method_comparison.to_csv(comparisons))
     if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
       print(method_comparison.format_table(comparisons))
   if layout in ('transfer', 'all'):
     scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
     if len(scores):
-      _write(folder / _TRANSFER_FILE, transfer_table.to_csv(scores))
+      _write(folder / 'transfer_table.csv', text_table.frame_to_csv(scores))
   if layout == 'default':
     figures = catalogue.draw(frames, metric, catalogue.OF_METHODS)
   else:
     figures = {title: drawing.figure for title, drawing in drawings.items()}
     text = catalogue.format_captions(drawings)
-    _write(folder / _CAPTIONS_FILE, text.encode())
+    _write(folder / 'captions.txt', text.encode())
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:
     print(path)

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 import math
 
 from launch.plots import panels
-from launch.plots import paper_style
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
@@ -141,7 +140,7 @@ def _plot(
 @style.styled_for_paper
 def plot_fixed_compute(
   settings: settings_lib.Settings, metric: str, *, x: str = 'round'
-) -> paper_style.Drawing | None:
+) -> panels.Drawing | None:
   """Plots a line per method and number of local epochs, a panel per task.
 
   More than four lines are split: each task has a row of panels, one for each
@@ -167,7 +166,7 @@ def plot_fixed_compute(
   epochs = sorted({s.local_epochs for s in points})
   most = max(sum(s.task == task for s in points) for task in tasks)
   split = most > panels.MOST_BANDS and len(epochs) > 1
-  looks, entries = paper_style.series_looks(points, by_epochs=not split)
+  looks, entries = panels.series_looks(points, by_epochs=not split)
   cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 2.0), columns=len(epochs) if split else 3
@@ -194,7 +193,7 @@ def plot_fixed_compute(
     )
     titles = [task] if len(tasks) > 1 else []
     if number:
-      titles.append(paper_style.name_epochs(number))
+      titles.append(panels.name_epochs(number))
     panels.set_labels(
       axis,
       x_label + ' (logarithmic)' * bool(logarithmic),
@@ -212,4 +211,4 @@ def plot_fixed_compute(
   )
   drawn = {s: settings[s] for s in points}
   notes = [run_notes.tell_clients(settings_lib.runs(drawn))]
-  return paper_style.Drawing(figure, f'{caption} {run_notes.join(notes)}')
+  return panels.Drawing(figure, f'{caption} {run_notes.join(notes)}')

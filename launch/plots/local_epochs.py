@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
-from launch.plots import paper_style
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
@@ -34,7 +33,7 @@ _Values = dict[settings_lib.Setting, dict[str, pd.Series]]
 @style.styled_for_paper
 def plot_local_epochs(
   settings: settings_lib.Settings, name: str
-) -> paper_style.Drawing | None:
+) -> panels.Drawing | None:
   """Plots scores before and after personalisation, and paired differences.
 
   Args:
@@ -142,7 +141,7 @@ def plot_local_epochs(
     )
     caption += f' At the right: differences within seeds, {", ".join(names)}.\n'
     caption += '\n'.join(results)
-  return paper_style.Drawing(figure, caption)
+  return panels.Drawing(figure, caption)
 
 
 def _read_scores(
@@ -206,4 +205,4 @@ def _draw(
 
 
 def _describe(setting: settings_lib.Setting) -> str:
-  return f'{setting.method}, {paper_style.name_epochs(setting.local_epochs)}'
+  return f'{setting.method}, {panels.name_epochs(setting.local_epochs)}'

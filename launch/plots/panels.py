@@ -2,13 +2,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The grid of panels that all plots use, and elements that panels share."""
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import math
 from typing import Any
+from typing import NamedTuple
 
 from launch.plots import style
+from launch.results import method_labels
+from launch.results import settings as settings_lib
 
 import matplotlib
 from matplotlib import artist
@@ -25,6 +29,16 @@ PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
 _NOTE_SIZE = 9
 # Bands of more lines would hide each other.
 MOST_BANDS = 4
+# The line styles from many local epochs to few.
+_EPOCH_LINES = ('-', (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
+_EPOCH_MARKERS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
+
+
+class Drawing(NamedTuple):
+  """A figure of a paper, without a title, and the caption that describes it."""
+
+  figure: mpl_figure.Figure
+  caption: str
 
 
 def new_grid(
@@ -117,6 +131,47 @@ def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
 def entry(label: str, **look: Any) -> mpl_lines.Line2D:
   """Returns an entry of a legend."""
   return mpl_lines.Line2D([], [], label=label, **look)
+
+
+def series_looks(
+  settings: Iterable[settings_lib.Setting], *, by_epochs: bool = True
+) -> tuple[
+  dict[settings_lib.Setting, style.Look], list[list[mpl_lines.Line2D]]
+]:
+  """Returns the looks of settings and the groups of their legend's entries.
+
+  Args:
+    settings: The settings; methods differ in their look.
+    by_epochs: Whether line styles differ by local epochs, the most being solid.
+  """
+  settings = list(settings)
+  looks = style.method_looks(s.method for s in settings)
+  epochs = sorted({s.local_epochs for s in settings}, reverse=True)
+  if not by_epochs or len(epochs) < 2:
+    entries = [entry(m, **look) for m, look in looks.items()]
+    return {s: looks[s.method] for s in settings}, [entries]
+  lines = dict(zip(epochs, itertools.cycle(_EPOCH_LINES)))
+  of_settings = {
+    s: looks[s.method] | {'linestyle': lines[s.local_epochs]} for s in settings
+  }
+  solid = {'linestyle': '-'}
+  return of_settings, [
+    [entry(m, **look | solid) for m, look in looks.items()],
+    [
+      entry(name_epochs(n), color=style.INK, linestyle=lines[n])
+      for n in reversed(epochs)
+    ],
+  ]
+
+
+def epoch_markers(epochs: Iterable[int]) -> dict[int, str]:
+  """Returns a marker for each number of local epochs."""
+  return dict(zip(sorted(set(epochs)), itertools.cycle(_EPOCH_MARKERS)))
+
+
+def name_epochs(number: int) -> str:
+  """Returns '1 local epoch' or, for example, '8 local epochs'."""
+  return method_labels.count(number, 'local epoch')
 
 
 def draw_legend(

@@ -9,7 +9,6 @@ per round, the smaller the gain of rounds that do not wait for slow clients.
 from collections.abc import Sequence
 
 from launch.plots import panels
-from launch.plots import paper_style
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import run_notes
@@ -38,7 +37,7 @@ _STYLES = {
 
 def plot_stragglers(
   lines: Sequence[straggler_lines.Line],
-) -> dict[str, paper_style.Drawing]:
+) -> dict[str, panels.Drawing]:
   """Plots a figure for each conditions, with a column of panels per task.
 
   Methods differ in colour and marker, participation in line style. A row has
@@ -58,7 +57,7 @@ def plot_stragglers(
 
 
 @style.styled_for_paper
-def _plot(lines: Sequence[straggler_lines.Line]) -> paper_style.Drawing:
+def _plot(lines: Sequence[straggler_lines.Line]) -> panels.Drawing:
   tasks = settings_lib.unique(line.task for line in lines)
   looks, entries = _looks(lines)
   metric = min((line.metric for line in lines), key=len)
@@ -93,7 +92,7 @@ def _plot(lines: Sequence[straggler_lines.Line]) -> paper_style.Drawing:
     f'{run_notes.tell_clients(runs)}.\n'
     + straggler_lines.format_table(lines, COMMUNICATION_SECONDS)
   )
-  return paper_style.Drawing(figure, caption)
+  return panels.Drawing(figure, caption)
 
 
 def _looks(lines: Sequence[straggler_lines.Line]):

@@ -173,9 +173,6 @@ def find_comparisons(runs: pd.DataFrame) -> dict[str, list[pathlib.Path]]:
 
   Runs that differ only in the variant or seed are compared. If each setting has
   one pair of learning rates, these are tuned and do not distinguish settings.
-
-  Args:
-    runs: The runs.
   """
   tuned = sweep_results.is_tuned(runs)
   finished = runs[runs['is_finished'].astype(bool)]

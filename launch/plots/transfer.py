@@ -10,7 +10,6 @@ section 5).
 from collections.abc import Sequence
 
 from launch.plots import panels
-from launch.plots import paper_style
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import run_notes
@@ -29,7 +28,7 @@ _SHIFT = 1.6  # Per cent of a client's data.
 @style.styled_for_paper
 def plot_transfer(
   settings: settings_lib.Settings, metric: str
-) -> paper_style.Drawing | None:
+) -> panels.Drawing | None:
   """Plots a column of panels per target, with rows for R/2 and R.
 
   Methods differ in colour and marker, local epochs in line style.
@@ -48,7 +47,7 @@ def plot_transfer(
   order = {transfer_reader.HALF: 0, transfer_reader.LAST: 1}
   points = points.sort_values('at', key=lambda at: at.map(order), kind='stable')
   figure = _plot(points, (panels.PAPER_COLUMN, 1.9))
-  return paper_style.Drawing(figure, _caption(points, metric))
+  return panels.Drawing(figure, _caption(points, metric))
 
 
 @style.styled
@@ -99,7 +98,7 @@ def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
   settings = [
     settings_lib.Setting(*key) for key, _ in points.groupby(columns, sort=False)
   ]
-  looks, entries = paper_style.series_looks(settings)
+  looks, entries = panels.series_looks(settings)
   figure, axes = panels.new_grid(cells, size, columns=len(targets))
   percents = sorted(set(points['percent']))
   for axis, (task, at, target) in zip(axes, filter(None, cells)):

@@ -17,9 +17,6 @@ from launch.results import run_reader
 import numpy as np
 import pandas as pd
 
-# Fields in which runs of one experiment may differ.
-_POOLED = ('seed', 'checkpoint_every')
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Frames:
@@ -135,10 +132,9 @@ def label(frames: Frames) -> Frames:
     errors.InputError: If two runs have the same config and seed.
   """
   runs = frames.runs
+  pooled = method_labels.POOLED
   keys = [
-    repr(
-      (task, sorted((n, repr(v)) for n, v in of.items() if n not in _POOLED))
-    )
+    repr((task, sorted((n, repr(v)) for n, v in of.items() if n not in pooled)))
     for of, task in zip(runs['fields'], runs['task'])
   ]
   runs = runs.assign(group=pd.factorize(np.array(keys, object))[0])

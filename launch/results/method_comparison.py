@@ -13,6 +13,7 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
 from fedfish_tff.evaluation import ranking
 from launch.results import frames as frames_lib
+from launch.results import method_labels
 from launch.results import run_reader
 from launch.results import text_table
 
@@ -21,9 +22,8 @@ import pandas as pd
 
 # Fields in which comparable runs of two algorithms may differ.
 _FREE_FIELDS = (
+  *method_labels.POOLED,
   'algorithm',
-  'seed',
-  'checkpoint_every',
   'client_learning_rate',
   'server_learning_rate',
 )
@@ -56,10 +56,10 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
   """
   firsts = {label: of.runs.iloc[0] for label, of in groups.items()}
 
-  def rank(label: str) -> tuple[bool, int, bool]:
+  def rank(label: str) -> tuple[int, bool]:
     run = firsts[label]
     # A method that sends a part is compared with one that sends all.
-    return not run.baseline, run.baseline, 'exchange' in run.config
+    return -run.baseline, 'exchange' in run.config
 
   pairs = [
     (one, other) if rank(one) > rank(other) else (other, one)
@@ -320,5 +320,4 @@ def format_table(comparisons: pd.DataFrame) -> str:
 
 def to_csv(comparisons: pd.DataFrame) -> bytes:
   """Returns the comparisons as a CSV file, one row each."""
-  table = comparisons.drop(columns='text')
-  return text_table.to_csv(list(table), table.itertuples(index=False))
+  return text_table.frame_to_csv(comparisons.drop(columns='text'))

@@ -11,6 +11,8 @@ import pandas as pd
 _METHOD = 'algorithm.name'
 _TASK = 'task.name'
 _UNSET = 'unset'
+# Fields in which runs of one experiment may differ. No label tells them.
+POOLED = ('seed', 'checkpoint_every')
 # Labels name fields in this order; all other fields stand between the two
 # lists. A field that earlier ones settle is left out.
 _FIRST = (
@@ -27,7 +29,6 @@ _LAST = (
   'client_learning_rate',
   'server_learning_rate',
   'evaluate_every',
-  'checkpoint_every',
 )
 # Fields that labels tell even if all runs have the same unusual value: the
 # variants of FedFish, and what clients send.
@@ -67,7 +68,7 @@ def label_methods(
     usual value and those that other fields settle.
   """
   values = [
-    {n: repr(v) for n, v in fields.items() if n not in untold}
+    {n: repr(v) for n, v in fields.items() if n not in (*untold, *POOLED)}
     | {n: repr(text) for n, text in told.items() if n not in fields}
     | {_METHOD: title, _TASK: task}
     for fields, told, untold, title, task in zip(

@@ -186,5 +186,5 @@ def _head(column: str, which: str) -> str:
 
 def to_csv(values: pd.Series) -> bytes:
   """Returns the results as a CSV file with a line per method and column."""
-  table = seed_table.over_seeds(values, _INDEX[:3]).reset_index()
-  return text_table.to_csv(list(table), table.itertuples(index=False))
+  table = seed_table.over_seeds(values, _INDEX[:3])
+  return text_table.frame_to_csv(table.reset_index())

@@ -95,9 +95,6 @@ def unique(values: Iterable[Hashable]) -> list:
 def fixed_rounds(settings: Settings) -> Settings:
   """Returns each task's settings with equal rounds and several local epochs.
 
-  Args:
-    settings: The settings.
-
   Returns:
     The settings with the number of rounds that most numbers of local epochs
     share, the larger number on a tie; none of a task where no two share one.
@@ -144,9 +141,6 @@ def pair_with_baselines(settings: Settings) -> list[tuple[Setting, Setting]]:
   baseline is the FedAvg, or without one the FedSGD, that shares most fields
   with it, such as the server optimizer. Only a FedAvg that sends all weights is
   a baseline, if there is one.
-
-  Args:
-    settings: The settings.
   """
   first = {}
   for setting, frames in settings.items():

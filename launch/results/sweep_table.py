@@ -51,9 +51,7 @@ def runs_to_csv(
   table = pd.concat(
     [of.reset_index(drop=True) for of in (told, costs, numbers)], axis=1
   )
-  return text_table.to_csv(
-    list(table), table.itertuples(index=False), keep_nan=True
-  )
+  return text_table.frame_to_csv(table, keep_nan=True)
 
 
 def describe_runs(
@@ -104,18 +102,7 @@ def groups_to_csv(runs: pd.DataFrame) -> bytes:
     seed_table.over_seeds(runs[column], runs['group']).add_prefix(f'{column} ')
     for column in columns
   ]
-  every = pd.concat([told, *parts], axis=1)
-  return text_table.to_csv(list(every), every.itertuples(index=False))
-
-
-def to_markdown(title: str, runs: pd.DataFrame) -> str:
-  """Returns the table of `make_table` in Markdown."""
-  return text_table.to_markdown(title, make_table(runs))
-
-
-def to_latex(title: str, runs: pd.DataFrame) -> str:
-  """Returns the table of `make_table` in LaTeX."""
-  return text_table.to_latex(title, make_table(runs))
+  return text_table.frame_to_csv(pd.concat([told, *parts], axis=1))
 
 
 def make_table(runs: pd.DataFrame) -> text_table.Table:

@@ -16,6 +16,8 @@ from typing import NamedTuple
 
 from launch import plain_text
 
+import pandas as pd
+
 NOTHING = 'No run has a result to show yet.'
 
 
@@ -149,3 +151,8 @@ def to_csv(
       ]
     )
   return text.getvalue().encode()
+
+
+def frame_to_csv(table: pd.DataFrame, **options: bool) -> bytes:
+  """Returns a frame as CSV, without its index; see `to_csv`."""
+  return to_csv(list(table), table.itertuples(index=False), **options)

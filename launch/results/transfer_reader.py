@@ -58,9 +58,6 @@ class Score(NamedTuple):
 def read_scores(workdir: str | os.PathLike[str]) -> pd.DataFrame:
   """Returns the rows of a workdir's transfer.csv; empty without the file.
 
-  Args:
-    workdir: The workdir.
-
   Returns:
     The columns of `Score`; see `checked_tables.read_frame` for its numbers.
 

@@ -6,7 +6,6 @@ from fedfish_tff.evaluation import metric_names
 from launch.results import method_comparison
 from launch.results import seed_table
 from launch.results import settings as settings_lib
-from launch.results import text_table
 from launch.results import transfer_reader
 
 import numpy as np
@@ -42,9 +41,6 @@ COLUMNS = [*_LINE, *_SCORES, 'baseline', *_DIFFERENCE]
 def read_points(settings: settings_lib.Settings) -> pd.DataFrame:
   """Returns all finite scores at half of the rounds and at the end.
 
-  Args:
-    settings: The settings.
-
   Returns:
     A row per run and score: the columns of a `Setting`, `at` (R/2 or R),
     `seed`, and those of `transfer_reader.Score` without its round.
@@ -74,9 +70,6 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
 
   A method is compared with its baseline at equal local epochs and rounds, by
   the differences within common seeds; see `settings.pair_with_baselines`.
-
-  Args:
-    settings: The settings.
 
   Returns:
     The columns `COLUMNS`; NaN where there is no value.
@@ -120,8 +113,3 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
   rows = means.assign(all_tokens=of_tokens['mean']).reset_index()
   rows = pd.concat([rows, pd.DataFrame(differences)], axis=1)
   return rows.reindex(columns=COLUMNS)
-
-
-def to_csv(rows: pd.DataFrame) -> bytes:
-  """Returns the rows as a CSV file with empty cells for NaN."""
-  return text_table.to_csv(COLUMNS, rows.itertuples(index=False))

@@ -11,7 +11,6 @@ import math
 import os
 import pathlib
 from typing import Any
-from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import models
@@ -32,18 +31,6 @@ _COUNTS = (1, _NUM_SUGGESTIONS)
 # The number of each user's words that were suggested, by the number of
 # suggestions.
 Recalled = Mapping[int, np.ndarray]
-
-
-class Recall(NamedTuple):
-  """A share of all users' words.
-
-  Attributes:
-    value: The share.
-    error: Its standard error over users; NaN for a single user.
-  """
-
-  value: float
-  error: float
 
 
 @contextlib.contextmanager
@@ -109,7 +96,9 @@ def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
     check_is_keyboard(workdir)
   recalled, task = {}, None
   # The server's model comes first, as in the paper.
-  for workdir in sorted(workdirs, key=lambda w: not _is_central(w)):
+  for workdir in sorted(
+    workdirs, key=lambda w: not run_reader.read_config(w)['task']['central']
+  ):
     with trained_run.open_run(workdir, **options) as (experiment, folder):
       result = trained_run.load_result(experiment, folder)
       if task is None:
@@ -136,11 +125,12 @@ def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
   return format_table(recalled, typed)
 
 
-def pool_recall(recalled: np.ndarray, typed: np.ndarray) -> Recall:
-  """Returns the recall of all words, with its error over random users.
+def pool_recall(recalled: np.ndarray, typed: np.ndarray) -> tuple[float, float]:
+  """Returns the recall of all words, and its standard error over users.
 
-  The error is that of a ratio of two means (Cochran, Sampling Techniques, 1977,
-  chapter 6), because users type different numbers of words.
+  The error, NaN for a single user, is that of a ratio of two means (Cochran,
+  Sampling Techniques, 1977, chapter 6), because users type different numbers of
+  words.
 
   Args:
     recalled: The number of each user's words that were suggested, [users].
@@ -149,9 +139,9 @@ def pool_recall(recalled: np.ndarray, typed: np.ndarray) -> Recall:
   value = recalled.sum() / typed.sum()
   users = len(typed)
   if users < 2:
-    return Recall(value, math.nan)
+    return value, math.nan
   square = ((recalled - value * typed) ** 2).sum() * users / (users - 1)
-  return Recall(value, math.sqrt(square) / typed.sum())
+  return value, math.sqrt(square) / typed.sum()
 
 
 def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
@@ -164,8 +154,8 @@ def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
   """
   rows = [('Model', *(f'Top-{k} recall [%]' for k in _COUNTS))]
   for model, by_count in recalled.items():
-    cells = (pool_recall(by_count[k], typed) for k in _COUNTS)
-    rows.append((model, *map(_format, cells)))
+    cells = (_format(*pool_recall(by_count[k], typed)) for k in _COUNTS)
+    rows.append((model, *cells))
   return (
     f'{text_table.align(rows)}\n'
     f'Of {typed.sum():,} words of {len(typed):,} test users; ± is the '
@@ -173,13 +163,9 @@ def format_table(recalled: Mapping[str, Recalled], typed: np.ndarray) -> str:
   )
 
 
-def _format(recall: Recall) -> str:
-  value, error = (100 * number for number in recall)
-  return f'{value:.2f}' + ('' if math.isnan(error) else f' ± {error:.2f}')
-
-
-def _is_central(workdir: str) -> bool:
-  return run_reader.read_config(workdir)['task']['central']
+def _format(value: float, error: float) -> str:
+  spread = '' if math.isnan(error) else f' ± {100 * error:.2f}'
+  return f'{100 * value:.2f}{spread}'
 
 
 def _words(task: Task) -> str:

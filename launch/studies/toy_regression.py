@@ -220,14 +220,6 @@ def format_table(results: Results) -> str:
   return text_table.align(rows)
 
 
-def to_csv(results: Results) -> bytes:
-  """Returns all barriers as CSV, see `read_barriers`."""
-  table = read_barriers(results)
-  return text_table.to_csv(
-    list(table), table.itertuples(index=False), keep_nan=True
-  )
-
-
 @style.styled
 def plot(results: Results, method: str) -> mpl_figure.Figure:
   """Plots merged functions and barriers for each network and overlap.
@@ -352,7 +344,8 @@ def draw(
   figure = folder / f'toy_regression.{file_format}'
   style.save_figure(plot(results, name_method(estimator)), figure)
   table = folder / 'toy_regression.csv'
-  simulation.write_atomically(table, to_csv(results))
+  csv = text_table.frame_to_csv(read_barriers(results), keep_nan=True)
+  simulation.write_atomically(table, csv)
   print(format_table(results), figure, table, sep='\n')
 
 

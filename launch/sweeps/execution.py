@@ -27,6 +27,7 @@ from launch.results import sweep_folder
 from launch.results import sweep_page
 from launch.results import sweep_results
 from launch.results import sweep_table
+from launch.results import text_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
 from launch.sweeps import process_pool
@@ -274,14 +275,14 @@ class Sweep:
     self, folder: sweep_folder.SweepFolder, failures: Mapping[str, str]
   ) -> pd.DataFrame:
     runs = sweep_results.read_results(folder)
-    title = f'Sweep {self.source}'
+    table = f'Sweep {self.source}', sweep_table.make_table(runs)
     tables = {
       'runs.csv': sweep_table.runs_to_csv(
         runs, failures=failures, usage=folder.read_usage()
       ),
       'table.csv': sweep_table.groups_to_csv(runs),
-      'table.md': sweep_table.to_markdown(title, runs).encode(),
-      'table.tex': sweep_table.to_latex(title, runs).encode(),
+      'table.md': text_table.to_markdown(*table).encode(),
+      'table.tex': text_table.to_latex(*table).encode(),
     }
     for name, content in tables.items():
       simulation.write_atomically(folder.path / name, content)

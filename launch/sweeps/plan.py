@@ -262,9 +262,6 @@ def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
 
   A name has the variant and the fields in which runs differ, except those that
   the variant and earlier fields settle.
-
-  Args:
-    runs: The runs.
   """
   told = [[_to_text(run.variant)] for run in runs]
   for field in dict.fromkeys(field for run in runs for field in run.overrides):

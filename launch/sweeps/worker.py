@@ -82,11 +82,7 @@ class Outcome(NamedTuple):
 
 
 def do(job: Job) -> Outcome:
-  """Runs a job in this process, with its output in the job's log.
-
-  Args:
-    job: The job.
-  """
+  """Runs a job in this process, with its output in the job's log."""
   began, initial_bytes = time.monotonic(), _initial_bytes()
   error = None
   try:

@@ -71,3 +71,31 @@ class MeasurementTest(absltest.TestCase):
     self.assertEqual(list(result.seconds), ['bare', 'cohort'])
     self.assertEqual(result.general_path_reasons, [])
     self.assertEqual(os.sched_getaffinity(0), cores)
+
+
+class MeasureInTurnsTest(absltest.TestCase):
+  def _measure(self, durations):
+    """Measures rows that take seconds of a clock of our own."""
+    now = 0.0
+    calls = []
+
+    def take(name):
+      nonlocal now
+      now += durations[name][calls.count(name)]
+      calls.append(name)
+
+    rows = {name: lambda name=name: take(name) for name in durations}
+    with mock.patch.object(
+      time, 'perf_counter', autospec=True, side_effect=lambda: now
+    ):
+      return measurement.measure_in_turns(rows, repeats=3), ''.join(calls)
+
+  def test_medians_of_turns(self):
+    medians, calls = self._measure({'a': [1, 5, 2], 'b': [3, 3, 4]})
+    self.assertEqual(calls, 'ababab')
+    self.assertEqual(medians, {'a': 2, 'b': 3})
+
+  def test_slow_rows_are_left_out_of_later_turns(self):
+    medians, calls = self._measure({'a': [1, 1, 1], 'b': [9, 9, 9]})
+    self.assertEqual(calls, 'abaa')
+    self.assertEqual(medians, {'a': 1, 'b': 9})

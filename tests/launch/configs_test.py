@@ -67,15 +67,18 @@ class ConfigsTest(parameterized.TestCase):
     self.assertEqual(options.pop('name'), _task_name(name))
     self.assertContainsSubset(options, registry.task_options(_task_name(name)))
 
-  @parameterized.parameters(*_CONFIGS, *_FEATURE_CONFIGS)
+  @parameterized.parameters(
+    *(*_CONFIGS, *_FEATURE_CONFIGS, 'ag_news', 'keyboard'),
+    *('fed_ma_cifar10', 'fed_ma_shakespeare'),
+  )
   def test_options_are_the_task_s_own(self, name):
-    config = _module(name).get_config('fed_fish').to_dict()
-    options = registry.task_options(_task_name(name))
-    for option, value in config['task'].items():
-      if option != 'name':
-        self.assertEqual(value, options[option], option)
+    config = _module(name).get_config().to_dict()
+    config_checks.read(config)
+    task = config['task']
+    options = registry.task_options(task['name'])
+    self.assertEqual({**options, **task}, {'name': task['name'], **options})
 
-  @parameterized.parameters(*_CONFIGS, *_FEATURE_CONFIGS)
+  @parameterized.parameters(*_CONFIGS, *_FEATURE_CONFIGS, 'ag_news', 'keyboard')
   def test_says_how_to_run_it(self, name):
     self.assertRegex(
       _module(name).__doc__,

@@ -107,7 +107,6 @@ class PlotTest(parameterized.TestCase):
     (dict(columns='x/y'), '--columns must name columns'),
     (dict(names='FedAvg'), "--names must be <label>=<name>, got 'FedAvg'"),
     (dict(names='FedAvg=FedFish'), '--names must keep methods apart'),
-    (dict(layout='fixed_compute'), 'The layout fixed_compute must suit'),
     (dict(output_dir='/dev/null/plots'), 'Cannot write /dev/null/plots'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, values, message):

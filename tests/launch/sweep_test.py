@@ -41,7 +41,6 @@ def get_config(variant):
 sweep = sweeps.choice(get_config, lambda get_config: {
   'both': lambda: sweeps.grid(['fed_avg'], {'seed': (0, 1)}),
   'one': lambda: sweeps.grid(['fed_avg'], {}),
-  'unknown': lambda: sweeps.grid(['fed_fish'], {'algorithm.dampin': (1.0,)}),
 })
 """
 
@@ -232,12 +231,6 @@ class SweepTest(parameterized.TestCase):
       ['{config}:both', '--workdir=/nowhere'],
       '--sweep_dir and --workdir are two names of one flag',
     ),
-    ('field_of_the_grid', ['{config}:unknown'], 'no field algorithm.dampin; '),
-    (
-      'sweep',
-      ['{config}:noth'],
-      'sweep .*both',
-    ),
     ('field', ['{config}:both', '--config.sed=1'], 'Did you mean seed'),
     ('flag', ['{config}:both', '--sed=1'], 'flag .*sed'),
     ('word', ['{config}:both', 'seed'], "Unexpected argument 'seed'"),
@@ -245,11 +238,6 @@ class SweepTest(parameterized.TestCase):
       'processes',
       ['{config}:both', '--num_processes=0'],
       'num_processes=0 is neither auto nor a positive number',
-    ),
-    (
-      'tuning',
-      ['{config}:both', '--tuned_by=/nowhere'],
-      '/nowhere is not the folder of a sweep',
     ),
     (
       'address',

@@ -30,13 +30,6 @@ class AgNewsTest(parameterized.TestCase):
     self.assertEqual(options.pop('name'), 'ag_news')
     self.assertContainsSubset(options, registry.task_options('ag_news'))
 
-  def test_options_are_the_task_s_own(self):
-    config = ag_news.get_config().to_dict()
-    options = registry.task_options('ag_news')
-    self.assertCountEqual(config['task'], ['name', *options])
-    for option, value in options.items():
-      self.assertEqual(config['task'][option], value, option)
-
   def test_the_setting_of_the_memo(self):
     config = ag_news.get_config(
       'fed_avg,exchange=partial,unsent=client_keeps,model=memo'
@@ -107,19 +100,3 @@ class AgNewsSweepsTest(parameterized.TestCase):
     self.assertLen(set(points.values()), 1)
     whole = [point for point in points if point[-1] == 1]
     self.assertLen(whole, len({beta for beta, *_ in points}))
-
-  def test_says_how_to_run_it(self):
-    for binary in ('train', 'sweep'):
-      self.assertRegex(
-        ag_news.__doc__,
-        f'python -m launch.{binary} --config=launch/configs/ag_news.py[^\n]* '
-        r'\\\n    --workdir=',
-      )
-
-  def test_a_sweep_over_shares_has_all_sent_once(self):
-    runs = ag_news.share_sweep('v', seeds=(0,))
-    settings = [tuple(run.overrides.values()) for run in runs]
-    self.assertLen(set(settings), len(settings))
-    self.assertLen(runs, 3 * (2 * 7 + 1))
-    whole = [run for run in runs if run.overrides['exchange.share'] == 1]
-    self.assertEqual([r.overrides['task.beta'] for r in whole], [1, 0.5, 0.25])

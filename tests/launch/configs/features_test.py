@@ -4,8 +4,6 @@
 
 from launch.configs import base
 from launch.configs import features
-from launch.configs import sweeps
-from launch.methods import config_checks
 from launch.methods import registry
 
 from absl.testing import parameterized
@@ -23,17 +21,17 @@ _FIELDS = dict(
 )
 
 
-def _config(variant):
+def _get_config(variant):
   return base.create_config(
     variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
-  ).to_dict()
+  )
+
+
+def _config(variant):
+  return _get_config(variant).to_dict()
 
 
 class FeaturesTest(parameterized.TestCase):
-  @parameterized.parameters(*features.VARIANTS, *sweeps.VARIANTS)
-  def test_every_variant_is_valid(self, variant):
-    config_checks.read(_config(variant))
-
   @parameterized.parameters(*registry.names('fine_tuning_start'))
   def test_closed_form_methods_visit_each_client_once(self, variant):
     config = _config(variant)
@@ -91,27 +89,8 @@ class FeaturesTest(parameterized.TestCase):
     )
     self.assertEqual(config, _config(method))
 
-  def test_configs_do_not_share_blocks(self):
-    one = base.create_config(
-      'fed_avg,fine_tuning=ft,start=fed3r',
-      visiting_rounds=_VISITING_ROUNDS,
-      **_FIELDS,
-    )
-    one.fine_tuning.start.regularization = 5.0
-    self.assertEqual(
-      _config('fed_avg,fine_tuning=ft,start=fed3r')['fine_tuning']['start'][
-        'regularization'
-      ],
-      0.01,
-    )
-
   def test_sweeps_keep_the_rounds_of_the_config(self):
-    def get_config(variant):
-      return base.create_config(
-        variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
-      )
-
-    ready = features.ready_sweeps(get_config)
+    ready = features.ready_sweeps(_get_config)
     self.assertCountEqual(ready, ('seeds', 'variants', 'learning_rates'))
     for runs in map(lambda make: make(), ready.values()):
       self.assertFalse(any('rounds' in run.overrides for run in runs))
@@ -123,12 +102,7 @@ class FeaturesTest(parameterized.TestCase):
     )
 
   def test_sweeps_of_features_alone_leave_the_extractor(self):
-    ready = features.ready_sweeps(
-      lambda variant: base.create_config(
-        variant, visiting_rounds=_VISITING_ROUNDS, **_FIELDS
-      ),
-      has_extractor=False,
-    )
+    ready = features.ready_sweeps(_get_config, has_extractor=False)
     for make in ready.values():
       self.assertFalse(
         any(features.trains_extractor(run.variant) for run in make())

@@ -8,7 +8,6 @@ import pathlib
 from fedfish_tff import simulation
 from launch.configs import keyboard
 from launch.methods import config_checks
-from tasks import registry
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -16,14 +15,6 @@ import pytest
 
 
 class KeyboardConfigTest(absltest.TestCase):
-  def test_defaults_are_valid_and_those_of_the_task(self):
-    config = keyboard.get_config().to_dict()
-    config_checks.read(config)
-    options = registry.task_options('keyboard')
-    for option, value in config['task'].items():
-      if option != 'name':
-        self.assertEqual(value, options[option], option)
-
   def test_all_rounds_have_the_paper_s_600_million_sentences(self):
     config = keyboard.get_config()
     self.assertEqual(

@@ -80,12 +80,6 @@ class PlotWorkdirTest(absltest.TestCase):
     )
     self.assertSameElements(paths, (workdir / 'plots').iterdir())
 
-  def test_a_folder_that_cannot_be_made_is_named(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    (folder / 'plots').write_text('a file')
-    with self.assertRaisesRegex(errors.InputError, 'Cannot write .*plots'):
-      catalogue.write_figures({}, folder / 'plots')
-
 
 def _draw_layouts(runs, layouts=catalogue.LAYOUTS):
   frames = fake_runs.frames(runs)

@@ -135,20 +135,6 @@ class PlotCurvesTest(parameterized.TestCase):
     self.assertEqual(_lines(figure)['FedAvg'].get_xdata(), [expected])
     self.assertEqual(figure.axes[0].get_xlabel(), label)
 
-  def test_a_curve_for_each_x_axis_the_runs_have(self):
-    figures = curves.draw(fake_runs.named(_groups()), _METRIC)
-    self.assertEqual(
-      list(figures),
-      [
-        f'eval_global_accuracy_by_{x}'
-        for x in ('round', 'local_steps', 'bytes')
-      ],
-    )
-    self.assertEqual(
-      figures['eval_global_accuracy_by_round'].axes[0].get_title('left'),
-      'Accuracy, global model on validation clients (digits)',
-    )
-
   def test_runs_without_the_metric_are_left_out(self):
     groups = _groups()
     bare = fake_runs.make_run('fed_sgd')

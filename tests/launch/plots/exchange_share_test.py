@@ -10,7 +10,6 @@ from launch.configs import base
 from launch.configs import sweeps
 from launch.plots import exchange_share
 from tests.launch import drawn_figures
-from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -121,7 +120,7 @@ class DrawTest(absltest.TestCase):
       for run, score in itertools.zip_longest(planned, scores)
     ]
     values = [0.5] * len(planned)
-    return fake_results.write(self, planned, values, each, **options)[1]
+    return fake_sweeps.write_results(self, planned, values, each, **options)[1]
 
   def _draw(self, *args, **kwargs):
     return exchange_share.draw(self._read(*args, **kwargs))

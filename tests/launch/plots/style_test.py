@@ -8,7 +8,6 @@ import sys
 import warnings
 from xml.etree import ElementTree
 
-from fedfish_tff import errors
 from launch.plots import heat_map
 from launch.plots import style
 from tests import processes
@@ -116,11 +115,6 @@ class SaveFigureTest(parameterized.TestCase):
       timeout=processes.HANG_SECONDS,
     )
     self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-
-  def test_an_unwritable_path_is_named(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    with self.assertRaisesRegex(errors.InputError, 'missing/a.png'):
-      style.save_figure(_figure(), folder / 'missing' / 'a.png')
 
 
 class LabelsTest(parameterized.TestCase):

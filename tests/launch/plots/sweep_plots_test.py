@@ -8,7 +8,6 @@ import math
 
 from launch.configs import sweeps
 from launch.plots import sweep_plots
-from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import parameterized
@@ -19,7 +18,7 @@ import pandas as pd
 class SweepPlotsTest(parameterized.TestCase):
   def _compare(self, runs, values):
     """Returns the number of compared workdirs by setting."""
-    _, found = fake_results.write(self, runs, values)
+    _, found = fake_sweeps.write_results(self, runs, values)
     comparisons = sweep_plots.find_comparisons(found)
     return {setting: len(of) for setting, of in comparisons.items()}
 
@@ -30,7 +29,9 @@ class SweepPlotsTest(parameterized.TestCase):
       client_learning_rate=(0.1, 1.0),
       server_learning_rate=(0.1, 1.0),
     )
-    folder, found = fake_results.write(self, runs, [i / 16 for i in range(15)])
+    folder, found = fake_sweeps.write_results(
+      self, runs, [i / 16 for i in range(15)]
+    )
     figures = sweep_plots.draw_heat_maps(found)
     names = [f'learning_rates_local_epochs_{epochs}' for epochs in (1, 8)]
     self.assertEqual(list(figures), names)
@@ -97,7 +98,9 @@ class SweepPlotsTest(parameterized.TestCase):
 
   def test_nothing_to_draw(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
-    self.assertEmpty(sweep_plots.draw(*fake_results.write(self, runs, [])))
+    self.assertEmpty(
+      sweep_plots.draw(*fake_sweeps.write_results(self, runs, []))
+    )
 
 
 class HeatMapTest(parameterized.TestCase):

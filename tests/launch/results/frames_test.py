@@ -13,6 +13,11 @@ import numpy as np
 
 
 class LabelTest(absltest.TestCase):
+  def test_first_seeds_are_no_difference_of_methods(self):
+    seeds = {'fed_avg': range(3), 'fed_fish': range(1, 4)}
+    runs = [fake_runs.make_run(a, s) for a, of in seeds.items() for s in of]
+    self.assertEqual([*fake_runs.frames(runs).groups()], ['FedAvg', 'FedFish'])
+
   def test_synthetic_data_are_another_task(self):
     real = fake_runs.make_run(seed=1)
     synthetic = dataclasses.replace(

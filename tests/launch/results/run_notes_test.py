@@ -3,7 +3,6 @@
 """Tests of what one has to know of runs."""
 
 from launch.results import run_notes
-from tests.launch.results import fake_results
 from tests.launch.results import fake_runs
 from tests.launch.sweeps import fake_sweeps
 
@@ -45,7 +44,7 @@ class RunNotesTest(absltest.TestCase):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
     runs += fake_sweeps.grid(['fed_fish'], rounds=(10,), seed=(0, 1))
     each = [{}, {'stopped_at': 20}, {}, {}]
-    _, found = fake_results.write(self, runs, [0.5] * 4, each)
+    _, found = fake_sweeps.write_results(self, runs, [0.5] * 4, each)
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
       '2 seeds: a mean. 5 clients per round, 40 in all. Runs of different '
@@ -58,7 +57,3 @@ class RunNotesTest(absltest.TestCase):
     found = fake_runs.named({'a': runs}).runs
     self.assertEqual(run_notes.name_task('Loss', found[:1]), 'Loss (digits)')
     self.assertEqual(run_notes.name_task('Loss', found), 'Loss')
-
-  def test_settings_may_have_other_seeds(self):
-    self.assertEqual(run_notes.count_seeds([1, 1]), '1 seed')
-    self.assertEqual(run_notes.count_seeds([3, 2]), '2 to 3 seeds')

@@ -94,10 +94,6 @@ class ReadRunTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, name):
       run_reader.read_run(workdir)
 
-  def test_no_such_workdir(self):
-    with self.assertRaisesRegex(errors.InputError, 'no workdir.*nowhere'):
-      run_reader.read_run(self._folder / 'nowhere')
-
 
 class SummaryTest(absltest.TestCase):
   def setUp(self):

@@ -3,7 +3,6 @@
 """Tests of reading and grouping what runs of a sweep have reached."""
 
 from launch.results import sweep_results
-from tests.launch.results import fake_results
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import parameterized
@@ -12,11 +11,7 @@ import numpy as np
 
 class SweepResultsTest(parameterized.TestCase):
   def _results(self, runs, values, **options):
-    return fake_results.write(self, runs, values, **options)[1]
-
-  def _best(self, runs, values, **kwargs):
-    table = sweep_results.tabulate(self._results(runs, values, **kwargs))
-    return table[table['is_best']]
+    return fake_sweeps.write_results(self, runs, values, **options)[1]
 
   def test_reads_runs(self):
     runs = fake_sweeps.grid(['fed_avg'], rounds=(3,), seed=(0, 1))
@@ -42,12 +37,6 @@ class SweepResultsTest(parameterized.TestCase):
     np.testing.assert_allclose(table['validation'], [0.8 / 3, np.nan])
     self.assertEqual(list(table['finished']), [3, 2])
 
-  def test_what_runs_are_judged_by_decides(self):
-    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05, 0.1))
-    best = self._best(runs, [0.1, 0.4, 0.3], judged_by='unseen')
-    self.assertEqual(list(best['column']), ['validation/unseen/accuracy'])
-    self.assertEqual(list(best['varied']), [{'client_learning_rate': 0.05}])
-
   def test_what_has_diverged_is_not_judged_by_another(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
     results = self._results(runs, [0.9, None], judged_by='personalized')
@@ -72,24 +61,3 @@ class SweepResultsTest(parameterized.TestCase):
     self.assertEqual(list(best['variant']), ['fed_avg', 'fed_fish'])
     rates = [varied['client_learning_rate'] for varied in best['varied']]
     self.assertEqual(rates, [expected, 0.01])
-
-  def test_test_clients_decide_nothing(self):
-    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
-    each = [{'test': 0.1}, {'test': 0.9}]
-    table = sweep_results.tabulate(self._results(runs, [0.6, 0.5], each=each))
-    self.assertEqual(list(table['is_best']), [True, False])
-
-  def test_each_setting_has_its_best(self):
-    runs = fake_sweeps.grid(
-      ['fed_avg'], local_epochs=(1, 8), server_learning_rate=(0.1, 1.0)
-    )
-    best = self._best(runs, [0.1, 0.2, 0.4, 0.3])
-    self.assertEqual(
-      list(best['varied']),
-      [
-        {'local_epochs': 1, 'server_learning_rate': 1.0},
-        {'local_epochs': 8, 'server_learning_rate': 0.1},
-      ],
-    )
-    settings = [{'variant': 'fed_avg', 'local_epochs': n} for n in (1, 8)]
-    self.assertEqual(list(best['setting']), settings)

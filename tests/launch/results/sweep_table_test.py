@@ -6,7 +6,7 @@ import csv
 import io
 
 from launch.results import sweep_table
-from tests.launch.results import fake_results
+from launch.results import text_table
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -24,7 +24,7 @@ class SweepTableTest(absltest.TestCase):
       ['fed_avg', 'fed_fish'], client_learning_rate=(0.01, 0.05), seed=(0, 1)
     )
     values = [0.2, 0.3, 0.8, 0.6, 0.7, None, 0.9]
-    _, self.results = fake_results.write(
+    _, self.results = fake_sweeps.write_results(
       self,
       runs,
       values,
@@ -70,7 +70,9 @@ class SweepTableTest(absltest.TestCase):
     self.assertFalse([name for name in rows[0] if 'confusion' in name])
 
   def test_markdown_shows_the_best_rates(self):
-    text = sweep_table.to_markdown('Sweep x', self.results)
+    text = text_table.to_markdown(
+      'Sweep x', sweep_table.make_table(self.results)
+    )
     self.assertIn('# Sweep x\n\n7 of 8 runs are finished.', text)
     self.assertIn('best by Validation accuracy', text)
     self.assertIn(
@@ -93,15 +95,15 @@ class SweepTableTest(absltest.TestCase):
 
   def test_markdown_shows_every_group_without_rates(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0, 1))
-    _, found = fake_results.write(self, runs, [0.5, 0.5, 0.6, 0.7, None])
-    text = sweep_table.to_markdown('x', found)
+    _, found = fake_sweeps.write_results(self, runs, [0.5, 0.5, 0.6, 0.7, None])
+    text = text_table.to_markdown('x', sweep_table.make_table(found))
     self.assertIn('deviation over 2 seeds', text)
     self.assertIn('| FedAvg | 0.5000 ± 0.0000 |', text)
     self.assertIn('| FedFish | 0.6500 ± 0.0707 |', text)
     self.assertIn(
       '| FedFish, damping 0.0001 | diverged: 1 of 1, missing: 1 |', text
     )
-    lines = sweep_table.to_latex('x', found).splitlines()
+    lines = text_table.to_latex('x', sweep_table.make_table(found)).splitlines()
     self.assertStartsWith(lines[0], '% x')
     self.assertIn(
       r'FedFish & 0.6500 $\pm$ 0.0707 & 0.5000 $\pm$ 0.0000 & '
@@ -116,7 +118,7 @@ class SweepTableTest(absltest.TestCase):
   def test_megabytes_are_those_of_all_rounds(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0,))
     each = [{'totals': {'wire_bytes': sent}} for sent in (1_250_000, 3_000_000)]
-    _, found = fake_results.write(self, runs, [0.5, 0.5], each)
+    _, found = fake_sweeps.write_results(self, runs, [0.5, 0.5], each)
     table = sweep_table.make_table(found)
     self.assertEqual(
       [row[-1] for row in table.rows],
@@ -126,14 +128,16 @@ class SweepTableTest(absltest.TestCase):
   def test_what_is_best_beyond_the_noise_is_bold(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=range(5))
     values = [0.1, 0.2, 0.3, 0.4, 0.5, *[0.6] * 5]
-    table = sweep_table.make_table(fake_results.write(self, runs, values)[1])
+    table = sweep_table.make_table(
+      fake_sweeps.write_results(self, runs, values)[1]
+    )
     # All are the same on test clients and in the barrier.
     self.assertEqual(table.bold, [(2, 1)])
     self.assertIn('beyond the noise', table.notes[-1])
 
   def test_those_that_tie_with_the_best_are_best_too(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0,))
-    _, found = fake_results.write(self, runs, [0.7, 0.7 + 1e-8, 0.6])
+    _, found = fake_sweeps.write_results(self, runs, [0.7, 0.7 + 1e-8, 0.6])
     rows = _read(sweep_table.groups_to_csv(found))
     self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
 
@@ -142,10 +146,12 @@ class SweepTableTest(absltest.TestCase):
     found = self.results[:2].assign(
       synthetic=evil, variant=f'=1+{evil}', title=f'=1+{evil}'
     )
-    for line in sweep_table.to_latex(evil, found).splitlines():
+    for line in text_table.to_latex(
+      evil, sweep_table.make_table(found)
+    ).splitlines():
       self.assertRegex(line, r'^(%|\\|=1\+|Method)')
       self.assertTrue(line.startswith('%') or r'\input' not in line, line)
-    text = sweep_table.to_markdown(evil, found)
+    text = text_table.to_markdown(evil, sweep_table.make_table(found))
     self.assertNotRegex(text, r'<b>|[^\\]\[a|\x1b')
     self.assertLen(text.splitlines(), 10)
     for table in (
@@ -158,10 +164,12 @@ class SweepTableTest(absltest.TestCase):
 
   def test_markdown_of_nothing(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.1, 1.0))
-    _, found = fake_results.write(self, runs, [])
-    text = sweep_table.to_markdown('x', found)
+    _, found = fake_sweeps.write_results(self, runs, [])
+    text = text_table.to_markdown('x', sweep_table.make_table(found))
     self.assertIn('0 of 2 runs are finished', text)
     self.assertIn('No run has a result to show yet.', text)
     self.assertNotIn('None', text)
-    for line in sweep_table.to_latex('x', found).splitlines():
+    for line in text_table.to_latex(
+      'x', sweep_table.make_table(found)
+    ).splitlines():
       self.assertStartsWith(line, '% ')

@@ -41,10 +41,6 @@ class TransferReaderTest(absltest.TestCase):
     self.assertTrue(np.isnan(score.low) and np.isnan(score.high))
     self.assertEqual(score.mean, self._scores[0].mean)
 
-  def test_without_the_file(self):
-    self._path.unlink()
-    self.assertEmpty(transfer_reader.read_scores(self._folder))
-
   def test_damage_is_told(self):
     text = self._path.read_text()
     self._path.write_text(text + 'c4,half\n')

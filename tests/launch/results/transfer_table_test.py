@@ -8,6 +8,7 @@ import io
 
 from launch.results import frames
 from launch.results import settings
+from launch.results import text_table
 from launch.results import transfer_table
 from tests.launch.results import fake_runs
 
@@ -74,7 +75,7 @@ class TransferRowsTest(absltest.TestCase):
 
   def test_one_method_and_seed(self):
     rows = _rows(seeds=(4,), algorithms=('fed_avg',))
-    content = transfer_table.to_csv(rows).decode()
+    content = text_table.frame_to_csv(rows).decode()
     first = next(csv.DictReader(io.StringIO(content)))
     self.assertEqual((first['seeds'], first['deviation']), ('1', ''))
     self.assertEqual((first['baseline'], first['difference']), ('', ''))

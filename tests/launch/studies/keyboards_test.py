@@ -94,8 +94,7 @@ class RecallTest(absltest.TestCase):
 
   def test_one_user_has_no_error(self):
     recall = keyboards.pool_recall(np.array([1]), np.array([4]))
-    self.assertEqual(recall.value, 0.25)
-    self.assertTrue(math.isnan(recall.error))
+    np.testing.assert_equal(recall, (0.25, math.nan))
 
   def test_table(self):
     typed = np.array([10, 10])

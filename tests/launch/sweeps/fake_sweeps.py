@@ -3,16 +3,20 @@
 """Workdirs as finished runs of a sweep leave them."""
 
 import csv
+import itertools
 import json
+import pathlib
 
 from fedfish_tff import simulation
 from launch.configs import digits
 from launch.configs import sweeps
+from launch.results import sweep_results
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
 from tests.launch.results import fake_runs
 
 SOURCE = 'digits.py:test'
+UNFINISHED = 'unfinished'
 
 
 def plan(runs, *arguments, get_config=digits.get_config):
@@ -29,6 +33,28 @@ def write_sweep(path, runs):
   """Writes sweep.json and returns the folder."""
   with folder_lib.open_folder(path, SOURCE, runs) as folder:
     return folder
+
+
+def write_results(case, runs, values, each=(), **options):
+  """Returns the folder of a sweep and its runs as they are read.
+
+  Args:
+    case: The test case, which makes the folder.
+    runs: The planned runs.
+    values: The values on validation clients, None if a run has diverged; runs
+      without one are not finished.
+    each: Further options of `write_result` for each run.
+    **options: The options for all runs.
+  """
+  path = pathlib.Path(case.create_tempdir().full_path) / 'sweep'
+  folder = write_sweep(path, runs)
+  for run, value, own in itertools.zip_longest(
+    runs, values, each, fillvalue=UNFINISHED
+  ):
+    if value != UNFINISHED:
+      own = {} if own == UNFINISHED else own
+      write_result(folder, run, value, **options, **own)
+  return folder, sweep_results.read_results(folder)
 
 
 def write_result(

@@ -28,11 +28,6 @@ class SweepFolderTest(absltest.TestCase):
     after = {p: p.read_bytes() for p in self.path.rglob('*') if p.is_file()}
     self.assertEqual(before, after)
 
-  def test_the_same_sweep_again(self):
-    folder = self._open(self.runs)
-    self.assertEqual(list(folder.read_runs()), [r.name for r in self.runs])
-    self._open(self.runs)
-
   def test_more_runs_may_be_added(self):
     self._open(self.runs)
     more = fake_sweeps.grid(['fed_avg'], seed=(0, 1, 2))

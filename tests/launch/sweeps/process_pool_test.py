@@ -5,7 +5,6 @@
 from multiprocessing import context
 from multiprocessing import forkserver
 import os
-import pathlib
 import signal
 import sys
 import threading
@@ -15,7 +14,6 @@ from unittest import mock
 from fedfish_tff import errors
 from launch.sweeps import process_pool
 from launch.sweeps import resources
-from launch.sweeps import worker
 from tests import processes
 from tests.launch.sweeps import targets
 
@@ -25,23 +23,7 @@ import psutil
 _GIVE_UP_SECONDS = 60.0
 
 
-class PoolRunnerTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.ended = {}
-
-  def _job(self, name, function, group=None, after=(), **arguments):
-    return worker.Job(
-      name=name,
-      group=group,
-      after=after,
-      function=function,
-      arguments=arguments,
-      log_path=self.folder / f'{name}.log',
-      heading=f'the heading of {name}',
-    )
-
+class PoolRunnerTest(targets.RunnerTest, absltest.TestCase):
   def _runner(self, num_processes, limits_memory=False):
     return process_pool.PoolRunner(
       num_processes=num_processes,
@@ -49,9 +31,6 @@ class PoolRunnerTest(absltest.TestCase):
       limits_memory=limits_memory,
       preload=[targets.__name__],
     )
-
-  def _on_end(self, job, outcome):
-    self.ended[job.name] = outcome
 
   def _log(self, name):
     return (self.folder / f'{name}.log').read_text()
@@ -98,23 +77,19 @@ class PoolRunnerTest(absltest.TestCase):
     self.assertIn('FAILED: The input is bad', self._log('bad_input'))
 
   def test_jobs_of_a_group_share_a_process_until_one_fails(self):
-    def write_pid(name, group):
-      path = self.folder / name
-      return self._job(name, targets.write_pid, group=group, path=path)
-
     jobs = [
-      write_pid('a1', 'a'),
-      write_pid('b1', 'b'),
-      write_pid('alone1', None),
-      write_pid('a2', 'a'),
+      self._write_pid('a1', 'a'),
+      self._write_pid('b1', 'b'),
+      self._write_pid('alone1', None),
+      self._write_pid('a2', 'a'),
       self._job('a_defect', targets.fail, group='a', kind='defect'),
-      write_pid('a3', 'a'),
+      self._write_pid('a3', 'a'),
       self._job(
         'a_killed', targets.kill_itself, group='a', number=signal.SIGKILL
       ),
-      write_pid('a4', 'a'),
-      write_pid('alone2', None),
-      write_pid('b2', 'b'),
+      self._write_pid('a4', 'a'),
+      self._write_pid('alone2', None),
+      self._write_pid('b2', 'b'),
     ]
     with self._runner(1) as runner:
       runner.run(jobs, self._on_end)

@@ -3,7 +3,6 @@
 """Tests of running jobs on Ray; none of them needs TensorFlow."""
 
 import os
-import pathlib
 import signal
 import threading
 import time
@@ -20,22 +19,7 @@ import pytest
 _GIVE_UP_SECONDS = 120.0
 
 
-class RayRunnerTest(ray_test_case.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.ended = {}
-
-  def _job(self, name, function, group=None, **arguments):
-    return worker.Job(
-      name=name,
-      group=group,
-      function=function,
-      arguments=arguments,
-      log_path=self.folder / f'{name}.log',
-      heading=f'the heading of {name}',
-    )
-
+class RayRunnerTest(targets.RunnerTest, ray_test_case.TestCase):
   def _runner(self, num_processes):
     return ray_runner.RayRunner(
       None,
@@ -43,15 +27,8 @@ class RayRunnerTest(ray_test_case.TestCase):
       limits_memory=True,
     )
 
-  def _on_end(self, job, outcome):
-    self.ended[job.name] = outcome
-
   @pytest.mark.thorough
   def test_jobs_of_a_group_share_an_actor_until_one_fails(self):
-    def write_pid(name, group):
-      path = self.folder / name
-      return self._job(name, targets.write_pid, group=group, path=path)
-
     unseen = worker.Job(
       name='unseen',
       function=targets.touch,
@@ -59,15 +36,15 @@ class RayRunnerTest(ray_test_case.TestCase):
       log_path=self.folder / 'other' / 'unseen.log',
     )
     jobs = [
-      write_pid('a1', 'a'),
-      write_pid('b1', 'b'),
-      write_pid('a2', 'a'),
+      self._write_pid('a1', 'a'),
+      self._write_pid('b1', 'b'),
+      self._write_pid('a2', 'a'),
       self._job('defect', targets.fail, group='a', kind='defect'),
-      write_pid('a3', 'a'),
+      self._write_pid('a3', 'a'),
       self._job(
         'killed', targets.kill_itself, group='a', number=signal.SIGKILL
       ),
-      write_pid('a4', 'a'),
+      self._write_pid('a4', 'a'),
       self._job('input', targets.fail, kind='input'),
       self._job(
         'cores', targets.write_cores, path=self.folder / 'cores', until=1

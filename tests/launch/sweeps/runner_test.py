@@ -26,9 +26,3 @@ class ChooseTest(absltest.TestCase):
     self.assertEqual(runner.choose([a1, a2, b1], []), a1)
     self.assertEqual(runner.choose([a2, b1], [a1]), b1)
     self.assertEqual(runner.choose([a2], [a1, b1]), a2)
-
-  def test_jobs_that_others_wait_for_come_before(self):
-    later, first = _job('later', after=['first', 'ended']), _job('first')
-    self.assertEqual(runner.choose([later, first], []), first)
-    self.assertIsNone(runner.choose([later], [first]))
-    self.assertEqual(runner.choose([later], []), later)

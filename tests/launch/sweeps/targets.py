@@ -12,9 +12,37 @@ import types
 
 from fedfish_tff import errors
 from launch.results import sweep_folder
+from launch.sweeps import worker
 from tests.launch.sweeps import fake_sweeps
 
 _GIVE_UP_SECONDS = 60.0
+
+
+class RunnerTest:
+  """Jobs and their outcomes, in a test of a runner."""
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.ended = {}
+
+  def _job(self, name, function, group=None, after=(), **arguments):
+    return worker.Job(
+      name=name,
+      group=group,
+      after=after,
+      function=function,
+      arguments=arguments,
+      log_path=self.folder / f'{name}.log',
+      heading=f'the heading of {name}',
+    )
+
+  def _write_pid(self, name, group):
+    path = self.folder / name
+    return self._job(name, write_pid, group=group, path=path)
+
+  def _on_end(self, job, outcome):
+    self.ended[job.name] = outcome
 
 
 def touch(path):

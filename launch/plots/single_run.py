@@ -1,10 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A heat map of the tensors of a model that clients have sent, by round."""
+"""Plots of a single run: tensors sent, matched units and confused classes."""
 
+from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
+import re
 
+from fedfish_tff.evaluation import metric_names
 from launch.plots import heat_map
 from launch.plots import panels
 from launch.plots import style
@@ -13,6 +16,7 @@ from launch.results import run_notes
 
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
+from matplotlib import patches
 from matplotlib import ticker
 import numpy as np
 
@@ -23,10 +27,19 @@ _ROW_INCHES = 0.19
 _SENT = 'aggregator/sent/'
 # The height of a line of small letters.
 _NAME_INCHES = 0.135
+_UNITS = re.compile(r'fed_ma/(.+)/units')
+_LABELS = ('matched: of several clients', 'new: of one client')
+_CELL_INCHES = 0.85
+_SMALL_CELL_INCHES = 0.3
+# With more classes, cells have no room for numbers.
+_MOST_WRITTEN = 10
+_TEST = 'test/global/'
 
 
 @style.styled
-def draw(frames: frames_lib.Frames, _: str) -> dict[str, mpl_figure.Figure]:
+def draw_exchanged_tensors(
+  frames: frames_lib.Frames, _: str
+) -> dict[str, mpl_figure.Figure]:
   """Draws the tensors sent in each round, if the run's clients choose them.
 
   Rows are tensors, with the model's first at the top; columns are rounds. Many
@@ -114,3 +127,93 @@ def _divide(
         parts = finer
     divided += parts
   return divided
+
+
+@style.styled
+def draw_matched_units(
+  frames: frames_lib.Frames, _: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws the server's units of a FedMA run by round, a panel per layer."""
+  layers = [m[1] for name in frames.rounds if (m := _UNITS.fullmatch(name))]
+  if not layers:
+    return {}
+  colors = [look['color'] for look in style.series_looks(_LABELS).values()]
+  figure, axes = panels.new_grid(layers, (4, 2.6))
+  for axis, layer in zip(axes, layers):
+    units = frames.column(f'fed_ma/{layer}/units').droplevel(0)
+    alone = frames.column(f'fed_ma/{layer}/of_one_client').droplevel(0)
+    rounds = units.index
+    axis.bar(rounds, units - alone, color=colors[0])
+    axis.bar(rounds, alone, bottom=units - alone, color=colors[1])
+    axis.grid(False, axis='x')
+    axis.xaxis.set_major_locator(ticker.MaxNLocator(integer=True))
+    title = layer.replace('_', ' ').capitalize()
+    panels.set_labels(axis, 'Round', "The server's units", title)
+  panels.draw_legend(
+    figure,
+    [patches.Patch(color=c, label=label) for c, label in zip(colors, _LABELS)],
+  )
+  title = run_notes.name_task('Units that clients share', frames.runs)
+  panels.set_figure_title(figure, title)
+  return {'matched_units': figure}
+
+
+def read_confusion(
+  scores: Mapping[str, float],
+) -> tuple[np.ndarray, list[str]] | None:
+  """Returns the confusion matrix in scores, and the names of its classes.
+
+  Args:
+    scores: The values by name, including counts of test clients,
+      `test/global/confusion_<class>_as_<predicted class>`.
+
+  Returns:
+    The counts, classes by predicted classes, and the names; None if counts are
+    missing or not finite.
+  """
+  counts = {
+    pair: value
+    for name, value in scores.items()
+    if name.startswith(_TEST) and (pair := metric_names.confused_classes(name))
+  }
+  names = list(dict.fromkeys(one for one, _ in counts))
+  pairs = itertools.product(names, repeat=2)
+  table = np.array([counts.get(pair, np.nan) for pair in pairs], float)
+  if not names or not np.isfinite(table).all():
+    return None
+  return table.reshape(len(names), len(names)), names
+
+
+@style.styled
+def draw_confusion_matrix(
+  frames: frames_lib.Frames, _: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws the confusion matrix of a finished run that has counted it.
+
+  Cells are classes by predicted classes, coloured by the share of the class.
+  """
+  found = read_confusion(frames.runs.iloc[0])
+  if found is None:
+    return {}
+  counts, class_names = found
+  shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+  written = len(counts) <= _MOST_WRITTEN
+  cell = _CELL_INCHES if written else _SMALL_CELL_INCHES
+  side = max(cell * len(counts), 2.4)
+  size = min(side + 2.2, 10), min(side + 1.3, 9)
+  figure, (axis,) = panels.new_grid([class_names], size)
+  image = heat_map.draw_table(axis, shares, aspect='equal')
+  labels = [name.replace('_', ' ') for name in class_names]
+  for dimension in (axis.xaxis, axis.yaxis):
+    heat_map.name_ticks(dimension, labels)
+  panels.set_labels(axis, 'Predicted class', 'Class')
+  if written:
+    texts = [
+      f'{100 * s:.1f} %\n{c:,.0f}' for s, c in zip(shares.flat, counts.flat)
+    ]
+    heat_map.write_cells(image, np.reshape(texts, counts.shape))
+  label = "Share of the class's examples"
+  panels.draw_colorbar(image, axis, label, percent=True)
+  title = 'Classes of the test data and what they are taken for'
+  panels.set_figure_title(figure, run_notes.name_task(title, frames.runs))
+  return {'confusion_matrix': figure}
