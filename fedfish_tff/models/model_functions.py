@@ -419,23 +419,17 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
     model: A functional model, or a function that returns a variable model. A
       functional model's weights are constants, the same in every process.
   """
-  if is_functional(model):
+  is_constant = is_functional(model)
 
-    @tff.tensorflow.computation
-    def initial_weights():
-      trainable, non_trainable = model.initial_weights
-      return tff.learning.models.ModelWeights(
-        tuple(tf.convert_to_tensor(w) for w in trainable),
-        tuple(tf.convert_to_tensor(w) for w in non_trainable),
-      )
-
-  else:
-
-    @tff.tensorflow.computation
-    def initial_weights():
+  @tff.tensorflow.computation
+  def initial_weights():
+    if not is_constant:
       return tff.learning.models.ModelWeights.from_model(
         _new_variable_model(model)
       )
+    return tff.learning.models.ModelWeights(
+      *(tuple(map(tf.convert_to_tensor, ws)) for ws in model.initial_weights)
+    )
 
   return initial_weights
 

@@ -18,21 +18,13 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+_LSTM = ('embedding/table', 'lstm/kernel', 'lstm/recurrent', 'lstm/bias')
 # The names of the trainable tensors, in the model's order.
 STACKOVERFLOW_RNN_TENSORS = (
-  'embedding/table',
-  'lstm/kernel',
-  'lstm/recurrent',
-  'lstm/bias',
+  *_LSTM,
   *layers.kernel_and_bias_names(('projection', 'output')),
 )
-CHARACTER_LSTM_TENSORS = (
-  'embedding/table',
-  'lstm/kernel',
-  'lstm/recurrent',
-  'lstm/bias',
-  *layers.kernel_and_bias_names(('output',)),
-)
+CHARACTER_LSTM_TENSORS = (*_LSTM, *layers.kernel_and_bias_names(('output',)))
 CIFG_LSTM_TENSORS = (
   'embedding/table',
   'cifg/kernel',

@@ -140,7 +140,10 @@ def _cholesky(
     )
     pivots = panel[:width]
     # Non-finite pivots have no eigenvalues; those of zeros are not above floor.
-    lowest = tf.reduce_min(tf.linalg.eigvalsh(_finite(pivots)))
+    is_finite = tf.reduce_all(tf.math.is_finite(pivots))
+    lowest = tf.reduce_min(
+      tf.linalg.eigvalsh(tf.where(is_finite, pivots, tf.zeros_like(pivots)))
+    )
     smallest = tf.minimum(smallest, lowest)
     identity = tf.eye(width, dtype=matrix.dtype)
     corner = tf.linalg.cholesky(tf.where(smallest > floor, pivots, identity))
@@ -152,10 +155,3 @@ def _cholesky(
       column.append(tf.linalg.matrix_transpose(solved))
     factor = tf.concat([factor, tf.concat(column, axis=0)], axis=1)
   return factor, smallest
-
-
-def _finite(matrix: tf.Tensor) -> tf.Tensor:
-  """Returns a matrix, or zeros if it is not finite."""
-  return tf.where(
-    tf.reduce_all(tf.math.is_finite(matrix)), matrix, tf.zeros_like(matrix)
-  )

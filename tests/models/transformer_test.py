@@ -234,15 +234,14 @@ class TransformerTest(parameterized.TestCase):
     sizes = dict(vocabulary_size=500, hidden_size=64, num_layers=8)
     model = _create(**sizes, seed=1)
     weights = model.initial_weights[0]
-    for i, (kind, shape) in enumerate(transformer._shapes(500, 8, 64)):
+    for i, (name, shape) in enumerate(transformer._shapes(500, 8, 64)):
       weight = weights[i]
       self.assertEqual((weight.shape, weight.dtype), (shape, np.float32))
       if weight.ndim == 1:
-        is_scale = kind is transformer._Weight.SCALE
-        np.testing.assert_array_equal(weight, float(is_scale))
+        np.testing.assert_array_equal(weight, float(name.endswith('scale')))
         continue
       fan_in = shape[1] if i == 0 else shape[0]
-      factor = 4 if kind is transformer._Weight.RESIDUAL_KERNEL else 1
+      factor = 4 if name.endswith('_output/kernel') else 1
       test = stats.kstest(
         weight.ravel()[:4000] * np.sqrt(fan_in) * factor, 'norm'
       )
