@@ -110,7 +110,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     if last is not None and key <= last:
       raise ValueError(f'Round {key} follows round {last} in {self._path}.')
     numbers = {
-      name: _format(metrics_flattening.to_number(number))
+      name: repr(metrics_flattening.to_number(number))
       for name, number in value.items()
     }
     new_columns = [name for name in numbers if name not in self._columns]
@@ -146,10 +146,6 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
           raise
     except OSError as error:
       raise files.unwritable_error(self._path, error) from error
-
-
-def _format(number: int | float) -> str:
-  return repr(number)
 
 
 def _encode(lines: Iterable[Sequence[str]]) -> bytes:

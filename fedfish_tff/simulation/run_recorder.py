@@ -65,24 +65,26 @@ class RunRecorder:
       errors.InputError: If all checkpoints are damaged, or the metrics end
         before the checkpoint's round. Nothing is changed then.
     """
-    state = None
+    state = version = None
     if self._state_manager is not None:
       state, version = self._run(self._state_manager.load_latest(structure))
-    if state is not None:
-      self._last_saved = version
-      logging.info('Resuming after round %d.', version)
     csv_managers = self._csv_managers()
-    if state is not None:
+    if state is None:
+      # Without a checkpoint, no row is kept.
       for manager in csv_managers:
-        _check_reaches(manager, version)
-    if isinstance(self._state_manager, checkpoints.CheckpointManager) and (
-      csv_managers and state is not None
+        manager.drop_rows_after(-1)
+      return structure, None
+    self._last_saved = version
+    logging.info('Resuming after round %d.', version)
+    for manager in csv_managers:
+      _check_reaches(manager, version)
+    if csv_managers and isinstance(
+      self._state_manager, checkpoints.CheckpointManager
     ):
       self._state_manager.remove_after(version)
     for manager in csv_managers:
-      # Without a checkpoint, no row is kept.
-      manager.drop_rows_after(-1 if state is None else version)
-    return (structure, None) if state is None else (state, version)
+      manager.drop_rows_after(version)
+    return state, version
 
   def rows(self) -> list[metrics_rows.Row]:
     """Returns the rows up to the checkpoint that `resume` has loaded.

@@ -73,18 +73,6 @@ class ClientStatisticsTest(parameterized.TestCase):
     )
     self.assertEqual(client_statistics.count_diverged(values), 2)
 
-  @parameterized.parameters('uniform', 'examples')
-  def test_nothing_but_diverged_clients_have_no_mean(self, weighting):
-    clients = _clients([float('nan')], [3])
-    self.assertTrue(
-      np.isnan(
-        client_statistics.mean_over_clients(
-          clients, 'accuracy', weighting=weighting
-        )
-      )
-    )
-    self.assertTrue(np.isnan(client_statistics.worst_tenth([float('nan')])))
-
   def test_unknown_metric_and_weighting_are_named(self):
     clients = _clients([0.5], [2])
     with self.assertRaisesRegex(errors.InputError, "'mse'.*accuracy"):
