@@ -150,9 +150,6 @@ def load_extractor(
 def load_keras_model(path: pathlib.Path) -> tf.keras.Model:
   """Loads a model from a trusted file of Keras, in Keras' own safe mode.
 
-  Args:
-    path: The file.
-
   Raises:
     errors.InputError: If it cannot be read.
   """

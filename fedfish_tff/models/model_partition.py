@@ -257,18 +257,13 @@ def bind_part(
   return _PartOfModel(bound, tuple(trained), tuple(frozen))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class _PartOfModel(model_functions.BoundModel):
   """A model that has a part of another's trainable weights."""
 
-  def __init__(
-    self,
-    whole: model_functions.BoundModel,
-    trained: tuple[bool, ...],
-    frozen: tuple[tf.Tensor, ...],
-  ) -> None:
-    self._whole = whole
-    self._trained = trained
-    self._frozen = frozen
+  _whole: model_functions.BoundModel
+  _trained: tuple[bool, ...]
+  _frozen: tuple[tf.Tensor, ...]
 
   def _join(
     self, weights: model_functions.FlatWeights

@@ -128,9 +128,6 @@ def transformer_tensor_names(num_layers: int) -> tuple[str, ...]:
 
   The embedding is also the output matrix, so only 'last_normalization' comes
   after the layers.
-
-  Args:
-    num_layers: The number of layers.
   """
   return tuple(name for name, _ in _shapes(1, num_layers, 1))
 

@@ -73,11 +73,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     return int(self._cells[-1][0]) if self._cells else None
 
   def digest(self, round_number: int) -> str | None:
-    """Returns the digest of the rows up to a round's; None without that row.
-
-    Args:
-      round_number: The round.
-    """
+    """Returns the digest of the rows up to a round's; None without that row."""
     return self._digests.get(round_number)
 
   def drop_rows_after(self, round_number: int) -> None:

@@ -223,7 +223,7 @@ def _visit(
 
 def count_visiting_rounds(num_clients: int, *, cohort_size: int) -> int:
   """Returns the number of rounds that `visit_once_participation` takes."""
-  _check_positive(cohort_size)
+  errors.check_positive_integer('cohort_size', cohort_size)
   return -(-num_clients // cohort_size)
 
 
@@ -265,20 +265,13 @@ def _sort(client_ids: Iterable[str]) -> Sequence[str]:
 
 
 def _check_size(cohort_size: int, client_ids: Sequence[str]) -> None:
-  _check_positive(cohort_size)
+  errors.check_positive_integer('cohort_size', cohort_size)
   if cohort_size > len(client_ids):
     raise errors.InputError(
       f'cohort_size is {cohort_size}, but there are only {len(client_ids)} '
       'training clients and a round takes each at most once; set cohort_size '
       f'to at most {len(client_ids)}, or partition the data into more '
       'clients.'
-    )
-
-
-def _check_positive(cohort_size: int) -> None:
-  if cohort_size < 1:
-    raise errors.InputError(
-      f'cohort_size must be a positive integer, got {cohort_size}.'
     )
 
 

@@ -142,10 +142,7 @@ def run_training(
     ('evaluate_every', evaluate_every),
     ('checkpoint_every', checkpoint_every),
   ):
-    if value < 1:
-      raise errors.InputError(
-        f'{name} must be a positive integer, got {value}.'
-      )
+    errors.check_positive_integer(name, value)
   first = 0 if start is None else start.round_number
   if first >= rounds:
     raise errors.InputError(

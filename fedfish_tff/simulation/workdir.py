@@ -290,9 +290,6 @@ class Workdir:
   def lengthen(self, rounds: int) -> None:
     """Makes the run one of more rounds, which is not finished.
 
-    Args:
-      rounds: The number of the last round.
-
     Raises:
       errors.InputError: If the files cannot be written.
     """

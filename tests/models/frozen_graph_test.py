@@ -104,14 +104,6 @@ class FrozenGraphTest(temporary_folders.TestCase):
     self.assertLen(extractor.initial_weights, 6)
     tolerance.assert_same(extractor.initial_weights, expected)
 
-  def test_gradients(self):
-    model = _create_model()
-    _assert_gradients(
-      frozen_graph.freeze_keras_model(model),
-      _images(),
-      _keras_gradients(model, _images()),
-    )
-
   def test_layer_and_preprocessing(self):
     model = _create_model()
     extractor = frozen_graph.freeze_keras_model(

@@ -214,7 +214,6 @@ class ImageModelsTest(parameterized.TestCase):
     (image_models.create_vgg9, dict(filters=(4,)), r'filters .*\(4,\)'),
     (image_models.create_vgg9, dict(hidden_units=(4,)), r'got .*\(4,\)'),
     (image_models.create_dropout_cnn, dict(input_shape=(5, 6, 1)), '6x6'),
-    (image_models.create_compact_cnn, dict(filters=(1.5,)), '1.5'),
     (image_models.create_compact_cnn, dict(filters=()), 'filters .*none'),
   )
   def test_refuses(self, create, options, message):

@@ -238,7 +238,6 @@ class TransformerTest(parameterized.TestCase):
       _create(**sizes)
 
   @parameterized.parameters(
-    (dict(num_layers=0), 'num_layers .*0'),
     (dict(hidden_size=9), 'hidden_size must be .*got 9'),
     (dict(hidden_size=3, num_heads=1), 'hidden_size must be .*got 3'),
     (dict(activation_dtype='float16'), "activation_dtype .*'float16'"),
