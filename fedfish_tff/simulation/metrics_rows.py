@@ -67,7 +67,7 @@ def to_rows(
   """
   return [
     collections.OrderedDict(
-      (name, _parse(cell))
+      (name, int(cell) if _INTEGER.fullmatch(cell) else float(cell))
       for name, cell in zip(columns, cells, strict=True)
       if cell
     )
@@ -168,7 +168,3 @@ def _is_valid(cells: Sequence[str], width: int) -> bool:
   except ValueError:
     return False
   return True
-
-
-def _parse(cell: str) -> int | float:
-  return int(cell) if _INTEGER.fullmatch(cell) else float(cell)

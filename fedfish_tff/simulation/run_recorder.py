@@ -81,7 +81,14 @@ class RunRecorder:
     self._last_saved = version
     logging.info('Resuming after round %d.', version)
     for manager in self._csv_managers:
-      _check_reaches(manager, version)
+      last = manager.last_round
+      if last is None or last < version:
+        raise errors.InputError(
+          f'{manager.path} '
+          + ('has no rounds' if last is None else f'ends with round {last}')
+          + f', but the checkpoint is that of round {version}: rows were lost. '
+          'Restore the file, or start afresh with --overwrite.'
+        )
     if self._csv_managers and isinstance(
       self._state_manager, checkpoints.CheckpointManager
     ):
@@ -182,17 +189,3 @@ class RunRecorder:
 
   def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-
-def _check_reaches(
-  manager: metrics_csv.CsvMetricsManager, round_number: int
-) -> None:
-  """Raises InputError if rows up to a checkpoint's round are missing."""
-  last = manager.last_round
-  if last is None or last < round_number:
-    raise errors.InputError(
-      f'{manager.path} '
-      + ('has no rounds' if last is None else f'ends with round {last}')
-      + f', but the checkpoint is that of round {round_number}: rows were lost. '
-      'Restore the file, or start afresh with --overwrite.'
-    )
