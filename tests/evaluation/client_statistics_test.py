@@ -50,9 +50,11 @@ class ClientStatisticsTest(parameterized.TestCase):
   def test_no_scored_client_is_missing_not_zero(self):
     clients = _clients([0.0], [0])
     self.assertTrue(np.isnan(client_statistics.standard_deviation([])))
-    self.assertTrue(
-      np.isnan(client_statistics.mean_over_clients(clients, 'accuracy'))
-    )
+    for weighting in ('uniform', 'examples'):
+      mean = client_statistics.mean_over_clients(
+        clients, 'accuracy', weighting=weighting
+      )
+      self.assertTrue(np.isnan(mean))
     self.assertTrue(np.isnan(client_statistics.worst_tenth([])))
 
   def test_diverged_clients_are_left_out_and_counted(self):
