@@ -31,7 +31,6 @@ from fedfish_tff.client_work import ridge_statistics
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
-from fedfish_tff.models import ridge_path
 from fedfish_tff.models import ridge_solution
 
 import tensorflow as tf
@@ -94,7 +93,7 @@ def build_fed3r(
   Raises:
     errors.InputError: If an argument is out of range.
   """
-  ridge_path.check_regularizations([regularization])
+  ridge_solution.check_regularizations([regularization])
 
   def solve(statistics, hparams):
     return ridge_solution.solve_ridge(

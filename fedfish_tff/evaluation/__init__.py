@@ -20,7 +20,7 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.subspace_distance import *
 
 _EXPORTS = {
-  'client_scorer': 'build_client_scores ClientInput ClientScorer Scores',
+  'client_scorer': 'ClientInput ClientScorer Scores',
   'client_server_barrier': 'BarrierScores client_barriers CohortBarrier',
   'client_statistics': """
     count_diverged count_diverged_clients mean_over_clients metric_values

@@ -44,7 +44,7 @@ class Scores(NamedTuple):
   per_client: list[Mapping[str, Any]]
 
 
-def build_client_scores(
+def _build_client_scores(
   model: model_functions.ModelFn,
   *,
   start: tff.Computation | None = None,
@@ -53,12 +53,9 @@ def build_client_scores(
   """Builds the pass that returns each client's metrics and the sums over all.
 
   Args:
-    model: A functional model, or a function that returns a variable model.
-    start: The computation of a client's model before tuning, `(<S, C> -> M)`,
-      not placed, such as `client_model_weights` of a `ClientStateProcess`. None
-      for the server's model: S is M then.
-    tuning: The computation of a client's model after tuning, `(<M, B*> -> M)`,
-      not placed, such as a process's local training; None for no tuning.
+    model: The model, see `ClientScorer`.
+    start: The start, `(<S, C> -> M)`.
+    tuning: The tuning, `(<M, B*> -> M)`.
 
   Returns:
     A computation `(<S@SERVER, {<state=C, train=B*, test=B*>}@CLIENTS> ->
@@ -116,11 +113,14 @@ class ClientScorer:
     """Builds the computations.
 
     Args:
-      model: The model, see `build_client_scores`.
-      start: The start of a client's model, see there.
-      tuning: The tuning of a client's model, see there.
+      model: A functional model, or a function that returns a variable model.
+      start: The computation of a client's model before tuning, `(<S, C> -> M)`,
+        not placed, such as `client_model_weights` of a `ClientStateProcess`.
+        None for the server's model: S is M then.
+      tuning: The computation of a client's model after tuning, `(<M, B*> ->
+        M)`, not placed, such as a process's local training; None for no tuning.
     """
-    self._scores = build_client_scores(model, start=start, tuning=tuning)
+    self._scores = _build_client_scores(model, start=start, tuning=tuning)
     self._finalize = _build_finalizer(model, self._scores)
     _, client_type = self._scores.type_signature.parameter
     self._names = tff.structure.name_list(client_type.member)
@@ -181,7 +181,7 @@ def _build_local_scores(
   """Builds the pass over one client, not placed.
 
   Args:
-    model: The model, see `build_client_scores`.
+    model: The model, see `ClientScorer`.
     without_diverged: Whether a client with non-finite weights or states adds
       nothing to the total; for clients with weights of their own.
 

@@ -8,6 +8,7 @@ the difference of the two methods within each seed, or within each client of
 each seed, never two separate averages.
 """
 
+from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -23,8 +24,6 @@ from scipy import stats
 
 # The bound on the memory of the nested bootstrap: about 64 MB of counts.
 _MAX_COUNTS = 8_000_000
-
-
 # With fewer pairs, a percentile interval is nearly their minimum and maximum.
 _FEWEST_PAIRS = 5
 # With fewer pairs, even wins in all of them have a probability above 5 %
@@ -135,35 +134,49 @@ def _pair(
   return gains[present], int(len(gains) - present.sum())
 
 
-def _to_differences(gains: np.ndarray, higher_is_better: bool) -> np.ndarray:
-  # A negated 0 would be printed with its sign.
-  return gains if higher_is_better else 0.0 - gains
+def _compare(
+  groups: list[np.ndarray],
+  num_missing: int,
+  higher_is_better: bool,
+  bootstrap: Callable[[list[np.ndarray]], tuple[float, float, str]],
+) -> PairedComparison:
+  """Returns the comparison of gains in groups, each of which counts alike.
 
-
-def _count_outcomes(gains: np.ndarray) -> dict[str, int]:
-  return dict(
-    n=len(gains), wins=int((gains > 0).sum()), ties=int((gains == 0).sum())
-  )
-
-
-def _all_equal(differences: np.ndarray) -> bool:
-  """Returns whether the differences are equal up to rounding."""
-  return np.ptp(differences) <= 1e-12 * np.abs(differences).max()
-
-
-def _missing_note(num_missing: int) -> list[str]:
-  if not num_missing:
-    return []
-  return [f'left out for want of a finite value: {num_missing}']
-
-
-def _without_pairs(num_missing: int) -> PairedComparison:
-  if not num_missing:
+  Args:
+    groups: The finite gains of A; no group is empty.
+    num_missing: The number of pairs without a finite gain.
+    higher_is_better: Whether a gain is a positive difference.
+    bootstrap: The function from the groups' differences to the ends of the
+      interval and a note on it.
+  """
+  groups = [gains for gains in groups if len(gains)]
+  gains = np.concatenate([[], *groups])
+  if not len(gains) and not num_missing:
     raise errors.InputError('There is no pair of values to compare.')
-  nan = float('nan')
-  (note,) = _missing_note(num_missing)
+  mean = low = high = math.nan
+  note = ''
+  if groups:
+    # A negated 0 would be printed with its sign.
+    groups = [gains if higher_is_better else 0.0 - gains for gains in groups]
+    differences = np.concatenate(groups)
+    mean = float(np.mean([group.mean() for group in groups]))
+    if max(len(groups), min(map(len, groups))) < _FEWEST_PAIRS:
+      pairs = 'one pair' if len(gains) == 1 else f'{len(gains)} pairs'
+      note = f'{pairs}: no interval'
+    elif np.ptp(differences) <= 1e-12 * np.abs(differences).max():
+      low = high = mean
+      note = 'all differences are equal'
+    else:
+      low, high, note = bootstrap(groups)
+  missing = f'left out for want of a finite value: {num_missing}'
   return PairedComparison(
-    mean=nan, low=nan, high=nan, n=0, wins=0, ties=0, note=note
+    mean=mean,
+    low=low,
+    high=high,
+    n=len(gains),
+    wins=int((gains > 0).sum()),
+    ties=int((gains == 0).sum()),
+    note='; '.join(filter(None, [missing if num_missing else '', note])),
   )
 
 
@@ -199,38 +212,16 @@ def compare_paired(
   gains, num_missing = _pair(
     a, b, 'seeds or clients', higher_is_better=higher_is_better, scale=scale
   )
-  if not len(gains):
-    return _without_pairs(num_missing)
-  differences = _to_differences(gains, higher_is_better)
-  mean = float(differences.mean())
-  low = high = float('nan')
-  notes = _missing_note(num_missing)
-  if len(differences) < _FEWEST_PAIRS:
-    notes.append(_no_interval(len(differences)))
-  elif _all_equal(differences):
-    low = high = mean
-    notes.append('all differences are equal')
-  else:
-    low, high = _bootstrap_mean(differences)
-    if len(differences) < _FEW_PAIRS:
-      notes.append('few pairs: too narrow')
-  return PairedComparison(
-    mean=mean,
-    low=low,
-    high=high,
-    note='; '.join(notes),
-    p=math.nan if math.isnan(low) else flip_signs(differences),
-    **_count_outcomes(gains),
-  )
+  result = _compare([gains], num_missing, higher_is_better, _bootstrap_mean)
+  if math.isnan(result.low):
+    return result
+  # Two-sided, so that the direction does not matter.
+  return dataclasses.replace(result, p=flip_signs(gains))
 
 
-def _no_interval(num_pairs: int) -> str:
-  told = 'one pair' if num_pairs == 1 else f'{num_pairs} pairs'
-  return f'{told}: no interval'
-
-
-def _bootstrap_mean(differences: np.ndarray) -> tuple[float, float]:
-  """Returns the percentile interval of the mean."""
+def _bootstrap_mean(groups: list[np.ndarray]) -> tuple[float, float, str]:
+  """Returns the percentile interval of the mean of one group, and a note."""
+  (differences,) = groups
   interval = stats.bootstrap(
     (differences,),
     np.mean,
@@ -244,7 +235,8 @@ def _bootstrap_mean(differences: np.ndarray) -> tuple[float, float]:
     method='percentile',
     random_state=np.random.default_rng(0),
   ).confidence_interval
-  return float(interval.low), float(interval.high)
+  note = 'few pairs: too narrow' if len(differences) < _FEW_PAIRS else ''
+  return float(interval.low), float(interval.high), note
 
 
 def compare_nested(
@@ -289,41 +281,23 @@ def compare_nested(
       scale=scale,
     )
     num_missing += missing
-    if len(gains):
-      groups.append(gains)
-  if not groups:
-    return _without_pairs(num_missing)
-  outcomes = _count_outcomes(np.concatenate(groups))
-  groups = [_to_differences(gains, higher_is_better) for gains in groups]
-  mean = float(np.mean([group.mean() for group in groups]))
-  low = high = float('nan')
-  notes = _missing_note(num_missing)
-  if max(len(groups), min(map(len, groups))) < _FEWEST_PAIRS:
-    notes.append(_no_interval(outcomes['n']))
-  elif _all_equal(np.concatenate(groups)):
-    low = high = mean
-    notes.append('all differences are equal')
-  else:
-    if len(groups) == 1:
-      notes.append('one seed: the interval is over its clients only')
-    elif len(groups) < _FEWEST_PAIRS:
-      notes.append(
-        f'{len(groups)} seeds: the interval is over their clients only'
-      )
-    means = _resample_nested(groups)
-    tail = (1 - _CONFIDENCE) / 2
-    low, high = map(float, np.quantile(means, [tail, 1 - tail]))
-  return PairedComparison(
-    mean=mean, low=low, high=high, note='; '.join(notes), **outcomes
-  )
+    groups.append(gains)
+  return _compare(groups, num_missing, higher_is_better, _bootstrap_nested)
 
 
-def _resample_nested(groups: list[np.ndarray]) -> np.ndarray:
-  """Returns bootstrap means, `[_NUM_RESAMPLES]`, of nested groups."""
+def _bootstrap_nested(groups: list[np.ndarray]) -> tuple[float, float, str]:
+  """Returns the percentile interval of nested groups, and a note."""
   rng = np.random.default_rng(0)
   shape = _NUM_RESAMPLES, len(groups)
+  note = ''
   if len(groups) < _FEWEST_PAIRS:
     drawn = np.broadcast_to(np.arange(len(groups)), shape)
+    seeds, whose = (
+      ('one seed', 'its')
+      if len(groups) == 1
+      else (f'{len(groups)} seeds', 'their')
+    )
+    note = f'{seeds}: the interval is over {whose} clients only'
   else:
     drawn = rng.integers(len(groups), size=shape)
   means = np.empty(drawn.shape)
@@ -337,4 +311,6 @@ def _resample_nested(groups: list[np.ndarray]) -> np.ndarray:
         len(group), np.full(len(group), 1 / len(group)), size=len(rows)
       )
       means[rows, columns] = counts @ group / len(group)
-  return means.mean(axis=1)
+  tail = (1 - _CONFIDENCE) / 2
+  low, high = np.quantile(means.mean(axis=1), [tail, 1 - tail])
+  return float(low), float(high), note

@@ -22,7 +22,6 @@ from absl import logging
 import tensorflow_federated as tff
 
 _FINE_TUNED_FRACTION = 0.5
-_NOT_A_METRIC = 'num_examples'
 
 
 class SharedComputations:
@@ -169,7 +168,7 @@ class HeldOutEvaluation:
     columns = {
       f'global/{name}': float(value)
       for name, value in result.total.items()
-      if name != _NOT_A_METRIC
+      if name != 'num_examples'
     }
     return columns | self._spread('global', result.per_client)
 

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
   from fedfish_tff.models.recurrent_language_model import *
   from fedfish_tff.models.resnet import *
   from fedfish_tff.models.ridge_classifier import *
-  from fedfish_tff.models.ridge_path import *
   from fedfish_tff.models.ridge_solution import *
   from fedfish_tff.models.squeezenet import *
   from fedfish_tff.models.text_models import *
@@ -85,8 +84,7 @@ _EXPORTS = {
     create_feature_classifier feature_classifier_tensor_names
     NUM_CLASSIFIER_TENSORS with_classifier
   """,
-  'ridge_path': 'check_regularizations solve_ridge_path',
-  'ridge_solution': 'solve_ridge',
+  'ridge_solution': 'check_regularizations solve_ridge solve_ridge_path',
   'squeezenet': 'create_squeezenet load_squeezenet',
   'text_models': """
     BAG_OF_TOKENS_TENSORS create_bag_of_tokens_classifier create_text_cnn

@@ -51,10 +51,14 @@ def create_mlp_classifier(
     errors.InputError: If a width is not a positive integer, there are more
       weights than a graph can hold, or the activation is unknown.
   """
-  widths = _widths(num_features, hidden_units, num_classes, 'num_classes')
+  widths = layers.check_widths(
+    num_features=[num_features],
+    hidden_units=hidden_units,
+    num_classes=[num_classes],
+  )
   return supervised.create_classifier(
     _build_predict(activation),
-    layers.glorot_weights(list(itertools.pairwise(widths)), seed),
+    layers.glorot_weights(itertools.pairwise(widths), seed),
     input_shape=[num_features],
   )
 
@@ -101,7 +105,11 @@ def create_mlp_regressor(
   def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(tf.math.squared_difference(outputs, labels), axis=-1)
 
-  widths = _widths(num_features, hidden_units, num_targets, 'num_targets')
+  widths = layers.check_widths(
+    num_features=[num_features],
+    hidden_units=hidden_units,
+    num_targets=[num_targets],
+  )
   return supervised.create_supervised_model(
     _build_predict(activation),
     _spread_weights(widths, seed, slope),
@@ -169,13 +177,3 @@ def _spread_weights(
       bias = -np.sum(centers * kernel, axis=0)
     weights += [kernel.astype(np.float32), bias.astype(np.float32)]
   return tuple(weights)
-
-
-def _widths(
-  num_features: int, hidden_units: Sequence[int], num_outputs: int, name: str
-) -> tuple[int, ...]:
-  return layers.check_widths(
-    num_features=[num_features],
-    hidden_units=hidden_units,
-    **{name: [num_outputs]},
-  )

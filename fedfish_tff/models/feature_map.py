@@ -152,12 +152,21 @@ class FeatureMap:
       errors.InputError: If the inputs are of another shape or dtype, or
         features are not finite.
     """
-    inputs = self._check_inputs(inputs)
+    inputs = np.asarray(inputs)
+    spec = self.input_spec
+    if not spec.shape.is_compatible_with(inputs.shape) or not np.can_cast(
+      inputs.dtype, spec.dtype.as_numpy_dtype
+    ):
+      raise errors.InputError(
+        f'The inputs of extractor {self.name!r} must be '
+        f'{spec.dtype.name}{spec.shape.as_list()}, got '
+        f'{inputs.dtype.name}{list(inputs.shape)}.'
+      )
     features = np.empty([len(inputs), self.num_features], np.float32)
 
     def fill(start: int) -> None:
       batch = inputs[start : start + batch_size].astype(
-        self.input_spec.dtype.as_numpy_dtype, copy=False
+        spec.dtype.as_numpy_dtype, copy=False
       )
       features[start : start + batch_size] = self._extract_batch(batch)
 
@@ -209,19 +218,6 @@ class FeatureMap:
 
     # Traced here, since otherwise each thread would trace it.
     return stateless_kernels.trace(extract_batch, self.input_spec)
-
-  def _check_inputs(self, inputs: np.ndarray) -> np.ndarray:
-    inputs = np.asarray(inputs)
-    spec = self.input_spec
-    if not spec.shape.is_compatible_with(inputs.shape) or not np.can_cast(
-      inputs.dtype, spec.dtype.as_numpy_dtype
-    ):
-      raise errors.InputError(
-        f'The inputs of extractor {self.name!r} must be '
-        f'{spec.dtype.name}{spec.shape.as_list()}, got '
-        f'{inputs.dtype.name}{list(inputs.shape)}.'
-      )
-    return inputs
 
 
 def create_identity_features(num_features: int) -> FeatureMap:
@@ -280,9 +276,7 @@ def create_dense_features(
   return FeatureMap(
     input_spec=tf.TensorSpec([None, num_inputs], tf.float32),
     num_features=widths[-1],
-    initial_weights=layers.glorot_weights(
-      list(itertools.pairwise(widths)), seed
-    ),
+    initial_weights=layers.glorot_weights(itertools.pairwise(widths), seed),
     apply=apply,
   )
 

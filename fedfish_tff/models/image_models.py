@@ -10,6 +10,7 @@ import itertools
 import math
 
 from fedfish_tff import errors
+from fedfish_tff.models import augmentation
 from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
 
@@ -179,16 +180,16 @@ def create_dropout_cnn(
   ) -> tf.Tensor:
     first, second, hidden, last = layers.kernels_and_biases(weights)
     if training:
-      stream = _fingerprint(x), _fingerprint(last[1])
+      stream = augmentation.batch_seed(x, last[1])
     for layer in (first, second):
       x = _convolve(x, *layer, strides=1, padding='VALID')
     x = tf.nn.max_pool2d(x, 2, 2, 'VALID')
     if training:
-      x = tf.nn.experimental.stateless_dropout(x, 0.25, tf.stack(stream))
+      x = tf.nn.experimental.stateless_dropout(x, 0.25, stream)
     x = tf.nn.relu(_dense(x, *hidden))
     if training:
       # The same pair in reverse order is another stream.
-      x = tf.nn.experimental.stateless_dropout(x, 0.5, tf.stack(stream[::-1]))
+      x = tf.nn.experimental.stateless_dropout(x, 0.5, stream[::-1])
     return _dense(x, *last)
 
   return supervised.create_classifier(
@@ -252,7 +253,7 @@ def create_lenet5(
   ) -> tf.Tensor:
     first, second, *hidden, last = layers.kernels_and_biases(weights)
     if training and dropout:
-      stream = tf.stack([_fingerprint(x), _fingerprint(last[1])])
+      stream = augmentation.batch_seed(x, last[1])
     for layer in (first, second):
       x = _convolve(x, *layer, strides=1, padding='VALID')
       x = tf.nn.max_pool2d(x, 2, 2, 'VALID')
@@ -318,7 +319,7 @@ def create_vgg9(
   ) -> tf.Tensor:
     *convolutions, first, second, last = layers.kernels_and_biases(weights)
     if training:
-      stream = tf.stack([_fingerprint(x), _fingerprint(last[1])])
+      stream = augmentation.batch_seed(x, last[1])
 
     def drop(x: tf.Tensor, rate: float, place: int) -> tf.Tensor:
       if not training:
@@ -342,14 +343,6 @@ def create_vgg9(
   return supervised.create_classifier(
     predict, layers.glorot_weights(shapes, seed), input_shape=input_shape
   )
-
-
-def _fingerprint(values: tf.Tensor) -> tf.Tensor:
-  """Returns an int32 that is a function of float32 values.
-
-  Integer sums wrap around and do not depend on the order of summation.
-  """
-  return tf.reduce_sum(tf.bitcast(values, tf.int32))
 
 
 def _convolve(

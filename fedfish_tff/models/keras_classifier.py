@@ -138,16 +138,12 @@ def create_keras_classifier(
   positions = {
     _identify(v): i for i, v in enumerate([*trainable, *others.values()])
   }
-  # Keeps places instead of the variables, which can then be freed.
-  places = {
-    training: {
-      name: positions[_identify(variable)]
-      for name, variable in traced.weights.items()
-    }
-    for training, traced in passes.items()
-  }
+  # Keeps positions instead of the variables, which can then be freed.
   passes = {
-    training: dataclasses.replace(traced, weights={})
+    training: dataclasses.replace(
+      traced,
+      weights={k: positions[_identify(v)] for k, v in traced.weights.items()},
+    )
     for training, traced in passes.items()
   }
   num_trainable = len(trainable)
@@ -162,9 +158,7 @@ def create_keras_classifier(
       for weight in (*model_weights[0], *model_weights[1])
     ]
     traced = passes[bool(training)]
-    given = {
-      name: weights[place] for name, place in places[bool(training)].items()
-    }
+    given = {name: weights[place] for name, place in traced.weights.items()}
     given[traced.inputs] = x
     if traced.seed:
       given[traced.seed] = augmentation.batch_seed(
@@ -255,7 +249,8 @@ class _Pass:
     graph_def: The graph without the values of weights.
     inputs: The name of the tensor of x.
     output: The name of the logits.
-    weights: The variables by the names of their tensors.
+    weights: The variables, or their positions among the model's, by the names
+      of their tensors.
     seed: The name of the tensor, int32 [2], that decides the random numbers;
       empty if there are none.
   """
@@ -263,7 +258,7 @@ class _Pass:
   graph_def: tf.compat.v1.GraphDef
   inputs: str
   output: str
-  weights: Mapping[str, tf.Variable]
+  weights: Mapping[str, tf.Variable | int]
   seed: str
 
 

@@ -81,8 +81,7 @@ class KneserNeyModel:
     Raises:
       errors.InputError: If `order` is not positive, or there is no label.
     """
-    if order < 1:
-      raise errors.InputError(f'order must be a positive integer, got {order}.')
+    errors.check_positive_integer('order', order)
     self._special_tokens = special_tokens
     self._size = vocabulary_size
     self._num_suggestions = num_suggestions

@@ -80,7 +80,7 @@ def check_image_shape(input_shape: Sequence[int], *, least: int = 1) -> None:
 
 
 def glorot_weights(
-  shapes: Sequence[tuple[int, ...]], seed: int
+  shapes: Iterable[tuple[int, ...]], seed: int
 ) -> tuple[np.ndarray, ...]:
   """Draws initial weights: kernels Glorot uniform, biases zero.
 

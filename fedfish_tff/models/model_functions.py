@@ -139,18 +139,6 @@ def _dense_gradients(
   return tuple(tf.convert_to_tensor(g) for g in gradients)
 
 
-def _hessian_product(
-  gradients: Callable[[], tuple[tf.Tensor, ...]],
-  weights: tuple[Any, ...],
-  vector: tuple[tf.Tensor, ...],
-) -> tuple[tf.Tensor, ...]:
-  """Returns the gradient of <gradients, vector>; it costs two gradients."""
-  with tf.GradientTape() as tape:
-    tape.watch(weights)
-    found = gradients()
-  return _dense_gradients(tape, found, weights, vector)
-
-
 class BoundModel(abc.ABC):
   """A model inside the graph being built, with weights as arguments."""
 
@@ -170,11 +158,22 @@ class BoundModel(abc.ABC):
   ) -> tuple[tf.Tensor, ...]:
     """Returns gradients of the mean loss; leaves the metrics unchanged."""
 
-  @abc.abstractmethod
   def hessian_product(
     self, weights: FlatWeights, x: Any, y: Any, vector: tuple[tf.Tensor, ...]
   ) -> tuple[tf.Tensor, ...]:
-    """Returns the mean loss' Hessian times a vector; metrics do not change."""
+    """Returns the mean loss' Hessian times a vector; metrics do not change.
+
+    It is the gradient of <gradients, vector> and costs two gradients.
+    """
+    sources = self._gradient_sources(weights)
+    with tf.GradientTape() as tape:
+      tape.watch(sources)
+      found = self.loss_gradients(weights, x, y)
+    return _dense_gradients(tape, found, sources, vector)
+
+  def _gradient_sources(self, weights: FlatWeights) -> tuple[Any, ...]:
+    """Returns the tensors or variables that the loss depends on."""
+    return weights.trainable
 
   @abc.abstractmethod
   def predictions(self, weights: FlatWeights, x: Any) -> Any:
@@ -250,13 +249,6 @@ class _BoundFunctionalModel(BoundModel):
   ) -> tuple[tf.Tensor, ...]:
     return self._gradients(weights, x, y)[0]
 
-  def hessian_product(
-    self, weights: FlatWeights, x: Any, y: Any, vector: tuple[tf.Tensor, ...]
-  ) -> tuple[tf.Tensor, ...]:
-    return _hessian_product(
-      lambda: self.loss_gradients(weights, x, y), weights.trainable, vector
-    )
-
   def predictions(self, weights: FlatWeights, x: Any) -> Any:
     return self._model.predict_on_batch(self._packed(weights), x, training=True)
 
@@ -331,12 +323,8 @@ class _BoundVariableModel(BoundModel):
       variable.assign(value)
     return gradients
 
-  def hessian_product(
-    self, weights: FlatWeights, x: Any, y: Any, vector: tuple[tf.Tensor, ...]
-  ) -> tuple[tf.Tensor, ...]:
-    return _hessian_product(
-      lambda: self.loss_gradients(weights, x, y), self._trainable, vector
-    )
+  def _gradient_sources(self, weights: FlatWeights) -> tuple[Any, ...]:
+    return self._trainable
 
   def predictions(self, weights: FlatWeights, x: Any) -> Any:
     self._assign(weights)
@@ -395,16 +383,13 @@ def with_trainable(
   )
 
 
-def _input_spec(model: ModelFn) -> Any:
-  if is_functional(model):
-    return model.input_spec
-  with tf.Graph().as_default():
-    return _new_variable_model(model).input_spec
-
-
 def batch_type(model: ModelFn) -> tff.types.Type:
   """Returns the TFF type of one batch of the model."""
-  return tff.types.tensorflow_to_type(_input_spec(model))
+  if is_functional(model):
+    return tff.types.tensorflow_to_type(model.input_spec)
+  with tf.Graph().as_default():
+    spec = _new_variable_model(model).input_spec
+  return tff.types.tensorflow_to_type(spec)
 
 
 def data_type(model: ModelFn) -> tff.types.SequenceType:
@@ -419,23 +404,17 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
     model: A functional model, or a function that returns a variable model. A
       functional model's weights are constants, the same in every process.
   """
-  if is_functional(model):
+  is_constant = is_functional(model)
 
-    @tff.tensorflow.computation
-    def initial_weights():
-      trainable, non_trainable = model.initial_weights
-      return tff.learning.models.ModelWeights(
-        tuple(tf.convert_to_tensor(w) for w in trainable),
-        tuple(tf.convert_to_tensor(w) for w in non_trainable),
-      )
-
-  else:
-
-    @tff.tensorflow.computation
-    def initial_weights():
+  @tff.tensorflow.computation
+  def initial_weights():
+    if not is_constant:
       return tff.learning.models.ModelWeights.from_model(
         _new_variable_model(model)
       )
+    return tff.learning.models.ModelWeights(
+      *(tuple(map(tf.convert_to_tensor, ws)) for ws in model.initial_weights)
+    )
 
   return initial_weights
 

@@ -115,7 +115,12 @@ def partition_model(
   if start is not None:
     flat = model_functions.flatten_weights(start)
     given = tuple(map(np.asarray, flat.trainable))
-    _check_shapes(given, initial)
+    shapes, expected = ([w.shape for w in ws] for ws in (given, initial))
+    if shapes != expected:
+      raise errors.InputError(
+        'The weights to start from must have the shapes of the model, '
+        f'{expected}, got {shapes}.'
+      )
     initial = given
     non_trainable = tf.nest.pack_sequence_as(
       non_trainable, [np.asarray(w) for w in flat.non_trainable]
@@ -252,18 +257,13 @@ def bind_part(
   return _PartOfModel(bound, tuple(trained), tuple(frozen))
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
 class _PartOfModel(model_functions.BoundModel):
   """A model that has a part of another's trainable weights."""
 
-  def __init__(
-    self,
-    whole: model_functions.BoundModel,
-    trained: tuple[bool, ...],
-    frozen: tuple[tf.Tensor, ...],
-  ) -> None:
-    self._whole = whole
-    self._trained = trained
-    self._frozen = frozen
+  _whole: model_functions.BoundModel
+  _trained: tuple[bool, ...]
+  _frozen: tuple[tf.Tensor, ...]
 
   def _join(
     self, weights: model_functions.FlatWeights
@@ -314,15 +314,3 @@ class _PartOfModel(model_functions.BoundModel):
 
   def unfinalized_metrics(self, metrics_state: Any) -> Any:
     return self._whole.unfinalized_metrics(metrics_state)
-
-
-def _check_shapes(
-  given: Sequence[np.ndarray], expected: Sequence[np.ndarray]
-) -> None:
-  shapes = [w.shape for w in given]
-  expected_shapes = [w.shape for w in expected]
-  if shapes != expected_shapes:
-    raise errors.InputError(
-      'The weights to start from must have the shapes of the model, '
-      f'{expected_shapes}, got {shapes}.'
-    )

@@ -18,21 +18,13 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
+_LSTM = ('embedding/table', 'lstm/kernel', 'lstm/recurrent', 'lstm/bias')
 # The names of the trainable tensors, in the model's order.
 STACKOVERFLOW_RNN_TENSORS = (
-  'embedding/table',
-  'lstm/kernel',
-  'lstm/recurrent',
-  'lstm/bias',
+  *_LSTM,
   *layers.kernel_and_bias_names(('projection', 'output')),
 )
-CHARACTER_LSTM_TENSORS = (
-  'embedding/table',
-  'lstm/kernel',
-  'lstm/recurrent',
-  'lstm/bias',
-  *layers.kernel_and_bias_names(('output',)),
-)
+CHARACTER_LSTM_TENSORS = (*_LSTM, *layers.kernel_and_bias_names(('output',)))
 CIFG_LSTM_TENSORS = (
   'embedding/table',
   'cifg/kernel',
@@ -250,8 +242,28 @@ def _create_lstm(
       x = tf.nn.bias_add(tf.matmul(x, dense_kernel), dense_bias)
     return tf.reshape(x, [shape[0], shape[1], vocabulary_size])
 
+  stream = random_streams.random_generator('initial weights', seed, 'embedding')
+  embedding = stream.uniform(
+    -_EMBEDDING_LIMIT, _EMBEDDING_LIMIT, [vocabulary_size, embedding_size]
+  )
+  kernel, bias, *dense = layers.glorot_weights(
+    [
+      (embedding_size, 4 * lstm_size),
+      *itertools.pairwise((*sizes[2:], vocabulary_size)),
+    ],
+    seed,
+  )
+  bias[lstm_size : 2 * lstm_size] = 1  # The LSTM keeps its state at first.
   return language_model.create_language_model(
-    predict, _initial_weights(sizes, seed), special_tokens=special_tokens
+    predict,
+    [
+      embedding.astype(np.float32),
+      kernel,
+      _orthogonal(lstm_size, 4 * lstm_size, seed),
+      bias,
+      *dense,
+    ],
+    special_tokens=special_tokens,
   )
 
 
@@ -309,33 +321,6 @@ def _run(
   start = tf.zeros([batch, outputs]), tf.zeros([batch, units])
   x, _ = tf.scan(step, inputs, start)
   return tf.reshape(tf.transpose(x, [1, 0, 2]), [-1, outputs])
-
-
-def _initial_weights(sizes: tuple[int, ...], seed: int) -> list[np.ndarray]:
-  """Draws the weights: embedding, LSTM, kernels and biases; see `_create_lstm`.
-
-  The bias of the forget gate is one, so the LSTM keeps its state at first.
-  """
-  vocabulary_size, embedding_size, lstm_size, *_ = sizes
-  stream = random_streams.random_generator('initial weights', seed, 'embedding')
-  embedding = stream.uniform(
-    -_EMBEDDING_LIMIT, _EMBEDDING_LIMIT, [vocabulary_size, embedding_size]
-  )
-  kernel, bias, *dense = layers.glorot_weights(
-    [
-      (embedding_size, 4 * lstm_size),
-      *itertools.pairwise((*sizes[2:], vocabulary_size)),
-    ],
-    seed,
-  )
-  bias[lstm_size : 2 * lstm_size] = 1
-  return [
-    embedding.astype(np.float32),
-    kernel,
-    _orthogonal(lstm_size, 4 * lstm_size, seed),
-    bias,
-    *dense,
-  ]
 
 
 def _orthogonal(rows: int, columns: int, seed: int) -> np.ndarray:

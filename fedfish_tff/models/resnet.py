@@ -8,7 +8,6 @@ batches do no harm (Hsieh et al. 2020, arXiv:1910.00189).
 
 from collections.abc import Iterator
 from collections.abc import Sequence
-import enum
 import itertools
 import math
 from typing import NamedTuple
@@ -19,6 +18,7 @@ from fedfish_tff.models import supervised
 
 import numpy as np
 from scipy import special
+from scipy import stats
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -134,70 +134,47 @@ def _normalize(x: tf.Tensor, remaining: Iterator[tf.Tensor]) -> tf.Tensor:
   return tf.reshape(grouped, [-1, height, width, channels])
 
 
-class _Weight(enum.Enum):
-  """The kind of a weight, which decides its initial values."""
+def _shapes(
+  channels: int, num_classes: int
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+  """Yields the name and shape of each weight, in the order of their use."""
 
-  CONVOLUTION = 'convolution'
-  SCALE = 'scale'
-  OFFSET = 'offset'
-  DENSE = 'dense'
+  def normalization(layer: str, size: int) -> list[tuple[str, tuple[int]]]:
+    return [(f'{layer}/scale', (size,)), (f'{layer}/offset', (size,))]
 
-
-class _Tensor(NamedTuple):
-  """A weight of the network."""
-
-  name: str
-  kind: _Weight
-  shape: tuple[int, ...]
-
-
-def _shapes(channels: int, num_classes: int) -> Iterator[_Tensor]:
-  """Yields the weights in the order of their use."""
-
-  def convolution(layer: str, *shape: int) -> _Tensor:
-    return _Tensor(f'{layer}/kernel', _Weight.CONVOLUTION, shape)
-
-  def normalization(layer: str, size: int) -> list[_Tensor]:
-    return [
-      _Tensor(f'{layer}/scale', _Weight.SCALE, (size,)),
-      _Tensor(f'{layer}/offset', _Weight.OFFSET, (size,)),
-    ]
-
-  yield convolution('convolution', 7, 7, channels, _STAGES[0])
+  yield 'convolution/kernel', (7, 7, channels, _STAGES[0])
   yield from normalization('normalization', _STAGES[0])
   for number, block in enumerate(_BLOCKS):
     name, sizes = f'block_{number}', (block.channels_in, block.channels)
     if block.normalize_first:
       yield from normalization(f'{name}/normalization_0', block.channels_in)
-    yield convolution(f'{name}/convolution_0', 3, 3, *sizes)
+    yield f'{name}/convolution_0/kernel', (3, 3, *sizes)
     yield from normalization(f'{name}/normalization_1', block.channels)
-    yield convolution(
-      f'{name}/convolution_1', 3, 3, block.channels, block.channels
-    )
+    yield f'{name}/convolution_1/kernel', (3, 3, *[block.channels] * 2)
     if block.channels_in != block.channels:
-      yield convolution(f'{name}/shortcut', 1, 1, *sizes)
+      yield f'{name}/shortcut/kernel', (1, 1, *sizes)
       yield from normalization(f'{name}/shortcut', block.channels)
   yield from normalization('last_normalization', _STAGES[-1])
-  yield _Tensor('output/kernel', _Weight.DENSE, (_STAGES[-1], num_classes))
-  yield _Tensor('output/bias', _Weight.OFFSET, (num_classes,))
+  yield 'output/kernel', (_STAGES[-1], num_classes)
+  yield 'output/bias', (num_classes,)
 
 
 # The names of the trainable tensors, in the model's order.
-RESNET18_TENSORS = tuple(tensor.name for tensor in _shapes(1, 1))
+RESNET18_TENSORS = tuple(name for name, _ in _shapes(1, 1))
 
 
 def _initial_weights(
   channels: int, num_classes: int, seed: int
 ) -> tuple[np.ndarray, ...]:
   weights = []
-  for number, (_, kind, shape) in enumerate(_shapes(channels, num_classes)):
+  for number, (name, shape) in enumerate(_shapes(channels, num_classes)):
     stream = random_streams.random_generator('initial weights', seed, number)
-    if kind is _Weight.CONVOLUTION:
+    if len(shape) == 4:
       weight = _he_normal(shape, stream)
-    elif kind is _Weight.DENSE:
+    elif len(shape) == 2:
       weight = 0.01 * stream.standard_normal(shape)
     else:
-      weight = np.full(shape, kind is _Weight.SCALE)
+      weight = np.full(shape, name.endswith('/scale'))
     weights.append(weight.astype(np.float32))
   return tuple(weights)
 
@@ -207,7 +184,6 @@ def _he_normal(
 ) -> np.ndarray:
   """Draws from a normal truncated at two deviations, of variance 2 / fan-in."""
   low, high = special.ndtr([-_CUT, _CUT])
-  density = math.exp(-(_CUT**2) / 2) / math.sqrt(2 * math.pi)
-  variance = 1 - 2 * _CUT * density / (high - low)
+  variance = stats.truncnorm.var(-_CUT, _CUT)
   drawn = special.ndtri(stream.uniform(low, high, shape))
   return drawn * math.sqrt(2 / math.prod(shape[:-1]) / variance)

@@ -29,9 +29,6 @@ def feature_classifier_tensor_names(
   """Returns names of a feature classifier's trainable tensors, in its order.
 
   The feature map's tensors are numbered, 'features/0' and so on.
-
-  Args:
-    feature_map: The map.
   """
   features = (f'features/{i}' for i in range(len(feature_map.initial_weights)))
   return (*features, *layers.kernel_and_bias_names(['classifier']))

@@ -10,14 +10,30 @@ with p = num_features + 1. They suffice for each kind of bias: their last rows
 are the sums of the features, the number of examples, and that of each class.
 See Fed3R (Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous
 Federated Learning with Closed-form Classifiers", ICML 2024).
+
+`solve_ridge` solves for one lambda in a graph, and `solve_ridge_path` for many
+in NumPy.
 """
 
-from fedfish_tff import choices
-from fedfish_tff.models import ridge_equations
+from collections.abc import Mapping
+from collections.abc import Sequence
+import math
+from typing import Any
 
+from fedfish_tff import choices
+from fedfish_tff import errors
+from fedfish_tff.models import feature_map as feature_map_lib
+
+import numpy as np
 import tensorflow as tf
+import tensorflow_federated as tff
 
 _BLOCK = 256
+# The official code divides a class' weights by this if they are all zero.
+_NO_NORM = 1e-6
+_FLOAT64 = (
+  'accumulator_dtype=tf.float64 (in a config: algorithm.accumulator=float64)'
+)
 
 
 def solve_ridge(
@@ -55,14 +71,185 @@ def solve_ridge(
   if dtype == tf.float32:
     with tf.control_dependencies([_check_precise(gram, regularization)]):
       gram = tf.identity(gram)
-  matrix, right = ridge_equations.build_equations(gram, moments, bias)
-  return ridge_equations.to_classifier(
+  matrix, right = _build_equations(gram, moments, bias)
+  return _to_classifier(
     _solve(matrix, right, regularization, dtype),
     gram,
     moments,
     bias,
     normalize_classes=normalize_classes,
   )
+
+
+def solve_ridge_path(
+  feature_map: feature_map_lib.FeatureMap,
+  statistics: Mapping[str, np.ndarray],
+  regularizations: Sequence[float],
+  *,
+  bias: choices.RidgeBias = choices.RidgeBias.REGULARIZED,
+  normalize_classes: bool = True,
+) -> dict[float, tff.learning.models.ModelWeights]:
+  """Solves for each lambda, from one set of sums.
+
+  One eigendecomposition A = Q S Q^T serves all lambdas: W(lambda) is
+  Q (S + lambda I)^-1 Q^T b. It runs in NumPy on all cores.
+
+  Args:
+    feature_map: The map of the features that were summed.
+    statistics: The sums gram [p, p] and moments [p, C], see above; a Fed3R
+      state's `statistics`.
+    regularizations: The lambdas.
+    bias: The kind of bias.
+    normalize_classes: Whether each class' weights and bias are divided by the
+      weights' norm, see `solve_ridge`.
+
+  Returns:
+    The weights of the model by `create_feature_classifier`, by lambda, in the
+    given order.
+
+  Raises:
+    errors.InputError: If there is no lambda or one is negative, if the sums are
+      of no example or of another width, if A + lambda I is singular, or if
+      lambda is too small for float32 sums of fewer examples than features.
+  """
+  gram = np.asarray(statistics['gram'])
+  moments = np.asarray(statistics['moments'])
+  size = feature_map.num_features + 1
+  if gram.shape != (size, size):
+    raise errors.InputError(
+      f'The sums must be of shape ({size}, {size}), since the feature map '
+      f'gives {feature_map.num_features} features, got {gram.shape}.'
+    )
+  count = gram[-1, -1].astype(np.float64)
+  if not count > 0:
+    raise errors.InputError(
+      'The sums must be of one client at least, got no example.'
+    )
+  check_regularizations(regularizations)
+  is_float32 = gram.dtype == np.float32
+  precision = np.finfo(gram.dtype).eps
+  gram = gram.astype(np.float64)
+  moments = moments.astype(np.float64)
+  # See `_check_precise` and `_solve` on these bounds.
+  sums_rounding = precision * np.trace(gram)
+  for regularization in regularizations:
+    if is_float32 and count < size and 0 < regularization < 2 * sums_rounding:
+      raise _input_error(
+        _coarse_sums_message(regularization, count, size, sums_rounding)
+      )
+  matrix, right = _build_equations(gram, moments, bias)
+  values, vectors = np.linalg.eigh(matrix)
+  projected = vectors.T @ right
+  scale = len(matrix) * np.diagonal(matrix).max()
+  path = {}
+  for regularization in map(float, regularizations):
+    shifted = values + regularization
+    rounding = precision if regularization == 0 else np.finfo(np.float64).eps
+    if not shifted[0] > rounding * scale:
+      raise _input_error(
+        _singular_message(regularization, is_float32=is_float32)
+      )
+    kernel, intercept = _to_classifier(
+      vectors @ (projected / shifted[:, None]),
+      gram,
+      moments,
+      bias,
+      normalize_classes=normalize_classes,
+    )
+    path[regularization] = tff.learning.models.ModelWeights(
+      (
+        *feature_map.initial_weights,
+        np.asarray(kernel, np.float32),
+        np.asarray(intercept, np.float32),
+      ),
+      (),
+    )
+  return path
+
+
+def check_regularizations(regularizations: Sequence[float]) -> None:
+  """Raises InputError unless there are lambdas, all 0 or positive."""
+  if not len(regularizations):
+    raise errors.InputError('There must be one lambda at least, got none.')
+  for regularization in regularizations:
+    if not 0 <= regularization < math.inf:
+      raise errors.InputError(
+        f'lambda must be a finite number of 0 or more, got {regularization}.'
+      )
+
+
+def _build_equations(
+  gram: Any, moments: Any, bias: choices.RidgeBias
+) -> tuple[Any, Any]:
+  """Returns (A, b) of a kind of bias, from float64 sums in NumPy or a graph."""
+  if bias is choices.RidgeBias.REGULARIZED:
+    return gram, moments
+  matrix, right = gram[:-1, :-1], moments[:-1]
+  if bias is choices.RidgeBias.CENTERED:
+    sums, count = gram[:-1, -1:], gram[-1, -1]
+    matrix = matrix - sums * (gram[-1:, :-1] / count)
+    right = right - sums * (moments[-1:] / count)
+  return matrix, right
+
+
+def _to_classifier(
+  weights: Any,
+  gram: Any,
+  moments: Any,
+  bias: choices.RidgeBias,
+  *,
+  normalize_classes: bool,
+) -> tuple[tf.Tensor, tf.Tensor]:
+  """Returns the (kernel, bias) of W, which solves the equations of `gram`."""
+  class_counts = moments[-1]
+  if bias is choices.RidgeBias.REGULARIZED:
+    kernel, intercept = weights[:-1], weights[-1]
+  elif bias is choices.RidgeBias.CENTERED:
+    kernel = weights
+    predicted = tf.linalg.matvec(kernel, gram[:-1, -1], transpose_a=True)
+    intercept = (class_counts - predicted) / gram[-1, -1]
+  else:
+    kernel, intercept = weights, tf.zeros_like(class_counts)
+  if normalize_classes:
+    norms = tf.norm(kernel, axis=0)
+    norms = tf.where(norms > 0, norms, tf.constant(_NO_NORM, norms.dtype))
+    kernel, intercept = kernel / norms, intercept / norms
+  return kernel, intercept
+
+
+def _coarse_sums_message(
+  regularization: Any, count: Any, size: int, rounding: Any
+) -> list[Any]:
+  """Returns the message, in parts, on a lambda that is lost in rounding.
+
+  Args:
+    regularization: The regularisation lambda.
+    count: The number of examples.
+    size: p, the number of features with the constant.
+    rounding: The rounding error of the float32 sums.
+  """
+  return [
+    'lambda =',
+    regularization,
+    'is too small for float32 sums of',
+    count,
+    f'examples, fewer than the {size} features (the constant included): the '
+    'sums are rounded by about',
+    rounding,
+    'and lambda must be twice that at least; take more examples, a larger '
+    f'lambda, or {_FLOAT64}.',
+  ]
+
+
+def _singular_message(regularization: Any, *, is_float32: bool) -> list[Any]:
+  """Returns the message, in parts, on a singular matrix."""
+  return [
+    'With lambda =',
+    regularization,
+    'the sums of the features have no ridge solution: A + lambda I is '
+    'singular or not positive definite in working precision; take a larger '
+    'lambda, or more examples' + (f', or {_FLOAT64}.' if is_float32 else '.'),
+  ]
 
 
 def _epsilon(dtype: tf.DType) -> tf.Tensor:
@@ -86,7 +273,7 @@ def _check_precise(gram: tf.Tensor, regularization: tf.Tensor) -> tf.Operation:
     tf.equal(regularization, 0)
     | (count >= size)
     | (rounding <= regularization / 2),
-    ridge_equations.coarse_sums_message(regularization, count, size, rounding),
+    _coarse_sums_message(regularization, count, size, rounding),
   )
 
 
@@ -112,9 +299,7 @@ def _solve(
   )
   solvable = tf.debugging.Assert(
     smallest > rounding,
-    ridge_equations.singular_message(
-      regularization, is_float32=dtype == tf.float32
-    ),
+    _singular_message(regularization, is_float32=dtype == tf.float32),
   )
   with tf.control_dependencies([solvable]):
     return tf.linalg.cholesky_solve(factor, right)
@@ -140,7 +325,10 @@ def _cholesky(
     )
     pivots = panel[:width]
     # Non-finite pivots have no eigenvalues; those of zeros are not above floor.
-    lowest = tf.reduce_min(tf.linalg.eigvalsh(_finite(pivots)))
+    is_finite = tf.reduce_all(tf.math.is_finite(pivots))
+    lowest = tf.reduce_min(
+      tf.linalg.eigvalsh(tf.where(is_finite, pivots, tf.zeros_like(pivots)))
+    )
     smallest = tf.minimum(smallest, lowest)
     identity = tf.eye(width, dtype=matrix.dtype)
     corner = tf.linalg.cholesky(tf.where(smallest > floor, pivots, identity))
@@ -154,8 +342,8 @@ def _cholesky(
   return factor, smallest
 
 
-def _finite(matrix: tf.Tensor) -> tf.Tensor:
-  """Returns a matrix, or zeros if it is not finite."""
-  return tf.where(
-    tf.reduce_all(tf.math.is_finite(matrix)), matrix, tf.zeros_like(matrix)
+def _input_error(parts: Sequence[Any]) -> errors.InputError:
+  """Returns the error whose message is given in parts."""
+  return errors.InputError(
+    ' '.join(p if isinstance(p, str) else f'{p:g}' for p in parts)
   )

@@ -175,7 +175,8 @@ def create_squeezenet(
   ) -> tuple[feature_map.FeatureMap, feature_map.FeatureMap]:
     first = _STEPS.index(layer)
     steps = _STEPS[:first], _STEPS[first:]
-    num_weights = sum(map(_num_weights, steps[0]))
+    # An expansion has two convolutions, each with a kernel and a bias.
+    num_weights = sum(4 if s.endswith(_EXPAND) else 2 for s in steps[0])
     with tf.Graph().as_default():
       images = tf.compat.v1.placeholder(
         tf.float32, [None, image_size, image_size, 3]
@@ -211,11 +212,6 @@ def create_squeezenet(
     return lower, upper
 
   return dataclasses.replace(whole, layers=_STEPS[1:], divide=divide)
-
-
-def _num_weights(step: str) -> int:
-  """Returns the number of kernels and biases of a step."""
-  return 4 if step.endswith(_EXPAND) else 2
 
 
 def _apply(

@@ -22,13 +22,9 @@ _WIDTHS = (3, 4, 5)
 BAG_OF_TOKENS_TENSORS = ('embedding/table', 'dense/kernel', 'dense/bias')
 TEXT_CNN_TENSORS = (
   'embedding/table',
-  *(
-    f'convolution_{width}/{part}'
-    for width in _WIDTHS
-    for part in ('kernel', 'bias')
+  *layers.kernel_and_bias_names(
+    (*(f'convolution_{width}' for width in _WIDTHS), 'dense')
   ),
-  'dense/kernel',
-  'dense/bias',
 )
 
 
@@ -61,7 +57,6 @@ def create_bag_of_tokens_classifier(
     errors.InputError: If a size is not a positive integer, or the classes'
       names are invalid.
   """
-  _check(vocabulary_size, class_names, sequence_length, embedding_size)
 
   def predict(
     weights: tuple[tf.Tensor, ...], tokens: tf.Tensor, training: bool
@@ -75,15 +70,13 @@ def create_bag_of_tokens_classifier(
     )
     return tf.nn.bias_add(tf.matmul(mean, kernel), bias)
 
-  return supervised.create_classifier(
+  return _create(
     predict,
-    (
-      layers.draw_embedding(vocabulary_size, embedding_size, seed),
-      *layers.glorot_weights([(embedding_size, len(class_names))], seed),
-    ),
-    input_shape=[sequence_length],
-    input_dtype=tf.int32,
-    class_names=class_names,
+    [(embedding_size, len(class_names))],
+    (vocabulary_size, embedding_size),
+    sequence_length,
+    class_names,
+    seed,
   )
 
 
@@ -119,7 +112,6 @@ def create_text_cnn(
     errors.InputError: If a size is not a positive integer, or the classes'
       names are invalid.
   """
-  _check(vocabulary_size, class_names, sequence_length, embedding_size)
   layers.check_sizes(num_filters=[num_filters])
   shapes = [(width, embedding_size, num_filters) for width in _WIDTHS]
   shapes.append((len(_WIDTHS) * num_filters, len(class_names)))
@@ -135,15 +127,13 @@ def create_text_cnn(
     maxima = [_convolve_and_pool(x, is_token, *c) for c in convolutions]
     return tf.nn.bias_add(tf.matmul(tf.concat(maxima, axis=1), kernel), bias)
 
-  return supervised.create_classifier(
+  return _create(
     predict,
-    (
-      layers.draw_embedding(vocabulary_size, embedding_size, seed),
-      *layers.glorot_weights(shapes, seed),
-    ),
-    input_shape=[sequence_length],
-    input_dtype=tf.int32,
-    class_names=class_names,
+    shapes,
+    (vocabulary_size, embedding_size),
+    sequence_length,
+    class_names,
+    seed,
   )
 
 
@@ -172,15 +162,29 @@ def _find_tokens(tokens: tf.Tensor) -> tf.Tensor:
   return tf.cast(tf.not_equal(tokens, _PADDING), tf.float32)[:, :, tf.newaxis]
 
 
-def _check(
-  vocabulary_size: int,
-  class_names: Sequence[str],
+def _create(
+  predict: supervised.Predict,
+  shapes: Sequence[tuple[int, ...]],
+  embedding_shape: tuple[int, int],
   sequence_length: int | None,
-  embedding_size: int,
-) -> None:
+  class_names: Sequence[str],
+  seed: int,
+) -> tff.learning.models.FunctionalModel:
+  """Creates a model of an embedding and layers with kernels of some shapes."""
+  vocabulary_size, embedding_size = embedding_shape
   layers.check_sizes(
     vocabulary_size=[vocabulary_size],
     embedding_size=[embedding_size],
     sequence_length=[] if sequence_length is None else [sequence_length],
   )
   class_metrics.check_class_names(class_names)
+  return supervised.create_classifier(
+    predict,
+    (
+      layers.draw_embedding(*embedding_shape, seed),
+      *layers.glorot_weights(shapes, seed),
+    ),
+    input_shape=[sequence_length],
+    input_dtype=tf.int32,
+    class_names=class_names,
+  )

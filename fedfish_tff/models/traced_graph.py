@@ -115,12 +115,7 @@ def trace_graph(
 def take_part(
   graph_def: tf.compat.v1.GraphDef, output: str
 ) -> tf.compat.v1.GraphDef:
-  """Returns the graph of the nodes that a tensor depends on.
-
-  Args:
-    graph_def: The graph.
-    output: The name of the tensor.
-  """
+  """Returns the graph of the nodes that a tensor depends on."""
   nodes = {node.name: node for node in graph_def.node}
   needed: set[str] = set()
   waiting = [_node_of(output)]
@@ -137,12 +132,7 @@ def take_part(
 
 
 def source_of(graph_def: tf.compat.v1.GraphDef, tensor: str) -> str:
-  """Returns the tensor that identities pass on to a tensor.
-
-  Args:
-    graph_def: The graph.
-    tensor: The name of the tensor.
-  """
+  """Returns the tensor that identities pass on to a tensor."""
   nodes = {node.name: node for node in graph_def.node}
   while nodes[_node_of(tensor)].op == 'Identity':
     tensor = nodes[_node_of(tensor)].input[0]
@@ -150,11 +140,7 @@ def source_of(graph_def: tf.compat.v1.GraphDef, tensor: str) -> str:
 
 
 def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph and of its functions.
-
-  Args:
-    graph_def: The graph.
-  """
+  """Yields the nodes of a graph and of its functions."""
   yield from graph_def.node
   for function in graph_def.library.function:
     yield from function.node_def

@@ -12,7 +12,6 @@ train the later ones, and the model takes sequences of any length.
 
 from collections.abc import Iterator
 from collections.abc import Mapping
-import enum
 import math
 
 from fedfish_tff import errors
@@ -71,8 +70,7 @@ def create_transformer(
   Returns:
     A model, see `language_model.create_language_model`, for sequences of any
     length: 123,653,376 weights for 12x768 and GPT-2's 50,257 tokens (GPT-2's
-      own
-    number without its positions).
+    own number without its positions).
 
   Raises:
     errors.InputError: If a size is not a positive integer, the sizes do not
@@ -130,20 +128,8 @@ def transformer_tensor_names(num_layers: int) -> tuple[str, ...]:
 
   The embedding is also the output matrix, so only 'last_normalization' comes
   after the layers.
-
-  Args:
-    num_layers: The number of layers.
   """
-  names = ['embedding/table']
-  for number in range(num_layers):
-    for part in ('attention', 'feed_forward'):
-      layer = f'layer_{number}/{part}'
-      names += [f'{layer}_normalization/{t}' for t in ('scale', 'offset')]
-      names += layers.kernel_and_bias_names(
-        [f'{layer}_inputs', f'{layer}_output']
-      )
-  names += [f'last_normalization/{t}' for t in ('scale', 'offset')]
-  return tuple(names)
+  return tuple(name for name, _ in _shapes(1, num_layers, 1))
 
 
 def _positions(length: tf.Tensor, hidden_size: int) -> tf.Tensor:
@@ -212,33 +198,25 @@ def _feed_forward(x: tf.Tensor, weights: list[tf.Tensor]) -> tf.Tensor:
   return _dense(tf.nn.gelu(_dense(x, kernel, bias)), last_kernel, last_bias)
 
 
-class _Weight(enum.Enum):
-  """The kind of a weight, which decides its initial values."""
-
-  EMBEDDING = enum.auto()
-  SCALE = enum.auto()
-  OFFSET = enum.auto()
-  KERNEL = enum.auto()
-  # The kernel of a part's output, which is added to the residual stream.
-  RESIDUAL_KERNEL = enum.auto()
-
-
 def _shapes(
   vocabulary_size: int, num_layers: int, hidden_size: int
-) -> Iterator[tuple[_Weight, tuple[int, ...]]]:
-  """Yields the kind and shape of each weight, in order."""
+) -> Iterator[tuple[str, tuple[int, ...]]]:
+  """Yields the name and shape of each weight, in order."""
   inner = _FEED_FORWARD_FACTOR * hidden_size
-  yield _Weight.EMBEDDING, (vocabulary_size, hidden_size)
-  for _ in range(num_layers):
-    for width, height in ((3 * hidden_size, hidden_size), (inner, inner)):
-      yield _Weight.SCALE, (hidden_size,)
-      yield _Weight.OFFSET, (hidden_size,)
-      yield _Weight.KERNEL, (hidden_size, width)
-      yield _Weight.OFFSET, (width,)
-      yield _Weight.RESIDUAL_KERNEL, (height, hidden_size)
-      yield _Weight.OFFSET, (hidden_size,)
-  yield _Weight.SCALE, (hidden_size,)
-  yield _Weight.OFFSET, (hidden_size,)
+  parts = {'attention': (3 * hidden_size, hidden_size)}
+  parts['feed_forward'] = inner, inner
+  yield 'embedding/table', (vocabulary_size, hidden_size)
+  for number in range(num_layers):
+    for part, (width, height) in parts.items():
+      name = f'layer_{number}/{part}'
+      yield f'{name}_normalization/scale', (hidden_size,)
+      yield f'{name}_normalization/offset', (hidden_size,)
+      yield f'{name}_inputs/kernel', (hidden_size, width)
+      yield f'{name}_inputs/bias', (width,)
+      yield f'{name}_output/kernel', (height, hidden_size)
+      yield f'{name}_output/bias', (hidden_size,)
+  yield 'last_normalization/scale', (hidden_size,)
+  yield 'last_normalization/offset', (hidden_size,)
 
 
 def _initial_weights(
@@ -251,14 +229,15 @@ def _initial_weights(
   each token would predict itself, since the embedding is tied.
   """
   weights = []
-  for number, (kind, shape) in enumerate(
+  for number, (name, shape) in enumerate(
     _shapes(vocabulary_size, num_layers, hidden_size)
   ):
-    if kind in (_Weight.SCALE, _Weight.OFFSET):
-      weight = np.full(shape, kind is _Weight.SCALE)
+    if len(shape) == 1:
+      weight = np.full(shape, name.endswith('/scale'))
     else:
       deviation = (hidden_size if number == 0 else shape[0]) ** -0.5
-      if kind is _Weight.RESIDUAL_KERNEL:
+      if name.endswith('_output/kernel'):
+        # It is added to the residual stream.
         deviation /= math.sqrt(2 * num_layers)
       stream = random_streams.random_generator('initial weights', seed, number)
       weight = deviation * stream.standard_normal(shape, np.float32)

@@ -109,10 +109,6 @@ class Asynchronous(hooks.Hook):
     """Returns the number of steps since each client of a round began."""
     return self._answers(round_number).staleness
 
-  def num_lost(self, round_number: int) -> int:
-    """Returns the number of answers that came too late for a round."""
-    return self._answers(round_number).num_lost
-
   def round_seconds(
     self, round_number: int, client_ids: Sequence[str]
   ) -> float:

@@ -34,7 +34,10 @@ class Barrier(hooks.Hook):
     self._barrier_fn = barrier_fn
 
   def after_evaluation(self, round_: hooks.Round) -> None:
-    with round_problems.skip_barrier(round_.number):
+    # The model before the round may be missing, too.
+    with round_problems.skip_without_model(
+      f'The barrier of round {round_.number} was not measured.'
+    ):
       before, after = (
         round_problems.training_weights(round_.process, state)
         for state in (round_.old_state, round_.state)

@@ -47,9 +47,6 @@ def write(manifest: Mapping[str, Any]) -> np.ndarray:
 def read(archive: zipfile.ZipFile) -> dict[str, Any]:
   """Returns the manifest in a checkpoint.
 
-  Args:
-    archive: The checkpoint.
-
   Raises:
     npz_files.NPZ_READ_ERRORS: If there is none, or it is damaged.
   """

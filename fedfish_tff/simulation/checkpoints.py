@@ -70,10 +70,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       errors.InputError: If `keep_total` is not positive or the folder cannot be
         created.
     """
-    if keep_total < 1:
-      raise errors.InputError(
-        f'keep_total must be a positive integer, got {keep_total}.'
-      )
+    errors.check_positive_integer('keep_total', keep_total)
     self._root_dir = files.make_folder(root_dir)
     self._keep_total = keep_total
     self._keep_versions = keep_versions
@@ -195,11 +192,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       raise files.unwritable_error(path, error) from error
 
   def remove_after(self, version: int) -> None:
-    """Removes later versions, which the resumed run has not reached.
-
-    Args:
-      version: The version.
-    """
+    """Removes later versions, which the resumed run has not reached."""
     for later in checkpoint_manifest.versions_in(self._root_dir):
       if later > version:
         logging.warning('Removing %s.', self._path(later))
@@ -231,9 +224,6 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
   def _read(self, version: int) -> tuple[dict[str, Any], list[np.ndarray]]:
     """Returns a version's manifest and arrays.
-
-    Args:
-      version: The version.
 
     Raises:
       FileNotFoundError: If there is no such version.

@@ -346,9 +346,6 @@ def _check_journal(path: str) -> None:
   When SQLite undoes an interrupted transaction, it deletes the file that the
   end of the journal names. Only transactions over several databases name one,
   and a store has none of these.
-
-  Args:
-    path: The database.
   """
   if os.path.exists(f'{path}-wal'):
     raise sqlite3.DatabaseError('it has a write-ahead log, as no store does')

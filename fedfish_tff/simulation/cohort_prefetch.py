@@ -68,9 +68,6 @@ class CohortPrefetcher:
   def load(self, round_number: int) -> Cohort:
     """Returns a round's cohort, and starts to load the next round's.
 
-    Args:
-      round_number: The round.
-
     Returns:
       The clients' batches, in the order of the cohort.
 

@@ -3,6 +3,7 @@
 """Bytes that cross the boundary between server and clients in a round."""
 
 from collections.abc import Mapping
+import math
 from typing import Any
 from typing import NamedTuple
 
@@ -153,25 +154,15 @@ def closed_form_upload_bytes(num_features: int, num_classes: int) -> int:
 def _count_bytes(type_spec: tff.Type) -> int:
   """Returns the size of a value of the given type, in bytes."""
   if isinstance(type_spec, tff.StructType):
-    return sum(
-      _count_bytes(element)
-      for _, element in tff.structure.iter_elements(type_spec)
-    )
-  shape = type_spec.shape if isinstance(type_spec, tff.TensorType) else None
-  dtype = (
-    np.dtype(getattr(type_spec.dtype, 'as_numpy_dtype', type_spec.dtype))
-    if shape is not None
-    else None
-  )
+    return sum(map(_count_bytes, type_spec.children()))
+  shape = getattr(type_spec, 'shape', None)
   if (
     shape is None
-    or any(size is None for size in shape)
-    or dtype.kind not in 'biufc'
+    or None in shape
+    or np.dtype(type_spec.dtype).kind not in 'biufc'
   ):
     raise errors.InputError(
       'The bytes of a round cannot be counted: the size of a value of type '
       f'{type_spec} is not fixed.'
     )
-  return int(np.prod([int(size) for size in shape], dtype=np.int64)) * (
-    dtype.itemsize
-  )
+  return math.prod(shape) * np.dtype(type_spec.dtype).itemsize

@@ -83,12 +83,7 @@ def count_local_steps(
 
 
 def total_columns(totals: Totals, row: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns the running totals that are columns of every row.
-
-  Args:
-    totals: The totals after the round.
-    row: The round's row so far.
-  """
+  """Returns the running totals that are columns of every row."""
   columns = {f'{_STEPS_COLUMN}_total': totals['local_steps']}
   if _PAYLOAD_BYTES_COLUMN in row:
     columns[f'{_PAYLOAD_BYTES_COLUMN}_total'] = totals['payload_bytes']

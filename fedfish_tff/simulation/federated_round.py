@@ -45,29 +45,6 @@ def has_client_states(process: round_problems.AnyProcess) -> bool:
   return isinstance(process, client_state_process.ClientStateProcess)
 
 
-def check_client_states(
-  process: round_problems.AnyProcess,
-  client_states: client_state_store.ClientStateStore | None,
-) -> client_state_store.ClientStateStore | None:
-  """Returns the store of a process' client states; None if it needs none.
-
-  Args:
-    process: The process.
-    client_states: The store, if there is one.
-
-  Raises:
-    errors.InputError: If the clients have states and there is no store.
-  """
-  if not has_client_states(process):
-    return None
-  if client_states is None:
-    raise errors.InputError(
-      'client_states must be a ClientStateStore, since the clients of this '
-      'process have states, got None.'
-    )
-  return client_states
-
-
 def run_round(
   process: round_problems.AnyProcess,
   state: Any,
@@ -88,7 +65,7 @@ def run_round(
     state: The process' state before the round.
     cohort: The round's clients.
     round_number: The round.
-    client_states: The result of `check_client_states`.
+    client_states: The store of the clients' states; None if they have none.
     kept_rounds: The rounds that the run may resume from. With None, the
       clients' new states are not saved.
 
@@ -108,7 +85,14 @@ def run_round(
     old_states = None
   else:
     client_ids = [client.client_id for client in cohort]
-    _check_distinct(client_ids, round_number)
+    counts = collections.Counter(client_ids)
+    twice = sorted(c for c, count in counts.items() if count > 1)
+    if twice:
+      raise errors.InputError(
+        'Each client must be once in a cohort of a process whose clients have '
+        f'states, got client {twice[0]!r} more than once in round '
+        f'{round_number}.'
+      )
     # The state of a first visit, and the structure of all client states.
     new_client = process.initialize_client(state)
     old_states = []
@@ -173,16 +157,6 @@ def report_problems(
       'Round %d: the aggregated update was not finite; the server '
       'keeps what it had.',
       round_number,
-    )
-
-
-def _check_distinct(client_ids: Sequence[str], round_number: int) -> None:
-  counts = collections.Counter(client_ids)
-  twice = sorted(c for c, count in counts.items() if count > 1)
-  if twice:
-    raise errors.InputError(
-      'Each client must be once in a cohort of a process whose clients have '
-      f'states, got client {twice[0]!r} more than once in round {round_number}.'
     )
 
 

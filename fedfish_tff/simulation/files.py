@@ -52,9 +52,6 @@ def write_atomically(
 def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
   """Creates a folder and its parents if need be; returns its path.
 
-  Args:
-    path: The folder.
-
   Raises:
     errors.InputError: If it cannot be created.
   """

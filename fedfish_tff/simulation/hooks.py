@@ -101,9 +101,6 @@ class Hook:
 
     They hold in training and in `after_evaluation`. The row has them as
     `schedule/*`.
-
-    Args:
-      round_number: The round.
     """
     del round_number
     return {}

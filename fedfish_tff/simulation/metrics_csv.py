@@ -73,11 +73,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     return int(self._cells[-1][0]) if self._cells else None
 
   def digest(self, round_number: int) -> str | None:
-    """Returns the digest of the rows up to a round's; None without that row.
-
-    Args:
-      round_number: The round.
-    """
+    """Returns the digest of the rows up to a round's; None without that row."""
     return self._digests.get(round_number)
 
   def drop_rows_after(self, round_number: int) -> None:
@@ -110,7 +106,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     if last is not None and key <= last:
       raise ValueError(f'Round {key} follows round {last} in {self._path}.')
     numbers = {
-      name: _format(metrics_flattening.to_number(number))
+      name: repr(metrics_flattening.to_number(number))
       for name, number in value.items()
     }
     new_columns = [name for name in numbers if name not in self._columns]
@@ -146,10 +142,6 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
           raise
     except OSError as error:
       raise files.unwritable_error(self._path, error) from error
-
-
-def _format(number: int | float) -> str:
-  return repr(number)
 
 
 def _encode(lines: Iterable[Sequence[str]]) -> bytes:

@@ -43,9 +43,6 @@ class Cells(NamedTuple):
 def read_rows(path: str | os.PathLike[str]) -> list[Row]:
   """Reads the whole rows of a metrics.csv.
 
-  Args:
-    path: The file.
-
   Returns:
     A mapping from column to number for each row, without the empty cells.
     Numbers without a decimal point are integers.
@@ -70,7 +67,7 @@ def to_rows(
   """
   return [
     collections.OrderedDict(
-      (name, _parse(cell))
+      (name, int(cell) if _INTEGER.fullmatch(cell) else float(cell))
       for name, cell in zip(columns, cells, strict=True)
       if cell
     )
@@ -80,9 +77,6 @@ def to_rows(
 
 def read_cells(path: pathlib.Path) -> Cells:
   """Reads the cells of a metrics.csv up to the first damaged row.
-
-  Args:
-    path: The file.
 
   Returns:
     The cells.
@@ -109,24 +103,16 @@ def read_cells(path: pathlib.Path) -> Cells:
   # After a power failure the last line may have its length but not its content.
   if rows and not _is_valid(rows[-1], len(columns)):
     rows, torn = rows[:-1], True
-  last = -1
+  last, fault = -1, None
   for index, cells in enumerate(rows):
-    where = f'Line {index + 2} of {path} is damaged'
     if not _is_valid(cells, len(columns)):
-      return Cells(
-        columns,
-        rows[:index],
-        torn,
-        f'{where}: it must have {len(columns)} numbers, got '
-        f'{",".join(cells)[:80]!r}.',
-      )
-    if int(cells[0]) <= last:
-      return Cells(
-        columns,
-        rows[:index],
-        torn,
-        f'{where}: round {cells[0]} follows round {last}.',
-      )
+      found = ','.join(cells)[:80]
+      fault = f'it must have {len(columns)} numbers, got {found!r}'
+    elif int(cells[0]) <= last:
+      fault = f'round {cells[0]} follows round {last}'
+    if fault is not None:
+      damage = f'Line {index + 2} of {path} is damaged: {fault}.'
+      return Cells(columns, rows[:index], torn, damage)
     last = int(cells[0])
   return Cells(columns, rows, torn)
 
@@ -182,7 +168,3 @@ def _is_valid(cells: Sequence[str], width: int) -> bool:
   except ValueError:
     return False
   return True
-
-
-def _parse(cell: str) -> int | float:
-  return int(cell) if _INTEGER.fullmatch(cell) else float(cell)

@@ -110,8 +110,7 @@ def poisson_participation(
   pure function of (seed, round), like that of `uniform_participation`.
 
   Args:
-    client_ids: The ids of all training clients, in any order. `SortedIds` are
-      used directly, others are copied.
+    client_ids: See `uniform_participation`.
     cohort_size: The expected number of clients per round.
     seed: The run's seed.
 
@@ -149,8 +148,7 @@ def visit_once_participation(
   would reveal that client's values. Later cohorts are empty.
 
   Args:
-    client_ids: The ids of all training clients, in any order. `SortedIds` are
-      used directly, others are copied.
+    client_ids: See `uniform_participation`.
     cohort_size: The maximum number of clients per round; may exceed the number
       of clients.
     seed: The run's seed.
@@ -174,8 +172,7 @@ def epochs_participation(
   and the epoch. Rounds are numbered from 1.
 
   Args:
-    client_ids: The ids of all training clients, in any order. `SortedIds` are
-      used directly, others are copied.
+    client_ids: See `uniform_participation`.
     cohort_size: The maximum number of clients per round.
     seed: The run's seed.
 
@@ -206,10 +203,9 @@ def _visit(
   client_ids: Sequence[str], cohort_size: int, *keys: int | str
 ) -> Participation:
   """Returns cohorts that hold every client once, in an order by the keys."""
-  _check_positive(cohort_size)
+  rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
   generator = random_streams.random_generator(*keys)
   order = generator.permutation(len(client_ids))
-  rounds = count_visiting_rounds(len(client_ids), cohort_size=cohort_size)
 
   def count_before(round_number: int) -> int:
     """Returns the number of earlier clients; the first cohorts are larger."""
@@ -227,7 +223,7 @@ def _visit(
 
 def count_visiting_rounds(num_clients: int, *, cohort_size: int) -> int:
   """Returns the number of rounds that `visit_once_participation` takes."""
-  _check_positive(cohort_size)
+  errors.check_positive_integer('cohort_size', cohort_size)
   return -(-num_clients // cohort_size)
 
 
@@ -269,20 +265,13 @@ def _sort(client_ids: Iterable[str]) -> Sequence[str]:
 
 
 def _check_size(cohort_size: int, client_ids: Sequence[str]) -> None:
-  _check_positive(cohort_size)
+  errors.check_positive_integer('cohort_size', cohort_size)
   if cohort_size > len(client_ids):
     raise errors.InputError(
       f'cohort_size is {cohort_size}, but there are only {len(client_ids)} '
       'training clients and a round takes each at most once; set cohort_size '
       f'to at most {len(client_ids)}, or partition the data into more '
       'clients.'
-    )
-
-
-def _check_positive(cohort_size: int) -> None:
-  if cohort_size < 1:
-    raise errors.InputError(
-      f'cohort_size must be a positive integer, got {cohort_size}.'
     )
 
 

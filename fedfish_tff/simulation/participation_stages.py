@@ -85,10 +85,6 @@ class AccuracyStages(hooks.Hook):
 
     Rounds are observed in order. Observing a round again undoes the decisions
     since then.
-
-    Args:
-      round_number: The round.
-      row: The round's row.
     """
     sizes, begun = self._stages
     effect = round_number + 2
@@ -152,10 +148,7 @@ def equal_stages(n0: int, *, most: int, rounds_per_stage: int) -> Stages:
   Raises:
     errors.InputError: If a number is not positive, or n0 is larger than `most`.
   """
-  if rounds_per_stage < 1:
-    raise errors.InputError(
-      f'rounds_per_stage must be a positive integer, got {rounds_per_stage}.'
-    )
+  errors.check_positive_integer('rounds_per_stage', rounds_per_stage)
   sizes = _double(n0, most)
   return Stages(
     sizes, tuple(1 + rounds_per_stage * stage for stage in range(len(sizes)))
@@ -207,8 +200,7 @@ def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
 
 
 def _double(n0: int, most: int) -> tuple[int, ...]:
-  if n0 < 1:
-    raise errors.InputError(f'n0 must be a positive integer, got {n0}.')
+  errors.check_positive_integer('n0', n0)
   if n0 > most:
     raise errors.InputError(
       f'n0 must be at most {most}, since at most {most} clients take part, got '

@@ -53,38 +53,17 @@ def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
     raise errors.InputError(text) from error
 
 
-def skip_evaluation(
-  round_number: int,
-) -> contextlib.AbstractContextManager[None]:
-  """Goes on with a warning if a check inside an evaluation fails.
+@contextlib.contextmanager
+def skip_without_model(consequence: str) -> Iterator[None]:
+  """Goes on with a warning if a check inside a measurement fails.
 
   A process may have no model yet, such as Fed3R without regularisation before
   its sums are of full rank. More rounds help then. Outside this context, asking
   for a missing model raises the error.
 
   Args:
-    round_number: The evaluated round.
+    consequence: The sentence that begins the warning.
   """
-  return _skip(f'Round {round_number} was not evaluated.')
-
-
-def skip_barrier(
-  round_number: int,
-) -> contextlib.AbstractContextManager[None]:
-  """Goes on with a warning if the barrier of a round cannot be measured.
-
-  See `skip_evaluation`. The barrier also needs the model before the round, so a
-  round may have an evaluation and no barrier.
-
-
-  Args:
-    round_number: The round of the barrier.
-  """
-  return _skip(f'The barrier of round {round_number} was not measured.')
-
-
-@contextlib.contextmanager
-def _skip(consequence: str) -> Iterator[None]:
   try:
     yield
   except Exception as error:

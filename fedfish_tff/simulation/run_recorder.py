@@ -35,6 +35,11 @@ class RunRecorder:
   ) -> None:
     self._state_manager = program_state_manager
     self._metrics_managers = tuple(metrics_managers)
+    self._csv_managers = [
+      manager
+      for manager in metrics_managers
+      if isinstance(manager, metrics_csv.CsvMetricsManager)
+    ]
     self._last_saved: int | None = None
     self._loop = asyncio.new_event_loop()
     self._thread = threading.Thread(
@@ -65,24 +70,32 @@ class RunRecorder:
       errors.InputError: If all checkpoints are damaged, or the metrics end
         before the checkpoint's round. Nothing is changed then.
     """
-    state = None
+    state = version = None
     if self._state_manager is not None:
       state, version = self._run(self._state_manager.load_latest(structure))
-    if state is not None:
-      self._last_saved = version
-      logging.info('Resuming after round %d.', version)
-    csv_managers = self._csv_managers()
-    if state is not None:
-      for manager in csv_managers:
-        _check_reaches(manager, version)
-    if isinstance(self._state_manager, checkpoints.CheckpointManager) and (
-      csv_managers and state is not None
+    if state is None:
+      # Without a checkpoint, no row is kept.
+      for manager in self._csv_managers:
+        manager.drop_rows_after(-1)
+      return structure, None
+    self._last_saved = version
+    logging.info('Resuming after round %d.', version)
+    for manager in self._csv_managers:
+      last = manager.last_round
+      if last is None or last < version:
+        raise errors.InputError(
+          f'{manager.path} '
+          + ('has no rounds' if last is None else f'ends with round {last}')
+          + f', but the checkpoint is that of round {version}: rows were lost. '
+          'Restore the file, or start afresh with --overwrite.'
+        )
+    if self._csv_managers and isinstance(
+      self._state_manager, checkpoints.CheckpointManager
     ):
       self._state_manager.remove_after(version)
-    for manager in csv_managers:
-      # Without a checkpoint, no row is kept.
-      manager.drop_rows_after(-1 if state is None else version)
-    return (structure, None) if state is None else (state, version)
+    for manager in self._csv_managers:
+      manager.drop_rows_after(version)
+    return state, version
 
   def rows(self) -> list[metrics_rows.Row]:
     """Returns the rows up to the checkpoint that `resume` has loaded.
@@ -90,13 +103,12 @@ class RunRecorder:
     Raises:
       errors.InputError: If no metrics manager has them.
     """
-    managers = self._csv_managers()
-    if not managers:
+    if not self._csv_managers:
       raise errors.InputError(
         'metrics_managers must hold a CsvMetricsManager, since resuming needs '
         'the rows of earlier rounds.'
       )
-    return managers[0].rows
+    return self._csv_managers[0].rows
 
   def kept_rounds(self) -> list[int]:
     """Returns the rounds that have a checkpoint, damaged ones included."""
@@ -121,10 +133,6 @@ class RunRecorder:
 
   def release(self, round_number: int, row: Mapping[str, Any]) -> None:
     """Gives a round's row to the metrics managers, one after the other.
-
-    Args:
-      round_number: The round.
-      row: The round's row.
 
     Raises:
       errors.InputError: If a manager cannot write.
@@ -179,26 +187,5 @@ class RunRecorder:
       ' The same command resumes from there.'
     )
 
-  def _csv_managers(self) -> list[metrics_csv.CsvMetricsManager]:
-    return [
-      manager
-      for manager in self._metrics_managers
-      if isinstance(manager, metrics_csv.CsvMetricsManager)
-    ]
-
   def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
     return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
-
-
-def _check_reaches(
-  manager: metrics_csv.CsvMetricsManager, round_number: int
-) -> None:
-  """Raises InputError if rows up to a checkpoint's round are missing."""
-  last = manager.last_round
-  if last is None or last < round_number:
-    raise errors.InputError(
-      f'{manager.path} '
-      + ('has no rounds' if last is None else f'ends with round {last}')
-      + f', but the checkpoint is that of round {round_number}: rows were lost. '
-      'Restore the file, or start afresh with --overwrite.'
-    )

@@ -142,10 +142,7 @@ def run_training(
     ('evaluate_every', evaluate_every),
     ('checkpoint_every', checkpoint_every),
   ):
-    if value < 1:
-      raise errors.InputError(
-        f'{name} must be a positive integer, got {value}.'
-      )
+    errors.check_positive_integer(name, value)
   first = 0 if start is None else start.round_number
   if first >= rounds:
     raise errors.InputError(
@@ -158,7 +155,13 @@ def run_training(
     raise errors.InputError(
       'hooks must not both stop a run early and finish its last state.'
     )
-  client_states = federated_round.check_client_states(process, client_states)
+  if not federated_round.has_client_states(process):
+    client_states = None
+  elif client_states is None:
+    raise errors.InputError(
+      'client_states must be a ClientStateStore, since the clients of this '
+      'process have states, got None.'
+    )
   with (
     run_recorder.RunRecorder(
       program_state_manager, metrics_managers
@@ -199,7 +202,9 @@ def run_training(
 
     def evaluate(round_: hooks_lib.Round) -> None:
       if evaluation_fn is not None:
-        with round_problems.skip_evaluation(round_.number):
+        with round_problems.skip_without_model(
+          f'Round {round_.number} was not evaluated.'
+        ):
           round_.row.update(evaluation_fn(round_.state, round_.number))
 
     def release(round_: hooks_lib.Round) -> None:

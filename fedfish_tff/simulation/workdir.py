@@ -290,9 +290,6 @@ class Workdir:
   def lengthen(self, rounds: int) -> None:
     """Makes the run one of more rounds, which is not finished.
 
-    Args:
-      rounds: The number of the last round.
-
     Raises:
       errors.InputError: If the files cannot be written.
     """
@@ -431,7 +428,7 @@ def _check_same_config(
   differences = {
     name: f'{name} ({there.get(name, "absent")} there, '
     f'{asked.get(name, "absent")} asked for)'
-    for name in [*asked, *(name for name in there if name not in asked)]
+    for name in {**asked, **there}
     if there.get(name) != asked.get(name)
   }
   if not differences:
@@ -472,9 +469,7 @@ def _check_same_data(
   if there is None or there == asked:
     return
   differing = [
-    name
-    for name in [*asked, *(name for name in there if name not in asked)]
-    if there.get(name) != asked.get(name)
+    name for name in {**asked, **there} if there.get(name) != asked.get(name)
   ]
   raise errors.InputError(
     f'{workdir.path} holds a run on other data: data_fingerprint of '

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scores of models on clients: exact for any metric, one group at a time."""
 
-import collections
 import functools
 import gc
 import weakref
@@ -51,39 +50,6 @@ def _pool(clients):
   return tuple(np.concatenate(parts) for parts in zip(*clients))
 
 
-def _model_of_a_root():
-  """A model with a metric that no mean over groups of clients gives."""
-  model = softmax_regression.create_functional_model()
-  metrics = tff.learning.metrics.create_functional_metric_fns(
-    lambda: collections.OrderedDict(root_mean_square=_RootMeanSquare())
-  )
-  return tff.learning.models.FunctionalModel(
-    initial_weights=model.initial_weights,
-    predict_on_batch_fn=model.predict_on_batch,
-    loss_fn=model.loss,
-    metrics_fns=metrics,
-    input_spec=model.input_spec,
-  )
-
-
-class _RootMeanSquare(tf.keras.metrics.Metric):
-  """The root of the mean square of the largest output."""
-
-  def __init__(self):
-    super().__init__(name='root_mean_square')
-    self._sum = self.add_weight('sum', initializer='zeros')
-    self._count = self.add_weight('count', initializer='zeros')
-
-  def update_state(self, y_true, y_pred, sample_weight=None):
-    del y_true, sample_weight
-    largest = tf.reduce_max(y_pred, axis=-1)
-    self._sum.assign_add(tf.reduce_sum(largest**2))
-    self._count.assign_add(tf.cast(tf.size(largest), tf.float32))
-
-  def result(self):
-    return tf.sqrt(tf.math.divide_no_nan(self._sum, self._count))
-
-
 class ScorerTestCase(parameterized.TestCase):
   def _assert_metrics(self, actual, weights, examples, rtol=1e-5):
     expected = softmax_regression.numpy_metrics(weights, examples)
@@ -102,16 +68,6 @@ class ClientScorerTest(ScorerTestCase):
     self._assert_metrics(result.total, arrays, _pool(_CLIENTS))
     for actual, examples in zip(result.per_client, _CLIENTS):
       self._assert_metrics(actual, arrays, examples)
-
-  def test_a_metric_that_is_no_mean(self):
-    evaluate = client_scorer.ClientScorer(_model_of_a_root())
-    kernel, bias = softmax_regression.initial_weights()
-    x, _ = _pool(_CLIENTS)
-    expected = np.sqrt(np.mean(np.max(x @ kernel + bias, axis=1) ** 2))
-    weights = softmax_regression.model_weights(kernel, bias)
-    for size in (5, 2):
-      total, _ = evaluate(weights, _chunks(_CLIENTS, size))
-      np.testing.assert_allclose(total['root_mean_square'], expected, rtol=1e-5)
 
   @parameterized.parameters('functional', 'keras')
   def test_clients_without_examples_are_missing(self, name):

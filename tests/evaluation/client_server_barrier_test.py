@@ -4,7 +4,6 @@
 
 import functools
 
-from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_server_barrier
@@ -13,7 +12,6 @@ from tests.evaluation import softmax_regression
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow_federated as tff
 
 _CLIENTS = tuple(
@@ -157,50 +155,11 @@ class CohortBarrierTest(parameterized.TestCase):
     self.assertEqual(columns, alone)
 
 
-@pytest.mark.thorough
-class ProcessesTest(parameterized.TestCase):
-  """The barrier and the local training that every algorithm exports."""
-
-  @parameterized.parameters('build_fed_avg', 'build_fed_fish', 'build_fed_sgd')
-  def test_own_models_follow_numpy(self, name):
-    process = getattr(algorithms, name)(
-      softmax_regression.MODELS['functional'],
-      client_optimizer_fn=tff.learning.optimizers.build_sgdm(
-        softmax_regression.LEARNING_RATE
-      ),
-    )
-    state = process.initialize()
-    start = process.get_model_weights(state)
-    cohort = _cohort(_CLIENTS[:1], epochs=3)
-    state = process.next(state, [c.to_dataset() for c in cohort]).state
-    scores = _build_barrier('functional', process.local_training).score_clients(
-      start, process.get_model_weights(state), cohort
-    )
-    (own,) = scores.own
-    trained = softmax_regression.numpy_train(
-      softmax_regression.initial_weights(),
-      softmax_regression.to_batches(_CLIENTS[0], epochs=3),
-    )
-    np.testing.assert_allclose(
-      own['loss'],
-      softmax_regression.numpy_metrics(trained, _CLIENTS[0])['loss'],
-      rtol=2e-5,
-    )
-
-
 class ClientBarriersTest(parameterized.TestCase):
   @parameterized.parameters('accuracy', 'loss')
   def test_it_is_positive_where_the_global_model_is_worse(self, metric):
     scores = _scores((0.9, 0.6, 10), (0.5, 0.6, 30))
     np.testing.assert_allclose(_gaps(scores, metric), [0.3, -0.1])
-
-  def test_clients_without_examples_are_left_out(self):
-    nan = float('nan')
-    values, sizes = client_server_barrier.client_barriers(
-      _scores((0.9, 0.6, 10), (nan, nan, 0)), 'accuracy', higher_is_better=True
-    )
-    self.assertEqual(sizes, [10])
-    np.testing.assert_allclose(values, [0.3])
 
   def test_unknown_metric(self):
     with self.assertRaisesRegex(errors.InputError, "'perplexity'"):

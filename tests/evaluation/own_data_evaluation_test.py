@@ -5,11 +5,9 @@
 import functools
 
 from fedfish_tff import algorithms
-from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff.evaluation import own_data_evaluation
 from fedfish_tff.evaluation import round_evaluation
-from tests import numpy_reference as ref
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
@@ -141,6 +139,9 @@ class OwnDataEvaluationTest(absltest.TestCase):
     self._check(_evaluation(True, epochs=0)(state, load), weights_of, epochs=0)
     # New clients.
     self._check(_evaluation(True)(state), lambda _: (kernel, bias))
+    found = own_data_evaluation.own_models(process, state, 'abc', load)
+    for name, model in zip('abc', found, strict=True):
+      tolerance.assert_all_close(model.trainable, weights_of(name))
 
   def test_a_diverged_client_is_left_out(self):
     process = _process(True)
@@ -158,46 +159,3 @@ class OwnDataEvaluationTest(absltest.TestCase):
       np.mean(_values(after[1:], 'loss')),
       relative=tolerance.FLOAT32_STEPS,
     )
-
-
-class OwnModelsTest(absltest.TestCase):
-  def test_own_and_the_server_s(self):
-    """A client that never came has the server's model, others their own."""
-    process = algorithms.build_stateful_partial_exchange(
-      ref.create_functional_model(),
-      tff.learning.optimizers.build_sgdm(0.3),
-      selector=client_work.build_share_selector(0.25),
-    )
-    state = process.initialize()
-    clients = [ref.to_dataset(ref.make_batches(n, n)) for n in (5, 6)]
-    output = process.next(
-      state, [process.initialize_client(state)] * 2, clients
-    )
-    states = dict(zip('ab', output.client_states))
-    asked = []
-
-    def load(client_id, structure):
-      asked.append((client_id, len(structure['weights'])))
-      return states.get(client_id)
-
-    found = dict(
-      zip(
-        'abc',
-        own_data_evaluation.own_models(process, output.state, 'abc', load),
-        strict=True,
-      )
-    )
-    self.assertEqual(asked, [('a', 4), ('b', 4), ('c', 4)])
-    server = process.get_model_weights(output.state)
-    tolerance.assert_same(found['c'].trainable, server.trainable)
-    for client_id in 'ab':
-      same = []
-      for own, mean, trained in zip(
-        found[client_id].trainable,
-        server.trainable,
-        states[client_id]['weights'],
-      ):
-        same.append((np.array_equal(own, mean), np.array_equal(own, trained)))
-      # One tensor of four was sent by both, or one by each of them.
-      self.assertIn(sum(mean for mean, _ in same), (1, 2))
-      self.assertTrue(all(mean or trained for mean, trained in same))

@@ -20,13 +20,17 @@ def _keyed(values):
   return dict(enumerate(values))
 
 
+def _compare(a, b, higher_is_better=True):
+  return paired_comparison.compare_paired(
+    _keyed(a), _keyed(b), higher_is_better=higher_is_better
+  )
+
+
 class ComparePairedTest(parameterized.TestCase):
   def test_interval_is_close_to_the_t_interval_for_normal_differences(self):
     rng = np.random.default_rng(1)
     a, b = rng.normal(0.5, 1, 400), rng.normal(0, 1, 400)
-    result = paired_comparison.compare_paired(
-      _keyed(a), _keyed(b), higher_is_better=True
-    )
+    result = _compare(a, b)
     low, high = stats.t.interval(
       0.95, 399, loc=np.mean(a - b), scale=stats.sem(a - b)
     )
@@ -40,9 +44,7 @@ class ComparePairedTest(parameterized.TestCase):
     rng = np.random.default_rng(2)
     shared = rng.normal(0, 100, 20)
     a, b = shared + rng.normal(1, 0.1, 20), shared
-    result = paired_comparison.compare_paired(
-      _keyed(a), _keyed(b), higher_is_better=True
-    )
+    result = _compare(a, b)
     self.assertGreater(result.low, 0.8)
     self.assertLess(result.high, 1.2)
 
@@ -60,9 +62,7 @@ class ComparePairedTest(parameterized.TestCase):
   )
   def test_fewer_than_five_pairs_have_no_interval(self, num_pairs, text):
     values = [0.1, 0.3, 0.2, 0.4][:num_pairs]
-    result = paired_comparison.compare_paired(
-      _keyed(values), _keyed([0.0] * num_pairs), higher_is_better=True
-    )
+    result = _compare(values, [0.0] * num_pairs)
     self.assertTrue(np.isnan([result.low, result.high]).all())
     self.assertEqual(str(result), text)
 
@@ -110,11 +110,7 @@ class ComparePairedTest(parameterized.TestCase):
   def test_equal_differences_have_an_interval_of_no_width(self):
     with warnings.catch_warnings():
       warnings.simplefilter('error')
-      result = paired_comparison.compare_paired(
-        _keyed([1.0, 2.0, 3.0, 4.0, 5.0]),
-        _keyed([0.5, 1.5, 2.5, 3.5, 4.5]),
-        higher_is_better=True,
-      )
+      result = _compare([1.0, 2.0, 3.0, 4.0, 5.0], [0.5, 1.5, 2.5, 3.5, 4.5])
     self.assertEqual((result.low, result.mean, result.high), (0.5, 0.5, 0.5))
     self.assertIn('equal', result.note)
 
@@ -146,10 +142,8 @@ class ComparePairedTest(parameterized.TestCase):
     inf = float('inf')
     with warnings.catch_warnings():
       warnings.simplefilter('error')
-      result = paired_comparison.compare_paired(
-        _keyed([inf, 1.0, 0.5, inf]),
-        _keyed([1.0, 0.9, 0.5, inf]),
-        higher_is_better=False,
+      result = _compare(
+        [inf, 1.0, 0.5, inf], [1.0, 0.9, 0.5, inf], higher_is_better=False
       )
     self.assertAlmostEqual(result.mean, 0.05)
     self.assertEqual((result.n, result.wins, result.ties), (2, 0, 1))
@@ -182,11 +176,7 @@ class ComparePairedTest(parameterized.TestCase):
     strategies.lists(strategies.floats(-1e3, 1e3), min_size=5, max_size=12)
   )
   def test_the_interval_lies_within_the_differences(self, values):
-    result = paired_comparison.compare_paired(
-      _keyed(values),
-      _keyed([0.0] * len(values)),
-      higher_is_better=True,
-    )
+    result = _compare(values, [0.0] * len(values))
     # What rounding decides counts as 0.
     slack = 1e-6 * (1 + np.max(np.abs(values)))
     self.assertGreaterEqual(result.low, min(values) - slack)
@@ -199,10 +189,8 @@ class SignFlipsTest(parameterized.TestCase):
   @hypothesis.settings(max_examples=20, deadline=None)
   def test_equals_all_flips(self, differences):
     differences = differences[:8]
-    result = paired_comparison.compare_paired(
-      _keyed(np.asarray(differences, float)),
-      _keyed(np.zeros(len(differences))),
-      higher_is_better=True,
+    result = _compare(
+      np.asarray(differences, float), np.zeros(len(differences))
     )
     sums = [
       np.dot(signs, differences)
@@ -213,9 +201,7 @@ class SignFlipsTest(parameterized.TestCase):
     self.assertEndsWith(str(result).partition(';')[0], f', p = {expected:.2g}')
 
   def test_many_pairs_have_none(self):
-    result = paired_comparison.compare_paired(
-      _keyed(np.arange(14.0)), _keyed(np.zeros(14)), higher_is_better=True
-    )
+    result = _compare(np.arange(14.0), np.zeros(14))
     self.assertTrue(np.isnan(result.p))
     self.assertNotIn('p =', str(result))
 
@@ -281,9 +267,7 @@ class CompareNestedTest(absltest.TestCase):
     result = paired_comparison.compare_nested(
       {5: _keyed(values)}, {5: _keyed(np.zeros(30))}, higher_is_better=False
     )
-    flat = paired_comparison.compare_paired(
-      _keyed(values), _keyed(np.zeros(30)), higher_is_better=False
-    )
+    flat = _compare(values, np.zeros(30), higher_is_better=False)
     self.assertIn('one seed', result.note)
     self.assertAlmostEqual(result.low, flat.low, delta=0.05)
     self.assertAlmostEqual(result.high, flat.high, delta=0.05)

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import models
 from fedfish_tff.models import class_metrics
-from tests import tolerance
 
 from absl.testing import parameterized
 import hypothesis
@@ -97,32 +96,6 @@ class ClassMetricsTest(parameterized.TestCase):
     found = _measure([])
     self.assertLen(found, 3 + 3 + 9 + 1)
     self.assertEqual(set(map(float, found.values())), {0.0})
-
-  def test_are_summed_over_clients_and_in_evaluation(self):
-    fns = class_metrics.create_class_metric_fns(_CLASSES)
-    clients = [_draw(seed, [5, 2]) for seed in (3, 4, 5)]
-    states = []
-    for batches in clients:
-      state = fns[0]()
-      for logits, labels in batches:
-        state = _update(fns, state, logits, labels)
-      states.append(tf.nest.map_structure(lambda t: t.numpy(), state))
-    state_type = tff.types.tensorflow_to_type(
-      tf.nest.map_structure(
-        lambda a: tf.TensorSpec(a.shape, a.dtype), states[0]
-      )
-    )
-    sum_up = tff.learning.metrics.sum_then_finalize(fns[2])
-
-    @tff.federated_computation(tff.types.FederatedType(state_type, tff.CLIENTS))
-    def total(states):
-      return sum_up(states)
-
-    summed = total(states)
-    expected = _measure([batch for batches in clients for batch in batches])
-    self.assertEqual(list(summed), list(expected))
-    for name, value in expected.items():
-      tolerance.assert_close(summed[name], value, err_msg=name)
 
   def test_a_model_has_them_and_is_evaluated_with_them(self):
     model = models.create_bag_of_tokens_classifier(

@@ -173,14 +173,6 @@ class FeatureMapTest(parameterized.TestCase):
     tolerance.assert_close(
       features(features.initial_weights, tf.constant(_X)), expected
     )
-    again = models.create_dense_features(
-      num_inputs=4, hidden_units=[6, 5], seed=2
-    )
-    other = models.create_dense_features(
-      num_inputs=4, hidden_units=[6, 5], seed=3
-    )
-    np.testing.assert_array_equal(again.initial_weights[0], w1)
-    self.assertTrue(np.any(other.initial_weights[0] != w1))
 
   def test_features_of_a_wrong_width_are_told(self):
     features = models.FeatureMap(

@@ -127,23 +127,6 @@ class RobertaTest(absltest.TestCase):
 
 
 class AdaptersTest(parameterized.TestCase):
-  def test_computes_what_the_model_does_with_merged_matrices(self):
-    adapted = _adapt()
-    ((x, _),) = ref.make_batches(7, 0, batch_size=7)
-
-    def predict(model, weights):
-      return model.predict_on_batch((weights, ()), tf.constant(x), False)
-
-    start = adapted.model.initial_weights[0]
-    np.testing.assert_array_equal(
-      predict(adapted.model, start), predict(_MODEL, _START)
-    )
-    moved = _weights(*(w + 1 for w in start))
-    tolerance.assert_close(
-      predict(adapted.model, moved.trainable),
-      predict(_MODEL, adapted.merge(moved).trainable),
-    )
-
   def test_gradients_are_those_of_the_paper_s_formula(self):
     """By the chain rule from NumPy's gradient of the merged matrix."""
     adapted = _adapt()

@@ -8,10 +8,8 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff.models import mobilenet
 from tests import temporary_folders
-from tests import tolerance
 
 import numpy as np
-import pytest
 import tensorflow as tf
 
 
@@ -50,23 +48,6 @@ class MobilenetTest(temporary_folders.TestCase):
     self.assertEqual(extractor.num_features, 1280)
     again = mobilenet.load_mobilenet_v2(path, image_size=32, width=0.35)
     self.assertEqual(again.fingerprint, extractor.fingerprint)
-
-  @pytest.mark.thorough
-  def test_split_between_residual_blocks(self):
-    path = self.folder / 'weights.h5'
-    self.network.save_weights(path)
-    whole = mobilenet.load_mobilenet_v2(path, image_size=64, width=0.35)
-    lower, upper = whole.split('block_16_expand')
-    images = np.random.default_rng(0).integers(0, 256, [3, 16, 16, 3], np.uint8)
-    vectors = lower.extract(images)
-    # 64 pixels are halved five times; the block takes 56 channels.
-    self.assertEqual(vectors.shape, (3, 2 * 2 * 56))
-    tolerance.assert_close(upper.extract(vectors), whole.extract(images))
-    # Three convolutions, the last one, and two numbers for each channel after.
-    self.assertLen(upper.initial_weights, 4 * 3)
-    self.assertLen(lower.initial_weights, len(whole.initial_weights) - 4 * 3)
-    with self.assertRaisesRegex(errors.InputError, 'a connection leads'):
-      whole.split('block_15_depthwise')
 
   def test_keras_own_folder(self):
     with mock.patch.dict(os.environ, {'HOME': str(self.folder)}):

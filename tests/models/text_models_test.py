@@ -114,7 +114,6 @@ class TextModelsTest(parameterized.TestCase):
         )
 
   @parameterized.parameters(
-    (dict(embedding_size=1.5), 'embedding_size .*got 1.5'),
     (dict(sequence_length=-1), 'sequence_length .*got -1'),
     (dict(class_names=('a',)), 'at least two'),
   )

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the counted bytes, against counts by hand."""
 
-import collections
-
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.evaluation import gradient_norm
@@ -13,7 +11,6 @@ from fedfish_tff.simulation import communication
 
 from absl.testing import absltest
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
 # 3 features, 4 hidden units, 2 classes: kernels and biases.
@@ -71,38 +68,20 @@ class MeasureWireBytesTest(absltest.TestCase):
     )
 
   def test_counts_secure_sums_and_other_dtypes(self):
-    @tff.federated_computation
-    def initialize():
-      return tff.federated_value(0, tff.SERVER)
-
-    broadcast_type = tff.TensorType(np.float64, [5])
-
-    @tff.tensorflow.computation(np.int32)
-    def prepare(state):
-      del state
-      return np.zeros([5], np.float64)
-
-    @tff.tensorflow.computation(broadcast_type, np.int32)
-    def work(received, data):
-      del received
-      return collections.OrderedDict(
-        plain=np.zeros([3, 2], np.float32), secure=data
-      )
-
     @tff.federated_computation(
-      tff.FederatedType(np.int32, tff.SERVER),
+      tff.FederatedType((np.float64, [5]), tff.SERVER),
+      tff.FederatedType((np.float32, [3, 2]), tff.CLIENTS),
       tff.FederatedType(np.int32, tff.CLIENTS),
     )
-    def next_fn(state, data):
-      received = tff.federated_broadcast(tff.federated_map(prepare, state))
-      updates = tff.federated_map(work, (received, data))
-      plain = tff.federated_sum(updates['plain'])
-      secure = tff.federated_secure_sum_bitwidth(updates['secure'], 8)
-      return secure, plain
+    def run_round(sent, plain, secure):
+      return (
+        tff.federated_broadcast(sent),
+        tff.federated_sum(plain),
+        tff.federated_secure_sum_bitwidth(secure, 8),
+      )
 
-    process = tff.templates.IterativeProcess(initialize, next_fn)
     self.assertEqual(
-      communication.measure_wire_bytes(process), (5 * 8, 3 * 2 * 4 + 4)
+      communication.measure_wire_bytes(run_round), (5 * 8, 3 * 2 * 4 + 4)
     )
 
   def test_counts_what_tffs_map_reduce_form_sends(self):
@@ -126,16 +105,12 @@ class MeasureWireBytesTest(absltest.TestCase):
     )
 
   def test_rejects_what_clients_select(self):
-    @tff.federated_computation
-    def initialize():
-      return tff.federated_value(np.zeros([3], np.float32), tff.SERVER)
-
-    state_type = initialize.type_signature.result
+    state_type = tff.FederatedType((np.float32, [3]), tff.SERVER)
 
     @tff.federated_computation(
       state_type, tff.FederatedType((np.int32, [1]), tff.CLIENTS)
     )
-    def next_fn(state, keys):
+    def run_round(state, keys):
       slices = tff.federated_select(
         keys,
         tff.federated_value(3, tff.SERVER),
@@ -148,35 +123,19 @@ class MeasureWireBytesTest(absltest.TestCase):
         lambda values: values.reduce(np.float32(0), lambda x, y: x + y),
         tff.SequenceType(np.float32),
       )
-      return state, tff.federated_sum(tff.federated_map(total, slices))
+      return tff.federated_sum(tff.federated_map(total, slices))
 
-    process = tff.templates.IterativeProcess(initialize, next_fn)
     with self.assertRaisesRegex(errors.InputError, 'federated_select'):
-      communication.measure_wire_bytes(process)
+      communication.measure_wire_bytes(run_round)
 
   def test_rejects_a_size_that_is_not_fixed(self):
-    @tff.federated_computation
-    def initialize():
-      return tff.federated_value(0, tff.SERVER)
-
-    @tff.tensorflow.computation(np.int32)
-    def prepare(state):
-      return tf.strings.as_string(state)
-
-    @tff.tensorflow.computation(np.str_, np.int32)
-    def work(received, data):
-      del received
-      return data
-
-    @tff.federated_computation(
-      tff.FederatedType(np.int32, tff.SERVER),
-      tff.FederatedType(np.int32, tff.CLIENTS),
-    )
-    def next_fn(state, data):
-      received = tff.federated_broadcast(tff.federated_map(prepare, state))
-      total = tff.federated_sum(tff.federated_map(work, (received, data)))
-      return total, total
-
-    process = tff.templates.IterativeProcess(initialize, next_fn)
-    with self.assertRaisesRegex(errors.InputError, 'type str'):
-      communication.measure_wire_bytes(process)
+    for sent, message in (
+      (np.str_, 'type str'),
+      ((np.float32, [None]), r'type float32\[\?\]'),
+      (tff.SequenceType(np.int32), r'type int32\*'),
+    ):
+      send = tff.federated_computation(
+        tff.federated_broadcast, tff.FederatedType(sent, tff.SERVER)
+      )
+      with self.assertRaisesRegex(errors.InputError, message):
+        communication.measure_wire_bytes(send)

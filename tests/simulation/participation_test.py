@@ -88,13 +88,6 @@ class UniformParticipationTest(absltest.TestCase):
     choose = participation.uniform_participation(_IDS, cohort_size=3, seed=7)
     self.assertEqual(choose(1), ('client 5', 'client 9', 'client 2'))
 
-  def test_every_client_and_place_is_as_likely(self):
-    choose = participation.uniform_participation(_IDS, cohort_size=2, seed=1)
-    cohorts = [choose(r) for r in range(1, 2001)]
-    for place in range(2):
-      counts = [sum(c[place] == i for c in cohorts) for i in _IDS]
-      self.assertGreater(stats.chisquare(counts).pvalue, 1e-3)
-
   @given(
     total=st.integers(10_001, 10_040),
     cohort_size=st.sampled_from([1, 7, 5000, 10_001]),
@@ -219,13 +212,6 @@ class VisitOnceParticipationTest(absltest.TestCase):
     visit = participation.visit_once_participation(_IDS, cohort_size=3, seed=7)
     order = random_streams.random_generator('visits', 7).permutation(10)
     self.assertEqual(visit(2), tuple(_IDS[i] for i in order[3:6]))
-
-  def test_the_order_depends_on_the_seed(self):
-    orders = {
-      participation.visit_once_participation(_IDS, cohort_size=10, seed=s)(1)
-      for s in range(5)
-    }
-    self.assertLen(orders, 5)
 
   def test_published_numbers_of_rounds(self):
     for clients, rounds in ((1262, 127), (9275, 928)):
