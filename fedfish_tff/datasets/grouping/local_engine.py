@@ -34,8 +34,8 @@ from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import work as work_lib
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-from pyarrow import compute
 import tqdm
 
 # The bytes of examples that a process holds after reading them.
@@ -227,11 +227,10 @@ class _Bucket:
     table = pa.concat_tables(tables).combine_chunks()
     self._sizes = table['size'].to_numpy()
     self._words = table['words'].to_numpy()
-    ids = table['client_id'].combine_chunks().dictionary_encode()
-    by_id = compute.sort_indices(ids.dictionary)
-    self._ids = ids.dictionary.take(by_id).to_pylist()
     # The client of each row, and the rows of the first, the second ... client.
-    self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
+    self._client_of, self._ids = pd.factorize(
+      table['client_id'].to_numpy(), sort=True
+    )
     self._order = np.argsort(self._client_of, kind='stable')
     self._stops = np.cumsum(np.bincount(self._client_of))
 
