@@ -45,7 +45,7 @@ _EXPORTS = {
     unknown_client_error
   """,
   'client_index': """
-    ClientIndex create_index_writer INDEX_SCHEMA IndexRows ROW_GROUP_CLIENTS
+    ClientIndex INDEX_SCHEMA IndexRows ROW_GROUP_CLIENTS
   """,
   'client_sizes': """
     ClientSizeLaw PUBLISHED_SPLITS PublishedSplit

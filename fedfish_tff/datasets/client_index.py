@@ -16,7 +16,6 @@ import itertools
 import json
 import os
 import pathlib
-from typing import BinaryIO
 from typing import TYPE_CHECKING
 
 from fedfish_tff import errors
@@ -58,18 +57,6 @@ _NUMBERS = {
   'examples': np.int64,
 }
 _COLUMNS = ('client_id', 'split', *_NUMBERS)
-
-
-def create_index_writer(
-  where: str | os.PathLike[str] | BinaryIO,
-) -> pq.ParquetWriter:
-  """Returns a writer of an index with checksums.
-
-  Args:
-    where: A path or a file, open for writing.
-  """
-  # Without checksums a changed byte may give another client's name or offset.
-  return pq.ParquetWriter(where, INDEX_SCHEMA, write_page_checksum=True)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)

@@ -15,6 +15,7 @@ from fedfish_tff.datasets import grouped_folder
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import parquet
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -49,7 +50,10 @@ def write_index(
   sizes = {}
   with (
     new_files.new_file(path) as file,
-    client_index.create_index_writer(file) as writer,
+    # Without checksums a changed byte may give another client's name or offset.
+    parquet.ParquetWriter(
+      file, client_index.INDEX_SCHEMA, write_page_checksum=True
+    ) as writer,
   ):
     for split in sorted(tables):
       table = pa.concat_tables(tables[split]).sort_by('client_id')

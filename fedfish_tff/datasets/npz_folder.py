@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients in a folder of .npz files, one file per client."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
+import contextlib
 import os
 import pathlib
 from typing import Any
@@ -97,13 +98,11 @@ class NpzFolderClientData(client_data.ClientData):
       )
     return x, y
 
-  def _read(self, client_id: str) -> tuple[np.ndarray, np.ndarray]:
-    def read(archive: zipfile.ZipFile) -> tuple[np.ndarray, np.ndarray]:
-      self._check_arrays(client_id, npz_files.npz_array_names(archive))
-      x, y = (self._read_array(archive, name, client_id) for name in _ARRAYS)
-      return x, y
-
-    return self._open(client_id, read)
+  def _read(self, client_id: str) -> tuple[np.ndarray, ...]:
+    with self._opened(client_id) as archive:
+      return tuple(
+        self._read_array(archive, name, client_id) for name in _ARRAYS
+      )
 
   def _read_array(
     self, archive: zipfile.ZipFile, name: str, client_id: str
@@ -121,26 +120,27 @@ class NpzFolderClientData(client_data.ClientData):
 
   def _peek_length(self, client_id: str) -> int:
     """Returns the number of examples, from the header of array x alone."""
-
-    def read(archive: zipfile.ZipFile) -> int:
-      self._check_arrays(client_id, npz_files.npz_array_names(archive))
+    with self._opened(client_id) as archive:
       shape = npz_files.read_npz_shape(archive, 'x')
-      # A single value is refused, with the reason, at loading.
-      return shape[0] if shape else 1
+    # A single value is refused, with the reason, at loading.
+    return shape[0] if shape else 1
 
-    return self._open(client_id, read)
-
-  def _open(
-    self, client_id: str, read: Callable[[zipfile.ZipFile], Any]
-  ) -> Any:
-    """Returns `read(archive)`, with errors of damaged files as InputError."""
+  @contextlib.contextmanager
+  def _opened(self, client_id: str) -> Iterator[zipfile.ZipFile]:
+    """Opens a client's file; errors of damaged files become InputErrors."""
     path = self._path(client_id)
     try:
       with (
         open(path, 'rb', opener=regular_files.opener) as file,
         zipfile.ZipFile(file) as archive,
       ):
-        return read(archive)
+        found = npz_files.npz_array_names(archive)
+        if not set(found).issuperset(_ARRAYS):
+          raise errors.InputError(
+            f'The file {path} of client {client_id!r} must hold the arrays '
+            f'{list(_ARRAYS)}, got {found}.'
+          )
+        yield archive
     except errors.InputError:
       raise
     except npz_files.NPZ_READ_ERRORS as error:
@@ -149,14 +149,6 @@ class NpzFolderClientData(client_data.ClientData):
         f'The file {path} of client {client_id!r} must be a complete .npz '
         f'file, and cannot be read ({reason}).'
       ) from error
-
-  def _check_arrays(self, client_id: str, found: list[str]) -> None:
-    missing = [name for name in _ARRAYS if name not in found]
-    if missing:
-      raise errors.InputError(
-        f'The file {self._path(client_id)} of client {client_id!r} must hold '
-        f'the arrays {list(_ARRAYS)}, got {found}.'
-      )
 
   def _path(self, client_id: str) -> str:
     return str(self._folder / f'{client_id}.npz')

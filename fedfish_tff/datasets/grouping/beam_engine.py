@@ -43,9 +43,7 @@ def group(
   parts: Sequence[sources.Part],
   *,
   beam_flags: Sequence[str],
-) -> tuple[
-  record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
-]:
+) -> tuple[record_counts.RecordCounts, list[pa.Table]]:
   """Reads all parts and writes all shards.
 
   Args:
@@ -54,7 +52,7 @@ def group(
     beam_flags: Flags of Beam, with '--runner'.
 
   Returns:
-    The counts of records; and for each shard its report and its index.
+    The counts of records, and the index of each shard.
 
   Raises:
     errors.InputError: If a part cannot be read, too many records are bad, or
@@ -132,7 +130,7 @@ def _read_part(
 def _write_group(
   group: tuple[int, Iterable[tuple]], work: work_lib.Work
 ) -> None:
-  """Writes a shard and its report, or the counts of all parts."""
+  """Writes a shard and the counts of what it leaves out, or of all parts."""
   number, values = group
   if number == _COUNTS:
     _write_json(
@@ -144,8 +142,8 @@ def _write_group(
   rows = sorted(
     itertools.starmap(work_lib.Row, values), key=operator.itemgetter(0, 1, 2, 3)
   )
-  report = work.write_shard(shard, _clients(rows))
-  _write_json(_report_path(work, shard.file_name), dataclasses.asdict(report))
+  counts = work.write_shard(shard, _clients(rows))
+  _write_json(_report_path(work, shard.file_name), dataclasses.asdict(counts))
 
 
 def _clients(rows: Sequence[work_lib.Row]) -> Iterator[work_lib.Client]:
@@ -165,9 +163,7 @@ def _clients(rows: Sequence[work_lib.Row]) -> Iterator[work_lib.Client]:
 
 def _collect(
   work: work_lib.Work,
-) -> tuple[
-  record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
-]:
+) -> tuple[record_counts.RecordCounts, list[pa.Table]]:
   """Reads the workers' results, and writes shards without clients."""
   try:
     parts = _read_json(_report_path(work, 'counts'))
@@ -185,16 +181,16 @@ def _collect(
   for name in tf.io.gfile.listdir(work.folder):
     if new_files.is_temporary(name):  # From a worker that was killed.
       tf.io.gfile.remove(posixpath.join(work.folder, name))
-  reports, tables = [], []
+  tables = []
   for shard in work.placement.shards():
     try:
       report = _read_json(_report_path(work, shard.file_name))
-      reports.append(work_lib.ShardReport(**report))
+      counts.merge(record_counts.RecordCounts(**report))
     except tf.errors.NotFoundError:
-      reports.append(work.write_shard(shard, []))
+      work.write_shard(shard, [])
     tables.append(work.read_index(shard))
   tf.io.gfile.rmtree(_report_folder(work))
-  return counts, reports, tables
+  return counts, tables
 
 
 def _report_folder(work: work_lib.Work) -> str:

@@ -26,9 +26,6 @@ _OPENS_PORTS = (
 class _Parser(argparse.ArgumentParser):
   """An argument parser that raises where argparse ends the process."""
 
-  def __init__(self) -> None:
-    super().__init__(add_help=False, allow_abbrev=False)
-
   def add_value_provider_argument(self, *args: Any, **kwargs: Any) -> None:
     """Adds an argument that templates of Dataflow get later."""
     self.add_argument(*args, **kwargs)
@@ -140,7 +137,7 @@ def _parse(
     beam_flags: The flags.
     but: The name of a class of Beam's options to ignore.
   """
-  parser = _Parser()
+  parser = _Parser(add_help=False, allow_abbrev=False)
   for options in pipeline_options.PipelineOptions.__subclasses__():
     if options.__name__ != but:
       # Beam's method, which classes of options override.

@@ -20,7 +20,6 @@ from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import client_splits
 from fedfish_tff.datasets.grouping import local_engine
-from fedfish_tff.datasets.grouping import record_counts
 from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import work as work_lib
 
@@ -34,9 +33,6 @@ _BUCKET_BYTES = 2**26
 WORK_FOLDER = 'work'
 _SETTINGS_FILE = 'settings.json'
 
-# Kinds of records that are left out although they are not bad.
-_TOO_FEW = 'too_few_examples'
-_TOO_MANY = 'beyond_client_limit'
 _PERCENTILES = {
   'min': 0,
   'p10': 10,
@@ -149,9 +145,7 @@ def group(
     # Imported late, with TensorFlow and Beam.
     from fedfish_tff.datasets.grouping import beam_engine  # pylint: disable=g-import-not-at-top
 
-    counts, reports, tables = beam_engine.group(
-      work, parts, beam_flags=beam_flags
-    )
+    counts, tables = beam_engine.group(work, parts, beam_flags=beam_flags)
   else:
     work_folder.mkdir(exist_ok=True)
     _check_settings(
@@ -165,7 +159,7 @@ def group(
         'num_shards': options.num_shards,
       },
     )
-    counts, reports, tables = local_engine.group(
+    counts, tables = local_engine.group(
       work, parts, folder=work_folder, num_processes=num_processes
     )
   tables_of = {split: [] for split in work.placement.shards_of}
@@ -174,7 +168,12 @@ def group(
   sizes = folder_writer.write_index(
     folder / grouped_folder.INDEX_FILE, tables_of
   )
-  dataset = _describe(counts, reports, sizes)
+  dataset = GroupedDataset(
+    sizes=sizes,
+    skipped=dict(sorted(counts.skipped.items())),
+    named=dict(sorted(counts.names().items())),
+    small_clients=counts.small_clients,
+  )
   _check_is_not_empty(dataset, options)
   if write_more:
     write_more(dataset)
@@ -196,29 +195,6 @@ def group(
     # continue.
     shutil.rmtree(work_folder.rename(done), ignore_errors=True)
   return dataset
-
-
-def _describe(
-  counts: record_counts.RecordCounts,
-  reports: Sequence[work_lib.ShardReport],
-  sizes: Mapping[str, folder_writer.ClientSizes],
-) -> GroupedDataset:
-  """Returns the written sizes, with everything that was left out."""
-  skipped, named = dict(counts.skipped), counts.names()
-  too_few = sum(report.small_client_examples for report in reports)
-  if too_few:
-    skipped[_TOO_FEW] = too_few
-  too_many = sum(report.excess_examples for report in reports)
-  if too_many:
-    skipped[_TOO_MANY] = too_many
-    large = sorted(name for report in reports for name in report.large_clients)
-    named[_TOO_MANY] = large[: record_counts.MOST_NAMED]
-  return GroupedDataset(
-    sizes=sizes,
-    skipped=dict(sorted(skipped.items())),
-    named=dict(sorted(named.items())),
-    small_clients=sum(report.small_clients for report in reports),
-  )
 
 
 def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:

@@ -34,8 +34,8 @@ from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import work as work_lib
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-from pyarrow import compute
 import tqdm
 
 # The bytes of examples that a process holds after reading them.
@@ -69,9 +69,7 @@ def group(
   *,
   folder: pathlib.Path,
   num_processes: int,
-) -> tuple[
-  record_counts.RecordCounts, list[work_lib.ShardReport], list[pa.Table]
-]:
+) -> tuple[record_counts.RecordCounts, list[pa.Table]]:
   """Reads all parts and writes all shards, except those already done.
 
   Args:
@@ -82,7 +80,7 @@ def group(
       work.
 
   Returns:
-    The counts of records; and for each shard its report and its index.
+    The counts of records, and the index of each shard.
 
   Raises:
     errors.InputError: If a part cannot be read, or too many records are bad.
@@ -106,13 +104,13 @@ def group(
     counts.check(work.options.max_bad_fraction, total_size=None)
     files = [_batch_path(read_folder, number, 'arrow') for number, _ in batches]
     write = functools.partial(_write_shard, work, files, shard_folder)
-    results = []
+    tables = []
     with _bar('write', len(shards), ' shards') as bar:
-      for result in run(write, shards):
-        results.append(result)
+      for more, table in run(write, shards):
+        counts.merge(more)
+        tables.append(table)
         bar.update()
-  reports, tables = zip(*results)
-  return counts, list(reports), list(tables)
+  return counts, tables
 
 
 def _batches(
@@ -185,13 +183,13 @@ def _write_shard(
   files: Sequence[pathlib.Path],
   folder: pathlib.Path,
   shard: client_splits.Shard,
-) -> tuple[work_lib.ShardReport, pa.Table]:
-  """Writes a shard; returns its report and its index."""
+) -> tuple[record_counts.RecordCounts, pa.Table]:
+  """Writes a shard; returns the counts of what it leaves out, and its index."""
   path = folder / f'{shard.file_name}.json'
   min_examples = work.options.min_examples
   content = json.loads(path.read_bytes()) if path.exists() else {}
   if content.get('min_examples') == min_examples:
-    report = work_lib.ShardReport(**content['report'])
+    counts = record_counts.RecordCounts(**content['counts'])
   else:
     # A shard written with another limit is written again.
     path.unlink(missing_ok=True)
@@ -199,16 +197,16 @@ def _write_shard(
       _Bucket(files, bucket, work.placement.num_buckets)
       for bucket in shard.buckets
     )
-    report = work.write_shard(
+    counts = work.write_shard(
       shard, itertools.chain.from_iterable(b.clients() for b in buckets)
     )
     content = {
       'min_examples': min_examples,
-      'report': dataclasses.asdict(report),
+      'counts': dataclasses.asdict(counts),
     }
     with new_files.new_file(path) as file:
       file.write(json.dumps(content).encode())
-  return report, work.read_index(shard)
+  return counts, work.read_index(shard)
 
 
 class _Bucket:
@@ -229,11 +227,10 @@ class _Bucket:
     table = pa.concat_tables(tables).combine_chunks()
     self._sizes = table['size'].to_numpy()
     self._words = table['words'].to_numpy()
-    ids = table['client_id'].combine_chunks().dictionary_encode()
-    by_id = compute.sort_indices(ids.dictionary)
-    self._ids = ids.dictionary.take(by_id).to_pylist()
     # The client of each row, and the rows of the first, the second ... client.
-    self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
+    self._client_of, self._ids = pd.factorize(
+      table['client_id'].to_numpy(), sort=True
+    )
     self._order = np.argsort(self._client_of, kind='stable')
     self._stops = np.cumsum(np.bincount(self._client_of))
 

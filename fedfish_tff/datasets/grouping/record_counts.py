@@ -11,24 +11,26 @@ from fedfish_tff.datasets.grouping import sources
 # The minimal number of records to estimate the number of all from.
 _FEWEST_RECORDS = 100
 # The maximal number of skipped records named per kind.
-MOST_NAMED = 20
+_MOST_NAMED = 20
 
 
 @dataclasses.dataclass
 class RecordCounts:
-  """The records of some parts of a source.
+  """The records of some parts of a source, or left out of some shards.
 
   Attributes:
     examples: The number of records that are examples.
     size: The size of what has been read, in the source's unit.
-    skipped: The number of bad records by kind.
-    named: Some of the bad records by kind: part, number in the part, name.
+    skipped: The number of records left out by kind.
+    named: Some of these records by kind: part, number in the part, name.
+    small_clients: The number of clients with too few examples.
   """
 
   examples: int = 0
   size: int = 0
   skipped: dict[str, int] = dataclasses.field(default_factory=dict)
   named: dict[str, list[list]] = dataclasses.field(default_factory=dict)
+  small_clients: int = 0
 
   @classmethod
   def from_json(cls, text: str | bytes) -> 'RecordCounts':
@@ -47,14 +49,29 @@ class RecordCounts:
       number: The records' place in the part.
       record: The bad records.
     """
-    self._add(record.kind, record.count, [[part, number, record.where]])
+    self.add(record.kind, record.count, [[part, number, record.where]])
 
   def merge(self, other: 'RecordCounts') -> None:
     """Adds other counts to these."""
     self.examples += other.examples
     self.size += other.size
+    self.small_clients += other.small_clients
     for kind, count in other.skipped.items():
-      self._add(kind, count, other.named[kind])
+      self.add(kind, count, other.named.get(kind, []))
+
+  def add(self, kind: str, count: int, named: list[list]) -> None:
+    """Counts records that are left out.
+
+    Args:
+      kind: The reason.
+      count: Their number.
+      named: Some of them, in order, as in `named`.
+    """
+    self.skipped[kind] = self.skipped.get(kind, 0) + count
+    known = self.named.get(kind, [])
+    # Records of one part come in order.
+    if named and (len(known) < _MOST_NAMED or named[0] < known[-1]):
+      self.named[kind] = sorted(known + named)[:_MOST_NAMED]
 
   def names(self) -> dict[str, list[str]]:
     """Returns the names of bad records by kind, in the source's order."""
@@ -94,10 +111,3 @@ class RecordCounts:
       f'{max_bad_fraction:.2%} of all (max_bad_fraction) may be such; with a '
       'larger one, the same goes on from what was read.'
     )
-
-  def _add(self, kind: str, count: int, named: list[list]) -> None:
-    self.skipped[kind] = self.skipped.get(kind, 0) + count
-    known = self.named.get(kind, [])
-    # Records of one part come in order.
-    if len(known) < MOST_NAMED or named[0] < known[-1]:
-      self.named[kind] = sorted(known + named)[:MOST_NAMED]

@@ -18,7 +18,6 @@ from fedfish_tff.datasets import grouped_folder
 from fedfish_tff.datasets.grouping import client_keys
 from fedfish_tff.datasets.grouping import sources
 
-import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
@@ -160,7 +159,8 @@ def _decode_examples(
   # one.
   with contextlib.suppress(tf.errors.InvalidArgumentError):
     for batch in tfds.as_numpy(dataset.batch(_BATCH_SIZE)):
-      columns = {name: _get(batch, name) for name in names}
+      flat = tfds.core.utils.flatten_nest_dict(batch)
+      columns = {name: flat[name] for name in names}
       for values in zip(*columns.values()):
         position += 1
         yield dict(zip(columns, values))
@@ -174,7 +174,8 @@ def _decode_examples(
     except tf.errors.InvalidArgumentError:
       yield None
     else:
-      yield {name: _get(example, name).numpy() for name in names}
+      flat = tfds.core.utils.flatten_nest_dict(example)
+      yield {name: flat[name].numpy() for name in names}
 
 
 def create_tfds_source(
@@ -282,12 +283,9 @@ def _check_key(
 def _unknown_feature_error(
   name: str, missing: Sequence[str], connectors: Mapping[str, Any]
 ) -> errors.InputError:
-  missing, known = (
-    ' or '.join(map(repr, missing)),
-    ', '.join(sorted(connectors)),
-  )
   return errors.InputError(
-    f'Data set {name} has no feature {missing}; it has {known}.'
+    f'Data set {name} has no feature {" or ".join(map(repr, missing))}; it has '
+    f'{", ".join(sorted(connectors))}.'
   )
 
 
@@ -314,12 +312,6 @@ def _nest(names: set[str]) -> dict[str, Any]:
       place = place.setdefault(folder, {})
     place[last] = True
   return nest
-
-
-def _get(batch: Mapping[str, Any], name: str) -> np.ndarray:
-  for part in name.split('/'):
-    batch = batch[part]
-  return batch
 
 
 def _spec_to_keep(

@@ -59,24 +59,6 @@ class GroupingOptions:
       )
 
 
-@dataclasses.dataclass(kw_only=True)
-class ShardReport:
-  """The report of what a shard leaves out.
-
-  Attributes:
-    small_clients: The number of clients with too few examples.
-    small_client_examples: The number of their examples.
-    excess_examples: The number of examples that did not fit into the records of
-      their clients.
-    large_clients: The ids of these clients.
-  """
-
-  small_clients: int = 0
-  small_client_examples: int = 0
-  excess_examples: int = 0
-  large_clients: list[str] = dataclasses.field(default_factory=list)
-
-
 class Row(NamedTuple):
   """An example that is not yet grouped.
 
@@ -180,7 +162,7 @@ class Work:
 
   def write_shard(
     self, shard: client_splits.Shard, clients: Iterable[Client]
-  ) -> ShardReport:
+  ) -> record_counts.RecordCounts:
     """Writes a shard, with clients in the given order.
 
     Args:
@@ -188,7 +170,7 @@ class Work:
       clients: Its clients.
 
     Returns:
-      The report of what the shard leaves out.
+      The counts of what the shard leaves out.
 
     Raises:
       OSError: If the shard cannot be written.
@@ -196,10 +178,10 @@ class Work:
     # Imported late, with TensorFlow, which reading does not need.
     from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
 
-    report = ShardReport()
+    counts = record_counts.RecordCounts()
     with client_files.ClientFile(self.shard_path(shard)) as file:
       for client in clients:
-        kept = _keep(client, self.options.min_examples, report)
+        kept = _keep(client, self.options.min_examples, counts)
         if len(kept):
           file.write(
             client.client_id,
@@ -207,7 +189,7 @@ class Work:
             sizes=client.sizes[kept],
             words=int(client.words[kept].sum()),
           )
-    return report
+    return counts
 
   def read_index(self, shard: client_splits.Shard) -> pa.Table:
     """Returns the index of a shard, made from its file.
@@ -225,32 +207,19 @@ class Work:
     )
 
 
-class _SizedPlace:
-  """The place of an example, with the example's length."""
-
-  def __init__(self, place: int, size: int) -> None:
-    self.place = place
-    self._size = size
-
-  def __len__(self) -> int:
-    return self._size
-
-
-def _keep(client: Client, min_examples: int, report: ShardReport) -> np.ndarray:
-  """Returns the places of the examples to write, and reports the others."""
-  import dataset_grouper  # pylint: disable=g-import-not-at-top
-
-  places = np.arange(len(client.sizes))
-  if len(places) < min_examples:
-    report.small_clients += 1
-    report.small_client_examples += len(places)
-    return places[:0]
-  sizes = client.sizes + _EXAMPLE_OVERHEAD
-  if sizes.sum() < _MAX_CLIENT_BYTES:
-    return places
-  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
-  merged = merge.apply(map(_SizedPlace, places.tolist(), sizes.tolist()))
-  kept = np.array([one.place for one in merged], np.int64)
-  report.excess_examples += len(places) - len(kept)
-  report.large_clients.append(client.client_id)
-  return kept
+def _keep(
+  client: Client, min_examples: int, counts: record_counts.RecordCounts
+) -> np.ndarray:
+  """Returns the places of the examples to write, and counts the others."""
+  if len(client.sizes) < min_examples:
+    counts.small_clients += 1
+    counts.add('too_few_examples', len(client.sizes), [])
+    return np.empty(0, np.int64)
+  kept, total = [], 0
+  for place, size in enumerate((client.sizes + _EXAMPLE_OVERHEAD).tolist()):
+    if total + size < _MAX_CLIENT_BYTES:
+      kept.append(place)
+      total += size
+  if excess := len(client.sizes) - len(kept):
+    counts.add('beyond_client_limit', excess, [[0, 0, client.client_id]])
+  return np.array(kept, np.int64)

@@ -38,25 +38,24 @@ class WriteShardTest(parameterized.TestCase):
       folder=str(folder),
     )
     (shard,) = placement.shards()
-    report = work.write_shard(
+    counts = work.write_shard(
       shard, [_client(name, examples) for name, examples in clients.items()]
     )
     stock = dataset_grouper.PartitionedDataset(
       f'{folder}/train-*.tfrecord', tfds.features.FeaturesDict({})
     )
     records = tf.data.TFRecordDataset(work.shard_path(shard))
-    return report, [
+    return counts, [
       stock.decode_bytes(record).numpy().tolist() for record in records
     ]
 
   def test_small_clients(self):
-    report, found = self._write(
+    counts, found = self._write(
       {'a': [b'1'], 'b': [b'2', b'3'], 'c': [b'4']}, min_examples=2
     )
     self.assertEqual(found, [[b'2', b'3']])
-    self.assertEqual(
-      report, work_lib.ShardReport(small_clients=2, small_client_examples=2)
-    )
+    self.assertEqual(counts.small_clients, 2)
+    self.assertEqual(counts.skipped, {'too_few_examples': 2})
 
   @parameterized.parameters(1, 30, 60, 100, 139, 140, 141, 10**6)
   def test_the_limit_is_that_of_dataset_grouper(self, limit):
@@ -67,8 +66,10 @@ class WriteShardTest(parameterized.TestCase):
       example[24:] for example in merge.apply([b'-' * 24 + e for e in examples])
     ]
     with mock.patch.object(work_lib, '_MAX_CLIENT_BYTES', limit):
-      report, found = self._write({'a': examples})
+      counts, found = self._write({'a': examples})
     self.assertEqual(found, [expected] if expected else [])
     excess = len(examples) - len(expected)
-    self.assertEqual(report.excess_examples, excess)
-    self.assertEqual(report.large_clients, ['a'] if excess else [])
+    self.assertEqual(counts.skipped.get('beyond_client_limit', 0), excess)
+    self.assertEqual(
+      counts.names(), {'beyond_client_limit': ['a']} if excess else {}
+    )
