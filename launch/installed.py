@@ -31,6 +31,7 @@ COMMANDS = {
   'fedfish-partition': 'partition_dataset',
   'fedfish-plot': 'plot',
   'fedfish-predict-words': 'studies.predict_words',
+  'fedfish-pretrain-roberta': 'studies.pretrain_roberta',
   'fedfish-sweep': 'sweep',
   'fedfish-toy-figure': 'studies.toy_figure',
   'fedfish-train': 'train',

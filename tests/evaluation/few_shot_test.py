@@ -9,16 +9,20 @@ from fedfish_tff.client_work import local_training
 from fedfish_tff.evaluation import few_shot
 from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
+from fedfish_tff.models import language_model
+from tests import tolerance
 from tests.evaluation import softmax_regression
 
 from absl.testing import absltest
 import numpy as np
 import pytest
+import tensorflow as tf
 import tensorflow_federated as tff
 
 _SIZES = {'a': 9, 'b': 12, 'c': 3, 'd': 1, 'e': 4}
 _SPEC = datasets.BatchSpec(batch_size=3, epochs=2)
 _SEED = 5
+_VOCABULARY = 7
 _FRACTIONS = (0.0, 0.25, 0.5)
 
 
@@ -45,6 +49,26 @@ def _evaluate(model, rate, weights, clients):
   return {f: evaluate(weights, clients, f) for f in _FRACTIONS}
 
 
+def _bigram_model():
+  """A language model of a table of logits by the token before."""
+  table = np.random.default_rng(3).normal(size=(_VOCABULARY, _VOCABULARY))
+  return language_model.create_language_model(
+    lambda weights, x, training: tf.gather(weights[0], x),
+    [table.astype(np.float32)],
+    special_tokens=datasets.DEFAULT_SPECIAL_TOKENS,
+  )
+
+
+def _chunks():
+  rng = np.random.default_rng(4)
+  clients = {}
+  for name, size in _SIZES.items():
+    x, y = rng.integers(1, _VOCABULARY, size=(2, size, 5)).astype(np.int32)
+    y[-1, 2:] = 0  # Padding.
+    clients[name] = (x, y)
+  return datasets.InMemoryClientData(clients)
+
+
 class FewShotEvaluationTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
@@ -63,14 +87,7 @@ class FewShotEvaluationTest(absltest.TestCase):
       {fraction: ''.join(s.per_client) for fraction, s in scores.items()},
       {0.0: 'abce', 0.25: 'abe', 0.5: 'abce'},
     )
-    for fraction, (per_client, total) in scores.items():
-      rows = per_client.values()
-      for metric in ('loss', 'accuracy'):
-        pooled = np.average(
-          [row[metric] for row in rows],
-          weights=[row['num_examples'] for row in rows],
-        )
-        np.testing.assert_allclose(total[metric], pooled, rtol=2e-5)
+    for fraction, (per_client, _) in scores.items():
       for client_id, metrics in per_client.items():
         split = datasets.split_few_shot
         if client_id == 'c':
@@ -128,3 +145,57 @@ class FewShotEvaluationTest(absltest.TestCase):
     for scores in others:
       self.assertEqual(scores.per_client, before.per_client)
       self.assertEqual(scores.total, before.total)
+
+  def test_pooled_metrics_of_tokens_follow_numpy(self):
+    model = _bigram_model()
+    weights = tff.learning.models.ModelWeights(
+      *map(list, model.initial_weights)
+    )
+    data = _chunks().select(['a', 'b', 'e'])
+    scores = _evaluate(model, 0.1, weights, data)
+    table = np.float64(model.initial_weights[0][0])
+    log_p = table - np.log(np.exp(table).sum(axis=1, keepdims=True))
+    losses, hits = {}, {}
+    for client_id in data.client_ids:
+      x, y = data.load_client(client_id)
+      _, unseen = datasets.split_few_shot(
+        len(y), fraction=0, client_id=client_id, seed=_SEED
+      )
+      x, y = x[unseen], y[unseen]
+      kept = y != 0
+      losses[client_id] = -log_p[x, y][kept]
+      hits[client_id] = (table.argmax(axis=1)[x] == y)[kept]
+    rows, before = scores[0.0]
+    for client_id, row in rows.items():
+      loss = losses[client_id].mean()
+      self.assertEqual(row['num_tokens'], len(losses[client_id]))
+      np.testing.assert_allclose(row['loss'], loss, rtol=1e-5)
+      np.testing.assert_allclose(row['perplexity'], np.exp(loss), rtol=1e-5)
+    pooled = np.concatenate(list(losses.values()))
+    self.assertEqual(before['num_tokens'], len(pooled))
+    np.testing.assert_allclose(before['loss'], pooled.mean(), rtol=1e-5)
+    np.testing.assert_allclose(
+      before['perplexity'], np.exp(pooled.mean()), rtol=1e-5
+    )
+    np.testing.assert_allclose(
+      before['accuracy'],
+      np.concatenate(list(hits.values())).mean(),
+      rtol=1e-6,
+    )
+    # Not the mean of the clients' perplexities.
+    self.assertGreater(
+      abs(
+        before['perplexity']
+        - np.mean([row['perplexity'] for row in rows.values()])
+      ),
+      1e-4,
+    )
+    rows, after = scores[0.5]
+    tolerance.assert_close(after['perplexity'], np.exp(after['loss']))
+    tolerance.assert_close(
+      after['loss'],
+      np.average(
+        [row['loss'] for row in rows.values()],
+        weights=[row['num_tokens'] for row in rows.values()],
+      ),
+    )

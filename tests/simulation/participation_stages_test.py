@@ -146,6 +146,38 @@ class ExponentialStagesTest(parameterized.TestCase):
       np.diff(stages.first_rounds)[1:], np.ceil(rounds)
     )
 
+  @parameterized.parameters((64, 0.406), (256, 0.313), (1024, 0.248))
+  def test_saves_the_time_that_the_model_promises(self, most, saved):
+    """A logarithmic factor over all clients in all rounds (Theorem 4.6).
+
+    The model of a run: distance <- q distance + (1 - q) n^-1/2, with q^2 = 0.9,
+    down to 1.2 times the limit of all clients. It begins where the stage before
+    n0 = 4 would have ended. The figures were computed independently of the code.
+    """
+    contraction = 0.9
+    stages = participation_stages.exponential_stages(
+      4, most=most, contraction=contraction
+    )
+
+    def slowest(n):
+      return special.digamma(most + 1) - special.digamma(most - n + 1)
+
+    def spend(size):
+      """Returns the expected time of a run."""
+      distance = slowest(4) * 2**-0.5 - slowest(2) * 4**-0.5
+      distance /= slowest(4) - slowest(2)
+      rounds, seconds = 0, 0.0
+      while distance > 1.2 * most**-0.5:
+        rounds += 1
+        n = size(rounds)
+        distance = n**-0.5 + contraction**0.5 * (distance - n**-0.5)
+        seconds += slowest(n)
+      return seconds
+
+    self.assertAlmostEqual(
+      spend(stages.size) / spend(lambda _: most), saved, places=3
+    )
+
   @parameterized.parameters(0.0, 1.0, -0.5)
   def test_refuses_contractions(self, contraction):
     with self.assertRaisesRegex(errors.InputError, 'contraction'):

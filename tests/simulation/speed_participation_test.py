@@ -174,6 +174,26 @@ class SrpflParticipationTest(parameterized.TestCase):
     wanted = sorted(answering, key=seconds.get)[: stages.size(round_number)]
     self.assertEqual(cohort, tuple(wanted))
 
+  def test_rounds_last_as_long_as_expected(self):
+    """T_n = (H_M - H_{M-n}) of M iid Exp(1), SRPFL's section 4.1."""
+    n, sampled, rounds = 10, 40, 1000
+    speeds = client_speeds.device_class_speeds(
+      [client_speeds.DeviceClass(1, 1.0)], seed=2
+    )
+    cohort = speed_participation.srpfl_participation(
+      _IDS,
+      stages=_stages(n, sampled, rounds_per_stage=rounds),
+      speeds=speeds,
+      seed=2,
+      sampled=sampled,
+    )
+    clock = client_speeds.build_wall_clock(speeds)
+    seconds = np.array([clock(r, cohort(r)) for r in range(1, rounds + 1)])
+    # The k-th answer comes Exp(M - k + 1) after the one before.
+    gaps = 1 / np.arange(sampled - n + 1, sampled + 1)
+    error = np.sqrt(np.sum(gaps**2) / rounds)
+    self.assertAlmostEqual(seconds.mean(), gaps.sum(), delta=4 * error)
+
   def test_refuses_to_resample_otherwise(self):
     with self.assertRaisesRegex(errors.InputError, "'round' or 'stage'"):
       speed_participation.srpfl_participation(

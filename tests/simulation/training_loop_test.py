@@ -3,12 +3,14 @@
 """Tests of the training loop: results, rows, kills and resumes."""
 
 import asyncio
+import collections
 import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.evaluation import gradient_norm
+from fedfish_tff.simulation import barrier as barrier_lib
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import communication
@@ -227,6 +229,36 @@ class RunTrainingTest(training_runs.TestCase):
     self.assertEqual(result.totals['local_steps'], total)
     self.assertGreater(result.totals['round_seconds'], 0)
 
+  @pytest.mark.thorough
+  def test_counts_the_fisher_pass_and_calls_the_barrier(self):
+    process = _build_process(algorithms.build_fed_fish, local_epochs=2)
+    calls = []
+
+    def measure(before, after, cohort):
+      calls.append((before, after, cohort))
+      return {'csb/loss': 0.5}
+
+    result = self._run(
+      process=process, further=[barrier_lib.Barrier(measure)], rounds=3
+    )
+    rows = self.rows()
+    capped = [min(6, self.SIZES[c]) for c in self.cohorts(1)]
+    self.assertEqual(
+      rows[1]['compute/local_steps'], sum(-(-n // 2) * 3 for n in capped)
+    )
+    # At round 2 and after the last round, not on the initial model.
+    self.assertEqual(
+      [row['round'] for row in rows if 'csb/loss' in row], [2, 3]
+    )
+    before, after, cohort = calls[-1]
+    self.assertEqual(
+      tuple(client.client_id for client in cohort), self.cohorts(3)
+    )
+    tolerance.assert_same(
+      after.trainable, result.state.global_model_weights.trainable
+    )
+    self.assertFalse(np.array_equal(before.trainable[0], after.trainable[0]))
+
   @parameterized.parameters((np.inf, [1, 1, 2, 2, 4, 4]), (0.0, [1] * 6))
   def test_stages_by_statistical_accuracy(self, constant, sizes):
     """The limits: as fast as decisions allow, or never."""
@@ -265,6 +297,15 @@ class RunTrainingTest(training_runs.TestCase):
         self._run(folder, further=[training_runs.stop_at(killed_at)])
       resumed = self._run(folder)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
+
+  def test_rounds_last_as_their_slowest_client(self):
+    result = self._run(rounds=3)
+    seconds = [0.0]
+    for round_number in range(1, 4):
+      slowest = max(_SPEEDS(round_number, self.cohorts(round_number)))
+      seconds.append(seconds[-1] + (slowest + 0.7))
+    self.assertEqual([r['simulated/seconds'] for r in self.rows()], seconds)
+    self.assertEqual(result.totals['simulated_seconds'], seconds[-1])
 
   def test_a_round_without_clients_changes_nothing(self):
     with self.assertNoLogs(level='WARNING'):
@@ -319,6 +360,21 @@ class RunTrainingTest(training_runs.TestCase):
     )
     self._assert_equal_runs(whole, resumed, self.folder / 'whole', self.folder)
 
+  def test_names_excluded_clients(self):
+    with self.assertLogs(level='WARNING') as logs:
+      result = self._run(
+        train_data=self.train_data(bad_clients='c'),
+        participation=lambda round_number: ('a', 'c', 'b'),
+        rounds=1,
+      )
+    self.assertRegex(
+      '\n'.join(logs.output), r'Round 1: .* of 1 of 3 clients .* out: c\.'
+    )
+    self.assertEqual(self.rows()[1]['train/excluded_clients'], 1)
+    self.assertEqual(result.totals['excluded_clients'], 1)
+    for weight in result.state.global_model_weights.trainable:
+      self.assertTrue(np.isfinite(weight).all())
+
   def test_a_round_of_excluded_clients_only_does_not_look_perfect(self):
     with self.assertLogs(level='WARNING') as logs:
       result = self._run(
@@ -364,6 +420,13 @@ class RunTrainingTest(training_runs.TestCase):
       )
     self.assertIn(f'left out: {told}. A smaller', logs.output[0])
 
+  def test_a_lost_metrics_file_is_not_continued(self):
+    self._run(rounds=2)
+    (self.folder / 'metrics.csv').unlink()
+    with self.assertRaisesRegex(errors.InputError, 'metrics.csv has no rounds'):
+      self._run()
+    self.assertFalse((self.folder / 'metrics.csv').exists())
+
   @pytest.mark.thorough
   def test_runs_tffs_own_process_without_any_extra(self):
     process = _build_process(tff.learning.algorithms.build_weighted_fed_avg)
@@ -377,6 +440,37 @@ class RunTrainingTest(training_runs.TestCase):
     )
     self.assertEqual(result.round_number, 2)
     self.assertEqual(result.totals['wire_bytes'], 0)
+
+  @pytest.mark.thorough
+  def test_seed_pairs_two_algorithms(self):
+    """FedAvg and FedFish see the same clients, batches and first weights."""
+    seen = collections.defaultdict(list)
+    processes = {
+      'fed_avg': self.process,
+      'fed_fish': _build_process(algorithms.build_fed_fish, local_epochs=2),
+    }
+    for name, process in processes.items():
+      self._run(
+        self.folder / name,
+        process=process,
+        rounds=2,
+        evaluate_every=1,
+        further=[
+          barrier_lib.Barrier(
+            lambda before, _, cohort, name=name: (
+              seen[name].append((before, cohort)) or {}
+            )
+          )
+        ],
+      )
+    one, other = seen.values()
+    np.testing.assert_array_equal(
+      one[0][0].trainable[0], other[0][0].trainable[0]
+    )
+    for (_, cohort), (_, other_cohort) in zip(one, other, strict=True):
+      for a, b in zip(cohort, other_cohort, strict=True):
+        self.assertEqual(a.client_id, b.client_id)
+        np.testing.assert_array_equal(a.indices, b.indices)
 
   def test_costs_per_client_are_of_the_whole_cohort(self):
     self._run(
