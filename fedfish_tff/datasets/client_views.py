@@ -99,6 +99,11 @@ class PreprocessedClientData(client_data.ClientDataView):
     return self._load(client_id, element_spec=self.element_spec)
 
   def _load(self, client_id: str, element_spec: Any) -> examples_lib.Examples:
+    return self._preprocess(client_id, element_spec)
+
+  def _preprocess(
+    self, client_id: str, element_spec: Any
+  ) -> examples_lib.Examples:
     examples = self._inner.load_client(client_id)
     try:
       processed = self._preprocess_fn(examples)

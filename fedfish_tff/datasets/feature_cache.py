@@ -235,10 +235,9 @@ class FileFeatureClientData(FeatureClientData):
     self._content_key = content_key
 
   def _load(self, client_id: str, element_spec: Any) -> examples_lib.Examples:
-    load = super()._load
     kept = self._cache.load(
       self._content_key(client_id),
-      lambda: dict(zip('xy', load(client_id, None), strict=True)),
+      lambda: dict(zip('xy', self._preprocess(client_id, None), strict=True)),
     )
     return examples_lib.validate_examples(
       (kept['x'], kept['y']), client_id=client_id, element_spec=element_spec
