@@ -8,7 +8,6 @@ be read.
 """
 
 import bisect
-from collections.abc import Callable
 from collections.abc import Mapping
 import dataclasses
 import functools
@@ -139,9 +138,7 @@ class ClientIndex:
         its files are missing, or the index is damaged.
     """
     self._folder.check_split(split)
-    return self._read(
-      split, 0, self._folder.splits[split].clients, self._read_group
-    )
+    return self.read_rows(split, 0, self._folder.splits[split].clients)
 
   def read_rows(self, split: str, start: int, stop: int) -> IndexRows:
     """Returns some rows of a split.
@@ -157,7 +154,23 @@ class ClientIndex:
     Raises:
       errors.InputError: If the index is damaged.
     """
-    return self._read(split, start, stop, self._kept_group)
+    first = self._first_row[split] + start
+    end = self._first_row[split] + stop
+    group = bisect.bisect_right(self._group_ends, first)
+    tables = []
+    while first < end:
+      group_start = self._group_ends[group - 1] if group else 0
+      group_stop = min(end, self._group_ends[group])
+      table = self._kept_group(group)
+      if group_stop - first < len(table):
+        # Copied, since a slice would keep all of the group in memory.
+        table = table.take(
+          pa.array(range(first - group_start, group_stop - group_start))
+        )
+      tables.append(table)
+      first = group_stop
+      group += 1
+    return self._check(split, pa.concat_tables(tables))
 
   def load_client(
     self,
@@ -205,31 +218,6 @@ class ClientIndex:
         f'example(s), as the index says, got {num_examples}.'
       )
     return examples_lib.validate_examples(examples, client_id=client_id)
-
-  def _read(
-    self,
-    split: str,
-    start: int,
-    stop: int,
-    read_group: Callable[[int], pa.Table],
-  ) -> IndexRows:
-    first = self._first_row[split] + start
-    end = self._first_row[split] + stop
-    group = bisect.bisect_right(self._group_ends, first)
-    tables = []
-    while first < end:
-      group_start = self._group_ends[group - 1] if group else 0
-      group_stop = min(end, self._group_ends[group])
-      table = read_group(group)
-      if group_stop - first < len(table):
-        # Copied, since a slice would keep all of the group in memory.
-        table = table.take(
-          pa.array(range(first - group_start, group_stop - group_start))
-        )
-      tables.append(table)
-      first = group_stop
-      group += 1
-    return self._check(split, pa.concat_tables(tables))
 
   def _read_group(self, group: int) -> pa.Table:
     path = self._folder.index_path

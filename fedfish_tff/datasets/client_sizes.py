@@ -113,40 +113,28 @@ class PublishedSplit:
 # https://github.com/Erosinho13/Fed3R; sums of drawn sizes are within 6 % of the
 # real ones. Their iNaturalist-Geo-300 is not listed, since no sizes are
 # published to which a law could be fitted.
+# Clients, classes, exponent, shift, smallest and largest size.
+_FITTED = {
+  'inaturalist_users_120k': (9275, 1203, 1.8460, 0.5748, 1, 2511),
+  'inaturalist_geo_100': (3606, 1203, 0.8999, 5.4704, 2, 100),
+  'inaturalist_geo_1k': (368, 1203, 1.0400, 119.0527, 12, 974),
+  'inaturalist_geo_3k': (135, 1203, 0.9901, 131.1915, 31, 2949),
+  'landmarks_users_160k': (1262, 2028, 2.6585, 50.4176, 25, 2858),
+}
 PUBLISHED_SPLITS: Mapping[str, PublishedSplit] = {
-  'inaturalist_users_120k': PublishedSplit(
-    num_clients=9275,
-    num_classes=1203,
+  name: PublishedSplit(
+    num_clients=num_clients,
+    num_classes=num_classes,
     size_law=ClientSizeLaw(
-      exponent=1.8460, shift=0.5748, smallest=1, largest=2511
+      exponent=exponent, shift=shift, smallest=smallest, largest=largest
     ),
-  ),
-  'inaturalist_geo_100': PublishedSplit(
-    num_clients=3606,
-    num_classes=1203,
-    size_law=ClientSizeLaw(
-      exponent=0.8999, shift=5.4704, smallest=2, largest=100
-    ),
-  ),
-  'inaturalist_geo_1k': PublishedSplit(
-    num_clients=368,
-    num_classes=1203,
-    size_law=ClientSizeLaw(
-      exponent=1.0400, shift=119.0527, smallest=12, largest=974
-    ),
-  ),
-  'inaturalist_geo_3k': PublishedSplit(
-    num_clients=135,
-    num_classes=1203,
-    size_law=ClientSizeLaw(
-      exponent=0.9901, shift=131.1915, smallest=31, largest=2949
-    ),
-  ),
-  'landmarks_users_160k': PublishedSplit(
-    num_clients=1262,
-    num_classes=2028,
-    size_law=ClientSizeLaw(
-      exponent=2.6585, shift=50.4176, smallest=25, largest=2858
-    ),
-  ),
+  )
+  for name, (
+    num_clients,
+    num_classes,
+    exponent,
+    shift,
+    smallest,
+    largest,
+  ) in _FITTED.items()
 }

@@ -5,6 +5,7 @@
 from collections.abc import Callable
 from collections.abc import Sequence
 import contextlib
+import functools
 import threading
 from typing import Any
 
@@ -83,19 +84,16 @@ class PreprocessedClientData(client_data.ClientDataView):
     """
     super().__init__(inner)
     self._preprocess_fn = preprocess_fn
-    self._element_spec = None
 
-  @property
+  @functools.cached_property
   def element_spec(self) -> Any:
-    if self._element_spec is None:
-      if not self.client_ids:
-        raise errors.InputError(
-          'Preprocessed client data must have a client to have an '
-          'element_spec, got none.'
-        )
-      first = self._load(self.client_ids[0], element_spec=None)
-      self._element_spec = examples_lib.spec_of_examples(first)
-    return self._element_spec
+    if not self.client_ids:
+      raise errors.InputError(
+        'Preprocessed client data must have a client to have an element_spec, '
+        'got none.'
+      )
+    first = self._load(self.client_ids[0], element_spec=None)
+    return examples_lib.spec_of_examples(first)
 
   def load_client(self, client_id: str) -> examples_lib.Examples:
     return self._load(client_id, element_spec=self.element_spec)

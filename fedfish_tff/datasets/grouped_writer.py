@@ -3,7 +3,10 @@
 """Writing of in-memory clients as a folder of grouped clients."""
 
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
+import itertools
 import os
 import pathlib
 import types
@@ -52,8 +55,9 @@ class GroupedWriter:
       )
     self._features = grouped_folder.features_to_json(features)
     self._num_shards = num_shards
-    self._files: dict[str, list[client_files.ClientFile]] = {}
-    self._num_clients: dict[str, int] = {}
+    self._open_files = contextlib.ExitStack()
+    # Without end: the file of the next client of each split.
+    self._files: dict[str, Iterator[client_files.ClientFile]] = {}
 
   def __enter__(self) -> 'GroupedWriter':
     return self
@@ -64,9 +68,7 @@ class GroupedWriter:
     error: BaseException | None,
     traceback: types.TracebackType | None,
   ) -> None:
-    for files in self._files.values():
-      for file in files:
-        file.__exit__(error_type, error, traceback)
+    self._open_files.__exit__(error_type, error, traceback)
     if error_type is not None:
       return
     sizes = folder_writer.write_index(
@@ -98,11 +100,14 @@ class GroupedWriter:
       examples: Its examples; values by feature, text as `str` or `bytes`.
     """
     if split not in self._files:
-      self._files[split] = [
-        client_files.ClientFile(self._shard_path(split, shard))
-        for shard in range(self._num_shards)
-      ]
-      self._num_clients[split] = 0
+      self._files[split] = itertools.cycle(
+        [
+          self._open_files.enter_context(
+            client_files.ClientFile(self._shard_path(split, shard))
+          )
+          for shard in range(self._num_shards)
+        ]
+      )
     flat = [
       {
         name: value.encode() if isinstance(value, str) else value
@@ -114,9 +119,7 @@ class GroupedWriter:
       grouped_examples.encode_example(example, self._features)
       for example in flat
     ]
-    shard = self._num_clients[split] % self._num_shards
-    self._num_clients[split] += 1
-    self._files[split][shard].write(
+    next(self._files[split]).write(
       client_id,
       serialized,
       sizes=np.array([len(example) for example in serialized], np.int64),

@@ -3,7 +3,6 @@
 """Partitions of one data set by author or any other key."""
 
 import collections
-from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
@@ -49,7 +48,12 @@ def partition_by_key(
   else:
     values, key_numbers = np.unique(keys, return_inverse=True)
     names = [_to_text(value) for value in values.tolist()]
-  _check_names(names)
+  name, count = collections.Counter(names).most_common(1)[0]
+  if count > 1:
+    raise errors.InputError(
+      f'The keys to partition by must have names of their own, got {count} '
+      f'different ones that are {name!r} as text.'
+    )
   counts = np.bincount(key_numbers)
   if counts.max() < min_examples:
     raise errors.InputError(
@@ -72,9 +76,6 @@ def _number_objects(keys: np.ndarray) -> tuple[list[str], np.ndarray]:
 
   A common type for all keys is not used: strings would all be as wide as the
   longest.
-
-  Args:
-    keys: The keys, objects [n].
   """
   typed = [(_type_rank(key), key) for key in keys.tolist()]
   ordered = sorted(set(typed))
@@ -100,13 +101,3 @@ def _to_text(key: bool | int | str | bytes) -> str:
   if isinstance(key, bytes):
     return key.decode('utf-8', errors='backslashreplace')
   return str(key)
-
-
-def _check_names(names: Sequence[str]) -> None:
-  """Raises an InputError if two keys have the same name."""
-  name, count = collections.Counter(names).most_common(1)[0]
-  if count > 1:
-    raise errors.InputError(
-      f'The keys to partition by must have names of their own, got {count} '
-      f'different ones that are {name!r} as text.'
-    )

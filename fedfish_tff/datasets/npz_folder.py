@@ -4,6 +4,7 @@
 
 from collections.abc import Iterator
 import contextlib
+import functools
 import os
 import pathlib
 from typing import Any
@@ -65,22 +66,17 @@ class NpzFolderClientData(client_data.ClientData):
       )
     self._client_ids = tuple(sorted(ids))
     self._known = frozenset(ids)
-    self._element_spec = None
 
   @property
   def client_ids(self) -> tuple[str, ...]:
     return self._client_ids
 
-  @property
+  @functools.cached_property
   def element_spec(self) -> Any:
-    if self._element_spec is None:
-      client_id = self._client_ids[0]
-      self._element_spec = examples_lib.spec_of_examples(
-        examples_lib.validate_examples(
-          self._read(client_id), client_id=client_id
-        )
-      )
-    return self._element_spec
+    client_id = self._client_ids[0]
+    return examples_lib.spec_of_examples(
+      examples_lib.validate_examples(self._read(client_id), client_id=client_id)
+    )
 
   def load_client(self, client_id: str) -> examples_lib.Examples:
     if client_id not in self._known:

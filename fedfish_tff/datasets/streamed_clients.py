@@ -61,10 +61,7 @@ class StreamedClients:
       errors.InputError: If the window is not positive, the folder is
         incomplete, or has no such split or feature.
     """
-    if window < 1:
-      raise errors.InputError(
-        f'window must be a positive number of clients, got {window}.'
-      )
+    errors.check_positive_integer('window', window)
     self._index = client_index.ClientIndex(folder)
     self._index.folder.check_split(split)
     self._split = split

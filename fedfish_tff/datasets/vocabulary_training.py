@@ -241,10 +241,6 @@ def _add_special_words(tokenizer: tokenizers.Tokenizer, size: int) -> None:
   """Puts the special tokens before the words.
 
   If the library did so, a text with the word [PAD] would move them elsewhere.
-
-  Args:
-    tokenizer: A tokenizer with words only.
-    size: The number of tokens to keep.
   """
   names = list(vocabulary_lib.SPECIAL_TOKEN_NAMES)
   ids = tokenizer.get_vocab()

@@ -47,14 +47,10 @@ def client_id(name: str) -> str:
 def check_is_free(folder: str | os.PathLike[str]) -> None:
   """Raises an InputError unless the folder is empty or does not exist."""
   folder = pathlib.Path(folder)
-  if folder.is_dir():
-    if not any(folder.iterdir()):
-      return
-    found = 'a folder that is not empty'
-  elif folder.exists():
-    found = 'a file'
-  else:
+  is_folder = folder.is_dir()
+  if not folder.exists() or (is_folder and not any(folder.iterdir())):
     return
+  found = 'a folder that is not empty' if is_folder else 'a file'
   raise errors.InputError(
     f'{folder} must be a new folder, since nothing is overwritten, got {found}.'
   )

@@ -89,19 +89,6 @@ class ClientIndexTest(parameterized.TestCase):
       for split, rows in all_rows.items()
     }
 
-  def test_clients_are_where_it_says(self):
-    index = self._index()
-    for split, clients in _TEXTS.items():
-      rows = index.read_split(split)
-      for place, client_id in enumerate(rows.client_ids):
-        found = index.load_client(
-          split, rows, place, features=index.folder.features
-        )
-        self.assertEqual(
-          [text.decode() for text in found['text']], clients[client_id]
-        )
-        self.assertFalse(found['text'].flags.writeable)
-
   def test_takes_split_as_plain_text(self):
     splits = pq.read_table(self._path)['split'].cast(pa.string())
     grouped_clients.rewrite_index(self._folder, split=splits.combine_chunks())

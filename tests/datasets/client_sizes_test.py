@@ -113,16 +113,6 @@ class ClientSizesTest(parameterized.TestCase):
       np.array_equal(_law().draw(50, seed=3), _law().draw(50, seed=4))
     )
 
-  @parameterized.parameters((1.5, 2.0), (2.5, 40.0), (0.7, 0.0))
-  def test_fit_finds_the_law(self, exponent, shift):
-    law = _law(exponent=exponent, shift=shift, largest=2000)
-    fitted = _fit(law.draw(50_000, seed=0))
-    self.assertEqual(fitted.smallest, 3)
-    difference = np.cumsum(fitted.probabilities)
-    difference -= np.cumsum(law.probabilities)[: len(difference)]
-    self.assertLess(np.abs(difference).max(), 0.002)
-    self.assertAlmostEqual(fitted.exponent, exponent, delta=0.05)
-
   @parameterized.parameters(*_REAL)
   def test_published_splits_are_of_the_real_size(self, name):
     split = client_sizes.PUBLISHED_SPLITS[name]

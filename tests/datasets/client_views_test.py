@@ -50,22 +50,6 @@ class CachedClientDataTest(absltest.TestCase):
     self.assertEqual(cached.kept_bytes, 60)
     self.assertEqual(cached.element_spec, inner.element_spec)
 
-  def test_least_recently_used_goes_first(self):
-    inner = _counting(10, 10, 10)
-    cached = client_views.CachedClientData(inner, max_bytes=20)
-    for client_id in ('0', '1', '0', '2', '0', '1'):
-      cached.load_client(client_id)
-    # '2' drove out '1', which was used before '0' was again.
-    self.assertEqual(inner.reads, {'0': 1, '1': 2, '2': 1})
-
-  def test_client_larger_than_the_budget_passes_through(self):
-    inner = _counting(10, 100)
-    cached = client_views.CachedClientData(inner, max_bytes=50)
-    for client_id in ('0', '1', '1', '0'):
-      cached.load_client(client_id)
-    self.assertEqual(inner.reads, {'0': 1, '1': 2})
-    self.assertEqual(cached.kept_bytes, 10)
-
   @settings(max_examples=100, deadline=None)
   @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=8),

@@ -375,20 +375,6 @@ class FeatureClientDataTest(absltest.TestCase):
     # All, and the first once more for its spec, but only once by the cache.
     self.assertEqual(self._extractor.num_inputs, (2 + 9) + 9)
 
-  def test_errors_name_the_client(self):
-    def refuse(inputs):
-      raise errors.InputError('Not these.')
-
-    data = feature_cache.FeatureClientData(
-      client_data.InMemoryClientData(self._clients), refuse
-    )
-    with self.assertRaisesRegex(errors.InputError, "^Client 'a': Not these.$"):
-      data.load_client('b')
-    with self.assertRaisesRegex(errors.InputError, "client .*'z'"):
-      feature_cache.FeatureClientData(
-        client_data.InMemoryClientData(self._clients), self._extractor.extract
-      ).load_client('z')
-
   def test_files_that_did_not_change_are_not_read(self):
     reads = collections.Counter()
     clients = self._clients

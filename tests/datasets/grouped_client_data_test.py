@@ -2,12 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of clients opened by id."""
 
-import collections
-import gzip
-import json
 import pathlib
-from unittest import mock
-from urllib import parse
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
@@ -15,12 +10,10 @@ from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import client_views
 from fedfish_tff.datasets import grouped_client_data
 from fedfish_tff.datasets import grouped_writer
-from fedfish_tff.datasets import record_files
 from fedfish_tff.datasets import sorted_ids
 from fedfish_tff.simulation import cohort_prefetch
 from fedfish_tff.simulation import participation
 from tests import grouped_clients
-from tests import local_data
 
 from absl.testing import absltest
 import numpy as np
@@ -59,36 +52,12 @@ class GroupedClientDataTest(absltest.TestCase):
       self.assertEqual([t.decode() for t in found['text']], texts)
       self.assertFalse(found['text'].flags.writeable)
 
-  def test_one_client_is_one_record(self):
-    with mock.patch.object(
-      record_files,
-      'read_record',
-      autospec=True,
-      side_effect=record_files.read_record,
-    ) as read:
-      self._data.load_client('site-7.org')
-      self.assertEqual(read.call_count, 1)
-
   def test_unknown_client(self):
     for client_id in ('x.org', '', None):
       with self.assertRaisesRegex(
         errors.InputError, r"client .*40 \('site-0.org'"
       ):
         self._data.load_client(client_id)
-
-  def test_damaged_client_is_named(self):
-    index = self._data._rows
-    place = index.client_ids.index('site-5.org')
-    path = self._folder / f'train-{index.shard[place]:05}-of-00003.tfrecord'
-    content = bytearray(path.read_bytes())
-    content[index.offset[place] + 20] ^= 255
-    path.write_bytes(content)
-    with self.assertRaisesRegex(
-      errors.InputError,
-      f"^Client 'site-5.org': .*byte {index.offset[place]} of {path} is dam",
-    ):
-      self._data.load_client('site-5.org')
-    self._data.load_client('site-6.org')
 
   def test_features(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
@@ -106,30 +75,6 @@ class GroupedClientDataTest(absltest.TestCase):
     found = data.load_client('a')
     self.assertEqual(found['when'].tolist(), [3])
     self.assertNotIn('url', found)
-    with self.assertRaisesRegex(errors.InputError, "no feature 'title'; found"):
-      grouped_client_data.GroupedClientData(folder, 'train', features=['title'])
-
-  def test_select(self):
-    view = self._data.select(['site-3.org', 'site-1.org'])
-    self.assertEqual(view.client_ids, ('site-1.org', 'site-3.org'))
-    with self.assertRaisesRegex(errors.InputError, "client .*'nobody'"):
-      self._data.select(['nobody'])
-
-  def test_as_tff_client_data(self):
-    data = self._data.to_tff()
-    self.assertEqual(data.client_ids, sorted(_TEXTS))
-    self.assertEqual(data.element_type_structure, grouped_clients.TEXT)
-    for dataset in (
-      data.create_tf_dataset_for_client('site-2.org'),
-      tf.data.Dataset.from_tensors('site-2.org').flat_map(
-        data.serializable_dataset_fn
-      ),
-    ):
-      self.assertEqual(dataset.element_spec, grouped_clients.TEXT)
-      self.assertEqual(
-        [e['text'].decode() for e in dataset.as_numpy_iterator()],
-        _TEXTS['site-2.org'],
-      )
 
   def test_cohorts_are_those_of_clients_in_memory(self):
     in_memory = client_data.InMemoryClientData(
@@ -168,35 +113,3 @@ class GroupedClientDataTest(absltest.TestCase):
       errors.InputError, "no clients in split 'test'; found held_out, train"
     ):
       grouped_client_data.GroupedClientData(self._folder, 'test')
-
-
-class RealTextTest(absltest.TestCase):
-  def _check(self, name, file, key):
-    lines = gzip.open(local_data.find_sample(name) / file).read().splitlines()
-    records = [json.loads(line) for line in lines]
-    texts = collections.defaultdict(list)
-    for record in records:
-      texts[key(record)].append(record['text'])
-    folder = grouped_clients.write_folder(
-      pathlib.Path(self.create_tempdir().full_path) / 'd', {'train': texts}
-    )
-    data = grouped_client_data.GroupedClientData(folder, 'train')
-    counts = collections.Counter(map(key, records))
-    self.assertEqual(dict(zip(data.client_ids, data.client_sizes)), counts)
-    for client_id in data.client_ids:
-      found = data.load_client(client_id)['text']
-      self.assertEqual([t.decode() for t in found], texts[client_id])
-
-  def test_c4(self):
-    self._check(
-      'c4_sample',
-      'c4_sample.jsonl.gz',
-      lambda record: parse.urlsplit(record['url']).netloc,
-    )
-
-  def test_news(self):
-    self._check(
-      'allsides_news',
-      'allsides_news_subset.jsonl.gz',
-      lambda record: record['domain'],
-    )

@@ -95,12 +95,3 @@ class GroupedFolderTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, regex):
         folder.select_features(names)
-
-  def test_features_to_json_and_back(self):
-    features = {
-      'x': tf.TensorSpec([2, 3], tf.float32),
-      'n': tf.TensorSpec([], tf.int64),
-    }
-    content = grouped_folder.features_to_json(features)
-    self.assertEqual(content['x'], {'dtype': 'float32', 'shape': [2, 3]})
-    self.assertEqual(grouped_folder.features_from_json(content), features)

@@ -10,39 +10,35 @@ from fedfish_tff.datasets import npz_files
 from absl.testing import absltest
 import numpy as np
 
+_ARRAYS = {
+  'a': np.arange(6.0).reshape(2, 3).T,
+  'empty': np.zeros([0, 4], np.int8),
+  'scalar': np.array('text'),
+}
+
 
 class NpzFilesTest(absltest.TestCase):
   def test_reads_what_numpy_writes(self):
-    arrays = {
-      'a': np.arange(6.0).reshape(2, 3).T,
-      'empty': np.zeros([0, 4], np.int8),
-      'scalar': np.array('text'),
-    }
     for save in (np.savez, np.savez_compressed):
       content = io.BytesIO()
-      save(content, **arrays)
+      save(content, **_ARRAYS)
       with zipfile.ZipFile(content) as archive:
-        self.assertEqual(npz_files.npz_array_names(archive), sorted(arrays))
-        for name, array in arrays.items():
+        self.assertEqual(npz_files.npz_array_names(archive), sorted(_ARRAYS))
+        for name, array in _ARRAYS.items():
           found = npz_files.read_npz_array(archive, name)
           np.testing.assert_array_equal(found, array, strict=True)
           self.assertEqual(npz_files.read_npz_shape(archive, name), array.shape)
 
   def test_numpy_reads_what_is_written(self):
-    arrays = {
-      'a': np.arange(6.0).reshape(2, 3).T,
-      'empty': np.zeros([0, 4], np.int8),
-      'scalar': np.array('text'),
-    }
     contents = []
     for _ in range(2):
       content = io.BytesIO()
-      npz_files.write_npz(content, arrays)
+      npz_files.write_npz(content, _ARRAYS)
       contents.append(content.getvalue())
     self.assertEqual(*contents)
     with np.load(io.BytesIO(contents[0]), allow_pickle=False) as found:
-      self.assertEqual(found.files, list(arrays))
-      for name, array in arrays.items():
+      self.assertEqual(found.files, list(_ARRAYS))
+      for name, array in _ARRAYS.items():
         np.testing.assert_array_equal(found[name], array, strict=True)
     with self.assertRaisesRegex(ValueError, 'allow_pickle=False'):
       npz_files.write_npz(io.BytesIO(), {'a': np.array(print, object)})

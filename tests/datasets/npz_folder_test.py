@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import npz_folder
 from tests import temporary_folders
 
-from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
 
@@ -65,12 +64,6 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Not a directory'):
       npz_folder.NpzFolderClientData(self.folder / 'a.npz')
 
-  @parameterized.parameters(b'', b'damaged', b'PK\x03\x04damaged')
-  def test_no_archive(self, content):
-    self._save('a', **_pair(2))
-    (self.folder / 'bad.npz').write_bytes(content)
-    self._assert_refused('bad', r'bad\.npz .*cannot be read')
-
   def test_an_npy_file_is_no_archive(self):
     with open(self.folder / 'bad.npz', 'wb') as file:
       np.save(file, np.zeros(3))
@@ -118,10 +111,6 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
     self._save('a', **_pair(2))
     self._save('bad', **_pair(2, num_features=3))
     self._assert_refused('bad', r"'x' .*float32\[3\]")
-
-  def test_non_finite_values(self):
-    self._save('bad', x=np.array([[1, np.nan]]), y=np.zeros(1))
-    self._assert_refused('bad', "'x' .* 1 NaN")
 
   def test_file_that_vanished(self):
     self._save('a', **_pair(2))

@@ -115,16 +115,9 @@ class PartitionByDirichletTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (dict(num_clients=0), 'num_clients .*0'),
-    (dict(num_clients=-3), 'num_clients .*-3'),
-    (dict(num_clients=2.5), 'num_clients .*2.5'),
     (dict(min_examples=0), 'min_examples .*0'),
     (dict(alpha=0), 'alpha .*0'),
-    (dict(alpha=-1.0), 'alpha .*-1.0'),
-    (dict(alpha=float('nan')), 'alpha .*nan'),
-    (dict(alpha=float('inf')), 'alpha .*inf'),
-    (dict(num_clients=11), '10 examples cannot give 11 clients'),
     (dict(labels=np.zeros([5, 2])), r'shape \[5, 2\]'),
-    (dict(labels=np.zeros([0])), r'shape \[0\]'),
   )
   def test_bad_arguments(self, changed, regex):
     arguments = dict(labels=np.zeros(10), num_clients=2, alpha=1.0, seed=0)

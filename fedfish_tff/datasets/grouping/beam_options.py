@@ -95,12 +95,7 @@ def _is_dask(name: str) -> bool:
 
 
 def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:
-  """Refuses flags with which Beam would listen on this machine.
-
-  Args:
-    runner: The name of the runner's class.
-    flags: The values of all flags.
-  """
+  """Refuses flags with which Beam would listen on this machine."""
   for name, needed in (
     ('direct_num_workers', 1),
     ('direct_running_mode', 'in_memory'),
@@ -131,12 +126,7 @@ def _check_no_ports(runner: str, flags: argparse.Namespace) -> None:
 def _parse(
   beam_flags: Sequence[str], *, but: str = ''
 ) -> tuple[argparse.Namespace, list[str]]:
-  """Returns the values of flags, and the arguments that are not flags.
-
-  Args:
-    beam_flags: The flags.
-    but: The name of a class of Beam's options to ignore.
-  """
+  """Returns (values of flags, other arguments), without the options `but`."""
   parser = _Parser(add_help=False, allow_abbrev=False)
   for options in pipeline_options.PipelineOptions.__subclasses__():
     if options.__name__ != but:

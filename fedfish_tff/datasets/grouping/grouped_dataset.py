@@ -198,16 +198,7 @@ def group(
 
 
 def _check_settings(path: pathlib.Path, settings: Mapping[str, Any]) -> None:
-  """Checks that work continues with the settings it started with.
-
-  Args:
-    path: The file of the settings, which is written if it does not exist.
-    settings: Everything that decides what is read and where it goes, as in
-      JSON.
-
-  Raises:
-    errors.InputError: If the settings differ.
-  """
+  """Checks that work continues with the settings it started with."""
   try:
     known = regular_files.read_json(path, dict)
   except regular_files.MissingFileError:

@@ -421,13 +421,6 @@ def _unpack_members(
 
   The libraries' own files do not serve: one takes a truncated member for a
   whole one, and the other ignores data after a damaged member.
-
-  Args:
-    file: The file.
-    unpacker: A function that makes a decompressor of one member.
-
-  Raises:
-    EOFError: If the last member is truncated.
   """
   member = None
   while piece := file.read(_PIECE_BYTES):

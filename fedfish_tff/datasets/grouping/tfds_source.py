@@ -144,16 +144,7 @@ class TfdsSource(sources.Source):
 def _decode_examples(
   dataset: tf.data.Dataset, names: Iterable[str], size: int
 ) -> Iterator[Mapping[str, Any] | None]:
-  """Yields examples by name of feature, None for an undecodable example.
-
-  Args:
-    dataset: The examples.
-    names: The features.
-    size: The number of examples.
-
-  Raises:
-    tf.errors.OpError: If the files are damaged.
-  """
+  """Yields examples by name of feature, None for an undecodable example."""
   position = 0
   # A batch is whole or lost, so after the first lost one, examples come one by
   # one.
@@ -319,17 +310,16 @@ def _spec_to_keep(
 ) -> tf.TensorSpec | None:
   """Returns the spec with which a feature is kept, None if it cannot be."""
   spec = connector.get_tensor_spec()
-  if not isinstance(spec, tf.TensorSpec) or not spec.shape.is_fully_defined():
-    return None
-  if spec.dtype == tf.string:
-    return None if spec.shape.rank else tf.TensorSpec([], tf.string)
-  if spec.dtype.is_floating:
-    return tf.TensorSpec(spec.shape, tf.float32)
-  if spec.dtype == tf.uint64 or not (
-    spec.dtype.is_integer or spec.dtype.is_bool
-  ):
-    return None
-  return tf.TensorSpec(spec.shape, tf.int64)
+  if isinstance(spec, tf.TensorSpec) and spec.shape.is_fully_defined():
+    if spec.dtype == tf.string and not spec.shape.rank:
+      return tf.TensorSpec([], tf.string)
+    if spec.dtype.is_floating:
+      return tf.TensorSpec(spec.shape, tf.float32)
+    if spec.dtype.is_bool or (
+      spec.dtype.is_integer and spec.dtype != tf.uint64
+    ):
+      return tf.TensorSpec(spec.shape, tf.int64)
+  return None
 
 
 def _to_key(

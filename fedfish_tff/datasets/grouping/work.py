@@ -46,12 +46,9 @@ class GroupingOptions:
   max_bad_fraction: float = 0.01
 
   def __post_init__(self) -> None:
-    for name in ('min_examples', 'num_shards'):
-      value = getattr(self, name)
-      if value is not None and value < 1:
-        raise errors.InputError(
-          f'{name} must be a positive integer, got {value}.'
-        )
+    errors.check_positive_integer('min_examples', self.min_examples)
+    if self.num_shards is not None:
+      errors.check_positive_integer('num_shards', self.num_shards)
     if not 0 <= self.max_bad_fraction <= 1:
       raise errors.InputError(
         'max_bad_fraction must be a number from 0 to 1, got '

@@ -6,33 +6,19 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import grouping
-from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 
 import psutil
 
 
-class BeamEngineTest(temporary_folders.TestCase):
+class BeamEngineTest(web_pages.TestCase):
   def setUp(self):
     super().setUp()
-    self.pages = self.folder / 'pages'
-    self.pages.mkdir()
     self.kinds = web_pages.write_files(self.pages)
 
   def _group(self, *beam_flags, **options):
-    folder = self.folder / 'out'
-    folder.mkdir(exist_ok=True)
-    source = grouping.TextSource(
-      format='c4',
-      pattern=f'{self.pages}/*',
-      key=grouping.ClientKey(name='host'),
-    )
-    return grouping.group(
-      source,
-      folder,
-      options=grouping.GroupingOptions(**{'max_bad_fraction': 0.1, **options}),
-      beam_flags=beam_flags or ['--runner=DirectRunner'],
-    )
+    beam_flags = beam_flags or ['--runner=DirectRunner']
+    return self.group(engine={'beam_flags': beam_flags}, **options)[1]
 
   def test_failures_are_one_sentence(self):
     with self.assertRaisesRegex(

@@ -19,7 +19,6 @@ from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import local_engine
 from fedfish_tff.datasets.grouping import work
 from tests import local_data
-from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 
 from absl.testing import absltest
@@ -41,30 +40,7 @@ def _host(line):
   return netloc.removeprefix('www.')
 
 
-class _GroupTestCase(temporary_folders.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.pages = self.folder / 'pages'
-    self.pages.mkdir()
-
-  def _group(self, name='out', *, pattern=None, engine=None, **options):
-    folder = self.folder / name
-    folder.mkdir(exist_ok=True)
-    source = grouping.TextSource(
-      format=options.pop('format', 'c4'),
-      pattern=pattern or f'{self.pages}/*',
-      key=options.pop('key', grouping.ClientKey(name='host')),
-    )
-    options = {'max_bad_fraction': 0.1, **options}
-    grouped = grouping.group(
-      source,
-      folder,
-      options=grouping.GroupingOptions(**options),
-      key={'name': 'host'},
-      **(engine or {}),
-    )
-    return folder, grouped
-
+class _GroupTestCase(web_pages.TestCase):
   def _check_same(self, one, other):
     names = sorted(path.name for path in one.iterdir())
     self.assertEqual(sorted(path.name for path in other.iterdir()), names)
@@ -123,7 +99,7 @@ class GroupTest(_GroupTestCase):
   def test_generated_pages(self):
     kinds = web_pages.write_files(self.pages)
     lines = web_pages.good_lines(400)
-    folder, grouped = self._group(splits=_SPLITS, num_shards=6)
+    folder, grouped = self.group(splits=_SPLITS, num_shards=6)
     rows = self._check_index(folder)
     counts = collections.Counter(map(_host, lines))
     self.assertEqual({k: r['examples'] for k, r in rows.items()}, counts)
@@ -164,14 +140,14 @@ class GroupTest(_GroupTestCase):
       mock.patch.object(grouped_dataset, '_BUCKET_BYTES', 20_000),
       mock.patch.object(work, '_MAX_CLIENT_BYTES', max_client_bytes),
     ):
-      one, grouped = self._group('one', **options)
-      beam, by_beam = self._group('beam', engine=_DIRECT, **options)
+      one, grouped = self.group('one', **options)
+      beam, by_beam = self.group('beam', engine=_DIRECT, **options)
       with (
         mock.patch.object(input_files, '_RANGE_BYTES', 1000),
         mock.patch.object(local_engine, '_HELD_BYTES', 2000),
         mock.patch.object(local_engine, '_LARGE_CLIENT_BYTES', 2000),
       ):
-        other, _ = self._group('other', **options)
+        other, _ = self.group('other', **options)
     self._check_same(one, beam)
     self._check_same(one, other)
     self.assertEqual(grouped.statistics(), by_beam.statistics())
@@ -179,16 +155,16 @@ class GroupTest(_GroupTestCase):
   @pytest.mark.thorough
   def test_processes_make_no_difference(self):
     web_pages.write_files(self.pages)
-    one, _ = self._group('one', num_shards=3)
-    many, _ = self._group('many', num_shards=3, engine={'num_processes': 3})
+    one, _ = self.group('one', num_shards=3)
+    many, _ = self.group('many', num_shards=3, engine={'num_processes': 3})
     self._check_same(one, many)
     with self.assertRaisesRegex(errors.InputError, 'records read cannot be'):
-      self._group('bad', max_bad_fraction=0.0, engine={'num_processes': 2})
+      self.group('bad', max_bad_fraction=0.0, engine={'num_processes': 2})
 
   def test_a_shard_without_clients(self):
     (self.pages / 'a.json').write_bytes(web_pages.good_lines(1)[0])
-    one, _ = self._group('one', num_shards=9)
-    beam, _ = self._group('beam', num_shards=9, engine=_DIRECT)
+    one, _ = self.group('one', num_shards=9)
+    beam, _ = self.group('beam', num_shards=9, engine=_DIRECT)
     self._check_same(one, beam)
     self.assertLen(self._check_index(one), 1)
 
@@ -199,36 +175,13 @@ class GroupTest(_GroupTestCase):
       mock.patch.object(grouped_dataset, '_BUCKET_BYTES', 5000),
       mock.patch.object(grouped_dataset, '_SHARD_BYTES', 20_000),
     ):
-      folder, _ = self._group()
+      folder, _ = self.group()
     self.assertGreater(len(list(folder.glob('*.tfrecord'))), 1)
     self._check_index(folder)
     self.assertEqual(
       web_pages.read_stock(folder),
       web_pages.count_items(lines, ('url', 'text', 'timestamp')),
     )
-
-  def test_clients_left_out_are_counted(self):
-    web_pages.write_files(self.pages)
-    counts = collections.Counter(map(_host, web_pages.good_lines(400)))
-    folder, grouped = self._group(min_examples=20)
-    kept = {k: n for k, n in counts.items() if n >= 20}
-    rows = self._check_index(folder)
-    self.assertEqual({k: r['examples'] for k, r in rows.items()}, kept)
-    self.assertEqual(grouped.small_clients, len(counts) - len(kept))
-    self.assertEqual(
-      grouped.skipped['too_few_examples'], 400 - sum(kept.values())
-    )
-
-  def test_examples_beyond_the_limit_are_counted(self):
-    web_pages.write_files(self.pages)
-    with mock.patch.object(work, '_MAX_CLIENT_BYTES', 2000):
-      folder, grouped = self._group()
-    rows = self._check_index(folder)
-    total = sum(row['examples'] for row in rows.values())
-    self.assertGreater(grouped.skipped['beyond_client_limit'], 0)
-    self.assertEqual(grouped.skipped['beyond_client_limit'], 400 - total)
-    self.assertNotEmpty(grouped.named['beyond_client_limit'])
-    self.assertContainsSubset(grouped.named['beyond_client_limit'], rows)
 
   def test_nothing_looks_whole_before_it_is(self):
     web_pages.write_files(self.pages)
@@ -239,42 +192,30 @@ class GroupTest(_GroupTestCase):
       seen.extend(path.name for path in (self.folder / 'out').iterdir())
       raise KeyboardInterrupt
 
-    folder = self.folder / 'out'
-    folder.mkdir()
-    source = grouping.TextSource(
-      format='c4',
-      pattern=f'{self.pages}/*',
-      key=grouping.ClientKey(name='host'),
-    )
     with self.assertRaises(KeyboardInterrupt):
-      grouping.group(
-        source,
-        folder,
-        options=grouping.GroupingOptions(max_bad_fraction=1),
-        write_more=look,
-      )
+      self.group(engine={'write_more': look})
     self.assertIn('clients.parquet', seen)
-    self.assertFalse((folder / 'dataset.json').exists())
+    self.assertFalse((self.folder / 'out' / 'dataset.json').exists())
 
   def test_too_many_bad_records(self):
     kinds = web_pages.write_files(self.pages)
     bad = sum(kinds.values())
     limit = bad / (400 + bad)
-    self._group('enough', max_bad_fraction=limit)
+    self.group('enough', max_bad_fraction=limit)
     with self.assertRaisesRegex(
       errors.InputError,
       f'^{bad} of {400 + bad} records read cannot be used: 2 invalid_url '
       r'\(such as \S+a.jsonl, line \d+\), .*1 truncated_gzip '
       r'\(such as \S+c.json.gz, read up to line \d+\); at most',
     ):
-      self._group('few', max_bad_fraction=limit - 1e-6)
+      self.group('few', max_bad_fraction=limit - 1e-6)
     self.assertFalse((self.folder / 'few' / 'dataset.json').exists())
 
   def test_what_goes_on_is_the_same_work(self):
     web_pages.write_files(self.pages)
-    whole, _ = self._group('whole', num_shards=2, min_examples=3)
+    whole, _ = self.group('whole', num_shards=2, min_examples=3)
     with self.assertRaisesRegex(errors.InputError, 'cannot be used'):
-      self._group('some', num_shards=2, max_bad_fraction=0.001)
+      self.group('some', num_shards=2, max_bad_fraction=0.001)
     # Clients are to be placed otherwise, or to be others.
     for options, message in (
       ({'num_shards': 3}, 'which num_shards differ'),
@@ -284,16 +225,16 @@ class GroupTest(_GroupTestCase):
       ),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
-        self._group('some', **options)
+        self.group('some', **options)
     modified = (self.pages / 'a.jsonl').stat().st_mtime_ns
     with open(self.pages / 'a.jsonl', 'ab') as file:
       file.write(b'\n')
     with self.assertRaisesRegex(errors.InputError, 'source and files differ'):
-      self._group('some', num_shards=2)
+      self.group('some', num_shards=2)
     with open(self.pages / 'a.jsonl', 'r+b') as file:
       file.truncate(file.seek(0, 2) - 1)
     os.utime(self.pages / 'a.jsonl', ns=(modified, modified))
-    folder, _ = self._group('some', num_shards=2, min_examples=3)
+    folder, _ = self.group('some', num_shards=2, min_examples=3)
     self._check_same(whole, folder)
 
   def test_no_examples(self):
@@ -301,15 +242,15 @@ class GroupTest(_GroupTestCase):
     with self.assertRaisesRegex(
       errors.InputError, 'The input must have records'
     ):
-      self._group('empty')
+      self.group('empty')
     (self.pages / 'a.json').write_bytes(b'{}\n')
     with self.assertRaisesRegex(errors.InputError, 'No record of the input'):
-      self._group('bad', max_bad_fraction=1)
+      self.group('bad', max_bad_fraction=1)
     (self.pages / 'a.json').write_bytes(web_pages.good_lines(1)[0])
     with self.assertRaisesRegex(
       errors.InputError, 'None of 1 clients has 2 examples'
     ):
-      self._group('small', min_examples=2)
+      self.group('small', min_examples=2)
 
   @parameterized.parameters(
     ({'min_examples': 0}, 'min_examples must be a positive integer, got 0'),
@@ -341,9 +282,9 @@ class RealDataTest(_GroupTestCase):
     with gzip.open(path) as file:
       lines = file.readlines()
     options = {'format': format_name, 'splits': _SPLITS, 'num_shards': 4}
-    folder, grouped = self._group(pattern=str(path), **options)
+    folder, grouped = self.group(pattern=str(path), **options)
     self.assertEqual(grouped.skipped, {})
-    beam, _ = self._group('beam', pattern=str(path), engine=_DIRECT, **options)
+    beam, _ = self.group('beam', pattern=str(path), engine=_DIRECT, **options)
     self._check_same(folder, beam)
     self._check_order(folder, lines)
     rows = self._check_index(folder)

@@ -18,7 +18,6 @@ from fedfish_tff.datasets.grouping import input_files
 from fedfish_tff.datasets.grouping import local_engine
 from fedfish_tff.datasets.grouping import work as work_lib
 from tests import processes
-from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 
@@ -37,23 +36,17 @@ if __name__ == '__main__':
 """
 
 
-class LocalEngineTest(temporary_folders.TestCase):
+class LocalEngineTest(web_pages.TestCase):
   def setUp(self):
     super().setUp()
-    self.pages = self.folder / 'pages'
-    self.pages.mkdir()
-    self.kinds = web_pages.write_files(self.pages)
+    web_pages.write_files(self.pages)
     # Many parts, and each is kept by itself.
     self.enter_context(mock.patch.object(input_files, '_RANGE_BYTES', 3000))
 
   def _group(self, name, **options):
     folder = self.folder / name
     (folder / 'work').mkdir(parents=True, exist_ok=True)
-    source = grouping.TextSource(
-      format='c4',
-      pattern=f'{self.pages}/*',
-      key=grouping.ClientKey(name='host'),
-    )
+    source = self.source()
     parts = source.parts()
     work = work_lib.Work(
       source=source,
@@ -71,14 +64,6 @@ class LocalEngineTest(temporary_folders.TestCase):
       work, parts, folder=folder / 'work', num_processes=1
     )
     return counts, tables, web_pages.read_shards(folder)
-
-  def test_counts(self):
-    counts, tables, _ = self._group('a')
-    self.assertEqual(counts.skipped, self.kinds)
-    self.assertEqual(counts.examples, 400)
-    (cut,) = counts.names()['truncated_gzip']
-    self.assertRegex(cut, r'c\.json\.gz, read up to line \d+$')
-    self.assertEqual(sum(sum(t['examples'].to_pylist()) for t in tables), 400)
 
   def test_what_was_done_is_not_done_again(self):
     whole = self._group('whole')

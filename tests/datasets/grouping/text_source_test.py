@@ -41,23 +41,6 @@ class TextSourceTest(temporary_folders.TestCase):
         examples.append((item.client_id, values))
     return examples, skipped
 
-  def test_pages(self):
-    lines = [
-      json.dumps(_PAGE | {'other': 1}),
-      '{"url":"http://b.org","text":"x"}',
-    ]
-    examples, skipped = self._read(
-      'c4.json.gz', gzip.compress('\n'.join(lines).encode())
-    )
-    self.assertEqual(
-      examples,
-      [
-        ('a.org', _PAGE),
-        ('b.org', {'url': 'http://b.org', 'text': 'x', 'timestamp': ''}),
-      ],
-    )
-    self.assertEmpty(skipped)
-
   @parameterized.parameters(
     (b'{"url": "http://a.org", "text": "half', 'malformed_json'),
     (b'no json', 'malformed_json'),
@@ -74,9 +57,6 @@ class TextSourceTest(temporary_folders.TestCase):
     (b'{"url": "http://a.org", "text": " \\n"}', 'missing_text'),
     (b'{"url": "http://a.org", "text": 5}', 'missing_text'),
     (b'{"text": "x"}', 'missing_url'),
-    (b'{"text": "x", "url": ""}', 'missing_url'),
-    (b'{"text": "x", "url": null}', 'missing_url'),
-    (b'{"text": "x", "url": "a.org"}', 'invalid_url'),
     (
       b'{"text": "x", "url": "http://a.org", "timestamp": [1]}',
       'invalid_timestamp',

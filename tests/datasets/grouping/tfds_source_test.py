@@ -14,7 +14,6 @@ from fedfish_tff.datasets.grouping import sources
 from fedfish_tff.datasets.grouping import tfds_source
 from tests.launch.data import tiny_tfds
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import dataset_grouper
 import numpy as np
@@ -62,18 +61,13 @@ class TinyPages(tfds.core.GeneratorBasedBuilder):
       yield i, {'url': url, 'text': text, 'meta': meta}
 
 
-class TfdsSourceTest(parameterized.TestCase):
+class TfdsSourceTest(tiny_tfds.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    data_dir = (
-      pathlib.Path(absltest.get_default_test_tmpdir()) / 'tfds_grouping'
-    )
-    cls.addClassCleanup(shutil.rmtree, data_dir)
-    tiny_tfds.prepare(data_dir)
-    cls.leaves = tfds.builder_from_directory(data_dir / 'tiny_leaves/1.0.0')
+    cls.leaves = tfds.builder_from_directory(cls.data_dir / 'tiny_leaves/1.0.0')
     with mock.patch.object(gcs_utils, '_is_gcs_disabled', True):
-      cls.pages = TinyPages(data_dir=data_dir)
+      cls.pages = TinyPages(data_dir=cls.data_dir)
       cls.pages.download_and_prepare()
 
   def _create(self, builder, key, **options):

@@ -9,6 +9,7 @@ import json
 import pathlib
 
 from fedfish_tff.datasets import grouping
+from tests import temporary_folders
 
 import dataset_grouper
 import tensorflow_datasets as tfds
@@ -93,3 +94,33 @@ def count_items(lines: Iterable[bytes], names: Iterable[str]):
     as_item({name: record[name] for name in names})
     for record in map(json.loads, lines)
   )
+
+
+class TestCase(temporary_folders.TestCase):
+  """A test case with a folder for pages, to group by host."""
+
+  def setUp(self):
+    super().setUp()
+    self.pages = self.folder / 'pages'
+    self.pages.mkdir()
+
+  def source(self, pattern=None, *, format_name='c4'):
+    return grouping.TextSource(
+      format=format_name,
+      pattern=pattern or f'{self.pages}/*',
+      key=grouping.ClientKey(name='host'),
+    )
+
+  def group(self, name='out', *, pattern=None, engine=None, **options):
+    folder = self.folder / name
+    folder.mkdir(exist_ok=True)
+    source = self.source(pattern, format_name=options.pop('format', 'c4'))
+    options = {'max_bad_fraction': 0.1, **options}
+    grouped = grouping.group(
+      source,
+      folder,
+      options=grouping.GroupingOptions(**options),
+      key={'name': 'host'},
+      **(engine or {}),
+    )
+    return folder, grouped

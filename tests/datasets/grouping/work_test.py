@@ -57,7 +57,7 @@ class WriteShardTest(parameterized.TestCase):
     self.assertEqual(counts.small_clients, 2)
     self.assertEqual(counts.skipped, {'too_few_examples': 2})
 
-  @parameterized.parameters(1, 30, 60, 100, 139, 140, 141, 10**6)
+  @parameterized.parameters(1, 34, 60, 98, 122, 151, 177, 178, 10**6)
   def test_the_limit_is_that_of_dataset_grouper(self, limit):
     examples = [b'a' * size for size in (10, 40, 0, 5, 2)]
     # Each needs 24 bytes besides.

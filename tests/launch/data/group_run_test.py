@@ -16,22 +16,12 @@ from launch.data import group_run
 from tests.datasets.grouping import web_pages
 from tests.launch.data import tiny_tfds
 
-from absl.testing import absltest
 from pyarrow import parquet
 import tensorflow as tf
 import tensorflow_datasets as tfds
 
 
-class GroupRunTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.data_dir = (
-      pathlib.Path(absltest.get_default_test_tmpdir()) / 'tfds_group_run'
-    )
-    tiny_tfds.prepare(cls.data_dir)
-    cls.addClassCleanup(shutil.rmtree, cls.data_dir)
-
+class GroupRunTest(tiny_tfds.TestCase):
   def setUp(self):
     super().setUp()
     self.parent = pathlib.Path(self.create_tempdir().full_path)

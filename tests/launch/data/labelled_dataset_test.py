@@ -11,19 +11,15 @@ from fedfish_tff import errors
 from launch.data import labelled_dataset
 from tests.launch.data import tiny_tfds
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from tensorflow_datasets.core.utils import gcs_utils
 
 
-class LabelledDatasetTest(parameterized.TestCase):
+class LabelledDatasetTest(tiny_tfds.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.data_dir = pathlib.Path(absltest.get_default_test_tmpdir()) / 'tfds'
-    tiny_tfds.prepare(cls.data_dir)
-    cls.addClassCleanup(shutil.rmtree, cls.data_dir)
     cls.builder = labelled_dataset.load_builder(
       'tiny_leaves', data_dir=str(cls.data_dir)
     )

@@ -3,9 +3,11 @@
 """A data set of TFDS that is generated in a moment, without a network."""
 
 import pathlib
+import tempfile
 
 import fedfish_tff  # noqa: F401  Quiets TensorFlow, which TFDS imports.
 
+from absl.testing import parameterized
 import numpy as np
 import tensorflow_datasets as tfds
 from tensorflow_datasets.core.utils import gcs_utils
@@ -84,3 +86,14 @@ def prepare(data_dir: pathlib.Path) -> None:
     TinyLeaves(data_dir=data_dir).download_and_prepare()
   finally:
     gcs_utils._is_gcs_disabled = was_disabled
+
+
+class TestCase(parameterized.TestCase):
+  """A test case with the data set in the folder `data_dir`."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+    cls.data_dir = pathlib.Path(folder)
+    prepare(cls.data_dir)
