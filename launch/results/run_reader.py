@@ -221,14 +221,11 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
 def _read_current_clients(workdir: pathlib.Path, of_round: int) -> pd.DataFrame:
   """Returns the test clients of the run's model; empty without them."""
   try:
-    clients = checked_tables.read_frame(workdir / CLIENTS_CSV, _CLIENTS_HEAD)
+    found, clients = read_clients(workdir / CLIENTS_CSV)
   except regular_files.MissingFileError:
     return pd.DataFrame()
-  clients = clients.set_index(clients.pop('client_id').rename('client'))
-  numbers = clients.drop(columns=['round', 'split']).astype(float)
-  found = clients['round'].iloc[-1] if len(clients) else None
   if found == of_round:
-    return numbers
+    return clients
   logging.warning(
     "The evaluation in %s is of round %s, the run's model is that of round %s: "
     'it is not used; run launch.evaluate again.',
@@ -237,3 +234,26 @@ def _read_current_clients(workdir: pathlib.Path, of_round: int) -> pd.DataFrame:
     of_round,
   )
   return pd.DataFrame()
+
+
+def read_clients(
+  path: str | os.PathLike[str],
+) -> tuple[int | None, pd.DataFrame]:
+  """Reads a clients.csv, which has one row per client.
+
+  Args:
+    path: The file, with the columns `client_id`, `round` and `split`, and
+      further columns of numbers.
+
+  Returns:
+    The round of the evaluated model, None for a table without clients; and the
+    numbers, float64, indexed by client.
+
+  Raises:
+    errors.InputError: If the file is missing or damaged.
+  """
+  clients = checked_tables.read_frame(path, _CLIENTS_HEAD)
+  rounds = clients['round'].tolist()
+  clients = clients.set_index(clients.pop('client_id').rename('client'))
+  numbers = clients.drop(columns=['round', 'split'])
+  return rounds[-1] if rounds else None, numbers.astype(float)

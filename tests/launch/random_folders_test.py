@@ -23,6 +23,7 @@ from launch.results import sweep_folder
 from launch.results import sweep_page
 from launch.results import sweep_results
 from launch.results import sweep_table
+from launch.results import text_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import tuning
 from tests.launch.results import fake_runs
@@ -217,8 +218,9 @@ class RandomFoldersTest(parameterized.TestCase):
       results, failures=failures, usage=folder.read_usage()
     )
     sweep_table.groups_to_csv(results)
-    sweep_table.to_markdown('t', results)
-    sweep_table.to_latex('t', results)
+    table = sweep_table.make_table(results)
+    text_table.to_markdown('t', table)
+    text_table.to_latex('t', table)
     sweep_page.write_page(folder, results, figures=[], failures=failures)
 
   def _tune(self):
