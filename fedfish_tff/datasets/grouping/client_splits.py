@@ -57,16 +57,20 @@ class ClientSplits:
 
   def split_of(self, client_id: str) -> str:
     """Returns 'train', 'validation' or 'held_out'."""
-    fraction = int.from_bytes(self.digest(client_id)[:8], 'big') / 2**64
+    return self.split_of_digest(self.digest(client_id))
+
+  def digest(self, client_id: str) -> bytes:
+    """Returns the SHA-256 that decides the client's place."""
+    return hashlib.sha256(f'{self.seed}:{client_id}'.encode()).digest()
+
+  def split_of_digest(self, digest: bytes) -> str:
+    """Returns the split of the client with this digest."""
+    fraction = int.from_bytes(digest[:8], 'big') / 2**64
     if fraction < self.validation_fraction:
       return VALIDATION
     if fraction < self.validation_fraction + self.held_out_fraction:
       return HELD_OUT
     return TRAIN
-
-  def digest(self, client_id: str) -> bytes:
-    """Returns the SHA-256 that decides the client's place."""
-    return hashlib.sha256(f'{self.seed}:{client_id}'.encode()).digest()
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -125,7 +129,7 @@ class Placement:
   def bucket_of(self, client_id: str) -> int:
     """Returns the bucket of a client."""
     digest = self.splits.digest(client_id)
-    split = self.splits.split_of(client_id)
+    split = self.splits.split_of_digest(digest)
     shard = int.from_bytes(digest[8:16], 'big') % self.shards_of[split]
     for other, count in self.shards_of.items():
       if other == split:

@@ -35,6 +35,7 @@ from fedfish_tff.datasets.grouping import work as work_lib
 
 import numpy as np
 import pyarrow as pa
+from pyarrow import compute
 import tqdm
 
 # The bytes of examples that a process holds after reading them.
@@ -223,30 +224,36 @@ class _Bucket:
           self._batches.append((path, number))
           tables.append(pa.Table.from_batches([reader.get_batch(number)]))
     self._starts = np.cumsum([0, *(len(table) for table in tables[1:])])
-    self._rows = pa.concat_tables(tables).to_pandas()
+    table = pa.concat_tables(tables).combine_chunks()
+    self._sizes = table['size'].to_numpy()
+    self._words = table['words'].to_numpy()
+    ids = table['client_id'].combine_chunks().dictionary_encode()
+    by_id = compute.sort_indices(ids.dictionary)
+    self._ids = ids.dictionary.take(by_id).to_pylist()
+    # The client of each row, and the rows of the first, the second ... client.
+    self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
+    self._order = np.argsort(self._client_of, kind='stable')
+    self._stops = np.cumsum(np.bincount(self._client_of))
 
   def clients(self) -> Iterator[work_lib.Client]:
     """Yields the clients by id; large ones are read as they are written."""
-    sizes = self._rows['size'].to_numpy()
-    words = self._rows['words'].to_numpy()
-    rows_of = sorted(self._rows.groupby('client_id').indices.items())
-    small = [
-      rows for _, rows in rows_of if sizes[rows].sum() <= _LARGE_CLIENT_BYTES
-    ]
-    rows = np.sort(np.concatenate([np.empty(0, np.int64), *small]))
+    is_large = np.bincount(self._client_of, self._sizes) > _LARGE_CLIENT_BYTES
+    rows = np.flatnonzero(~is_large[self._client_of])
     loaded = dict(zip(rows.tolist(), self._read(rows), strict=True))
 
-    def read(rows: np.ndarray) -> Iterator[bytes]:
-      if rows[0] in loaded:
-        return map(loaded.__getitem__, rows.tolist())
-      return self._read(rows)
+    def look_up(rows: np.ndarray) -> Iterator[bytes]:
+      return map(loaded.__getitem__, rows.tolist())
 
-    for client_id, rows in rows_of:
+    start = 0
+    for client_id, stop, large in zip(self._ids, self._stops, is_large):
+      rows, start = self._order[start:stop], stop
       yield work_lib.Client(
         client_id=client_id,
-        sizes=sizes[rows],
-        words=words[rows],
-        read=lambda kept, rows=rows: read(rows[kept]),
+        sizes=self._sizes[rows],
+        words=self._words[rows],
+        read=lambda kept, rows=rows, read=self._read if large else look_up: (
+          read(rows[kept])
+        ),
       )
 
   def _read(self, rows: np.ndarray) -> Iterator[bytes]:

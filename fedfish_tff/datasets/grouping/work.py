@@ -204,19 +204,37 @@ class Work:
     )
 
 
+class _SizedPlace:
+  """The place of an example, with the example's length."""
+
+  def __init__(self, place: int, size: int) -> None:
+    self.place = place
+    self._size = size
+
+  def __len__(self) -> int:
+    return self._size
+
+
 def _keep(
   client: Client, min_examples: int, counts: record_counts.RecordCounts
 ) -> np.ndarray:
   """Returns the places of the examples to write, and counts the others."""
-  if len(client.sizes) < min_examples:
+  import dataset_grouper  # pylint: disable=g-import-not-at-top
+
+  places = np.arange(len(client.sizes))
+  if len(places) < min_examples:
     counts.small_clients += 1
-    counts.add('too_few_examples', len(client.sizes), [])
-    return np.empty(0, np.int64)
-  kept, total = [], 0
-  for place, size in enumerate((client.sizes + _EXAMPLE_OVERHEAD).tolist()):
-    if total + size < _MAX_CLIENT_BYTES:
-      kept.append(place)
-      total += size
-  if excess := len(client.sizes) - len(kept):
-    counts.add('beyond_client_limit', excess, [[0, 0, client.client_id]])
-  return np.array(kept, np.int64)
+    counts.add('too_few_examples', len(places), [])
+    return places[:0]
+  sizes = client.sizes + _EXAMPLE_OVERHEAD
+  if sizes.sum() < _MAX_CLIENT_BYTES:
+    return places
+  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
+  merged = merge.apply(map(_SizedPlace, places.tolist(), sizes.tolist()))
+  kept = np.array([one.place for one in merged], np.int64)
+  counts.add(
+    'beyond_client_limit',
+    len(places) - len(kept),
+    [[0, 0, client.client_id]],
+  )
+  return kept
