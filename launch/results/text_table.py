@@ -153,6 +153,6 @@ def to_csv(
   return text.getvalue().encode()
 
 
-def frame_to_csv(table: pd.DataFrame, **options: bool) -> bytes:
+def frame_to_csv(table: pd.DataFrame, *, keep_nan: bool = False) -> bytes:
   """Returns a frame as CSV, without its index; see `to_csv`."""
-  return to_csv(list(table), table.itertuples(index=False), **options)
+  return to_csv(list(table), table.itertuples(index=False), keep_nan=keep_nan)

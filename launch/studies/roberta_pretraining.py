@@ -71,15 +71,14 @@ def run(
     del lines
     steps = epochs * (len(rows) // _BATCH_SIZE)
     print(f'{len(rows):,} lines, {tokens.size:,} tokens, {steps:,} steps')
+    config = roberta.create_config(
+      **roberta.ROBERTA_SIZES[size],
+      vocabulary_size=tokens.size,
+      sequence_length=sequence_length,
+    )
     with roberta_checkpoint.quiet_transformers() as transformers:
       tf.keras.utils.set_random_seed(0)
-      model = transformers.TFRobertaForMaskedLM(
-        roberta.create_config(
-          **roberta.ROBERTA_SIZES[size],
-          vocabulary_size=tokens.size,
-          sequence_length=sequence_length,
-        )
-      )
+      model = transformers.TFRobertaForMaskedLM(config)
       model.build_in_name_scope()
       optimizer, _ = transformers.create_optimizer(
         learning_rate,

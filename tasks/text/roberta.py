@@ -122,15 +122,14 @@ def create_roberta(
     tokens = roberta_tokens.train_roberta_tokens(
       texts, vocabulary_size=vocabulary_size, sequence_length=sequence_length
     )
+    config = create_config(
+      **ROBERTA_SIZES[size],
+      vocabulary_size=tokens.size,
+      sequence_length=sequence_length,
+      **options,
+    )
     with roberta_checkpoint.quiet_transformers() as transformers:
-      keras_model = transformers.TFRobertaForSequenceClassification(
-        create_config(
-          **ROBERTA_SIZES[size],
-          vocabulary_size=tokens.size,
-          sequence_length=sequence_length,
-          **options,
-        )
-      )
+      keras_model = transformers.TFRobertaForSequenceClassification(config)
       # Its weights are replaced below.
       keras_model.build_in_name_scope()
     has_head = has_body = False
