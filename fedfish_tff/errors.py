@@ -34,6 +34,21 @@ def check_positive_integer(name: str, value: int) -> None:
     raise InputError(f'{name} must be a positive integer, got {value!r}.')
 
 
+def first_line(error: BaseException) -> str:
+  """Returns the first line of an error's message, without a full stop.
+
+  Libraries append hints, nodes of graphs or stacks in further lines.
+
+  Args:
+    error: The error.
+
+  Returns:
+    The line; the name of the error's type if there is no message.
+  """
+  lines = str(error).strip().splitlines() or [type(error).__name__]
+  return lines[0].strip().rstrip('.')
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
   """Returns ' Did you mean X?' for the known name closest to a wrong one.
 

@@ -91,7 +91,7 @@ def _download(
     if isinstance(error, errors.InputError):
       reason = 'what came is not a whole TFF data base'
     else:
-      reason = ' '.join(str(error).split()) or type(error).__name__
+      reason = errors.first_line(error)
     raise errors.InputError(
       f'Task {name!r} could not download {url} to {path} ({reason}); fetch and '
       'unpack it there by other means.'

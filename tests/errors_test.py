@@ -29,6 +29,17 @@ class CheckPositiveIntegerTest(parameterized.TestCase):
       errors.check_positive_integer('n', value)
 
 
+class FirstLineTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (ValueError('Bad value.\nHint: none.'), 'Bad value'),
+    (OSError('\n  no file'), 'no file'),
+    (EOFError(), 'EOFError'),
+    (tf.errors.DataLossError(None, None, 'torn\n\t[[node]]'), 'torn'),
+  )
+  def test_one_line_without_a_full_stop(self, error, line):
+    self.assertEqual(errors.first_line(error), line)
+
+
 class DescribeFailedCheckTest(absltest.TestCase):
   def _failure(self, number):
     @tf.function

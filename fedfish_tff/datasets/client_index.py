@@ -302,8 +302,7 @@ def _combine(column: pa.ChunkedArray) -> pa.Array:
 def _unreadable_error(
   path: pathlib.Path, error: Exception
 ) -> errors.InputError:
-  reason = ' '.join(str(error).split()) or type(error).__name__
   return errors.InputError(
     f'The index of clients {path} must be a complete Parquet file, and cannot '
-    f'be read ({reason}).'
+    f'be read ({errors.first_line(error)}).'
   )

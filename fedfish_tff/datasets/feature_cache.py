@@ -272,7 +272,7 @@ def _read(
         for name in npz_files.npz_array_names(archive)
       }
   except npz_files.NPZ_READ_ERRORS as error:
-    return None, ' '.join(str(error).split()) or type(error).__name__
+    return None, errors.first_line(error)
   if str(arrays.pop(_IDENTITY, '')) != identity:
     return None, 'it holds those of something else'
   return arrays, ''

@@ -140,10 +140,9 @@ class NpzFolderClientData(client_data.ClientData):
     except errors.InputError:
       raise
     except npz_files.NPZ_READ_ERRORS as error:
-      reason = ' '.join(str(error).split()) or type(error).__name__
       raise errors.InputError(
         f'The file {path} of client {client_id!r} must be a complete .npz '
-        f'file, and cannot be read ({reason}).'
+        f'file, and cannot be read ({errors.first_line(error)}).'
       ) from error
 
   def _path(self, client_id: str) -> str:

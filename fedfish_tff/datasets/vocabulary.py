@@ -180,10 +180,10 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
   try:
     tokenizer = tokenizers.Tokenizer.from_str(content.decode())
   except Exception as error:  # The library raises nothing more specific.
-    reason = (str(error).splitlines() or [''])[0]
     raise errors.InputError(
       f'{os.fspath(path)} must be a vocabulary, a file of '
-      f'launch.train_tokenizer or of the tokenizers library: {reason}.'
+      'launch.train_tokenizer or of the tokenizers library: '
+      f'{errors.first_line(error)}.'
     ) from error
   try:
     return Vocabulary(tokenizer)

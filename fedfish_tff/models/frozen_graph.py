@@ -158,7 +158,7 @@ def load_keras_model(path: pathlib.Path) -> tf.keras.Model:
   # Depending on the file, Keras' layers raise any exception.
   except Exception as error:
     raise errors.InputError(
-      f'The model {path} cannot be read ({_first_line(error)}).'
+      f'The model {path} cannot be read ({errors.first_line(error)}).'
     ) from error
 
 
@@ -173,7 +173,7 @@ def _freeze_saved_model(
   # TensorFlow raises many kinds of errors on damaged files.
   except Exception as error:
     raise errors.InputError(
-      f'The SavedModel {path} cannot be read ({_first_line(error)}).'
+      f'The SavedModel {path} cannot be read ({errors.first_line(error)}).'
     ) from error
   signature = loaded.signatures.get('serving_default')
   sizes = signature and (
@@ -289,11 +289,6 @@ def _pool(output: tf.Tensor) -> tf.Tensor:
   if output.shape.rank == 4:
     output = tf.reduce_mean(output, axis=[1, 2])
   return tf.cast(output, tf.float32)
-
-
-def _first_line(error: Exception) -> str:
-  lines = str(error).strip().splitlines() or [type(error).__name__]
-  return lines[0].rstrip('.')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -310,7 +310,7 @@ def _first_difference(found: list[str], expected: list[str]) -> str:
 def _damaged_error(
   path: pathlib.Path, error: Exception
 ) -> DamagedCheckpointError:
-  reason = ' '.join(str(error).split()).rstrip('.') or type(error).__name__
   return DamagedCheckpointError(
-    f'The checkpoint {path} is damaged or cannot be read: {reason}.'
+    f'The checkpoint {path} is damaged or cannot be read: '
+    f'{errors.first_line(error)}.'
   )

@@ -136,8 +136,9 @@ def _new_remote_folder(url: str) -> Iterator[pathlib.Path]:
           os.path.join(folder, name), f'{url}/{name}', overwrite=True
         )
   except tf.errors.OpError as error:
-    reason = error.message.splitlines()[0].rstrip('.')
-    raise errors.InputError(f'{url} cannot be written: {reason}.') from error
+    raise errors.InputError(
+      f'{url} cannot be written: {errors.first_line(error)}.'
+    ) from error
 
 
 def _write_statistics(

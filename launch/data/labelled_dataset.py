@@ -207,9 +207,8 @@ def _check_is_known(name: str) -> None:
 
 
 def _unusable_error(dataset: str, error: Exception) -> errors.InputError:
-  lines = str(error).strip().splitlines() or [type(error).__name__]
   return errors.InputError(
-    f'Data set {dataset!r} cannot be prepared: {lines[0].rstrip(".")}.'
+    f'Data set {dataset!r} cannot be prepared: {errors.first_line(error)}.'
   )
 
 
@@ -331,7 +330,7 @@ def _read_arrays(
   except tf.errors.OpError as error:
     raise errors.InputError(
       f'The files of {builder.info.full_name}, split {split!r}, cannot be read: '
-      f'{error.message.splitlines()[0]}.'
+      f'{errors.first_line(error)}.'
     ) from error
   if done != num_examples:
     raise errors.InputError(

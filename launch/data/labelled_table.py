@@ -150,8 +150,9 @@ def _read_table(path: pathlib.Path, split: str) -> pa.Table:
           table = pa.ipc.open_stream(source).read_all()
       table.validate(full=True)
     except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-      reason = ' '.join(str(error).split())
-      raise errors.InputError(f'{file} cannot be read: {reason}') from error
+      raise errors.InputError(
+        f'{file} cannot be read: {errors.first_line(error)}.'
+      ) from error
     tables.append(table)
   try:
     table = pa.concat_tables(tables)

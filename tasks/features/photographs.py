@@ -310,7 +310,7 @@ class PhotographClientData(datasets.ClientData):
       raise errors.InputError(
         f'The photographs of client {client_id!r} must be records of a JPEG '
         'image and a class, and cannot be decoded '
-        f'({error.message.splitlines()[0]}).'
+        f'({errors.first_line(error)}).'
       ) from error
     try:
       checks.check_labels('class', labels.numpy(), self._num_classes)

@@ -64,8 +64,7 @@ def read_npz(
         if name in names
       }
   except datasets.NPZ_READ_ERRORS as error:
-    reason = getattr(error, 'strerror', None) or ' '.join(str(error).split())
-    reason = reason or type(error).__name__
+    reason = getattr(error, 'strerror', None) or errors.first_line(error)
     raise errors.InputError(
       f'{os.fspath(path)} must be an .npz file with the arrays '
       f'{", ".join(_ARRAYS)}, and the images in it cannot be read ({reason}).'

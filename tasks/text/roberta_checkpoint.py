@@ -127,9 +127,9 @@ def load_checkpoint(
       )
     # Three libraries raise many kinds of errors on damaged files.
     except Exception as error:
-      reason = (str(error).splitlines() or [''])[0].rstrip('.')
       raise errors.InputError(
-        f'The weights {folder / file} cannot be read ({reason}).'
+        f'The weights {folder / file} cannot be read '
+        f'({errors.first_line(error)}).'
       ) from error
   lacking = [*found['missing_keys'], *(m[0] for m in found['mismatched_keys'])]
   body = [name for name in lacking if _HEAD not in name]

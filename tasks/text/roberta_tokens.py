@@ -166,9 +166,8 @@ def load_roberta_tokens(
       known = tokenizer.get_vocab()
       tokenizer.add_special_tokens([t for t in _SPECIAL_TOKENS if t in known])
   except Exception as error:  # The library raises nothing more specific.
-    reason = (str(error).splitlines() or [''])[0].rstrip('.')
     raise errors.InputError(
-      f'The tokens of {folder} cannot be read ({reason}).'
+      f'The tokens of {folder} cannot be read ({errors.first_line(error)}).'
     ) from error
   return RobertaTokens(
     tokenizer, sequence_length=sequence_length, source=str(folder)

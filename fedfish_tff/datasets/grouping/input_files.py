@@ -188,9 +188,8 @@ def _find_remote_files(pattern: str) -> list[tuple[str, int, str]]:
     )
   # Each file system raises its own errors, also for a missing package.
   except Exception as error:
-    reason = ' '.join(str(error).split()) or type(error).__name__
     raise errors.InputError(
-      f'The files {pattern} cannot be listed: {reason.rstrip(".")}.'
+      f'The files {pattern} cannot be listed: {errors.first_line(error)}.'
     ) from error
 
 

@@ -106,7 +106,7 @@ class TfdsSource(sources.Source):
     except tf.errors.OpError as error:
       raise errors.InputError(
         f'The files of {self.name}, split {self.split!r}, cannot be read: '
-        f'{error.message.splitlines()[0]}.'
+        f'{errors.first_line(error)}.'
       ) from error
 
   def description(self, parts: Sequence[sources.Part]) -> dict[str, Any]:
