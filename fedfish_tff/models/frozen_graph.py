@@ -37,17 +37,15 @@ Preprocess = Callable[[tf.Tensor], tf.Tensor]
 def freeze_keras_model(
   model: tf.keras.Model,
   *,
-  layer: str | None = None,
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
 ) -> feature_map.FeatureMap:
   """Makes an extractor from a Keras model, which may change afterwards.
 
   Args:
-    model: A built model with one input.
-    layer: The name of the layer that outputs the features; by default, they are
-      the model's output. From outputs [n, height, width, channels], the
-      features are the means over the image.
+    model: A built model with one input, whose output is the features. From an
+      output [n, height, width, channels], the features are the means over the
+      image.
     preprocess: The function that is applied to inputs first, in the graph, for
       instance to scale and resize images.
     input_spec: The spec of a batch before `preprocess`, [None, ...]; by default
@@ -61,23 +59,13 @@ def freeze_keras_model(
     names or the model is from a file.
 
   Raises:
-    errors.InputError: If the model has no such layer, more than one input or
-      output, or outputs of another rank.
+    errors.InputError: If the model has more than one input or output, or an
+      output of another rank.
   """
   if len(model.inputs or ()) != 1:
     raise errors.InputError(
       f'Model {model.name!r} must be built and have one input, got '
       f'{len(model.inputs or ())}.'
-    )
-  if layer is not None:
-    names = [candidate.name for candidate in model.layers]
-    if layer not in names:
-      raise errors.InputError(
-        f'layer must be one of {", ".join(names)} of model {model.name!r}, got '
-        f'{layer!r}.'
-      )
-    model = tf.keras.Model(
-      model.inputs, model.get_layer(layer).output, name=model.name
     )
   if input_spec is None:
     (source,) = model.inputs
@@ -103,7 +91,6 @@ def freeze_keras_model(
 def load_extractor(
   path: str | os.PathLike[str],
   *,
-  layer: str | None = None,
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
 ) -> feature_map.FeatureMap:
@@ -111,13 +98,12 @@ def load_extractor(
 
   A model is a program: layers of Keras may hold Python code (Lambda), and some
   of TensorFlow's operations read and write files (ReadFile, WriteFile). So
-  models are loaded only after a call of `trust.trust`. Files of Keras are
-  loaded in Keras' own safe mode.
+  models are loaded only after a call of `trust.trust`. Keras' own safe mode
+  refuses the Python code of Lambda layers in .keras files, not in HDF5.
 
   Args:
     path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
       with one input and one output in its signature serving_default.
-    layer: The name of a layer, see `freeze_keras_model`; a SavedModel has none.
     preprocess: The first function, see `freeze_keras_model`.
     input_spec: The spec of a batch, see `freeze_keras_model`.
 
@@ -138,17 +124,12 @@ def load_extractor(
     )
   trust.check_saved_model(path)
   if is_keras_file:
-    return freeze_keras_model(load_keras_model(path), layer=layer, **options)
-  if layer is not None:
-    raise errors.InputError(
-      f'layer must be None, since {path} is a SavedModel, whose output is '
-      f'given; got {layer!r}.'
-    )
+    return freeze_keras_model(load_keras_model(path), **options)
   return _freeze_saved_model(path, **options)
 
 
 def load_keras_model(path: pathlib.Path) -> tf.keras.Model:
-  """Loads a model from a trusted file of Keras, in Keras' own safe mode.
+  """Loads a model from a trusted file of Keras.
 
   Raises:
     errors.InputError: If it cannot be read.

@@ -9,29 +9,23 @@ models do not declare it, so a task names the sampler that fits its loss.
 
 from typing import Any
 
-from fedfish_tff import errors
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
 
+_STDDEV = 0.5**0.5
 
-def categorical_label_sampler(
-  *, from_logits: bool = True
-) -> model_functions.LabelSampler:
-  """Returns a sampler of class labels, for models trained with cross-entropy.
 
-  Args:
-    from_logits: Whether the model outputs logits; otherwise it outputs
-      probabilities, like TFF's EMNIST models, which end in a softmax.
+def categorical_label_sampler() -> model_functions.LabelSampler:
+  """Returns a sampler of class labels, for models with logits.
 
   Returns:
-    A function of (predictions float [..., classes], labels int of any shape
-    with as many elements as predictions have rows, seed int32 [2]) that
-    returns labels of the given labels' shape and dtype.
+    A function of (logits float [..., classes], labels int of any shape with as
+    many elements as logits have rows, seed int32 [2]) that returns labels of
+    the given labels' shape and dtype.
   """
 
-  def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
-    logits = predictions if from_logits else tf.math.log(predictions)
+  def sample(logits: Any, labels: Any, seed: tf.Tensor) -> Any:
     num_classes = tf.shape(logits)[-1]
     rows = tf.reshape(logits, [-1, num_classes])
     drawn = tf.random.stateless_categorical(
@@ -74,29 +68,21 @@ def token_label_sampler(*, padding: int = 0) -> model_functions.LabelSampler:
   return sample
 
 
-def gaussian_label_sampler(
-  *, stddev: float = 0.5**0.5
-) -> model_functions.LabelSampler:
+def gaussian_label_sampler() -> model_functions.LabelSampler:
   """Returns a sampler of real labels, for models with the squared error.
 
-  Args:
-    stddev: The standard deviation around the prediction. The default makes the
-      squared error (y - f)^2 the negative log-likelihood up to a constant.
+  The standard deviation around the prediction, sqrt(1/2), makes the squared
+  error (y - f)^2 the negative log-likelihood up to a constant.
 
   Returns:
     A function of (predictions float [...], labels float of the same shape,
     seed int32 [2]) that returns labels like the given ones.
-
-  Raises:
-    errors.InputError: If `stddev` is not positive.
   """
-  if stddev <= 0:
-    raise errors.InputError(f'stddev must be positive, got {stddev}.')
 
   def sample(predictions: Any, labels: Any, seed: tf.Tensor) -> Any:
     noise = tf.random.stateless_normal(
       tf.shape(labels), seed=seed, dtype=labels.dtype
     )
-    return tf.reshape(predictions, tf.shape(labels)) + stddev * noise
+    return tf.reshape(predictions, tf.shape(labels)) + _STDDEV * noise
 
   return sample
