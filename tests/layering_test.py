@@ -89,6 +89,7 @@ ALLOWED = {
   'fedfish_tff.models': {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
+    'fedfish_tff.graph_functions',
     'fedfish_tff.private_apis',
     'fedfish_tff.stateless_kernels',
     'fedfish_tff.trust',

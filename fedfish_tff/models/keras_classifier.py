@@ -17,6 +17,7 @@ import dataclasses
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
 from fedfish_tff.models import augmentation
 from fedfish_tff.models import autograph
@@ -327,7 +328,7 @@ def _trace_pass(
   seeds = [name for name, variable in weights.items() if variable is seed]
   for name in seeds:
     del weights[name]
-  for node in traced_graph.all_nodes(graph_def):
+  for node in graph_functions.nodes(graph_def):
     if _is_random(node.op):
       raise errors.InputError(
         f'Model {keras_model.name!r} draws random numbers by {node.op} (node '

@@ -3,12 +3,12 @@
 """Graphs without variables, from functions that read variables."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
 
 import tensorflow as tf
@@ -65,7 +65,7 @@ def trace_graph(
   function = tf.function(
     compute, input_signature=[input_spec]
   ).get_concrete_function()
-  for node in all_nodes(function.graph.as_graph_def()):
+  for node in graph_functions.nodes(function.graph.as_graph_def()):
     if node.op.startswith(_CHANGES):
       raise errors.InputError(
         f'A model must only read its variables, got one that {node.name} changes, '
@@ -90,7 +90,7 @@ def trace_graph(
   }
   frozen = private_apis.freeze_variables(function)
   graph_def = frozen.graph.as_graph_def()
-  for node in all_nodes(graph_def):
+  for node in graph_functions.nodes(graph_def):
     if node.op == 'IdentityN':
       # It may replace a gradient, such as that of swish to save memory, by a
       # function of the original graph, which this graph lacks.
@@ -116,14 +116,7 @@ def take_part(
   graph_def: tf.compat.v1.GraphDef, output: str
 ) -> tf.compat.v1.GraphDef:
   """Returns the graph of the nodes that a tensor depends on."""
-  nodes = {node.name: node for node in graph_def.node}
-  needed: set[str] = set()
-  waiting = [_node_of(output)]
-  while waiting:
-    name = waiting.pop()
-    if name not in needed:
-      needed.add(name)
-      waiting.extend(map(_node_of, nodes[name].input))
+  needed = graph_functions.nodes_needed(graph_def, [output])
   return tf.compat.v1.GraphDef(
     node=[node for node in graph_def.node if node.name in needed],
     versions=graph_def.versions,
@@ -134,18 +127,6 @@ def take_part(
 def source_of(graph_def: tf.compat.v1.GraphDef, tensor: str) -> str:
   """Returns the tensor that identities pass on to a tensor."""
   nodes = {node.name: node for node in graph_def.node}
-  while nodes[_node_of(tensor)].op == 'Identity':
-    tensor = nodes[_node_of(tensor)].input[0]
+  while (node := nodes[tensor.partition(':')[0]]).op == 'Identity':
+    tensor = node.input[0]
   return tensor if ':' in tensor else f'{tensor}:0'
-
-
-def all_nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[Any]:
-  """Yields the nodes of a graph and of its functions."""
-  yield from graph_def.node
-  for function in graph_def.library.function:
-    yield from function.node_def
-
-
-def _node_of(tensor: str) -> str:
-  """Returns the node's name in the name of a tensor or control edge."""
-  return tensor.removeprefix('^').partition(':')[0]
