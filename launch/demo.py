@@ -70,7 +70,7 @@ def main(argv: Sequence[str]) -> None:
   from launch.plots import comparison  # pylint: disable=g-import-not-at-top
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
-  from launch.studies import toy_regression  # pylint: disable=g-import-not-at-top
+  from launch.studies import toy_regression_study  # pylint: disable=g-import-not-at-top
 
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))
@@ -90,7 +90,7 @@ def main(argv: Sequence[str]) -> None:
     [folder / name for name in configs], folder / 'plots', metric=_METRIC
   )
   if _TOY_SEEDS.value:
-    toy_regression.draw(
+    toy_regression_study.draw(
       folder / 'plots',
       seeds=_TOY_SEEDS.value,
       estimator='batch_gradient',

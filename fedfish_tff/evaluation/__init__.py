@@ -12,11 +12,11 @@ if TYPE_CHECKING:
   from fedfish_tff.evaluation.client_statistics import *
   from fedfish_tff.evaluation.few_shot import *
   from fedfish_tff.evaluation.gradient_norm import *
-  from fedfish_tff.evaluation.inputs import *
   from fedfish_tff.evaluation.own_data_evaluation import *
   from fedfish_tff.evaluation.paired_comparison import *
   from fedfish_tff.evaluation.ranking import *
   from fedfish_tff.evaluation.round_evaluation import *
+  from fedfish_tff.evaluation.scorer_inputs import *
   from fedfish_tff.evaluation.subspace_distance import *
 
 _EXPORTS = {
@@ -28,16 +28,16 @@ _EXPORTS = {
   """,
   'few_shot': 'FewShotEvaluation FewShotScores',
   'gradient_norm': 'AccuracyCriterion build_gradient_norm',
-  'inputs': """
-    build_barrier_input chunk_clients load_chunks plan_whole_client
-    split_client
-  """,
   'own_data_evaluation': 'LoadClientStateFn own_models OwnDataEvaluation',
   'paired_comparison': """
     adjust_holm compare_nested compare_paired flip_signs PairedComparison
   """,
   'ranking': 'gains is_better select_best Selection',
   'round_evaluation': 'HeldOutEvaluation SharedComputations',
+  'scorer_inputs': """
+    build_barrier_input chunk_clients load_chunks plan_whole_client
+    split_client
+  """,
   'subspace_distance': 'principal_angle_distance',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -21,8 +21,8 @@ from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff.evaluation import client_statistics
-from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
+from fedfish_tff.evaluation import scorer_inputs
 
 import numpy as np
 
@@ -104,7 +104,9 @@ class CohortBarrier:
         |D_i| examples after the cap, on which the client's model was trained.
     """
     clients = [
-      inputs.build_barrier_input(client, eval_batch_size=self._eval_batch_size)
+      scorer_inputs.build_barrier_input(
+        client, eval_batch_size=self._eval_batch_size
+      )
       for client in cohort
     ]
     return BarrierScores(

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff.evaluation import client_scorer
-from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
+from fedfish_tff.evaluation import scorer_inputs
 
 import tensorflow_federated as tff
 
@@ -96,17 +96,17 @@ class FewShotEvaluation:
     """Yields clients' data for a scorer; adds the clients' ids to `loaded`."""
     is_half = fraction in (0, 0.5)
     fewest = 2 if is_half else datasets.MIN_FEW_SHOT_EXAMPLES
-    for chunk in inputs.chunk_clients(clients.client_ids):
+    for chunk in scorer_inputs.chunk_clients(clients.client_ids):
       group = []
       for client_id in chunk:
-        client = inputs.plan_whole_client(
+        client = scorer_inputs.plan_whole_client(
           clients, client_id, batch_size=self._eval_batch_size
         )
         if datasets.count_examples(client.examples) < fewest:
           continue
         loaded.append(client_id)
         group.append(
-          inputs.split_client(
+          scorer_inputs.split_client(
             client,
             fraction=fraction,
             fine_tune_spec=self._spec if fraction else None,

@@ -19,8 +19,8 @@ from fedfish_tff import datasets
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.evaluation import client_statistics
-from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
+from fedfish_tff.evaluation import scorer_inputs
 
 import numpy as np
 import tensorflow_federated as tff
@@ -156,7 +156,7 @@ class OwnDataEvaluation:
     client_ids = [c for c in self._train.client_ids if c in known]
     sent = state if self._has_states else self._process.get_model_weights(state)
     before, after = [], []
-    for chunk in inputs.chunk_clients(client_ids):
+    for chunk in scorer_inputs.chunk_clients(client_ids):
       clients = [self._load(client_id) for client_id in chunk]
       if self._has_states:
         states = _load_states(self._process, state, chunk, load_client_state)
@@ -170,7 +170,7 @@ class OwnDataEvaluation:
     return before, before if self._spec is None else after
 
   def _load(self, client_id: str) -> dict[str, Any]:
-    scored = inputs.plan_whole_client(
+    scored = scorer_inputs.plan_whole_client(
       self._test, client_id, batch_size=self._eval_batch_size
     )
     client = {'test': datasets.to_client_input(scored)}

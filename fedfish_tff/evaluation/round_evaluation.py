@@ -16,7 +16,7 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import gradient_norm
-from fedfish_tff.evaluation import inputs
+from fedfish_tff.evaluation import scorer_inputs
 
 from absl import logging
 import tensorflow_federated as tff
@@ -163,7 +163,9 @@ class HeldOutEvaluation:
     """Returns the columns of the global weights."""
     result = self._computations.global_model(
       weights,
-      inputs.load_chunks(self._clients, eval_batch_size=self._eval_batch_size),
+      scorer_inputs.load_chunks(
+        self._clients, eval_batch_size=self._eval_batch_size
+      ),
     )
     columns = {
       f'global/{name}': float(value)
@@ -177,10 +179,10 @@ class HeldOutEvaluation:
     if self._spec is None:
       return {}
     before, after = [], []
-    for chunk in inputs.chunk_clients(self._personalized):
+    for chunk in scorer_inputs.chunk_clients(self._personalized):
       clients = [
-        inputs.split_client(
-          inputs.plan_whole_client(
+        scorer_inputs.split_client(
+          scorer_inputs.plan_whole_client(
             self._clients, client_id, batch_size=self._eval_batch_size
           ),
           fraction=_FINE_TUNED_FRACTION,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
   from fedfish_tff.models.kneser_ney import *
   from fedfish_tff.models.label_samplers import *
   from fedfish_tff.models.language_model import *
-  from fedfish_tff.models.linear_representation import *
+  from fedfish_tff.models.linear_representation_model import *
   from fedfish_tff.models.low_rank_adapters import *
   from fedfish_tff.models.mobilenet import *
   from fedfish_tff.models.model_functions import *
@@ -59,7 +59,7 @@ _EXPORTS = {
     categorical_label_sampler gaussian_label_sampler token_label_sampler
   """,
   'language_model': 'create_language_model',
-  'linear_representation': """
+  'linear_representation_model': """
     create_linear_representation LINEAR_REPRESENTATION_TENSORS
   """,
   'low_rank_adapters': 'AdaptedModel add_low_rank_adapters',

@@ -51,10 +51,10 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.studies import linear_representation  # pylint: disable=g-import-not-at-top
+  from launch.studies import linear_representation_study  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
-  linear_representation.draw(
+  linear_representation_study.draw(
     _OUTPUT_DIR.value,
     seeds=_SEEDS.value,
     most_clients=_MOST_CLIENTS.value,

@@ -65,10 +65,10 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.studies import toy_regression  # pylint: disable=g-import-not-at-top
+  from launch.studies import toy_regression_study  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
-  toy_regression.draw(
+  toy_regression_study.draw(
     _OUTPUT_DIR.value,
     seeds=_SEEDS.value,
     local_epochs=_LOCAL_EPOCHS.value,

@@ -7,8 +7,8 @@ from unittest import mock
 from fedfish_tff import datasets
 from fedfish_tff.client_work import local_training
 from fedfish_tff.evaluation import few_shot
-from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
+from fedfish_tff.evaluation import scorer_inputs
 from fedfish_tff.models import language_model
 from tests import tolerance
 from tests.evaluation import softmax_regression
@@ -124,7 +124,7 @@ class FewShotEvaluationTest(absltest.TestCase):
   @pytest.mark.thorough
   def test_scores_do_not_depend_on_how_many_are_in_memory(self):
     def evaluate(at_a_time):
-      with mock.patch.object(inputs, '_CLIENTS_AT_A_TIME', at_a_time):
+      with mock.patch.object(scorer_inputs, '_CLIENTS_AT_A_TIME', at_a_time):
         scores = self._score(_clients())
       return {fraction: s.per_client for fraction, s in scores.items()}
 

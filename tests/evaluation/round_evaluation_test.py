@@ -8,8 +8,8 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.client_work import local_training
-from fedfish_tff.evaluation import inputs
 from fedfish_tff.evaluation import round_evaluation
+from fedfish_tff.evaluation import scorer_inputs
 from tests import tolerance
 
 from absl.testing import absltest
@@ -155,7 +155,7 @@ class RoundEvaluationTest(absltest.TestCase):
       self.model_weights
     )
     for at_a_time in (1, 2):
-      with mock.patch.object(inputs, '_CLIENTS_AT_A_TIME', at_a_time):
+      with mock.patch.object(scorer_inputs, '_CLIENTS_AT_A_TIME', at_a_time):
         columns = self._build(clients, spread_of={'mse': False})(
           self.model_weights
         )

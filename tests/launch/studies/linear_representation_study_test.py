@@ -6,7 +6,7 @@ import csv
 import io
 
 from fedfish_tff.execution import contexts
-from launch.studies import linear_representation as study
+from launch.studies import linear_representation_study as study
 
 from absl.testing import parameterized
 import numpy as np

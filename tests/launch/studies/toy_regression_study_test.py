@@ -5,7 +5,7 @@
 from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.studies import toy_regression as study
+from launch.studies import toy_regression_study as study
 from tasks.tabular import toy_regression
 
 from absl.testing import absltest

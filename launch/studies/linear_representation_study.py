@@ -532,7 +532,7 @@ def draw(
   Args:
     folder: The folder of the files; made if it does not exist.
     seeds: The number of seeds.
-    most_clients: The largest of `linear_representation.SIZES` to simulate.
+    most_clients: The largest of `SIZES` to simulate.
     file_format: One of `style.FORMATS`.
   """
   folder = simulation.make_folder(folder)  # Fails before the long work.

@@ -3,7 +3,7 @@
 """Tests of one client's input to the evaluations."""
 
 from fedfish_tff import datasets
-from fedfish_tff.evaluation import inputs
+from fedfish_tff.evaluation import scorer_inputs
 
 from absl.testing import absltest
 import numpy as np
@@ -33,7 +33,7 @@ class EvaluationInputsTest(absltest.TestCase):
       round_number=1,
     )
     with tff.framework.get_context_stack().install(_TakingContext()):
-      built = inputs.build_barrier_input(client, eval_batch_size=3)
+      built = scorer_inputs.build_barrier_input(client, eval_batch_size=3)
     self.assertIs(built['train'], client)
     self.assertIs(built['test'].examples, client.examples)
     self.assertEqual([len(x) for x, _ in built['test']], [3, 1])
