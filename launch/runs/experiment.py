@@ -485,14 +485,15 @@ def share_experiment(
 def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
   """Returns the parts of an experiment that runs never share."""
   accuracy_stages = participation_lib.create_accuracy_stages(config, task)
+  participation = participation_lib.create_participation(
+    config, task, accuracy_stages=accuracy_stages
+  )
   return dict(
     config=config,
     task=task,
-    participation=participation_lib.create_participation(
-      config, task, accuracy_stages=accuracy_stages
-    ),
+    participation=participation,
     accuracy_stages=accuracy_stages,
-    wall_clock=participation_lib.create_wall_clock(config, task),
+    wall_clock=participation_lib.create_wall_clock(config, task, participation),
     epsilon=privacy.create_epsilon(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config.batch_size,
