@@ -9,15 +9,15 @@ from collections.abc import Mapping
 from fedfish_tff import algorithms
 from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import ditto
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 from launch.methods import participation
 
-_UNIFORM = optimizers.FIELDS['client_weighting']._replace(default='uniform')
 # The fields of methods whose clients may start from earlier models.
 STALENESS_FIELDS: Mapping[str, fields.Field] = {
-  'client_weighting': _UNIFORM,
+  **optimizers.UNIFORM,
   'staleness_weight': fields.Field(
     'polynomial',
     fields.one_of('constant', 'polynomial', 'hinge'),
@@ -59,17 +59,11 @@ def build_staleness_weight(
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_fed_buff(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      max_staleness=participation.max_staleness(parts.config),
-      staleness_weight=build_staleness_weight(parts.algorithm),
-      client_weighting=parts.client_weighting,
-      model_aggregator=parts.model_aggregator,
-    ),
+  return parts.build(
+    algorithms.build_fed_buff,
+    max_staleness=participation.max_staleness(parts.config),
+    staleness_weight=build_staleness_weight(parts.algorithm),
+    model_aggregator=parts.model_aggregator,
   )
 
 
@@ -77,12 +71,7 @@ METHOD = method.Method(
   name='fed_buff',
   title='FedBuff',
   fields={**optimizers.FIELDS, **STALENESS_FIELDS},
-  supports={
-    'learning_rates',
-    'local_epochs',
-    'model_aggregator',
-    'repeated_visits',
-  },
+  supports=ditto.METHOD.supports - {'fine_tuning', 'privacy'},
   reasons={
     'barrier': 'its clients start from different models',
     'client_keeps': 'its server keeps whole models for clients at work',

@@ -8,6 +8,7 @@ The client's learning rate is only used for personalisation.
 from fedfish_tff import algorithms
 from launch.methods import block
 from launch.methods import building
+from launch.methods import ditto
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -30,13 +31,7 @@ METHOD = method.Method(
   name='fed_sgd',
   title='FedSGD',
   fields=optimizers.FIELDS,
-  supports={
-    'fine_tuning',
-    'learning_rates',
-    'model_aggregator',
-    'privacy',
-    'repeated_visits',
-  },
+  supports=ditto.METHOD.supports - {'local_epochs'},
   reasons={
     'barrier': 'its clients train no model',
     'local_epochs': "it takes one gradient of a pass over a client's data",

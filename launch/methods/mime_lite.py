@@ -8,20 +8,15 @@ it is, which is the variant's axis server=sgd.
 
 from fedfish_tff import algorithms
 from launch.methods import building
+from launch.methods import ditto
 from launch.methods import method
 from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_mime_lite(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      local_epochs=parts.config.local_epochs,
-      client_weighting=parts.client_weighting,
-    ),
+  return parts.build(
+    algorithms.build_mime_lite,
+    local_epochs=parts.config.local_epochs,
   )
 
 
@@ -34,12 +29,7 @@ METHOD = method.Method(
       default='mean_sgdm'
     ),
   },
-  supports={
-    'fine_tuning',
-    'learning_rates',
-    'local_epochs',
-    'repeated_visits',
-  },
+  supports=ditto.METHOD.supports - {'model_aggregator', 'privacy'},
   reasons={
     'barrier': "its clients train with the server's optimizer state, so that "
     'their own models cannot be trained again outside of the round',

@@ -77,6 +77,12 @@ SERVER_FIELDS: Mapping[str, fields.Field] = {
     'How much a client counts.',
   ),
 }
+# Of methods in whose papers all clients count alike.
+UNIFORM: Mapping[str, fields.Field] = {
+  'client_weighting': SERVER_FIELDS['client_weighting']._replace(
+    default='uniform'
+  )
+}
 FIELDS: Mapping[str, fields.Field] = {
   'client_optimizer': fields.Field(
     'sgd', fields.one_of(*OPTIMIZERS), 'What clients take local steps with.'
