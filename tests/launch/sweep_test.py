@@ -277,13 +277,3 @@ class SweepTest(parameterized.TestCase):
     self.assertIn(f'--config={_DIGITS}:fed_avg', lines[0])
     self.assertIn('--config.rounds=3', lines[0])
     self.assertFalse(self.sweep_dir.exists())
-
-  def test_help_teaches(self):
-    process = self._start('--help')
-    stdout, stderr = _finish(process)
-    self.assertEqual(process.returncode, 0)
-    self.assertIn('--config=launch/configs/digits.py:seeds', stdout)
-    for name in ('learning_rates', 'fixed_rounds', 'fixed_compute', 'tuning'):
-      self.assertIn(name, stdout)
-    self.assertIn('--tuned_by', stdout)
-    self.assertEmpty(stderr)

@@ -546,17 +546,3 @@ class KillTest(parameterized.TestCase):
     )
     self.assertEqual(outcome.code, 2)
     self.assertIn(f'Did you mean {meant}?', outcome.problems[0])
-
-  def test_help_teaches(self):
-    result = subprocess.run(
-      [sys.executable, '-m', 'launch.train', '--help'],
-      capture_output=True,
-      env=binary_runner.environment(),
-      text=True,
-      check=True,
-      timeout=processes.HANG_SECONDS,
-    )
-    self.assertIn('--config=launch/configs/digits.py:fed_fish', result.stdout)
-    self.assertIn('resumes from the last checkpoint', result.stdout)
-    self.assertIn('--overwrite', result.stdout)
-    self.assertEmpty(result.stderr)
