@@ -5,7 +5,10 @@
 import contextlib
 import csv
 import json
+import pathlib
 import sqlite3
+
+from fedfish_tff import simulation
 
 import numpy as np
 
@@ -76,3 +79,20 @@ def read_all(folder):
     for name, path in zip(names, paths, strict=True)
     if not _OTHERS & set(name.parts)
   }
+
+
+def read_rows(workdir):
+  """Returns the rows of metrics.csv as numbers, without columns of time."""
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in simulation.read_rows(pathlib.Path(workdir, 'metrics.csv'))
+  ]
+
+
+def read_columns(workdir):
+  """Returns the rows of metrics.csv as text, without columns of time."""
+  with open(pathlib.Path(workdir, 'metrics.csv'), newline='') as file:
+    rows = list(csv.DictReader(file))
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
+  ]
