@@ -230,18 +230,11 @@ SPEEDS: Mapping[str, SpeedKind] = {
 def _check_speeds(name: str, block: Any) -> None:
   fields.block(name, block)
   prefix, kind = f'{name}.', block.get('kind')
-  kind_check = fields.one_of(*SPEEDS)
-  kind_check(f'{prefix}kind', kind)
-  fields.check_fields(
-    prefix,
-    block,
-    {
-      'kind': kind_check,
-      **fields.checks(SPEEDS[kind].fields),
-      'communication_seconds': COMMUNICATION.check,
-    },
-    owner=kind,
-  )
+  known = fields.of_checks({'kind': fields.one_of(*SPEEDS)})
+  known['kind'].check(f'{prefix}kind', kind)
+  known |= SPEEDS[kind].fields
+  known['communication_seconds'] = COMMUNICATION
+  fields.check_block(prefix, block, known, owner=kind)
   if kind == 'dynamic':
     scales = block['scales']
     if len(scales) != 2 or not 0 < scales[0] <= scales[1]:

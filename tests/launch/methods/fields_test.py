@@ -76,7 +76,7 @@ class FieldChecksTest(parameterized.TestCase):
     ({'b': 0}, 'a.b must be .*got 0'),
   )
   def test_blocks(self, block, message):
-    checks = {'b': fields.integer(1)}
-    fields.check_fields('a.', {'b': 1}, checks)
+    some = fields.of_checks({'b': fields.integer(1)})
+    fields.check_block('a.', {'b': 1}, some)
     with self.assertRaisesRegex(errors.InputError, message):
-      fields.check_fields('a.', block, checks, owner='x')
+      fields.check_block('a.', block, some, owner='x')
