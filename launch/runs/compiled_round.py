@@ -90,8 +90,8 @@ def describe(
     ('memory', f'{text_table.quantity(most.num_bytes)}B: {memory}'),
     (
       'cost',
-      f'{text_table.quantity(flops)}FLOP, {text_table.quantity(accessed)}B accessed, the body of each '
-      'loop once',
+      f'{text_table.quantity(flops)}FLOP, {text_table.quantity(accessed)}B '
+      'accessed, the body of each loop once',
     ),
   ]
 

@@ -78,8 +78,8 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
   Returns:
     JSON values: its `title`; `baseline`, its rank among the usual baselines, 0
     for none; `one_model`, whether all clients end up with one model; `told`, the
-    words, by dotted name, for each field with an unusual value; and `untold`, the names of the fields that the
-    title or other words tell.
+    words, by dotted name, for each field with an unusual value; and `untold`,
+    the names of the fields that the title or other words tell.
   """
   method = config.method
   flat = json_config.flatten(config.values)

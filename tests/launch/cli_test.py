@@ -137,7 +137,7 @@ _BAD_FLAGS = {
     f'{_PARTITION} --num_clients=1': '--partition=dirichlet needs --alpha',
     f'{_PARTITION} --partition=key': '--partition=key needs --key',
     f'{_PARTITION} --partition=pachinko --num_clients=1': 'needs --coarse_lab',
-    f'{_PARTITION} --num_clients=1 --alpha=1 --beta=1': '; --num_clients, --alp',
+    f'{_PARTITION} --num_clients=1 --alpha=1 --beta=1': '; --num_clients, ',
     f'{_PARTITION} --partition=key --key=a --seed=1': '--seed does not belong',
     f'{_PARTITION} --partition=shards --num_clients=1 --key=a': '--key does',
   },

@@ -14,6 +14,7 @@ import time
 
 from tests import processes
 from tests.launch import binary_runner
+from tests.launch import run_files
 
 from absl.testing import parameterized
 import psutil
@@ -62,15 +63,6 @@ def _finish(process):
   """Returns stdout and stderr of a process; one that hangs is killed."""
   with processes.killed_if_hanging(process):
     return process.communicate()
-
-
-def _columns(workdir):
-  """metrics.csv as text, without the columns of time."""
-  with open(workdir / 'metrics.csv', newline='') as file:
-    rows = list(csv.DictReader(file))
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
-  ]
 
 
 class SweepTest(parameterized.TestCase):
@@ -178,7 +170,9 @@ class SweepTest(parameterized.TestCase):
     _, stderr = _finish(train)
     self.assertEqual(train.returncode, 0, stderr)
     together = self.sweep_dir / 'runs' / 'fed_avg-seed_1'
-    self.assertEqual(_columns(together), _columns(alone))
+    self.assertEqual(
+      run_files.read_columns(together), run_files.read_columns(alone)
+    )
     for name in ('config.json', 'data_fingerprint.json'):
       self.assertEqual(
         (together / name).read_bytes(), (alone / name).read_bytes()
@@ -215,7 +209,9 @@ class SweepTest(parameterized.TestCase):
     self.assertEqual(*tables)
     for run in (folders['machine'] / 'runs').iterdir():
       other = folders['ray'] / 'runs' / run.name
-      self.assertEqual(_columns(run), _columns(other))
+      self.assertEqual(
+        run_files.read_columns(run), run_files.read_columns(other)
+      )
       summaries = [
         json.loads((path / 'summary.json').read_text()) for path in (run, other)
       ]

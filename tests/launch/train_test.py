@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.train through the binary: runs, faults and bad input."""
 
-import csv
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from launch.methods import config_checks
 from launch.runs import experiment
 from tests import processes
 from tests.launch import binary_runner
+from tests.launch import run_files
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
@@ -35,15 +35,6 @@ _ARRAYS = (
 )
 
 
-def _columns(workdir):
-  """metrics.csv as text, without the columns of time."""
-  with open(pathlib.Path(workdir) / 'metrics.csv', newline='') as file:
-    rows = list(csv.DictReader(file))
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
-  ]
-
-
 def _weights(workdir, version):
   """The bytes of all tensors of a checkpoint, read by NumPy alone."""
   folder = pathlib.Path(workdir) / 'checkpoints'
@@ -56,7 +47,7 @@ def _weights(workdir, version):
 
 
 def _assert_same_runs(test, one, other, version):
-  test.assertEqual(_columns(one), _columns(other))
+  test.assertEqual(run_files.read_columns(one), run_files.read_columns(other))
   one, other = _weights(one, version), _weights(other, version)
   test.assertEqual(one.keys(), other.keys())
   differing = [name for name in one if one[name] != other[name]]
@@ -141,7 +132,7 @@ class TrainTest(parameterized.TestCase):
       ['config.json', 'metrics.csv', 'summary.json', 'plots', 'tensorboard'],
       os.listdir(self.workdir),
     )
-    rows = _columns(self.workdir)
+    rows = run_files.read_columns(self.workdir)
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     for name in (
       'train/loss',
@@ -218,17 +209,17 @@ class TrainTest(parameterized.TestCase):
 
   def test_a_workdir_of_another_config(self):
     self._copy_finished()
-    before = _columns(self.workdir)
+    before = run_files.read_columns(self.workdir)
     self._assert_refused(
       self._run_tiny('--config.seed=1', '--config.algorithm.damping=0.5'),
       self.workdir,
       'seed (0 there, 1 asked for)',
       'algorithm.damping (0.0 there, 0.5 asked for)',
     )
-    self.assertEqual(_columns(self.workdir), before)
+    self.assertEqual(run_files.read_columns(self.workdir), before)
     outcome = self._run_tiny('--config.rounds=1', '--overwrite')
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertEqual(_columns(self.workdir), before[:2])
+    self.assertEqual(run_files.read_columns(self.workdir), before[:2])
 
   @parameterized.parameters(
     ('--config.nothing=1', 'no field nothing; there are algorithm,'),
@@ -278,7 +269,7 @@ class TrainTest(parameterized.TestCase):
     _write_clients(data_dir)
     outcome = self._run(*_ARRAYS, f'--data_dir={data_dir}')
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertIn('train/accuracy', _columns(self.workdir)[1])
+    self.assertIn('train/accuracy', run_files.read_columns(self.workdir)[1])
     # The finished run knows its data, wherever they are.
     before = {p: p.read_bytes() for p in self.workdir.glob('*.*')}
     other_dir = self.folder / 'other'

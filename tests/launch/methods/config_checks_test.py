@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the checks of a config, field by field."""
 
-import copy
 import math
 
 from fedfish_tff import errors
@@ -10,6 +9,7 @@ from launch.configs import digits
 from launch.configs import fed3r_digits
 from launch.methods import config_checks
 from launch.methods import participation
+from tests.launch import small_configs
 
 from absl.testing import parameterized
 from hypothesis import given
@@ -27,14 +27,9 @@ _POSITIVE_INTEGERS = (
 
 def _config(variant='fed_fish', module=digits, **changes):
   """A valid config with fields changed by their dotted names."""
-  config = copy.deepcopy(module.get_config(variant).to_dict())
-  for name, value in changes.items():
-    *blocks, field = name.split('.')
-    block = config
-    for inner in blocks:
-      block = block[inner]
-    block[field] = value
-  return config
+  return small_configs.with_fields(
+    module.get_config(variant).to_dict(), changes
+  )
 
 
 class CheckConfigTest(parameterized.TestCase):

@@ -12,6 +12,7 @@ from launch.runs import regularization_choice
 from launch.runs import run_options
 from launch.runs import training_run
 from tests.launch import small_configs
+from tests.launch.methods import solved
 
 from absl.testing import parameterized
 import numpy as np
@@ -19,11 +20,6 @@ import pytest
 from sklearn import linear_model
 
 _LAMBDAS = (1000.0, 0.01, 1.0, 100.0)
-
-
-def _pool(clients):
-  examples = [clients.load_client(c) for c in clients.client_ids]
-  return tuple(np.concatenate(arrays) for arrays in zip(*examples))
 
 
 def _config(**changes):
@@ -40,7 +36,10 @@ def _config(**changes):
 def _accuracies(task, bias):
   """Returns what scikit-learn's Ridge reaches on validation clients."""
   kernel, offset = task.feature_map.initial_weights
-  (x, y), (held_out, labels) = _pool(task.train), _pool(task.validation)
+  (x, y), (held_out, labels) = (
+    solved.pool(task.train),
+    solved.pool(task.validation),
+  )
 
   def features(x):
     features = np.maximum(x @ kernel + offset, 0).astype(np.float64)
@@ -132,7 +131,7 @@ class ChoiceTest(parameterized.TestCase):
       }
     )
     task = experiment_lib.create_task(config_checks.read(config))
-    self.assertTrue(np.any(np.all(_pool(task.train)[0] == 0, axis=0)))
+    self.assertTrue(np.any(np.all(solved.pool(task.train)[0] == 0, axis=0)))
     with self.assertLogs(level='WARNING') as logs:
       summary = training_run.train_task(
         config_checks.read(config),

@@ -21,20 +21,13 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import run_options
 from launch.runs import trained_run
 from launch.runs import training_run
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
 import numpy as np
 import pytest
 from scipy import special
-
-
-def _rows(workdir):
-  """The rows of metrics.csv, without the columns of time."""
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')}
-    for row in simulation.read_rows(workdir / 'metrics.csv')
-  ]
 
 
 def _load_result(config, task, workdir):
@@ -118,7 +111,7 @@ class TrainTest(parameterized.TestCase):
 
     def train():
       small_configs.train(config.to_dict(), workdir)
-      return _rows(workdir)
+      return run_files.read_rows(workdir)
 
     expected = train()
     path = workdir / 'metrics.csv'
@@ -172,7 +165,7 @@ class TrainTest(parameterized.TestCase):
       build=build,
       plots=False,
     )
-    return _rows(self.folder / name)
+    return run_files.read_rows(self.folder / name)
 
   @parameterized.parameters(
     ('power_of_choice', {'candidates': 6}),
@@ -302,7 +295,7 @@ class TrainTest(parameterized.TestCase):
         build=build,
         plots=False,
       )
-      return summary, _rows(self.folder / name)
+      return summary, run_files.read_rows(self.folder / name)
 
     contexts.set_default_context()
     with small_configs.built_once():
@@ -357,7 +350,7 @@ class ClosedFormTest(parameterized.TestCase):
     """K (D^2 + D C) 4 bytes; what is sent is less, or more in float64."""
     self._train(small_configs.make_config('fed3r'))
     features, classes = small_configs.NUM_FEATURES, small_configs.NUM_CLASSES
-    rows = _rows(self.workdir)
+    rows = run_files.read_rows(self.workdir)
     self.assertNotIn('communication/published_bytes', rows[0])
     self.assertEqual(
       [row['communication/published_bytes'] for row in rows[1:]],
