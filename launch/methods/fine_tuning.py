@@ -102,7 +102,9 @@ def _label(config: config_lib.Config, name: str) -> str:
   if not has_start(config):
     return name if own.strategy == 'ft' else f'{name}-{title[3:]}'
   title = f'{registry.find_method(own.start.name).title}+{title}'
-  return title if config.method.name == 'fed_avg' else f'{title} by {name}'
+  # Other blocks may have made another method of FedAvg, with another name.
+  is_usual = config.method.name == 'fed_avg' and name == config.method.title
+  return title if is_usual else f'{title} by {name}'
 
 
 def _create_model(

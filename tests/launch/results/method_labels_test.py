@@ -194,6 +194,15 @@ _CASES = {
     )
     for of in (0.1, 1.0)
   },
+  'rules_of_a_fine_tuning': {
+    f'Fed3R+FT by {rule} FedAvg': _fed3r(
+      f'fed_avg,fine_tuning=ft,start=fed3r,aggregation={preset}'
+    )
+    for rule, preset in (
+      ('Median', 'median'),
+      ('Trimmed-Mean', 'trimmed_mean'),
+    )
+  },
   'an_exchange': {
     'FedAvg': _exchange('fed_avg'),
     'Partial FedAvg, share 0.5, largest': _exchange(_PARTIAL),
