@@ -82,6 +82,7 @@ def get_config(variant='a'):
 _DIGITS = '--config=launch/configs/digits.py:fed_avg'
 _GROUPED = '--format=c4 --input=a --output_dir=d'
 _PARTITION = '--dataset=mnist --output_dir=d'
+_SWEEP = '--config=launch/configs/digits.py:seeds --sweep_dir=/nowhere'
 # By binary, flags and the message that refuses them.
 _BAD_FLAGS = {
   'compile': {
@@ -140,6 +141,16 @@ _BAD_FLAGS = {
     f'{_PARTITION} --num_clients=1 --alpha=1 --beta=1': '; --num_clients, ',
     f'{_PARTITION} --partition=key --key=a --seed=1': '--seed does not belong',
     f'{_PARTITION} --partition=shards --num_clients=1 --key=a': '--key does',
+  },
+  'sweep': {
+    '': '--config and --sweep_dir (or --workdir) are needed',
+    f'{_SWEEP} --workdir=/nowhere': '--sweep_dir and --workdir are two names',
+    f'{_SWEEP} --config.sed=1': 'Did you mean seed',
+    f'{_SWEEP} --sed=1': "flag 'sed'",
+    f'{_SWEEP} seed': "Unexpected argument 'seed'",
+    f'{_SWEEP} --num_processes=0': '=0 is neither auto nor a positive number',
+    f'{_SWEEP} --ray_address=localhost:6379': '--ray_address is for --on=ray',
+    f'{_SWEEP} --tuned_metric=loss': 'rates of --tuned_by, which is missing',
   },
   'plot': {'--format=gif': '--format=gif'},
   'train_tokenizer': {
