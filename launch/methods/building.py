@@ -188,8 +188,8 @@ class Ingredients:
     )
 
   @functools.cached_property
-  def exchange(self) -> exchange_lib.Exchange | None:
-    """The selection of weights that clients send; None for all weights."""
+  def exchange(self) -> dict[str, Any]:
+    """The selection of weights that clients send; empty for all weights."""
     return exchange_lib.build(self.config, self.task)
 
 

@@ -67,10 +67,9 @@ def arguments(
     parts: The ingredients of the method.
     local_tensors: Whether each tensor stays with clients.
   """
-  sent = exchange.build(
-    parts.config, parts.task, sent=[not local for local in local_tensors]
-  )
   return {
     'model_aggregator': parts.model_aggregator,
-    **(sent.arguments if sent else {}),
+    **exchange.build(
+      parts.config, parts.task, sent=[not local for local in local_tensors]
+    ),
   }

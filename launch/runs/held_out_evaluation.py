@@ -316,22 +316,19 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
     mean = _format(summary['mean'])
     if _format(summary['low']):
       mean += f' [{_format(summary["low"])}, {_format(summary["high"])}]'
+    clients = str(summary['num_clients'])
+    if summary['num_diverged']:
+      clients += f' (diverged: {summary["num_diverged"]})'
     lines.append(
       (
         summary['evaluation'],
         summary['metric'],
-        _format_clients(summary),
+        clients,
         mean,
         _format(summary['worst_tenth']),
       )
     )
   return text_table.align(lines)
-
-
-def _format_clients(summary: Mapping[str, Any]) -> str:
-  if not summary['num_diverged']:
-    return str(summary['num_clients'])
-  return f'{summary["num_clients"]} (diverged: {summary["num_diverged"]})'
 
 
 def _format(value: float | None) -> str:

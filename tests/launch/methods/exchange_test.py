@@ -50,19 +50,6 @@ def _drifting(*norms):
 
 class ExchangeChecksTest(parameterized.TestCase):
   @parameterized.parameters(
-    ('normalize', True, 'False'), ('group_by', 'layer', "'tensor'")
-  )
-  def test_coordinates_are_of_tensors(self, field, value, expected):
-    config_checks.read(_config(**{f'exchange.{field}': value}))
-    with self.assertRaisesRegex(
-      errors.InputError,
-      f"^exchange.{field} must be {expected}, .*'coordinates', got {value!r}",
-    ):
-      config_checks.read(
-        _config('fed_avg,exchange=coordinates', **{f'exchange.{field}': value})
-      )
-
-  @parameterized.parameters(
     (0, 'adamw', None),
     (1e-3, 'adamw', None),
     (-1, 'adamw', 'client_weight_decay must be .*got -1'),
@@ -89,9 +76,8 @@ class ExchangeBuildTest(parameterized.TestCase):
     cls.named = dataclasses.replace(cls.task, tensor_names=_NAMES)
 
   def _sent(self, config, norms=(4.0, 1.0, 2.0, 3.0)):
-    selector = exchange.build(config_checks.read(config), self.named).arguments[
-      'selector'
-    ]
+    arguments = exchange.build(config_checks.read(config), self.named)
+    selector = arguments['selector']
     return [m.numpy() for m in selector.select(*_drifting(*norms))]
 
   @parameterized.parameters(
