@@ -136,9 +136,7 @@ def _create_model(
       'is trained (task.inputs gives such weights), got ft.'
     )
   return models.partition_model(
-    whole,
-    models.fine_tuned_tensors(whole, strategy),
-    start=parts.start_weights,
+    whole, models.fine_tuned_tensors(whole, strategy), start=parts.start_weights
   ).model
 
 

@@ -15,8 +15,7 @@ from launch.methods import optimizers
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
   return parts.build(
-    algorithms.build_mime_lite,
-    local_epochs=parts.config.local_epochs,
+    algorithms.build_mime_lite, local_epochs=parts.config.local_epochs
   )
 
 

@@ -520,9 +520,7 @@ def max_staleness(config: config_lib.Config) -> int:
 
 
 def create_wall_clock(
-  config: config_lib.Config,
-  task: Task,
-  participation: simulation.Participation,
+  config: config_lib.Config, task: Task, participation: simulation.Participation
 ) -> simulation.WallClock | None:
   """Returns the clock of simulated time; None for a config without speeds.
 

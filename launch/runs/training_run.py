@@ -120,12 +120,7 @@ def train_task(
     longer_run.prepare(experiment, folder)
     client_states = experiment.open_client_states(folder.client_states_path)
     result = _run(
-      experiment,
-      folder,
-      start,
-      client_states,
-      options.progress_bar,
-      managers,
+      experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
     stopping = experiment.find_stopping(rows)
