@@ -73,10 +73,7 @@ class PartitionDatasetTest(absltest.TestCase):
     for arguments, message in (
       (('--dataset=tinny_leaves', *few), "no data set 'tinny_leaves'"),
       (('--dataset=mnist', *few), "'mnist' is not prepared in"),
-      (
-        ('--dataset=tiny_leaves', *few, '--label=tree'),
-        "got 'tree'",
-      ),
+      (('--dataset=tiny_leaves', *few, '--label=tree'), "got 'tree'"),
       (
         ('--dataset=tiny_leaves', '--num_clients=999', '--alpha=1'),
         '240 examples cannot give 999 clients',

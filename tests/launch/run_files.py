@@ -15,12 +15,7 @@ import numpy as np
 # Drawn, or told of how it went. A run that is killed after its summary, as in
 # drawing, is finished, and its lock stays.
 _OTHERS = frozenset(('plots', 'tensorboard', 'logs', '.lock'))
-_OTHER_FILES = frozenset(
-  (
-    'statistics.png',
-    'usage.json',
-  )
-)
+_OTHER_FILES = frozenset(('statistics.png', 'usage.json'))
 
 
 def _is_of_the_process(name):
@@ -60,8 +55,7 @@ def _read(path):
   if path.suffix == '.npz':
     return _read_arrays(path)
   if path.suffix == '.csv':
-    with open(path, encoding='utf-8', newline='') as file:
-      return list(map(without_times, csv.DictReader(file)))
+    return list(map(without_times, read_table(path)))
   if path.suffix == '.json':
     return without_times(json.loads(path.read_text(encoding='utf-8')))
   if path.suffix == '.sqlite':
@@ -91,8 +85,13 @@ def read_rows(workdir):
 
 def read_columns(workdir):
   """Returns the rows of metrics.csv as text, without columns of time."""
-  with open(pathlib.Path(workdir, 'metrics.csv'), newline='') as file:
-    rows = list(csv.DictReader(file))
   return [
-    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in read_table(pathlib.Path(workdir, 'metrics.csv'))
   ]
+
+
+def read_table(path):
+  """Returns the rows of a CSV file as text."""
+  with open(path, newline='', encoding='utf-8') as file:
+    return list(csv.DictReader(file))

@@ -222,6 +222,19 @@ def train(config, workdir, **options):
   return training_run.train(config_checks.read(config), options)
 
 
+def train_task(config, task, workdir, *, overwrite=False, **arguments):
+  """Trains as `train` does, on an existing task and without plots."""
+  return training_run.train_task(
+    config_checks.read(config),
+    task,
+    run_options.RunOptions(
+      workdir=workdir, progress_bar=False, overwrite=overwrite
+    ),
+    plots=False,
+    **arguments,
+  )
+
+
 class _Stop(BaseException):
   """Stands for a kill: nothing of the run runs after it."""
 

@@ -238,17 +238,6 @@ class TrainTest(parameterized.TestCase):
     self._assert_refused(self._run_tiny(argument), message)
     self.assertFalse(self.workdir.exists())
 
-  @parameterized.parameters(
-    (':no_method', 'The variant must be one of '),
-    ('.missing.py', 'cannot be read: No such file'),
-    ('.missing', 'A config must be <file>.py'),
-  )
-  def test_bad_config_file(self, suffix, message):
-    self._assert_refused(
-      self._run(f'--config={_CONFIGS / "digits.py"}{suffix}'),
-      message,
-    )
-
   @pytest.mark.thorough
   def test_sums_without_a_solution(self):
     """Fewer examples than features, and nothing that regularises."""
@@ -316,9 +305,7 @@ class TrainTest(parameterized.TestCase):
     ):
       self.skipTest('A small file system can only be mounted by root.')
     self.addCleanup(
-      subprocess.call,
-      ['umount', self.workdir],
-      timeout=processes.HANG_SECONDS,
+      subprocess.call, ['umount', self.workdir], timeout=processes.HANG_SECONDS
     )
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 2, outcome.stderr)
@@ -364,12 +351,7 @@ class KillTest(parameterized.TestCase):
   def _start(self, workdir):
     with processes.interruptible_children():
       return subprocess.Popen(
-        [
-          sys.executable,
-          '-m',
-          'launch.train',
-          *self._arguments(workdir),
-        ],
+        [sys.executable, '-m', 'launch.train', *self._arguments(workdir)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=binary_runner.environment(),

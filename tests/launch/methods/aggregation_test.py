@@ -44,11 +44,7 @@ class CheckTest(parameterized.TestCase):
       {'aggregation.trimmed_share': 0.5},
       'trimmed_share must be .*got 0.5',
     ),
-    (
-      'trimmed_mean',
-      {'cohort_size': 4},
-      'cohort of 4 .*0.2',
-    ),
+    ('trimmed_mean', {'cohort_size': 4}, 'cohort of 4 .*0.2'),
     (
       'krum',
       {'cohort_size': 6, 'aggregation.num_attackers': 2},

@@ -162,8 +162,7 @@ class BlockTest(parameterized.TestCase):
       except errors.InputError as error:
         # Presets alone are refused by what they say of others, not by chance.
         self.assertRegex(
-          str(error),
-          rf' for {name}, |strategy ft_feat|path of a CSV',
+          str(error), rf' for {name}, |strategy ft_feat|path of a CSV'
         )
 
   @parameterized.parameters(

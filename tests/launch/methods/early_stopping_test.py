@@ -30,11 +30,7 @@ class BlockTest(parameterized.TestCase):
     ('fed_avg', {'metric': 'eval/own/accuracy'}, 'a column of validation cl'),
     ('fed_avg', {'metric': 'eval/global/acuracy'}, 'a metric of task digits'),
     ('fed_avg', {'metric': 'eval/global/'}, 'a metric of task digits'),
-    (
-      'fed_avg',
-      {'metric': 'eval/personalized/loss'},
-      'epochs must be .*got 0',
-    ),
+    ('fed_avg', {'metric': 'eval/personalized/loss'}, 'epochs must be .*got 0'),
     ('fed_avg', {'patience': 0, 'min_delta': 0.1}, 'min_delta .*patience.*0.1'),
   )
   def test_checks(self, variant, changes, message):

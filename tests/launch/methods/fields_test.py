@@ -65,8 +65,7 @@ class FieldChecksTest(parameterized.TestCase):
     for block in ({'kind': 'a', 'size': 1}, {'kind': 'b', 'size': 2}):
       fields.check_block('x.', block, some)
     with self.assertRaisesRegex(
-      errors.InputError,
-      'x.size .*it changes nothing .*2',
+      errors.InputError, 'x.size .*it changes nothing .*2'
     ):
       fields.check_block('x.', {'kind': 'a', 'size': 2}, some)
 

@@ -99,8 +99,7 @@ class FineTuningTest(parameterized.TestCase):
   )
   def test_rejects_a_task_without_features(self, variant):
     with self.assertRaisesRegex(
-      errors.InputError,
-      "'toy_regression' .*feature map",
+      errors.InputError, "'toy_regression' .*feature map"
     ):
       _create_model(variant, toy_regression.create_task(seed=0))
 
@@ -110,10 +109,7 @@ class FineTuningTest(parameterized.TestCase):
     )
     for variant, message in (
       ('fed_avg,fine_tuning=ft_feat,start=fed3r', 'FT-FEAT .*feature'),
-      (
-        'fed_avg,fine_tuning=ft,start=fed3r',
-        'ft_lp .*only the classifier',
-      ),
+      ('fed_avg,fine_tuning=ft,start=fed3r', 'ft_lp .*only the classifier'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         _create_model(variant, task)

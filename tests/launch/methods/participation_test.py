@@ -299,11 +299,7 @@ class SpeedsTest(parameterized.TestCase):
       dict(rounds_per_stage=-1),
       'rounds_per_stage must be .*got -1',
     ),
-    (
-      ('flanp',),
-      dict(rounds_per_stage=0),
-      'cohort_size .*8, as many .*4',
-    ),
+    (('flanp',), dict(rounds_per_stage=0), 'cohort_size .*8, as many .*4'),
     (('flanp',), dict(accuracy_constant=-1), 'accuracy_constant .*-1'),
     (('flanp',), dict(speeds='classes'), 'exponential, trace'),
     (('flanp',), dict(speeds='trace'), "path must be .*got ''"),

@@ -13,8 +13,6 @@ from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
-from launch.runs import run_options
-from launch.runs import training_run
 from tests.launch import run_files
 from tests.launch import small_configs
 
@@ -61,20 +59,12 @@ class FineTuningTest(parameterized.TestCase):
   @classmethod
   def _make_config(cls, variant):
     return small_configs.make_config(
-      variant,
-      rounds=7,
-      **{'fine_tuning.start.regularization_path': _LAMBDAS},
+      variant, rounds=7, **{'fine_tuning.start.regularization_path': _LAMBDAS}
     )
 
   @classmethod
-  def _train(cls, config, workdir, *, starts=None, **options):
-    return training_run.train_task(
-      config_checks.read(config),
-      cls.task,
-      run_options.RunOptions(workdir=workdir, progress_bar=False, **options),
-      starts=starts,
-      plots=False,
-    )
+  def _train(cls, config, workdir, **arguments):
+    return small_configs.train_task(config, cls.task, workdir, **arguments)
 
   def _starts(self):
     """The start that has been trained, for other runs to start from."""

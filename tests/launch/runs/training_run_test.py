@@ -18,9 +18,7 @@ from launch.methods import participation
 from launch.methods import privacy
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
-from launch.runs import run_options
 from launch.runs import trained_run
-from launch.runs import training_run
 from tests.launch import run_files
 from tests.launch import small_configs
 
@@ -145,26 +143,20 @@ class TrainTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv is not what'):
       train()
 
-  def _train(self, config, task, name, killed_in=None):
-    """Trains or resumes a run, killed by its clock; returns the rows."""
+  def _train(self, config, task, name, killed_in=None, part='wall_clock'):
+    """Trains or resumes a run, killed by a part of it; returns the rows."""
 
     def build(config, task, start=None):
       experiment = experiment_lib.build_experiment_of(config, task, start=start)
 
-      def wall_clock(round_number, client_ids):
+      def call(round_number, *arguments):
         if round_number == killed_in:
           raise _Stop()
-        return experiment.wall_clock(round_number, client_ids)
+        return getattr(experiment, part)(round_number, *arguments)
 
-      return dataclasses.replace(experiment, wall_clock=wall_clock)
+      return dataclasses.replace(experiment, **{part: call})
 
-    training_run.train_task(
-      config_checks.read(config),
-      task,
-      run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
-      build=build,
-      plots=False,
-    )
+    small_configs.train_task(config, task, self.folder / name, build=build)
     return run_files.read_rows(self.folder / name)
 
   @parameterized.parameters(
@@ -275,36 +267,14 @@ class TrainTest(parameterized.TestCase):
       },
     )
     task = experiment_lib.create_task(config_checks.read(config))
-    killed_in = None
-
-    def build(config, task, start=None):
-      experiment = experiment_lib.build_experiment_of(config, task, start=start)
-
-      def epsilon(rounds):
-        if rounds == killed_in:
-          raise _Stop()
-        return experiment.epsilon(rounds)
-
-      return dataclasses.replace(experiment, epsilon=epsilon)
-
-    def train(name):
-      summary = training_run.train_task(
-        config_checks.read(config),
-        task,
-        run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
-        build=build,
-        plots=False,
-      )
-      return summary, run_files.read_rows(self.folder / name)
-
+    train = functools.partial(self._train, config, task, part='epsilon')
     contexts.set_default_context()
     with small_configs.built_once():
-      summary, rows = train('whole')
-      killed_in = 6
+      rows = train('whole')
       with self.assertRaises(_Stop):
-        train('killed')
-      killed_in = None
-      _, resumed = train('killed')
+        train('killed', 6)
+      resumed = train('killed')
+    summary = simulation.Workdir(self.folder / 'whole').read_summary()
     epsilon = privacy.create_epsilon(config_checks.read(config), task)
     column = 'privacy/epsilon'
     for run in (rows, resumed):
@@ -339,12 +309,7 @@ class ClosedFormTest(parameterized.TestCase):
     self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
 
   def _train(self, config):
-    return training_run.train_task(
-      config_checks.read(config),
-      self.task,
-      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
-      plots=False,
-    )
+    return small_configs.train_task(config, self.task, self.workdir)
 
   def test_rows_have_what_the_paper_counts(self):
     """K (D^2 + D C) 4 bytes; what is sent is less, or more in float64."""

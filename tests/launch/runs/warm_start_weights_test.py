@@ -39,8 +39,7 @@ class WarmStartTest(parameterized.TestCase):
 
   def _config(self, path, variant='fed_prox', **changes):
     return small_configs.make_config(
-      f'{variant},warm_start=model',
-      **{'warm_start.path': str(path), **changes},
+      f'{variant},warm_start=model', **{'warm_start.path': str(path), **changes}
     )
 
   @parameterized.parameters('fed_prox', 'fed_rep,server=sgd')
