@@ -34,7 +34,7 @@ from absl import flags
 _CONFIG = json_config.define_flag(
   'The experiment, as for launch.train: a file of launch/configs, with :variant '
   'at its end, or the config.json of a run. A .py file is a program and is run: '
-  'use those that you trust. --config.<field>=<value> changes a field.',
+  'use those that you trust. --config.<field>=<value> changes a field.'
 )
 _DATA_DIR = path_flags.define(
   'data_dir',

@@ -75,11 +75,7 @@ def main(argv: Sequence[str]) -> None:
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))
   for name, config in tqdm.tqdm(
-    configs.items(),
-    desc='digits',
-    unit='run',
-    disable=None,
-    dynamic_ncols=True,
+    configs.items(), desc='digits', unit='run', disable=None, dynamic_ncols=True
   ):
     training_run.train(
       config_checks.read(config.to_dict()),
@@ -91,9 +87,7 @@ def main(argv: Sequence[str]) -> None:
   )
   if _TOY_SEEDS.value:
     toy_regression_study.draw(
-      folder / 'plots',
-      seeds=_TOY_SEEDS.value,
-      estimator='batch_gradient',
+      folder / 'plots', seeds=_TOY_SEEDS.value, estimator='batch_gradient'
     )
 
 

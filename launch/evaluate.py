@@ -132,10 +132,7 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
   return evaluation_run.evaluate(
-    _WORKDIR.value,
-    export=_EXPORT.value,
-    at=at[0] if at else None,
-    **options,
+    _WORKDIR.value, export=_EXPORT.value, at=at[0] if at else None, **options
   )
 
 

@@ -187,14 +187,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _read_arguments(partition: str) -> dict[str, Any]:
-  """Returns the values of a partition's flags, without those that are None.
-
-  Args:
-    partition: The value of --partition.
-
-  Raises:
-    errors.InputError: If a flag is missing or belongs to other partitions.
-  """
+  """Returns the values of a partition's flags, without those that are None."""
   own = _FLAGS[partition]
   names = dict.fromkeys(name for known in _FLAGS.values() for name in known)
   given = {name: flags.FLAGS[name].value for name in names}

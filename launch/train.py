@@ -76,7 +76,7 @@ from absl import flags
 _CONFIG = json_config.define_flag(
   'The experiment: a file of launch/configs, with :variant at its end for '
   'another algorithm, or the config.json of a run. A .py file is a program and '
-  'is run: use those that you trust. --config.<field>=<value> changes a field.',
+  'is run: use those that you trust. --config.<field>=<value> changes a field.'
 )
 _WORKDIR = path_flags.define(
   'workdir', None, 'The folder for all output; made if it does not exist.'

@@ -40,9 +40,7 @@ _KIND = flags.DEFINE_enum(
   'kind', 'bpe', ['bpe', 'word_piece', 'word'], 'The kind of tokens.'
 )
 _VOCABULARY_SIZE = flags.DEFINE_integer(
-  'vocabulary_size',
-  32_000,
-  'The most token ids, special ones included.',
+  'vocabulary_size', 32_000, 'The most token ids, special ones included.'
 )
 _LOWERCASE = flags.DEFINE_bool(
   'lowercase', False, 'Whether to convert text to lower case.'

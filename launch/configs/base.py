@@ -128,7 +128,8 @@ def create_config(
   if 'start' in chosen:
     config.client_learning_rate = _FINE_TUNING_LEARNING_RATE
     # The visits of the start count as rounds.
-    config.rounds += visiting_rounds or 0
+    if 'rounds' in config:
+      config.rounds += visiting_rounds or 0
   for field, value in (fields or {}).items():
     _set(config, field, [value])
   return config
@@ -224,7 +225,7 @@ def _leave_out_unsupported(
   for field, (_, values) in registry.only_values(method).items():
     _set(config, field, values)
   for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
-    if rate not in method.learning_rates:
+    if rate in config and rate not in method.learning_rates:
       del config[rate]
   if config.participation.name == 'visit_once' and visiting_rounds is not None:
     config.rounds = visiting_rounds

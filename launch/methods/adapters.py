@@ -44,9 +44,7 @@ _FIELDS: Mapping[str, fields.Field] = {
 def _adapt_task(parts: building.Ingredients, task: Task) -> Task:
   adapted = _adapt(parts.config, task)
   return dataclasses.replace(
-    task,
-    create_model=lambda: adapted.model,
-    tensor_names=adapted.tensor_names,
+    task, create_model=lambda: adapted.model, tensor_names=adapted.tensor_names
   )
 
 

@@ -11,18 +11,12 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_apfl(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      mixture=parts.algorithm.mixture,
-      adaptive=parts.algorithm.adaptive,
-      local_epochs=parts.config.local_epochs,
-      client_weighting=parts.client_weighting,
-      model_aggregator=parts.model_aggregator,
-    ),
+  return parts.build(
+    algorithms.build_apfl,
+    mixture=parts.algorithm.mixture,
+    adaptive=parts.algorithm.adaptive,
+    local_epochs=parts.config.local_epochs,
+    model_aggregator=parts.model_aggregator,
   )
 
 

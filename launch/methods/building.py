@@ -165,9 +165,31 @@ class Ingredients:
     mean = self.change(block_lib.MEAN, None)
     return self.change(block_lib.AGGREGATOR, mean)
 
+  def build(
+    self, build_process: Callable[..., Any], **arguments: Any
+  ) -> BuiltMethod:
+    """Builds a method whose clients and server both take steps.
+
+    Args:
+      build_process: A function of `algorithms` from the model, the clients' and
+        the server's optimizer, `client_weighting` and further arguments to a
+        process.
+      **arguments: The further arguments.
+    """
+    return BuiltMethod(
+      model=self.model,
+      process=build_process(
+        self.model,
+        self.client_optimizer,
+        self.server_optimizer,
+        client_weighting=self.client_weighting,
+        **arguments,
+      ),
+    )
+
   @functools.cached_property
-  def exchange(self) -> exchange_lib.Exchange | None:
-    """The selection of weights that clients send; None for all weights."""
+  def exchange(self) -> dict[str, Any]:
+    """The selection of weights that clients send; empty for all weights."""
     return exchange_lib.build(self.config, self.task)
 
 

@@ -29,11 +29,13 @@ _SIZES: Mapping[str, fields.Check] = {
 }
 _BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
 _WEIGHT_DECAY = 'client_weight_decay'
-_EVALUATION: Mapping[str, fields.Check] = {
-  'personalization_epochs': fields.integer(0),
-  'barrier': fields.boolean,
-  'personalization_learning_rates': fields.numbers,
-}
+_EVALUATION: Mapping[str, fields.Field] = fields.of_checks(
+  {
+    'personalization_epochs': fields.integer(0),
+    'barrier': fields.boolean,
+    'personalization_learning_rates': fields.numbers,
+  }
+)
 
 
 def read(values: Mapping[str, Any]) -> config_lib.Config:
@@ -54,14 +56,10 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'))
   optional = _optional_fields(values, method)
-  fields.check_fields(
-    '',
-    values,
-    {**_SIZES, **dict.fromkeys(_BLOCKS, fields.block), **optional},
-    owner=method.name,
-  )
+  checks = {**_SIZES, **dict.fromkeys(_BLOCKS, fields.block), **optional}
+  fields.check_block('', values, fields.of_checks(checks), owner=method.name)
   method.check('algorithm.', values['algorithm'])
-  fields.check_fields('evaluation.', values['evaluation'], _EVALUATION)
+  fields.check_block('evaluation.', values['evaluation'], _EVALUATION)
   fields.text('task.name', values['task'].get('name'))
   config = config_lib.Config(
     values=values,

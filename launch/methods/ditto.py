@@ -4,6 +4,7 @@
 
 from fedfish_tff import algorithms
 from launch.methods import building
+from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import local_layers
 from launch.methods import method
@@ -11,17 +12,11 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_ditto(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      personal_strength=parts.algorithm.personal_strength,
-      local_epochs=parts.config.local_epochs,
-      client_weighting=parts.client_weighting,
-      model_aggregator=parts.model_aggregator,
-    ),
+  return parts.build(
+    algorithms.build_ditto,
+    personal_strength=parts.algorithm.personal_strength,
+    local_epochs=parts.config.local_epochs,
+    model_aggregator=parts.model_aggregator,
   )
 
 
@@ -37,14 +32,7 @@ METHOD = method.Method(
       "paper's code has 1, or the best of 0.1, 1 and 2.",
     ),
   },
-  supports={
-    'fine_tuning',
-    'learning_rates',
-    'local_epochs',
-    'model_aggregator',
-    'privacy',
-    'repeated_visits',
-  },
+  supports=fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'exchange'},
   reasons={'barrier': local_layers.REASONS['barrier']},
   # Costs depend on the epochs, and the seed's initial weights are built in.
   shared_across=building.SHARED - {'local_epochs', 'seed'},

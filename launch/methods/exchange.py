@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import typing
 from typing import Any
-from typing import NamedTuple
 
 from fedfish_tff import choices
 from fedfish_tff import client_work
@@ -71,23 +70,10 @@ _FIELDS: Mapping[str, fields.Field] = {
 }
 
 
-class Exchange(NamedTuple):
-  """A selection of the weights that clients send.
-
-  Attributes:
-    arguments: The selector and the names of tensors, as arguments of builders.
-    client_keeps: Whether clients keep their values of weights that no client
-      has sent.
-  """
-
-  arguments: Mapping[str, Any]
-  client_keeps: bool
-
-
 def build(
   config: config_lib.Config, task: Task, *, sent: Sequence[bool] = ()
-) -> Exchange | None:
-  """Returns the selection of weights that clients send; None for all weights.
+) -> dict[str, Any]:
+  """Returns the selector and the names of tensors, as arguments of builders.
 
   Args:
     config: The config.
@@ -95,12 +81,15 @@ def build(
     sent: Whether clients may send each trainable tensor, for a model with
       names of tensors; all of them by default.
 
+  Returns:
+    The arguments; empty if clients send all weights.
+
   Raises:
     errors.InputError: If the block selects layers of a model without names.
   """
   own = config.blocks.get('exchange')
   if own is None:
-    return None
+    return {}
   # A fine-tuned model does not have the task's tensors.
   names = (
     None if 'fine_tuning' in config.blocks else (task.tensor_names or None)
@@ -112,10 +101,7 @@ def build(
       "exchange.group_by must be 'tensor', since the model of task "
       f"{task.name!r} has no names of tensors to tell layers by, got 'layer'."
     )
-  return Exchange(
-    {'selector': _create_selector(own, names), 'tensor_names': names},
-    own.unsent == CLIENT_KEEPS,
-  )
+  return {'selector': _create_selector(own, names), 'tensor_names': names}
 
 
 def clients_keep_models(config: config_lib.Config) -> bool:

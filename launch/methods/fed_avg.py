@@ -8,6 +8,7 @@ import typing
 
 from fedfish_tff import algorithms
 from launch.methods import building
+from launch.methods import exchange
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -25,7 +26,7 @@ def build_mean(
 ) -> building.BuiltMethod:
   """Builds FedAvg with a client optimizer, which may change the method."""
   weighting = {'client_weighting': parts.client_weighting}
-  if parts.exchange is None:
+  if not parts.exchange:
     process = algorithms.build_fed_avg(
       parts.model,
       client_optimizer,
@@ -33,22 +34,19 @@ def build_mean(
       model_aggregator=parts.model_aggregator,
       **weighting,
     )
-  elif parts.exchange.client_keeps:
+  elif exchange.clients_keep_models(parts.config):
     process = algorithms.build_stateful_partial_exchange(
-      parts.model, client_optimizer, **parts.exchange.arguments, **weighting
+      parts.model, client_optimizer, **parts.exchange, **weighting
     )
   else:
     process = algorithms.build_partial_exchange(
       parts.model,
       client_optimizer,
       parts.server_optimizer,
-      **parts.exchange.arguments,
+      **parts.exchange,
       **weighting,
     )
-  return building.BuiltMethod(
-    model=parts.model,
-    process=process,
-  )
+  return building.BuiltMethod(model=parts.model, process=process)
 
 
 METHOD = method.Method(

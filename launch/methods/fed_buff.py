@@ -14,10 +14,9 @@ from launch.methods import method
 from launch.methods import optimizers
 from launch.methods import participation
 
-_UNIFORM = optimizers.FIELDS['client_weighting']._replace(default='uniform')
 # The fields of methods whose clients may start from earlier models.
 STALENESS_FIELDS: Mapping[str, fields.Field] = {
-  'client_weighting': _UNIFORM,
+  **optimizers.UNIFORM,
   'staleness_weight': fields.Field(
     'polynomial',
     fields.one_of('constant', 'polynomial', 'hinge'),
@@ -59,17 +58,11 @@ def build_staleness_weight(
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_fed_buff(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      max_staleness=participation.max_staleness(parts.config),
-      staleness_weight=build_staleness_weight(parts.algorithm),
-      client_weighting=parts.client_weighting,
-      model_aggregator=parts.model_aggregator,
-    ),
+  return parts.build(
+    algorithms.build_fed_buff,
+    max_staleness=participation.max_staleness(parts.config),
+    staleness_weight=build_staleness_weight(parts.algorithm),
+    model_aggregator=parts.model_aggregator,
   )
 
 

@@ -6,6 +6,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import errors
 from launch.methods import building
+from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -23,12 +24,9 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       f'the model of task {task.name!r} defines no distribution of labels, got '
       'sampled_label.'
     )
-  process = algorithms.build_fed_fish(
-    parts.model,
-    parts.client_optimizer,
-    parts.server_optimizer,
+  return parts.build(
+    algorithms.build_fed_fish,
     local_epochs=parts.config.local_epochs,
-    client_weighting=parts.client_weighting,
     fisher_estimator=estimator,
     fisher_normalization=choices.FisherNormalization(
       algorithm.fisher_normalization
@@ -40,9 +38,8 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     label_sampler=task.label_sampler,
     seed=parts.config.seed,
     diagnostics=algorithm.diagnostics,
-    **(parts.exchange.arguments if parts.exchange else {}),
+    **parts.exchange,
   )
-  return building.BuiltMethod(model=parts.model, process=process)
 
 
 METHOD = method.Method(
@@ -87,14 +84,8 @@ METHOD = method.Method(
       "FedAvg's update, for two more sums of the model's size.",
     ),
   },
-  supports={
-    'barrier',
-    'exchange',
-    'fine_tuning',
-    'learning_rates',
-    'local_epochs',
-    'repeated_visits',
-  },
+  supports=fed_avg.METHOD.supports
+  - {'client_keeps', 'model_aggregator', 'privacy'},
   reasons={
     'client_keeps': 'its mean is of what all clients start from',
     'model_aggregator': 'its mean is a ratio of two sums, which another rule '

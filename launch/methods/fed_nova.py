@@ -11,14 +11,9 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  process = algorithms.build_fed_nova(
-    parts.model,
-    parts.client_optimizer,
-    parts.server_optimizer,
-    client_weighting=parts.client_weighting,
-    model_aggregator=parts.model_aggregator,
+  return parts.build(
+    algorithms.build_fed_nova, model_aggregator=parts.model_aggregator
   )
-  return building.BuiltMethod(model=parts.model, process=process)
 
 
 METHOD = method.Method(

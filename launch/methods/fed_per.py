@@ -11,15 +11,10 @@ from launch.methods import optimizers
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
   local_tensors = local_layers.select(parts, 'local_layers')
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_fed_per(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      local_tensors=local_tensors,
-      **local_layers.arguments(parts, local_tensors),
-    ),
+  return parts.build(
+    algorithms.build_fed_per,
+    local_tensors=local_tensors,
+    **local_layers.arguments(parts, local_tensors),
   )
 
 

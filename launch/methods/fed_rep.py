@@ -21,17 +21,12 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       f'those before; got {local_epochs}.'
     )
   local_tensors = local_layers.select(parts, 'local_layers')
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_fed_rep(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      local_tensors=local_tensors,
-      head_epochs=local_epochs - body_epochs,
-      body_epochs=body_epochs,
-      **local_layers.arguments(parts, local_tensors),
-    ),
+  return parts.build(
+    algorithms.build_fed_rep,
+    local_tensors=local_tensors,
+    head_epochs=local_epochs - body_epochs,
+    body_epochs=body_epochs,
+    **local_layers.arguments(parts, local_tensors),
   )
 
 
@@ -40,9 +35,7 @@ METHOD = method.Method(
   title='FedRep',
   fields={
     **optimizers.FIELDS,
-    'client_weighting': optimizers.FIELDS['client_weighting']._replace(
-      default='uniform'
-    ),
+    **optimizers.UNIFORM,
     'local_layers': local_layers.LAYERS,
     'body_epochs': fields.Field(
       1,

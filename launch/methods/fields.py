@@ -53,10 +53,7 @@ def error(name: str, value: Any, expected: str) -> errors.InputError:
 
 def integer(minimum: int) -> Check:
   """Returns a check for int32 integers that are `minimum` or more."""
-  expected = {
-    0: 'an integer that is 0 or more',
-    1: 'a positive integer',
-  }[minimum]
+  expected = 'a positive integer' if minimum else 'an integer that is 0 or more'
 
   def check(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
@@ -153,9 +150,9 @@ def block(name: str, value: Any) -> None:
     raise error(name, value, 'a block of fields')
 
 
-def checks(some: Mapping[str, Field]) -> dict[str, Check]:
-  """Returns the check of each field by its name."""
-  return {name: field.check for name, field in some.items()}
+def of_checks(some: Mapping[str, Check]) -> dict[str, Field]:
+  """Returns fields without defaults and help, given the check of each."""
+  return {name: Field(None, check, '') for name, check in some.items()}
 
 
 def defaults(some: Mapping[str, Field]) -> dict[str, Any]:
@@ -166,37 +163,6 @@ def defaults(some: Mapping[str, Field]) -> dict[str, Any]:
 def describe(some: Mapping[str, Field]) -> list[str]:
   """Returns a line for each field: its name, default and help."""
   return [f'  {name}={f.default!r}: {f.help}' for name, f in some.items()]
-
-
-def check_fields(
-  prefix: str,
-  block: Mapping[str, Any],
-  checks: Mapping[str, Check],
-  *,
-  owner: str = '',
-) -> None:
-  """Checks each field of a block.
-
-  Args:
-    prefix: The prefix of the fields' names, for errors.
-    block: The block.
-    checks: The check of each field by its name.
-    owner: The owner of the fields, such as a method, for errors; '' for none.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown or refused.
-  """
-  for name in checks:
-    if name not in block:
-      raise errors.InputError(f'The config has no field {prefix}{name}.')
-  for name, value in block.items():
-    if name not in checks:
-      raise errors.InputError(
-        f'The config field {prefix}{name} does not exist'
-        + (f' for {owner}' if owner else '')
-        + f'; there are: {", ".join(sorted(checks))}.'
-      )
-    checks[name](prefix + name, value)
 
 
 def check_block(
@@ -218,7 +184,17 @@ def check_block(
     errors.InputError: If a field is missing, unknown or refused, or differs
       from its default where that has no effect.
   """
-  check_fields(prefix, block, checks(some), owner=owner)
+  for name in some:
+    if name not in block:
+      raise errors.InputError(f'The config has no field {prefix}{name}.')
+  for name, value in block.items():
+    if name not in some:
+      raise errors.InputError(
+        f'The config field {prefix}{name} does not exist'
+        + (f' for {owner}' if owner else '')
+        + f'; there are: {", ".join(sorted(some))}.'
+      )
+    some[name].check(prefix + name, value)
   for name, field in some.items():
     for other, values in field.goes_with.items():
       if block[other] not in values and block[name] != field.default:

@@ -32,9 +32,8 @@ def _check_start(field: str, start: Any) -> None:
   fields.block(field, start)
   name = start.get('name')
   if name == NO_START:
-    fields.check_fields(
-      f'{field}.', start, {'name': fields.text}, owner=NO_START
-    )
+    no_fields = fields.of_checks({'name': fields.text})
+    fields.check_block(f'{field}.', start, no_fields, owner=NO_START)
     return
   method = registry.find_method(name, field=f'{field}.name', known=[NO_START])
   if 'fine_tuning_start' not in method.supports:
@@ -103,7 +102,9 @@ def _label(config: config_lib.Config, name: str) -> str:
   if not has_start(config):
     return name if own.strategy == 'ft' else f'{name}-{title[3:]}'
   title = f'{registry.find_method(own.start.name).title}+{title}'
-  return title if config.method.name == 'fed_avg' else f'{title} by {name}'
+  # Other blocks may have made another method of FedAvg, with another name.
+  is_usual = config.method.name == 'fed_avg' and name == config.method.title
+  return title if is_usual else f'{title} by {name}'
 
 
 def _create_model(
@@ -111,17 +112,8 @@ def _create_model(
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model that trains the fine-tuned tensors and freezes the rest.
 
-  Args:
-    parts: The ingredients of the method. Without weights of a start, the model
-      has the feature map's weights and a classifier of zeros.
-    model: None, since the task's own model is not created.
-
-  Returns:
-    The model.
-
-  Raises:
-    errors.InputError: If the task's model has no features, or no weights in
-      them for a strategy that trains them.
+  Without weights of a start, it has the feature map's weights and a classifier
+  of zeros.
   """
   del model
   own, task = parts.config.blocks['fine_tuning'], parts.task
@@ -144,9 +136,7 @@ def _create_model(
       'is trained (task.inputs gives such weights), got ft.'
     )
   return models.partition_model(
-    whole,
-    models.fine_tuned_tensors(whole, strategy),
-    start=parts.start_weights,
+    whole, models.fine_tuned_tensors(whole, strategy), start=parts.start_weights
   ).model
 
 

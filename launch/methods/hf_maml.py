@@ -5,6 +5,7 @@
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from launch.methods import building
+from launch.methods import fed_avg
 from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
@@ -12,20 +13,14 @@ from launch.methods import optimizers
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
   algorithm = parts.algorithm
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_hf_maml(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      personal_learning_rate=algorithm.personal_learning_rate,
-      meta_gradient=choices.MetaGradient(algorithm.order),
-      meta_batches=choices.MetaBatches(algorithm.batches),
-      difference=algorithm.difference,
-      local_epochs=parts.config.local_epochs,
-      client_weighting=parts.client_weighting,
-      model_aggregator=parts.model_aggregator,
-    ),
+  return parts.build(
+    algorithms.build_hf_maml,
+    personal_learning_rate=algorithm.personal_learning_rate,
+    meta_gradient=choices.MetaGradient(algorithm.order),
+    meta_batches=choices.MetaBatches(algorithm.batches),
+    difference=algorithm.difference,
+    local_epochs=parts.config.local_epochs,
+    model_aggregator=parts.model_aggregator,
   )
 
 
@@ -34,9 +29,7 @@ METHOD = method.Method(
   title='HF-MAML',
   fields={
     **optimizers.FIELDS,
-    'client_weighting': optimizers.FIELDS['client_weighting']._replace(
-      default='uniform'
-    ),
+    **optimizers.UNIFORM,
     'personal_learning_rate': fields.Field(
       1e-2,
       fields.number(positive=False),
@@ -62,14 +55,7 @@ METHOD = method.Method(
       'or has one, shared, for all.',
     ),
   },
-  supports={
-    'fine_tuning',
-    'learning_rates',
-    'local_epochs',
-    'model_aggregator',
-    'privacy',
-    'repeated_visits',
-  },
+  supports=fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'exchange'},
   reasons={
     'barrier': "a client's own model is made by other steps than those of a round"
   },

@@ -12,15 +12,10 @@ from launch.methods import optimizers
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
   global_tensors = local_layers.select(parts, 'global_layers')
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_lg_fed_avg(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      global_tensors=global_tensors,
-      **local_layers.arguments(parts, tuple(not g for g in global_tensors)),
-    ),
+  return parts.build(
+    algorithms.build_lg_fed_avg,
+    global_tensors=global_tensors,
+    **local_layers.arguments(parts, tuple(not g for g in global_tensors)),
   )
 
 

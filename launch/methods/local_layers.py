@@ -12,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from launch.methods import building
 from launch.methods import exchange
+from launch.methods import fed_avg
 from launch.methods import fields
 
 LAYERS = fields.Field(
@@ -21,16 +22,7 @@ LAYERS = fields.Field(
   'as hidden_0, with commas; none for the last layer.',
 )
 
-SUPPORTS = frozenset(
-  {
-    'exchange',
-    'learning_rates',
-    'local_epochs',
-    'model_aggregator',
-    'privacy',
-    'repeated_visits',
-  }
-)
+SUPPORTS = fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'fine_tuning'}
 REASONS: Mapping[str, str] = {
   'barrier': 'its clients have models of their own, so that there is no one '
   'model that all of them start a round from',
@@ -75,11 +67,9 @@ def arguments(
     parts: The ingredients of the method.
     local_tensors: Whether each tensor stays with clients.
   """
-  sent = exchange.build(
-    parts.config, parts.task, sent=[not local for local in local_tensors]
-  )
   return {
-    'client_weighting': parts.client_weighting,
     'model_aggregator': parts.model_aggregator,
-    **(sent.arguments if sent else {}),
+    **exchange.build(
+      parts.config, parts.task, sent=[not local for local in local_tensors]
+    ),
   }

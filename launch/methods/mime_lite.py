@@ -13,15 +13,8 @@ from launch.methods import optimizers
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  return building.BuiltMethod(
-    model=parts.model,
-    process=algorithms.build_mime_lite(
-      parts.model,
-      parts.client_optimizer,
-      parts.server_optimizer,
-      local_epochs=parts.config.local_epochs,
-      client_weighting=parts.client_weighting,
-    ),
+  return parts.build(
+    algorithms.build_mime_lite, local_epochs=parts.config.local_epochs
   )
 
 

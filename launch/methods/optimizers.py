@@ -45,10 +45,7 @@ OPTIMIZERS: Mapping[str, _Optimizer] = {
   # m <- momentum m + (1 - momentum) g, a mean of gradients, as in Karimireddy
   # et al. (2021): a step is as long as one without momentum.
   'mean_sgdm': _Optimizer(
-    'SGD with mean momentum',
-    'build_sgdm',
-    {'momentum': _MOMENTUM},
-    scale=0.1,
+    'SGD with mean momentum', 'build_sgdm', {'momentum': _MOMENTUM}, scale=0.1
   ),
   'nesterov': _Optimizer(
     'SGD with Nesterov momentum', 'build_nesterov', {'momentum': _MOMENTUM}
@@ -76,6 +73,12 @@ SERVER_FIELDS: Mapping[str, fields.Field] = {
     fields.one_of('num_examples', 'uniform'),
     'How much a client counts.',
   ),
+}
+# Of methods in whose papers all clients count alike.
+UNIFORM: Mapping[str, fields.Field] = {
+  'client_weighting': SERVER_FIELDS['client_weighting']._replace(
+    default='uniform'
+  )
 }
 FIELDS: Mapping[str, fields.Field] = {
   'client_optimizer': fields.Field(

@@ -5,8 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from collections.abc import Sequence
-import functools
 import math
 import os
 import typing
@@ -232,18 +230,11 @@ SPEEDS: Mapping[str, SpeedKind] = {
 def _check_speeds(name: str, block: Any) -> None:
   fields.block(name, block)
   prefix, kind = f'{name}.', block.get('kind')
-  kind_check = fields.one_of(*SPEEDS)
-  kind_check(f'{prefix}kind', kind)
-  fields.check_fields(
-    prefix,
-    block,
-    {
-      'kind': kind_check,
-      **fields.checks(SPEEDS[kind].fields),
-      'communication_seconds': COMMUNICATION.check,
-    },
-    owner=kind,
-  )
+  known = fields.of_checks({'kind': fields.one_of(*SPEEDS)})
+  known['kind'].check(f'{prefix}kind', kind)
+  known |= SPEEDS[kind].fields
+  known['communication_seconds'] = COMMUNICATION
+  fields.check_block(prefix, block, known, owner=kind)
   if kind == 'dynamic':
     scales = block['scales']
     if len(scales) != 2 or not 0 < scales[0] <= scales[1]:
@@ -425,32 +416,9 @@ def create_participation(
       the file of their speeds cannot be used.
   """
   client_ids = task.train.client_ids
-  own, seed = config.participation, config.seed
-  name, cohort_size, dropout = own.name, config.cohort_size, own.dropout
-  answering = functools.partial(_drop_out, config)
-  if name == 'visit_once':
-    return answering(_create_visits(config, client_ids))
+  own, seed, cohort_size = config.participation, config.seed, config.cohort_size
   speeds = own.speeds and _create_speeds(config, task)
-  if name == 'flanp':
-    stages = (
-      accuracy_stages
-      or create_accuracy_stages(config, task)
-      or simulation.equal_stages(
-        own.n0,
-        most=len(client_ids),
-        rounds_per_stage=own.rounds_per_stage,
-      )
-    )
-    return answering(
-      simulation.flanp_participation(
-        client_ids,
-        stages=stages,
-        speeds=speeds,
-        seed=seed,
-        cohort_size=cohort_size,
-      )
-    )
-  if name == 'srpfl':
+  if own.name == 'srpfl':
     return simulation.srpfl_participation(
       client_ids,
       stages=_create_stages(own, cohort_size),
@@ -458,104 +426,91 @@ def create_participation(
       seed=seed,
       sampled=cohort_size,
       resample=own.resample,
-      dropout=dropout,
+      dropout=own.dropout,
     )
-  if name in ('epochs', 'poisson'):
-    create = {
-      'epochs': simulation.epochs_participation,
-      'poisson': simulation.poisson_participation,
-    }[name]
-    return answering(create(client_ids, cohort_size=cohort_size, seed=seed))
-  if name == 'power_of_choice':
-    return _create_choice(config, task)
-  if name == 'deadline':
-    deadline = _create_deadline(config, task)
+  if own.name == 'asynchronous':
+    return simulation.Asynchronous(
+      client_ids,
+      size=cohort_size,
+      concurrency=own.concurrency or len(client_ids),
+      max_staleness=own.max_staleness,
+      speeds=speeds,
+      seed=seed,
+      communication_seconds=own.speeds.communication_seconds,
+    )
+  if own.name == 'flanp':
+    stages = (
+      accuracy_stages
+      or create_accuracy_stages(config, task)
+      or simulation.equal_stages(
+        own.n0, most=len(client_ids), rounds_per_stage=own.rounds_per_stage
+      )
+    )
+    asked = simulation.flanp_participation(
+      client_ids,
+      stages=stages,
+      speeds=speeds,
+      seed=seed,
+      cohort_size=cohort_size,
+    )
+  else:
+    asked = _create_asked(config, task)
+  answering = asked
+  if own.dropout:
+    answering = simulation.drop_out(asked, own.dropout, seed=seed)
+  if own.name == 'power_of_choice':
+    return simulation.PowerOfChoice(answering, size=cohort_size)
+  if own.name == 'deadline':
+    deadline = simulation.Deadline(
+      answering,
+      size=cohort_size,
+      seconds=own.deadline,
+      speeds=speeds,
+      communication_seconds=own.speeds.communication_seconds,
+    )
     deadline.check(config.rounds)
     return deadline
-  if name == 'asynchronous':
-    return _create_asynchronous(config, task)
-  cohorts = _create_asked(config, task)
-  if _count_asked(own, cohort_size, len(client_ids)) > cohort_size:
-    cohorts = simulation.fastest_participation(
-      cohorts, size=cohort_size, speeds=speeds
+  takes_fastest = own.over_selection or own.name == 'fastest'
+  if takes_fastest and _count_asked(config, len(client_ids)) > cohort_size:
+    answering = simulation.fastest_participation(
+      answering, size=cohort_size, speeds=speeds
     )
-  return simulation.first_visits(cohorts) if name == 'first_visits' else cohorts
-
-
-def _drop_out(
-  config: config_lib.Config, asked: simulation.Participation
-) -> simulation.Participation:
-  """Returns the clients that answer, of those that are asked."""
-  dropout = config.participation.dropout
-  if not dropout:
-    return asked
-  return simulation.drop_out(asked, dropout, seed=config.seed)
+  if own.name == 'first_visits':
+    return simulation.first_visits(answering)
+  return answering
 
 
 def _create_asked(
   config: config_lib.Config, task: Task
 ) -> simulation.Participation:
-  """Returns clients drawn uniformly, as many as are asked, that answer."""
-  client_ids = task.train.client_ids
-  asked = _count_asked(
-    config.participation, config.cohort_size, len(client_ids)
-  )
-  return _drop_out(
-    config,
-    simulation.uniform_participation(
-      client_ids, cohort_size=asked, seed=config.seed
-    ),
-  )
-
-
-def _create_choice(
-  config: config_lib.Config, task: Task
-) -> simulation.PowerOfChoice:
-  cap = config.max_examples_per_client or math.inf
-  sizes = {
-    client_id: min(
-      cap, datasets.count_examples(task.train.load_client(client_id))
-    )
-    for client_id in task.train.client_ids
-  }
-  candidates = simulation.proportional_participation(
-    sizes,
-    cohort_size=_count_asked(
-      config.participation, config.cohort_size, len(sizes)
-    ),
-    seed=config.seed,
-  )
-  return simulation.PowerOfChoice(
-    _drop_out(config, candidates), size=config.cohort_size
-  )
-
-
-def _create_deadline(
-  config: config_lib.Config, task: Task
-) -> simulation.Deadline:
-  own = config.participation
-  return simulation.Deadline(
-    _create_asked(config, task),
-    size=config.cohort_size,
-    seconds=own.deadline,
-    speeds=_create_speeds(config, task),
-    communication_seconds=own.speeds.communication_seconds,
-  )
-
-
-def _create_asynchronous(
-  config: config_lib.Config, task: Task
-) -> simulation.Asynchronous:
+  """Returns the clients that are asked, by a policy that draws them."""
   own, client_ids = config.participation, task.train.client_ids
-  return simulation.Asynchronous(
-    client_ids,
-    size=config.cohort_size,
-    concurrency=own.concurrency or len(client_ids),
-    max_staleness=own.max_staleness,
-    speeds=_create_speeds(config, task),
-    seed=config.seed,
-    communication_seconds=own.speeds.communication_seconds,
-  )
+  drawn = {'cohort_size': config.cohort_size, 'seed': config.seed}
+  if own.name == 'visit_once':
+    needed = simulation.count_visiting_rounds(
+      len(client_ids), cohort_size=config.cohort_size
+    )
+    if config.rounds > needed:
+      raise errors.InputError(
+        f'rounds must be at most {needed}, after which participation visit_once '
+        f'has seen all {len(client_ids)} training clients, got {config.rounds}.'
+      )
+    return simulation.visit_once_participation(client_ids, **drawn)
+  if own.name == 'epochs':
+    return simulation.epochs_participation(client_ids, **drawn)
+  if own.name == 'poisson':
+    return simulation.poisson_participation(client_ids, **drawn)
+  drawn['cohort_size'] = _count_asked(config, len(client_ids))
+  if own.name == 'power_of_choice':
+    cap = config.max_examples_per_client or math.inf
+    sizes = {
+      client_id: min(
+        cap, datasets.count_examples(task.train.load_client(client_id))
+      )
+      for client_id in client_ids
+    }
+    return simulation.proportional_participation(sizes, **drawn)
+  return simulation.uniform_participation(client_ids, **drawn)
 
 
 def max_staleness(config: config_lib.Config) -> int:
@@ -565,27 +520,25 @@ def max_staleness(config: config_lib.Config) -> int:
 
 
 def create_wall_clock(
-  config: config_lib.Config, task: Task
+  config: config_lib.Config, task: Task, participation: simulation.Participation
 ) -> simulation.WallClock | None:
   """Returns the clock of simulated time; None for a config without speeds.
 
   Args:
     config: The config.
     task: The task.
+    participation: The result of `create_participation`.
 
   Raises:
     errors.InputError: If the file of the speeds cannot be used.
   """
-  speeds = config.participation.speeds
-  if speeds is None:
+  if config.participation.speeds is None:
     return None
-  if config.participation.name == 'deadline':
-    return _create_deadline(config, task).round_seconds
-  if config.participation.name == 'asynchronous':
-    return _create_asynchronous(config, task).round_seconds
+  if isinstance(participation, (simulation.Deadline, simulation.Asynchronous)):
+    return participation.round_seconds
   return simulation.build_wall_clock(
     _create_speeds(config, task),
-    communication_seconds=speeds.communication_seconds,
+    communication_seconds=config.participation.speeds.communication_seconds,
   )
 
 
@@ -622,22 +575,6 @@ def _create_speeds(config: config_lib.Config, task: Task) -> simulation.Speeds:
   return simulation.read_trace_speeds(_trace_path(own), task.train.client_ids)
 
 
-def _create_visits(
-  config: config_lib.Config, client_ids: Sequence[str]
-) -> simulation.Participation:
-  needed = simulation.count_visiting_rounds(
-    len(client_ids), cohort_size=config.cohort_size
-  )
-  if config.rounds > needed:
-    raise errors.InputError(
-      f'rounds must be at most {needed}, after which participation visit_once '
-      f'has seen all {len(client_ids)} training clients, got {config.rounds}.'
-    )
-  return simulation.visit_once_participation(
-    client_ids, cohort_size=config.cohort_size, seed=config.seed
-  )
-
-
 def _create_stages(
   own: config_lib.Values, cohort_size: int
 ) -> simulation.Stages:
@@ -650,10 +587,9 @@ def _create_stages(
   )
 
 
-def _count_asked(
-  own: config_lib.Values, cohort_size: int, num_clients: int
-) -> int:
+def _count_asked(config: config_lib.Config, num_clients: int) -> int:
   """Returns the number of clients that are asked per round."""
+  own, cohort_size = config.participation, config.cohort_size
   if cohort_size > num_clients:
     # Building the participation refuses this cohort.
     return cohort_size

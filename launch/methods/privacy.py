@@ -74,7 +74,9 @@ def _build(
   tree = {}
   expected_clients = config.cohort_size
   if own.mechanism == 'tree':
-    rounds = _rounds_per_tree(config, num_clients)
+    rounds = simulation.count_visiting_rounds(
+      num_clients, cohort_size=config.cohort_size
+    )
     # The cohorts of an epoch differ by at most one client.
     expected_clients = num_clients / rounds
     tree = {
@@ -111,20 +113,16 @@ def create_epsilon(
     return None
   noise, delta = own.noise_multiplier, own.delta
   if own.mechanism == 'tree':
-    return simulation.tree_epsilon(
-      noise, delta=delta, rounds_per_tree=_rounds_per_tree(config, num_clients)
+    rounds = simulation.count_visiting_rounds(
+      num_clients, cohort_size=config.cohort_size
     )
+    return simulation.tree_epsilon(noise, delta=delta, rounds_per_tree=rounds)
   if config.participation.name == 'poisson':
     return simulation.poisson_epsilon(
-      noise,
-      delta=delta,
-      sampling_probability=config.cohort_size / num_clients,
+      noise, delta=delta, sampling_probability=config.cohort_size / num_clients
     )
   return simulation.fixed_size_epsilon(
-    noise,
-    delta=delta,
-    cohort_size=config.cohort_size,
-    num_clients=num_clients,
+    noise, delta=delta, cohort_size=config.cohort_size, num_clients=num_clients
   )
 
 
@@ -135,13 +133,6 @@ def neighbours(config: config_lib.Config) -> str:
   if config.participation.name == 'poisson':
     return 'a client is added or removed'
   return 'a client is replaced'
-
-
-def _rounds_per_tree(config: config_lib.Config, num_clients: int) -> int:
-  """Returns the number of rounds after which clients may come again."""
-  return simulation.count_visiting_rounds(
-    num_clients, cohort_size=config.cohort_size
-  )
 
 
 def _share(config: config_lib.Config) -> frozenset[str] | None:

@@ -31,9 +31,7 @@ METHOD = method.Method(
   title='SCAFFOLD',
   fields={
     **optimizers.SERVER_FIELDS,
-    'client_weighting': optimizers.SERVER_FIELDS['client_weighting']._replace(
-      default='uniform'
-    ),
+    **optimizers.UNIFORM,
     'control_update': fields.Field(
       choices.ControlUpdate.LOCAL_STEPS.value,
       fields.member_of(choices.ControlUpdate),

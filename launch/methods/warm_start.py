@@ -38,7 +38,7 @@ BLOCK = block.Block(
       fields.text,
       'The workdir of a run, whose global model it is, or a file of weights: '
       '.npz, or .h5 or .keras of Keras.',
-    ),
+    )
   },
   presets={'model': {}},
   supports='learning_rates',

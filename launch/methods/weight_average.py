@@ -37,7 +37,7 @@ BLOCK = block.Block(
       fields.between_0_and_1,
       "Of a round's weights in the average from each round to the next; it is "
       'over about 1 / (1 - decay) rounds, the initial model not among them.',
-    ),
+    )
   },
   presets={'ema': {}},
   supports='learning_rates',

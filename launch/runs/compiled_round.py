@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The memory and operations of a round's client work, compiled ahead of time."""
 
-from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
 import functools
@@ -51,8 +50,11 @@ def print_costs(
       process,
       lambda size: _say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
     )
-    # Clients do no work here, so that their metrics would cause warnings.
-    with _quiet(), tff.framework.get_context_stack().install(context):
+    with contextlib.ExitStack() as stack:
+      # Clients do no work here, so that their metrics would cause warnings.
+      stack.callback(logging.set_verbosity, logging.get_verbosity())
+      logging.set_verbosity(logging.ERROR)
+      stack.enter_context(tff.framework.get_context_stack().install(context))
       _run_round(experiment)
     device = process.device_kind
     if process.num_devices > 1:
@@ -88,21 +90,10 @@ def describe(
     ('memory', f'{text_table.quantity(most.num_bytes)}B: {memory}'),
     (
       'cost',
-      f'{text_table.quantity(flops)}FLOP, {text_table.quantity(accessed)}B accessed, the body of each '
-      'loop once',
+      f'{text_table.quantity(flops)}FLOP, {text_table.quantity(accessed)}B '
+      'accessed, the body of each loop once',
     ),
   ]
-
-
-@contextlib.contextmanager
-def _quiet() -> Iterator[None]:
-  """Suppresses warnings in its block."""
-  verbosity = logging.get_verbosity()
-  logging.set_verbosity(logging.ERROR)
-  try:
-    yield
-  finally:
-    logging.set_verbosity(verbosity)
 
 
 def _run_round(experiment: experiment_lib.Experiment) -> None:

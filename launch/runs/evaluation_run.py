@@ -105,9 +105,7 @@ def _evaluate_clients(
     for client_id, row in by_share.rows.items():
       rows[client_id].update(row)
   summarize = functools.partial(
-    held_out_evaluation.summarize,
-    round_number=result.round_number,
-    split=split,
+    held_out_evaluation.summarize, round_number=result.round_number, split=split
   )
   summaries = []
   # Counts by pairs of classes are in the clients' rows only.
@@ -116,11 +114,7 @@ def _evaluate_clients(
   for metric, higher in directions.items():
     summaries += [
       summarize(
-        name,
-        rows,
-        metric,
-        higher_is_better=higher,
-        all_examples=totals[metric],
+        name, rows, metric, higher_is_better=higher, all_examples=totals[metric]
       )
       for name, totals in pooled.items()
     ]

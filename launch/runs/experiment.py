@@ -17,6 +17,7 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import early_stopping
+from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
 from launch.methods import privacy
 from launch.methods import registry
@@ -181,10 +182,6 @@ class Experiment:
         'rates cannot be replaced in this execution context.'
       )
     return found
-
-  def fingerprint_data(self) -> dict[str, str]:
-    """Returns the fingerprint of each split's clients, by the split's name."""
-    return fingerprint_data(self.config, self.task)
 
   def load_cohort(self, round_number: int) -> list[datasets.ClientBatches]:
     """Returns the batches of the clients in a round's cohort."""
@@ -420,7 +417,7 @@ def build_experiment(
   """
   task = create_task(config, data_dir=data_dir)
   start = None
-  if fine_tuning_start.has_file(config):
+  if fine_tuning.has_start(config) or 'warm_start' in config.blocks:
     start = workdir and fine_tuning_start.load_start(workdir)
     if not start:
       raise errors.InputError(
@@ -485,14 +482,15 @@ def share_experiment(
 def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
   """Returns the parts of an experiment that runs never share."""
   accuracy_stages = participation_lib.create_accuracy_stages(config, task)
+  participation = participation_lib.create_participation(
+    config, task, accuracy_stages=accuracy_stages
+  )
   return dict(
     config=config,
     task=task,
-    participation=participation_lib.create_participation(
-      config, task, accuracy_stages=accuracy_stages
-    ),
+    participation=participation,
     accuracy_stages=accuracy_stages,
-    wall_clock=participation_lib.create_wall_clock(config, task),
+    wall_clock=participation_lib.create_wall_clock(config, task, participation),
     epsilon=privacy.create_epsilon(config, task),
     batch_spec=datasets.BatchSpec(
       batch_size=config.batch_size,

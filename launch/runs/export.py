@@ -2,13 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Exports of a trained model: a SavedModel and plain arrays."""
 
-from collections.abc import Callable
 from collections.abc import Mapping
 import io
 import os
 import pathlib
 import shutil
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.models import model_functions
@@ -43,7 +41,7 @@ def write_weights(
 
 
 def write_saved_model(
-  model: model_functions.ModelFn,
+  model: tff.learning.models.FunctionalModel,
   weights: tff.learning.models.ModelWeights,
   folder: str | os.PathLike[str],
 ) -> None:
@@ -54,7 +52,7 @@ def write_saved_model(
   `output`, or their items by name if they are a mapping.
 
   Args:
-    model: A functional model, or a function that returns a variable model.
+    model: The model.
     weights: The model weights.
     folder: The SavedModel's folder. An earlier one is replaced once the new one
       is written.
@@ -84,17 +82,29 @@ def write_saved_model(
 
 
 def _save(
-  model: model_functions.ModelFn,
+  model: tff.learning.models.FunctionalModel,
   weights: tff.learning.models.ModelWeights,
   folder: pathlib.Path,
 ) -> None:
+  flat = model_functions.flatten_weights(weights)
   module = tf.Module(name='model')
-  predict, x_spec = _bind(module, model, weights)
+  module.trainable_weights = [tf.Variable(value) for value in flat.trainable]
+  module.non_trainable_weights = [
+    tf.Variable(value, trainable=False) for value in flat.non_trainable
+  ]
+  x_spec, _ = model_functions.split_batch(model.input_spec)
   by_name = isinstance(x_spec, Mapping)
 
   @tf.function
   def serve(**inputs: tf.Tensor) -> Mapping[str, tf.Tensor]:
-    output = predict(inputs if by_name else inputs['x'])
+    variables = (module.trainable_weights, module.non_trainable_weights)
+    model_weights = tuple(
+      tf.nest.pack_sequence_as(group, [v.read_value() for v in values])
+      for group, values in zip(model.initial_weights, variables)
+    )
+    output = model.predict_on_batch(
+      model_weights, inputs if by_name else inputs['x'], training=False
+    )
     return output if isinstance(output, Mapping) else {'output': output}
 
   specs = {
@@ -106,48 +116,3 @@ def _save(
     os.fspath(folder),
     signatures={'serving_default': serve.get_concrete_function(**specs)},
   )
-
-
-def _bind(
-  module: tf.Module,
-  model: model_functions.ModelFn,
-  weights: tff.learning.models.ModelWeights,
-) -> tuple[Callable[[Any], Any], Any]:
-  """Returns the prediction function and the spec of x.
-
-  Args:
-    module: The module that will own the variables.
-    model: The model.
-    weights: The values of the variables.
-  """
-  flat = model_functions.flatten_weights(weights)
-  if not model_functions.is_functional(model):
-    variable_model = model()
-    module.trainable_weights = list(variable_model.trainable_variables)
-    module.non_trainable_weights = list(variable_model.non_trainable_variables)
-    for variable, value in zip(
-      module.trainable_weights + module.non_trainable_weights,
-      flat.trainable + flat.non_trainable,
-    ):
-      variable.assign(value)
-    x_spec, _ = model_functions.split_batch(variable_model.input_spec)
-    return lambda x: variable_model.predict_on_batch(x, training=False), x_spec
-  module.trainable_weights = [tf.Variable(value) for value in flat.trainable]
-  module.non_trainable_weights = [
-    tf.Variable(value, trainable=False) for value in flat.non_trainable
-  ]
-  trainable, non_trainable = model.initial_weights
-
-  def predict(x: Any) -> Any:
-    model_weights = (
-      tf.nest.pack_sequence_as(
-        trainable, [v.read_value() for v in module.trainable_weights]
-      ),
-      tf.nest.pack_sequence_as(
-        non_trainable, [v.read_value() for v in module.non_trainable_weights]
-      ),
-    )
-    return model.predict_on_batch(model_weights, x, training=False)
-
-  x_spec, _ = model_functions.split_batch(model.input_spec)
-  return predict, x_spec

@@ -22,7 +22,6 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import fine_tuning
 
 import numpy as np
 import tensorflow_federated as tff
@@ -53,11 +52,6 @@ class Start(NamedTuple):
   weights: tff.learning.models.ModelWeights
   round_number: int
   totals: Mapping[str, int | float]
-
-
-def has_file(config: config_lib.Config) -> bool:
-  """Returns whether the workdir of a config's run has a start.npz."""
-  return fine_tuning.has_start(config) or 'warm_start' in config.blocks
 
 
 def start_config(

@@ -85,20 +85,32 @@ def score_all_examples(
   experiment: experiment_lib.Experiment,
   weights: tff.learning.models.ModelWeights,
   clients: datasets.ClientData,
+  *,
+  prefix: str = 'global',
+  scorer: evaluation.ClientScorer | None = None,
 ) -> Scores:
-  """Scores weights of an experiment's model on all examples of clients.
+  """Scores weights on all examples of clients.
 
   Args:
     experiment: The trained experiment.
     weights: The weights.
     clients: The clients.
+    prefix: The prefix of the columns.
+    scorer: The scorer of the weights' model; None for the experiment's model.
 
   Returns:
-    Rows with `num_examples` and `global/<metric>`.
+    Rows with `num_examples` and `<prefix>/<metric>`.
   """
-  return _score(
-    'global', experiment.evaluations.global_model, weights, experiment, clients
+  total, per_client = (scorer or experiment.evaluations.global_model)(
+    weights,
+    evaluation.load_chunks(
+      clients, eval_batch_size=experiment.task.eval_batch_size
+    ),
   )
+  scores = Scores()
+  per_client = dict(zip(clients.client_ids, per_client, strict=True))
+  scores.add(prefix, per_client, total, size='num_examples')
+  return scores
 
 
 def score_ensemble(
@@ -121,33 +133,13 @@ def score_ensemble(
     logging.warning('All clients of round 1 diverge: there is no ensemble.')
     return None
   model = models.create_ensemble(experiment.task.create_model(), networks)
-  return _score(
-    'ensemble',
-    evaluation.ClientScorer(model),
-    tff.learning.models.ModelWeights(*model.initial_weights),
+  return score_all_examples(
     experiment,
+    tff.learning.models.ModelWeights(*model.initial_weights),
     clients,
+    prefix='ensemble',
+    scorer=evaluation.ClientScorer(model),
   )
-
-
-def _score(
-  prefix: str,
-  evaluate: evaluation.ClientScorer,
-  weights: tff.learning.models.ModelWeights,
-  experiment: experiment_lib.Experiment,
-  clients: datasets.ClientData,
-) -> Scores:
-  """Returns rows with `num_examples` and `<prefix>/<metric>`."""
-  total, per_client = evaluate(
-    weights,
-    evaluation.load_chunks(
-      clients, eval_batch_size=experiment.task.eval_batch_size
-    ),
-  )
-  scores = Scores()
-  per_client = dict(zip(clients.client_ids, per_client, strict=True))
-  scores.add(prefix, per_client, total, size='num_examples')
-  return scores
 
 
 def score_shares(
@@ -324,22 +316,19 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
     mean = _format(summary['mean'])
     if _format(summary['low']):
       mean += f' [{_format(summary["low"])}, {_format(summary["high"])}]'
+    clients = str(summary['num_clients'])
+    if summary['num_diverged']:
+      clients += f' (diverged: {summary["num_diverged"]})'
     lines.append(
       (
         summary['evaluation'],
         summary['metric'],
-        _format_clients(summary),
+        clients,
         mean,
         _format(summary['worst_tenth']),
       )
     )
   return text_table.align(lines)
-
-
-def _format_clients(summary: Mapping[str, Any]) -> str:
-  if not summary['num_diverged']:
-    return str(summary['num_clients'])
-  return f'{summary["num_clients"]} (diverged: {summary["num_diverged"]})'
 
 
 def _format(value: float | None) -> str:

@@ -43,9 +43,7 @@ def prepare(
 
 
 def find_checkpoint(
-  experiment: experiment_lib.Experiment,
-  folder: simulation.Workdir,
-  before: int,
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir, before: int
 ) -> int:
   """Returns the newest round to go on from; -1 for the beginning.
 

@@ -19,9 +19,7 @@ class RegularizationChoice(simulation.Hook):
   """A hook that chooses among a config's lambdas after the last round."""
 
   def __init__(
-    self,
-    experiment: experiment_lib.Experiment,
-    workdir: str | os.PathLike[str],
+    self, experiment: experiment_lib.Experiment, workdir: str | os.PathLike[str]
   ) -> None:
     """Prepares the choice.
 

@@ -77,15 +77,15 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
 
   Returns:
     JSON values: its `title`; `baseline`, its rank among the usual baselines, 0
-    for none; `one_model`, whether all clients end up with one model; `told`, the words, by dotted name, for each
-    field with an unusual value; and `untold`, the names of the fields that the
-    title or other words tell.
+    for none; `one_model`, whether all clients end up with one model; `told`, the
+    words, by dotted name, for each field with an unusual value; and `untold`,
+    the names of the fields that the title or other words tell.
   """
   method = config.method
   flat = json_config.flatten(config.values)
   untold = ['algorithm.name', 'aggregation.rule']
-  if 'local_epochs' not in method.supports:
-    untold.append('local_epochs')  # Always 1.
+  if 'local_epochs' not in method.supports and config.local_epochs == 1:
+    untold.append('local_epochs')
   if 'exchange' in config.blocks:
     untold += [f'exchange.{field}' for field in _SENT]
     flat['exchange.sent'] = _describe_sent(config.blocks['exchange'])
@@ -112,19 +112,24 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
 
 def _describe_sent(own: config_lib.Values) -> str:
   """Returns words for what is sent, without fields that a selection ignores."""
-  sent = f'share {own.share:g}'
+  sent = f'share {_number(own.share)}'
   if own.selection == 'coordinates':
     sent += ' of coordinates'
     if own.coordinate_score != 'change':
       sent += f' by {own.coordinate_score}'
   else:
     if own.selection == 'threshold':
-      sent = f'threshold {own.threshold:g}'
+      sent = f'threshold {_number(own.threshold)}'
     if own.group_by == 'layer':
       sent += ' of layers'
     if own.normalize:
       sent += ', normalized'
   return sent
+
+
+def _number(value: float) -> str:
+  # All digits, so that no two values share a label.
+  return repr(float(value)).removesuffix('.0')
 
 
 def _describe(name: str, value: Any) -> str:

@@ -33,7 +33,3 @@ class RunOptions:
   overwrite: bool = False
   progress_bar: bool | None = None
   metrics_managers: Sequence[str] = ()
-
-  def set_context(self) -> None:
-    """Makes the context the default for everything that runs later."""
-    contexts.set_default_context(self.context, **self.context_options)

@@ -184,7 +184,7 @@ def _describe_workdir(
     return f'{folder.path}: what it holds of a run will be removed'
   folder.check(
     config.values,
-    experiment.fingerprint_data(),
+    experiment_lib.fingerprint_data(config, experiment.task),
     length_field=block.length_field(config),
   )
   if not folder.config_path.exists():

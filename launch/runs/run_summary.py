@@ -153,9 +153,7 @@ def _total_published_bytes(
 
 
 def _find_best(
-  rows: Sequence[Mapping[str, int | float]],
-  column: str,
-  higher_is_better: bool,
+  rows: Sequence[Mapping[str, int | float]], column: str, higher_is_better: bool
 ) -> Mapping[str, Any] | None:
   """Returns the first round with the best finite value, None without one."""
   values = {
@@ -166,11 +164,7 @@ def _find_best(
   chosen = evaluation.select_best(values, higher_is_better=higher_is_better)
   if chosen is None:
     return None
-  return {
-    'metric': column,
-    'value': values[chosen.best],
-    'round': chosen.best,
-  }
+  return {'metric': column, 'value': values[chosen.best], 'round': chosen.best}
 
 
 def _to_json(value: int | float) -> int | float | None:

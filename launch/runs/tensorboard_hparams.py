@@ -36,39 +36,31 @@ def write(
   Raises:
     errors.InputError: If they cannot be written.
   """
-  for earlier in folder.tensorboard_path.glob(f'*{_SUFFIX}'):
-    earlier.unlink()
-  try:
-    _write(folder, config, summary)
-  except tf.errors.OpError as error:
-    raise files.unwritable_error(folder.tensorboard_path, error) from error
-
-
-def _write(
-  folder: simulation.Workdir,
-  config: config_lib.Config,
-  summary: Mapping[str, Any],
-) -> None:
   # TensorBoard takes a while to be imported.
   from tensorboard.plugins.hparams import api  # pylint: disable=g-import-not-at-top
 
+  for earlier in folder.tensorboard_path.glob(f'*{_SUFFIX}'):
+    earlier.unlink()
   digest = hashlib.sha256(folder.config_path.read_bytes()).hexdigest()
-  writer = tf.summary.create_file_writer(
-    str(folder.tensorboard_path), filename_suffix=_SUFFIX
-  )
-  with writer.as_default(step=summary['rounds']):
-    api.hparams(
-      {
-        name: value
-        if isinstance(value, (bool, int, float, str))
-        else str(value)
-        for name, value in json_config.flatten(config.values).items()
-      },
-      # Runs with the same identifier would be averaged.
-      trial_id=f'{folder.path.resolve().name}-{digest[:_DIGITS]}',
-      # A time that is the same whenever the file is written.
-      start_time_secs=folder.config_path.stat().st_mtime,
+  try:
+    writer = tf.summary.create_file_writer(
+      str(folder.tensorboard_path), filename_suffix=_SUFFIX
     )
-    for name, value in summary['test'].items():
-      tf.summary.scalar(f'test/{name}', math.nan if value is None else value)
-  writer.close()
+    with writer.as_default(step=summary['rounds']):
+      api.hparams(
+        {
+          name: value
+          if isinstance(value, (bool, int, float, str))
+          else str(value)
+          for name, value in json_config.flatten(config.values).items()
+        },
+        # Runs with the same identifier would be averaged.
+        trial_id=f'{folder.path.resolve().name}-{digest[:_DIGITS]}',
+        # A time that is the same whenever the file is written.
+        start_time_secs=folder.config_path.stat().st_mtime,
+      )
+      for name, value in summary['test'].items():
+        tf.summary.scalar(f'test/{name}', math.nan if value is None else value)
+    writer.close()
+  except tf.errors.OpError as error:
+    raise files.unwritable_error(folder.tensorboard_path, error) from error

@@ -60,7 +60,7 @@ def open_run(
   with simulation.open_workdir(
     workdir,
     config.values,
-    data_fingerprint=experiment.fingerprint_data(),
+    data_fingerprint=experiment_lib.fingerprint_data(config, experiment.task),
     data=experiment_lib.note_data(config, experiment.task, data_dir),
   ) as folder:
     if experiment.cohort_hooks:

@@ -10,6 +10,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
@@ -54,7 +55,7 @@ def train(
   """
   # Wrong names are refused before the data are read.
   managers_lib.load(options.metrics_managers)
-  options.set_context()
+  contexts.set_default_context(options.context, **options.context_options)
   task = experiment_lib.create_task(config, data_dir=options.data_dir)
   return train_task(config, task, options)
 
@@ -119,12 +120,7 @@ def train_task(
     longer_run.prepare(experiment, folder)
     client_states = experiment.open_client_states(folder.client_states_path)
     result = _run(
-      experiment,
-      folder,
-      start,
-      client_states,
-      options.progress_bar,
-      managers,
+      experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
     stopping = experiment.find_stopping(rows)

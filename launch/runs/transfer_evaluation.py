@@ -8,7 +8,6 @@ scores, so that all scores have the same clients.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -24,26 +23,13 @@ _SUMMARIZED = (
 )
 
 
-class TransferClients(NamedTuple):
-  """The clients of a target that score a model.
-
-  Attributes:
-    data: The clients, each with at least `datasets.MIN_FEW_SHOT_EXAMPLES`
-      examples.
-    num_too_small: The number of clients that were left out.
-  """
-
-  data: datasets.ClientData
-  num_too_small: int
-
-
 def select_clients(
   target: str,
   clients: datasets.ClientData,
   *,
   seed: int,
   max_clients: int | None = None,
-) -> TransferClients:
+) -> tuple[datasets.ClientData, int]:
   """Leaves out the clients that are too small for the protocol.
 
   Args:
@@ -75,7 +61,7 @@ def select_clients(
       f'the {datasets.MIN_FEW_SHOT_EXAMPLES} examples that transfer is measured '
       'on.'
     )
-  return TransferClients(clients.select(kept), len(client_ids) - len(kept))
+  return clients.select(kept), len(client_ids) - len(kept)
 
 
 def summarize(

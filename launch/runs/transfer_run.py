@@ -8,6 +8,7 @@ import os
 import pathlib
 from typing import Any
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import catalogue
@@ -66,10 +67,7 @@ def evaluate_transfer(
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
       task.title: transfer_evaluation.select_clients(
-        name,
-        getattr(task, split),
-        seed=config.seed,
-        max_clients=max_clients,
+        name, getattr(task, split), seed=config.seed, max_clients=max_clients
       )
       for name, task in tasks.items()
     }
@@ -134,7 +132,7 @@ def create_target_tasks(
 def _evaluate(
   experiment: experiment_lib.Experiment,
   states: Mapping[int, Any],
-  clients: Mapping[str, transfer_evaluation.TransferClients],
+  clients: Mapping[str, tuple[datasets.ClientData, int]],
   split: str,
 ) -> dict[
   tuple[str, int],

@@ -25,7 +25,7 @@ def read(config: config_lib.Config, task: Task) -> fine_tuning_start.Start:
   Raises:
     errors.InputError: If the weights cannot be read or do not fit.
   """
-  path = config.blocks['warm_start'].path
+  path = os.path.expanduser(config.blocks['warm_start'].path)
   names = task.tensor_names
   if os.path.isdir(path):
     with trained_run.open_run(path, context=None) as (other, folder):

@@ -97,25 +97,21 @@ def _flags_of_a_new_process() -> Iterator[None]:
       flags.FLAGS[name] = flag
 
 
-def _load(module_name: str, path: str) -> types.ModuleType:
-  # A module of its own, which defines its flags anew.
-  spec = importlib.util.spec_from_file_location(module_name, path)
-  module = importlib.util.module_from_spec(spec)
-  spec.loader.exec_module(module)
-  return module
-
-
 @contextlib.contextmanager
 def flags_of(module_name: str) -> Iterator[types.ModuleType]:
   """Yields a binary that has defined its flags; afterwards all is as before."""
+  # A module of its own, which defines its flags anew.
+  spec = importlib.util.find_spec(module_name)
+  module = importlib.util.module_from_spec(spec)
   with _flags_of_a_new_process():
-    yield _load(module_name, importlib.util.find_spec(module_name).origin)
+    spec.loader.exec_module(module)
+    yield module
 
 
 def load(module_name: str) -> types.ModuleType:
   """Returns a binary's module; tests of other binaries never see its flags."""
-  with _flags_of_a_new_process():
-    return _load(module_name, importlib.util.find_spec(module_name).origin)
+  with flags_of(module_name) as module:
+    return module
 
 
 def run_here(module_name: str, *arguments: Any) -> Outcome:
@@ -136,12 +132,11 @@ def run_here(module_name: str, *arguments: Any) -> Outcome:
   standard_logging.getLogger().addHandler(log)
   try:
     with (
-      _flags_of_a_new_process(),
       mock.patch.object(sys, 'argv', argv),
       contextlib.redirect_stdout(stdout),
       contextlib.redirect_stderr(stderr),
+      flags_of(module_name) as module,
     ):
-      module = _load(module_name, path)
       parse = getattr(module, 'parse_flags', cli.parse_flags)
       try:
         cli.call(module.main, parse(argv))

@@ -79,6 +79,89 @@ def get_config(variant='a'):
 """
 
 
+_DIGITS = '--config=launch/configs/digits.py:fed_avg'
+_GROUPED = '--format=c4 --input=a --output_dir=d'
+_PARTITION = '--dataset=mnist --output_dir=d'
+_SWEEP = '--config=launch/configs/digits.py:seeds --sweep_dir=/nowhere'
+# By binary, flags and the message that refuses them.
+_BAD_FLAGS = {
+  'compile': {
+    '': '--config is needed',
+    f'{_DIGITS} --platform=cuda': '--platform=cuda',
+    f'{_DIGITS} x': "Unexpected argument 'x'",
+    f'{_DIGITS} --config.batch_size=0': 'batch_size',
+  },
+  'demo': {
+    '--seeds=0': '--seeds=0',
+    '--rounds=many': '--rounds=many',
+    '--sedes=3': 'sedes',
+  },
+  'evaluate': {
+    '': '--workdir is needed',
+    '--workdir=w --split=train': '--split=train',
+    '--workdir=w x': "Unexpected argument 'x'",
+    '--workdir=w --at=half,last': '--at=half,last is for',
+    '--workdir=w --max_clients=3': '--max_clients is for',
+    '--workdir=w --targets=c4 --export': '--export is for',
+    '--workdir=w --targets=c4=': "got 'c4='",
+    '--workdir=w --targets==a': 'NAME or NAME=FOLDER, such',
+    '--workdir=w --targets=c4,c4=a': 'got c4 twice',
+    '--workdir=w --targets=': '--targets must name one',
+    '--workdir=w --targets=c4 --at=first': 'half,last,best, got first',
+    '--workdir=/no/such/workdir': 'There is no workdir /no/such/workdir',
+  },
+  'group_dataset': {
+    '--input=a --output_dir=d': '--format is needed',
+    '--format=c4 --output_dir=d': '--input is needed',
+    '--format=c4 --input=a': '--output_dir is needed',
+    '--format=c5': 'c5',
+    f'{_GROUPED} --key=': '--key must be',
+    '--min_examples=few': 'few',
+    f'{_GROUPED} --split=train': '--split does not belong to --format=c4',
+    f'{_GROUPED} --nodownload': '--download does not belong to --format=c4',
+    f'{_GROUPED} --keep_www --key=domain': '--keep_www does not belong to',
+    'stray --format=c4': "Unexpected argument 'stray'",
+    '--format c4 --input a --output_dir d --runner No': '--runner=No cannot be',
+    f'{_GROUPED} --min_example=2': "has a flag '--min_example=2'",
+  },
+  'new': {
+    '': 'must be the only argument',
+    'a b': 'must be the only argument',
+    'not-a-package': "Python package, got 'not-a-package'",
+    'class': "Python package, got 'class'",
+    'tasks': "no other package, got 'tasks'",
+  },
+  'partition_dataset': {
+    '--output_dir=d': '--dataset is needed',
+    '--dataset=mnist': '--output_dir is needed',
+    f'{_PARTITION} --alpha=1': 'needs --num_clients',
+    f'{_PARTITION} --num_clients=1': '--partition=dirichlet needs --alpha',
+    f'{_PARTITION} --partition=key': '--partition=key needs --key',
+    f'{_PARTITION} --partition=pachinko --num_clients=1': 'needs --coarse_lab',
+    f'{_PARTITION} --num_clients=1 --alpha=1 --beta=1': '; --num_clients, ',
+    f'{_PARTITION} --partition=key --key=a --seed=1': '--seed does not belong',
+    f'{_PARTITION} --partition=shards --num_clients=1 --key=a': '--key does',
+  },
+  'sweep': {
+    '': '--config and --sweep_dir (or --workdir) are needed',
+    f'{_SWEEP} --workdir=/nowhere': '--sweep_dir and --workdir are two names',
+    f'{_SWEEP} --config.sed=1': 'Did you mean seed',
+    f'{_SWEEP} --sed=1': "flag 'sed'",
+    f'{_SWEEP} seed': "Unexpected argument 'seed'",
+    f'{_SWEEP} --num_processes=0': '=0 is neither auto nor a positive number',
+    f'{_SWEEP} --ray_address=localhost:6379': '--ray_address is for --on=ray',
+    f'{_SWEEP} --tuned_metric=loss': 'rates of --tuned_by, which is missing',
+  },
+  'plot': {'--format=gif': '--format=gif'},
+  'train_tokenizer': {
+    '--output=v': '--input is needed',
+    '--input=i --output=v --max_texts=0': '--max_texts=0',
+    '--input=i --output=/': '/ must be a new file',
+    '--input=i --output=v --kind=morse': 'word_piece',
+  },
+}
+
+
 class CliTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -266,3 +349,64 @@ class CliTest(parameterized.TestCase):
       timeout=processes.HANG_SECONDS,
     )
     self.assertNotIn('Traceback', outcome.stderr)
+
+
+class BinariesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (
+      'train',
+      '--config=launch/configs/digits.py:fed_fish',
+      'resumes from the last checkpoint',
+      '--overwrite',
+    ),
+    (
+      'evaluate',
+      'python -m launch.evaluate --workdir=',
+      *('--split', '--[no]export', '--context', '--at'),
+    ),
+    (
+      'sweep',
+      '--config=launch/configs/digits.py:seeds',
+      *('learning_rates', 'fixed_rounds', 'fixed_compute', '--tuned_by'),
+    ),
+    ('plot', 'python -m launch.plot --output_dir=plots', '--workdirs'),
+    (
+      'group_dataset',
+      'python -m launch.group_dataset --format',
+      *('--key', '--[no]keep_www', '--max_bad_fraction', '--runner'),
+    ),
+    (
+      'partition_dataset',
+      'python -m launch.partition_dataset --dataset',
+      *('--alpha', '--partition', '--[no]download', '--key'),
+    ),
+    (
+      'train_tokenizer',
+      'python -m launch.train_tokenizer --input',
+      '--vocabulary_size',
+    ),
+  )
+  def test_help_teaches(self, binary, *texts):
+    outcome = subprocess.run(
+      [sys.executable, '-m', f'launch.{binary}', '--help'],
+      capture_output=True,
+      env=binary_runner.environment(),
+      text=True,
+      timeout=processes.HANG_SECONDS,
+    )
+    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
+    for text in texts:
+      self.assertIn(text, outcome.stdout)
+
+  @parameterized.parameters(
+    (binary, text, message)
+    for binary, cases in _BAD_FLAGS.items()
+    for text, message in cases.items()
+  )
+  def test_bad_flags_get_one_line_and_exit_code_two(
+    self, binary, text, message
+  ):
+    refused = binary_runner.run_here(f'launch.{binary}', *text.split())
+    self.assertEqual((refused.code, refused.stdout), (2, ''))
+    self.assertIn(message, refused.stderr)
+    self.assertLen(refused.problems, 1)

@@ -45,12 +45,7 @@ class ContextFlagTest(parameterized.TestCase):
   )
   def test_unknown_name_is_answered_before_tensorflow_is_imported(self, binary):
     outcome = subprocess.run(
-      [
-        sys.executable,
-        '-c',
-        _PROGRAM.format(binary=binary),
-        '--context=cloud',
-      ],
+      [sys.executable, '-c', _PROGRAM.format(binary=binary), '--context=cloud'],
       env=binary_runner.environment(),
       capture_output=True,
       text=True,
@@ -65,11 +60,7 @@ class ContextFlagTest(parameterized.TestCase):
     values = flags.FlagValues()
     define = {
       name: functools.partial(getattr(flags, name), flag_values=values)
-      for name in (
-        'DEFINE_enum',
-        'DEFINE_integer',
-        'DEFINE_string',
-      )
+      for name in ('DEFINE_enum', 'DEFINE_integer', 'DEFINE_string')
     }
     with mock.patch.multiple(flags, **define):
       given = context_flag.define_options(*context_flag.OPTION_FLAGS)

@@ -12,9 +12,7 @@ from launch.methods import config_checks
 from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
-from launch.runs import run_options
 from launch.runs import trained_run
-from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -96,12 +94,8 @@ class DamageTest(parameterized.TestCase):
       ]
 
   def _train(self, config, workdir):
-    training_run.train_task(
-      config_checks.read(config),
-      experiment_lib.create_task(config_checks.read(config)),
-      run_options.RunOptions(workdir=workdir, progress_bar=False),
-      plots=False,
-    )
+    task = experiment_lib.create_task(config_checks.read(config))
+    small_configs.train_task(config, task, workdir)
 
   def _resume(self, config):
     def resume(workdir):

@@ -2,70 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.evaluate."""
 
-import os
 import pathlib
-import subprocess
-import sys
 
 from launch.runs import evaluation_run
 from launch.runs import transfer_run
-from tests import processes
 from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
 from absl.testing import absltest
-from absl.testing import parameterized
 
 
-def _run(*arguments):
-  return subprocess.run(
-    [sys.executable, '-m', 'launch.evaluate', *arguments],
-    capture_output=True,
-    text=True,
-    check=False,
-    env=os.environ | {'PYTHONPATH': os.getcwd()},
-    timeout=processes.HANG_SECONDS,
-  )
-
-
-class EvaluateTest(parameterized.TestCase):
-  def test_help_teaches(self):
-    shown = _run('--help')
-    self.assertEqual((shown.returncode, shown.stderr), (0, ''))
-    self.assertIn('python -m launch.evaluate --workdir=', shown.stdout)
-    for flag in (
-      '--workdir',
-      '--split',
-      '--[no]export',
-      '--context',
-      '--at',
-    ):
-      self.assertIn(flag, shown.stdout)
-
-  @parameterized.parameters(
-    ((), '--workdir is needed'),
-    (('--workdir=w', '--split=train'), '--split=train'),
-    (('--workdir=w', 'x'), "Unexpected argument 'x'"),
-    (('--workdir=w', '--at=half,last'), '--at=half,last is for'),
-    (('--workdir=w', '--max_clients=3'), '--max_clients is for'),
-    (('--workdir=w', '--targets=c4', '--export'), '--export is for'),
-    (('--workdir=w', '--targets=c4='), "got 'c4='"),
-    (('--workdir=w', '--targets==a'), 'NAME or NAME=FOLDER, such'),
-    (('--workdir=w', '--targets=c4,c4=a'), 'got c4 twice'),
-    (('--workdir=w', '--targets='), '--targets must name one'),
-    (
-      ('--workdir=w', '--targets=c4', '--at=first'),
-      'half,last,best, got first',
-    ),
-    (('--workdir=/no/such/workdir',), 'There is no workdir /no/such/workdir'),
-  )
-  def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
-    refused = binary_runner.run_here('launch.evaluate', *arguments)
-    self.assertEqual((refused.code, refused.stdout), (2, ''))
-    self.assertIn(message, refused.stderr)
-    self.assertLen(refused.problems, 1)
-
+class EvaluateTest(absltest.TestCase):
   def test_evaluates_a_workdir(self):
     self.enter_context(small_configs.built_once())
     workdir = trained_runs.fed_fish_on_digits().copy_to(

@@ -12,7 +12,6 @@ from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import pytest
 
 # Kills the process when it has written so many files to a folder of its work.
@@ -46,10 +45,6 @@ def _run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     check=False,
     timeout=processes.HANG_SECONDS,
   )
-
-
-def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
-  return _run_python('-m', 'launch.group_dataset', *arguments)
 
 
 def _run_here(*arguments: str) -> binary_runner.Outcome:
@@ -127,55 +122,3 @@ class GroupDatasetTest(absltest.TestCase):
     self._check(folder)
     self.assertCountEqual(self.parent.iterdir(), [self.pages, whole, folder])
     self._check_same(whole, folder)
-
-
-class FlagsTest(parameterized.TestCase):
-  def test_help_teaches(self):
-    outcome = _run_binary('--help')
-    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    self.assertIn('python -m launch.group_dataset --format', outcome.stdout)
-    for flag in ('--key', '--[no]keep_www', '--max_bad_fraction', '--runner'):
-      self.assertIn(flag, outcome.stdout)
-
-  @parameterized.parameters(
-    ('--input=a --output_dir=d', '--format is needed'),
-    ('--format=c4 --output_dir=d', '--input is needed'),
-    ('--format=c4 --input=a', '--output_dir is needed'),
-    ('--format=c5', 'c5'),
-    ('--format=c4 --input=a --output_dir=d --key=', '--key must be'),
-    ('--min_examples=few', 'few'),
-    (
-      '--format=c4 --input=a --output_dir=d --split=train',
-      '--split does not belong to --format=c4',
-    ),
-    (
-      '--format=c4 --input=a --output_dir=d --nodownload',
-      '--download does not belong to --format=c4',
-    ),
-    (
-      '--format=c4 --input=a --output_dir=d --keep_www --key=domain',
-      '--keep_www does not belong to --key=domain',
-    ),
-    ('stray --format=c4', "Unexpected argument 'stray'"),
-  )
-  def test_wrong_flags(self, text, message):
-    outcome = _run_here(*text.split())
-    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
-    self.assertIn(message, outcome.stderr)
-    self.assertLen(outcome.stderr.splitlines(), 1)
-
-  @parameterized.parameters(
-    (
-      '--format c4 --input a --output_dir d --runner NoRunner',
-      '--runner=NoRunner cannot be used',
-    ),
-    (
-      '--format=c4 --input=a --output_dir=d --min_example=2',
-      "has a flag '--min_example=2'",
-    ),
-  )
-  def test_wrong_flags_of_beam(self, text, message):
-    outcome = _run_here(*text.split())
-    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
-    self.assertIn(message, outcome.stderr)
-    self.assertLen(outcome.stderr.splitlines(), 1)

@@ -33,9 +33,7 @@ class JsonConfigTest(parameterized.TestCase):
       json_config.find(source)
 
   @parameterized.parameters(
-    ('{', 'not valid JSON'),
-    ('[1]', 'an object'),
-    (None, 'Cannot read'),
+    ('{', 'not valid JSON'), ('[1]', 'an object'), (None, 'Cannot read')
   )
   def test_bad_files(self, content, message):
     path = self.create_tempdir().full_path + '/config.json'

@@ -5,26 +5,11 @@
 import json
 import os
 import pathlib
-import subprocess
-import sys
 
-from tests import processes
 from tests.launch import binary_runner
 from tests.launch.data import tiny_tfds
 
 from absl.testing import absltest
-from absl.testing import parameterized
-
-
-def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
-  return subprocess.run(
-    [sys.executable, '-m', 'launch.partition_dataset', *arguments],
-    env=binary_runner.environment(),
-    capture_output=True,
-    text=True,
-    check=False,
-    timeout=processes.HANG_SECONDS,
-  )
 
 
 def _run_here(*arguments: str) -> binary_runner.Outcome:
@@ -83,24 +68,12 @@ class PartitionDatasetTest(absltest.TestCase):
     self.assertEqual(record['coarse_label'], 'kind')
     self.assertFalse(record['scale_images'])
 
-  def test_help_teaches(self):
-    outcome = _run_binary('--help')
-    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    self.assertIn(
-      'python -m launch.partition_dataset --dataset', outcome.stdout
-    )
-    for flag in ('--alpha', '--partition', '--[no]download', '--key'):
-      self.assertIn(flag, outcome.stdout)
-
   def test_bad_input_is_one_line(self):
     few = ('--num_clients=3', '--alpha=1')
     for arguments, message in (
       (('--dataset=tinny_leaves', *few), "no data set 'tinny_leaves'"),
       (('--dataset=mnist', *few), "'mnist' is not prepared in"),
-      (
-        ('--dataset=tiny_leaves', *few, '--label=tree'),
-        "got 'tree'",
-      ),
+      (('--dataset=tiny_leaves', *few, '--label=tree'), "got 'tree'"),
       (
         ('--dataset=tiny_leaves', '--num_clients=999', '--alpha=1'),
         '240 examples cannot give 999 clients',
@@ -111,28 +84,3 @@ class PartitionDatasetTest(absltest.TestCase):
       self.assertLen(outcome.stderr.splitlines(), 1, outcome.stderr)
       self.assertIn(message, outcome.stderr)
       self.assertEmpty(list(self.parent.iterdir()))
-
-
-class FlagsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('--output_dir=d', '--dataset is needed'),
-    ('--dataset=mnist', '--output_dir is needed'),
-    ('--alpha=1', '--partition=dirichlet needs --num_clients'),
-    ('--num_clients=1', '--partition=dirichlet needs --alpha'),
-    ('--partition=key', '--partition=key needs --key'),
-    ('--partition=pachinko --num_clients=1', 'needs --coarse_label'),
-    (
-      '--num_clients=1 --alpha=1 --beta=1',
-      '--beta does not belong to --partition=dirichlet; --num_clients, --alpha',
-    ),
-    ('--partition=key --key=a --seed=1', '--seed does not belong'),
-    ('--partition=shards --num_clients=1 --key=a', '--key does not'),
-  )
-  def test_missing_and_foreign_flags(self, text, message):
-    arguments = text.split()
-    if 'is needed' not in message:
-      arguments += ['--dataset=mnist', '--output_dir=d']
-    outcome = _run_here(*arguments)
-    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
-    self.assertIn(message, outcome.stderr)
-    self.assertLen(outcome.stderr.splitlines(), 1)

@@ -46,11 +46,7 @@ class PlainTextTest(parameterized.TestCase):
     self.assertEqual(plain_text.latex('[1em]*'), '{[}1em]{*}')
 
   @parameterized.parameters(
-    '<img src=x onerror=alert(1)>',
-    '<script>',
-    '&lt;b&gt;',
-    'a\n\n<b>',
-    '"><i>',
+    '<img src=x onerror=alert(1)>', '<script>', '&lt;b&gt;', 'a\n\n<b>', '"><i>'
   )
   def test_html_and_markdown_have_no_tag_of_a_name(self, text):
     for write in (plain_text.html, plain_text.markdown):

@@ -4,12 +4,8 @@
 
 import dataclasses
 import json
-import os
 import pathlib
-import subprocess
-import sys
 
-from tests import processes
 from tests.launch import binary_runner
 from tests.launch.results import fake_runs
 
@@ -164,22 +160,3 @@ class PlotTest(parameterized.TestCase):
     content = (self._output / self._written()[0]).read_bytes()
     self.assertIn(b'/CIDFontType2', content)
     self.assertNotIn(b'/Type3', content)
-
-  def test_the_binary(self):
-    def run(*arguments):
-      return subprocess.run(
-        [sys.executable, '-m', 'launch.plot', *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
-        env=os.environ | {'PYTHONPATH': os.getcwd()},
-        timeout=processes.HANG_SECONDS,
-      )
-
-    shown = run('--help')
-    self.assertEqual((shown.returncode, shown.stderr), (0, ''))
-    self.assertIn('python -m launch.plot --output_dir=plots', shown.stdout)
-    self.assertIn('--workdirs', shown.stdout)
-    refused = run('--format=gif')
-    self.assertEqual((refused.returncode, refused.stdout), (2, ''))
-    self.assertLen(refused.stderr.splitlines(), 1)

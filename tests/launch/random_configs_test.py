@@ -3,7 +3,6 @@
 """Random values in the fields of ready configs: they work, or one says why."""
 
 import contextlib
-import copy
 
 from fedfish_tff import errors
 from launch import json_config
@@ -16,6 +15,7 @@ from launch.configs import toy_regression
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
+from tests.launch import small_configs
 
 from absl.testing import absltest
 import hypothesis
@@ -70,12 +70,7 @@ _VALUES = st.one_of(
 
 def _check(number, name, value):
   """Does what a run does before it builds; returns what it would build of."""
-  config = copy.deepcopy(_CONFIGS[number].to_dict())
-  *blocks, field = name.split('.')
-  block = config
-  for inner in blocks:
-    block = block[inner]
-  block[field] = value
+  config = small_configs.with_fields(_CONFIGS[number].to_dict(), {name: value})
   task = experiment_lib.create_task(config_checks.read(config))
   training_run.check_task(config_checks.read(config), task)
   task.train.load_client(task.train.client_ids[0])

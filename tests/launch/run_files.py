@@ -5,19 +5,17 @@
 import contextlib
 import csv
 import json
+import pathlib
 import sqlite3
+
+from fedfish_tff import simulation
 
 import numpy as np
 
 # Drawn, or told of how it went. A run that is killed after its summary, as in
 # drawing, is finished, and its lock stays.
 _OTHERS = frozenset(('plots', 'tensorboard', 'logs', '.lock'))
-_OTHER_FILES = frozenset(
-  (
-    'statistics.png',
-    'usage.json',
-  )
-)
+_OTHER_FILES = frozenset(('statistics.png', 'usage.json'))
 
 
 def _is_of_the_process(name):
@@ -57,8 +55,7 @@ def _read(path):
   if path.suffix == '.npz':
     return _read_arrays(path)
   if path.suffix == '.csv':
-    with open(path, encoding='utf-8', newline='') as file:
-      return list(map(without_times, csv.DictReader(file)))
+    return list(map(without_times, read_table(path)))
   if path.suffix == '.json':
     return without_times(json.loads(path.read_text(encoding='utf-8')))
   if path.suffix == '.sqlite':
@@ -76,3 +73,25 @@ def read_all(folder):
     for name, path in zip(names, paths, strict=True)
     if not _OTHERS & set(name.parts)
   }
+
+
+def read_rows(workdir):
+  """Returns the rows of metrics.csv as numbers, without columns of time."""
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in simulation.read_rows(pathlib.Path(workdir, 'metrics.csv'))
+  ]
+
+
+def read_columns(workdir):
+  """Returns the rows of metrics.csv as text, without columns of time."""
+  return [
+    {k: v for k, v in row.items() if not k.startswith('time/')}
+    for row in read_table(pathlib.Path(workdir, 'metrics.csv'))
+  ]
+
+
+def read_table(path):
+  """Returns the rows of a CSV file as text."""
+  with open(path, newline='', encoding='utf-8') as file:
+    return list(csv.DictReader(file))

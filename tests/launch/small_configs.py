@@ -4,10 +4,12 @@
 
 from collections.abc import Iterator
 import contextlib
+import copy
 import functools
 import json
 from unittest import mock
 
+from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
@@ -52,19 +54,55 @@ def make_config(variant='fed3r', **changes):
     config.algorithm.num_random_features = NUM_RANDOM_FEATURES
   if 'body_epochs' in config.algorithm:
     config.local_epochs = 1 + config.algorithm.body_epochs
-  config = config.to_dict()
+  return with_fields(config.to_dict(), changes)
+
+
+def with_fields(config, changes):
+  """Returns a config with other values of fields, by their dotted names."""
+  config = copy.deepcopy(config)
   for name, value in changes.items():
     *blocks, field = name.split('.')
-    block = config
-    for inner in blocks:
-      block = block[inner]
-    block[field] = value
+    functools.reduce(dict.__getitem__, blocks, config)[field] = value
   return config
 
 
 def read_config(variant='fed3r', **changes):
   """Returns the config of `make_config` as one checked value."""
   return config_checks.read(make_config(variant, **changes))
+
+
+def build(variant, **changes):
+  """Returns the built method of the config of `make_config`."""
+  config = read_config(variant, **changes)
+  return registry.build_method(config, experiment_lib.create_task(config))
+
+
+def run_rounds(config, folder, *, rounds, batch_size=None):
+  """Returns the task and process of a config, and the state after rounds.
+
+  Args:
+    config: Nested mappings; uniform cohorts of its size train.
+    folder: The folder of the clients' states.
+    rounds: The number of rounds.
+    batch_size: The number of examples per batch; None for the config's.
+  """
+  config = config_checks.read(config)
+  task = experiment_lib.create_task(config)
+  process = registry.build_method(config, task).process
+  result = simulation.run_training(
+    process,
+    train_data=task.train,
+    participation=simulation.uniform_participation(
+      task.train.client_ids, cohort_size=config.cohort_size, seed=0
+    ),
+    batch_spec=datasets.BatchSpec(
+      batch_size=batch_size or config.batch_size, epochs=config.local_epochs
+    ),
+    seed=0,
+    rounds=rounds,
+    client_states=simulation.ClientStateStore(f'{folder}/states'),
+  )
+  return task, process, result.state
 
 
 def with_plain_server(name):
@@ -182,6 +220,19 @@ def train(config, workdir, **options):
     workdir=workdir, progress_bar=False, **options
   )
   return training_run.train(config_checks.read(config), options)
+
+
+def train_task(config, task, workdir, *, overwrite=False, **arguments):
+  """Trains as `train` does, on an existing task and without plots."""
+  return training_run.train_task(
+    config_checks.read(config),
+    task,
+    run_options.RunOptions(
+      workdir=workdir, progress_bar=False, overwrite=overwrite
+    ),
+    plots=False,
+    **arguments,
+  )
 
 
 class _Stop(BaseException):

@@ -14,8 +14,9 @@ import time
 
 from tests import processes
 from tests.launch import binary_runner
+from tests.launch import run_files
 
-from absl.testing import parameterized
+from absl.testing import absltest
 import psutil
 import pytest
 
@@ -64,16 +65,7 @@ def _finish(process):
     return process.communicate()
 
 
-def _columns(workdir):
-  """metrics.csv as text, without the columns of time."""
-  with open(workdir / 'metrics.csv', newline='') as file:
-    rows = list(csv.DictReader(file))
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
-  ]
-
-
-class SweepTest(parameterized.TestCase):
+class SweepTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
@@ -178,7 +170,9 @@ class SweepTest(parameterized.TestCase):
     _, stderr = _finish(train)
     self.assertEqual(train.returncode, 0, stderr)
     together = self.sweep_dir / 'runs' / 'fed_avg-seed_1'
-    self.assertEqual(_columns(together), _columns(alone))
+    self.assertEqual(
+      run_files.read_columns(together), run_files.read_columns(alone)
+    )
     for name in ('config.json', 'data_fingerprint.json'):
       self.assertEqual(
         (together / name).read_bytes(), (alone / name).read_bytes()
@@ -215,7 +209,9 @@ class SweepTest(parameterized.TestCase):
     self.assertEqual(*tables)
     for run in (folders['machine'] / 'runs').iterdir():
       other = folders['ray'] / 'runs' / run.name
-      self.assertEqual(_columns(run), _columns(other))
+      self.assertEqual(
+        run_files.read_columns(run), run_files.read_columns(other)
+      )
       summaries = [
         json.loads((path / 'summary.json').read_text()) for path in (run, other)
       ]
@@ -223,44 +219,6 @@ class SweepTest(parameterized.TestCase):
         self.assertEqual(summaries[0][field], summaries[1][field])
       log = folders['ray'] / 'logs' / f'{run.name}.log'
       self.assertIn('Done: 2 rounds', log.read_text())
-
-  @parameterized.named_parameters(
-    ('nothing', [], r'config and --sweep_dir \(or --workdir\) are needed'),
-    (
-      'two_folders',
-      ['{config}:both', '--workdir=/nowhere'],
-      '--sweep_dir and --workdir are two names of one flag',
-    ),
-    ('field', ['{config}:both', '--config.sed=1'], 'Did you mean seed'),
-    ('flag', ['{config}:both', '--sed=1'], 'flag .*sed'),
-    ('word', ['{config}:both', 'seed'], "Unexpected argument 'seed'"),
-    (
-      'processes',
-      ['{config}:both', '--num_processes=0'],
-      'num_processes=0 is neither auto nor a positive number',
-    ),
-    (
-      'address',
-      ['{config}:both', '--ray_address=localhost:6379'],
-      '--ray_address is for --on=ray',
-    ),
-    (
-      'metric',
-      ['{config}:both', '--tuned_metric=loss'],
-      'rates of --tuned_by, which is missing',
-    ),
-  )
-  def test_bad_input(self, arguments, message):
-    if arguments:
-      path, *rest = arguments
-      arguments = [f'--config={path.format(config=self.config)}', *rest]
-      arguments.append(f'--sweep_dir={self.sweep_dir}')
-    outcome = binary_runner.run_here('launch.sweep', *arguments)
-    self.assertEqual(outcome.code, 2, outcome.stderr)
-    self.assertEqual(outcome.stderr.count('\n'), 1, outcome.stderr)
-    self.assertRegex(outcome.stderr, message)
-    self.assertEmpty(outcome.stdout)
-    self.assertFalse(self.sweep_dir.exists())
 
   def test_lists_the_runs(self):
     outcome = binary_runner.run_here(
@@ -277,13 +235,3 @@ class SweepTest(parameterized.TestCase):
     self.assertIn(f'--config={_DIGITS}:fed_avg', lines[0])
     self.assertIn('--config.rounds=3', lines[0])
     self.assertFalse(self.sweep_dir.exists())
-
-  def test_help_teaches(self):
-    process = self._start('--help')
-    stdout, stderr = _finish(process)
-    self.assertEqual(process.returncode, 0)
-    self.assertIn('--config=launch/configs/digits.py:seeds', stdout)
-    for name in ('learning_rates', 'fixed_rounds', 'fixed_compute', 'tuning'):
-      self.assertIn(name, stdout)
-    self.assertIn('--tuned_by', stdout)
-    self.assertEmpty(stderr)

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.train through the binary: runs, faults and bad input."""
 
-import csv
 import json
 import math
 import os
@@ -19,6 +18,7 @@ from launch.methods import config_checks
 from launch.runs import experiment
 from tests import processes
 from tests.launch import binary_runner
+from tests.launch import run_files
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
@@ -35,15 +35,6 @@ _ARRAYS = (
 )
 
 
-def _columns(workdir):
-  """metrics.csv as text, without the columns of time."""
-  with open(pathlib.Path(workdir) / 'metrics.csv', newline='') as file:
-    rows = list(csv.DictReader(file))
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')} for row in rows
-  ]
-
-
 def _weights(workdir, version):
   """The bytes of all tensors of a checkpoint, read by NumPy alone."""
   folder = pathlib.Path(workdir) / 'checkpoints'
@@ -56,7 +47,7 @@ def _weights(workdir, version):
 
 
 def _assert_same_runs(test, one, other, version):
-  test.assertEqual(_columns(one), _columns(other))
+  test.assertEqual(run_files.read_columns(one), run_files.read_columns(other))
   one, other = _weights(one, version), _weights(other, version)
   test.assertEqual(one.keys(), other.keys())
   differing = [name for name in one if one[name] != other[name]]
@@ -141,7 +132,7 @@ class TrainTest(parameterized.TestCase):
       ['config.json', 'metrics.csv', 'summary.json', 'plots', 'tensorboard'],
       os.listdir(self.workdir),
     )
-    rows = _columns(self.workdir)
+    rows = run_files.read_columns(self.workdir)
     self.assertEqual([row['round'] for row in rows], ['0', '1', '2'])
     for name in (
       'train/loss',
@@ -218,17 +209,17 @@ class TrainTest(parameterized.TestCase):
 
   def test_a_workdir_of_another_config(self):
     self._copy_finished()
-    before = _columns(self.workdir)
+    before = run_files.read_columns(self.workdir)
     self._assert_refused(
       self._run_tiny('--config.seed=1', '--config.algorithm.damping=0.5'),
       self.workdir,
       'seed (0 there, 1 asked for)',
       'algorithm.damping (0.0 there, 0.5 asked for)',
     )
-    self.assertEqual(_columns(self.workdir), before)
+    self.assertEqual(run_files.read_columns(self.workdir), before)
     outcome = self._run_tiny('--config.rounds=1', '--overwrite')
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertEqual(_columns(self.workdir), before[:2])
+    self.assertEqual(run_files.read_columns(self.workdir), before[:2])
 
   @parameterized.parameters(
     ('--config.nothing=1', 'no field nothing; there are algorithm,'),
@@ -246,17 +237,6 @@ class TrainTest(parameterized.TestCase):
   def test_bad_input(self, argument, message):
     self._assert_refused(self._run_tiny(argument), message)
     self.assertFalse(self.workdir.exists())
-
-  @parameterized.parameters(
-    (':no_method', 'The variant must be one of '),
-    ('.missing.py', 'cannot be read: No such file'),
-    ('.missing', 'A config must be <file>.py'),
-  )
-  def test_bad_config_file(self, suffix, message):
-    self._assert_refused(
-      self._run(f'--config={_CONFIGS / "digits.py"}{suffix}'),
-      message,
-    )
 
   @pytest.mark.thorough
   def test_sums_without_a_solution(self):
@@ -278,7 +258,7 @@ class TrainTest(parameterized.TestCase):
     _write_clients(data_dir)
     outcome = self._run(*_ARRAYS, f'--data_dir={data_dir}')
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertIn('train/accuracy', _columns(self.workdir)[1])
+    self.assertIn('train/accuracy', run_files.read_columns(self.workdir)[1])
     # The finished run knows its data, wherever they are.
     before = {p: p.read_bytes() for p in self.workdir.glob('*.*')}
     other_dir = self.folder / 'other'
@@ -325,9 +305,7 @@ class TrainTest(parameterized.TestCase):
     ):
       self.skipTest('A small file system can only be mounted by root.')
     self.addCleanup(
-      subprocess.call,
-      ['umount', self.workdir],
-      timeout=processes.HANG_SECONDS,
+      subprocess.call, ['umount', self.workdir], timeout=processes.HANG_SECONDS
     )
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 2, outcome.stderr)
@@ -373,12 +351,7 @@ class KillTest(parameterized.TestCase):
   def _start(self, workdir):
     with processes.interruptible_children():
       return subprocess.Popen(
-        [
-          sys.executable,
-          '-m',
-          'launch.train',
-          *self._arguments(workdir),
-        ],
+        [sys.executable, '-m', 'launch.train', *self._arguments(workdir)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=binary_runner.environment(),
@@ -546,17 +519,3 @@ class KillTest(parameterized.TestCase):
     )
     self.assertEqual(outcome.code, 2)
     self.assertIn(f'Did you mean {meant}?', outcome.problems[0])
-
-  def test_help_teaches(self):
-    result = subprocess.run(
-      [sys.executable, '-m', 'launch.train', '--help'],
-      capture_output=True,
-      env=binary_runner.environment(),
-      text=True,
-      check=True,
-      timeout=processes.HANG_SECONDS,
-    )
-    self.assertIn('--config=launch/configs/digits.py:fed_fish', result.stdout)
-    self.assertIn('resumes from the last checkpoint', result.stdout)
-    self.assertIn('--overwrite', result.stdout)
-    self.assertEmpty(result.stderr)

@@ -4,27 +4,12 @@
 
 import json
 import pathlib
-import subprocess
-import sys
 
 from fedfish_tff import datasets
-from tests import processes
 from tests.launch import binary_runner
 
 from absl.testing import absltest
-from absl.testing import parameterized
 import tensorflow as tf
-
-
-def _run_binary(*arguments: str) -> subprocess.CompletedProcess[str]:
-  return subprocess.run(
-    [sys.executable, '-m', 'launch.train_tokenizer', *arguments],
-    env=binary_runner.environment(),
-    capture_output=True,
-    text=True,
-    check=False,
-    timeout=processes.HANG_SECONDS,
-  )
 
 
 def _run_here(*arguments: str) -> binary_runner.Outcome:
@@ -99,23 +84,3 @@ class TrainTokenizerTest(absltest.TestCase):
     self.assertEqual((outcome.code, outcome.stderr), (0, ''))
     normalizer = json.loads(self.output.read_text())['normalizer']
     self.assertEqual(normalizer, {'type': 'Lowercase'})
-
-
-class FlagsTest(parameterized.TestCase):
-  def test_help_teaches(self):
-    outcome = _run_binary('--help')
-    self.assertEqual((outcome.returncode, outcome.stderr), (0, ''))
-    self.assertIn('python -m launch.train_tokenizer --input', outcome.stdout)
-    self.assertIn('--vocabulary_size', outcome.stdout)
-
-  @parameterized.parameters(
-    ('--output=v', '--input is needed'),
-    ('--input=i --output=v --max_texts=0', '--max_texts=0'),
-    ('--input=i --output=/', '/ must be a new file'),
-    ('--input=i --output=v --kind=morse', 'word_piece'),
-  )
-  def test_missing_and_wrong_flags(self, text, message):
-    outcome = _run_here(*text.split())
-    self.assertEqual((outcome.code, outcome.stdout), (2, ''))
-    self.assertIn(message, outcome.stderr)
-    self.assertLen(outcome.stderr.splitlines(), 1)

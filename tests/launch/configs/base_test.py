@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of variants: names and axes."""
 
+from fedfish_tff import errors
 from launch import json_config
 from launch.configs import base
 from launch.methods import config_checks
+from launch.methods import registry
 
 from absl.testing import parameterized
 
@@ -95,6 +97,14 @@ class VariantsTest(parameterized.TestCase):
   def test_axes_that_cannot_be(self, variant, message):
     with self.assertRaisesRegex(ValueError, message):
       _config(variant)
+
+  @parameterized.parameters(
+    *registry.variants(), 'fed_avg,fine_tuning=ft,start=fed3r'
+  )
+  def test_values_may_be_left_out(self, variant):
+    config = base.create_config(variant)
+    with self.assertRaisesRegex(errors.InputError, 'has no field rounds'):
+      config_checks.read({**config.to_dict(), 'task': {'name': 'digits'}})
 
   def test_configs_do_not_share_blocks(self):
     variant = 'fed_avg,fine_tuning=ft,start=fed3r'

@@ -19,10 +19,7 @@ import tensorflow_federated as tff
 def _config(**changes):
   config = small_configs.make_config('fed_avg')
   block = adapters.BLOCK.defaults('lora')
-  return {
-    **config,
-    'adapters': {**block, 'rank': 2, 'trained': '', **changes},
-  }
+  return {**config, 'adapters': {**block, 'rank': 2, 'trained': '', **changes}}
 
 
 class AdaptersTest(absltest.TestCase):

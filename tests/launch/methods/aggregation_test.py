@@ -3,7 +3,6 @@
 """Tests of the block `aggregation`: its checks, limits, and an attack."""
 
 import collections
-import pathlib
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
@@ -45,11 +44,7 @@ class CheckTest(parameterized.TestCase):
       {'aggregation.trimmed_share': 0.5},
       'trimmed_share must be .*got 0.5',
     ),
-    (
-      'trimmed_mean',
-      {'cohort_size': 4},
-      'cohort of 4 .*0.2',
-    ),
+    ('trimmed_mean', {'cohort_size': 4}, 'cohort of 4 .*0.2'),
     (
       'krum',
       {'cohort_size': 6, 'aggregation.num_attackers': 2},
@@ -75,27 +70,14 @@ class BuildTest(parameterized.TestCase):
     config = small_configs.make_config(
       variant, **{'algorithm.client_weighting': 'uniform', **changes}
     )
-    config = config_checks.read(config)
-    task = experiment.create_task(config)
-    process = registry.build_method(config, task).process
-    result = simulation.run_training(
-      process,
-      train_data=task.train,
-      participation=simulation.uniform_participation(
-        task.train.client_ids, cohort_size=config.cohort_size, seed=0
-      ),
-      batch_spec=datasets.BatchSpec(
-        batch_size=batch_size or config.batch_size,
-        epochs=config.local_epochs,
-      ),
-      seed=0,
+    task, process, state = small_configs.run_rounds(
+      config,
+      self.create_tempdir().full_path,
       rounds=rounds,
-      client_states=simulation.ClientStateStore(
-        pathlib.Path(self.create_tempdir().full_path) / 'states'
-      ),
+      batch_size=batch_size,
     )
     weights = process.get_model_weights
-    return weights(process.initialize()), weights(result.state), task, process
+    return weights(process.initialize()), weights(state), task, process
 
   def _check_limit(self, name, preset, **changes):
     cohort = {'cohort_size': _NUM_CLIENTS}

@@ -3,24 +3,16 @@
 """Tests of APFL as configs build it."""
 
 from fedfish_tff.execution import contexts
-from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import absltest
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
 class ApflTest(absltest.TestCase):
   def test_takes_its_mixture_and_counts_both_gradients(self):
-    config = small_configs.read_config(
+    contexts.set_default_context()
+    process = small_configs.build(
       'apfl', **{'algorithm.mixture': 0.25, 'local_epochs': 3}
-    )
-    process = registry.build_method(
-      config, experiment.create_task(config)
     ).process
     new = process.initialize_client(process.initialize())
     self.assertEqual(new['mixture'], 0.25)

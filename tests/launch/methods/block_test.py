@@ -3,7 +3,6 @@
 """The contract of all declared methods and blocks, before anything is built."""
 
 import copy
-import functools
 import itertools
 import re
 
@@ -44,11 +43,6 @@ def _config(variant):
   if 'early_stopping' in config:
     config['evaluation']['personalization_epochs'] = 1
   return config
-
-
-def _set(config, name, value):
-  *blocks, field = name.split('.')
-  functools.reduce(lambda block, n: block[n], blocks, config)[field] = value
 
 
 def _first_preset(block):
@@ -106,7 +100,9 @@ class BlockTest(parameterized.TestCase):
       config = _config(variant)
       value = _OTHER_VALUES[field]
       # Its other value is one of these.
-      _set(config, field, 'uniform' if field == 'participation.name' else value)
+      if field == 'participation.name':
+        value = 'uniform'
+      config = small_configs.with_fields(config, {field: value})
       reason = re.escape(method.why_not(support))
       self._assert_refused(
         config, rf'^{field} must be .* for {name}, got .*: {reason}\.'
@@ -166,8 +162,7 @@ class BlockTest(parameterized.TestCase):
       except errors.InputError as error:
         # Presets alone are refused by what they say of others, not by chance.
         self.assertRegex(
-          str(error),
-          rf' for {name}, |strategy ft_feat|path of a CSV',
+          str(error), rf' for {name}, |strategy ft_feat|path of a CSV'
         )
 
   @parameterized.parameters(
@@ -196,9 +191,12 @@ class BlockTest(parameterized.TestCase):
       for kept in _BLOCKS[owner].goes_with:
         if kept.values and kept.holds(own):
           if kept.field in json_config.flatten(config):
-            _set(config, kept.field, kept.values[0])
+            config = small_configs.with_fields(
+              config, {kept.field: kept.values[0]}
+            )
     if rule.values:
-      _set(config, rule.field, _OTHER_VALUES[rule.field])
+      value = _OTHER_VALUES[rule.field]
+      config = small_configs.with_fields(config, {rule.field: value})
     self._assert_refused(config, re.escape(rule.reason))
 
   def test_pairs_of_blocks_are_read_or_refused_in_one_line(self):

@@ -47,10 +47,8 @@ class ClosedFormTest(parameterized.TestCase):
   @parameterized.parameters('fed3r', 'fed3r_rf', 'fed_ncm')
   def test_rejects_a_task_without_features(self, variant):
     with self.assertRaisesRegex(
-      errors.InputError,
-      f"'toy_regression' .* feature map for {variant}",
+      errors.InputError, f"'toy_regression' .* feature map for {variant}"
     ):
       registry.build_method(
-        small_configs.read_config(variant),
-        toy_regression.create_task(seed=0),
+        small_configs.read_config(variant), toy_regression.create_task(seed=0)
       )

@@ -83,10 +83,7 @@ def _config(variant: str, **changes: Any) -> dict[str, Any]:
     config['privacy']['noise_multiplier'] = 0.5
   if 'adapters' in config:
     config['adapters'] |= {'targets': 'output', 'trained': ''}
-  for name, value in changes.items():
-    *blocks, field = name.split('.')
-    functools.reduce(dict.__getitem__, blocks, config)[field] = value
-  return config
+  return small_configs.with_fields(config, changes)
 
 
 def _other_value(name: str, field: fields_lib.Field) -> Any:

@@ -7,13 +7,13 @@ import pathlib
 import shutil
 
 from fedfish_tff import errors
-from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import early_stopping
 from launch.results import run_reader
 from launch.results import sweep_folder
 from launch.runs import evaluation_run
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -30,11 +30,7 @@ class BlockTest(parameterized.TestCase):
     ('fed_avg', {'metric': 'eval/own/accuracy'}, 'a column of validation cl'),
     ('fed_avg', {'metric': 'eval/global/acuracy'}, 'a metric of task digits'),
     ('fed_avg', {'metric': 'eval/global/'}, 'a metric of task digits'),
-    (
-      'fed_avg',
-      {'metric': 'eval/personalized/loss'},
-      'epochs must be .*got 0',
-    ),
+    ('fed_avg', {'metric': 'eval/personalized/loss'}, 'epochs must be .*got 0'),
     ('fed_avg', {'patience': 0, 'min_delta': 0.1}, 'min_delta .*patience.*0.1'),
   )
   def test_checks(self, variant, changes, message):
@@ -76,13 +72,6 @@ def _make_config(**changes):
   )
 
 
-def _rows(workdir):
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')}
-    for row in simulation.read_rows(workdir / 'metrics.csv')
-  ]
-
-
 class RunTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
@@ -102,7 +91,7 @@ class RunTest(absltest.TestCase):
     self.assertLess(last, 8)
     self.assertEqual(decided['model_round'], best)
     self.assertIn(f'{_ACCURACY} was not better', decided['stopped'])
-    rows = _rows(workdir)
+    rows = run_files.read_rows(workdir)
     self.assertLen(rows, last + 1)
     values = [row[_ACCURACY] for row in rows]
     self.assertEqual(best, values.index(max(values)))
@@ -121,7 +110,7 @@ class RunTest(absltest.TestCase):
     # The same command has nothing left to do.
     again = small_configs.train(config, workdir)
     self.assertEqual(again, summary)
-    self.assertEqual(_rows(workdir), rows)
+    self.assertEqual(run_files.read_rows(workdir), rows)
 
   def _check_readers(self, config, workdir, best, last):
     folder = sweep_folder.SweepFolder(self.folder)
@@ -194,7 +183,7 @@ class RunTest(absltest.TestCase):
     )
     # From there training goes on, and ends as it did.
     train(damaged)
-    self.assertEqual(_rows(damaged), _rows(workdir))
+    self.assertEqual(run_files.read_rows(damaged), run_files.read_rows(workdir))
     run_reader.read_run(damaged)
 
   @pytest.mark.thorough
@@ -203,7 +192,7 @@ class RunTest(absltest.TestCase):
     config = _make_config(**{'early_stopping.restore_best': False})
     workdir = self.folder / 'w'
     summary = small_configs.train(config, workdir)
-    decided, rows = summary['early_stopping'], _rows(workdir)
+    decided, rows = summary['early_stopping'], run_files.read_rows(workdir)
     self.assertEqual(decided['model_round'], summary['rounds'])
     self.assertLess(decided['best_round'], summary['rounds'])
     self.assertEqual(summary['final'][_ACCURACY], rows[-1][_ACCURACY])
@@ -217,7 +206,7 @@ class RunTest(absltest.TestCase):
       found = small_configs.train_with_a_stop(
         config, workdir=workdir, after=after
       )
-      self.assertEqual(_rows(workdir), _rows(whole))
+      self.assertEqual(run_files.read_rows(workdir), run_files.read_rows(whole))
       for summary in (found, expected):
         summary['totals'].pop('round_seconds', None)
       self.assertEqual(found, expected)

@@ -8,12 +8,12 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
-from launch.configs import base
 from launch.methods import config_checks
 from launch.methods import exchange
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
+from tests.launch import small_configs
 
 from absl.testing import parameterized
 import numpy as np
@@ -27,37 +27,14 @@ def setUpModule():
   contexts.set_default_context()
 
 
-def _config(variant='fed_avg,exchange=partial', *, task=None, **changes):
-  """A valid config with fields changed by their dotted names."""
-  config = base.create_config(
-    variant,
-    server_optimizer='sgd',
-    task=task or {'name': 'digits'},
-    rounds=2,
-    cohort_size=2,
-    local_epochs=1,
-    batch_size=4,
-    client_learning_rate=0.1,
-    server_learning_rate=1.0,
-    evaluation={'personalization_epochs': 0, 'barrier': False},
-  ).to_dict()
-  for name, value in changes.items():
-    *blocks, field = name.split('.')
-    block = config
-    for inner in blocks:
-      block = block[inner]
-    block[field] = value
-  return config
+def _config(variant='fed_avg,exchange=partial', **changes):
+  """Returns a config of few clients with other values of fields."""
+  return small_configs.make_config(f'{variant},server=sgd', **changes)
 
 
 def _small_config(variant, **fields):
-  """A config of few clients, some fields of its exchange changed."""
-  config = _config(
-    variant,
-    task={'name': 'digits', 'num_clients': 12, 'hidden_units': (8,)},
-    **{f'exchange.{name}': value for name, value in fields.items()},
-  )
-  return config
+  """Returns a config with other values of fields of its exchange."""
+  return _config(variant, **{f'exchange.{n}': v for n, v in fields.items()})
 
 
 def _drifting(*norms):
@@ -72,19 +49,6 @@ def _drifting(*norms):
 
 
 class ExchangeChecksTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('normalize', True, 'False'), ('group_by', 'layer', "'tensor'")
-  )
-  def test_coordinates_are_of_tensors(self, field, value, expected):
-    config_checks.read(_config(**{f'exchange.{field}': value}))
-    with self.assertRaisesRegex(
-      errors.InputError,
-      f"^exchange.{field} must be {expected}, .*'coordinates', got {value!r}",
-    ):
-      config_checks.read(
-        _config('fed_avg,exchange=coordinates', **{f'exchange.{field}': value})
-      )
-
   @parameterized.parameters(
     (0, 'adamw', None),
     (1e-3, 'adamw', None),
@@ -112,9 +76,8 @@ class ExchangeBuildTest(parameterized.TestCase):
     cls.named = dataclasses.replace(cls.task, tensor_names=_NAMES)
 
   def _sent(self, config, norms=(4.0, 1.0, 2.0, 3.0)):
-    selector = exchange.build(config_checks.read(config), self.named).arguments[
-      'selector'
-    ]
+    arguments = exchange.build(config_checks.read(config), self.named)
+    selector = arguments['selector']
     return [m.numpy() for m in selector.select(*_drifting(*norms))]
 
   @parameterized.parameters(

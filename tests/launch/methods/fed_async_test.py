@@ -3,7 +3,6 @@
 """Tests of FedAsync as configs build it."""
 
 from fedfish_tff import errors
-from launch.methods import config_checks
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -11,13 +10,8 @@ from absl.testing import absltest
 
 class FedAsyncTest(absltest.TestCase):
   def test_mixes_without_a_server_optimizer(self):
-    config = small_configs.make_config('fed_async')
-    self.assertEqual(config['algorithm']['mixing_weight'], 0.6)
-    self.assertNotIn('server_learning_rate', config)
-    for weight, is_valid in ((1.0, True), (0.0, False), (1.5, False)):
-      config['algorithm']['mixing_weight'] = weight
-      if is_valid:
-        config_checks.read(config)
-      else:
-        with self.assertRaisesRegex(errors.InputError, 'mixing_weight must be'):
-          config_checks.read(config)
+    config = small_configs.read_config('fed_async')
+    self.assertEqual(config.algorithm.mixing_weight, 0.6)
+    self.assertIsNone(config.server_learning_rate)
+    with self.assertRaisesRegex(errors.InputError, 'mixing_weight must be'):
+      small_configs.read_config('fed_async', **{'algorithm.mixing_weight': 0.0})

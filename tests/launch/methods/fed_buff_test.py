@@ -2,10 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of FedBuff as configs build it."""
 
-from launch.methods import config_checks
 from launch.methods import fed_buff
-from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -35,15 +32,12 @@ class FedBuffTest(parameterized.TestCase):
     self.assertSequenceAlmostEqual(found, expected, places=6)
 
   def test_keeps_a_model_more_than_the_largest_staleness(self):
-    for participation, kept in (('asynchronous', 8), ('uniform', 1)):
-      config = small_configs.make_config(
-        f'fed_buff,participation={participation}'
-      )
-      if participation == 'asynchronous':
-        config['participation']['max_staleness'] = 7
-      config = config_checks.read(config)
-      process = registry.build_method(
-        config, experiment.create_task(config)
+    for changes, kept in (
+      ({'participation.max_staleness': 7}, 8),
+      ({'participation': {'name': 'uniform'}}, 1),
+    ):
+      process = small_configs.build(
+        'fed_buff,participation=asynchronous', **changes
       ).process
       held = process.initialize()['model']['held']
       self.assertEqual({h.shape[0] for h in tf.nest.flatten(held)}, {kept})

@@ -23,13 +23,3 @@ class FedFishTest(absltest.TestCase):
       errors.InputError, "model of task 'digits' defines"
     ):
       registry.build_method(config_checks.read(config), task)
-
-  def test_variants_are_fed_fish(self):
-    for variant, field, value in (
-      ('per_example', 'fisher_estimator', 'per_example'),
-      ('sampled_label', 'fisher_estimator', 'sampled_label'),
-      ('damped', 'damping', 1e-4),
-    ):
-      algorithm = digits.get_config(variant).algorithm
-      self.assertEqual(algorithm.name, 'fed_fish')
-      self.assertEqual(algorithm[field], value)

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of FedPer as configs build it."""
 
-from fedfish_tff.execution import contexts
-from launch.methods import exchange
-from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -18,10 +14,6 @@ _SHAPES = {
 }
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
 class FedPerTest(parameterized.TestCase):
   @parameterized.parameters(
     ('', ['output/kernel', 'output/bias']),
@@ -31,14 +23,7 @@ class FedPerTest(parameterized.TestCase):
     ),
   )
   def test_clients_keep_the_layers_of_the_config(self, layers, expected):
-    config = small_configs.read_config(
-      'fed_per', **{'algorithm.local_layers': layers}
-    )
-    built = registry.build_method(
-      config,
-      experiment.create_task(config),
-    )
-    self.assertTrue(exchange.clients_keep_models(config))
+    built = small_configs.build('fed_per', **{'algorithm.local_layers': layers})
     state_type = built.process.initialize_client.type_signature.result
     self.assertEqual(
       [list(tensor.shape) for tensor in state_type['local']],

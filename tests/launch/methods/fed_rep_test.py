@@ -5,9 +5,6 @@
 import pathlib
 
 from fedfish_tff import errors
-from launch.methods import config_checks
-from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -37,11 +34,7 @@ class FedRepTest(absltest.TestCase):
     )
 
   def test_the_head_needs_an_epoch(self):
-    config = small_configs.make_config(
-      'fed_rep', **{'algorithm.body_epochs': 3, 'local_epochs': 3}
-    )
     with self.assertRaisesRegex(errors.InputError, 'algorithm.body_epochs.*3'):
-      registry.build_method(
-        config_checks.read(config),
-        experiment.create_task(config_checks.read(config)),
+      small_configs.build(
+        'fed_rep', **{'algorithm.body_epochs': 3, 'local_epochs': 3}
       )

@@ -4,7 +4,6 @@
 
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.configs import digits
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
@@ -20,11 +19,6 @@ def setUpModule():
 
 
 class FedSgdTest(absltest.TestCase):
-  def test_no_client_trains_a_model(self):
-    config = digits.get_config('fed_sgd')
-    self.assertEqual(config.local_epochs, 1)
-    self.assertFalse(config.evaluation.barrier)
-
   def test_a_round_is_a_step_down_the_mean_gradient_and_the_decay(self):
     """The decay of a fine-tuning is the server's: rate * decay * w."""
     task = experiment.create_task(small_configs.read_config())

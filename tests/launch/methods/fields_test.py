@@ -65,8 +65,7 @@ class FieldChecksTest(parameterized.TestCase):
     for block in ({'kind': 'a', 'size': 1}, {'kind': 'b', 'size': 2}):
       fields.check_block('x.', block, some)
     with self.assertRaisesRegex(
-      errors.InputError,
-      'x.size .*it changes nothing .*2',
+      errors.InputError, 'x.size .*it changes nothing .*2'
     ):
       fields.check_block('x.', {'kind': 'a', 'size': 2}, some)
 
@@ -76,7 +75,7 @@ class FieldChecksTest(parameterized.TestCase):
     ({'b': 0}, 'a.b must be .*got 0'),
   )
   def test_blocks(self, block, message):
-    checks = {'b': fields.integer(1)}
-    fields.check_fields('a.', {'b': 1}, checks)
+    some = fields.of_checks({'b': fields.integer(1)})
+    fields.check_block('a.', {'b': 1}, some)
     with self.assertRaisesRegex(errors.InputError, message):
-      fields.check_fields('a.', block, checks, owner='x')
+      fields.check_block('a.', block, some, owner='x')

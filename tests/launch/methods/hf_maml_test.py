@@ -6,8 +6,6 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import choices
-from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -15,28 +13,22 @@ from absl.testing import absltest
 
 class HfMamlTest(absltest.TestCase):
   def test_takes_its_fields(self):
-    config = small_configs.read_config(
-      'hf_maml',
-      **{
-        'algorithm.personal_learning_rate': 0.25,
-        'algorithm.order': 'exact',
-        'algorithm.batches': 'shared',
-        'local_epochs': 2,
-      },
-    )
     with mock.patch.object(
       algorithms, 'build_hf_maml', wraps=algorithms.build_hf_maml
     ) as build:
-      built = registry.build_method(
-        config,
-        experiment.create_task(config),
+      built = small_configs.build(
+        'hf_maml',
+        **{
+          'algorithm.personal_learning_rate': 0.25,
+          'algorithm.order': 'exact',
+          'algorithm.batches': 'shared',
+          'local_epochs': 2,
+        },
       )
     arguments = build.call_args.kwargs
     self.assertEqual(arguments['personal_learning_rate'], 0.25)
     self.assertIs(arguments['meta_gradient'], choices.MetaGradient.EXACT)
     self.assertEqual(arguments['difference'], 1e-3)
     self.assertIs(arguments['meta_batches'], choices.MetaBatches.SHARED)
-    # What the server has is no model to use.
-    self.assertTrue(registry.find_method('hf_maml').personalizes)
     # Three gradients more in each of two epochs.
     self.assertEqual(built.process.extra_passes, 6)

@@ -2,25 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of LG-FedAvg as configs build it."""
 
-from fedfish_tff.execution import contexts
-from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import absltest
 
 
-def setUpModule():
-  contexts.set_default_context()
-
-
 class LgFedAvgTest(absltest.TestCase):
   def test_clients_keep_what_comes_before_the_last_layer(self):
-    config = small_configs.read_config('lg_fed_avg')
-    built = registry.build_method(
-      config,
-      experiment.create_task(config),
-    )
+    built = small_configs.build('lg_fed_avg')
     state_type = built.process.initialize_client.type_signature.result
     self.assertEqual(
       [list(tensor.shape) for tensor in state_type['local']],

@@ -69,10 +69,3 @@ class LocalLayersTest(parameterized.TestCase):
       tff.structure.name_list(measured['aggregator']['sent']),
       ['hidden_0/kernel', 'hidden_0/bias'],
     )
-
-  @parameterized.parameters(
-    ({'evaluation.barrier': True}, 'evaluation.barrier'),
-  )
-  def test_refuses_configs(self, changes, message):
-    with self.assertRaisesRegex(errors.InputError, message):
-      small_configs.read_config('fed_per', **changes)

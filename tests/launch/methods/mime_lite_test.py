@@ -3,9 +3,7 @@
 """Tests of Mime Lite as configs build it."""
 
 from launch.configs import digits
-from launch.methods import config_checks
-from launch.methods import registry
-from launch.runs import experiment
+from tests.launch import small_configs
 
 from absl.testing import absltest
 
@@ -17,10 +15,6 @@ class MimeLiteTest(absltest.TestCase):
       self.assertEqual(fed_avg[rate], mime_lite[rate])
 
   def test_momentum_is_in_the_server_s_state(self):
-    config = digits.get_config('mime_lite').to_dict()
-    process = registry.build_method(
-      config_checks.read(config),
-      experiment.create_task(config_checks.read(config)),
-    ).process
+    process = small_configs.build('mime_lite').process
     self.assertEqual(process.extra_passes, 1)
     self.assertIn('accumulator', str(process.initialize.type_signature))

@@ -7,7 +7,6 @@ import re
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from launch.configs import digits
 from launch.methods import config_checks
 from launch.methods import participation
 from launch.runs import experiment
@@ -107,6 +106,11 @@ class SpeedsTest(parameterized.TestCase):
       config_checks.read(config), self.task
     )
 
+  def _create_clock(self, config):
+    read = config_checks.read(config)
+    cohorts = participation.create_participation(read, self.task)
+    return participation.create_wall_clock(read, self.task, cohorts)
+
   def test_fastest(self):
     fastest = self._create(_config('fastest'))
     self.assertEqual(fastest(3), tuple(self.ranked[:4]))
@@ -145,9 +149,7 @@ class SpeedsTest(parameterized.TestCase):
     cohort = self._create(config)
     # All eight are asked, and three are in time.
     self.assertEqual(cohort(1), tuple(self.ranked[:3]))
-    clock = participation.create_wall_clock(
-      config_checks.read(config), self.task
-    )
+    clock = self._create_clock(config)
     block = config['participation']
     self.assertEqual(clock(1, self.ranked[:3]), block['deadline'] + 2.0)
     self.assertEqual(
@@ -161,7 +163,7 @@ class SpeedsTest(parameterized.TestCase):
     )
     cohort = self._create(config)
     own = config_checks.read(config)
-    clock = participation.create_wall_clock(own, self.task)
+    clock = self._create_clock(config)
     # All are at work, and only they can begin again.
     self.assertEqual(cohort(1), tuple(self.ranked[:2]))
     self.assertEqual(clock(1, ()), self.speeds(1, self.ranked[:2]).max() + 2.0)
@@ -223,16 +225,10 @@ class SpeedsTest(parameterized.TestCase):
 
   def test_wall_clock(self):
     config = _config('srpfl', communication_seconds=2.0)
-    clock = participation.create_wall_clock(
-      config_checks.read(config), self.task
-    )
+    clock = self._create_clock(config)
     some = self.ranked[:3]
     self.assertEqual(clock(5, some), self.speeds(5, some).max() + 2.0)
-    self.assertIsNone(
-      participation.create_wall_clock(
-        small_configs.read_config('fed_avg'), self.task
-      )
-    )
+    self.assertIsNone(self._create_clock(small_configs.make_config('fed_avg')))
 
   def test_a_trace(self):
     lines = [f'{c},{10 - i}' for i, c in enumerate(self.ids)]
@@ -240,9 +236,7 @@ class SpeedsTest(parameterized.TestCase):
     path = self.create_tempfile(content=text).full_path
     config = _config('flanp', speeds='trace', path=path, rounds_per_stage=1)
     self.assertEqual(self._create(config)(1), self.ids[::-1][:2])
-    clock = participation.create_wall_clock(
-      config_checks.read(config), self.task
-    )
+    clock = self._create_clock(config)
     self.assertEqual(clock(1, self.ids[:2]), 10)
     # A run does not go on with other speeds.
     before = participation.fingerprint_speeds(config_checks.read(config))
@@ -272,9 +266,7 @@ class SpeedsTest(parameterized.TestCase):
         ),
       ),
     ):
-      clock = participation.create_wall_clock(
-        config_checks.read(_config('uniform', speeds=kind)), self.task
-      )
+      clock = self._create_clock(_config('uniform', speeds=kind))
       self.assertEqual(clock(2, self.ids), speeds(2, self.ids).max())
 
   @parameterized.parameters(
@@ -307,11 +299,7 @@ class SpeedsTest(parameterized.TestCase):
       dict(rounds_per_stage=-1),
       'rounds_per_stage must be .*got -1',
     ),
-    (
-      ('flanp',),
-      dict(rounds_per_stage=0),
-      'cohort_size .*8, as many .*4',
-    ),
+    (('flanp',), dict(rounds_per_stage=0), 'cohort_size .*8, as many .*4'),
     (('flanp',), dict(accuracy_constant=-1), 'accuracy_constant .*-1'),
     (('flanp',), dict(speeds='classes'), 'exponential, trace'),
     (('flanp',), dict(speeds='trace'), "path must be .*got ''"),
@@ -353,8 +341,6 @@ class SpeedsTest(parameterized.TestCase):
       self._create(config)
 
   def test_a_tenth_more_is_a_tenth_more(self):
-    config = digits.get_config('fed_avg,participation=uniform').to_dict()
-    config['participation']['over_selection'] = 0.1
-    own = config_checks.read(config).participation
-    asked = participation._count_asked(own, 70, 1000)
+    config = _config('uniform', over_selection=0.1, cohort_size=70)
+    asked = participation._count_asked(config_checks.read(config), 1000)
     self.assertEqual(asked, 77)

@@ -2,9 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the block `privacy`: its checks, and what methods make of it."""
 
-import pathlib
-
-from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
@@ -41,25 +38,10 @@ class BuildTest(parameterized.TestCase):
     config = small_configs.make_config(
       variant, **{'algorithm.client_weighting': 'uniform', **changes}
     )
-    config = config_checks.read(config)
-    task = experiment.create_task(config)
-    process = registry.build_method(config, task).process
-    result = simulation.run_training(
-      process,
-      train_data=task.train,
-      participation=simulation.uniform_participation(
-        task.train.client_ids, cohort_size=config.cohort_size, seed=0
-      ),
-      batch_spec=datasets.BatchSpec(
-        batch_size=config.batch_size, epochs=config.local_epochs
-      ),
-      seed=0,
-      rounds=2,
-      client_states=simulation.ClientStateStore(
-        pathlib.Path(self.create_tempdir().full_path) / 'states'
-      ),
+    _, process, state = small_configs.run_rounds(
+      config, self.create_tempdir().full_path, rounds=2
     )
-    return process.get_model_weights(result.state).trainable
+    return process.get_model_weights(state).trainable
 
   def _check_plain(self, name):
     plain = self._train(name)

@@ -13,7 +13,6 @@ from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.methods import schedules
-from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -124,22 +123,11 @@ class ScheduledMethodTest(parameterized.TestCase):
 
   def _train(self, config, **replaced):
     """The weights after a round."""
-    config = config_checks.read(config)
-    task = experiment_lib.create_task(config)
-    experiment = experiment_lib.build_experiment_of(config, task)
     with parameters.replaced(replaced):
-      result = simulation.run_training(
-        experiment.process,
-        train_data=task.train,
-        participation=experiment.participation,
-        batch_spec=experiment.batch_spec,
-        seed=0,
-        rounds=1,
-        client_states=simulation.ClientStateStore(
-          pathlib.Path(self.create_tempdir().full_path) / 'states'
-        ),
+      _, process, state = small_configs.run_rounds(
+        config, self.create_tempdir().full_path, rounds=1
       )
-    return experiment.process.get_model_weights(result.state).trainable
+    return process.get_model_weights(state).trainable
 
   @parameterized.parameters(*_SCHEDULED)
   @pytest.mark.thorough

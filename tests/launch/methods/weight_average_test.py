@@ -5,9 +5,9 @@
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -47,10 +47,7 @@ class RunTest(absltest.TestCase):
       small_configs.train(config, folder)
     else:
       small_configs.train_with_a_stop(config, workdir=folder, after=after)
-    return [
-      {k: v for k, v in row.items() if not k.startswith('time/')}
-      for row in simulation.read_rows(folder / 'metrics.csv')
-    ]
+    return run_files.read_rows(folder)
 
   @pytest.mark.thorough
   def test_what_it_changes(self):

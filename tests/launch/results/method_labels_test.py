@@ -138,6 +138,10 @@ _CASES = {
     'FedFish, sampled label': _variant('sampled_label'),
     'FedFish, damping 0.0001': _variant('damped'),
   },
+  'local_epochs_of_a_method_that_has_one_epoch': {
+    'FedSGD, local epochs unset': _variant('fed_sgd'),
+    'FedSGD, 8 local epochs': _with(_variant('fed_sgd'), local_epochs=8),
+  },
   # The plain server has another rate, which the optimizer settles.
   'server_optimizers': {
     'FedAvg, server Adam': _variant('fed_avg'),
@@ -190,10 +194,25 @@ _CASES = {
     )
     for of in (0.1, 1.0)
   },
+  'rules_of_a_fine_tuning': {
+    f'Fed3R+FT by {rule} FedAvg': _fed3r(
+      f'fed_avg,fine_tuning=ft,start=fed3r,aggregation={preset}'
+    )
+    for rule, preset in (
+      ('Median', 'median'),
+      ('Trimmed-Mean', 'trimmed_mean'),
+    )
+  },
   'an_exchange': {
     'FedAvg': _exchange('fed_avg'),
     'Partial FedAvg, share 0.5, largest': _exchange(_PARTIAL),
     'Partial FedAvg, share 0.25, largest': _exchange(_PARTIAL, share=0.25),
+    'Partial FedAvg, share 0.12345678, largest': _exchange(
+      _PARTIAL, share=0.12345678
+    ),
+    'Partial FedAvg, share 0.12345679, largest': _exchange(
+      _PARTIAL, share=0.12345679
+    ),
     'Partial FedAvg, share 0.5, smallest': _exchange(f'{_PARTIAL}_smallest'),
     'Partial FedAvg, share 0.5, largest, client keeps': _exchange(
       f'{_PARTIAL},unsent=client_keeps'

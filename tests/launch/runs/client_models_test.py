@@ -62,8 +62,7 @@ class ClientModelsTest(absltest.TestCase):
     self.assertGreater(summary['totals']['payload_bytes'], 0)
     # A finished run does not train again, and scores the same.
     self.assertEqual(
-      small_configs.train(_config(), workdir)['test'],
-      summary['test'],
+      small_configs.train(_config(), workdir)['test'], summary['test']
     )
     experiment = experiment_lib.build_experiment(config_checks.read(_config()))
     process, task = experiment.process, experiment.task

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the evaluation of a workdir."""
 
-import csv
 import json
 import pathlib
 import shutil
@@ -16,6 +15,7 @@ from launch.results import run_reader
 from launch.runs import evaluation_run
 from launch.runs import experiment
 from tests import tolerance
+from tests.launch import run_files
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
@@ -26,11 +26,6 @@ import pytest
 from scipy import special
 from sklearn import datasets
 import tensorflow as tf
-
-
-def _read(path):
-  with open(path, newline='', encoding='utf-8') as file:
-    return list(csv.DictReader(file))
 
 
 class EvaluationRunTest(absltest.TestCase):
@@ -60,7 +55,9 @@ class EvaluationRunTest(absltest.TestCase):
     summary = json.loads((self.workdir / 'summary.json').read_text())['test']
     table = {
       (row['evaluation'], row['metric']): row
-      for row in _read(self.workdir / 'evaluation' / 'summary.csv')
+      for row in run_files.read_table(
+        self.workdir / 'evaluation' / 'summary.csv'
+      )
     }
     self.assertContainsSubset(
       [
@@ -97,7 +94,7 @@ class EvaluationRunTest(absltest.TestCase):
       clients['after/accuracy'].mean(),
       float(table['after', 'accuracy']['mean']),
     )
-    cohort = _read(self.workdir / 'evaluation' / 'barrier.csv')
+    cohort = run_files.read_table(self.workdir / 'evaluation' / 'barrier.csv')
     self.assertLen(cohort, 3)
     self.assertAlmostEqual(
       np.mean([float(row['barrier/loss']) for row in cohort]),
@@ -141,7 +138,7 @@ class EvaluationRunTest(absltest.TestCase):
       mean += special.softmax(outputs, axis=1)
     table = {
       (row['evaluation'], row['metric']): row
-      for row in _read(workdir / 'evaluation' / 'summary.csv')
+      for row in run_files.read_table(workdir / 'evaluation' / 'summary.csv')
     }
     self.assertAlmostEqual(
       float(table['ensemble', 'accuracy']['all_examples']),
@@ -157,7 +154,7 @@ class EvaluationRunTest(absltest.TestCase):
     workdir = self.workdir.parent / 'diverged'
     small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir)
-    rows = _read(workdir / 'evaluation' / 'summary.csv')
+    rows = run_files.read_table(workdir / 'evaluation' / 'summary.csv')
     self.assertEqual({row['evaluation'] for row in rows}, {'global'})
 
   def test_validation_clients(self):
@@ -176,7 +173,9 @@ class EvaluationRunTest(absltest.TestCase):
     final = json.loads((self.workdir / 'summary.json').read_text())['final']
     (row,) = [
       row
-      for row in _read(self.workdir / 'evaluation' / 'validation_summary.csv')
+      for row in run_files.read_table(
+        self.workdir / 'evaluation' / 'validation_summary.csv'
+      )
       if (row['evaluation'], row['metric']) == ('global', 'accuracy')
     ]
     self.assertEqual((row['round'], row['split']), ('2', 'validation'))
@@ -257,11 +256,13 @@ class EveryMethodTest(parameterized.TestCase):
     evaluation_run.evaluate(workdir, at='half')
     found = {
       row['metric']: float(row['mean'])
-      for row in _read(workdir / 'evaluation' / 'summary.csv')
+      for row in run_files.read_table(workdir / 'evaluation' / 'summary.csv')
       if row['evaluation'] == 'barrier'
     }
     self.assertEqual(set(found), {'loss', 'accuracy'} if barrier else set())
-    row = _read(workdir / 'metrics.csv')[config['rounds'] // 2 + 1]
+    row = run_files.read_table(workdir / 'metrics.csv')[
+      config['rounds'] // 2 + 1
+    ]
     for metric, value in found.items():
       self.assertAlmostEqual(float(row[f'csb/{metric}']), value, places=6)
     return workdir
@@ -285,7 +286,7 @@ class ClosedFormTest(parameterized.TestCase):
     evaluation_run.evaluate(workdir, export=True)
     table = {
       row['metric']: row
-      for row in _read(workdir / 'evaluation' / 'summary.csv')
+      for row in run_files.read_table(workdir / 'evaluation' / 'summary.csv')
     }
     for metric in ('loss', 'accuracy'):
       self.assertAlmostEqual(

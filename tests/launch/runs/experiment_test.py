@@ -13,7 +13,6 @@ from tests.launch import small_configs
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
-import pytest
 import tensorflow_federated as tff
 
 
@@ -29,21 +28,8 @@ class BuildExperimentTest(parameterized.TestCase):
     super().setUpClass()
     cls.enterClassContext(small_configs.built_once())
 
-  @parameterized.parameters(
-    'fed_avg',
-    'fed_sgd',
-    'fed_prox',
-    'fed_fish',
-  )
-  def test_builds_every_algorithm(self, variant):
-    self._check_built(variant)
-
-  @parameterized.parameters('sampled_label', 'damped')
-  @pytest.mark.thorough
-  def test_builds_every_kind_of_fed_fish(self, variant):
-    self._check_built(variant)
-
-  def _check_built(self, variant):
+  @parameterized.parameters('fed_avg', 'fed_sgd', 'fed_fish')
+  def test_builds_what_the_config_says(self, variant):
     built = experiment.build_experiment(
       config_checks.read(_config(variant, batch_size=7))
     )
@@ -51,21 +37,9 @@ class BuildExperimentTest(parameterized.TestCase):
     self.assertEqual(built.batch_spec.batch_size, 7)
     self.assertIsNone(built.batch_spec.max_examples)
     self.assertEqual(built.batch_spec.epochs, 1 if variant == 'fed_sgd' else 50)
-    fed_fish = variant not in ('fed_avg', 'fed_sgd', 'fed_prox')
-    self.assertEqual(built.process.extra_passes, int(fed_fish))
+    self.assertEqual(built.process.extra_passes, int(variant == 'fed_fish'))
     self.assertCountEqual(built.participation(1), built.task.train.client_ids)
     self.assertEqual(built.build_barrier() is None, variant == 'fed_sgd')
-
-  def test_builds_mime_lite(self):
-    built = experiment.build_experiment(
-      config_checks.read(_config('mime_lite'))
-    )
-    self.assertEqual(built.process.extra_passes, 1)
-    self.assertIsNone(built.build_barrier())
-    state_type = built.process.initialize.type_signature.result.member
-    self.assertIn(
-      'accumulator', tff.structure.name_list(state_type.client_work.optimizer)
-    )
 
   def test_the_spread_over_clients_is_of_the_task_s_metric(self):
     contexts.set_default_context()
@@ -138,19 +112,3 @@ class ClosedFormTest(absltest.TestCase):
     ):
       np.testing.assert_array_equal(found, expected)
     self.assertIsNone(built.built.feature_map)
-
-  def test_rejects_a_task_without_features(self):
-    for variant in (
-      'fed3r',
-      'fed_ncm',
-      'fed3r_rf',
-      'fed_avg,fine_tuning=ft_lp',
-    ):
-      config = small_configs.make_config(
-        variant, task=_config()['task'], cohort_size=2, rounds=1
-      )
-      with self.assertRaisesRegex(
-        errors.InputError,
-        "'toy_regression' .*feature map",
-      ):
-        experiment.build_experiment(config_checks.read(config))

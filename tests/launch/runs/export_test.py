@@ -13,12 +13,13 @@ from tests import processes
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
-from absl.testing import parameterized
+from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
 _X, _ = softmax_regression.draw_examples(6, 0)
+_MODEL = softmax_regression.create_functional_model()
 # Not the model's initial weights.
 _KERNEL, _BIAS = (2 * w for w in softmax_regression.initial_weights())
 _WEIGHTS = tff.learning.models.ModelWeights([_KERNEL, _BIAS], [])
@@ -32,7 +33,7 @@ np.save(sys.argv[3], output.numpy())
 """
 
 
-class ExportTest(parameterized.TestCase):
+class ExportTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path)
@@ -42,10 +43,9 @@ class ExportTest(parameterized.TestCase):
       **{name: tf.constant(value) for name, value in inputs.items()}
     )
 
-  @parameterized.parameters('functional', 'keras')
-  def test_the_saved_model_predicts_with_the_weights(self, name):
+  def test_the_saved_model_predicts_with_the_weights(self):
     folder = self._folder / 'saved_model'
-    export.write_saved_model(softmax_regression.MODELS[name], _WEIGHTS, folder)
+    export.write_saved_model(_MODEL, _WEIGHTS, folder)
     for size in (6, 2):
       tolerance.assert_close(
         self._predict(folder, x=_X[:size])['output'],
@@ -56,9 +56,7 @@ class ExportTest(parameterized.TestCase):
 
   def test_another_process_reads_it_with_tensorflow_alone(self):
     folder = self._folder / 'saved_model'
-    export.write_saved_model(
-      softmax_regression.MODELS['functional'], _WEIGHTS, folder
-    )
+    export.write_saved_model(_MODEL, _WEIGHTS, folder)
     np.save(self._folder / 'x.npy', _X)
     subprocess.run(
       [
@@ -110,9 +108,8 @@ class ExportTest(parameterized.TestCase):
     np.testing.assert_array_equal(result['same'], [5, 6])
 
   def test_a_failed_export_leaves_the_earlier_one(self):
-    model = softmax_regression.MODELS['functional']
     folder = self._folder / 'saved_model'
-    export.write_saved_model(model, _WEIGHTS, folder)
+    export.write_saved_model(_MODEL, _WEIGHTS, folder)
     with mock.patch.object(
       tf.saved_model,
       'save',
@@ -121,7 +118,7 @@ class ExportTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(errors.InputError, 'No space left'):
         export.write_saved_model(
-          model,
+          _MODEL,
           tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []),
           folder,
         )
@@ -132,13 +129,12 @@ class ExportTest(parameterized.TestCase):
     )
 
   def test_a_new_export_replaces_the_earlier_one_and_leftovers(self):
-    model = softmax_regression.MODELS['functional']
     folder = self._folder / 'saved_model'
-    export.write_saved_model(model, _WEIGHTS, folder)
+    export.write_saved_model(_MODEL, _WEIGHTS, folder)
     (self._folder / 'saved_model.new').mkdir()
     (self._folder / 'saved_model.new' / 'torn').write_text('half')
     export.write_saved_model(
-      model, tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []), folder
+      _MODEL, tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []), folder
     )
     np.testing.assert_allclose(
       self._predict(folder, x=_X)['output'], np.tile(_BIAS, (6, 1)), rtol=1e-6
@@ -148,11 +144,7 @@ class ExportTest(parameterized.TestCase):
   def test_an_unwritable_folder_is_named(self):
     (self._folder / 'file').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .*file/m'):
-      export.write_saved_model(
-        softmax_regression.MODELS['functional'],
-        _WEIGHTS,
-        self._folder / 'file' / 'm',
-      )
+      export.write_saved_model(_MODEL, _WEIGHTS, self._folder / 'file' / 'm')
 
   def test_weights_are_arrays_in_the_models_order(self):
     path = self._folder / 'weights.npz'

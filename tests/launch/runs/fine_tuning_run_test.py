@@ -13,8 +13,7 @@ from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
-from launch.runs import run_options
-from launch.runs import training_run
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -25,14 +24,6 @@ import scipy.special
 pytestmark = pytest.mark.thorough
 
 _LAMBDAS = (1000.0, 0.01, 1.0)
-
-
-def _rows(workdir):
-  """The rows of metrics.csv, without the columns of time."""
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')}
-    for row in simulation.read_rows(workdir / 'metrics.csv')
-  ]
 
 
 def _load_result(config, task, workdir):
@@ -68,20 +59,12 @@ class FineTuningTest(parameterized.TestCase):
   @classmethod
   def _make_config(cls, variant):
     return small_configs.make_config(
-      variant,
-      rounds=7,
-      **{'fine_tuning.start.regularization_path': _LAMBDAS},
+      variant, rounds=7, **{'fine_tuning.start.regularization_path': _LAMBDAS}
     )
 
   @classmethod
-  def _train(cls, config, workdir, *, starts=None, **options):
-    return training_run.train_task(
-      config_checks.read(config),
-      cls.task,
-      run_options.RunOptions(workdir=workdir, progress_bar=False, **options),
-      starts=starts,
-      plots=False,
-    )
+  def _train(cls, config, workdir, **arguments):
+    return small_configs.train_task(config, cls.task, workdir, **arguments)
 
   def _starts(self):
     """The start that has been trained, for other runs to start from."""
@@ -92,7 +75,10 @@ class FineTuningTest(parameterized.TestCase):
     return {config.key: self.whole / 'start'}
 
   def test_rounds_and_costs_go_on_from_those_of_the_start(self):
-    start, rows = _rows(self.whole / 'start'), _rows(self.whole)
+    start, rows = (
+      run_files.read_rows(self.whole / 'start'),
+      run_files.read_rows(self.whole),
+    )
     self.assertEqual([row['round'] for row in start], [0, 1, 2, 3])
     self.assertEqual([row['round'] for row in rows], [3, 4, 5, 6, 7])
     for name in ('communication/wire_bytes', 'compute/local_steps'):
@@ -118,7 +104,10 @@ class FineTuningTest(parameterized.TestCase):
 
   def test_the_first_row_is_the_model_of_the_start(self):
     """Its temperature changes no prediction."""
-    start, rows = _rows(self.whole / 'start'), _rows(self.whole)
+    start, rows = (
+      run_files.read_rows(self.whole / 'start'),
+      run_files.read_rows(self.whole),
+    )
     name = 'eval/global/accuracy'
     self.assertEqual(rows[0][name], start[-1][name])
     self.assertGreater(rows[0][name], 0)
@@ -172,7 +161,7 @@ class FineTuningTest(parameterized.TestCase):
       each = scipy.special.logsumexp(logits, axis=1) - logits[range(len(y)), y]
       losses.extend(each)
       correct.extend(np.argmax(logits, axis=1) == y)
-    row = _rows(workdir)[-1]
+    row = run_files.read_rows(workdir)[-1]
     # Means of a few hundred float32 terms.
     np.testing.assert_allclose(
       row['eval/global/loss'], np.mean(losses), rtol=1e-5
@@ -229,7 +218,9 @@ class FineTuningTest(parameterized.TestCase):
 
   def _assert_resumes(self, workdir):
     self._train(self.config, workdir)
-    self.assertEqual(_rows(workdir), _rows(self.whole))
+    self.assertEqual(
+      run_files.read_rows(workdir), run_files.read_rows(self.whole)
+    )
     for one, other in zip(
       _trained_weights(self.config, self.task, workdir),
       _trained_weights(self.config, self.task, self.whole),
@@ -242,11 +233,11 @@ class FineTuningTest(parameterized.TestCase):
     shutil.copytree(self.whole, workdir)
     path = workdir / fine_tuning_start.FILE_NAME
     path.write_bytes(path.read_bytes()[:-9])
-    before = _rows(workdir)
+    before = run_files.read_rows(workdir)
     with self.assertRaisesRegex(
       errors.InputError, f'^{path} is damaged .*restore it, or start afresh'
     ):
       self._train(self.config, workdir)
-    self.assertEqual(_rows(workdir), before)
+    self.assertEqual(run_files.read_rows(workdir), before)
     self._train(self.config, workdir, overwrite=True, starts=self._starts())
-    self.assertEqual(_rows(workdir), before)
+    self.assertEqual(run_files.read_rows(workdir), before)

@@ -7,7 +7,6 @@ import pathlib
 import tempfile
 
 from fedfish_tff import errors
-from launch.configs import fed3r_digits
 from launch.methods import config_checks
 from launch.runs import fine_tuning_start
 from tests.launch import small_configs
@@ -62,15 +61,6 @@ class StartConfigTest(parameterized.TestCase):
       kind = 'dynamic' if axes else 'exponential'
       self.assertEqual(start.participation.speeds.kind, kind)
       self.assertEqual(start.participation.name, 'visit_once')
-
-  @parameterized.parameters(*_STARTED)
-  def test_the_runs_of_fed3r_digits_share_it(self, variant):
-    run = fed3r_digits.get_config(variant).to_dict()
-    start = fine_tuning_start.start_config(
-      config_checks.read(run), num_clients=24
-    )
-    closed_form = fed3r_digits.get_config('fed3r').to_dict()
-    self.assertEqual(start.key, config_checks.read(closed_form).key)
 
   def test_it_takes_what_concerns_the_sums_from_the_run(self):
     changes = {

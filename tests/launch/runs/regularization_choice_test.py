@@ -9,9 +9,8 @@ from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
 from launch.runs import regularization_choice
-from launch.runs import run_options
-from launch.runs import training_run
 from tests.launch import small_configs
+from tests.launch.methods import solved
 
 from absl.testing import parameterized
 import numpy as np
@@ -19,11 +18,6 @@ import pytest
 from sklearn import linear_model
 
 _LAMBDAS = (1000.0, 0.01, 1.0, 100.0)
-
-
-def _pool(clients):
-  examples = [clients.load_client(c) for c in clients.client_ids]
-  return tuple(np.concatenate(arrays) for arrays in zip(*examples))
 
 
 def _config(**changes):
@@ -40,7 +34,10 @@ def _config(**changes):
 def _accuracies(task, bias):
   """Returns what scikit-learn's Ridge reaches on validation clients."""
   kernel, offset = task.feature_map.initial_weights
-  (x, y), (held_out, labels) = _pool(task.train), _pool(task.validation)
+  (x, y), (held_out, labels) = (
+    solved.pool(task.train),
+    solved.pool(task.validation),
+  )
 
   def features(x):
     features = np.maximum(x @ kernel + offset, 0).astype(np.float64)
@@ -84,12 +81,7 @@ class ChoiceTest(parameterized.TestCase):
     best = max(expected, key=expected.get)
     # Else the choice would not be seen.
     self.assertLen(set(expected.values()), len(_LAMBDAS))
-    summary = training_run.train_task(
-      config_checks.read(config),
-      experiment.task,
-      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
-      plots=False,
-    )
+    summary = small_configs.train_task(config, experiment.task, self.workdir)
     with open(
       self.workdir / regularization_choice.FILE_NAME, newline=''
     ) as file:
@@ -112,12 +104,7 @@ class ChoiceTest(parameterized.TestCase):
     self.assertEqual(hparams['regularization'], best)
     # A run that has ended chooses no more.
     (self.workdir / regularization_choice.FILE_NAME).unlink()
-    training_run.train_task(
-      config_checks.read(config),
-      experiment.task,
-      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
-      plots=False,
-    )
+    small_configs.train_task(config, experiment.task, self.workdir)
     self.assertFalse((self.workdir / regularization_choice.FILE_NAME).exists())
     self.assertEqual(simulation.Workdir(self.workdir).read_summary(), summary)
 
@@ -132,14 +119,9 @@ class ChoiceTest(parameterized.TestCase):
       }
     )
     task = experiment_lib.create_task(config_checks.read(config))
-    self.assertTrue(np.any(np.all(_pool(task.train)[0] == 0, axis=0)))
+    self.assertTrue(np.any(np.all(solved.pool(task.train)[0] == 0, axis=0)))
     with self.assertLogs(level='WARNING') as logs:
-      summary = training_run.train_task(
-        config_checks.read(config),
-        task,
-        run_options.RunOptions(workdir=self.workdir, progress_bar=False),
-        plots=False,
-      )
+      summary = small_configs.train_task(config, task, self.workdir)
     self.assertIn('left out of the choice', ' '.join(logs.output))
     self.assertEqual(summary['regularization'], 0.1)
     text = (self.workdir / regularization_choice.FILE_NAME).read_text()

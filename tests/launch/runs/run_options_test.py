@@ -5,18 +5,21 @@
 from unittest import mock
 
 from fedfish_tff.execution import contexts
-from launch.runs import run_options
+from tests.launch import small_configs
 
 from absl.testing import absltest
 
 
 class RunOptionsTest(absltest.TestCase):
-  def test_sets_its_context(self):
-    options = run_options.RunOptions(
-      workdir='w', context='pjrt', context_options={'platform': 'cpu'}
-    )
+  def test_a_run_sets_its_context(self):
     with mock.patch.object(
-      contexts, 'set_default_context', autospec=True
+      contexts, 'set_default_context', side_effect=ZeroDivisionError
     ) as set_context:
-      options.set_context()
+      with self.assertRaises(ZeroDivisionError):
+        small_configs.train(
+          small_configs.make_config(),
+          'w',
+          context='pjrt',
+          context_options={'platform': 'cpu'},
+        )
     set_context.assert_called_once_with('pjrt', platform='cpu')

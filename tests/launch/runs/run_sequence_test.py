@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs that share what is built against the same runs, each by itself."""
 
-import csv
 import dataclasses
 import functools
 import itertools
@@ -18,6 +17,7 @@ from launch.methods import registry
 from launch.plots import catalogue
 from launch.runs import run_sequence
 from launch.runs import training_run
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -59,14 +59,9 @@ def _vary(config):
 
 def _read_run(workdir):
   """Returns all that a run says, but for how long it took."""
-  with open(workdir / 'metrics.csv', newline='') as file:
-    rows = [
-      {name: v for name, v in row.items() if not name.startswith('time/')}
-      for row in csv.DictReader(file)
-    ]
   summary = json.loads((workdir / 'summary.json').read_text())
   del summary['totals']['round_seconds'], summary['checksum']
-  return rows, summary
+  return run_files.read_columns(workdir), summary
 
 
 def _read_checkpoint(workdir):

@@ -18,11 +18,9 @@ class RunSummaryTest(absltest.TestCase):
     ]
     find = run_summary._find_best
     self.assertEqual(
-      find(rows, 'm', True),
-      {'metric': 'm', 'value': 3.0, 'round': 2},
+      find(rows, 'm', True), {'metric': 'm', 'value': 3.0, 'round': 2}
     )
     self.assertEqual(
-      find(rows, 'm', False),
-      {'metric': 'm', 'value': 1.0, 'round': 0},
+      find(rows, 'm', False), {'metric': 'm', 'value': 1.0, 'round': 0}
     )
     self.assertIsNone(find(rows, 'other', True))

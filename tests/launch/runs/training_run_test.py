@@ -18,23 +18,14 @@ from launch.methods import participation
 from launch.methods import privacy
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
-from launch.runs import run_options
 from launch.runs import trained_run
-from launch.runs import training_run
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
 import numpy as np
 import pytest
 from scipy import special
-
-
-def _rows(workdir):
-  """The rows of metrics.csv, without the columns of time."""
-  return [
-    {k: v for k, v in row.items() if not k.startswith('time/')}
-    for row in simulation.read_rows(workdir / 'metrics.csv')
-  ]
 
 
 def _load_result(config, task, workdir):
@@ -118,7 +109,7 @@ class TrainTest(parameterized.TestCase):
 
     def train():
       small_configs.train(config.to_dict(), workdir)
-      return _rows(workdir)
+      return run_files.read_rows(workdir)
 
     expected = train()
     path = workdir / 'metrics.csv'
@@ -152,27 +143,21 @@ class TrainTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv is not what'):
       train()
 
-  def _train(self, config, task, name, killed_in=None):
-    """Trains or resumes a run, killed by its clock; returns the rows."""
+  def _train(self, config, task, name, killed_in=None, part='wall_clock'):
+    """Trains or resumes a run, killed by a part of it; returns the rows."""
 
     def build(config, task, start=None):
       experiment = experiment_lib.build_experiment_of(config, task, start=start)
 
-      def wall_clock(round_number, client_ids):
+      def call(round_number, *arguments):
         if round_number == killed_in:
           raise _Stop()
-        return experiment.wall_clock(round_number, client_ids)
+        return getattr(experiment, part)(round_number, *arguments)
 
-      return dataclasses.replace(experiment, wall_clock=wall_clock)
+      return dataclasses.replace(experiment, **{part: call})
 
-    training_run.train_task(
-      config_checks.read(config),
-      task,
-      run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
-      build=build,
-      plots=False,
-    )
-    return _rows(self.folder / name)
+    small_configs.train_task(config, task, self.folder / name, build=build)
+    return run_files.read_rows(self.folder / name)
 
   @parameterized.parameters(
     ('power_of_choice', {'candidates': 6}),
@@ -282,36 +267,14 @@ class TrainTest(parameterized.TestCase):
       },
     )
     task = experiment_lib.create_task(config_checks.read(config))
-    killed_in = None
-
-    def build(config, task, start=None):
-      experiment = experiment_lib.build_experiment_of(config, task, start=start)
-
-      def epsilon(rounds):
-        if rounds == killed_in:
-          raise _Stop()
-        return experiment.epsilon(rounds)
-
-      return dataclasses.replace(experiment, epsilon=epsilon)
-
-    def train(name):
-      summary = training_run.train_task(
-        config_checks.read(config),
-        task,
-        run_options.RunOptions(workdir=self.folder / name, progress_bar=False),
-        build=build,
-        plots=False,
-      )
-      return summary, _rows(self.folder / name)
-
+    train = functools.partial(self._train, config, task, part='epsilon')
     contexts.set_default_context()
     with small_configs.built_once():
-      summary, rows = train('whole')
-      killed_in = 6
+      rows = train('whole')
       with self.assertRaises(_Stop):
-        train('killed')
-      killed_in = None
-      _, resumed = train('killed')
+        train('killed', 6)
+      resumed = train('killed')
+    summary = simulation.Workdir(self.folder / 'whole').read_summary()
     epsilon = privacy.create_epsilon(config_checks.read(config), task)
     column = 'privacy/epsilon'
     for run in (rows, resumed):
@@ -346,18 +309,13 @@ class ClosedFormTest(parameterized.TestCase):
     self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
 
   def _train(self, config):
-    return training_run.train_task(
-      config_checks.read(config),
-      self.task,
-      run_options.RunOptions(workdir=self.workdir, progress_bar=False),
-      plots=False,
-    )
+    return small_configs.train_task(config, self.task, self.workdir)
 
   def test_rows_have_what_the_paper_counts(self):
     """K (D^2 + D C) 4 bytes; what is sent is less, or more in float64."""
     self._train(small_configs.make_config('fed3r'))
     features, classes = small_configs.NUM_FEATURES, small_configs.NUM_CLASSES
-    rows = _rows(self.workdir)
+    rows = run_files.read_rows(self.workdir)
     self.assertNotIn('communication/published_bytes', rows[0])
     self.assertEqual(
       [row['communication/published_bytes'] for row in rows[1:]],

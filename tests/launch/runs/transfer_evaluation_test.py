@@ -44,7 +44,7 @@ class SelectClientsTest(absltest.TestCase):
     self.assertEqual(len(data.client_ids) + num_too_small, 4)
     again, _ = _select(max_clients=4)
     self.assertEqual(list(data.client_ids), list(again.client_ids))
-    self.assertLen(_select(max_clients=5).data.client_ids, 3)
+    self.assertLen(_select(max_clients=5)[0].client_ids, 3)
 
   def test_a_target_of_small_clients_only(self):
     with self.assertRaisesRegex(

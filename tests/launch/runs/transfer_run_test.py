@@ -3,7 +3,6 @@
 """Tests of the transfer of a workdir's model to other tasks, end to end."""
 
 import contextlib
-import csv
 import functools
 import io
 import pathlib
@@ -15,6 +14,7 @@ from launch.configs import digits
 from launch.results import transfer_reader
 from launch.runs import transfer_run
 from tasks import registry
+from tests.launch import run_files
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
@@ -49,11 +49,6 @@ def _make_config(task):
   )
   config['evaluation'].update(personalization_epochs=1, barrier=False)
   return config
-
-
-def _read(path):
-  with open(path, newline='', encoding='utf-8') as file:
-    return list(csv.DictReader(file))
 
 
 def _evaluate(workdir, targets, **options):
@@ -106,12 +101,7 @@ class TransferRunTest(parameterized.TestCase):
 
   def test_synthetic_pages_of_two_tasks(self):
     paths, printed = _evaluate(self.workdir, {'c4': None, 'cc_news': None})
-    metrics = [
-      'accuracy',
-      'accuracy_without_oov_and_eos',
-      'loss',
-      'perplexity',
-    ]
+    metrics = ['accuracy', 'accuracy_without_oov_and_eos', 'loss', 'perplexity']
     self.assertCountEqual(
       [path.relative_to(self.workdir).as_posix() for path in paths],
       [
@@ -131,7 +121,7 @@ class TransferRunTest(parameterized.TestCase):
       if score.target == _OWN:
         self.assertEqual(score.num_clients, sum(n >= 4 for n in sizes))
         self.assertEqual(score.num_too_small, sum(n < 4 for n in sizes))
-    rows = _read(self.workdir / transfer_reader.CLIENTS_CSV)
+    rows = run_files.read_table(self.workdir / transfer_reader.CLIENTS_CSV)
     by_target = {s.target: s.num_clients for s in scores}
     self.assertLen(rows, 6 * sum(by_target.values()))
     # The halves are the same at all shares and rounds.
@@ -158,7 +148,9 @@ class TransferRunTest(parameterized.TestCase):
       ['validation_transfer.csv', 'validation_transfer_loss.png'],
       [path.name for path in paths],
     )
-    rows = _read(self.workdir / 'evaluation' / 'validation_transfer.csv')
+    rows = run_files.read_table(
+      self.workdir / 'evaluation' / 'validation_transfer.csv'
+    )
     self.assertEqual(
       {(row['round'], row['split']) for row in rows}, {('3', 'validation')}
     )
