@@ -11,13 +11,12 @@ sequences are represented.
 """
 
 import abc
-from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import MutableMapping
 import dataclasses
 import functools
 from typing import Any
+from typing import TypeAlias
 
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import local_values
@@ -31,98 +30,16 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-
-class Tracer(abc.ABC):
-  """Builds a graph of the work of local functions.
-
-  Each tracer chooses its own representation of a sequence. `leaves` are the
-  TensorFlow computations that a function given to the tracer runs.
-  """
-
-  @abc.abstractmethod
-  def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
-    """Runs a TensorFlow computation.
-
-    Args:
-      proto: The serialized computation, a `pb.Computation`.
-      type_signature: Its type.
-      arg: A local value; `None` if the computation takes none.
-
-    Returns:
-      A local value.
-    """
-
-  @abc.abstractmethod
-  def reduce(
-    self,
-    sequence: Any,
-    zero: Any,
-    step: Callable[[Any, Any], Any],
-    *,
-    element_type: tff.Type,
-    state_type: tff.Type,
-    leaves: Iterable['TensorFlowLeaf'],
-  ) -> Any:
-    """Returns the state after a sequence's last element.
-
-    Args:
-      sequence: The sequence.
-      zero: The state before the first element.
-      step: The function (state, element) -> next state.
-      element_type: The elements' type.
-      state_type: The state's type.
-      leaves: See the class.
-    """
-
-  @abc.abstractmethod
-  def map(
-    self,
-    sequence: Any,
-    fn: Callable[[Any], Any],
-    *,
-    element_type: tff.Type,
-    result_type: tff.Type,
-    leaves: Iterable['TensorFlowLeaf'],
-  ) -> Any:
-    """Returns the sequence of the results of `fn` on a sequence's elements.
-
-    Args:
-      sequence: The sequence.
-      fn: The function.
-      element_type: The type of its argument.
-      result_type: The type of its result.
-      leaves: See the class.
-    """
-
-  @abc.abstractmethod
-  def select(
-    self,
-    keys: Any,
-    fn: Callable[[Any], Any],
-    *,
-    result_type: tff.Type,
-    leaves: Iterable['TensorFlowLeaf'],
-  ) -> Any:
-    """Returns the sequence of the slices of some keys.
-
-    Args:
-      keys: The keys, int32 [k].
-      fn: The function key -> slice.
-      result_type: The slices' type.
-      leaves: See the class.
-    """
+# Builds a graph of the work of local functions, a `tracing.GraphTracer`.
+Tracer: TypeAlias = Any
 
 
 class LocalFunction(abc.ABC):
   """An unplaced computation."""
 
   def __init__(self, type_signature: tff.FunctionType):
-    self._type_signature = type_signature
-
-  @property
-  def type_signature(self) -> tff.FunctionType:
-    """The type of the argument (or `None`) and of the result."""
-    return self._type_signature
+    # The type of the argument (or `None`) and of the result.
+    self.type_signature = type_signature
 
   def leaves(self) -> Iterator['TensorFlowLeaf']:
     """Yields the TensorFlow computations that it runs."""

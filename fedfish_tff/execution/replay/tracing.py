@@ -67,11 +67,12 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   return specs
 
 
-class GraphTracer(local_functions.Tracer):
-  """Replays TensorFlow computations into the function being traced.
+class GraphTracer:
+  """Replays local functions' TensorFlow into the function being traced.
 
   Sequences among the local values are `sequence_replay.Sequence`s or the
-  results of `tff.sequence_map` and `tff.federated_select`.
+  results of `tff.sequence_map` and `tff.federated_select`. `leaves` are the
+  TensorFlow computations that a function given to the tracer runs.
   """
 
   def __init__(self, *, use_xla: bool = False) -> None:
@@ -87,7 +88,16 @@ class GraphTracer(local_functions.Tracer):
     self._graphs: dict[int, tuple[Any, serialized_graph.SerializedGraph]] = {}
 
   def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
-    """Replays a computation; raises NotReplayableError if it cannot."""
+    """Replays a computation on a local value and returns its result.
+
+    Args:
+      proto: The serialized computation, a `pb.Computation`.
+      type_signature: Its type.
+      arg: Its argument; `None` if it takes none.
+
+    Raises:
+      NotReplayableError: If it cannot be replayed.
+    """
     serialized = proto.tensorflow
     feeds = {}
     if type_signature.parameter is not None:
@@ -159,18 +169,17 @@ class GraphTracer(local_functions.Tracer):
     zero: Any,
     step: Callable[[Any, Any], Any],
     *,
-    element_type: tff.Type,
-    state_type: tff.Type,
     leaves: Iterable[local_functions.TensorFlowLeaf],
+    **types: tff.Type,
   ) -> Any:
+    """Returns a reduction's last state; see `sequence_intrinsics.reduce`."""
     return sequence_intrinsics.reduce(
       sequence,
       zero,
       self._whole(step),
-      element_type=element_type,
-      state_type=state_type,
       operations=self._operations(leaves),
       use_xla=self._use_xla,
+      **types,
     )
 
   def map(
@@ -178,17 +187,16 @@ class GraphTracer(local_functions.Tracer):
     sequence: Any,
     fn: Callable[[Any], Any],
     *,
-    element_type: tff.Type,
-    result_type: tff.Type,
     leaves: Iterable[local_functions.TensorFlowLeaf],
-  ) -> Any:
+    **types: tff.Type,
+  ) -> sequence_intrinsics.MappedSequence:
+    """Returns a mapped sequence; see `sequence_intrinsics.map_elements`."""
     return sequence_intrinsics.map_elements(
       sequence,
       self._whole(fn),
-      element_type=element_type,
-      result_type=result_type,
       operations=self._operations(leaves),
       use_xla=self._use_xla,
+      **types,
     )
 
   def select(
@@ -198,7 +206,8 @@ class GraphTracer(local_functions.Tracer):
     *,
     result_type: tff.Type,
     leaves: Iterable[local_functions.TensorFlowLeaf],
-  ) -> Any:
+  ) -> sequence_replay.Sequence:
+    """Returns the slices fn(key) of a client's keys, int32 [k]."""
     leaves = list(leaves)
     if serialized_graph.draws(self._operations(leaves)):
       # All clients must get the same slice of a key.

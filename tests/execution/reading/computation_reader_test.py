@@ -90,6 +90,17 @@ class ComputationReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, 'tff.jax'):
       computation_reader.read_operations(comp.to_building_block())
 
+  def test_refuses_other_placements(self):
+    for placed, wanted in (
+      (tff.CLIENTS, None),
+      (tff.SERVER, tff.CLIENTS),
+      (None, tff.CLIENTS),
+    ):
+      with self.subTest(f'{placed} {wanted}'):
+        value = computation_reader.Placed(placed, expressions.Value(0))
+        with self.assertRaisesRegex(ValueError, 'Cannot'):
+          computation_reader.to_expression((value,), wanted)
+
   def test_data_has_no_backend(self):
     block = tff.framework.Data(any_pb2.Any(), tff.SequenceType(np.int32))
     with self.assertRaisesRegex(ValueError, 'a Data in it'):
