@@ -37,11 +37,9 @@ def tensor_spec(tensor_type: tff.TensorType) -> tf.TensorSpec:
 
 
 def to_array(value: tf.Tensor | np.ndarray) -> np.ndarray:
-  """Returns the array of a tensor, with shared memory where possible.
+  """Returns a tensor's array, with shared memory where possible.
 
-  Args:
-    value: The tensor. The array of strings holds objects of type bytes, since
-      NumPy's own strings would lose trailing NUL bytes.
+  Strings are objects of type bytes: NumPy's own would lose trailing NUL bytes.
   """
   dtype = object if value.dtype == tf.string else None
   if isinstance(value, tf.Tensor) and not value.shape.rank:

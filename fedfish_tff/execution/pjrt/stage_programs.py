@@ -42,18 +42,14 @@ class StagePrograms(cohort_graph.StageGraph):
     width: int = 1,
     for_cpu: bool = False,
   ):
-    """Checks that a stage can be a program.
+    """Checks that a stage can be a program; see `cohort_graph.StageGraph`.
 
     Args:
       stage: The stage, which the caller must keep while its programs run.
       is_exact: Whether matrices are multiplied in float32, instead of the
         device's faster precision.
-      width: The number of clients that compute side by side; see
-        `cohort_graph.StageGraph`.
+      width: The number of clients that compute side by side.
       for_cpu: Whether the devices are CPUs.
-
-    Raises:
-      NotReplayableError: If the stage cannot be a program.
     """
     super().__init__(stage, parallelism=1, use_xla=True, width=width)
     self._is_exact = is_exact
@@ -99,10 +95,6 @@ class StagePrograms(cohort_graph.StageGraph):
     self, device: device_client.Device, inputs: cohort_graph.ClientInputs
   ) -> device_client.Program:
     """Returns the program for data of some shapes, compiled for a device.
-
-    Args:
-      device: The device.
-      inputs: The data.
 
     Raises:
       NotReplayableError: If the stage has no such program.

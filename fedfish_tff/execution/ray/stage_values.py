@@ -28,11 +28,6 @@ def to_arrays(
 ) -> Arrays:
   """Returns a local value's leaves as arrays.
 
-  Args:
-    value: The value.
-    type_spec: Its type.
-    cache: The cache of packed datasets.
-
   Raises:
     packed_sequences.PackingError: If flat arrays cannot hold a sequence.
   """
@@ -49,32 +44,19 @@ def to_arrays(
 
 
 def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
-  """Returns the local value with the given arrays.
-
-  Args:
-    arrays: The leaves of the value.
-    type_spec: Its type.
-  """
+  """Returns the local value with the given leaves."""
   sequences = packed_sequences.PackedSequence, batches_lib.ClientBatches
   leaves = (a if isinstance(a, sequences) else tf.constant(a) for a in arrays)
   return type_leaves.unflatten(leaves, type_spec)
 
 
 def num_rows(arrays: Sequence[Arrays]) -> int:
-  """Returns the number of rows of some values' sequences, a measure of work.
-
-  Args:
-    arrays: The values' leaves.
-  """
+  """Returns the number of rows of values' sequences, a measure of work."""
   return sum(map(_count_rows, itertools.chain.from_iterable(arrays)))
 
 
 def num_bytes(arrays: Iterable[Arrays]) -> int:
-  """Returns the bytes of values' arrays, without clients read elsewhere.
-
-  Args:
-    arrays: The values' leaves.
-  """
+  """Returns the bytes of values' arrays, without clients read elsewhere."""
   return sum(
     getattr(leaf, 'nbytes', 0) for leaf in itertools.chain.from_iterable(arrays)
   )
@@ -83,11 +65,7 @@ def num_bytes(arrays: Iterable[Arrays]) -> int:
 def stored_batches(
   columns: Iterable[Sequence[Arrays]],
 ) -> list[batches_lib.ClientBatches]:
-  """Returns the batches of clients that are read elsewhere, in order.
-
-  Args:
-    columns: The leaves of each client, for each of some values.
-  """
+  """Returns the batches of clients that are read elsewhere, in order."""
   return [
     leaf
     for column in columns

@@ -259,11 +259,9 @@ class Select(LocalFunction):
   """`tff.federated_select` for one client: takes (keys, server value)."""
 
   def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
-    """Makes a function that gathers slices.
+    """Makes a function of type (<int32[k],T> -> U*) that gathers slices.
 
-    Args:
-      type_signature: The type (<int32[k],T> -> U*).
-      fn: The function (server value, key) -> slice (U).
+    `fn` is the function (server value, key) -> slice.
     """
     super().__init__(type_signature)
     self.fn = fn
@@ -283,15 +281,9 @@ class Select(LocalFunction):
   def __call__(
     self, arg: Any = None, slices: MutableMapping[int, Any] | None = None
   ) -> tf.data.Dataset:
-    """Returns the slices of one client's keys.
+    """Returns a dataset of the slices of one client's keys, in their order.
 
-    Args:
-      arg: The keys, int32 [k], and the server's value.
-      slices: The known slices of this server value by key; missing ones are
-        added.
-
-    Returns:
-      A dataset of the slices, in the order of the keys.
+    `slices` are the known slices of this server value; missing ones are added.
     """
     keys, server_value = arg
     if slices is None:

@@ -31,7 +31,6 @@ from fedfish_tff import parameters
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.reading import serialized_graph
-from fedfish_tff.execution.replay import loop_steps
 
 from absl import logging
 import tensorflow as tf
@@ -74,13 +73,7 @@ _RANDOM = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-  """A variable of the replayed graph.
-
-  Attributes:
-    name: The name of its node.
-    dtype: The dtype of its value.
-    shape: The shape of its value.
-  """
+  """A variable: its node's name, and the dtype and shape of its value."""
 
   name: str
   dtype: tf.DType
@@ -112,10 +105,6 @@ class Replay:
     self.graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
     self.use_xla = use_xla
-    # XLA compiles a loop as a loop, so it needs no function as its body.
-    self.call_step = (
-      loop_steps.call_inlined if use_xla else loop_steps.call_step
-    )
     # The checks to run after all nodes.
     self.at_end: list[Callable[[], None]] = []
     self._main: dict[str, list[Value]] = {}
@@ -125,7 +114,7 @@ class Replay:
     self._assigned: set[str] = set()
     # The same for the initialisation, which TensorFlow runs separately before.
     self._initial_main: dict[str, list[Value]] = {}
-    self._initial_variables = dict(self._variables)
+    self._initial_variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
 
   def run(
     self,
@@ -164,9 +153,6 @@ class Replay:
     """Notes how to make the variables' initial values when they are read.
 
     Clients overwrite most variables first, and initial values can be costly.
-
-    Args:
-      name: The name of the operation that depends on all initialisations.
     """
     node = self.graph.main.nodes[name]
     if node.op == 'NoOp':
@@ -197,15 +183,7 @@ class Replay:
       self._run_node(node, values)
 
   def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
-    """Creates the operations of a function.
-
-    Args:
-      name: The function's name.
-      arguments: Its arguments.
-
-    Returns:
-      Its results.
-    """
+    """Creates the operations of a function and returns its results."""
     body = self.graph.function(name)
     values = {a: [v] for a, v in zip(body.arguments, arguments, strict=True)}
     for node in body.order:
@@ -231,11 +209,7 @@ class Replay:
     values[node.name] = results
 
   def is_identity(self, name: str) -> bool:
-    """Returns whether a function returns its arguments unchanged.
-
-    Args:
-      name: The function's name.
-    """
+    """Returns whether a function returns its arguments unchanged."""
     if not self.graph.operations(name).keys() <= {'_Argument', 'Identity'}:
       return False
     arguments = list(range(len(self.graph.argument_shapes(name))))
@@ -244,13 +218,7 @@ class Replay:
   def unread(
     self, name: str, arguments: Sequence[Value], first: int = 0
   ) -> list[Value]:
-    """Returns the arguments among some that a function does not read.
-
-    Args:
-      name: The function's name.
-      arguments: Some of its arguments, in consecutive positions.
-      first: The position of the first of them.
-    """
+    """Returns the arguments, from position `first` on, that are not read."""
     read = self.graph.read_arguments(name)
     return [a for i, a in enumerate(arguments, first) if i not in read]
 
@@ -318,10 +286,6 @@ class Replay:
 
 def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
   """Creates the operation of a node unchanged.
-
-  Args:
-    node: The node.
-    inputs: Its inputs.
 
   Raises:
     NotReplayableError: If it would have another meaning here.

@@ -53,9 +53,6 @@ _XLA_HANDLERS = {**_HANDLERS, **random_replay.HANDLERS}
 def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   """Returns the specs of a type's tensors.
 
-  Args:
-    type_spec: The type.
-
   Raises:
     NotReplayableError: If the type contains a sequence.
   """
@@ -132,11 +129,7 @@ class GraphTracer:
     """Makes the graph compute all results of the calls replayed in it.
 
     TFF's runtime computes all results of a call, and so finds their errors; a
-    graph would leave out unread results.
-
-    Args:
-      returned: The results of the function, loop's body or branch being built,
-        a nest of tensors.
+    graph would leave out results that are not in the nest `returned`.
     """
     if self._use_xla:
       return  # XLA drops assertions.
@@ -349,11 +342,7 @@ def trace(
 
 
 def _flatten_nest(nest: Any) -> list[Any]:
-  """Returns the leaves of dictionaries, lists and tuples; faster than tf.nest.
-
-  Args:
-    nest: The nest.
-  """
+  """Returns a nest's leaves; dictionaries, lists and tuples only, but fast."""
   if isinstance(nest, dict):
     nest = [nest[name] for name in sorted(nest)]
   if isinstance(nest, (list, tuple)):

@@ -41,21 +41,16 @@ def run_clients_generally(
   *,
   parallelism: int,
 ) -> stage_runs.Partial:
-  """Runs a stage for some clients.
+  """Runs a stage for some clients; see `stage_runs.RunClients`.
 
   Args:
     stage: The stage.
-    server_values: The local values, by number, of the stage's server inputs and
-      of the zeros of its aggregates.
+    server_values: The local values of the server, by number.
     clients: The clients; there may be none.
     parallelism: The number of clients that compute at a time.
 
-  Returns:
-    The partial results of these clients.
-
   Raises:
-    Exception: If a client raises it; the message has the client's position, see
-      `client_error`.
+    Exception: If a client raises it; the message has the client's position.
   """
   accumulators = [server_values[a.zero] for a in stage.aggregates]
   outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
@@ -79,14 +74,9 @@ def _client_computation(
   server_values: Mapping[ValueId, Any],
   clients: stage_runs.Clients,
 ) -> Callable[[int], tuple[list[Any], list[Any]]]:
-  """Returns the computation of one client, given its number among these.
+  """Returns the computation of a client, by its number among these clients.
 
   The computation returns the client's contributions and its outputs.
-
-  Args:
-    stage: The stage.
-    server_values: See `run_clients_generally`.
-    clients: See `run_clients_generally`.
   """
   shared = {i: server_values[i] for i in stage.server_inputs}
   # Clients that select by the same key get the same slice, computed once.
@@ -152,34 +142,18 @@ def _in_order(
 
 @contextlib.contextmanager
 def client_errors(position: int, num_clients: int) -> Iterator[None]:
-  """Adds a client's position to the errors that its work raises.
-
-  Args:
-    position: The client's position in the cohort, from 0.
-    num_clients: The size of the cohort.
-  """
+  """Adds a client's position, from 0, to the errors that its work raises."""
   try:
     yield
   except interruption.StoppedError:
     raise
   except Exception as error:
-    raise client_error(error, position, num_clients) from error
+    where = f'Client {position + 1} of {num_clients}'
+    raise _error_at(where, error) from error
 
 
-def client_error(
-  error: Exception, position: int, num_clients: int
-) -> Exception:
-  """Returns an error that names the client from which it comes.
-
-  Args:
-    error: The error that the client's work raised.
-    position: The client's position in the cohort, from 0.
-    num_clients: The size of the cohort.
-
-  Returns:
-    An error of the same type if possible, else a `ClientError`.
-  """
-  where = f'Client {position + 1} of {num_clients}'
+def _error_at(where: str, error: Exception) -> Exception:
+  """Returns an error of the same type if possible, else a `ClientError`."""
   if isinstance(error, tf.errors.OpError):
     message = f'{where}: {error.message}'
     with contextlib.suppress(TypeError, ValueError):

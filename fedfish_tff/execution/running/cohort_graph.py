@@ -61,8 +61,7 @@ class ClientInputs:
       may follow.
     cuts: The cut of each sequence of the inputs.
     sequences: The arrays of each sequence of the inputs.
-    are_one_pass: For each sequence of the inputs, whether a second pass over it
-      would need other arrays.
+    are_one_pass: For each sequence, whether a second pass needs other arrays.
     most_clients: A bound on `num_clients`, which is constant in a graph that
       XLA compiles; None without XLA.
     order: The groups of clients that compute side by side; None if all compute
@@ -207,9 +206,6 @@ class StageGraph:
 
   def check_passes(self, inputs: ClientInputs) -> None:
     """Checks that the traced graph passes only once over one-pass sequences.
-
-    Args:
-      inputs: The data of some clients.
 
     Raises:
       PackingError: If it passes more than once.
@@ -465,10 +461,6 @@ class StageGraph:
 
     Clients that select by the same key get the same slice, computed once.
 
-    Args:
-      shared: The server's values.
-      tensors: The tensors of the client inputs, of all clients.
-
     Returns:
       A function from a client to its slices, for each such selection.
     """
@@ -523,15 +515,12 @@ def _has_strings(leaf: tff.Type) -> bool:
 
 
 def _mend_shapes(computation: Any) -> None:
-  """Marks the axes of dynamic size as XLA itself would infer them.
+  """Marks the axes of dynamic size in a computation as XLA would infer them.
 
   XLA infers dynamic sizes from the operations that set them, whatever shapes
   say. Older versions also mark axes that are merely combined with dynamic ones,
   and lose the mark when one tensor is broadcast to another's shape. Today's
   versions check the marks before they infer sizes.
-
-  Args:
-    computation: A computation of an HLO module, a proto; changed in place.
   """
   shapes = {}
   for instruction in computation.instructions:

@@ -369,15 +369,10 @@ def _order(
   cuts: Sequence[sequence_arrays.Cut],
   width: int,
 ) -> cohort_graph.Order:
-  """Puts clients with data of the same shapes side by side.
+  """Puts clients with data of the same shapes side by side, `width` at a time.
 
   Batches of different sizes do not fit in one array. So only clients compute
   side by side that have the most rows in all of their batches.
-
-  Args:
-    sequences: The sequences of each client.
-    cuts: The cut of each sequence.
-    width: The number of clients that compute side by side.
   """
   like = collections.defaultdict(list)
   others = []

@@ -13,11 +13,7 @@ from typing import Any
 
 
 def order_axes(module: Any) -> None:
-  """Transposes tensors around convolutions: batches first, channels last.
-
-  Args:
-    module: An HLO module, a proto; changed in place.
-  """
+  """Transposes a module's tensors around convolutions: channels last."""
   numbers = itertools.count(
     1 + max(i.id for c in module.computations for i in c.instructions)
   )

@@ -17,9 +17,6 @@ def fix_sizes(module: Any) -> None:
 
   The result has the batch's rows again. Rows do not meet in a window, so what
   stands in the rows beyond them has no effect.
-
-  Args:
-    module: An HLO module, a proto; changed in place.
   """
   numbers = itertools.count(
     1 + max(i.id for c in module.computations for i in c.instructions)

@@ -8,7 +8,6 @@ import sys
 import textwrap
 import threading
 
-from fedfish_tff import errors
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
 from tests import processes
@@ -172,7 +171,3 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     with self.assertRaises(packed_sequences.PackingError):
       cache.pack(_dataset(), tff.TensorType(np.int64, None))
     self.assertEmpty(cache)
-
-  def test_a_negative_budget_is_refused(self):
-    with self.assertRaisesRegex(errors.InputError, 'max_bytes .*-1'):
-      packed_cache.PackedSequenceCache(-1)

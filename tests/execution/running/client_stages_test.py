@@ -231,21 +231,21 @@ class RunStageTest(parameterized.TestCase):
 
 
 class ClientErrorTest(absltest.TestCase):
-  def test_keeps_the_type_if_possible(self):
-    error = client_stages.client_error(ValueError('wrong'), 0, 4)
-    self.assertIs(type(error), ValueError)
-    self.assertEqual(str(error), 'Client 1 of 4: wrong')
-
-  def test_other_types(self):
+  def test_names_the_client_and_keeps_the_type_if_possible(self):
     class OddError(Exception):
       def __init__(self, code):
         super().__init__(f'code {code:d}')
 
-    for original in (
-      UnicodeDecodeError('utf-8', b'x', 0, 1, 'odd'),
-      OddError(3),
+    for original, kind in (
+      (ValueError('wrong'), ValueError),
+      (
+        UnicodeDecodeError('utf-8', b'x', 0, 1, 'odd'),
+        client_stages.ClientError,
+      ),
+      (OddError(3), client_stages.ClientError),
     ):
       with self.subTest(type(original).__name__):
-        error = client_stages.client_error(original, 0, 4)
-        self.assertIs(type(error), client_stages.ClientError)
-        self.assertEqual(str(error), f'Client 1 of 4: {original}')
+        with self.assertRaises(kind) as raised:
+          with client_stages.client_errors(0, 4):
+            raise original
+        self.assertEqual(str(raised.exception), f'Client 1 of 4: {original}')
