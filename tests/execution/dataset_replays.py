@@ -6,8 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
-from fedfish_tff.execution.replay import iterator_replay
-from fedfish_tff.execution.replay import scan_replay
+from fedfish_tff.execution.replay import dataset_loops
 from fedfish_tff.execution.replay import sequence_operations
 from fedfish_tff.execution.replay import sequence_replay
 from tests.execution import graph_replays
@@ -17,9 +16,8 @@ import tensorflow as tf
 
 HANDLERS = {
   **sequence_replay.HANDLERS,
-  **scan_replay.HANDLERS,
   **sequence_operations.HANDLERS,
-  **iterator_replay.HANDLERS,
+  **dataset_loops.HANDLERS,
 }
 
 

@@ -64,6 +64,13 @@ def from_leaf_types(
   return make(type_spec)
 
 
+def zeros(type_spec: tff.Type) -> Any:
+  """Returns the local value of zeros of a type of tensors of known shapes."""
+  return from_leaf_types(
+    lambda leaf: tf.zeros(leaf.shape, tf.as_dtype(leaf.dtype.type)), type_spec
+  )
+
+
 def unflatten(leaves: Iterator[Any], type_spec: tff.Type) -> Any:
   """Returns a local value of the given type; takes its leaves as needed."""
   return from_leaf_types(lambda _: next(leaves), type_spec)

@@ -142,7 +142,7 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
     device = self.process.get(name)
     # Several computations may run at a time.
     with device.lock:
-      run = programs.on(device)
+      run = stage_programs.ProgramRun(programs, device)
       try:
         return cohort_stages.GraphRun(
           stage, run, self._cache, server_values, clients

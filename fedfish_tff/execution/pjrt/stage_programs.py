@@ -60,14 +60,6 @@ class StagePrograms(cohort_graph.StageGraph):
       device_client.Device, dict[Any, device_client.Program]
     ] = weakref.WeakKeyDictionary()
 
-  def server_arrays(self, server_values: Any) -> list[np.ndarray]:
-    """Returns the server values that the programs take, flat."""
-    return [
-      type_leaves.to_array(leaf)
-      for i in self._stage.server_inputs
-      for leaf in type_leaves.flatten(server_values[i])
-    ]
-
   def data_arrays(self, inputs: cohort_graph.ClientInputs) -> list[np.ndarray]:
     """Returns the programs' arguments after accumulators and server values."""
     _, more = self.hlo(inputs)
@@ -125,10 +117,6 @@ class StagePrograms(cohort_graph.StageGraph):
       programs[key] = program
     return programs[key]
 
-  def on(self, device: device_client.Device) -> 'ProgramRun':
-    """Returns a run of the stage on a device."""
-    return ProgramRun(self, device)
-
 
 class ProgramRun:
   """One run of a stage, for some clients, on one device.
@@ -163,7 +151,11 @@ class ProgramRun:
       flat = list(map(type_leaves.to_array, tf.nest.flatten(accumulators)))
       accumulators = self._device.put(flat)
       self._server = self._device.put(
-        self._programs.server_arrays(server_values)
+        [
+          type_leaves.to_array(leaf)
+          for i in self._programs.stage.server_inputs
+          for leaf in type_leaves.flatten(server_values[i])
+        ]
       )
       self._specs = program.results[: len(accumulators)]
     data = self._device.put(self._programs.data_arrays(inputs))

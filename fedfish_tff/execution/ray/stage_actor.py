@@ -6,7 +6,6 @@ Its state can be made anew from the arguments of each call, so Ray may replace
 it at any time.
 """
 
-import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -29,6 +28,7 @@ from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_stages
 from fedfish_tff.execution.running import stage_runs
 
+import cachetools
 import tensorflow as tf
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2 as pb
@@ -152,9 +152,9 @@ class StageActor:
     else:
       self._runner = pjrt_context.PjrtStageRunner(**device_options)
     self._cache = packed_cache.PackedSequenceCache(0)
-    self._plans: collections.OrderedDict[
+    self._plans: cachetools.LRUCache[
       bytes, tuple[tff.Computation, federated_plan.Plan]
-    ] = collections.OrderedDict()
+    ] = cachetools.LRUCache(_NUM_RECENT_PLANS)
 
   def describe(self) -> tuple[str, dict[str, str]]:
     """Returns the name of the node and the result of `versions`."""
@@ -192,7 +192,9 @@ class StageActor:
     }
     try:
       with parameters.replaced(work.parameters):
-        partial = self._runner.run_share(stage, server_values, clients)
+        partial = self._runner.run_clients(
+          stage, server_values, clients, device=self._runner.devices[0]
+        )
       num_examples = [
         batches.num_examples
         for batches in stage_values.stored_batches(work.clients.values())
@@ -236,7 +238,4 @@ class StageActor:
         pb.Computation.FromString(computation)
       )
       self._plans[computation] = comp, federated_plan.compile_plan(comp)
-      if len(self._plans) > _NUM_RECENT_PLANS:
-        self._plans.popitem(last=False)
-    self._plans.move_to_end(computation)
     return self._plans[computation][1]

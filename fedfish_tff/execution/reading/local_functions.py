@@ -236,7 +236,7 @@ class SequenceSum(LocalFunction):
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.reduce(
       arg,
-      self._zeros(),
+      type_leaves.zeros(self.type_signature.result),
       _add,
       element_type=self.type_signature.parameter.element,
       state_type=self.type_signature.result,
@@ -244,14 +244,9 @@ class SequenceSum(LocalFunction):
     )
 
   def __call__(self, arg: Any = None) -> Any:
+    types = self.type_signature
     return functools.reduce(
-      _add, _elements(arg, self.type_signature.parameter), self._zeros()
-    )
-
-  def _zeros(self) -> Any:
-    return type_leaves.from_leaf_types(
-      lambda leaf: tf.zeros(leaf.shape, tf.as_dtype(leaf.dtype.type)),
-      self.type_signature.result,
+      _add, _elements(arg, types.parameter), type_leaves.zeros(types.result)
     )
 
 

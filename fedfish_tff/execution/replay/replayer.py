@@ -404,6 +404,52 @@ def _gather(replay: Replay, node: _NodeDef, inputs: list[Value]):
   ]
 
 
+def _gradient_descent(replay, node, inputs):
+  del node
+  variable, rate, gradient = inputs
+  replay.assign(variable, replay.value_of(variable) - rate * gradient)
+  return []
+
+
+def _keras_momentum(replay, node, inputs):
+  variable, accumulator, rate, gradient, momentum = inputs
+  step = rate * gradient
+  accumulated = replay.value_of(accumulator) * momentum - step
+  replay.assign(accumulator, accumulated)
+  if node.attr['use_nesterov'].b:
+    change = accumulated * momentum - step
+  else:
+    change = accumulated
+  replay.assign(variable, replay.value_of(variable) + change)
+  return []
+
+
+def _scatter(
+  update: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor],
+) -> Handler:
+  def handle(replay, node, inputs):
+    del node
+    variable, indices, updates = inputs
+    value = replay.value_of(variable)
+    # A scalar update applies to whole rows.
+    updates = tf.broadcast_to(
+      updates, tf.concat([tf.shape(indices), tf.shape(value)[1:]], axis=0)
+    )
+    replay.assign(variable, update(value, indices[..., tf.newaxis], updates))
+    return []
+
+  return handle
+
+
+def _shape(replay, node, inputs):
+  return [
+    tf.shape(
+      replay.value_of(inputs[0]),
+      out_type=tf.as_dtype(node.attr['out_type'].type),
+    )
+  ]
+
+
 def _call(replay: Replay, node: _NodeDef, inputs: list[Value]):
   return replay.call(node.attr['f'].func.name, inputs)
 
@@ -419,8 +465,14 @@ _HANDLERS: Mapping[str, Handler] = {
   'Placeholder': _placeholder,
   'PlaceholderWithDefault': _with_default,
   'ReadVariableOp': _read,
+  'ResourceApplyGradientDescent': _gradient_descent,
+  'ResourceApplyKerasMomentum': _keras_momentum,
   'ResourceGather': _gather,
+  'ResourceScatterAdd': _scatter(tf.tensor_scatter_nd_add),
+  'ResourceScatterSub': _scatter(tf.tensor_scatter_nd_sub),
+  'ResourceScatterUpdate': _scatter(tf.tensor_scatter_nd_update),
   'StatefulPartitionedCall': _call,
   'VarHandleOp': _variable,
   'VarIsInitializedOp': _is_initialized,
+  'VariableShape': _shape,
 }

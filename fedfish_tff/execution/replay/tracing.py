@@ -24,14 +24,12 @@ from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
-from fedfish_tff.execution.replay import iterator_replay
+from fedfish_tff.execution.replay import dataset_loops
 from fedfish_tff.execution.replay import random_replay
 from fedfish_tff.execution.replay import replayer
-from fedfish_tff.execution.replay import scan_replay
 from fedfish_tff.execution.replay import sequence_intrinsics
 from fedfish_tff.execution.replay import sequence_operations
 from fedfish_tff.execution.replay import sequence_replay
-from fedfish_tff.execution.replay import variable_replay
 
 import numpy as np
 import tensorflow as tf
@@ -42,10 +40,8 @@ NotReplayableError = serialized_graph.NotReplayableError
 _HANDLERS = {
   **control_flow_replay.HANDLERS,
   **sequence_replay.HANDLERS,
-  **scan_replay.HANDLERS,
   **sequence_operations.HANDLERS,
-  **iterator_replay.HANDLERS,
-  **variable_replay.HANDLERS,
+  **dataset_loops.HANDLERS,
 }
 _XLA_HANDLERS = {**_HANDLERS, **random_replay.HANDLERS}
 

@@ -73,7 +73,7 @@ class CohortStageRunner:
       cache: The cache of packed datasets; a new one by default.
     """
     self._parallelism = parallelism
-    self._devices = tuple(devices)
+    self.devices = tuple(devices)
     self._use_xla = use_xla
     self._cache = cache or packed_cache.PackedSequenceCache()
     self._graphs: weakref.WeakKeyDictionary[
@@ -81,11 +81,6 @@ class CohortStageRunner:
     ] = weakref.WeakKeyDictionary()
     self._lock = threading.Lock()
     self._reasons: dict[str, None] = {}
-
-  @property
-  def devices(self) -> tuple[str, ...]:
-    """The devices that share a cohort."""
-    return self._devices
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
@@ -106,27 +101,20 @@ class CohortStageRunner:
       client_values,
       num_clients,
       runners=[
-        functools.partial(self._run_clients, device) for device in self._devices
+        functools.partial(self.run_clients, device=device)
+        for device in self.devices
       ],
     )
 
-  def run_share(
+  def run_clients(
     self,
     stage: federated_plan.ClientStage,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
-  ) -> stage_runs.Partial:
-    """Runs a stage for some clients of a cohort, on the first device."""
-    return self._run_clients(self._devices[0], stage, server_values, clients)
-
-  def _run_clients(
-    self,
+    *,
     device: str,
-    stage: federated_plan.ClientStage,
-    server_values: Mapping[_ValueId, Any],
-    clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
-    """Runs a stage for some clients on a device."""
+    """Runs a stage for some clients of a cohort on a device of `devices`."""
     graph = self._graph(stage) if clients else None
     failure = None
     if graph is not None:
@@ -134,7 +122,7 @@ class CohortStageRunner:
         return self.run_graph(device, stage, graph, server_values, clients)
       except tracing.NotReplayableError as error:
         self._give_up_graph(stage, graph.use_xla, str(error))
-        return self._run_clients(device, stage, server_values, clients)
+        return self.run_clients(stage, server_values, clients, device=device)
       except packed_sequences.PackingError as error:
         self._note_general_path(stage, str(error))
       except tf.errors.OpError as error:
@@ -150,7 +138,7 @@ class CohortStageRunner:
       stage,
       server_values,
       clients,
-      parallelism=self._parallelism // len(self._devices),
+      parallelism=self._parallelism // len(self.devices),
     )
     if failure is not None:
       # The graph failed, not a client, for example if XLA has no kernel.
@@ -195,7 +183,7 @@ class CohortStageRunner:
     """Returns a stage's graph; raises NotReplayableError if it has none."""
     return cohort_graph.StageGraph(
       stage,
-      parallelism=max(1, self._parallelism // len(self._devices)),
+      parallelism=max(1, self._parallelism // len(self.devices)),
       use_xla=use_xla,
     )
 

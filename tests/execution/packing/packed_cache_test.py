@@ -9,7 +9,6 @@ import textwrap
 import threading
 
 from fedfish_tff.execution.packing import packed_cache
-from fedfish_tff.execution.packing import packed_sequences
 from tests import processes
 
 from absl.testing import parameterized
@@ -165,9 +164,3 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     datasets.clear()
     gc.collect()
     self.assertEqual(cache.kept_bytes, 0)
-
-  def test_errors_are_those_of_packing(self):
-    cache = packed_cache.PackedSequenceCache()
-    with self.assertRaises(packed_sequences.PackingError):
-      cache.pack(_dataset(), tff.TensorType(np.int64, None))
-    self.assertEmpty(cache)

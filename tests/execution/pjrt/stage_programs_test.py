@@ -59,7 +59,7 @@ class StageProgramsTest(accelerator.TestCase):
     (data,) = self.stage.client_inputs
     partial = cohort_stages.GraphRun(
       self.stage,
-      self.programs.on(self.device),
+      stage_programs.ProgramRun(self.programs, self.device),
       packed_cache.PackedSequenceCache(),
       {aggregate.zero: tf.zeros([2])},
       stage_runs.Clients(

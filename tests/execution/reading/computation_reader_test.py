@@ -62,14 +62,6 @@ class ComputationReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, 'value of the computation around'):
       _read(comp)
 
-  def test_equal_tensorflow_is_one_function(self):
-    @tff.federated_computation(_CLIENT_FLOATS)
-    def comp(values):
-      return tff.federated_sum(values)
-
-    aggregate = _read(comp).operations[-1]
-    self.assertIs(aggregate.accumulate, aggregate.merge)
-
   def test_functions_are_no_values(self):
     identity = tff.federated_computation(lambda a: a, np.float32)
 

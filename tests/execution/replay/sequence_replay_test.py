@@ -3,28 +3,10 @@
 """Tests for sequence_replay: against tf.data, on the same graph."""
 
 from fedfish_tff.execution.replay import replayer
-from fedfish_tff.execution.replay import sequence_replay
 from tests.execution import dataset_replays
 
 from absl.testing import absltest
 import tensorflow as tf
-
-
-class CheckTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.node = tf.compat.v1.NodeDef(op='SomeDataset')
-
-  def test_sequences(self):
-    sequence = sequence_replay.Sequence(tf.constant(2, tf.int64), lambda i: [i])
-    self.assertIs(sequence_replay.check_sequence(self.node, sequence), sequence)
-
-  def test_others(self):
-    with self.assertRaisesRegex(
-      replayer.NotReplayableError,
-      'SomeDataset of a dataset that the graph makes itself',
-    ):
-      sequence_replay.check_sequence(self.node, tf.constant(1))
 
 
 class NotReplayableTest(absltest.TestCase):
