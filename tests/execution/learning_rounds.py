@@ -415,12 +415,7 @@ def assert_agree(here: Any, there: Any, *, relative: float) -> None:
   """Asserts that two results are equal up to a relative tolerance.
 
   Relative to the largest element of each array: a sum's small elements may
-  differ by the rounding of its large terms.
-
-  Args:
-    here: A nest of arrays.
-    there: What it should be.
-    relative: The tolerance; some times larger for the whole of a state.
+  differ by the rounding of its large terms. A state's is some times larger.
   """
   if isinstance(here, Mapping) and 'state' in here:
     here, there = dict(here), dict(there)

@@ -102,10 +102,9 @@ _CHECKS = frozenset({'Assert', 'CheckNumerics', 'CheckNumericsV2'})
 def is_repeatable(dataset: tf.data.Dataset) -> bool:
   """Returns whether a dataset gives the same elements at each reading.
 
-  Returns:
-    False if any of its steps shuffles anew, is random, calls Python, uses a
-    variable, table or iterator, reads a file, gives elements in no fixed order,
-    or is unknown.
+  It does not if any of its steps shuffles anew, is random, calls Python, uses a
+  variable, table or iterator, reads a file, gives elements in no fixed order,
+  or is unknown.
   """
   return _all_plain(dataset, in_one_call=False)
 

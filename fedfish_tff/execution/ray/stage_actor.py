@@ -9,6 +9,7 @@ it at any time.
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import platform
 import resource
 import socket
@@ -20,7 +21,7 @@ from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import trust
 from fedfish_tff.execution import threads
-from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.pjrt import pjrt_context
 from fedfish_tff.execution.ray import round_meter
 from fedfish_tff.execution.ray import stage_values
@@ -151,7 +152,6 @@ class StageActor:
       self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
     else:
       self._runner = pjrt_context.PjrtStageRunner(**device_options)
-    self._cache = packed_cache.PackedSequenceCache(0)
     self._plans: cachetools.LRUCache[
       bytes, tuple[tff.Computation, federated_plan.Plan]
     ] = cachetools.LRUCache(_NUM_RECENT_PLANS)
@@ -205,20 +205,18 @@ class StageActor:
       raise errors.InputError(
         f'On node {socket.gethostname()}: {error}'
       ) from error
+    to_arrays = functools.partial(
+      stage_values.to_arrays, pack=sequence_packing.pack_sequence
+    )
     return StageArrays(
       [
-        stage_values.to_arrays(
-          value, aggregate.accumulate.type_signature.result, self._cache
-        )
+        to_arrays(value, aggregate.accumulate.type_signature.result)
         for value, aggregate in zip(
           partial.accumulators, stage.aggregates, strict=True
         )
       ],
       {
-        out: [
-          stage_values.to_arrays(value, types[out], self._cache)
-          for value in values
-        ]
+        out: [to_arrays(value, types[out]) for value in values]
         for out, values in partial.outputs.items()
       },
       self._runner.general_path_reasons,

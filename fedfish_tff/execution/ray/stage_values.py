@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local values as arrays, for another process."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
@@ -9,7 +10,6 @@ from typing import Any
 from typing import TypeAlias
 
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
 
@@ -24,9 +24,11 @@ Arrays: TypeAlias = list[
 
 
 def to_arrays(
-  value: Any, type_spec: tff.Type, cache: packed_cache.PackedSequenceCache
+  value: Any,
+  type_spec: tff.Type,
+  pack: Callable[[Any, tff.Type], packed_sequences.PackedSequence],
 ) -> Arrays:
-  """Returns a local value's leaves as arrays.
+  """Returns a local value's leaves as arrays; see `pack_sequence` for `pack`.
 
   Raises:
     packed_sequences.PackingError: If flat arrays cannot hold a sequence.
@@ -34,7 +36,7 @@ def to_arrays(
   return [
     leaf
     if isinstance(leaf, batches_lib.ClientBatches) and leaf.stored
-    else cache.pack(leaf, leaf_type.element)
+    else pack(leaf, leaf_type.element)
     if isinstance(leaf_type, tff.SequenceType)
     else type_leaves.to_array(leaf)
     for leaf, leaf_type in zip(

@@ -52,37 +52,12 @@ def run_clients_generally(
   Raises:
     Exception: If a client raises it; the message has the client's position.
   """
-  accumulators = [server_values[a.zero] for a in stage.aggregates]
-  outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
-  compute = _client_computation(stage, server_values, clients)
-  with contextlib.closing(_in_order(compute, clients, parallelism)) as results:
-    for position, (contributions, kept) in zip(
-      clients.positions, results, strict=True
-    ):
-      with client_errors(position, clients.cohort_size):
-        for i, aggregate in enumerate(stage.aggregates):
-          accumulators[i] = aggregate.accumulate(
-            (accumulators[i], contributions[i])
-          )
-      for out, value in zip(stage.outputs, kept, strict=True):
-        outputs[out].append(value)
-  return stage_runs.Partial(accumulators, outputs)
-
-
-def _client_computation(
-  stage: federated_plan.ClientStage,
-  server_values: Mapping[ValueId, Any],
-  clients: stage_runs.Clients,
-) -> Callable[[int], tuple[list[Any], list[Any]]]:
-  """Returns the computation of a client, by its number among these clients.
-
-  The computation returns the client's contributions and its outputs.
-  """
   shared = {i: server_values[i] for i in stage.server_inputs}
   # Clients that select by the same key get the same slice, computed once.
   slices: dict[ValueId, dict[int, Any]] = collections.defaultdict(dict)
 
   def compute(number: int) -> tuple[list[Any], list[Any]]:
+    """Returns a client's contributions and its outputs."""
     known = dict(shared)
     for value_id in stage.client_inputs:
       known[value_id] = sequence_values.from_the_start(
@@ -95,15 +70,25 @@ def _client_computation(
         known[step.out] = step.fn(arg, slices[step.out])
       else:
         step.run(known)
-    return (
-      [
-        expressions.evaluate(a.value, known.__getitem__)
-        for a in stage.aggregates
-      ],
-      [known[out] for out in stage.outputs],
-    )
+    contributions = [
+      expressions.evaluate(a.value, known.__getitem__) for a in stage.aggregates
+    ]
+    return contributions, [known[out] for out in stage.outputs]
 
-  return compute
+  accumulators = [server_values[a.zero] for a in stage.aggregates]
+  outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
+  with contextlib.closing(_in_order(compute, clients, parallelism)) as results:
+    for position, (contributions, kept) in zip(
+      clients.positions, results, strict=True
+    ):
+      with client_errors(position, clients.cohort_size):
+        for i, aggregate in enumerate(stage.aggregates):
+          accumulators[i] = aggregate.accumulate(
+            (accumulators[i], contributions[i])
+          )
+      for out, value in zip(stage.outputs, kept, strict=True):
+        outputs[out].append(value)
+  return stage_runs.Partial(accumulators, outputs)
 
 
 def _in_order(

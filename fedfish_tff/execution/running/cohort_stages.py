@@ -60,7 +60,6 @@ class CohortStageRunner:
     parallelism: int,
     devices: Sequence[str] = ('CPU:0',),
     use_xla: bool = False,
-    cache: packed_cache.PackedSequenceCache | None = None,
   ):
     """Makes a runner.
 
@@ -70,12 +69,11 @@ class CohortStageRunner:
       devices: The logical devices that share the cohort. Client i goes to
         device i modulo their number; the devices' sums are merged in order.
       use_xla: Whether XLA compiles client work.
-      cache: The cache of packed datasets; a new one by default.
     """
     self._parallelism = parallelism
     self.devices = tuple(devices)
     self._use_xla = use_xla
-    self._cache = cache or packed_cache.PackedSequenceCache()
+    self._cache = packed_cache.PackedSequenceCache()
     self._graphs: weakref.WeakKeyDictionary[
       federated_plan.ClientStage, cohort_graph.StageGraph | None
     ] = weakref.WeakKeyDictionary()

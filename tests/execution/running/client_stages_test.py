@@ -15,7 +15,6 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
 # The numbers of the values in the stages below.
@@ -163,71 +162,6 @@ class RunStageTest(parameterized.TestCase):
         [10, 11],
         parallelism=2,
       )
-
-  def test_tensorflow_errors_stay_tensorflow_errors(self):
-    check = tff.tensorflow.computation(
-      lambda x: tf.debugging.check_numerics(x, 'not finite'), np.float32
-    )
-
-    @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
-    def comp(values):
-      return tff.federated_map(check, values)
-
-    plan = federated_plan.compile_plan(comp)
-    (stage,) = plan.actions
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError, 'Client 2 of 3: .*not finite'
-    ):
-      single_stages.run_generally(
-        stage,
-        {},
-        {stage.client_inputs[0]: [tf.constant(x) for x in (1.0, np.nan, 2.0)]},
-        3,
-        parallelism=2,
-      )
-
-  def test_select_computes_each_slice_once(self):
-    slices_made = []
-
-    def make_slice(arg):
-      slices_made.append(int(arg[1]))
-      return arg[0][int(arg[1])]
-
-    select = local_functions.Select(
-      tff.FunctionType(
-        [tff.TensorType(np.int32, [2]), np.int32], tff.SequenceType(np.int32)
-      ),
-      _Function(make_slice),
-    )
-    stage = federated_plan.ClientStage(
-      server_inputs=(_OFFSET,),
-      client_inputs=(_DATA,),
-      steps=(
-        federated_plan.Step(
-          _WORK,
-          select,
-          expressions.Struct(
-            (expressions.Value(_DATA), expressions.Value(_OFFSET))
-          ),
-        ),
-      ),
-      aggregates=(),
-      outputs=(_WORK,),
-      read_last=(),
-      types={},
-    )
-    _, outputs = single_stages.run_generally(
-      stage,
-      {_OFFSET: tf.constant([5, 6, 7])},
-      {_DATA: [tf.constant(k) for k in ([0, 2], [2, 1], [0, 0])]},
-      3,
-      parallelism=1,
-    )
-    self.assertEqual(
-      [list(d.as_numpy_iterator()) for d in outputs[_WORK]],
-      [[5, 7], [7, 6], [5, 5]],
-    )
-    self.assertEqual(slices_made, [0, 2, 1])
 
 
 class ClientErrorTest(absltest.TestCase):

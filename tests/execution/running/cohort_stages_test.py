@@ -40,14 +40,6 @@ def _mean_of_roots(data):
   )
 
 
-def _check_first(data):
-  def add(total, x):
-    tf.debugging.assert_less(x[0, 0], 3.0, message='The first is too large')
-    return total + tf.reduce_sum(x)
-
-  return data.reduce(0.0, tf.function(add))
-
-
 def _run(runner, stage, clients):
   """Runs a stage of `_comp_of`; returns the sum and the clients' values."""
   (aggregate,) = stage.aggregates
@@ -211,26 +203,6 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertLen(messages, 1)
     self.assertRegex(messages[0], reason)
     self.assertIn(str(element), messages[0])
-
-  def test_errors_name_the_client(self):
-    stage = single_stages.stage_of(_comp_of(_check_first))
-    runner = cohort_stages.CohortStageRunner(parallelism=2)
-    clients = [
-      tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32))
-      for x in [1] * 16
-    ]
-    total, _ = _run(runner, stage, clients)
-    self.assertEqual(total, 32.0)
-    bad = tf.data.Dataset.from_tensors(np.full([1, 2], 5, np.float32))
-    broken = [*clients[:2], bad, *clients[:5], bad, *clients[:7]]
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError,
-      '(?s)Client 3 of 16: .*The first is too large',
-    ):
-      _run(runner, stage, broken)
-    # A client's mistake says nothing against the graph.
-    self.assertEqual(_run(runner, stage, clients)[0], 32.0)
-    self.assertEmpty(runner.general_path_reasons)
 
   @parameterized.parameters(
     (tf.errors.UnimplementedError, False),
