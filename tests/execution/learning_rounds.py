@@ -18,6 +18,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import models
+from fedfish_tff import parameters
 from tests import tolerance
 from tests.execution import learning_models
 
@@ -395,6 +396,15 @@ def one_step_of_dropout() -> Round:
     algorithms.build_fed_avg(model, _sgdm()),
     to_datasets(case.client_data((4, 3, 0, 1, 4))),
   )
+
+
+@tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+def scaled_total(values):
+  """A sum of what a parameter multiplies at the clients."""
+  scale = tff.tensorflow.computation(
+    lambda x: x * parameters.create('scale', 1.0), np.float32
+  )
+  return tff.federated_sum(tff.federated_map(scale, values))
 
 
 def flatten(result: Any) -> list[np.ndarray]:

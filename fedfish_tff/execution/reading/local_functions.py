@@ -173,23 +173,29 @@ def identity(type_spec: tff.Type) -> Program:
   )
 
 
-class SequenceReduce(LocalFunction):
-  """`tff.sequence_reduce`: takes (sequence, zero)."""
+class _Mapping(LocalFunction):
+  """A function that calls another function, `fn`, any number of times."""
 
-  def __init__(self, type_signature: tff.FunctionType, op: LocalFunction):
-    """Makes a fold by `op`, which takes (accumulator, element)."""
+  def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
     super().__init__(type_signature)
-    self.op = op
+    self.fn = fn
 
   def leaves(self) -> Iterator[TensorFlowLeaf]:
-    return self.op.leaves()
+    return self.fn.leaves()
+
+
+class SequenceReduce(_Mapping):
+  """`tff.sequence_reduce`: takes (sequence, zero).
+
+  `fn` takes (accumulator, element).
+  """
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     sequence, zero = arg
     return tracer.reduce(
       sequence,
       zero,
-      lambda state, element: self.op.trace((state, element), tracer),
+      lambda state, element: self.fn.trace((state, element), tracer),
       element_type=self.type_signature.parameter[0].element,
       state_type=self.type_signature.result,
       leaves=self.leaves(),
@@ -198,20 +204,12 @@ class SequenceReduce(LocalFunction):
   def __call__(self, arg: Any = None) -> Any:
     sequence, accumulator = arg
     for element in _elements(sequence, self.type_signature.parameter[0]):
-      accumulator = self.op((accumulator, element))
+      accumulator = self.fn((accumulator, element))
     return accumulator
 
 
-class SequenceMap(LocalFunction):
-  """`tff.sequence_map`: takes the sequence."""
-
-  def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
-    """Makes a function that calls `fn` on each element."""
-    super().__init__(type_signature)
-    self.fn = fn
-
-  def leaves(self) -> Iterator[TensorFlowLeaf]:
-    return self.fn.leaves()
+class SequenceMap(_Mapping):
+  """`tff.sequence_map`: takes the sequence; `fn` takes an element."""
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.map(
@@ -250,19 +248,11 @@ class SequenceSum(LocalFunction):
     )
 
 
-class Select(LocalFunction):
-  """`tff.federated_select` for one client: takes (keys, server value)."""
+class Select(_Mapping):
+  """`tff.federated_select` for one client: takes (keys, server value).
 
-  def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
-    """Makes a function of type (<int32[k],T> -> U*) that gathers slices.
-
-    `fn` is the function (server value, key) -> slice.
-    """
-    super().__init__(type_signature)
-    self.fn = fn
-
-  def leaves(self) -> Iterator[TensorFlowLeaf]:
-    return self.fn.leaves()
+  Its type is (<int32[k],T> -> U*); `fn` is (server value, key) -> slice.
+  """
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     keys, server_value = arg
