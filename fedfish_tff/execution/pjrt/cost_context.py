@@ -89,9 +89,7 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     programs = stage_programs.StagePrograms(
       stage, for_cpu=self._process.platform == 'cpu'
     )
-    run = cohort_stages.GraphRun(
-      stage, programs, self._cache, server_values, clients
-    )
+    run = cohort_stages.GraphRun(programs, self._cache, server_values, clients)
     hlo, _ = programs.hlo(next(run.chunks()))
     self._on_program(len(hlo))
     return self._device.analyze(hlo)

@@ -131,6 +131,7 @@ class ProgramRun:
     self._device = device
     self._server: list[int] = []
     self._specs: Sequence[device_client.Spec] = ()
+    self.stage = programs.stage
     self.use_xla = True
     self.width = programs.width
     self.rebatches = programs.rebatches
@@ -153,7 +154,7 @@ class ProgramRun:
       self._server = self._device.put(
         [
           type_leaves.to_array(leaf)
-          for i in self._programs.stage.server_inputs
+          for i in self.stage.server_inputs
           for leaf in type_leaves.flatten(server_values[i])
         ]
       )

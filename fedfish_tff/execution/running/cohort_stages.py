@@ -117,7 +117,7 @@ class CohortStageRunner:
     failure = None
     if graph is not None:
       try:
-        return self.run_graph(device, stage, graph, server_values, clients)
+        return self.run_graph(device, graph, server_values, clients)
       except tracing.NotReplayableError as error:
         self._give_up_graph(stage, graph.use_xla, str(error))
         return self.run_clients(stage, server_values, clients, device=device)
@@ -150,14 +150,13 @@ class CohortStageRunner:
   def run_graph(
     self,
     device: str,
-    stage: federated_plan.ClientStage,
     graph: cohort_graph.StageGraph,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
     """Runs a graph of `create_graph` for some clients on a device."""
     with tf.device(device):
-      return GraphRun(stage, graph, self._cache, server_values, clients).run()
+      return GraphRun(graph, self._cache, server_values, clients).run()
 
   def _graph(
     self, stage: federated_plan.ClientStage
@@ -218,13 +217,12 @@ class GraphRun:
 
   def __init__(
     self,
-    stage: federated_plan.ClientStage,
     graph: cohort_graph.StageGraph,
     cache: packed_cache.PackedSequenceCache,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
   ):
-    self._stage = stage
+    self._stage = graph.stage
     self._graph = graph
     self._cache = cache
     self._server_values = server_values

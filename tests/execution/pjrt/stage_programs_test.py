@@ -51,7 +51,6 @@ class StageProgramsTest(accelerator.TestCase):
     (aggregate,) = self.stage.aggregates
     (data,) = self.stage.client_inputs
     partial = cohort_stages.GraphRun(
-      self.stage,
       stage_programs.ProgramRun(self.programs, self.device),
       packed_cache.PackedSequenceCache(),
       {aggregate.zero: tf.zeros([2])},
