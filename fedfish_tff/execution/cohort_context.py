@@ -77,12 +77,7 @@ class _CohortContext:
     return self._run_stage.general_path_reasons
 
   def _prepare(self, comp: tff.Computation, arg: Any) -> Callable[[], Any]:
-    """Returns a call's work, a function that returns the call's result.
-
-    Args:
-      comp: The computation.
-      arg: Its argument, as TFF passes it to `invoke`.
-    """
+    """Returns a call's work, a function that returns the call's result."""
     if not isinstance(comp.type_signature, tff.FunctionType):
       raise ValueError(
         f'Expected a `tff.FunctionType`, found {comp.type_signature}.'

@@ -77,14 +77,9 @@ def set_default_context(
   asynchronous: bool = False,
   **options: Any,
 ) -> None:
-  """Makes a new context the default for TFF computations.
+  """Makes a new context, see `create_context`, the default of TFF.
 
   As everywhere in TFF, the default is that of the calling thread only.
-
-  Args:
-    name: See `create_context`.
-    asynchronous: See `create_context`.
-    **options: See `create_context`.
 
   Raises:
     InputError: See `create_context`.

@@ -106,11 +106,7 @@ def cancellable() -> Iterator[private_apis.CancellationManager | None]:
 
 
 def check() -> None:
-  """Raises an error if the running work was told to stop.
-
-  Raises:
-    StoppedError: If it was told to stop.
-  """
+  """Raises a StoppedError if the running work was told to stop."""
   interruption = _current.get()
   if interruption is not None:
     interruption.check()
@@ -156,14 +152,7 @@ class _Call:
 
 
 def run(work: Callable[[], _T]) -> _T:
-  """Does work that stops when the caller is interrupted, as by Ctrl-C.
-
-  Args:
-    work: The work.
-
-  Returns:
-    Its result.
-  """
+  """Does work that stops when the caller is interrupted, as by Ctrl-C."""
   call = _Call(work)
   try:
     # An interrupt may come as soon as the work runs.
@@ -180,14 +169,7 @@ def run(work: Callable[[], _T]) -> _T:
 
 
 async def run_async(work: Callable[[], _T]) -> _T:
-  """Does work that stops when the awaiting task is cancelled.
-
-  Args:
-    work: The work.
-
-  Returns:
-    Its result.
-  """
+  """Does work that stops when the awaiting task is cancelled."""
   call = _Call(work)
   future = asyncio.wrap_future(call.future)
   call.start()

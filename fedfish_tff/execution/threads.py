@@ -15,9 +15,7 @@ from absl import logging
 
 def num_cores() -> int:
   """Returns the number of cores that this process may use."""
-  if hasattr(os, 'sched_getaffinity'):
-    return len(os.sched_getaffinity(0))
-  return os.cpu_count() or 1
+  return len(os.sched_getaffinity(0))
 
 
 def use_one_intra_op_thread() -> None:

@@ -18,8 +18,8 @@ from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_graph
-from fedfish_tff.execution.worker import local_worker
 from tests import processes
+from tests.execution import two_contexts
 
 from absl.testing import parameterized
 import grpc
@@ -267,24 +267,6 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEqual(_sum([1, 2]), 3)
     self.assertEqual(_sum([]), 0)
 
-  def test_wrong_arguments(self):
-    @tff.federated_computation(_CLIENT_INTS, _CLIENT_INTS)
-    def comp(x, y):
-      return tff.federated_sum(x), tff.federated_sum(y)
-
-    with self.assertRaisesRegex(
-      ValueError, 'Conflicting cardinalities for CLIENTS'
-    ):
-      comp([1, 2], [1])
-    with self.assertRaisesRegex(
-      TypeError, 'non-all-equal value .* to be a .list. or .tuple.'
-    ):
-      comp(1, [1])
-    with self.assertRaisesRegex(TypeError, 'float'):
-      comp([0.5], [1])
-    with self.assertRaises(TypeError):
-      comp([1])
-
   def test_client_errors_name_the_client(self):
     @tff.federated_computation(_CLIENT_INTS)
     def comp(values):
@@ -297,6 +279,10 @@ class InvokeTest(_CohortContextTestCase):
     with self.assertRaises(grpc.RpcError):  # As users of TFF expect.
       comp([0, 1, 2, 3, 4])
     self.assertEqual(comp([0, 1, 2]), 3)
+    # A client's mistake says nothing against the graph.
+    self.assertEmpty(
+      tff.framework.get_context_stack().current.general_path_reasons
+    )
 
   def test_tensorflow_computations(self):
     @tff.tensorflow.computation(np.int32, np.int32)
@@ -351,16 +337,6 @@ class InvokeTest(_CohortContextTestCase):
       self.assertEqual(asyncio.run(call()), (3, 7, 5, 8))
       with self.assertRaisesRegex(ValueError, 'Conflicting'):
         asyncio.run(_statistics([np.zeros(3)], []))
-
-  def test_default_contexts(self):
-    contexts.set_default_context(asynchronous=True)
-    self.assertIsInstance(
-      tff.framework.get_context_stack().current, tff.framework.AsyncContext
-    )
-    contexts.set_default_context()
-    self.assertIsInstance(
-      tff.framework.get_context_stack().current, tff.framework.SyncContext
-    )
 
   def test_what_is_gone_is_forgotten(self):
     """All but the last few computations, in case that they are made anew."""
@@ -571,17 +547,8 @@ _IN_PLACES = dict(
 )
 
 
-class AgainstLocalWorkerTest(_CohortContextTestCase):
+class AgainstLocalWorkerTest(two_contexts.TestCase):
   """Compares with TFF's own runtime."""
-
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
-    cls.addClassCleanup(cls.worker.close)
-
-  def _use_worker(self):
-    return tff.framework.get_context_stack().install(self.worker)
 
   def test_what_is_left_to_tf_data(self):
     sequence = tff.SequenceType(np.float32)
@@ -593,12 +560,9 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
     for name, work in _LEFT_TO_TF_DATA.items():
       with self.subTest(name):
         comp = _at_clients(work, sequence)
-        cohort = cohort_context.SyncCohortExecutionContext()
-        with tff.framework.get_context_stack().install(cohort):
-          here = comp(clients)
-        self.assertNotEmpty(cohort.general_path_reasons)
-        with self._use_worker():
-          self.assertEqual(here, comp(clients))
+        self.cohort = cohort_context.SyncCohortExecutionContext()
+        self.assertEqual(self.here(comp, clients), self.there(comp, clients))
+        self.assertNotEmpty(self.cohort.general_path_reasons)
 
   def test_scalars_of_all_types(self):
     types = [
@@ -612,10 +576,9 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
         *(dtype(1), np.array(1, dtype)),
         *(tf.cast(1, dtype), tf.Variable(tf.cast(1, dtype))),
       ]
-      here = comp(values)
-      with self._use_worker():
-        there = comp(values)
-      for pair, expected in zip(here, there, strict=True):
+      for pair, expected in zip(
+        self.here(comp, values), self.there(comp, values), strict=True
+      ):
         self.assertIs(type(pair[0]), type(expected[0]))
         self.assertEqual(pair[0].dtype, np.dtype(dtype))
         self.assertEqual(pair[0], expected[0])
@@ -628,17 +591,15 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
         comp = tff.federated_computation(
           functools.partial(work, pair), type_spec
         )
-        cohort = cohort_context.SyncCohortExecutionContext()
-        for context in (cohort, self.worker):
+        for run in (self.here, self.there):
           with (
-            self.subTest(name, fails=fails, context=type(context).__name__),
-            tff.framework.get_context_stack().install(context),
+            self.subTest(name, fails=fails, run=run.__name__),
             self.assertRaises(grpc.RpcError)
             if fails or name.startswith('passed_on')
             else contextlib.nullcontext(),
           ):
-            comp(argument)
-        self.assertEmpty(cohort.general_path_reasons)
+            run(comp, argument)
+        self.assertEmpty(self.cohort.general_path_reasons)
 
   def test_functions_of_values_around_them(self):
     @tff.federated_computation(np.float32, _AT_CLIENTS[0])
@@ -648,7 +609,7 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
       )
       return tff.federated_map(add_twice, values)
 
-    self.assertEqual(comp(2.0, [1.0, 5.0]), [5.0, 9.0])
+    self.assertEqual(self.here(comp, 2.0, [1.0, 5.0]), [5.0, 9.0])
 
   def test_datasets_that_are_passed_through(self):
     pair = collections.OrderedDict(
@@ -674,40 +635,33 @@ class AgainstLocalWorkerTest(_CohortContextTestCase):
         for found in (of_client, *others)
       ]
 
-    here = run()
-    with self._use_worker():
-      there = run()
-    self.assertEqual(str(here), str(there))
+    self.assertEqual(str(self.here(run)), str(self.there(run)))
 
   def test_errors_for_wrong_arguments(self):
     """Messages are TFF's, word for word."""
 
-    @tff.federated_computation(_CLIENT_INTS, _SERVER_FLOAT)
-    def comp(x, y):
-      return tff.federated_sum(x), y
+    @tff.federated_computation(_CLIENT_INTS, _CLIENT_INTS, _SERVER_FLOAT)
+    def comp(x, y, z):
+      return tff.federated_sum(x), tff.federated_sum(y), z
 
     calls = (
-      ([1, 2.5], 0.5),
-      (3, 0.5),
-      ([1], 'text'),
-      ([1, [2, 3]], 0.5),
-      ([1, 2], [0.5]),
-      ([None], 0.5),
+      ([1, 2], [1], 0.5),
+      ([1],),
+      ([0.5], [1], 0.5),
+      ([1, 2.5], [1, 2], 0.5),
+      (3, [1], 0.5),
+      ([1], [1], 'text'),
+      ([1, [2, 3]], [1, 2], 0.5),
+      ([1, 2], [1, 2], [0.5]),
+      ([None], [1], 0.5),
     )
-
-    def messages():
-      for arguments in calls:
-        try:
-          comp(*arguments)
-        except (TypeError, ValueError, NotImplementedError) as error:
-          yield type(error).__name__, str(error)
-        else:
-          yield None
-
-    here = list(messages())
-    with self._use_worker():
-      there = list(messages())
-    for arguments, ours, theirs in zip(calls, here, there, strict=True):
-      with self.subTest(str(arguments)):
-        self.assertIsNotNone(ours)
-        self.assertEqual(ours[1], theirs[1])
+    for arguments in calls:
+      messages = []
+      for run in (self.here, self.there):
+        with self.subTest(str(arguments), run=run.__name__):
+          with self.assertRaises(
+            (TypeError, ValueError, NotImplementedError)
+          ) as raised:
+            run(comp, *arguments)
+          messages.append(str(raised.exception))
+      self.assertLen(set(messages), 1)

@@ -10,10 +10,9 @@ import collections
 import tempfile
 
 from fedfish_tff import execution
-from fedfish_tff.execution.worker import local_worker
 from tests import tolerance
+from tests.execution import two_contexts
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -35,22 +34,7 @@ def _datasets(clients=_WORDS, batch_size=1):
   ]
 
 
-def _here(comp, *args):
-  context = execution.SyncCohortExecutionContext()
-  with tff.framework.get_context_stack().install(context):
-    return comp(*args)
-
-
-def _there(comp, *args):
-  context = local_worker.SyncLocalWorkerExecutionContext()
-  try:
-    with tff.framework.get_context_stack().install(context):
-      return comp(*args)
-  finally:
-    context.close()
-
-
-class OnPurposeTest(parameterized.TestCase):
+class OnPurposeTest(two_contexts.TestCase, parameterized.TestCase):
   """The differences from TFF's own runtime that docs/execution.md names."""
 
   @parameterized.parameters(
@@ -85,8 +69,8 @@ class OnPurposeTest(parameterized.TestCase):
       tff.FederatedType(np.float32, tff.CLIENTS),
     )
     xs = np.float32(xs).tolist()
-    np.testing.assert_array_equal(_here(comp, xs), here)
-    np.testing.assert_array_equal(_there(comp, xs), there)
+    np.testing.assert_array_equal(self.here(comp, xs), here)
+    np.testing.assert_array_equal(self.there(comp, xs), there)
 
   @pytest.mark.thorough
   def test_samples_have_an_order_of_their_own(self):
@@ -94,19 +78,21 @@ class OnPurposeTest(parameterized.TestCase):
       lambda x: tff.aggregators.federated_sample(x, 20),
       tff.FederatedType(np.int32, tff.CLIENTS),
     )
-    samples = [list(run(comp, list(range(20)))) for run in (_here, _there)]
+    samples = [
+      list(run(comp, list(range(20)))) for run in (self.here, self.there)
+    ]
     self.assertNotEqual(*samples)
     self.assertEqual(*map(sorted, samples))
 
 
 @pytest.mark.thorough
-class AnalyticsTest(parameterized.TestCase):
+class AnalyticsTest(two_contexts.TestCase, parameterized.TestCase):
   @parameterized.parameters(1, 2)
   def test_heavy_hitters(self, k_anonymity):
     comp = tff.analytics.heavy_hitters.iblt.build_iblt_computation(
       capacity=20, k_anonymity=k_anonymity
     )
-    result = _here(comp, _datasets())
+    result = self.here(comp, _datasets())
     counts = collections.Counter(word for c in _WORDS for word in c)
     clients = collections.Counter(word for c in _WORDS for word in set(c))
     found = dict(
@@ -134,7 +120,7 @@ class AnalyticsTest(parameterized.TestCase):
       state, _ = process.next(process.initialize(), data)
       return state
 
-    here, there = _here(run), _there(run)
+    here, there = self.here(run), self.there(run)
     # A tree over four bins, its leaves last.
     tree = here.aggregated_hierarchical_histogram['flat_values']
     np.testing.assert_array_equal(tree, [6, 4, 2, 2, 2, 0, 2])
@@ -146,7 +132,7 @@ class AnalyticsTest(parameterized.TestCase):
     comp = (
       tff.analytics.count_distinct.create_federated_hyperloglog_computation()
     )
-    self.assertEqual(_here(comp, _flat()), _there(comp, _flat()))
+    self.assertEqual(self.here(comp, _flat()), self.there(comp, _flat()))
 
 
 def _flat():
@@ -155,7 +141,7 @@ def _flat():
   ]
 
 
-class ProgramLogicTest(absltest.TestCase):
+class ProgramLogicTest(two_contexts.TestCase):
   @pytest.mark.thorough
   def test_train_model(self):
     """It resumes, releases, and trains what plain calls of `next` train."""
@@ -216,7 +202,7 @@ class ProgramLogicTest(absltest.TestCase):
     found = released.values()['training_checkpoint_round_4']
     for one, other in zip(
       tf.nest.flatten(found.global_model_weights),
-      tf.nest.flatten(_here(run)),
+      tf.nest.flatten(self.here(run)),
       strict=True,
     ):
       tolerance.assert_close(one, other, relative=tolerance.FLOAT32_STEPS)

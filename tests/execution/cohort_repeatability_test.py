@@ -170,37 +170,3 @@ class InputsTest(absltest.TestCase):
       learning_rounds.digest(weights[0]), learning_rounds.digest(weights[1])
     )
     self.assertEmpty(context.general_path_reasons)
-
-
-class ClientErrorsTest(absltest.TestCase):
-  @pytest.mark.thorough
-  def test_name_the_client(self):
-    case = learning_models.MODELS['mlp']
-
-    def model():
-      inputs = tf.keras.Input(case.shape)
-      checked = tf.keras.layers.Lambda(
-        lambda x: tf.debugging.check_numerics(x, 'An example is not finite')
-      )(inputs)
-      return tff.learning.models.from_keras_model(
-        tf.keras.Model(inputs, tf.keras.layers.Dense(3)(checked)),
-        loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        input_spec=case.input_spec(),
-      )
-
-    process = tff.learning.algorithms.build_unweighted_fed_avg(
-      model, tff.learning.optimizers.build_sgdm(0.1)
-    )
-    data = case.client_data([6] * 16)
-    data[2][0][5, 0] = np.inf
-    context, installed = _context()
-    with installed:
-      state = process.initialize()
-      with self.assertRaisesRegex(
-        tf.errors.InvalidArgumentError,
-        '(?s)Client 3 of 16: .*An example is not finite',
-      ):
-        process.next(state, learning_rounds.to_datasets(data))
-      data[2][0][5, 0] = 0.0
-      process.next(state, learning_rounds.to_datasets(data))
-    self.assertEmpty(context.general_path_reasons)

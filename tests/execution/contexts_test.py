@@ -52,14 +52,6 @@ class ContextsTest(absltest.TestCase):
         contexts.set_default_context(name)
         self.assertEqual(compute([1, 2, 3]), 6)
 
-  def test_passes_options_on(self):
-    @tff.federated_computation
-    def count():
-      return tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
-
-    contexts.set_default_context('cohort', default_num_clients=4)
-    self.assertEqual(count(), 4)
-
   def test_takes_the_place_of_tffs_own(self):
     execution.set_sync_cohort_execution_context(default_num_clients=3)
     context = tff.framework.get_context_stack().current
@@ -83,7 +75,3 @@ class ContextsTest(absltest.TestCase):
       "'local_worker' must be among default_num_clients, .* got 'clients'",
     ):
       contexts.set_default_context('local_worker', clients=4)
-
-  def test_package_exports_the_same(self):
-    self.assertIs(execution.set_default_context, contexts.set_default_context)
-    self.assertIs(execution.context_names, contexts.context_names)

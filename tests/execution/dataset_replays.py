@@ -6,8 +6,7 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
 
-from fedfish_tff.execution.replay import iterator_replay
-from fedfish_tff.execution.replay import scan_replay
+from fedfish_tff.execution.replay import dataset_loops
 from fedfish_tff.execution.replay import sequence_operations
 from fedfish_tff.execution.replay import sequence_replay
 from tests.execution import graph_replays
@@ -17,21 +16,15 @@ import tensorflow as tf
 
 HANDLERS = {
   **sequence_replay.HANDLERS,
-  **scan_replay.HANDLERS,
   **sequence_operations.HANDLERS,
-  **iterator_replay.HANDLERS,
+  **dataset_loops.HANDLERS,
 }
 
 
 def graph_of(
   build: Callable[[tf.data.Dataset], Any], like: tf.data.Dataset
 ) -> graph_replays.ReplayedGraph:
-  """Returns a graph that takes a dataset.
-
-  Args:
-    build: From a dataset to a nest of tensors.
-    like: A dataset of the same element type.
-  """
+  """Returns a graph that builds on a dataset of the elements of `like`."""
   spec = like.element_spec
   return graph_replays.ReplayedGraph(
     lambda variant: build(tf.data.experimental.from_variant(variant, spec)),
@@ -42,14 +35,11 @@ def graph_of(
 def assert_same(
   build: Callable[[tf.data.Dataset], Any], numbers: Iterable[int]
 ) -> list[np.ndarray]:
-  """Asserts that a graph computes on an array what TensorFlow does.
+  """Asserts that a graph computes on numbers what TensorFlow does.
 
   Args:
     build: From a dataset of int64 scalars to a nest of tensors.
     numbers: The dataset's elements.
-
-  Returns:
-    What it computes.
   """
   numbers = np.asarray(list(numbers), np.int64)
   dataset = tf.data.Dataset.from_tensor_slices(numbers)
@@ -77,12 +67,7 @@ def assert_same(
 def assert_elements(
   change: Callable[[tf.data.Dataset], tf.data.Dataset], numbers: Iterable[int]
 ) -> None:
-  """Asserts that a dataset's stand-in has its elements, in its order.
-
-  Args:
-    change: From a dataset of int64 scalars to another dataset.
-    numbers: The first dataset's elements.
-  """
+  """Asserts that a changed dataset's stand-in has its elements, in order."""
 
   def as_text(element: Any) -> tf.Tensor:
     return tf.strings.join(

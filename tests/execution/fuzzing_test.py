@@ -6,7 +6,7 @@ Every day those that reach what no other test does; in CI more of their kinds,
 those that failed once, and random ones.
 """
 
-from fedfish_tff.execution.worker import local_worker
+from tests.execution import two_contexts
 from tests.execution.fuzzing import comparison
 from tests.execution.fuzzing import programs
 
@@ -186,13 +186,7 @@ MORE_CASES = dict(
 )
 
 
-class FuzzingTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
-    cls.addClassCleanup(cls.worker.close)
-
+class FuzzingTest(two_contexts.TestCase, parameterized.TestCase):
   @parameterized.named_parameters(CASES.items())
   def test_case(self, text):
     self._compare(text)

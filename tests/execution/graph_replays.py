@@ -18,12 +18,7 @@ class ReplayedGraph:
   """A graph of TensorFlow 1's kind, as TFF serializes them."""
 
   def __init__(self, build: Callable[..., Any], *specs: tf.TensorSpec):
-    """Builds the graph.
-
-    Args:
-      build: From the arguments to a nest of results; may make variables.
-      *specs: Of the arguments.
-    """
+    """Builds the graph, from arguments to a nest; it may make variables."""
     self._graph = tf.Graph()
     with self._graph.as_default():
       self._arguments = [
@@ -41,12 +36,7 @@ class ReplayedGraph:
       )
 
   def replay(self, *values: Any, **options: Any) -> list[np.ndarray]:
-    """Replays it.
-
-    Args:
-      *values: The arguments, or what `feeds` makes them of.
-      **options: See `replayed`.
-    """
+    """Replays it on what `feeds` makes of the values; see `replayed`."""
     results = self.replayed(**options)(*map(tf.constant, values))
     return [result.numpy() for result in results]
 
@@ -60,8 +50,7 @@ class ReplayedGraph:
     """Returns a replay that is traced when it is first called.
 
     Args:
-      handlers: Of operations beside those of `replayer` and of
-        `control_flow_replay`.
+      handlers: Of operations beside the usual ones.
       feeds: From tensors to the arguments, called where the replay is.
       use_xla: Whether XLA compiles it.
     """

@@ -14,14 +14,7 @@ HANG_SECONDS = 120.0
 
 @contextlib.contextmanager
 def interrupted_after(*events: threading.Event) -> Iterator[None]:
-  """Sends this process an interrupt once some events have happened.
-
-  Args:
-    *events: The events.
-
-  Yields:
-    Nothing; the block ends by the interrupt, which it is to catch.
-  """
+  """Sends this process an interrupt, for the block, after some events."""
 
   def interrupt() -> None:
     if all(event.wait(HANG_SECONDS) for event in events):

@@ -18,6 +18,7 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import models
+from fedfish_tff import parameters
 from tests import tolerance
 from tests.execution import learning_models
 
@@ -397,6 +398,15 @@ def one_step_of_dropout() -> Round:
   )
 
 
+@tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+def scaled_total(values):
+  """A sum of what a parameter multiplies at the clients."""
+  scale = tff.tensorflow.computation(
+    lambda x: x * parameters.create('scale', 1.0), np.float32
+  )
+  return tff.federated_sum(tff.federated_map(scale, values))
+
+
 def flatten(result: Any) -> list[np.ndarray]:
   """Returns the arrays of a result."""
   return [np.asarray(leaf) for leaf in tf.nest.flatten(result)]
@@ -415,12 +425,7 @@ def assert_agree(here: Any, there: Any, *, relative: float) -> None:
   """Asserts that two results are equal up to a relative tolerance.
 
   Relative to the largest element of each array: a sum's small elements may
-  differ by the rounding of its large terms.
-
-  Args:
-    here: A nest of arrays.
-    there: What it should be.
-    relative: The tolerance; some times larger for the whole of a state.
+  differ by the rounding of its large terms. A state's is some times larger.
   """
   if isinstance(here, Mapping) and 'state' in here:
     here, there = dict(here), dict(there)

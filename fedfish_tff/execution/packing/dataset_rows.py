@@ -26,12 +26,8 @@ Rows = tuple[list[np.ndarray], packed_sequences.Layout]
 def find_rows(dataset: tf.data.Dataset) -> Rows | None:
   """Returns the arrays in a dataset and the layout of its rows.
 
-  Args:
-    dataset: Any dataset.
-
-  Returns:
-    The arrays in the order of tf.data, and their layout; None unless all steps
-    of the dataset are known to choose and order rows only.
+  The arrays are in the order of tf.data. None unless all steps of the dataset
+  are known to choose and order rows only.
   """
   kind = private_apis.step_kind(dataset)
   if kind in _STEPS:

@@ -32,14 +32,11 @@ _Cardinalities = dict[tff.framework.PlacementLiteral, int]
 def infer_cardinalities(
   value: Any, type_spec: tff.Type | None
 ) -> _Cardinalities:
-  """Returns the number of an argument's participants at each placement.
+  """Returns the number of an argument's members at each placement with some.
 
   Args:
     value: The argument, as the user gave it; `None` for none.
     type_spec: Its type.
-
-  Returns:
-    The numbers by placement, for the placements at which it has members.
 
   Raises:
     ValueError: If parts of the argument differ in the number of clients.
@@ -76,9 +73,6 @@ def to_local_value(value: Any, type_spec: tff.Type) -> Any:
     value: The argument, as the user gave it: Python or NumPy values, tensors,
       variables, datasets, `ClientBatches`, in any containers that TFF takes.
     type_spec: Its type.
-
-  Returns:
-    The local value.
 
   Raises:
     TypeError: If the argument is not of this type.

@@ -8,13 +8,12 @@ it once. A dataset that may give other elements next time is read every time.
 
 import collections
 from collections.abc import Callable
-import dataclasses
 import sys
 import threading
 from typing import Any
+from typing import NamedTuple
 import weakref
 
-from fedfish_tff import errors
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import repeatable_datasets
 from fedfish_tff.execution.packing import sequence_packing
@@ -23,13 +22,12 @@ import cachetools
 import tensorflow as tf
 import tensorflow_federated as tff
 
-DEFAULT_MAX_BYTES = 2**30
+_MAX_BYTES = 2**30
 
 _Key = tuple[int, tff.Type]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Entry:
+class _Entry(NamedTuple):
   dataset: weakref.ref
   packed: packed_sequences.PackedSequence
 
@@ -41,19 +39,8 @@ class PackedSequenceCache:
   whole budget is not kept. Safe to use from several threads.
   """
 
-  def __init__(self, max_bytes: int = DEFAULT_MAX_BYTES) -> None:
-    """Starts with an empty cache.
-
-    Args:
-      max_bytes: The budget for the kept arrays, in bytes; 0 keeps none.
-
-    Raises:
-      errors.InputError: If the budget is negative.
-    """
-    if max_bytes < 0:
-      raise errors.InputError(
-        f'max_bytes of the packed sequences must be 0 or more, got {max_bytes}.'
-      )
+  def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
+    """Starts empty, with a budget for the arrays in bytes; 0 keeps none."""
     self._entries: cachetools.LRUCache[_Key, _Entry] = cachetools.LRUCache(
       max_bytes, lambda entry: entry.packed.nbytes
     )
@@ -73,19 +60,7 @@ class PackedSequenceCache:
   def pack(
     self, value: Any, element_type: tff.Type
   ) -> packed_sequences.PackedSequence:
-    """Packs a sequence, or returns it from the cache.
-
-    Args:
-      value: A sequence of any kind.
-      element_type: The elements' TFF type.
-
-    Returns:
-      The result of `sequence_packing.pack_sequence`.
-
-    Raises:
-      packed_sequences.PackingError: If flat arrays cannot hold the sequence.
-      TypeError: If the value is no sequence of this type.
-    """
+    """Returns a sequence packed by `sequence_packing`, or from the cache."""
     if not isinstance(value, tf.data.Dataset):
       return sequence_packing.pack_sequence(value, element_type)
     key = (id(value), element_type)

@@ -52,9 +52,7 @@ class Layout:
   ) -> 'Layout':
     """Returns the layout of elements that take the rows in order.
 
-    Args:
-      num_rows: The number of rows.
-      sizes: The number of rows of each batch; None if an element is a row.
+    Elements are batches of the given sizes, or rows without sizes.
     """
     layout = cls(np.arange(num_rows, dtype=np.int64))
     return layout if sizes is None else layout.batch(sizes)
@@ -86,11 +84,7 @@ class Layout:
     return Layout(self.plan, self.bounds[elements])
 
   def batch(self, sizes: Sequence[int]) -> 'Layout':
-    """Returns the layout of batches of these elements, which are one row each.
-
-    Args:
-      sizes: The number of rows of each batch.
-    """
+    """Returns the layout of batches of these elements, one row each."""
     return Layout(self.plan, np.stack(offsets(sizes), axis=1))
 
   @property
@@ -127,13 +121,9 @@ class PackedSequence:
     return sum(map(_count_bytes, (*self.leaves, *arrays)))
 
   def to_dataset(self, element_type: tff.Type) -> tf.data.Dataset:
-    """Returns the same elements as a dataset, in a fixed order.
+    """Returns the elements as a dataset, in a fixed order.
 
-    Args:
-      element_type: The element type for which the sequence was packed.
-
-    Returns:
-      A dataset that holds the arrays once and gathers each element from them.
+    It holds the arrays once and gathers each element from them.
     """
     with tf.device('/device:CPU:0'):
       variant = _dataset_function(element_type)(
@@ -152,13 +142,10 @@ class PackedSequence:
 def concatenate_sequences(
   sequences: Sequence[PackedSequence],
 ) -> PackedSequence:
-  """Joins the sequences of a cohort, in order.
+  """Joins the sequences of a cohort, of one element type, in order.
 
-  Args:
-    sequences: The sequences, at least one, all packed for one element type.
-
-  Returns:
-    All elements. Leaves share a layout if they share one in each sequence.
+  Leaves share a layout if they share one in each of the sequences, of which
+  there is at least one.
   """
   layouts = list(zip(*(s.layouts for s in sequences), strict=True))
   # Keyed by the layouts in all sequences, so that leaves share joined ones.
@@ -199,9 +186,6 @@ def offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
 def join_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
   """Returns the rows of all arrays in one array; a single one is not copied.
 
-  Args:
-    arrays: The arrays, at least one.
-
   Raises:
     PackingError: If rows differ in shape, such as sentences of several lengths.
   """
@@ -220,13 +204,7 @@ def join_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
 
 @functools.lru_cache(maxsize=1024)
 def leaf_types(element_type: tff.Type) -> tuple[tff.TensorType, ...]:
-  """Returns the leaves of an element type.
-
-  Args:
-    element_type: A type of tensors and structures of them.
-
-  Returns:
-    The tensor types, in the order of the TFF type.
+  """Returns the tensor types of an element type, in its order.
 
   Raises:
     PackingError: If there are no leaves, or a leaf is neither a batch
@@ -249,9 +227,6 @@ def row_specs(element_type: tff.Type) -> list[tf.TensorSpec]:
 
   They depend on the type only, so a function made for them takes every sequence
   of this type.
-
-  Args:
-    element_type: A type of tensors and structures of them.
   """
   return [
     tf.TensorSpec([None, *t.shape[is_batched(t) :]], t.dtype)
@@ -260,16 +235,10 @@ def row_specs(element_type: tff.Type) -> list[tf.TensorSpec]:
 
 
 def dataset_order(element_type: tff.Type) -> tuple[int, ...]:
-  """Returns the leaf of the TFF type for each component of a dataset.
+  """Returns the number of the TFF type's leaf for each component of a dataset.
 
-  The orders differ if the names of an OrderedDict are not sorted.
-
-  Args:
-    element_type: A type of tensors and structures of them.
-
-  Returns:
-    For each component, in the order in which tf.data passes them to functions,
-    the number of its leaf in the TFF type.
+  Components are in the order in which tf.data passes them to functions. It
+  differs from the type's if the names of an OrderedDict are not sorted.
   """
   numbers = iter(range(len(type_leaves.leaf_types(element_type))))
   nest = tff.types.structure_from_tensor_type_tree(
@@ -291,14 +260,9 @@ def _count_bytes(array: np.ndarray) -> int:
 
 @functools.lru_cache(maxsize=256)
 def _dataset_function(element_type: tff.Type) -> Callable[..., tf.Tensor]:
-  """Returns a compiled function from a sequence's arrays to a dataset.
+  """Returns a compiled function from arrays to a dataset's variant.
 
-  Args:
-    element_type: The element type.
-
-  Returns:
-    A function (number of elements, leaves, arrays of each leaf's layout) ->
-    variant of a dataset of the elements.
+  It takes the number of elements, the leaves, and the arrays of their layouts.
   """
   plan = tf.TensorSpec([None], tf.int64)
   bounds = tf.TensorSpec([None, 2], tf.int64)

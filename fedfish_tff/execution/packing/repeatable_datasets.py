@@ -102,13 +102,9 @@ _CHECKS = frozenset({'Assert', 'CheckNumerics', 'CheckNumericsV2'})
 def is_repeatable(dataset: tf.data.Dataset) -> bool:
   """Returns whether a dataset gives the same elements at each reading.
 
-  Args:
-    dataset: Any dataset.
-
-  Returns:
-    False if any of its steps shuffles anew, is random, calls Python, uses a
-    variable, table or iterator, reads a file, gives elements in no fixed order,
-    or is unknown.
+  It does not if any of its steps shuffles anew, is random, calls Python, uses a
+  variable, table or iterator, reads a file, gives elements in no fixed order,
+  or is unknown.
   """
   return _all_plain(dataset, in_one_call=False)
 
@@ -116,12 +112,8 @@ def is_repeatable(dataset: tf.data.Dataset) -> bool:
 def has_equal_passes(dataset: tf.data.Dataset) -> bool:
   """Returns whether all passes over a dataset in one call are equal.
 
-  Args:
-    dataset: Any dataset.
-
-  Returns:
-    False for the same steps as `is_repeatable`, except those that only read
-    files, tables and variables, which do not change within a call.
+  In contrast to `is_repeatable`, steps may read files, tables and variables,
+  which do not change within a call.
   """
   return _all_plain(dataset, in_one_call=True)
 
@@ -133,17 +125,11 @@ def _all_plain(dataset: tf.data.Dataset, *, in_one_call: bool) -> bool:
 
 
 def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
-  """Returns a dataset in the state before its first reading.
+  """Returns a dataset in the state before its first reading, maybe itself.
 
   TFF's runtime gets datasets serialized. So a shuffle by a seed has the same
   order at the start of every call, and another one at each pass. Here the order
   would depend on earlier readings.
-
-  Args:
-    dataset: Any dataset.
-
-  Returns:
-    A copy, or the dataset itself if earlier readings do not matter.
   """
   if not any(map(_counts_readings, _steps(dataset))):
     return dataset

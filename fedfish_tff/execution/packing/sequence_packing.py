@@ -47,9 +47,6 @@ def pack_sequence(
       sequence.
     element_type: The elements' TFF type.
 
-  Returns:
-    The sequence.
-
   Raises:
     PackingError: If a leaf is neither batches of examples of one shape nor of a
       static shape, or the sequence has no end.
@@ -98,10 +95,6 @@ def check_client_batches(
   batches: batches_lib.ClientBatches, element_type: tff.Type
 ) -> None:
   """Checks the type of a client's batches, without reading the client.
-
-  Args:
-    batches: The client's batches.
-    element_type: The elements' TFF type.
 
   Raises:
     TypeError: If the client is known to have elements of another type.
@@ -243,13 +236,10 @@ def _pack_rows(
 
 
 def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
-  """Yields the components of each element.
+  """Yields the components of each element of a dataset that ends.
 
   The iterator's own operations, without rewriting a graph that is read once,
   take a quarter of the time of Python's `for`.
-
-  Args:
-    dataset: A dataset that ends.
   """
   dataset = dataset.with_options(_reading_options())
   specs = tf.nest.flatten(dataset.element_spec)
@@ -303,17 +293,13 @@ def _pack_list(
 
 
 def element_leaves(value: Any, part: tff.Type) -> Iterator[Any]:
-  """Yields the leaves of an element, which may be in other containers.
+  """Yields the leaves of an element, in the order of its type.
 
   The rules are those of TFF for datasets from elements: parts are matched by
   name if both sides have names, else by position.
 
-  Args:
-    value: The element, or a part of it.
-    part: Its type, which determines the order.
-
   Raises:
-    TypeError: If the containers do not fit.
+    TypeError: If the element's containers do not fit.
   """
   if isinstance(part, tff.TensorType):
     yield value

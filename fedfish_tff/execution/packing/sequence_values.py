@@ -34,14 +34,8 @@ LocalSequence = (
 def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
   """Converts a sequence to a local value, as TFF's contexts do.
 
-  Args:
-    value: A dataset or a `ClientBatches`, which are not read; a list of
-      elements; or a packed sequence.
-    type_spec: Its type.
-
-  Returns:
-    The sequence. A list becomes a packed sequence, or a dataset if it cannot be
-    packed.
+  Datasets and `ClientBatches` are not read. A list becomes a packed sequence,
+  or a dataset if it cannot be packed.
 
   Raises:
     TypeError: If the value is no sequence of this type.
@@ -90,13 +84,8 @@ def to_placed_sequence(
 ) -> tf.data.Dataset:
   """Returns a sequence of the server or of a client as TFF's contexts do.
 
-  Args:
-    value: The sequence.
-    type_spec: Its type, with the containers of the computation's result.
-
-  Returns:
-    The dataset of `to_result_sequence` with exactly the `element_spec` of its
-    type; a dataset that is passed through may know more of its shapes.
+  It has exactly the `element_spec` of its type, while a dataset that is passed
+  through `to_result_sequence` may know more of its shapes.
   """
   dataset = to_result_sequence(value, type_spec)
   plain_type = _plain_type(type_spec)
@@ -113,12 +102,9 @@ def check_order(type_spec: tff.Type) -> None:
   containers. A compiled computation knows no containers, so TFF's runtime
   confuses the parts of containers that are no dictionaries.
 
-  Args:
-    type_spec: The type of a computation, with its containers.
-
   Raises:
-    ValueError: If the elements of a sequence in it have unsorted names in a
-      container that is no dictionary.
+    ValueError: If the elements of a sequence in the type of a computation have
+      unsorted names in a container that is no dictionary.
   """
   if isinstance(type_spec, tff.SequenceType):
     for container in _unsorted_containers(type_spec.element):
@@ -141,10 +127,6 @@ def check_parts_are_known(
   TensorFlow code passes on sequences without names: the parts of a dictionary
   in the order of their names, those of other containers in their own order. A
   compiled computation does not tell these cases apart.
-
-  Args:
-    value: The sequence.
-    type_spec: Its type, as compiled.
 
   Raises:
     ValueError: If TensorFlow code made the sequence and names are not sorted.
@@ -184,11 +166,10 @@ def _to_dataset(
 
 
 def from_the_start(value: Any) -> Any:
-  """Returns a local value with its datasets in the state before any reading.
+  """Returns an argument with its datasets in the state before any reading.
 
-  Args:
-    value: An argument. Within a call, each reader of its elements continues
-      where the one before ended, as in TFF's runtime; the next call does not.
+  Within a call, each reader of its elements continues where the one before
+  ended, as in TFF's runtime; the next call does not.
   """
   if isinstance(value, tuple):
     return tuple(map(from_the_start, value))

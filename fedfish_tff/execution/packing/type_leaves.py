@@ -37,11 +37,9 @@ def tensor_spec(tensor_type: tff.TensorType) -> tf.TensorSpec:
 
 
 def to_array(value: tf.Tensor | np.ndarray) -> np.ndarray:
-  """Returns the array of a tensor, with shared memory where possible.
+  """Returns a tensor's array, with shared memory where possible.
 
-  Args:
-    value: The tensor. The array of strings holds objects of type bytes, since
-      NumPy's own strings would lose trailing NUL bytes.
+  Strings are objects of type bytes: NumPy's own would lose trailing NUL bytes.
   """
   dtype = object if value.dtype == tf.string else None
   if isinstance(value, tf.Tensor) and not value.shape.rank:
@@ -64,6 +62,13 @@ def from_leaf_types(
   if isinstance(type_spec, tff.StructType):
     return tuple(from_leaf_types(make, element) for element in type_spec)
   return make(type_spec)
+
+
+def zeros(type_spec: tff.Type) -> Any:
+  """Returns the local value of zeros of a type of tensors of known shapes."""
+  return from_leaf_types(
+    lambda leaf: tf.zeros(leaf.shape, tf.as_dtype(leaf.dtype.type)), type_spec
+  )
 
 
 def unflatten(leaves: Iterator[Any], type_spec: tff.Type) -> Any:

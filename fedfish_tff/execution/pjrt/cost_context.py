@@ -19,8 +19,6 @@ from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import cohort_stages
 from fedfish_tff.execution.running import stage_runs
 
-import tensorflow as tf
-
 _ValueId: TypeAlias = federated_plan.ValueId
 
 
@@ -77,18 +75,7 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
       a.out: a.report(server_values[a.zero]) for a in stage.aggregates
     }
     outputs = {
-      out: [
-        type_leaves.unflatten(
-          iter(
-            [
-              tf.zeros(type_leaves.tensor_spec(leaf).shape, leaf.dtype)
-              for leaf in type_leaves.leaf_types(stage.types[out])
-            ]
-          ),
-          stage.types[out],
-        )
-      ]
-      * num_clients
+      out: [type_leaves.zeros(stage.types[out])] * num_clients
       for out in stage.outputs
     }
     return aggregates, outputs
@@ -102,9 +89,7 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     programs = stage_programs.StagePrograms(
       stage, for_cpu=self._process.platform == 'cpu'
     )
-    run = cohort_stages.GraphRun(
-      stage, programs, self._cache, server_values, clients
-    )
+    run = cohort_stages.GraphRun(programs, self._cache, server_values, clients)
     hlo, _ = programs.hlo(next(run.chunks()))
     self._on_program(len(hlo))
     return self._device.analyze(hlo)

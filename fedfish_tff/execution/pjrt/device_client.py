@@ -231,11 +231,7 @@ class DeviceProcess:
     self._pipe.close()
 
   def device(self, number: int) -> 'Device':
-    """Returns a new connection to a device.
-
-    Args:
-      number: The device's number, below `num_devices`.
-    """
+    """Returns a new connection to a device, by its number."""
     own, other = multiprocessing.Pipe()
     memory = open(os.memfd_create('fedfish_tff_device'), 'r+b', buffering=0)
     with other:
@@ -250,11 +246,7 @@ class DeviceProcess:
   def call(
     self, pipe: connection_lib.Connection, message: Mapping[str, Any]
   ) -> dict[str, Any]:
-    """Sends a message to a device and returns the answer.
-
-    Args:
-      pipe: The device's pipe.
-      message: The message.
+    """Sends a message to a device, by its pipe, and returns the answer.
 
     Raises:
       DeviceProcessError: If the process has ended.
@@ -321,10 +313,7 @@ class Device:
     self._numbers = itertools.count()
 
   def compile(self, hlo: bytes) -> Program:
-    """Compiles a program.
-
-    Args:
-      hlo: A serialized HLO module.
+    """Compiles a program, a serialized HLO module.
 
     Raises:
       ProgramError: If the device cannot run it.
@@ -340,10 +329,7 @@ class Device:
     )
 
   def analyze(self, hlo: bytes) -> Analysis:
-    """Compiles a program for analysis only.
-
-    Args:
-      hlo: A serialized HLO module.
+    """Compiles a program, a serialized HLO module, for analysis only.
 
     Raises:
       ProgramError: If it does not compile.
@@ -360,11 +346,7 @@ class Device:
     return self._numbered('put', len(specs), arrays=_placed(specs, places))
 
   def run(self, program: Program, arguments: Sequence[int]) -> list[int]:
-    """Starts a program.
-
-    Args:
-      program: The program.
-      arguments: The numbers of its arguments.
+    """Starts a program on arguments, by their numbers.
 
     Returns:
       The numbers of its results, which may not be ready yet.
@@ -379,11 +361,7 @@ class Device:
   def fetch(
     self, numbers: Sequence[int], specs: Sequence[Spec]
   ) -> list[np.ndarray]:
-    """Waits for arrays and copies them from the device.
-
-    Args:
-      numbers: The arrays' numbers.
-      specs: The arrays' specs.
+    """Waits for arrays, by their numbers, and copies them from the device.
 
     Raises:
       ProgramError: If the program that makes them failed.

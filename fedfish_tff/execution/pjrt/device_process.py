@@ -265,7 +265,7 @@ def _describe(device: jax.Device, is_here: bool) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Serves on the pipe with the file number in the first argument.
+  """Serves on a pipe.
 
   Args:
     argv: The program, the file number of the pipe, the folder of compiled

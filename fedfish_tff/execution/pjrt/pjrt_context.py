@@ -116,25 +116,21 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
   def run_graph(
     self,
     device: str,
-    stage: federated_plan.ClientStage,
     graph: cohort_graph.StageGraph,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
     if not isinstance(graph, stage_programs.StagePrograms):
-      return super().run_graph(
-        '/device:CPU:0', stage, graph, server_values, clients
-      )
+      return super().run_graph('/device:CPU:0', graph, server_values, clients)
     try:
-      return self._run_programs(device, stage, graph, server_values, clients)
+      return self._run_programs(device, graph, server_values, clients)
     except device_client.DeviceProcessError:
       # Only time is lost: these clients compute again.
-      return self._run_programs(device, stage, graph, server_values, clients)
+      return self._run_programs(device, graph, server_values, clients)
 
   def _run_programs(
     self,
     name: str,
-    stage: federated_plan.ClientStage,
     programs: stage_programs.StagePrograms,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
@@ -142,10 +138,10 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
     device = self.process.get(name)
     # Several computations may run at a time.
     with device.lock:
-      run = programs.on(device)
+      run = stage_programs.ProgramRun(programs, device)
       try:
         return cohort_stages.GraphRun(
-          stage, run, self._cache, server_values, clients
+          run, self._cache, server_values, clients
         ).run()
       except (
         device_client.ProgramError,
@@ -165,7 +161,7 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
           raise tracing.NotReplayableError(str(error)) from error
         else:
           raise
-    return self._run_programs(name, stage, programs, server_values, clients)
+    return self._run_programs(name, programs, server_values, clients)
 
 
 def check_options(

@@ -42,18 +42,14 @@ class StagePrograms(cohort_graph.StageGraph):
     width: int = 1,
     for_cpu: bool = False,
   ):
-    """Checks that a stage can be a program.
+    """Checks that a stage can be a program; see `cohort_graph.StageGraph`.
 
     Args:
       stage: The stage, which the caller must keep while its programs run.
       is_exact: Whether matrices are multiplied in float32, instead of the
         device's faster precision.
-      width: The number of clients that compute side by side; see
-        `cohort_graph.StageGraph`.
+      width: The number of clients that compute side by side.
       for_cpu: Whether the devices are CPUs.
-
-    Raises:
-      NotReplayableError: If the stage cannot be a program.
     """
     super().__init__(stage, parallelism=1, use_xla=True, width=width)
     self._is_exact = is_exact
@@ -63,14 +59,6 @@ class StagePrograms(cohort_graph.StageGraph):
     self._compiled: weakref.WeakKeyDictionary[
       device_client.Device, dict[Any, device_client.Program]
     ] = weakref.WeakKeyDictionary()
-
-  def server_arrays(self, server_values: Any) -> list[np.ndarray]:
-    """Returns the server values that the programs take, flat."""
-    return [
-      type_leaves.to_array(leaf)
-      for i in self._stage.server_inputs
-      for leaf in type_leaves.flatten(server_values[i])
-    ]
 
   def data_arrays(self, inputs: cohort_graph.ClientInputs) -> list[np.ndarray]:
     """Returns the programs' arguments after accumulators and server values."""
@@ -99,10 +87,6 @@ class StagePrograms(cohort_graph.StageGraph):
     self, device: device_client.Device, inputs: cohort_graph.ClientInputs
   ) -> device_client.Program:
     """Returns the program for data of some shapes, compiled for a device.
-
-    Args:
-      device: The device.
-      inputs: The data.
 
     Raises:
       NotReplayableError: If the stage has no such program.
@@ -133,10 +117,6 @@ class StagePrograms(cohort_graph.StageGraph):
       programs[key] = program
     return programs[key]
 
-  def on(self, device: device_client.Device) -> 'ProgramRun':
-    """Returns a run of the stage on a device."""
-    return ProgramRun(self, device)
-
 
 class ProgramRun:
   """One run of a stage, for some clients, on one device.
@@ -151,6 +131,7 @@ class ProgramRun:
     self._device = device
     self._server: list[int] = []
     self._specs: Sequence[device_client.Spec] = ()
+    self.stage = programs.stage
     self.use_xla = True
     self.width = programs.width
     self.rebatches = programs.rebatches
@@ -171,7 +152,11 @@ class ProgramRun:
       flat = list(map(type_leaves.to_array, tf.nest.flatten(accumulators)))
       accumulators = self._device.put(flat)
       self._server = self._device.put(
-        self._programs.server_arrays(server_values)
+        [
+          type_leaves.to_array(leaf)
+          for i in self.stage.server_inputs
+          for leaf in type_leaves.flatten(server_values[i])
+        ]
       )
       self._specs = program.results[: len(accumulators)]
     data = self._device.put(self._programs.data_arrays(inputs))

@@ -160,10 +160,7 @@ def _keeping_signals() -> Iterator[None]:
 
 
 def import_ray(*, is_local: bool) -> ModuleType:
-  """Returns Ray, imported so that a local cluster stays private.
-
-  Args:
-    is_local: Whether a cluster may be started here.
+  """Returns Ray, imported so that a cluster started here stays private.
 
   Raises:
     RayError: If Ray is not installed.

@@ -25,7 +25,6 @@ from fedfish_tff import trust
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import threads
-from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.pjrt import pjrt_context
 from fedfish_tff.execution.ray import ray_cluster
@@ -70,7 +69,6 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     super().__init__(parallelism=threads.num_cores())
     self._cluster = cluster
     self._ray = cluster.ray
-    self._packed = packed_cache.PackedSequenceCache()
     self._computations: weakref.WeakKeyDictionary[federated_plan.Plan, Any] = (
       weakref.WeakKeyDictionary()
     )
@@ -125,12 +123,12 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
     needed = {*stage.server_inputs, *(a.zero for a in stage.aggregates)}
     try:
       server = {
-        i: stage_values.to_arrays(server_values[i], types[i], self._packed)
+        i: stage_values.to_arrays(server_values[i], types[i], self._cache.pack)
         for i in sorted(needed)
       }
       clients = {
         i: [
-          stage_values.to_arrays(value, types[i], self._packed)
+          stage_values.to_arrays(value, types[i], self._cache.pack)
           for value in client_values[i]
         ]
         for i in stage.client_inputs

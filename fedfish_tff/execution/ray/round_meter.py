@@ -34,11 +34,7 @@ class RoundMeter:
   """Counts the costs of rounds, and reports those of each actor to Ray."""
 
   def __init__(self, ray: ModuleType):
-    """Makes a meter and starts counting.
-
-    Args:
-      ray: The module of Ray, connected to a cluster.
-    """
+    """Makes a meter, given Ray's module of a connected process."""
     metrics = importlib.import_module(f'{ray.__name__}.util.metrics')
     self._clients = metrics.Counter(
       'fedfish_tff_clients', 'Clients that an actor has done.', _TAGS
@@ -58,13 +54,7 @@ class RoundMeter:
       self._sent += num_bytes
 
   def add_share(self, actor: int, cost: ShareCost, num_bytes: int) -> None:
-    """Adds the work of an actor.
-
-    Args:
-      actor: The actor's number.
-      cost: The cost of the work.
-      num_bytes: The size of the result in bytes.
-    """
+    """Adds an actor's work, with the size of its result in bytes."""
     tags = dict(zip(_TAGS, (str(actor), cost.node), strict=True))
     # Ray refuses a counter's increase by 0.
     self._clients.inc(max(1, cost.clients), tags)

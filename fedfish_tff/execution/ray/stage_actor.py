@@ -6,10 +6,10 @@ Its state can be made anew from the arguments of each call, so Ray may replace
 it at any time.
 """
 
-import collections
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import platform
 import resource
 import socket
@@ -21,7 +21,7 @@ from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import trust
 from fedfish_tff.execution import threads
-from fedfish_tff.execution.packing import packed_cache
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.pjrt import pjrt_context
 from fedfish_tff.execution.ray import round_meter
 from fedfish_tff.execution.ray import stage_values
@@ -29,6 +29,7 @@ from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_stages
 from fedfish_tff.execution.running import stage_runs
 
+import cachetools
 import tensorflow as tf
 import tensorflow_federated as tff
 from tensorflow_federated.proto.v0 import computation_pb2 as pb
@@ -151,10 +152,9 @@ class StageActor:
       self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
     else:
       self._runner = pjrt_context.PjrtStageRunner(**device_options)
-    self._cache = packed_cache.PackedSequenceCache(0)
-    self._plans: collections.OrderedDict[
+    self._plans: cachetools.LRUCache[
       bytes, tuple[tff.Computation, federated_plan.Plan]
-    ] = collections.OrderedDict()
+    ] = cachetools.LRUCache(_NUM_RECENT_PLANS)
 
   def describe(self) -> tuple[str, dict[str, str]]:
     """Returns the name of the node and the result of `versions`."""
@@ -192,7 +192,9 @@ class StageActor:
     }
     try:
       with parameters.replaced(work.parameters):
-        partial = self._runner.run_share(stage, server_values, clients)
+        partial = self._runner.run_clients(
+          stage, server_values, clients, device=self._runner.devices[0]
+        )
       num_examples = [
         batches.num_examples
         for batches in stage_values.stored_batches(work.clients.values())
@@ -203,20 +205,18 @@ class StageActor:
       raise errors.InputError(
         f'On node {socket.gethostname()}: {error}'
       ) from error
+    to_arrays = functools.partial(
+      stage_values.to_arrays, pack=sequence_packing.pack_sequence
+    )
     return StageArrays(
       [
-        stage_values.to_arrays(
-          value, aggregate.accumulate.type_signature.result, self._cache
-        )
+        to_arrays(value, aggregate.accumulate.type_signature.result)
         for value, aggregate in zip(
           partial.accumulators, stage.aggregates, strict=True
         )
       ],
       {
-        out: [
-          stage_values.to_arrays(value, types[out], self._cache)
-          for value in values
-        ]
+        out: [to_arrays(value, types[out]) for value in values]
         for out, values in partial.outputs.items()
       },
       self._runner.general_path_reasons,
@@ -236,7 +236,4 @@ class StageActor:
         pb.Computation.FromString(computation)
       )
       self._plans[computation] = comp, federated_plan.compile_plan(comp)
-      if len(self._plans) > _NUM_RECENT_PLANS:
-        self._plans.popitem(last=False)
-    self._plans.move_to_end(computation)
     return self._plans[computation][1]

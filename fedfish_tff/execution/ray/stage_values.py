@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Local values as arrays, for another process."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import itertools
@@ -9,7 +10,6 @@ from typing import Any
 from typing import TypeAlias
 
 from fedfish_tff.datasets import batches as batches_lib
-from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
 
@@ -24,14 +24,11 @@ Arrays: TypeAlias = list[
 
 
 def to_arrays(
-  value: Any, type_spec: tff.Type, cache: packed_cache.PackedSequenceCache
+  value: Any,
+  type_spec: tff.Type,
+  pack: Callable[[Any, tff.Type], packed_sequences.PackedSequence],
 ) -> Arrays:
-  """Returns a local value's leaves as arrays.
-
-  Args:
-    value: The value.
-    type_spec: Its type.
-    cache: The cache of packed datasets.
+  """Returns a local value's leaves as arrays; see `pack_sequence` for `pack`.
 
   Raises:
     packed_sequences.PackingError: If flat arrays cannot hold a sequence.
@@ -39,7 +36,7 @@ def to_arrays(
   return [
     leaf
     if isinstance(leaf, batches_lib.ClientBatches) and leaf.stored
-    else cache.pack(leaf, leaf_type.element)
+    else pack(leaf, leaf_type.element)
     if isinstance(leaf_type, tff.SequenceType)
     else type_leaves.to_array(leaf)
     for leaf, leaf_type in zip(
@@ -49,32 +46,19 @@ def to_arrays(
 
 
 def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
-  """Returns the local value with the given arrays.
-
-  Args:
-    arrays: The leaves of the value.
-    type_spec: Its type.
-  """
+  """Returns the local value with the given leaves."""
   sequences = packed_sequences.PackedSequence, batches_lib.ClientBatches
   leaves = (a if isinstance(a, sequences) else tf.constant(a) for a in arrays)
   return type_leaves.unflatten(leaves, type_spec)
 
 
 def num_rows(arrays: Sequence[Arrays]) -> int:
-  """Returns the number of rows of some values' sequences, a measure of work.
-
-  Args:
-    arrays: The values' leaves.
-  """
+  """Returns the number of rows of values' sequences, a measure of work."""
   return sum(map(_count_rows, itertools.chain.from_iterable(arrays)))
 
 
 def num_bytes(arrays: Iterable[Arrays]) -> int:
-  """Returns the bytes of values' arrays, without clients read elsewhere.
-
-  Args:
-    arrays: The values' leaves.
-  """
+  """Returns the bytes of values' arrays, without clients read elsewhere."""
   return sum(
     getattr(leaf, 'nbytes', 0) for leaf in itertools.chain.from_iterable(arrays)
   )
@@ -83,11 +67,7 @@ def num_bytes(arrays: Iterable[Arrays]) -> int:
 def stored_batches(
   columns: Iterable[Sequence[Arrays]],
 ) -> list[batches_lib.ClientBatches]:
-  """Returns the batches of clients that are read elsewhere, in order.
-
-  Args:
-    columns: The leaves of each client, for each of some values.
-  """
+  """Returns the batches of clients that are read elsewhere, in order."""
   return [
     leaf
     for column in columns

@@ -14,8 +14,6 @@ import dataclasses
 from typing import Any
 from typing import TypeAlias
 
-import tensorflow_federated as tff
-
 ValueId: TypeAlias = int
 
 
@@ -54,10 +52,10 @@ def select(source: Expression, index: int) -> Expression:
 def evaluate(
   expression: Expression | None, look_up: Callable[[ValueId], Any]
 ) -> Any:
-  """Returns the value of an expression.
+  """Returns the value of an expression; None, of a call without arguments.
 
   Args:
-    expression: The expression; None (a call without an argument) gives None.
+    expression: The expression, or None.
     look_up: A function that returns a numbered value; structures are tuples.
   """
   match expression:
@@ -104,12 +102,7 @@ def replace_parts(
   expression: Expression,
   replacements: Mapping[tuple[ValueId, tuple[int, ...]], ValueId],
 ) -> Expression:
-  """Returns an expression that uses other values for parts of values.
-
-  Args:
-    expression: The expression.
-    replacements: The replacing value of each part (a number and a path).
-  """
+  """Returns an expression that uses other values for parts (see `uses`)."""
   if isinstance(expression, Struct):
     return Struct(
       tuple(replace_parts(e, replacements) for e in expression.elements)
@@ -120,16 +113,3 @@ def replace_parts(
       if new_id is not None:
         return part(new_id, path[length:])
   return expression
-
-
-def type_of(
-  expression: Expression, types: Mapping[ValueId, tff.Type]
-) -> tff.Type:
-  """Returns the type of an expression; new structures have no names."""
-  match expression:
-    case Value(value_id):
-      return types[value_id]
-    case Selection(source, index):
-      return type_of(source, types)[index]
-    case Struct(elements):
-      return tff.StructType([type_of(e, types) for e in elements])

@@ -24,15 +24,13 @@ import weakref
 from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import computation_reader
 from fedfish_tff.execution.reading import expressions
-from fedfish_tff.execution.reading import federated_operations
 from fedfish_tff.execution.reading import local_functions
 
 import tensorflow_federated as tff
 
 ValueId: TypeAlias = expressions.ValueId
 Step = local_functions.Step
-Aggregate = federated_operations.Aggregate
-Placed = federated_operations.Placed
+Aggregate = computation_reader.Aggregate
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -66,21 +64,19 @@ class Plan:
   """A computation, ready to run.
 
   Attributes:
-    parameter: The numbers of the argument's parts; `None` if the computation
-      takes no argument.
+    parameter: See `computation_reader.Operations`.
     parameter_type: The argument's type, or `None`.
     actions: The steps at the server and the stages of the clients, in order.
     result: The result, in terms of the numbered values.
     result_type: The result's type (without Python containers).
-    types: The type of each numbered value; for client values, of one client's.
-    client_ids: The numbers of the values that differ from client to client; all
-      others are the server's, or unplaced.
+    types: See `computation_reader.Operations`.
+    client_ids: See `computation_reader.Operations`.
   """
 
-  parameter: federated_operations.PlacedStruct | None
+  parameter: computation_reader.PlacedStruct | None
   parameter_type: tff.Type | None
   actions: tuple[Step | ClientStage, ...]
-  result: federated_operations.PlacedStruct
+  result: computation_reader.PlacedStruct
   result_type: tff.Type
   types: Mapping[ValueId, tff.Type] = dataclasses.field(repr=False)
   client_ids: frozenset[ValueId]
@@ -99,9 +95,6 @@ _plans_by_content: weakref.WeakValueDictionary[bytes, Plan] = (
 
 def compile_plan(comp: tff.Computation) -> Plan:
   """Returns the plan of a computation; equal computations share one.
-
-  Args:
-    comp: Any computation.
 
   Raises:
     TypeError: If it takes or returns a function.
@@ -154,18 +147,12 @@ def _has_secure_intrinsics(block: Any) -> bool:
 
 
 def schedule(
-  operations: federated_operations.Operations,
+  operations: computation_reader.Operations,
   *,
   parameter_type: tff.Type | None,
   result_type: tff.Type,
 ) -> Plan:
-  """Orders operations into as few client stages as possible.
-
-  Args:
-    operations: The computation's operations.
-    parameter_type: Its argument's type, or `None`.
-    result_type: Its result's type.
-  """
+  """Orders operations into as few client stages as possible."""
   operations = _without_unread(operations)
   types = dict(operations.types)
   client_ids = set(operations.client_ids)
@@ -184,7 +171,7 @@ def schedule(
   kept: dict[ValueId, set[tuple[int, ...]]] = collections.defaultdict(set)
   for op in operations.operations:
     if not operations.is_server_step(op):
-      for value_id, path in _client_uses(op):
+      for value_id, path in _uses(op):
         if (
           value_id in client_ids
           and produced_in.get(value_id, stage_of[op.out]) < stage_of[op.out]
@@ -209,7 +196,7 @@ def schedule(
         continue
       expression = expressions.part(value_id, path)
       new_id = max(types) + 1
-      types[new_id] = expressions.type_of(expression, types)
+      types[new_id] = expressions.evaluate(expression, types.__getitem__)
       client_ids.add(new_id)
       produced_in[new_id] = stage
       outputs[stage].append(new_id)
@@ -272,8 +259,8 @@ def schedule(
 
 
 def _without_unread(
-  operations: federated_operations.Operations,
-) -> federated_operations.Operations:
+  operations: computation_reader.Operations,
+) -> computation_reader.Operations:
   """Returns the operations that the result needs; TFF runs no others."""
   read = values_read((), operations.result)
   kept = []
@@ -285,7 +272,7 @@ def _without_unread(
 
 
 def _assign_stages(
-  operations: federated_operations.Operations,
+  operations: computation_reader.Operations,
 ) -> dict[ValueId, int]:
   """Returns the stage of each operation, by the number of its result.
 
@@ -313,15 +300,12 @@ def _assign_stages(
 
 
 def _inputs(op: Step | Aggregate) -> list[ValueId]:
-  if isinstance(op, Aggregate):
-    return [*expressions.value_ids(op.value), op.zero]
-  return [] if op.arg is None else list(expressions.value_ids(op.arg))
+  zero = [op.zero] if isinstance(op, Aggregate) else []
+  return [*(value_id for value_id, _ in _uses(op)), *zero]
 
 
-def _client_uses(
-  op: Step | Aggregate,
-) -> Iterator[tuple[ValueId, tuple[int, ...]]]:
-  """Yields the uses (see `expressions.uses`) of values at each client."""
+def _uses(op: Step | Aggregate) -> Iterator[tuple[ValueId, tuple[int, ...]]]:
+  """Yields the uses (see `expressions.uses`) of values, without the zero."""
   read = op.value if isinstance(op, Aggregate) else op.arg
   if read is not None:
     yield from expressions.uses(read)
@@ -340,7 +324,7 @@ def _client_stage(
   read = dict.fromkeys(
     value_id
     for op in (*steps, *aggregates)
-    for value_id, _ in _client_uses(op)
+    for value_id, _ in _uses(op)
     if value_id not in made_here
   )
   return ClientStage(
@@ -356,14 +340,10 @@ def _client_stage(
 
 def _note_last_reads(
   actions: Sequence[Step | ClientStage],
-  result: federated_operations.PlacedStruct,
+  result: computation_reader.PlacedStruct,
 ) -> tuple[Step | ClientStage, ...]:
   """Returns the actions with `read_last` filled in."""
-  read_later = {
-    value_id
-    for placed in type_leaves.flatten(result)
-    for value_id in expressions.value_ids(placed.expression)
-  }
+  read_later = values_read((), result)
   noted = []
   for action in reversed(actions):
     if isinstance(action, ClientStage):
@@ -378,15 +358,11 @@ def _note_last_reads(
 
 def values_read(
   actions: Sequence[Step | ClientStage],
-  result: federated_operations.PlacedStruct,
+  result: computation_reader.PlacedStruct,
 ) -> set[ValueId]:
   """Returns the numbers of the values that actions or a result read.
 
   Of client stages, only the server's values count.
-
-  Args:
-    actions: Some of a plan's actions.
-    result: A plan's result.
   """
   read = {
     value_id
@@ -402,7 +378,7 @@ def values_read(
   return read
 
 
-def _map_placed(fn: Any, placed: federated_operations.PlacedStruct) -> Any:
+def _map_placed(fn: Any, placed: computation_reader.PlacedStruct) -> Any:
   if isinstance(placed, tuple):
     return tuple(_map_placed(fn, element) for element in placed)
   return fn(placed)

@@ -18,10 +18,6 @@ def bind_functions(
 ) -> tuple[tff.Computation, Any]:
   """Makes the functions among a computation's arguments part of it.
 
-  Args:
-    comp: The computation.
-    arg: Its argument, as TFF passes it to `invoke`.
-
   Returns:
     A computation without functions in its parameter, and its argument.
 

@@ -11,13 +11,12 @@ sequences are represented.
 """
 
 import abc
-from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import MutableMapping
 import dataclasses
 import functools
 from typing import Any
+from typing import TypeAlias
 
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import local_values
@@ -31,98 +30,16 @@ import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
-
-class Tracer(abc.ABC):
-  """Builds a graph of the work of local functions.
-
-  Each tracer chooses its own representation of a sequence. `leaves` are the
-  TensorFlow computations that a function given to the tracer runs.
-  """
-
-  @abc.abstractmethod
-  def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
-    """Runs a TensorFlow computation.
-
-    Args:
-      proto: The serialized computation, a `pb.Computation`.
-      type_signature: Its type.
-      arg: A local value; `None` if the computation takes none.
-
-    Returns:
-      A local value.
-    """
-
-  @abc.abstractmethod
-  def reduce(
-    self,
-    sequence: Any,
-    zero: Any,
-    step: Callable[[Any, Any], Any],
-    *,
-    element_type: tff.Type,
-    state_type: tff.Type,
-    leaves: Iterable['TensorFlowLeaf'],
-  ) -> Any:
-    """Returns the state after a sequence's last element.
-
-    Args:
-      sequence: The sequence.
-      zero: The state before the first element.
-      step: The function (state, element) -> next state.
-      element_type: The elements' type.
-      state_type: The state's type.
-      leaves: See the class.
-    """
-
-  @abc.abstractmethod
-  def map(
-    self,
-    sequence: Any,
-    fn: Callable[[Any], Any],
-    *,
-    element_type: tff.Type,
-    result_type: tff.Type,
-    leaves: Iterable['TensorFlowLeaf'],
-  ) -> Any:
-    """Returns the sequence of the results of `fn` on a sequence's elements.
-
-    Args:
-      sequence: The sequence.
-      fn: The function.
-      element_type: The type of its argument.
-      result_type: The type of its result.
-      leaves: See the class.
-    """
-
-  @abc.abstractmethod
-  def select(
-    self,
-    keys: Any,
-    fn: Callable[[Any], Any],
-    *,
-    result_type: tff.Type,
-    leaves: Iterable['TensorFlowLeaf'],
-  ) -> Any:
-    """Returns the sequence of the slices of some keys.
-
-    Args:
-      keys: The keys, int32 [k].
-      fn: The function key -> slice.
-      result_type: The slices' type.
-      leaves: See the class.
-    """
+# Builds a graph of the work of local functions, a `tracing.GraphTracer`.
+Tracer: TypeAlias = Any
 
 
 class LocalFunction(abc.ABC):
   """An unplaced computation."""
 
   def __init__(self, type_signature: tff.FunctionType):
-    self._type_signature = type_signature
-
-  @property
-  def type_signature(self) -> tff.FunctionType:
-    """The type of the argument (or `None`) and of the result."""
-    return self._type_signature
+    # The type of the argument (or `None`) and of the result.
+    self.type_signature = type_signature
 
   def leaves(self) -> Iterator['TensorFlowLeaf']:
     """Yields the TensorFlow computations that it runs."""
@@ -256,23 +173,29 @@ def identity(type_spec: tff.Type) -> Program:
   )
 
 
-class SequenceReduce(LocalFunction):
-  """`tff.sequence_reduce`: takes (sequence, zero)."""
+class _Mapping(LocalFunction):
+  """A function that calls another function, `fn`, any number of times."""
 
-  def __init__(self, type_signature: tff.FunctionType, op: LocalFunction):
-    """Makes a fold by `op`, which takes (accumulator, element)."""
+  def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
     super().__init__(type_signature)
-    self.op = op
+    self.fn = fn
 
   def leaves(self) -> Iterator[TensorFlowLeaf]:
-    return self.op.leaves()
+    return self.fn.leaves()
+
+
+class SequenceReduce(_Mapping):
+  """`tff.sequence_reduce`: takes (sequence, zero).
+
+  `fn` takes (accumulator, element).
+  """
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     sequence, zero = arg
     return tracer.reduce(
       sequence,
       zero,
-      lambda state, element: self.op.trace((state, element), tracer),
+      lambda state, element: self.fn.trace((state, element), tracer),
       element_type=self.type_signature.parameter[0].element,
       state_type=self.type_signature.result,
       leaves=self.leaves(),
@@ -281,20 +204,12 @@ class SequenceReduce(LocalFunction):
   def __call__(self, arg: Any = None) -> Any:
     sequence, accumulator = arg
     for element in _elements(sequence, self.type_signature.parameter[0]):
-      accumulator = self.op((accumulator, element))
+      accumulator = self.fn((accumulator, element))
     return accumulator
 
 
-class SequenceMap(LocalFunction):
-  """`tff.sequence_map`: takes the sequence."""
-
-  def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
-    """Makes a function that calls `fn` on each element."""
-    super().__init__(type_signature)
-    self.fn = fn
-
-  def leaves(self) -> Iterator[TensorFlowLeaf]:
-    return self.fn.leaves()
+class SequenceMap(_Mapping):
+  """`tff.sequence_map`: takes the sequence; `fn` takes an element."""
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.map(
@@ -319,7 +234,7 @@ class SequenceSum(LocalFunction):
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.reduce(
       arg,
-      self._zeros(),
+      type_leaves.zeros(self.type_signature.result),
       _add,
       element_type=self.type_signature.parameter.element,
       state_type=self.type_signature.result,
@@ -327,32 +242,17 @@ class SequenceSum(LocalFunction):
     )
 
   def __call__(self, arg: Any = None) -> Any:
+    types = self.type_signature
     return functools.reduce(
-      _add, _elements(arg, self.type_signature.parameter), self._zeros()
-    )
-
-  def _zeros(self) -> Any:
-    return type_leaves.from_leaf_types(
-      lambda leaf: tf.zeros(leaf.shape, tf.as_dtype(leaf.dtype.type)),
-      self.type_signature.result,
+      _add, _elements(arg, types.parameter), type_leaves.zeros(types.result)
     )
 
 
-class Select(LocalFunction):
-  """`tff.federated_select` for one client: takes (keys, server value)."""
+class Select(_Mapping):
+  """`tff.federated_select` for one client: takes (keys, server value).
 
-  def __init__(self, type_signature: tff.FunctionType, fn: LocalFunction):
-    """Makes a function that gathers slices.
-
-    Args:
-      type_signature: The type (<int32[k],T> -> U*).
-      fn: The function (server value, key) -> slice (U).
-    """
-    super().__init__(type_signature)
-    self.fn = fn
-
-  def leaves(self) -> Iterator[TensorFlowLeaf]:
-    return self.fn.leaves()
+  Its type is (<int32[k],T> -> U*); `fn` is (server value, key) -> slice.
+  """
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     keys, server_value = arg
@@ -366,15 +266,9 @@ class Select(LocalFunction):
   def __call__(
     self, arg: Any = None, slices: MutableMapping[int, Any] | None = None
   ) -> tf.data.Dataset:
-    """Returns the slices of one client's keys.
+    """Returns a dataset of the slices of one client's keys, in their order.
 
-    Args:
-      arg: The keys, int32 [k], and the server's value.
-      slices: The known slices of this server value by key; missing ones are
-        added.
-
-    Returns:
-      A dataset of the slices, in the order of the keys.
+    `slices` are the known slices of this server value; missing ones are added.
     """
     keys, server_value = arg
     if slices is None:

@@ -100,11 +100,7 @@ class Body:
   def order_for(
     self, targets: Iterable[str], known: Iterable[str] = ()
   ) -> tuple[tf.compat.v1.NodeDef, ...]:
-    """Returns the nodes that some nodes need, each after its own inputs.
-
-    Args:
-      targets: The names of these nodes.
-      known: The names of nodes that need not run.
+    """Returns the nodes that targets need, but `known`, each after its inputs.
 
     Raises:
       NotReplayableError: If nodes need each other.
@@ -136,11 +132,7 @@ class SerializedGraph:
   """A graph and its function library."""
 
   def __init__(self, graph_def: tf.compat.v1.GraphDef):
-    """Takes a graph apart.
-
-    Args:
-      graph_def: The graph; must not change afterwards.
-    """
+    """Takes a graph apart, which must not change afterwards."""
     self.main = Body({node.name: node for node in graph_def.node})
     self._functions = {f.signature.name: f for f in graph_def.library.function}
     self._bodies: dict[str, Body] = {}
@@ -212,11 +204,7 @@ class SerializedGraph:
     return offsets
 
   def argument_shapes(self, name: str) -> list[tf.TensorShape]:
-    """Returns the shapes of the arguments for which a function was traced.
-
-    Args:
-      name: The function's name.
-    """
+    """Returns the shapes of the arguments for which a function was traced."""
     function = self._functions[name]
     return [
       tf.TensorShape(shapes[0])
@@ -233,11 +221,7 @@ class SerializedGraph:
   def operations(self, name: str) -> collections.Counter[str]:
     """Returns the number of a function's nodes by operation, calls included.
 
-    Args:
-      name: The function's name.
-
-    Returns:
-      A counter that must not be changed.
+    The counter must not be changed.
     """
     if name not in self._operations:
       self._operations[name] = self._count(self.function(name).order)
@@ -254,11 +238,7 @@ class SerializedGraph:
     return operations
 
   def draws(self, name: str) -> bool:
-    """Returns whether a function may give another result in another run.
-
-    Args:
-      name: The function's name.
-    """
+    """Returns whether a function may give another result in another run."""
     return draws(self.operations(name))
 
   def assigned_arguments(self, name: str) -> frozenset[int]:

@@ -67,10 +67,7 @@ class TensorFlowFunction:
   """A TensorFlow computation, kept in TensorFlow's runtime."""
 
   def __init__(self, proto: pb.Computation):
-    """Imports a computation.
-
-    Args:
-      proto: The computation; must not change afterwards.
+    """Imports a computation, which must not change afterwards.
 
     Raises:
       GraphError: If it cannot run here.
@@ -133,14 +130,7 @@ class TensorFlowFunction:
     *,
     cancellation_manager: private_apis.CancellationManager | None = None,
   ) -> Any:
-    """Runs the computation.
-
-    Args:
-      argument: A local value of the parameter's type (see `local_values`).
-      cancellation_manager: The manager that can end the call early.
-
-    Returns:
-      A local value of the result's type.
+    """Runs the computation on a local value, unless the manager cancels it.
 
     Raises:
       tf.errors.OpError: If the TensorFlow code raises it.
@@ -168,12 +158,7 @@ def _extract(
 ) -> tf.compat.v1.GraphDef:
   """Returns the part of a graph for its results, initialisation included.
 
-  Args:
-    graph_def: The graph.
-    feeds: The names of the tensors that are the arguments.
-    fetches: The names of the tensors that are the results.
-    initialize_op: The name of the operation that initialises variables and
-      tables; empty for none.
+  `initialize_op` initialises variables and tables; it is empty for none.
   """
   targets = [*feeds, *fetches]
   needed = graph_functions.nodes_needed(graph_def, targets)
@@ -228,10 +213,10 @@ def _is_holder(argument: Any) -> bool:
 def _make_anonymous(
   graph_def: tf.compat.v1.GraphDef, initialization: set[str]
 ) -> None:
-  """Gives each call of a graph its own state.
+  """Gives each call of a graph, changed in place, its own state.
 
   Args:
-    graph_def: The graph, changed in place.
+    graph_def: The graph.
     initialization: The names of the nodes that initialise the state.
 
   Raises:
@@ -274,11 +259,7 @@ def _make_anonymous(
 
 
 def _name_queues(graph_def: tf.compat.v1.GraphDef) -> list[_NodeDef]:
-  """Returns the queues of a graph, each with a name that no other graph has.
-
-  Args:
-    graph_def: The graph, changed in place.
-  """
+  """Names a graph's queues as no other graph's, in place, and returns them."""
   prefix = graph_functions.unique_name()
   queues = []
   for owner, nodes in (

@@ -104,9 +104,9 @@ def _while(
         [replay.value_of(variable) for variable in variables],
       )
 
-  call_step = replay.call_step
-  if loop_steps.is_trivial(replay.graph.operations(body)):
-    call_step = loop_steps.call_inlined
+  call_step = loop_steps.caller_of(
+    replay.graph.operations(body), use_xla=replay.use_xla
+  )
   tensors, held = tf.while_loop(
     run_condition,
     lambda tensors, held: call_step(step, tensors, held),

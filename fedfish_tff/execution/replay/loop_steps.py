@@ -38,7 +38,7 @@ class Step:
   def __init__(
     self, step: Callable[..., Any], *arguments: Any, inlined: bool
   ) -> None:
-    """Traces a step; to be called within a graph.
+    """Traces a step within a graph.
 
     Args:
       step: A function from nests of tensors to a nest of tensors.
@@ -71,25 +71,12 @@ class Step:
 
 
 def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
-  """Calls a loop's body as a function; to be called within a graph.
-
-  Args:
-    step: A function from nests of tensors to a nest of tensors.
-    *arguments: Its arguments, nests of tensors.
-
-  Returns:
-    The result of `step`.
-  """
+  """Calls a loop's body, of nests of tensors, as a function within a graph."""
   function = Step(step, *arguments, inlined=False)
   has_control_flow = not _CONTROL_FLOW.isdisjoint(function.operations())
   executor = '' if has_control_flow else 'SINGLE_THREADED_EXECUTOR'
   with private_apis.function_executor_type(executor):
     return function(*arguments)
-
-
-def call_inlined(step: Callable[..., Any], *arguments: Any) -> Any:
-  """Returns the result of a loop's body, which remains a part of the loop."""
-  return step(*arguments)
 
 
 def is_trivial(operations: Mapping[str, int]) -> bool:
@@ -99,3 +86,18 @@ def is_trivial(operations: Mapping[str, int]) -> bool:
     operations: The number of its nodes of each operation.
   """
   return sum(operations.values()) < _TRIVIAL
+
+
+def caller_of(
+  operations: Mapping[str, int], *, use_xla: bool
+) -> Callable[..., Any]:
+  """Returns the function (body, *arguments) -> result for a loop's body.
+
+  Args:
+    operations: The number of the body's nodes of each operation.
+    use_xla: Whether the graph being built is compiled by XLA, which compiles a
+      loop as a loop.
+  """
+  if use_xla or is_trivial(operations):
+    return lambda step, *arguments: step(*arguments)
+  return call_step

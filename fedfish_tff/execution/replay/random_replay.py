@@ -15,6 +15,7 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import math
 from typing import TypeAlias
 
@@ -123,22 +124,23 @@ def _stream_of_seed(seed: tf.Tensor) -> _Stream:
 def _draw(
   stream: _Stream,
   shape: tf.Tensor,
-  per_block: int,
-  numbers: Callable[[_Words], Sequence[tf.Tensor]],
+  dtype: tf.DType,
+  of_words: Callable[[_Words, tf.DType], Sequence[tf.Tensor]],
 ) -> tf.Tensor:
   """Returns random numbers, the first of them from a stream's first block.
 
   Args:
     stream: The stream.
     shape: The shape, int [rank]. A size with only a bound counts as unknown.
-    per_block: The number of random numbers in a block.
-    numbers: A function from the words of blocks to their random numbers.
+    dtype: The dtype of the numbers.
+    of_words: A function from the words of blocks to their random numbers.
 
   Raises:
     NotReplayableError: If the rank is unknown.
   """
   if shape.shape.rank != 1 or shape.shape[0] is None:
     raise replayer.NotReplayableError('random numbers of unknown rank')
+  per_block = 2 if dtype.size == 8 else 4
   known = tf.get_static_value(shape, partial=True)
   sizes = [
     tf.cast(shape[i], tf.int64) if known is None or n is None else int(n)
@@ -152,13 +154,13 @@ def _draw(
   if num_outer and num_inner % per_block:
     place = _places([*outer, num_inner])
     size = tf.constant(per_block, tf.uint64)
-    drawn, *others = numbers(stream.words(place // size))
+    drawn, *others = of_words(stream.words(place // size), dtype)
     for i, other in enumerate(others, 1):
       is_other = tf.equal(place % size, tf.constant(i, tf.uint64))
       drawn = tf.where(is_other, other, drawn)
   else:
     blocks = _places([*outer, -(-num_inner // per_block)])
-    drawn = tf.stack(numbers(stream.words(blocks)), axis=-1)
+    drawn = tf.stack(of_words(stream.words(blocks), dtype), axis=-1)
     if not num_outer:
       drawn = tf.reshape(drawn, [-1])[:num_inner]
   return tf.reshape(drawn, shape)
@@ -206,10 +208,6 @@ def _normal(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
   return [tf.cast(number, dtype) for number in numbers]
 
 
-def _per_block(dtype: tf.DType) -> int:
-  return 2 if dtype.size == 8 else 4
-
-
 def _integers(words: _Words, dtype: tf.DType) -> list[tf.Tensor]:
   """Returns the unsigned integers of blocks, with all their bits random."""
   if dtype.size == 8:
@@ -244,30 +242,20 @@ def _of_key(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
   return handle
 
 
-def _dtype_of(node: _NodeDef) -> tf.DType:
-  return tf.as_dtype(node.attr['dtype'].type)
-
-
-def _uniform_numbers(
-  stream: _Stream, shape: tf.Tensor, node: _NodeDef
+def _numbers(
+  stream: _Stream,
+  shape: tf.Tensor,
+  node: _NodeDef,
+  *,
+  of_words: Callable[[_Words, tf.DType], Sequence[tf.Tensor]],
 ) -> tf.Tensor:
-  dtype = _dtype_of(node)
-  return _draw(stream, shape, _per_block(dtype), lambda w: _unit(w, dtype))
+  dtype = tf.as_dtype(node.attr['dtype'].type)
+  return tf.cast(_draw(stream, shape, dtype, of_words), dtype)
 
 
-def _normal_numbers(
-  stream: _Stream, shape: tf.Tensor, node: _NodeDef
-) -> tf.Tensor:
-  dtype = _dtype_of(node)
-  return _draw(stream, shape, _per_block(dtype), lambda w: _normal(w, dtype))
-
-
-def _all_integers(
-  stream: _Stream, shape: tf.Tensor, node: _NodeDef
-) -> tf.Tensor:
-  dtype = _dtype_of(node)
-  drawn = _draw(stream, shape, _per_block(dtype), lambda w: _integers(w, dtype))
-  return tf.cast(drawn, dtype)
+_uniform_numbers = functools.partial(_numbers, of_words=_unit)
+_normal_numbers = functools.partial(_numbers, of_words=_normal)
+_all_integers = functools.partial(_numbers, of_words=_integers)
 
 
 def _integers_between(
@@ -280,18 +268,15 @@ def _integers_between(
   del node
   dtype = least.dtype
   unsigned = tf.uint64 if dtype.size == 8 else tf.uint32
-  drawn = _draw(stream, shape, _per_block(dtype), lambda w: _integers(w, dtype))
+  drawn = _draw(stream, shape, dtype, _integers)
   least, end = tf.cast(least, unsigned), tf.cast(end, unsigned)
   return tf.cast(least + drawn % (end - least), dtype)
 
 
 def _cumulative(rows: tf.Tensor) -> tf.Tensor:
-  """Returns the cumulative sums of rows.
+  """Returns the cumulative sums of rows [rows, length].
 
   XLA computes each sum by itself, so a long row is cut into pieces.
-
-  Args:
-    rows: The rows, [rows, length].
   """
   length = rows.shape[1]
   if length is None or length <= 2 * _PIECE:
@@ -312,13 +297,9 @@ def _cumulative(rows: tf.Tensor) -> tf.Tensor:
 
 
 def _columns(rows: tf.Tensor, numbers: Sequence[int]) -> tf.Tensor:
-  """Returns some columns, with zeros for those that do not exist.
+  """Returns some columns of rows, with zeros for those that do not exist.
 
   With padding, XLA would not know that the number of rows stays the same.
-
-  Args:
-    rows: The rows, [rows, columns].
-    numbers: The numbers of the columns.
   """
   last = rows.shape[1] - 1
   return tf.where(
@@ -339,7 +320,7 @@ def _multinomial(replay, node, inputs):
   weights = tf.exp(tf.cast(logits, tf.float64) - tf.cast(largest, tf.float64))
   sums = _cumulative(tf.where(is_finite, weights, tf.zeros_like(weights)))
   shape = tf.stack([tf.shape(logits)[0], num_samples])
-  drawn = _draw(_stream_of_seed(seed), shape, 2, lambda w: _unit(w, tf.float64))
+  drawn = _draw(_stream_of_seed(seed), shape, tf.float64, _unit)
   # XLA would not know that a slice has as many rows as the sums.
   places = drawn * tf.reduce_max(sums, axis=1, keepdims=True)
   is_below = tf.expand_dims(sums, 1) <= tf.expand_dims(places, 2)

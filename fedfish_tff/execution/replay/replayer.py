@@ -31,7 +31,6 @@ from fedfish_tff import parameters
 from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.reading import serialized_graph
-from fedfish_tff.execution.replay import loop_steps
 
 from absl import logging
 import tensorflow as tf
@@ -74,13 +73,7 @@ _RANDOM = frozenset(
 
 @dataclasses.dataclass(frozen=True)
 class Variable:
-  """A variable of the replayed graph.
-
-  Attributes:
-    name: The name of its node.
-    dtype: The dtype of its value.
-    shape: The shape of its value.
-  """
+  """A variable: its node's name, and the dtype and shape of its value."""
 
   name: str
   dtype: tf.DType
@@ -112,10 +105,6 @@ class Replay:
     self.graph = graph
     self._handlers = {**_HANDLERS, **(handlers or {})}
     self.use_xla = use_xla
-    # XLA compiles a loop as a loop, so it needs no function as its body.
-    self.call_step = (
-      loop_steps.call_inlined if use_xla else loop_steps.call_step
-    )
     # The checks to run after all nodes.
     self.at_end: list[Callable[[], None]] = []
     self._main: dict[str, list[Value]] = {}
@@ -125,7 +114,7 @@ class Replay:
     self._assigned: set[str] = set()
     # The same for the initialisation, which TensorFlow runs separately before.
     self._initial_main: dict[str, list[Value]] = {}
-    self._initial_variables = dict(self._variables)
+    self._initial_variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
 
   def run(
     self,
@@ -164,9 +153,6 @@ class Replay:
     """Notes how to make the variables' initial values when they are read.
 
     Clients overwrite most variables first, and initial values can be costly.
-
-    Args:
-      name: The name of the operation that depends on all initialisations.
     """
     node = self.graph.main.nodes[name]
     if node.op == 'NoOp':
@@ -197,15 +183,7 @@ class Replay:
       self._run_node(node, values)
 
   def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
-    """Creates the operations of a function.
-
-    Args:
-      name: The function's name.
-      arguments: Its arguments.
-
-    Returns:
-      Its results.
-    """
+    """Creates the operations of a function and returns its results."""
     body = self.graph.function(name)
     values = {a: [v] for a, v in zip(body.arguments, arguments, strict=True)}
     for node in body.order:
@@ -231,11 +209,7 @@ class Replay:
     values[node.name] = results
 
   def is_identity(self, name: str) -> bool:
-    """Returns whether a function returns its arguments unchanged.
-
-    Args:
-      name: The function's name.
-    """
+    """Returns whether a function returns its arguments unchanged."""
     if not self.graph.operations(name).keys() <= {'_Argument', 'Identity'}:
       return False
     arguments = list(range(len(self.graph.argument_shapes(name))))
@@ -244,13 +218,7 @@ class Replay:
   def unread(
     self, name: str, arguments: Sequence[Value], first: int = 0
   ) -> list[Value]:
-    """Returns the arguments among some that a function does not read.
-
-    Args:
-      name: The function's name.
-      arguments: Some of its arguments, in consecutive positions.
-      first: The position of the first of them.
-    """
+    """Returns the arguments, from position `first` on, that are not read."""
     read = self.graph.read_arguments(name)
     return [a for i, a in enumerate(arguments, first) if i not in read]
 
@@ -318,10 +286,6 @@ class Replay:
 
 def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
   """Creates the operation of a node unchanged.
-
-  Args:
-    node: The node.
-    inputs: Its inputs.
 
   Raises:
     NotReplayableError: If it would have another meaning here.
@@ -440,6 +404,52 @@ def _gather(replay: Replay, node: _NodeDef, inputs: list[Value]):
   ]
 
 
+def _gradient_descent(replay, node, inputs):
+  del node
+  variable, rate, gradient = inputs
+  replay.assign(variable, replay.value_of(variable) - rate * gradient)
+  return []
+
+
+def _keras_momentum(replay, node, inputs):
+  variable, accumulator, rate, gradient, momentum = inputs
+  step = rate * gradient
+  accumulated = replay.value_of(accumulator) * momentum - step
+  replay.assign(accumulator, accumulated)
+  if node.attr['use_nesterov'].b:
+    change = accumulated * momentum - step
+  else:
+    change = accumulated
+  replay.assign(variable, replay.value_of(variable) + change)
+  return []
+
+
+def _scatter(
+  update: Callable[[tf.Tensor, tf.Tensor, tf.Tensor], tf.Tensor],
+) -> Handler:
+  def handle(replay, node, inputs):
+    del node
+    variable, indices, updates = inputs
+    value = replay.value_of(variable)
+    # A scalar update applies to whole rows.
+    updates = tf.broadcast_to(
+      updates, tf.concat([tf.shape(indices), tf.shape(value)[1:]], axis=0)
+    )
+    replay.assign(variable, update(value, indices[..., tf.newaxis], updates))
+    return []
+
+  return handle
+
+
+def _shape(replay, node, inputs):
+  return [
+    tf.shape(
+      replay.value_of(inputs[0]),
+      out_type=tf.as_dtype(node.attr['out_type'].type),
+    )
+  ]
+
+
 def _call(replay: Replay, node: _NodeDef, inputs: list[Value]):
   return replay.call(node.attr['f'].func.name, inputs)
 
@@ -455,8 +465,14 @@ _HANDLERS: Mapping[str, Handler] = {
   'Placeholder': _placeholder,
   'PlaceholderWithDefault': _with_default,
   'ReadVariableOp': _read,
+  'ResourceApplyGradientDescent': _gradient_descent,
+  'ResourceApplyKerasMomentum': _keras_momentum,
   'ResourceGather': _gather,
+  'ResourceScatterAdd': _scatter(tf.tensor_scatter_nd_add),
+  'ResourceScatterSub': _scatter(tf.tensor_scatter_nd_sub),
+  'ResourceScatterUpdate': _scatter(tf.tensor_scatter_nd_update),
   'StatefulPartitionedCall': _call,
   'VarHandleOp': _variable,
   'VarIsInitializedOp': _is_initialized,
+  'VariableShape': _shape,
 }

@@ -121,8 +121,7 @@ def client_sequence(
     element_type: The elements' TFF type.
     client: The client's position among those in the arrays, int32.
     like: The position, int32, of a client with as many elements, common to all
-      clients that compute side by side; None if they do not. Each element then
-      has as many rows as its bound.
+      clients that compute side by side, each with all batches full; else None.
   """
   order = packed_sequences.dataset_order(element_type)
   first_element = tf.gather(arrays['first_element'], client)

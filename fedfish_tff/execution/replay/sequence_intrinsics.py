@@ -53,8 +53,7 @@ class MappedSequence:
       # XLA has no arrays with a length or element sizes that depend on data.
       raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
     sequence.note_pass()
-    is_inlined = loop_steps.is_trivial(self.operations)
-    call = loop_steps.call_inlined if is_inlined else loop_steps.call_step
+    call = loop_steps.caller_of(self.operations, use_xla=self.use_xla)
 
     def body(
       i: tf.Tensor, arrays: list[tf.TensorArray]
@@ -163,13 +162,7 @@ def map_elements(
 ) -> MappedSequence:
   """Returns the sequence of a function's results on the elements of another.
 
-  Args:
-    sequence: The other sequence.
-    fn: The function, of local values.
-    element_type: The type of its argument.
-    result_type: The type of its result.
-    operations: The number of its nodes of each operation.
-    use_xla: Whether the graph being built is compiled by XLA.
+  See `reduce`; the types are those of the function's argument and result.
   """
   if isinstance(sequence, MappedSequence):
     operations = operations + sequence.operations
@@ -215,11 +208,7 @@ def _to_local_value(
 ) -> Any:
   """Returns an element as a local value.
 
-  Args:
-    parts: Its tensors.
-    order: The order of the tensors in the sequence; `element_type` may have
-      names that the sequence lacks.
-    element_type: Its type.
+  `order` is the sequence's; `element_type` may have names that it lacks.
   """
   leaves = dict(zip(order, parts, strict=True))
   return type_leaves.unflatten(

@@ -122,11 +122,9 @@ class Sequence:
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
   ) -> 'Sequence':
-    """Returns the sequence with element index(i) of this one as element i.
+    """Returns the sequence of `count` elements index(i) of this one.
 
-    Args:
-      count: The number of its elements.
-      index: A function of elements' numbers, in any shape.
+    `index` takes elements' numbers in any shape.
     """
     element = self.element
     return dataclasses.replace(
@@ -152,13 +150,9 @@ class Sequence:
   def passing(
     self, start: tf.Tensor, stop: tf.Tensor, count: tf.Tensor
   ) -> tf.Tensor:
-    """Returns a count that waits for some elements to be computed.
+    """Returns a count that waits until elements [start, stop) are computed.
 
-    Args:
-      start: The number of the first of these elements, which tf.data computes
-        and drops.
-      stop: The number after that of the last of them.
-      count: The count.
+    tf.data computes and drops them.
     """
     if not self.is_computed:
       return count
@@ -204,9 +198,6 @@ def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
 
   TensorFlow's optimiser drops operations that only a control dependency needs,
   but never an assertion.
-
-  Args:
-    tensors: The tensors, at least one.
   """
   return tf.raw_ops.Assert(
     condition=True, data=[tf.reshape(tensor, [-1])[:1] for tensor in tensors]
@@ -214,15 +205,7 @@ def compute_all(tensors: Iterable[tf.Tensor]) -> tf.Operation:
 
 
 def check_scan(node: _NodeDef, value: replayer.Value) -> Scan:
-  """Returns a node's input, a sequence or a scan, as a scan.
-
-  Args:
-    node: The node.
-    value: The input.
-
-  Raises:
-    NotReplayableError: If it is neither.
-  """
+  """Returns a node's input, a sequence or a scan, as a scan."""
   if isinstance(value, Scan):
     return value
   return Scan(check_sequence(node, value))
@@ -230,10 +213,6 @@ def check_scan(node: _NodeDef, value: replayer.Value) -> Scan:
 
 def check_sequence(node: _NodeDef, value: replayer.Value) -> Sequence:
   """Returns a node's input if it is a sequence.
-
-  Args:
-    node: The node.
-    value: The input.
 
   Raises:
     NotReplayableError: If it is not, such as a dataset of the graph's own.
@@ -452,18 +431,14 @@ def fold(
     )
 
   size = sum(operations.values())
-  # For example, a pass that only tests whether there is an element.
-  is_trivial = loop_steps.is_trivial(operations)
-  call_step = (
-    loop_steps.call_inlined if use_xla or is_trivial else loop_steps.call_step
-  )
+  call_step = loop_steps.caller_of(operations, use_xla=use_xla)
   i = tf.constant(0, tf.int64)
   if (
     # XLA would take longer to compile an unrolled loop, without any gain.
     not use_xla
     and not stops
     and sequence.unrolls
-    and not is_trivial
+    and not loop_steps.is_trivial(operations)
     and _HEAVY.isdisjoint(operations)
   ):
     number = min(MOST_UNROLLED, _MOST_UNROLLED_NODES // size)

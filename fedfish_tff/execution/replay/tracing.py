@@ -24,14 +24,12 @@ from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
-from fedfish_tff.execution.replay import iterator_replay
+from fedfish_tff.execution.replay import dataset_loops
 from fedfish_tff.execution.replay import random_replay
 from fedfish_tff.execution.replay import replayer
-from fedfish_tff.execution.replay import scan_replay
 from fedfish_tff.execution.replay import sequence_intrinsics
 from fedfish_tff.execution.replay import sequence_operations
 from fedfish_tff.execution.replay import sequence_replay
-from fedfish_tff.execution.replay import variable_replay
 
 import numpy as np
 import tensorflow as tf
@@ -42,19 +40,14 @@ NotReplayableError = serialized_graph.NotReplayableError
 _HANDLERS = {
   **control_flow_replay.HANDLERS,
   **sequence_replay.HANDLERS,
-  **scan_replay.HANDLERS,
   **sequence_operations.HANDLERS,
-  **iterator_replay.HANDLERS,
-  **variable_replay.HANDLERS,
+  **dataset_loops.HANDLERS,
 }
 _XLA_HANDLERS = {**_HANDLERS, **random_replay.HANDLERS}
 
 
 def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   """Returns the specs of a type's tensors.
-
-  Args:
-    type_spec: The type.
 
   Raises:
     NotReplayableError: If the type contains a sequence.
@@ -67,11 +60,12 @@ def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:
   return specs
 
 
-class GraphTracer(local_functions.Tracer):
-  """Replays TensorFlow computations into the function being traced.
+class GraphTracer:
+  """Replays local functions' TensorFlow into the function being traced.
 
   Sequences among the local values are `sequence_replay.Sequence`s or the
-  results of `tff.sequence_map` and `tff.federated_select`.
+  results of `tff.sequence_map` and `tff.federated_select`. `leaves` are the
+  TensorFlow computations that a function given to the tracer runs.
   """
 
   def __init__(self, *, use_xla: bool = False) -> None:
@@ -87,7 +81,16 @@ class GraphTracer(local_functions.Tracer):
     self._graphs: dict[int, tuple[Any, serialized_graph.SerializedGraph]] = {}
 
   def run(self, proto: Any, type_signature: tff.FunctionType, arg: Any) -> Any:
-    """Replays a computation; raises NotReplayableError if it cannot."""
+    """Replays a computation on a local value and returns its result.
+
+    Args:
+      proto: The serialized computation, a `pb.Computation`.
+      type_signature: Its type.
+      arg: Its argument; `None` if it takes none.
+
+    Raises:
+      NotReplayableError: If it cannot be replayed.
+    """
     serialized = proto.tensorflow
     feeds = {}
     if type_signature.parameter is not None:
@@ -122,11 +125,7 @@ class GraphTracer(local_functions.Tracer):
     """Makes the graph compute all results of the calls replayed in it.
 
     TFF's runtime computes all results of a call, and so finds their errors; a
-    graph would leave out unread results.
-
-    Args:
-      returned: The results of the function, loop's body or branch being built,
-        a nest of tensors.
+    graph would leave out results that are not in the nest `returned`.
     """
     if self._use_xla:
       return  # XLA drops assertions.
@@ -159,18 +158,17 @@ class GraphTracer(local_functions.Tracer):
     zero: Any,
     step: Callable[[Any, Any], Any],
     *,
-    element_type: tff.Type,
-    state_type: tff.Type,
     leaves: Iterable[local_functions.TensorFlowLeaf],
+    **types: tff.Type,
   ) -> Any:
+    """Returns a reduction's last state; see `sequence_intrinsics.reduce`."""
     return sequence_intrinsics.reduce(
       sequence,
       zero,
       self._whole(step),
-      element_type=element_type,
-      state_type=state_type,
       operations=self._operations(leaves),
       use_xla=self._use_xla,
+      **types,
     )
 
   def map(
@@ -178,17 +176,16 @@ class GraphTracer(local_functions.Tracer):
     sequence: Any,
     fn: Callable[[Any], Any],
     *,
-    element_type: tff.Type,
-    result_type: tff.Type,
     leaves: Iterable[local_functions.TensorFlowLeaf],
-  ) -> Any:
+    **types: tff.Type,
+  ) -> sequence_intrinsics.MappedSequence:
+    """Returns a mapped sequence; see `sequence_intrinsics.map_elements`."""
     return sequence_intrinsics.map_elements(
       sequence,
       self._whole(fn),
-      element_type=element_type,
-      result_type=result_type,
       operations=self._operations(leaves),
       use_xla=self._use_xla,
+      **types,
     )
 
   def select(
@@ -198,7 +195,8 @@ class GraphTracer(local_functions.Tracer):
     *,
     result_type: tff.Type,
     leaves: Iterable[local_functions.TensorFlowLeaf],
-  ) -> Any:
+  ) -> sequence_replay.Sequence:
+    """Returns the slices fn(key) of a client's keys, int32 [k]."""
     leaves = list(leaves)
     if serialized_graph.draws(self._operations(leaves)):
       # All clients must get the same slice of a key.
@@ -340,11 +338,7 @@ def trace(
 
 
 def _flatten_nest(nest: Any) -> list[Any]:
-  """Returns the leaves of dictionaries, lists and tuples; faster than tf.nest.
-
-  Args:
-    nest: The nest.
-  """
+  """Returns a nest's leaves; dictionaries, lists and tuples only, but fast."""
   if isinstance(nest, dict):
     nest = [nest[name] for name in sorted(nest)]
   if isinstance(nest, (list, tuple)):

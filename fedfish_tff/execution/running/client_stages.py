@@ -41,58 +41,23 @@ def run_clients_generally(
   *,
   parallelism: int,
 ) -> stage_runs.Partial:
-  """Runs a stage for some clients.
+  """Runs a stage for some clients; see `stage_runs.RunClients`.
 
   Args:
     stage: The stage.
-    server_values: The local values, by number, of the stage's server inputs and
-      of the zeros of its aggregates.
+    server_values: The local values of the server, by number.
     clients: The clients; there may be none.
     parallelism: The number of clients that compute at a time.
 
-  Returns:
-    The partial results of these clients.
-
   Raises:
-    Exception: If a client raises it; the message has the client's position, see
-      `client_error`.
-  """
-  accumulators = [server_values[a.zero] for a in stage.aggregates]
-  outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
-  compute = _client_computation(stage, server_values, clients)
-  with contextlib.closing(_in_order(compute, clients, parallelism)) as results:
-    for position, (contributions, kept) in zip(
-      clients.positions, results, strict=True
-    ):
-      with client_errors(position, clients.cohort_size):
-        for i, aggregate in enumerate(stage.aggregates):
-          accumulators[i] = aggregate.accumulate(
-            (accumulators[i], contributions[i])
-          )
-      for out, value in zip(stage.outputs, kept, strict=True):
-        outputs[out].append(value)
-  return stage_runs.Partial(accumulators, outputs)
-
-
-def _client_computation(
-  stage: federated_plan.ClientStage,
-  server_values: Mapping[ValueId, Any],
-  clients: stage_runs.Clients,
-) -> Callable[[int], tuple[list[Any], list[Any]]]:
-  """Returns the computation of one client, given its number among these.
-
-  The computation returns the client's contributions and its outputs.
-
-  Args:
-    stage: The stage.
-    server_values: See `run_clients_generally`.
-    clients: See `run_clients_generally`.
+    Exception: If a client raises it; the message has the client's position.
   """
   shared = {i: server_values[i] for i in stage.server_inputs}
   # Clients that select by the same key get the same slice, computed once.
   slices: dict[ValueId, dict[int, Any]] = collections.defaultdict(dict)
 
   def compute(number: int) -> tuple[list[Any], list[Any]]:
+    """Returns a client's contributions and its outputs."""
     known = dict(shared)
     for value_id in stage.client_inputs:
       known[value_id] = sequence_values.from_the_start(
@@ -105,15 +70,25 @@ def _client_computation(
         known[step.out] = step.fn(arg, slices[step.out])
       else:
         step.run(known)
-    return (
-      [
-        expressions.evaluate(a.value, known.__getitem__)
-        for a in stage.aggregates
-      ],
-      [known[out] for out in stage.outputs],
-    )
+    contributions = [
+      expressions.evaluate(a.value, known.__getitem__) for a in stage.aggregates
+    ]
+    return contributions, [known[out] for out in stage.outputs]
 
-  return compute
+  accumulators = [server_values[a.zero] for a in stage.aggregates]
+  outputs: dict[ValueId, list[Any]] = {out: [] for out in stage.outputs}
+  with contextlib.closing(_in_order(compute, clients, parallelism)) as results:
+    for position, (contributions, kept) in zip(
+      clients.positions, results, strict=True
+    ):
+      with client_errors(position, clients.cohort_size):
+        for i, aggregate in enumerate(stage.aggregates):
+          accumulators[i] = aggregate.accumulate(
+            (accumulators[i], contributions[i])
+          )
+      for out, value in zip(stage.outputs, kept, strict=True):
+        outputs[out].append(value)
+  return stage_runs.Partial(accumulators, outputs)
 
 
 def _in_order(
@@ -152,34 +127,18 @@ def _in_order(
 
 @contextlib.contextmanager
 def client_errors(position: int, num_clients: int) -> Iterator[None]:
-  """Adds a client's position to the errors that its work raises.
-
-  Args:
-    position: The client's position in the cohort, from 0.
-    num_clients: The size of the cohort.
-  """
+  """Adds a client's position, from 0, to the errors that its work raises."""
   try:
     yield
   except interruption.StoppedError:
     raise
   except Exception as error:
-    raise client_error(error, position, num_clients) from error
+    where = f'Client {position + 1} of {num_clients}'
+    raise _error_at(where, error) from error
 
 
-def client_error(
-  error: Exception, position: int, num_clients: int
-) -> Exception:
-  """Returns an error that names the client from which it comes.
-
-  Args:
-    error: The error that the client's work raised.
-    position: The client's position in the cohort, from 0.
-    num_clients: The size of the cohort.
-
-  Returns:
-    An error of the same type if possible, else a `ClientError`.
-  """
-  where = f'Client {position + 1} of {num_clients}'
+def _error_at(where: str, error: Exception) -> Exception:
+  """Returns an error of the same type if possible, else a `ClientError`."""
   if isinstance(error, tf.errors.OpError):
     message = f'{where}: {error.message}'
     with contextlib.suppress(TypeError, ValueError):

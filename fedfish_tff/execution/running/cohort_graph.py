@@ -32,8 +32,7 @@ from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
-from fedfish_tff.execution.running import hlo_convolutions
-from fedfish_tff.execution.running import hlo_pooling
+from fedfish_tff.execution.running import hlo_modules
 
 import numpy as np
 import tensorflow as tf
@@ -61,8 +60,7 @@ class ClientInputs:
       may follow.
     cuts: The cut of each sequence of the inputs.
     sequences: The arrays of each sequence of the inputs.
-    are_one_pass: For each sequence of the inputs, whether a second pass over it
-      would need other arrays.
+    are_one_pass: For each sequence, whether a second pass needs other arrays.
     most_clients: A bound on `num_clients`, which is constant in a graph that
       XLA compiles; None without XLA.
     order: The groups of clients that compute side by side; None if all compute
@@ -120,7 +118,7 @@ class StageGraph:
       NotReplayableError: If the stage cannot be a graph.
     """
     # Caches keep a graph while its stage lives, so it must not keep the stage.
-    self._stage = weakref.proxy(stage)
+    self.stage = weakref.proxy(stage)
     self._parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
@@ -189,7 +187,7 @@ class StageGraph:
       tf.errors.OpError: If client work raises it.
     """
     server = [
-      type_leaves.flatten(server_values[i]) for i in self._stage.server_inputs
+      type_leaves.flatten(server_values[i]) for i in self.stage.server_inputs
     ]
     key = (inputs.cuts, inputs.most_clients)
     with self._lock:
@@ -207,9 +205,6 @@ class StageGraph:
 
   def check_passes(self, inputs: ClientInputs) -> None:
     """Checks that the traced graph passes only once over one-pass sequences.
-
-    Args:
-      inputs: The data of some clients.
 
     Raises:
       PackingError: If it passes more than once.
@@ -250,14 +245,14 @@ class StageGraph:
       reason = str(error).strip().split('\n', 1)[0]
       raise tracing.NotReplayableError(reason) from error
     for computation in module.computations:
-      _mend_shapes(computation)
       if any(i.opcode in _RANDOM for i in computation.instructions):
         raise tracing.NotReplayableError(
           'random numbers, of which XLA draws others'
         )
-    hlo_pooling.fix_sizes(module)
+    hlo_modules.mend_shapes(module)
+    hlo_modules.fix_pooling(module)
     if for_cpu:
-      hlo_convolutions.order_axes(module)
+      hlo_modules.order_convolutions(module)
     return module.SerializeToString(), lambda: function.captured_inputs
 
   def _trace(
@@ -333,10 +328,10 @@ class StageGraph:
     order: Order | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
     """Builds the loop over clients, after one over groups if there are any."""
-    types = self._stage.types
+    types = self.stage.types
     shared = {
       i: type_leaves.unflatten(iter(leaves), types[i])
-      for i, leaves in zip(self._stage.server_inputs, server, strict=True)
+      for i, leaves in zip(self.stage.server_inputs, server, strict=True)
     }
 
     traced = []
@@ -350,7 +345,7 @@ class StageGraph:
         [x for x in leaves if isinstance(x, sequence_replay.Sequence)]
       )
       known.update(values)
-      for step in self._stage.steps:
+      for step in self.stage.steps:
         if step.out in slices:
           known[step.out] = slices[step.out](client)
         else:
@@ -359,9 +354,9 @@ class StageGraph:
         type_leaves.flatten(
           expressions.evaluate(aggregate.value, known.__getitem__)
         )
-        for aggregate in self._stage.aggregates
+        for aggregate in self.stage.aggregates
       ]
-      outputs = [type_leaves.flatten(known[out]) for out in self._stage.outputs]
+      outputs = [type_leaves.flatten(known[out]) for out in self.stage.outputs]
       return contributions, outputs
 
     def add(client, results, accumulators, arrays):
@@ -442,7 +437,7 @@ class StageGraph:
     next_tensor, next_sequence = iter(tensors), iter(sequences)
     values = {}
     for i, leaf_types in zip(
-      self._stage.client_inputs, self.client_leaf_types, strict=True
+      self.stage.client_inputs, self.client_leaf_types, strict=True
     ):
       leaves = []
       for leaf_type in leaf_types:
@@ -455,7 +450,7 @@ class StageGraph:
           )
         else:
           leaves.append(tf.gather(next(next_tensor), client))
-      values[i] = type_leaves.unflatten(iter(leaves), self._stage.types[i])
+      values[i] = type_leaves.unflatten(iter(leaves), self.stage.types[i])
     return values
 
   def _slices(
@@ -464,10 +459,6 @@ class StageGraph:
     """Computes the selections by keys that are client inputs.
 
     Clients that select by the same key get the same slice, computed once.
-
-    Args:
-      shared: The server's values.
-      tensors: The tensors of the client inputs, of all clients.
 
     Returns:
       A function from a client to its slices, for each such selection.
@@ -478,12 +469,12 @@ class StageGraph:
         lambda leaf: (
           next(next_tensor) if isinstance(leaf, tff.TensorType) else None
         ),
-        self._stage.types[i],
+        self.stage.types[i],
       )
-      for i in self._stage.client_inputs
+      for i in self.stage.client_inputs
     }
     slices = {}
-    for step in self._stage.steps:
+    for step in self.stage.steps:
       if not isinstance(step.fn, local_functions.Select):
         continue
       keys, server_value = step.arg.elements
@@ -502,7 +493,7 @@ class StageGraph:
   def _accumulate(
     self, number: int, leaves: list[tf.Tensor], contribution: list[tf.Tensor]
   ) -> list[tf.Tensor]:
-    accumulate = self._stage.aggregates[number].accumulate
+    accumulate = self.stage.aggregates[number].accumulate
     arguments = tuple(
       type_leaves.unflatten(iter(leaves), own_type)
       for leaves, own_type in zip(
@@ -520,51 +511,6 @@ def _has_strings(leaf: tff.Type) -> bool:
       and type_leaves.tensor_spec(t).dtype == tf.string
     ),
   )
-
-
-def _mend_shapes(computation: Any) -> None:
-  """Marks the axes of dynamic size as XLA itself would infer them.
-
-  XLA infers dynamic sizes from the operations that set them, whatever shapes
-  say. Older versions also mark axes that are merely combined with dynamic ones,
-  and lose the mark when one tensor is broadcast to another's shape. Today's
-  versions check the marks before they infer sizes.
-
-  Args:
-    computation: A computation of an HLO module, a proto; changed in place.
-  """
-  shapes = {}
-  for instruction in computation.instructions:
-    shape = shapes[instruction.id] = instruction.shape
-    if instruction.opcode == 'iota':
-      del shape.is_dynamic_dimension[:]
-    elif instruction.opcode in ('broadcast', 'reshape'):
-      taken = shapes[instruction.operand_ids[0]]
-      if instruction.opcode == 'broadcast':
-        axes = list(enumerate(instruction.dimensions))
-      else:
-        axes = _same_axes(taken.dimensions, shape.dimensions)
-      marks = list(shape.is_dynamic_dimension) or [False] * len(
-        shape.dimensions
-      )
-      for own, other in axes:
-        is_marked = any(taken.is_dynamic_dimension[own : own + 1])
-        # A reshape may also have set the size itself.
-        marks[other] = is_marked or (
-          marks[other] and instruction.opcode == 'reshape'
-        )
-      shape.is_dynamic_dimension[:] = marks
-
-
-def _same_axes(
-  before: Sequence[int], after: Sequence[int]
-) -> list[tuple[int, int]]:
-  """Returns the axes kept by a reshape that adds and drops only ones."""
-  kept = [
-    [i for i, n in enumerate(shape) if n != 1] for shape in (before, after)
-  ]
-  sizes = [[s[i] for i in k] for s, k in zip((before, after), kept)]
-  return list(zip(*kept)) if sizes[0] == sizes[1] else []
 
 
 def _of_client(

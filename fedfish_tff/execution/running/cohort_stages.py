@@ -60,7 +60,6 @@ class CohortStageRunner:
     parallelism: int,
     devices: Sequence[str] = ('CPU:0',),
     use_xla: bool = False,
-    cache: packed_cache.PackedSequenceCache | None = None,
   ):
     """Makes a runner.
 
@@ -70,22 +69,16 @@ class CohortStageRunner:
       devices: The logical devices that share the cohort. Client i goes to
         device i modulo their number; the devices' sums are merged in order.
       use_xla: Whether XLA compiles client work.
-      cache: The cache of packed datasets; a new one by default.
     """
     self._parallelism = parallelism
-    self._devices = tuple(devices)
+    self.devices = tuple(devices)
     self._use_xla = use_xla
-    self._cache = cache or packed_cache.PackedSequenceCache()
+    self._cache = packed_cache.PackedSequenceCache()
     self._graphs: weakref.WeakKeyDictionary[
       federated_plan.ClientStage, cohort_graph.StageGraph | None
     ] = weakref.WeakKeyDictionary()
     self._lock = threading.Lock()
     self._reasons: dict[str, None] = {}
-
-  @property
-  def devices(self) -> tuple[str, ...]:
-    """The devices that share a cohort."""
-    return self._devices
 
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
@@ -106,35 +99,28 @@ class CohortStageRunner:
       client_values,
       num_clients,
       runners=[
-        functools.partial(self._run_clients, device) for device in self._devices
+        functools.partial(self.run_clients, device=device)
+        for device in self.devices
       ],
     )
 
-  def run_share(
+  def run_clients(
     self,
     stage: federated_plan.ClientStage,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
-  ) -> stage_runs.Partial:
-    """Runs a stage for some clients of a cohort, on the first device."""
-    return self._run_clients(self._devices[0], stage, server_values, clients)
-
-  def _run_clients(
-    self,
+    *,
     device: str,
-    stage: federated_plan.ClientStage,
-    server_values: Mapping[_ValueId, Any],
-    clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
-    """Runs a stage for some clients on a device."""
+    """Runs a stage for some clients of a cohort on a device of `devices`."""
     graph = self._graph(stage) if clients else None
     failure = None
     if graph is not None:
       try:
-        return self.run_graph(device, stage, graph, server_values, clients)
+        return self.run_graph(device, graph, server_values, clients)
       except tracing.NotReplayableError as error:
         self._give_up_graph(stage, graph.use_xla, str(error))
-        return self._run_clients(device, stage, server_values, clients)
+        return self.run_clients(stage, server_values, clients, device=device)
       except packed_sequences.PackingError as error:
         self._note_general_path(stage, str(error))
       except tf.errors.OpError as error:
@@ -150,7 +136,7 @@ class CohortStageRunner:
       stage,
       server_values,
       clients,
-      parallelism=self._parallelism // len(self._devices),
+      parallelism=self._parallelism // len(self.devices),
     )
     if failure is not None:
       # The graph failed, not a client, for example if XLA has no kernel.
@@ -164,14 +150,13 @@ class CohortStageRunner:
   def run_graph(
     self,
     device: str,
-    stage: federated_plan.ClientStage,
     graph: cohort_graph.StageGraph,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
   ) -> stage_runs.Partial:
     """Runs a graph of `create_graph` for some clients on a device."""
     with tf.device(device):
-      return GraphRun(stage, graph, self._cache, server_values, clients).run()
+      return GraphRun(graph, self._cache, server_values, clients).run()
 
   def _graph(
     self, stage: federated_plan.ClientStage
@@ -195,7 +180,7 @@ class CohortStageRunner:
     """Returns a stage's graph; raises NotReplayableError if it has none."""
     return cohort_graph.StageGraph(
       stage,
-      parallelism=max(1, self._parallelism // len(self._devices)),
+      parallelism=max(1, self._parallelism // len(self.devices)),
       use_xla=use_xla,
     )
 
@@ -232,13 +217,12 @@ class GraphRun:
 
   def __init__(
     self,
-    stage: federated_plan.ClientStage,
     graph: cohort_graph.StageGraph,
     cache: packed_cache.PackedSequenceCache,
     server_values: Mapping[_ValueId, Any],
     clients: stage_runs.Clients,
   ):
-    self._stage = stage
+    self._stage = graph.stage
     self._graph = graph
     self._cache = cache
     self._server_values = server_values
@@ -369,15 +353,10 @@ def _order(
   cuts: Sequence[sequence_arrays.Cut],
   width: int,
 ) -> cohort_graph.Order:
-  """Puts clients with data of the same shapes side by side.
+  """Puts clients with data of the same shapes side by side, `width` at a time.
 
   Batches of different sizes do not fit in one array. So only clients compute
   side by side that have the most rows in all of their batches.
-
-  Args:
-    sequences: The sequences of each client.
-    cuts: The cut of each sequence.
-    width: The number of clients that compute side by side.
   """
   like = collections.defaultdict(list)
   others = []

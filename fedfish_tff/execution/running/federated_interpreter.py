@@ -12,8 +12,8 @@ from typing import TypeAlias
 
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import sequence_values
+from fedfish_tff.execution.reading import computation_reader
 from fedfish_tff.execution.reading import expressions
-from fedfish_tff.execution.reading import federated_operations
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import server_graph
 from fedfish_tff.execution.running import stage_runs
@@ -92,7 +92,7 @@ def run_plan(
 
 
 def _bind(
-  placed: federated_operations.PlacedStruct, arg: Any
+  placed: computation_reader.PlacedStruct, arg: Any
 ) -> Iterator[tuple[_ValueId, Any]]:
   """Yields the numbers and the values of an argument's parts."""
   if isinstance(placed, tuple):
@@ -104,19 +104,12 @@ def _bind(
 
 
 def _result(
-  placed: federated_operations.PlacedStruct,
+  placed: computation_reader.PlacedStruct,
   type_spec: tff.Type,
   clients: Sequence[Mapping[_ValueId, Any]],
   server: Mapping[_ValueId, Any],
 ) -> Any:
-  """Returns a result.
-
-  Args:
-    placed: The parts of the result.
-    type_spec: Its type.
-    clients: The values known at each client.
-    server: The values known at the server.
-  """
+  """Returns a result, given the values known at each client and the server."""
   if isinstance(placed, tuple):
     return tuple(
       _result(element, type_spec[i], clients, server)

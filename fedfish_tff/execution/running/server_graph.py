@@ -36,13 +36,7 @@ class ServerSegment:
     needed: set[_ValueId],
     types: Mapping[_ValueId, Any],
   ):
-    """Makes a segment; it is traced when it first runs.
-
-    Args:
-      steps: The steps, in order.
-      needed: The numbers of the values that are read after the steps.
-      types: The type of each numbered value.
-    """
+    """Makes a segment of steps, after which the `needed` values are read."""
     self._steps = steps
     self._types = types
     made = [step.out for step in steps]
@@ -61,12 +55,7 @@ class ServerSegment:
     self._is_traceable = _calls(steps) > 1
 
   def run(self, values: MutableMapping[_ValueId, Any]) -> None:
-    """Runs the steps.
-
-    Args:
-      values: The server's values by number; the values that are read after the
-        steps are added.
-    """
+    """Runs the steps and adds the values that are read later to `values`."""
     with self._lock:
       if self._is_traceable and self._traced is None:
         try:

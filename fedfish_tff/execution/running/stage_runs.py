@@ -79,16 +79,12 @@ def run_stage(
 
   Args:
     stage: The stage.
-    server_values: The local values, by number, of the stage's server inputs and
-      of the zeros of its aggregates.
+    server_values: See `RunClients`.
     client_values: The client inputs of the stage, each with one local value per
       client.
     num_clients: The size of the cohort; may be 0.
     runners: The runners, which work at the same time. Client i goes to runner i
       modulo their number. Accumulators are merged in the runners' order.
-
-  Returns:
-    The results of the aggregates, and the outputs.
   """
   lanes = max(1, min(len(runners), num_clients))
   positions = [range(lane, num_clients, lanes) for lane in range(lanes)]
@@ -130,9 +126,6 @@ def merge(
     positions: The positions in the cohort of each share's clients.
     partials: The partial results of each share; at least one.
     num_clients: The size of the cohort.
-
-  Returns:
-    The results of the aggregates, and the outputs.
   """
   outputs: dict[ValueId, list[Any]] = {
     out: [None] * num_clients for out in stage.outputs

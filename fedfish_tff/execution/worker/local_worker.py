@@ -3,27 +3,21 @@
 """Execution contexts backed by TFF's own worker on this machine.
 
 TFF computations run in TFF's C++ runtime, as in
-`tff.backends.native.create_sync_local_cpp_execution_context`, with these
-differences:
+`tff.backends.native.create_sync_local_cpp_execution_context`, but
 
-*   The worker ends with the process that started it, whatever the reason of its
-    end. It leaves no zombie and keeps no inherited stdout open (see
-    `worker_process`). Its output, such as that of `tf.print` at the clients, is
-    logged at level INFO.
-*   Client work runs with one intra-op thread, so that results are the same bit
-    for bit on any number of cores.
-*   Secure sums run as sums in the clear, after their clipping and quantisation,
-    which are the parts that a simulation can show. TFF's native context refuses
-    them.
-*   Client data may be the package's own `ClientBatches`.
-*   A worker that dies gives one clear error in the call that needed it, and the
+*   the worker ends with the process that started it, however that ends, leaves
+    no zombie (see `worker_process`), and its output is logged at level INFO;
+*   client work runs with one intra-op thread, so that results are the same bit
+    for bit on any number of cores;
+*   secure sums, which TFF's native context refuses, run in the clear, after
+    their clipping and quantisation;
+*   client data may be the package's own `ClientBatches`;
+*   a worker that dies gives one clear error in the call that needed it, and the
     next call starts a new worker. TFF would repeat the call for ever.
 
 Known limit: the worker listens on all network interfaces, without credentials,
-on a port that is free at its start, and runs any computation sent to it. TFF
-offers no other address. On a shared network, use a firewall or another context.
-
-The worker runs only on Linux and only on the CPU.
+and runs any computation sent to it, because TFF offers no other address. It
+runs only on Linux and only on the CPU.
 """
 
 from typing import Any

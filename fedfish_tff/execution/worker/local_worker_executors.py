@@ -153,14 +153,10 @@ class _LocalWorker:
     callback: Callable[[grpc.ChannelConnectivity], None],
     try_to_connect: bool = False,
   ) -> None:
-    """Tells TFF's stub that the worker is ready.
+    """Tells TFF's stub that the worker is ready, since it listens already.
 
     gRPC's own watch would be another thread, which fails when the channel
     closes or the interpreter ends.
-
-    Args:
-      callback: The function that takes the state of the connection.
-      try_to_connect: Ignored, since the worker listens already.
     """
     del try_to_connect
     callback(grpc.ChannelConnectivity.READY)
@@ -194,15 +190,7 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     max_concurrent_computation_calls: int,
     stream_structs: bool,
   ):
-    """Makes a factory without a worker.
-
-    Args:
-      default_num_clients: The number of clients if the arguments of a
-        computation do not determine it.
-      max_concurrent_computation_calls: The number of clients' calls of one
-        computation that run at a time; unlimited if not positive.
-      stream_structs: Whether structures are sent element by element.
-    """
+    """Makes a factory without a worker; see `_LocalWorkerContext`."""
     self._default_num_clients = default_num_clients
     self._max_concurrent_computation_calls = max_concurrent_computation_calls
     self._stream_structs = stream_structs
@@ -237,9 +225,6 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
   ) -> tff.framework.RemoteExecutor:
     """Returns an executor for the given numbers of clients.
 
-    Args:
-      cardinalities: The number of members of each placement.
-
     Raises:
       LocalWorkerError: If the worker has died since the last call (the next
         call starts another), cannot start, or `close` was called.
@@ -259,11 +244,7 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
   def clean_up_executor(
     self, cardinalities: tff.framework.CardinalitiesType
   ) -> None:
-    """Drops the executor of a failed call.
-
-    Args:
-      cardinalities: The same as in `create_executor`.
-    """
+    """Drops the executor of a failed call."""
     if os.getpid() != self._owner_pid:
       return
     with self._lock:

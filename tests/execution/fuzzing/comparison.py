@@ -38,12 +38,7 @@ class Outcome:
 def compare(
   program: programs.Program, worker: tff.framework.SyncContext
 ) -> Outcome:
-  """Runs a program in both contexts.
-
-  Args:
-    program: The program.
-    worker: A context of TFF's own worker.
-  """
+  """Runs a program in a cohort context and in a context of TFF's worker."""
   comp, reference = program.computations()
   cohort = cohort_context.SyncCohortExecutionContext()
   there = _call(reference, program, worker)

@@ -69,13 +69,7 @@ def element_spec(element: str, form: str) -> Any:
 
 
 def client_data(element: str, form: str, data_seed: int) -> list[Any]:
-  """Returns the data of the clients of a cohort.
-
-  Args:
-    element: Of `ELEMENTS`.
-    form: Of `FORMS`.
-    data_seed: Decides on all values and lengths.
-  """
+  """Returns the data of a cohort's clients, all of it decided by the seed."""
   rng = np.random.default_rng(data_seed)
   sizes = rng.choice(_SIZES, rng.integers(1, 4))
   shared = rng.integers(0, 4, 2)
@@ -186,9 +180,7 @@ def named_leaves(
 def digest(element: Any) -> tf.Tensor:
   """Returns a number, int64, that tells an element from most others.
 
-  Args:
-    element: A nest of tensors; each counts by its name and each of its numbers
-      by its place.
+  Each tensor counts by its name, and each of its numbers by its place.
   """
   total = tf.constant(0, tf.int64)
   for path, leaf in named_leaves(element):

@@ -124,9 +124,6 @@ class Program:
     TFF's runtime knows no `tff.sequence_sum`, passes no mapped sequence to
     TensorFlow and takes one part for another where names are not sorted: it
     then gets the same by tf.data.
-
-    Returns:
-      That for the cohort context, and that for TFF's worker.
     """
     sequence = elements.sequence_type(self.element, self.form)
     in_tf_data = self._computation(

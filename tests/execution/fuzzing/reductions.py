@@ -81,83 +81,70 @@ def _distribution(dataset, n):
   return _odict(mean=mean, count=count, repeats=repeats)
 
 
+def _in_a_function(reduction: Reduction) -> Reduction:
+  """Returns a reduction that AutoGraph reads."""
+  return lambda dataset, n: tf.function(lambda d: reduction(d, n))(dataset)
+
+
+@_in_a_function
 def _for_loop(dataset, n):
-  @tf.function
-  def run(dataset):
-    state, seen = _int(n), tf.constant(0.0)
-    for element in dataset:
-      number = digest(element)
-      if number % 2 == 0:
-        state = _fold(state, number)
-      else:
-        seen += 0.25
-    return state, seen
-
-  return run(dataset)
+  state, seen = _int(n), tf.constant(0.0)
+  for element in dataset:
+    number = digest(element)
+    if number % 2 == 0:
+      state = _fold(state, number)
+    else:
+      seen += 0.25
+  return state, seen
 
 
+@_in_a_function
 def _for_break(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(0)
-    for element in dataset:
-      if state % 7 == n % 7 and state > 0:
-        break
-      state = _fold(state, digest(element))
-    return state
-
-  return run(dataset)
+  state = _int(0)
+  for element in dataset:
+    if state % 7 == n % 7 and state > 0:
+      break
+    state = _fold(state, digest(element))
+  return state
 
 
+@_in_a_function
 def _iterator(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(n)
-    for element in iter(dataset):
-      state = _fold(state, digest(element))
-    return state
-
-  return run(dataset)
+  state = _int(n)
+  for element in iter(dataset):
+    state = _fold(state, digest(element))
+  return state
 
 
+@_in_a_function
 def _iterator_count(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(n)
-    for _ in iter(dataset):
-      state += 1
-    return state
-
-  return run(dataset)
+  state = _int(n)
+  for _ in iter(dataset):
+    state += 1
+  return state
 
 
+@_in_a_function
 def _iterator_break(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(0)
-    iterator = iter(dataset)
-    for element in iterator:
-      state = _fold(state, digest(element))
-      if state % 3 == n % 3:
-        break
-    for element in iterator:
-      state -= digest(element)
-    return state
-
-  return run(dataset)
+  state = _int(0)
+  iterator = iter(dataset)
+  for element in iterator:
+    state = _fold(state, digest(element))
+    if state % 3 == n % 3:
+      break
+  for element in iterator:
+    state -= digest(element)
+  return state
 
 
+@_in_a_function
 def _iterator_epochs(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(n)
-    for epoch in tf.range(2, dtype=tf.int64):
-      for element in iter(dataset):
-        for other in iter(dataset.skip(1)):
-          state = _fold(state, digest(element) * epoch - digest(other))
-    return state
-
-  return run(dataset)
+  state = _int(n)
+  for epoch in tf.range(2, dtype=tf.int64):
+    for element in iter(dataset):
+      for other in iter(dataset.skip(1)):
+        state = _fold(state, digest(element) * epoch - digest(other))
+  return state
 
 
 def _two_passes(dataset, n):
@@ -167,30 +154,24 @@ def _two_passes(dataset, n):
   )
 
 
+@_in_a_function
 def _passes_in_branches(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(n)
-    for epoch in tf.range(3):
-      if tf.equal(epoch, n % 3):
-        state = dataset.reduce(state, lambda s, *e: s - digest(_parts(e)))
-      else:
-        state = dataset.reduce(state, lambda s, *e: _fold(s, digest(_parts(e))))
-    return state
-
-  return run(dataset)
+  state = _int(n)
+  for epoch in tf.range(3):
+    if tf.equal(epoch, n % 3):
+      state = dataset.reduce(state, lambda s, *e: s - digest(_parts(e)))
+    else:
+      state = dataset.reduce(state, lambda s, *e: _fold(s, digest(_parts(e))))
+  return state
 
 
+@_in_a_function
 def _nested_passes(dataset, n):
-  @tf.function
-  def run(dataset):
-    state = _int(n)
-    for element in dataset.take(3):
-      for other in dataset.skip(1):
-        state = _fold(state, digest(element) - digest(other))
-    return state
-
-  return run(dataset)
+  state = _int(n)
+  for element in dataset.take(3):
+    for other in dataset.skip(1):
+      state = _fold(state, digest(element) - digest(other))
+  return state
 
 
 def _cardinality(dataset, n):
@@ -198,32 +179,24 @@ def _cardinality(dataset, n):
   return dataset.cardinality()
 
 
+@_in_a_function
 def _carried(dataset, n):
   """A loop that carries a dataset."""
-
-  @tf.function
-  def run(dataset):
-    state = _int(0)
-    for _ in tf.range(n % 3 + 1):
-      state = dataset.reduce(state, lambda s, *e: _fold(s, digest(_parts(e))))
-      dataset = dataset.skip(1)
-    return state
-
-  return run(dataset)
+  state = _int(0)
+  for _ in tf.range(n % 3 + 1):
+    state = dataset.reduce(state, lambda s, *e: _fold(s, digest(_parts(e))))
+    dataset = dataset.skip(1)
+  return state
 
 
+@_in_a_function
 def _chosen(dataset, n):
   """A branch that returns a dataset."""
-
-  @tf.function
-  def run(dataset):
-    if dataset.reduce(_int(0), lambda s, *_: s + 1) % 2 == 0:
-      dataset = dataset.take(n)
-    else:
-      dataset = dataset.skip(1)
-    return dataset.reduce(_int(0), lambda s, *e: _fold(s, digest(_parts(e))))
-
-  return run(dataset)
+  if dataset.reduce(_int(0), lambda s, *_: s + 1) % 2 == 0:
+    dataset = dataset.take(n)
+  else:
+    dataset = dataset.skip(1)
+  return dataset.reduce(_int(0), lambda s, *e: _fold(s, digest(_parts(e))))
 
 
 def _variable(dataset, n):
@@ -336,16 +309,13 @@ def _slices(dataset, n):
   )
 
 
+@_in_a_function
 def _array(dataset, n):
-  @tf.function
-  def run(dataset):
-    array = tf.TensorArray(tf.int64, 0, dynamic_size=True)
-    for element in dataset:
-      array = array.write(array.size(), digest(element))
-    numbers = array.stack()
-    return tf.reduce_sum(numbers * tf.range(tf.size(numbers, tf.int64))) + n
-
-  return run(dataset)
+  array = tf.TensorArray(tf.int64, 0, dynamic_size=True)
+  for element in dataset:
+    array = array.write(array.size(), digest(element))
+  numbers = array.stack()
+  return tf.reduce_sum(numbers * tf.range(tf.size(numbers, tf.int64))) + n
 
 
 def _joined_text(dataset, n):
@@ -380,25 +350,21 @@ def _stateful_draws(dataset, n):
   return _odict(mean=tf.reduce_mean(draws), count=count)
 
 
+@_in_a_function
 def _unbounded(dataset, n):
   """A loop with a break after one over tensors of growing shape."""
-
-  @tf.function
-  def run(dataset):
-    numbers = tf.zeros([0], tf.int64)
-    for element in dataset:
-      tf.autograph.experimental.set_loop_options(
-        shape_invariants=[(numbers, tf.TensorShape([None]))]
-      )
-      numbers = tf.concat([numbers, [digest(element)]], 0)
-    i = tf.constant(0)
-    while i < tf.size(numbers):
-      if numbers[i] % 5 == n % 5:
-        break
-      i += 1
-    return i
-
-  return run(dataset)
+  numbers = tf.zeros([0], tf.int64)
+  for element in dataset:
+    tf.autograph.experimental.set_loop_options(
+      shape_invariants=[(numbers, tf.TensorShape([None]))]
+    )
+    numbers = tf.concat([numbers, [digest(element)]], 0)
+  i = tf.constant(0)
+  while i < tf.size(numbers):
+    if numbers[i] % 5 == n % 5:
+      break
+    i += 1
+  return i
 
 
 def _gradient(dataset, n):

@@ -200,15 +200,6 @@ class CardinalitiesTest(absltest.TestCase):
       {tff.CLIENTS: 2},
     )
 
-  def test_mistakes(self):
-    both = tff.types.to_type([_CLIENT_INTS, _CLIENT_INTS])
-    with self.assertRaisesRegex(ValueError, 'CLIENTS: 1 vs 2'):
-      local_values.infer_cardinalities([[1, 2], [3]], both)
-    with self.assertRaisesRegex(
-      TypeError, '(?s)placement CLIENTS to be a `list` or `tuple`.*int.*5'
-    ):
-      local_values.infer_cardinalities(5, _CLIENT_INTS)
-
 
 @tff.tensorflow.computation
 def _every_kind_of_result():

@@ -8,9 +8,7 @@ import sys
 import textwrap
 import threading
 
-from fedfish_tff import errors
 from fedfish_tff.execution.packing import packed_cache
-from fedfish_tff.execution.packing import packed_sequences
 from tests import processes
 
 from absl.testing import parameterized
@@ -166,13 +164,3 @@ class PackedSequenceCacheTest(parameterized.TestCase):
     datasets.clear()
     gc.collect()
     self.assertEqual(cache.kept_bytes, 0)
-
-  def test_errors_are_those_of_packing(self):
-    cache = packed_cache.PackedSequenceCache()
-    with self.assertRaises(packed_sequences.PackingError):
-      cache.pack(_dataset(), tff.TensorType(np.int64, None))
-    self.assertEmpty(cache)
-
-  def test_a_negative_budget_is_refused(self):
-    with self.assertRaisesRegex(errors.InputError, 'max_bytes .*-1'):
-      packed_cache.PackedSequenceCache(-1)

@@ -175,6 +175,11 @@ class IsRepeatableTest(parameterized.TestCase):
 
 
 class FromTheStartTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    # TensorFlow's own test cases leave a global seed behind.
+    tf.random.set_seed(None)
+
   @parameterized.parameters(
     lambda: _RANGE(9).shuffle(5, seed=1).batch(2),
     lambda: _RANGE(9).shuffle(5, seed=1).repeat(3),

@@ -6,10 +6,8 @@ import collections
 from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
-from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import sequence_values
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -90,16 +88,6 @@ class ArgumentTest(parameterized.TestCase):
       dataset,
     )
 
-  def test_client_batches_stay_as_they_are(self):
-    examples = np.ones([5, 2], np.float32), np.arange(5)
-    client = batches.sequential_batches(examples, client_id='a', batch_size=2)
-    value = sequence_values.to_local_sequence(client, _BATCHES)
-    self.assertIs(value, client)
-    packed = sequence_packing.pack_sequence(value, _BATCHES.element)
-    for leaf, array in zip(packed.leaves, examples, strict=True):
-      self.assertIs(leaf, array)
-    self.assertIs(sequence_values.to_local_sequence(packed, _BATCHES), packed)
-
   def test_client_batches_of_another_type(self):
     client = batches.sequential_batches(
       (np.ones([3, 2]), np.ones([3], np.int64)),
@@ -171,37 +159,3 @@ class ArgumentTest(parameterized.TestCase):
         _elements(value, type_spec),
         [collections.OrderedDict(a=i, b=10 * i) for i in range(2)],
       )
-
-
-class ResultTest(absltest.TestCase):
-  def _check(self, dataset, type_spec, expected):
-    elements = _elements(dataset, type_spec)
-    self.assertEqual(elements, expected)
-    self.assertEqual(list(map(type, elements)), list(map(type, expected)))
-
-  def test_names_become_an_ordered_dict_in_the_order_of_the_type(self):
-    for container in (collections.OrderedDict, dict):
-      type_spec = tff.SequenceType(
-        tff.StructWithPythonType([('b', np.int64), ('a', np.int64)], container)
-      )
-      self._check(
-        _pairs(container),
-        type_spec,
-        [collections.OrderedDict(b=10 * i, a=i) for i in range(3)],
-      )
-
-  def test_tuples_of_one_and_nested(self):
-    type_spec = tff.SequenceType(((np.int64, (np.int64,)),))
-    dataset = tf.data.Dataset.range(2).map(lambda i: ((i, (i + 1,)),))
-    self._check(dataset, type_spec, [((0, (1,)),), ((1, (2,)),)])
-    in_tuple = tff.SequenceType((collections.OrderedDict(y=np.int64),))
-    dataset = tf.data.Dataset.range(1).map(lambda i: (dict(y=i),))
-    self._check(dataset, in_tuple, [(collections.OrderedDict(y=0),)])
-    nested = tff.SequenceType(
-      collections.OrderedDict(x=collections.OrderedDict(y=np.int64))
-    )
-    dataset = tf.data.Dataset.range(2).map(lambda i: dict(x=dict(y=i)))
-    expected = collections.OrderedDict(x=collections.OrderedDict(y=0))
-    elements = _elements(dataset, nested)
-    self.assertEqual(elements[0], expected)
-    self.assertIs(type(elements[0]['x']), collections.OrderedDict)

@@ -17,11 +17,7 @@ PLATFORM = os.environ.get('FEDFISH_TFF_PLATFORM', 'cpu')
 
 
 def is_installed(with_tpus: bool = False) -> bool:
-  """Returns whether the environment is there.
-
-  Args:
-    with_tpus: Whether it must be able to compile for TPUs.
-  """
+  """Returns whether the environment is there, for TPUs too if asked."""
   python = device_client.default_python()
   if not with_tpus:
     return python.exists()

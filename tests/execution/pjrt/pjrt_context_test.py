@@ -165,15 +165,6 @@ class VectorizedEqualityTest(EqualityTestCase):
     self.check(name)
 
 
-@tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
-def _scaled_total(values):
-  """A sum of what a parameter multiplies at the clients."""
-  scale = tff.tensorflow.computation(
-    lambda x: x * parameters.create('scale', 1.0), np.float32
-  )
-  return tff.federated_sum(tff.federated_map(scale, values))
-
-
 class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -206,9 +197,9 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
 
   def test_parameters_are_replaced_on_devices(self):
     with tff.framework.get_context_stack().install(self.context):
-      self.assertEqual(_scaled_total([1.0, 2.0]), 3.0)
+      self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 3.0)
       with parameters.replaced({'scale': 4.0}):
-        self.assertEqual(_scaled_total([1.0, 2.0]), 12.0)
+        self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 12.0)
     self.assertEmpty(self.context.general_path_reasons)
 
   def test_batches_of_all_sizes(self):

@@ -46,20 +46,12 @@ class StageProgramsTest(accelerator.TestCase):
     self.rng = np.random.default_rng(0)
 
   def _run(self, *sizes):
-    """Runs the stage for clients of some examples, by batches of three.
-
-    Args:
-      *sizes: Of each client.
-
-    Returns:
-      The sum, and what it should be.
-    """
+    """Returns the sum over clients of some sizes, and what it should be."""
     rows = [self.rng.uniform(size=(n, 2)).astype(np.float32) for n in sizes]
     (aggregate,) = self.stage.aggregates
     (data,) = self.stage.client_inputs
     partial = cohort_stages.GraphRun(
-      self.stage,
-      self.programs.on(self.device),
+      stage_programs.ProgramRun(self.programs, self.device),
       packed_cache.PackedSequenceCache(),
       {aggregate.zero: tf.zeros([2])},
       stage_runs.Clients(

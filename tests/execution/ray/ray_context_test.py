@@ -91,15 +91,6 @@ def _slow_total(data):
   return tff.federated_sum(tff.federated_map(_slow_sum, data))
 
 
-@tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
-def _scaled_total(values):
-  """A sum of what a parameter multiplies at the clients."""
-  scale = tff.tensorflow.computation(
-    lambda x: x * parameters.create('scale', 1.0), np.float32
-  )
-  return tff.federated_sum(tff.federated_map(scale, values))
-
-
 def _digits(epochs):
   """Returns a computation of the elements of datasets, in order."""
   sequence = tff.SequenceType(np.int64)
@@ -180,9 +171,9 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
   @pytest.mark.thorough
   def test_parameters_are_replaced_on_actors(self):
     with tff.framework.get_context_stack().install(_ray_context()):
-      self.assertEqual(_scaled_total([1.0, 2.0]), 3.0)
+      self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 3.0)
       with parameters.replaced({'scale': 4.0}):
-        self.assertEqual(_scaled_total([1.0, 2.0]), 12.0)
+        self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 12.0)
 
   @pytest.mark.thorough
   def test_passes_over_shuffled_datasets(self):

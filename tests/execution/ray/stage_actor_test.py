@@ -5,9 +5,7 @@
 import dataclasses
 
 from fedfish_tff import trust
-from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.ray import stage_actor
-from fedfish_tff.execution.ray import stage_values
 from fedfish_tff.execution.reading import federated_plan
 
 from absl.testing import absltest
@@ -52,14 +50,9 @@ class StageActorTest(absltest.TestCase):
       cohort_size=9,
       parameters={},
     )
-    zero = stage_values.to_arrays(
-      tf.constant(0.0),
-      self.stage.types[aggregate.zero],
-      packed_cache.PackedSequenceCache(),
-    )
     return stage_actor.StageActor(trust.granted()).run(
       self.computation,
-      {aggregate.zero: zero},
+      {aggregate.zero: [np.float32(0)]},
       dataclasses.replace(work, **changes),
     )
 

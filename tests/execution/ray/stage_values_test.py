@@ -4,8 +4,8 @@
 
 import pickle
 
-from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.ray import stage_values
 
 from absl.testing import absltest
@@ -24,7 +24,7 @@ _TYPE = tff.to_type(
 
 def _travel(value, type_spec):
   arrays = stage_values.to_arrays(
-    value, type_spec, packed_cache.PackedSequenceCache()
+    value, type_spec, sequence_packing.pack_sequence
   )
   # As Ray sends them.
   return pickle.loads(pickle.dumps(arrays))

@@ -62,14 +62,6 @@ class ComputationReaderTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, 'value of the computation around'):
       _read(comp)
 
-  def test_equal_tensorflow_is_one_function(self):
-    @tff.federated_computation(_CLIENT_FLOATS)
-    def comp(values):
-      return tff.federated_sum(values)
-
-    aggregate = _read(comp).operations[-1]
-    self.assertIs(aggregate.accumulate, aggregate.merge)
-
   def test_functions_are_no_values(self):
     identity = tff.federated_computation(lambda a: a, np.float32)
 
@@ -89,6 +81,17 @@ class ComputationReaderTest(absltest.TestCase):
     comp = tff.jax.computation(lambda x: x + 1, np.float32)
     with self.assertRaisesRegex(ValueError, 'tff.jax'):
       computation_reader.read_operations(comp.to_building_block())
+
+  def test_refuses_other_placements(self):
+    for placed, wanted in (
+      (tff.CLIENTS, None),
+      (tff.SERVER, tff.CLIENTS),
+      (None, tff.CLIENTS),
+    ):
+      with self.subTest(f'{placed} {wanted}'):
+        value = computation_reader.Placed(placed, expressions.Value(0))
+        with self.assertRaisesRegex(ValueError, 'Cannot'):
+          computation_reader.to_expression((value,), wanted)
 
   def test_data_has_no_backend(self):
     block = tff.framework.Data(any_pb2.Any(), tff.SequenceType(np.int32))

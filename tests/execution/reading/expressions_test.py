@@ -7,8 +7,6 @@ from fedfish_tff.execution.reading import expressions
 from absl.testing import absltest
 import hypothesis
 from hypothesis import strategies as st
-import numpy as np
-import tensorflow_federated as tff
 
 _VALUES = {0: 'zero', 1: ('one', ('two', 'three')), 2: (((('deep',),),),)}
 
@@ -52,16 +50,3 @@ class ExpressionsTest(absltest.TestCase):
     self.assertEqual(expressions.evaluate(result, values.__getitem__), expected)
     for use in expressions.uses(result):
       self.assertNotIn(use, replacements)
-
-  def test_types(self):
-    types = {
-      3: tff.to_type([('a', np.int32), ('b', [np.float32, np.str_])]),
-      4: tff.to_type(np.bool_),
-    }
-    expression = expressions.Struct(
-      (expressions.part(3, (1, 0)), expressions.Value(4))
-    )
-    self.assertEqual(
-      expressions.type_of(expression, types),
-      tff.StructType([np.float32, np.bool_]),
-    )

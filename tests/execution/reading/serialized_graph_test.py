@@ -21,9 +21,6 @@ def _node_of(graph_def, op):
   return node
 
 
-_FLOAT = tf.TensorSpec([], tf.float32)
-
-
 class BodyTest(absltest.TestCase):
   def test_a_long_chain(self):
     """Deeper than Python's own recursion may be."""
@@ -88,33 +85,6 @@ class SerializedGraphTest(absltest.TestCase):
 
 class CallsTest(absltest.TestCase):
   """Calls between functions, and the variables that they may write."""
-
-  def test_operations_are_counted_with_those_of_calls(self):
-    inner = tf.function(lambda x: tf.sin(x) * 2)
-    middle = tf.function(lambda x: inner(x) + inner(-x))
-
-    def loop(x):
-      return tf.while_loop(
-        lambda i, _: i < 3, lambda i, y: (i + 1, middle(y)), (0, x)
-      )
-
-    graph, graph_def = _graph_of(loop, _FLOAT)
-    name = _node_of(graph_def, 'StatelessWhile').attr['body'].func.name
-    operations = graph.operations(name)
-    self.assertContainsSubset(
-      # `middle` is called once and calls `inner` twice; it adds, and so do the
-      # loop and its counter.
-      {'PartitionedCall': 3, 'Sin': 2, 'Mul': 2, 'Neg': 1, 'AddV2': 3}.items(),
-      operations.items(),
-    )
-    self.assertNotIn('StatelessWhile', operations)
-    self.assertNotIn('Less', operations)
-    # Is not counted again.
-    self.assertIs(graph.operations(name), operations)
-    self.assertContainsSubset(
-      {'StatelessWhile': 1, 'Less': 1, 'Sin': 2}.items(),
-      graph.main_operations.items(),
-    )
 
   def test_operations_that_may_give_something_else(self):
     self.assertTrue(serialized_graph.draws(['Add', 'RandomUniform']))

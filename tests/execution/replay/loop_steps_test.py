@@ -16,46 +16,6 @@ def _calls(concrete):
   ]
 
 
-class StepTest(tf.test.TestCase):
-  def test_is_traced_once_and_called_often(self):
-    traced = []
-
-    def step(x, rows):
-      traced.append(1)
-      return {'sum': x['sum'] + tf.reduce_sum(rows)}, rows * 2
-
-    @tf.function(autograph=False)
-    def run(x, rows):
-      x = {'sum': x}
-      function = loop_steps.Step(step, x, rows, inlined=True)
-      for _ in range(3):
-        x, rows = function(x, rows)
-      self.assertIn('Mul', function.operations())
-      return x, rows
-
-    x, rows = run(tf.constant(1.0), tf.constant([1.0, 2.0]))
-    self.assertLen(traced, 1)
-    self.assertEqual(x['sum'], 1 + 3 + 6 + 12)
-    self.assertAllEqual(rows, [8.0, 16.0])
-
-  def test_operations_are_those_of_the_functions_called_too(self):
-    @tf.function(autograph=False)
-    def run(x):
-      def outer(x):
-        inner = loop_steps.Step(tf.sin, x, inlined=True)
-        return inner(inner(x))
-
-      return loop_steps.Step(outer, x, inlined=False).operations()
-
-    self.assertIn('Sin', run.python_function(tf.constant(1.0)))
-
-
-class TrivialStepsTest(tf.test.TestCase):
-  def test_few_operations(self):
-    self.assertTrue(loop_steps.is_trivial({'Add': 2, 'Mul': 1}))
-    self.assertFalse(loop_steps.is_trivial({'Add': 40, 'Mul': 1}))
-
-
 class CallStepTest(tf.test.TestCase):
   def test_plain_steps_run_on_one_thread(self):
     plain = tf.function(

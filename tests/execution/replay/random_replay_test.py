@@ -44,13 +44,7 @@ class _Pair:
     )
 
   def check(self, *values, of_xla=None, relative=None):
-    """Compares them.
-
-    Args:
-      *values: The arguments.
-      of_xla: What the replay is given instead, if not the same.
-      relative: By how much they may differ; None for not one bit.
-    """
+    """Compares both, with other arguments `of_xla` if there are any."""
     expected = self._graph.run_in_session(*values)
     found = self._replayed(*map(tf.constant, of_xla or values))
     for a, b in zip(found, expected, strict=True):

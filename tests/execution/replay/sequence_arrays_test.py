@@ -75,15 +75,3 @@ class ClientSequenceTest(absltest.TestCase):
           expected, element(tf.constant(i, tf.int64)), strict=True
         ):
           np.testing.assert_array_equal(found, leaf)
-
-  def test_single_elements(self):
-    element_type = tff.TensorType(np.int64, [2])
-    rows = [np.array([1, 2]), np.array([3, 4])]
-    packed = [sequence_packing.pack_sequence(rows, element_type)]
-    for use_xla in (False, True):
-      cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)
-      sequence = sequence_arrays.client_sequence(
-        cut, _tensors(arrays), element_type, tf.constant(0)
-      )
-      (found,) = sequence.element(tf.constant(1, tf.int64))
-      np.testing.assert_array_equal(found, [3, 4])

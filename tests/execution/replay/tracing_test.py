@@ -16,29 +16,10 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _SEQUENCE = tff.SequenceType(np.int32)
-_NESTED = tff.StructType(
-  [
-    ('a', np.float32),
-    ('b', [tff.TensorType(np.str_, [None]), []]),
-    ('c', tff.StructType([('d', _SEQUENCE)])),
-  ]
-)
 
 
 def _proto(comp):
   return tff.framework.serialize_computation(comp)
-
-
-class TensorSpecsTest(absltest.TestCase):
-  def test_specs(self):
-    self.assertEqual(
-      tracing.tensor_specs(_NESTED[1]),
-      [tf.TensorSpec([None], tf.string)],
-    )
-    with self.assertRaisesRegex(
-      tracing.NotReplayableError, 'a sequence of type int32\\*'
-    ):
-      tracing.tensor_specs(_NESTED)
 
 
 class ReplayerTest(parameterized.TestCase):
@@ -76,16 +57,6 @@ class TraceTest(absltest.TestCase):
       )
       np.testing.assert_array_equal(result['sum'], np.arange(length) + 1)
       self.assertEqual(result['rest'], [b'x', ()])
-
-  def test_what_is_captured_stays(self):
-    def make():
-      rows = tf.constant(np.arange(5.0))
-      return tracing.trace(
-        lambda x: x + tf.reduce_sum(rows), [tf.TensorSpec([], tf.float64)]
-      )
-
-    call = make()
-    self.assertEqual(call(tf.constant(1.0, tf.float64)), 11.0)
 
   def test_errors_in_tracing(self):
     for function in (

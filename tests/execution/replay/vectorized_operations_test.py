@@ -28,12 +28,7 @@ def _convolve(images, kernel, padding):
 
 class MapClientsTest(parameterized.TestCase):
   def check(self, run_client, clients=_CLIENTS):
-    """Compares with TensorFlow's own operations, for one client after the other.
-
-    Args:
-      run_client: From a client to a list of tensors.
-      clients: Their number.
-    """
+    """Compares with TensorFlow's own operations, client by client."""
 
     # XLA has gradients of grouped convolutions on CPUs, unlike TensorFlow.
     @tf.function(autograph=False, jit_compile=True)

@@ -15,7 +15,6 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
 # The numbers of the values in the stages below.
@@ -164,88 +163,23 @@ class RunStageTest(parameterized.TestCase):
         parallelism=2,
       )
 
-  def test_tensorflow_errors_stay_tensorflow_errors(self):
-    check = tff.tensorflow.computation(
-      lambda x: tf.debugging.check_numerics(x, 'not finite'), np.float32
-    )
-
-    @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
-    def comp(values):
-      return tff.federated_map(check, values)
-
-    plan = federated_plan.compile_plan(comp)
-    (stage,) = plan.actions
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError, 'Client 2 of 3: .*not finite'
-    ):
-      single_stages.run_generally(
-        stage,
-        {},
-        {stage.client_inputs[0]: [tf.constant(x) for x in (1.0, np.nan, 2.0)]},
-        3,
-        parallelism=2,
-      )
-
-  def test_select_computes_each_slice_once(self):
-    slices_made = []
-
-    def make_slice(arg):
-      slices_made.append(int(arg[1]))
-      return arg[0][int(arg[1])]
-
-    select = local_functions.Select(
-      tff.FunctionType(
-        [tff.TensorType(np.int32, [2]), np.int32], tff.SequenceType(np.int32)
-      ),
-      _Function(make_slice),
-    )
-    stage = federated_plan.ClientStage(
-      server_inputs=(_OFFSET,),
-      client_inputs=(_DATA,),
-      steps=(
-        federated_plan.Step(
-          _WORK,
-          select,
-          expressions.Struct(
-            (expressions.Value(_DATA), expressions.Value(_OFFSET))
-          ),
-        ),
-      ),
-      aggregates=(),
-      outputs=(_WORK,),
-      read_last=(),
-      types={},
-    )
-    _, outputs = single_stages.run_generally(
-      stage,
-      {_OFFSET: tf.constant([5, 6, 7])},
-      {_DATA: [tf.constant(k) for k in ([0, 2], [2, 1], [0, 0])]},
-      3,
-      parallelism=1,
-    )
-    self.assertEqual(
-      [list(d.as_numpy_iterator()) for d in outputs[_WORK]],
-      [[5, 7], [7, 6], [5, 5]],
-    )
-    self.assertEqual(slices_made, [0, 2, 1])
-
 
 class ClientErrorTest(absltest.TestCase):
-  def test_keeps_the_type_if_possible(self):
-    error = client_stages.client_error(ValueError('wrong'), 0, 4)
-    self.assertIs(type(error), ValueError)
-    self.assertEqual(str(error), 'Client 1 of 4: wrong')
-
-  def test_other_types(self):
+  def test_names_the_client_and_keeps_the_type_if_possible(self):
     class OddError(Exception):
       def __init__(self, code):
         super().__init__(f'code {code:d}')
 
-    for original in (
-      UnicodeDecodeError('utf-8', b'x', 0, 1, 'odd'),
-      OddError(3),
+    for original, kind in (
+      (ValueError('wrong'), ValueError),
+      (
+        UnicodeDecodeError('utf-8', b'x', 0, 1, 'odd'),
+        client_stages.ClientError,
+      ),
+      (OddError(3), client_stages.ClientError),
     ):
       with self.subTest(type(original).__name__):
-        error = client_stages.client_error(original, 0, 4)
-        self.assertIs(type(error), client_stages.ClientError)
-        self.assertEqual(str(error), f'Client 1 of 4: {original}')
+        with self.assertRaises(kind) as raised:
+          with client_stages.client_errors(0, 4):
+            raise original
+        self.assertEqual(str(raised.exception), f'Client 1 of 4: {original}')

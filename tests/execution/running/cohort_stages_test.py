@@ -40,14 +40,6 @@ def _mean_of_roots(data):
   )
 
 
-def _check_first(data):
-  def add(total, x):
-    tf.debugging.assert_less(x[0, 0], 3.0, message='The first is too large')
-    return total + tf.reduce_sum(x)
-
-  return data.reduce(0.0, tf.function(add))
-
-
 def _run(runner, stage, clients):
   """Runs a stage of `_comp_of`; returns the sum and the clients' values."""
   (aggregate,) = stage.aggregates
@@ -94,21 +86,6 @@ class CohortStageRunnerTest(parameterized.TestCase):
           np.testing.assert_array_equal(found[0], expected[0])
           np.testing.assert_array_equal(found[1], expected[1])
           self.assertEmpty(runner.general_path_reasons)
-
-  def test_chunks_of_few_clients(self):
-    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
-    runner = cohort_stages.CohortStageRunner(parallelism=1)
-    graph = runner._graph(stage)
-    with (
-      mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', 4),
-      mock.patch.object(
-        graph, 'run', autospec=True, side_effect=graph.run
-      ) as run,
-    ):
-      _run(runner, stage, _clients(*[2] * 10))
-    self.assertEqual(
-      [call.args[2].num_clients for call in run.call_args_list], [4, 4, 2]
-    )
 
   def test_chunks_count_states_and_results(self):
     state = tff.TensorType(np.float32, [1000])
@@ -160,20 +137,6 @@ class CohortStageRunnerTest(parameterized.TestCase):
     if reason:
       self.assertIn(reason, reasons[0])
 
-  def test_rows_of_another_length_in_another_call(self):
-    element = tff.TensorType(np.float32, [None, None])
-
-    def last_size(data):
-      return data.reduce(0, lambda _, x: tf.size(x[0]))
-
-    stage = single_stages.stage_of(_comp_of(last_size, element))
-    runner = cohort_stages.CohortStageRunner(parallelism=2)
-    for length in (3, 5, 0, 1):
-      clients = [tf.data.Dataset.from_tensors(np.zeros([2, length], 'f'))] * 2
-      _, values = _run(runner, stage, clients)
-      self.assertEqual(values, [length, length])
-    self.assertEmpty(runner.general_path_reasons)
-
   @parameterized.named_parameters(
     (
       'work',
@@ -212,26 +175,6 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertRegex(messages[0], reason)
     self.assertIn(str(element), messages[0])
 
-  def test_errors_name_the_client(self):
-    stage = single_stages.stage_of(_comp_of(_check_first))
-    runner = cohort_stages.CohortStageRunner(parallelism=2)
-    clients = [
-      tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32))
-      for x in [1] * 16
-    ]
-    total, _ = _run(runner, stage, clients)
-    self.assertEqual(total, 32.0)
-    bad = tf.data.Dataset.from_tensors(np.full([1, 2], 5, np.float32))
-    broken = [*clients[:2], bad, *clients[:5], bad, *clients[:7]]
-    with self.assertRaisesRegex(
-      tf.errors.InvalidArgumentError,
-      '(?s)Client 3 of 16: .*The first is too large',
-    ):
-      _run(runner, stage, broken)
-    # A client's mistake says nothing against the graph.
-    self.assertEqual(_run(runner, stage, clients)[0], 32.0)
-    self.assertEmpty(runner.general_path_reasons)
-
   @parameterized.parameters(
     (tf.errors.UnimplementedError, False),
     # There may be more memory next time.
@@ -252,19 +195,6 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertLen(runner.general_path_reasons, 1)
     self.assertStartsWith(runner.general_path_reasons[0], 'no kernel (')
     self.assertIs(runner._graph(stage), graph if is_kept else None)
-
-  def test_devices_share_the_cohort(self):
-    stage = single_stages.stage_of(_comp_of(_mean_of_roots))
-    clients = _clients(4, 2, 0, 5, 3)
-    total, values = _run(
-      cohort_stages.CohortStageRunner(parallelism=1), stage, clients
-    )
-    runner = cohort_stages.CohortStageRunner(
-      parallelism=2, devices=('CPU:0', 'CPU:0')
-    )
-    shared_total, shared_values = _run(runner, stage, clients)
-    np.testing.assert_array_equal(shared_values, values)
-    tolerance.assert_close(shared_total, total, relative=tolerance.FLOAT32_SUMS)
 
   def test_an_endless_dataset_of_a_later_chunk_is_interrupted(self):
     stage = single_stages.stage_of(_comp_of(_mean_of_roots))

@@ -7,7 +7,6 @@ import functools
 from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import client_stages
-from fedfish_tff.execution.running import cohort_stages
 from fedfish_tff.execution.running import federated_interpreter
 from fedfish_tff.execution.running import stage_runs
 from tests import tolerance
@@ -83,14 +82,3 @@ class RunStageTest(parameterized.TestCase):
       [i for positions in seen for i in positions],
       2 * list(range(len(_CLIENTS))),
     )
-
-  def test_no_client(self):
-    comp = _make_comp()
-    plan = federated_plan.compile_plan(comp)
-    result = federated_interpreter.run_plan(
-      plan,
-      [],
-      {tff.CLIENTS: 0},
-      cohort_stages.CohortStageRunner(parallelism=1),
-    )
-    self.assertEqual(result[2], [])

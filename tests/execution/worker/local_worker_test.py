@@ -11,7 +11,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from unittest import mock
 
@@ -133,14 +132,6 @@ class ComputationTest(_ContextTestCase):
       self.assertEqual(asyncio.run(run()), [3, 7, 5])
     self.assertIsNotNone(context.worker_pid)
 
-  def test_async_default_context(self):
-    stack = tff.framework.get_context_stack()
-    default = stack.current
-    self.addCleanup(tff.framework.set_default_context, default)
-    contexts.set_default_context('local_worker', asynchronous=True)
-    self.addCleanup(stack.current.close)
-    self.assertEqual(asyncio.run(_sum([1, 2])), 3)
-
 
 class ClientBatchesTest(_ContextTestCase):
   def test_client_batches_are_taken_in_any_structure(self):
@@ -200,17 +191,6 @@ class LifeCycleTest(_ContextTestCase):
   def test_close_of_a_context_never_used(self):
     self._create().close()
 
-  def test_each_context_has_its_own_worker(self):
-    contexts = [self._create() for _ in range(3)]
-    ports = set()
-    for context in contexts:
-      with tff.framework.get_context_stack().install(context):
-        self.assertEqual(_sum([1, 2]), 3)
-      command = psutil.Process(context.worker_pid).cmdline()
-      ports.update(part for part in command if part.startswith('--port='))
-    self.assertLen(set(context.worker_pid for context in contexts), 3)
-    self.assertLen(ports, 3)
-
   def test_worker_ends_with_its_context(self):
     context = local_worker.SyncLocalWorkerExecutionContext()
     with tff.framework.get_context_stack().install(context):
@@ -219,25 +199,6 @@ class LifeCycleTest(_ContextTestCase):
     del context
     gc.collect()
     self.assertFalse(psutil.pid_exists(pid))
-
-  def test_worker_outlives_the_thread_that_started_it(self):
-    context = self._create()
-    results = []
-
-    def run():
-      with tff.framework.get_context_stack().install(context):
-        results.append(_sum([1, 2]))
-
-    for _ in range(2):
-      thread = threading.Thread(target=run)
-      thread.start()
-      thread.join(processes.HANG_SECONDS)
-      pid = context.worker_pid
-      # The kernel sends the death signal as the thread ends.
-      time.sleep(0.2)
-    run()
-    self.assertEqual(results, [3, 3, 3])
-    self.assertEqual(context.worker_pid, pid)
 
 
 class FailureTest(_ContextTestCase):

@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for iterator_replay: against tf.data, on the same graph."""
+"""Refusals of loops over datasets that are no loops over rows."""
 
 from fedfish_tff.execution.replay import replayer
 from tests.execution import dataset_replays
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import tensorflow as tf
 
 
-class NotReplayableTest(absltest.TestCase):
+class NotReplayableTest(parameterized.TestCase):
   def test_next(self):
     """It raises an error at the end, which a graph here would not."""
     with self.assertRaisesRegex(
@@ -52,3 +52,13 @@ class NotReplayableTest(absltest.TestCase):
 
     with self.assertRaises(replayer.NotReplayableError):
       dataset_replays.assert_same(build, range(3))
+
+  @parameterized.parameters(
+    lambda ds: ds.take_while(lambda i: i < 2).scan(
+      tf.constant(0, tf.int64), lambda s, i: (s, i)
+    ),
+    lambda ds: ds.scan(tf.constant(0, tf.int64), lambda s, i: (s, i)).skip(1),
+  )
+  def test_what_is_not_one_after_another(self, change):
+    with self.assertRaises(replayer.NotReplayableError):
+      dataset_replays.assert_elements(change, range(3))
