@@ -85,7 +85,8 @@ def build_partially_local(
   Raises:
     InputError: If `local_tensors`, `local_statistics` or the selector does not
       fit the model.
-    TypeError: If `model_fn` is not a model or the optimizer not TFF's.
+    TypeError: If `model_fn` is not a model, the optimizer not TFF's, or
+      `selector` not a selector.
   """
   local_tensors = tuple(map(bool, local_tensors))
   if local_statistics and (
@@ -103,6 +104,7 @@ def build_partially_local(
   step_fn = server_step_lib.step_weights
   should_reject_update = tff.learning.templates.reject_non_finite_update
   if selector is not None:
+    tensor_selection.check_selector(selector)
     weights_type = model_functions.weights_type(model_fn)
     _, shared_types = model_partition.split_tensors(
       tff.structure.flatten(weights_type.trainable), local_tensors

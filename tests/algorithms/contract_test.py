@@ -411,6 +411,9 @@ class ContractTest(rounds.TestCase):
 
   @parameterized.parameters(
     'build_fed_fish',
+    'build_fed_per',
+    'build_fed_rep',
+    'build_lg_fed_avg',
     'build_partial_exchange',
     'build_stateful_partial_exchange',
   )
