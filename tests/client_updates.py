@@ -12,11 +12,6 @@ from tests import numpy_reference as ref
 import tensorflow as tf
 
 
-def constants(weights: ref.Weights) -> tuple[tf.Tensor, ...]:
-  """Returns weights as tensors."""
-  return tuple(map(tf.constant, weights))
-
-
 def trace(
   compute: Callable[..., Any],
   *,
@@ -32,9 +27,8 @@ def trace(
   """
   model = model or ref.create_functional_model()
   bound = models.bind_model(model)
-  flat = models.FlatWeights(
-    constants(model.initial_weights[0] if weights is None else weights), ()
-  )
+  weights = model.initial_weights[0] if weights is None else weights
+  flat = models.FlatWeights(tuple(map(tf.constant, weights)), ())
   return tf.function(lambda dataset: compute(bound, flat, dataset))
 
 

@@ -9,6 +9,7 @@ at a time, and sharing nothing with the package.
 
 import collections
 from collections.abc import Sequence
+import itertools
 
 import numpy as np
 import tensorflow as tf
@@ -144,6 +145,20 @@ def maml_step(
   return tuple(w - rate * g for w, g in zip(weights, gradient))
 
 
+def maml_train(
+  weights: Weights, batches: Sequence[Batch], *, step_size: int, **kwargs
+) -> Weights:
+  """Takes `maml_step`s on so many batches each.
+
+  A step that lacks batches goes on with the first ones.
+  """
+  for first in range(0, len(batches), step_size):
+    cycle = itertools.cycle(batches)
+    step = list(itertools.islice(cycle, first, first + step_size))
+    weights = maml_step(weights, step, **kwargs)
+  return weights
+
+
 def probabilities(weights: Weights, x: np.ndarray) -> np.ndarray:
   """Class probabilities, float64 [n, classes]."""
   w1, b1, w2, b2 = (np.asarray(w, np.float64) for w in weights)
@@ -158,6 +173,7 @@ def train(
   *,
   rate: float,
   epochs: int,
+  momentum: float = 0.0,
   proximal_strength: float = 0.0,
   center: Weights | None = None,
   trained: Sequence[bool] = (True,) * 4,
@@ -168,13 +184,17 @@ def train(
   """
   weights = tuple(np.asarray(w, np.float64) for w in weights)
   center = weights if center is None else center
+  velocity = (0.0,) * len(weights)
   for _ in range(epochs):
     for x, y in batches:
-      weights = tuple(
-        w - rate * (g + proximal_strength * (w - c)) if t else w
-        for w, g, c, t in zip(
-          weights, gradients(weights, x, y), center, trained
+      velocity = tuple(
+        momentum * v + g + proximal_strength * (w - c)
+        for v, g, w, c in zip(
+          velocity, gradients(weights, x, y), weights, center
         )
+      )
+      weights = tuple(
+        w - rate * v if t else w for w, v, t in zip(weights, velocity, trained)
       )
   return weights
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import copy
+import functools
 from typing import Any
 
 from fedfish_tff import algorithms
@@ -226,17 +227,28 @@ def fed_fish(
     ]
     return (factors, trained), state
 
-  def server_fn(server, sent):
-    result = []
-    for i, start in enumerate(server):
-      start = np.float64(start)
-      numerator = sum(f[i] * (start - end[i]) for f, end in sent.values())
-      denominator = sum(f[i] for f, _ in sent.values())
-      ratio = numerator / np.where(denominator > 0, denominator, 1)
-      result.append(start - server_rate * ratio)
-    return tuple(result)
-
+  server_fn = functools.partial(step_by_ratios, server_rate=server_rate)
   return {'client_fn': client_fn, 'server_fn': server_fn}
+
+
+def step_by_ratios(
+  server: ref.Weights, sent: Mapping[str, Any], *, server_rate: float = 1.0
+) -> ref.Weights:
+  """Steps by quotients of sums, element by element; by 0 where factors are 0.
+
+  Args:
+    server: The server's tensors.
+    sent: By client, the factors of the tensors and the client's tensors.
+    server_rate: The learning rate of the server's SGD.
+  """
+  result = []
+  for i, start in enumerate(server):
+    start = np.float64(start)
+    numerator = sum(f[i] * (start - end[i]) for f, end, *_ in sent.values())
+    denominator = sum(f[i] for f, *_ in sent.values())
+    ratio = numerator / np.where(denominator > 0, denominator, 1)
+    result.append(start - server_rate * ratio)
+  return tuple(result)
 
 
 def partially_local(
@@ -281,6 +293,30 @@ class TestCase(parameterized.TestCase):
 
   def assert_same(self, one, other):
     tolerance.assert_same(one, other)
+
+  def check_equals(self, run, process, *, data=None, cohorts=COHORTS[:3]):
+    """Runs rounds of two methods; they must have one model and one loss.
+
+    Args:
+      run: A `Rounds`.
+      process: The other method, for the same epochs.
+      data: The data in place of that of clients.
+      cohorts: The clients of each round.
+    """
+    self._check_equals(self.assert_close, run, process, data, cohorts)
+
+  def check_same(self, run, process, *, cohorts=COHORTS[:3]):
+    """Runs rounds as `check_equals`; the results must be the same bit for bit."""
+    self._check_equals(self.assert_same, run, process, None, cohorts)
+
+  def _check_equals(self, check, run, process, data, cohorts):
+    other = Rounds(process, epochs=run.epochs)
+    for cohort in cohorts:
+      metrics, expected = (
+        r.run(cohort, data)['client_work']['train'] for r in (run, other)
+      )
+      check(run.server(), other.server())
+      check([metrics[name] for name in expected], list(expected.values()))
 
   def check_follows(self, run, expected, *, server=Rounds.server, client=None):
     """Runs the rounds of COHORTS, and compares what there is after each.

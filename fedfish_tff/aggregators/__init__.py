@@ -22,8 +22,8 @@ _EXPORTS = {
   'collected_updates': 'CollectedUpdatesFactory',
   'fisher_weighted_mean': 'FisherWeightedMeanFactory',
   'matched_average': """
-    average_last_layer average_recurrent match_units MatchedUnits pad_inputs
-    pad_units take_inputs take_units unit_rows unit_tensors
+    average_last_layer average_recurrent match_units MatchedUnits pad_units
+    take_units unit_rows unit_tensors
   """,
   'named_parts': 'NamedPartsFactory',
   'partial_mean': 'PartialMeanFactory',

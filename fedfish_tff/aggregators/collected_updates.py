@@ -45,20 +45,11 @@ class CollectedUpdatesFactory(tff.aggregators.WeightedAggregationFactory):
       value_type: A structure of float tensors.
       weight_type: A scalar.
     """
-    return tff.aggregators.concat_factory(_RowsFactory(self._rule)).create(
-      value_type, weight_type
-    )
-
-
-class _RowsFactory(tff.aggregators.WeightedAggregationFactory):
-  """Collects values that are already one row, see `CollectedUpdatesFactory`."""
-
-  def __init__(self, rule: robust_rules.RowRule):
-    self._rule = rule
-
-  def create(
-    self, value_type: tff.TensorType, weight_type: tff.Type
-  ) -> tff.templates.AggregationProcess:
+    if not isinstance(value_type, tff.TensorType) or len(value_type.shape) != 1:
+      # It gives this factory values that are one row.
+      return tff.aggregators.concat_factory(self).create(
+        value_type, weight_type
+      )
     dtype, shape = value_type.dtype, tuple(value_type.shape)
     rows_type = tff.TensorType(dtype, (None, *shape))
 

@@ -185,8 +185,19 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
 
     @tff.tensorflow.computation(weigh.type_signature.result)
     def measure(sums):
-      return _measure_denominators(
-        tf.nest.flatten(sums['denominator']), names, minimum
+      denominators = tf.nest.flatten(sums['denominator'])
+      unusable = tf.add_n(
+        [
+          tf.math.count_nonzero(tf.logical_not(d > minimum), dtype=tf.int64)
+          for d in denominators
+        ]
+      )
+      total = tf.add_n([tf.size(d, out_type=tf.int64) for d in denominators])
+      return collections.OrderedDict(
+        zero_denominator_share=tf.cast(unusable / total, tf.float32),
+        fisher_sum=collections.OrderedDict(
+          (name, _quantiles(d)) for name, d in zip(names, denominators)
+        ),
       )
 
     @tff.tensorflow.computation(
@@ -284,24 +295,6 @@ def _mean_positive(values: tf.Tensor) -> tf.Tensor:
   """Returns the mean of the values that are not 0."""
   count = tf.math.count_nonzero(values, dtype=values.dtype)
   return tf.math.divide_no_nan(tf.reduce_sum(values), count)
-
-
-def _measure_denominators(
-  denominators: Sequence[tf.Tensor], names: Sequence[str], minimum: float
-) -> collections.OrderedDict[str, Any]:
-  unusable = tf.add_n(
-    [
-      tf.math.count_nonzero(tf.logical_not(d > minimum), dtype=tf.int64)
-      for d in denominators
-    ]
-  )
-  total = tf.add_n([tf.size(d, out_type=tf.int64) for d in denominators])
-  return collections.OrderedDict(
-    zero_denominator_share=tf.cast(unusable / total, tf.float32),
-    fisher_sum=collections.OrderedDict(
-      (name, _quantiles(d)) for name, d in zip(names, denominators)
-    ),
-  )
 
 
 def _check_value_type(value_type: Any) -> None:

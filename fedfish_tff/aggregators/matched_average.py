@@ -10,13 +10,13 @@ layer. In Algorithm 1, for layer n of all clients,
      of an embedding): its incoming weights, then its biases;
   2. `match_units` finds units that match, and averages them; `unit_tensors`
      turns the result into a layer of the server;
-  3. `pad_inputs` gives each client's layer n + 1 inputs in the server's order,
+  3. `pad_units` gives each client's layer n + 1 inputs in the server's order,
      so that it may be trained further.
 
 The last layer is not matched but averaged by class: `average_last_layer`.
-`take_units` and `take_inputs` cut a client's own layers out of the server's,
-for the next round; `pad_units` puts them back. Everything is NumPy, with
-tensors as in this package's models:
+`take_units` cuts a client's own layers out of the server's, for the next round;
+`pad_units` puts them back. Everything is NumPy, with tensors as in this
+package's models:
 
   tensor             shape                        its units are
   dense kernel       [inputs, units]              columns
@@ -258,82 +258,68 @@ def unit_tensors(
   ]
 
 
-def pad_inputs(
-  kernel: np.ndarray, assignment: npt.ArrayLike, num_units: int
-) -> np.ndarray:
-  """Gives a client's layer the inputs of the server's previous layer.
-
-  The weights of inputs that the client does not have are zero, so that the
-  layer computes the same.
-
-  Args:
-    kernel: The client's kernel, for any kind of layer. The axis before the last
-      is inputs: the L_j units of the previous layer, once or h * w times.
-    assignment: The client's assignment in the previous layer, int [L_j].
-    num_units: L, the number of units of the previous layer.
-
-  Returns:
-    A kernel with L instead of L_j.
-  """
-  blocks = kernel.reshape(-1, len(assignment), kernel.shape[-1])
-  padded = np.zeros([len(blocks), num_units, kernel.shape[-1]], kernel.dtype)
-  padded[:, assignment] = blocks
-  return padded.reshape(*kernel.shape[:-2], -1, kernel.shape[-1])
-
-
-def take_inputs(
-  kernel: np.ndarray, assignment: npt.ArrayLike, num_units: int
-) -> np.ndarray:
-  """Returns a client's part of the inputs, which reverses `pad_inputs`.
-
-  Args:
-    kernel: The server's kernel, with L units in the previous layer.
-    assignment: The client's assignment in the previous layer, int [L_j].
-    num_units: L, the number of units of the previous layer.
-
-  Returns:
-    A kernel with L_j instead of L.
-  """
-  blocks = kernel.reshape(-1, num_units, kernel.shape[-1])[:, assignment]
-  return blocks.reshape(*kernel.shape[:-2], -1, kernel.shape[-1])
-
-
 def take_units(
-  tensor: np.ndarray, assignment: npt.ArrayLike, num_units: int
+  tensor: np.ndarray,
+  assignment: npt.ArrayLike,
+  num_units: int,
+  *,
+  axis: int = -1,
 ) -> np.ndarray:
-  """Returns a client's part of a layer's units, in each gate.
+  """Returns a client's part of the server's units, in each gate or place.
 
   Args:
-    tensor: Any tensor of the server's layer with units on its last axis.
-    assignment: The client's assignment in this layer, int [L_j].
-    num_units: L, the number of units of this layer.
+    tensor: A tensor of the server's, of any kind of layer.
+    assignment: The client's assignment in the layer of the units, int [L_j].
+    num_units: L, the server's number of units in that layer.
+    axis: The axis of units: -1 in tensors of their own layer, once or in each
+      gate; -2, the inputs, in the next layer's kernel, once or h * w times.
 
   Returns:
     A tensor with L_j instead of L.
   """
-  parts = tensor.reshape(-1, num_units)[:, assignment]
-  return parts.reshape(*tensor.shape[:-1], -1)
+  blocks = _split_units(tensor, num_units, axis)[:, assignment]
+  return _join_units(blocks, tensor.shape, axis)
 
 
 def pad_units(
-  tensor: np.ndarray, assignment: npt.ArrayLike, num_units: int
+  tensor: np.ndarray,
+  assignment: npt.ArrayLike,
+  num_units: int,
+  *,
+  axis: int = -1,
 ) -> np.ndarray:
   """Gives a client's layer the server's units, which reverses `take_units`.
 
-  The weights of units that the client does not have are zero.
+  The weights of units that the client does not have are zero, so that the next
+  layer computes the same.
 
   Args:
-    tensor: Any tensor of the client's layer with units on its last axis.
-    assignment: The client's assignment in this layer, int [L_j].
-    num_units: L, the number of units of this layer.
+    tensor: A tensor of the client's, of any kind of layer.
+    assignment: See `take_units`.
+    num_units: See `take_units`.
+    axis: See `take_units`.
 
   Returns:
     A tensor with L instead of L_j.
   """
-  parts = tensor.reshape(-1, len(assignment))
-  padded = np.zeros([len(parts), num_units], tensor.dtype)
-  padded[:, assignment] = parts
-  return padded.reshape(*tensor.shape[:-1], -1)
+  blocks = _split_units(tensor, len(assignment), axis)
+  padded = np.zeros([len(blocks), num_units, blocks.shape[-1]], tensor.dtype)
+  padded[:, assignment] = blocks
+  return _join_units(padded, tensor.shape, axis)
+
+
+def _split_units(tensor: np.ndarray, num_units: int, axis: int) -> np.ndarray:
+  """Returns a tensor as [blocks, units, numbers], see `take_units`."""
+  return tensor.reshape(-1, num_units, tensor.shape[-1] if axis == -2 else 1)
+
+
+def _join_units(
+  blocks: np.ndarray, shape: tuple[int, ...], axis: int
+) -> np.ndarray:
+  """Reverses `_split_units`; the axis of units has another size in `shape`."""
+  sizes = list(shape)
+  sizes[axis] = -1
+  return blocks.reshape(sizes)
 
 
 def average_recurrent(
@@ -363,7 +349,7 @@ def average_recurrent(
     [L, 4 L].
   """
   padded = [
-    pad_inputs(recurrent, assignment, num_units)
+    pad_units(recurrent, assignment, num_units, axis=-2)
     for recurrent, assignment in zip(recurrents, assignments)
   ]
   rows = [

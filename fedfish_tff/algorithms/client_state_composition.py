@@ -15,6 +15,7 @@ from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_work_process
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -182,11 +183,11 @@ def compose_client_state_process(
       output.state, output.metrics
     )
 
-  def first_update(bound, weights, dataset, unused_state):
-    model = initial_model(tff.learning.models.ModelWeights(*weights))
-    return client_update_fn(
-      bound, select_sent(model), initialize_client(model), dataset
-    )[0]
+  @tff.tensorflow.computation(initial_weights.type_signature.result, data_type)
+  def update_is_finite(weights, dataset):
+    model = initial_model(weights)
+    result = client_work(select_sent(model), initialize_client(model), dataset)
+    return tf.equal(result.excluded, 0)
 
   @tff.tensorflow.computation(state_type.member)
   def initialize_client_of_state(state):
@@ -210,8 +211,6 @@ def compose_client_state_process(
     get_model_weights=get_model_weights_of_state,
     client_model_weights=client_model_weights_of_state,
     local_training=local_training,
-    update_is_finite=client_work_process.build_update_is_finite(
-      model_fn, first_update
-    ),
+    update_is_finite=update_is_finite,
     extra_passes=extra_passes,
   )

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff.algorithms import process as process_lib
+from fedfish_tff.client_work import ridge_statistics
 from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
@@ -28,12 +29,12 @@ SolveFn = Callable[[Any, Any], tuple[tf.Tensor, tf.Tensor]]
 
 def build_closed_form_process(
   feature_map: feature_map_lib.FeatureMap,
-  client_statistics: tff.Computation,
   sum_factory: tff.aggregators.UnweightedAggregationFactory,
   solve_fn: SolveFn,
   *,
   num_classes: int,
   hparams: Mapping[str, float],
+  **statistics: Any,
 ) -> process_lib.FederatedProcess:
   """Builds a process that sums statistics and solves for a classifier.
 
@@ -44,13 +45,13 @@ def build_closed_form_process(
 
   Args:
     feature_map: The feature map of the statistics; its weights are constants.
-    client_statistics: The result of `client_work.build_ridge_statistics`.
     sum_factory: The aggregator that sums the statistics.
     solve_fn: A graph-time function from the sums over at least one example, and
       the hyper-parameters, to the kernel and bias.
     num_classes: The number of the classifier's classes.
     hparams: The hyper-parameters of the solution, on which the sums do not
       depend. They are in the state, for `get_hparams` and `set_hparams`.
+    **statistics: Further arguments of `client_work.build_ridge_statistics`.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -64,9 +65,11 @@ def build_closed_form_process(
     feature_map, num_classes=num_classes
   )
   weights_type = model_functions.weights_type(model)
-  data_type = client_statistics.type_signature.parameter
-  client_type = client_statistics.type_signature.result
-  statistics_type = client_type.statistics
+  data_type = model_functions.data_type(model)
+  client_statistics = ridge_statistics.build_ridge_statistics(
+    feature_map, data_type, num_classes=num_classes, **statistics
+  )
+  statistics_type = client_statistics.type_signature.result.statistics
   sum_process = sum_factory.create(statistics_type)
   hparams = collections.OrderedDict(
     (name, float(value)) for name, value in hparams.items()
@@ -115,9 +118,14 @@ def build_closed_form_process(
 
   @tff.federated_computation
   def init_fn():
-    return _state(
-      tff.federated_eval(initial_state, tff.SERVER),
-      sum_process.initialize(),
+    initial = tff.federated_eval(initial_state, tff.SERVER)
+    return tff.federated_zip(
+      collections.OrderedDict(
+        statistics=initial.statistics,
+        classifier=initial.classifier,
+        hparams=initial.hparams,
+        aggregator=sum_process.initialize(),
+      )
     )
 
   state_type = init_fn.type_signature.result.member
@@ -141,20 +149,14 @@ def build_closed_form_process(
       ),
       tff.federated_zip(
         collections.OrderedDict(
-          client_work=tff.federated_zip(
-            collections.OrderedDict(
-              train=tff.federated_zip(
-                collections.OrderedDict(num_examples=measured.num_examples)
-              ),
-              excluded_clients=tff.federated_sum(output.excluded),
-            )
+          client_work=collections.OrderedDict(
+            train=collections.OrderedDict(num_examples=measured.num_examples),
+            excluded_clients=tff.federated_sum(output.excluded),
           ),
           aggregator=sums.measurements,
-          finalizer=tff.federated_zip(
-            collections.OrderedDict(
-              total_examples=measured.total_examples,
-              classes_seen=measured.classes_seen,
-            )
+          finalizer=collections.OrderedDict(
+            total_examples=measured.total_examples,
+            classes_seen=measured.classes_seen,
           ),
         )
       ),
@@ -223,17 +225,6 @@ def build_closed_form_process(
     local_training=local_training,
     build_update_is_finite=build_update_is_finite,
     uses_weights=False,
-  )
-
-
-def _state(initial, aggregator):
-  return tff.federated_zip(
-    collections.OrderedDict(
-      statistics=initial.statistics,
-      classifier=initial.classifier,
-      hparams=initial.hparams,
-      aggregator=aggregator,
-    )
   )
 
 

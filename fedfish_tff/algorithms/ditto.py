@@ -12,7 +12,7 @@ import collections
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.client_work import local_training
-from fedfish_tff.client_work import personal_model
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import proximal
 from fedfish_tff.models import model_functions
 
@@ -75,13 +75,29 @@ def build_ditto(
     InputError: If `personal_strength` is negative or not finite.
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
+  delta_update = model_delta.build_model_delta_update(
+    client_optimizer_fn, client_weighting=client_weighting
+  )
+
+  def client_update(bound, sent, client_state, dataset):
+    weights = model_functions.flatten_weights(sent)
+    update = delta_update(bound, weights, dataset, ())
+    personal = local_training.train_locally(
+      bound,
+      proximal.pull_to(
+        client_optimizer_fn, personal_strength, weights.trainable
+      ),
+      weights._replace(trainable=tuple(client_state['personal'])),
+      dataset,
+    ).weights.trainable
+    return (
+      update._replace(also_finite=personal),
+      collections.OrderedDict(personal=personal),
+    )
+
   return client_state_composition.compose_client_state_process(
     model_fn,
-    personal_model.build_personal_model_update(
-      client_optimizer_fn,
-      personal_strength=personal_strength,
-      client_weighting=client_weighting,
-    ),
+    client_update,
     model_aggregator,
     server_optimizer_fn,
     initialize_client=lambda weights: collections.OrderedDict(

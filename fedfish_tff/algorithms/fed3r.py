@@ -27,10 +27,7 @@ from fedfish_tff import choices
 from fedfish_tff.aggregators import upper_triangle_sum
 from fedfish_tff.algorithms import closed_form
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import ridge_statistics
 from fedfish_tff.models import feature_map as feature_map_lib
-from fedfish_tff.models import model_functions
-from fedfish_tff.models import ridge_classifier
 from fedfish_tff.models import ridge_solution
 
 import tensorflow as tf
@@ -104,20 +101,12 @@ def build_fed3r(
       normalize_classes=normalize_classes,
     )
 
-  model = ridge_classifier.create_feature_classifier(
-    feature_map, num_classes=num_classes
-  )
   return closed_form.build_closed_form_process(
     feature_map,
-    ridge_statistics.build_ridge_statistics(
-      feature_map,
-      model_functions.data_type(model),
-      num_classes=num_classes,
-      accumulator_dtype=accumulator_dtype,
-      chunk_size=chunk_size,
-    ),
     upper_triangle_sum.UpperTriangleSumFactory(['gram'], sum_factory),
     solve,
     num_classes=num_classes,
     hparams=dict(regularization=regularization),
+    accumulator_dtype=accumulator_dtype,
+    chunk_size=chunk_size,
   )

@@ -71,7 +71,7 @@ def build_fed_avg(
     return update
 
   # As in TFF, a variable model's rate is a hyper-parameter in the state.
-  server_state = client_work_process.NO_STATE
+  server_state = client_work_process.ServerState(lambda: ())
   if not model_functions.is_functional(model_fn):
     server_state = client_work_process.ServerState(
       lambda: client_optimizer_fn.get_hparams(

@@ -12,6 +12,7 @@ import collections
 from collections.abc import Callable
 import dataclasses
 import math
+from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_composition
@@ -116,7 +117,7 @@ def build_fed_buff(
     client_optimizer_fn,
     server_optimizer_fn,
     max_staleness=max_staleness,
-    staleness_weight=staleness_weight or polynomial_staleness_weight(),
+    staleness_weight=staleness_weight,
     factor=1.0,
     mixes_models=False,
     client_weighting=client_weighting,
@@ -128,13 +129,8 @@ def build_fed_async(
   model_fn: model_functions.ModelFn,
   client_optimizer_fn: tff.learning.optimizers.Optimizer,
   *,
-  max_staleness: int,
   mixing_weight: float = 0.6,
-  staleness_weight: StalenessWeight | None = None,
-  client_weighting: tff.learning.ClientWeighting = (
-    tff.learning.ClientWeighting.UNIFORM
-  ),
-  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+  **arguments: Any,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedAsync (Xie et al., 2019, Algorithm 1, option I).
 
@@ -150,11 +146,9 @@ def build_fed_async(
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The optimizer of local training; one with a proximal
       term gives option II.
-    max_staleness: See `build_fed_buff`.
     mixing_weight: alpha, from 0 to 1; 0.6 is the paper's.
-    staleness_weight: s; by default 1 / sqrt(d + 1), the paper's polynomial.
-    client_weighting: See `build_fed_buff`.
-    model_aggregator: See `build_fed_buff`.
+    **arguments: Further arguments of `build_fed_buff`. Its default of s is the
+      paper's polynomial, too.
 
   Returns:
     See `build_fed_buff`.
@@ -172,12 +166,9 @@ def build_fed_async(
     model_fn,
     client_optimizer_fn,
     None,
-    max_staleness=max_staleness,
-    staleness_weight=staleness_weight or polynomial_staleness_weight(),
     factor=mixing_weight,
     mixes_models=True,
-    client_weighting=client_weighting,
-    model_aggregator=model_aggregator,
+    **arguments,
   )
 
 
@@ -186,18 +177,21 @@ def _build(
   client_optimizer_fn: tff.learning.optimizers.Optimizer,
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
   *,
-  max_staleness: int,
-  staleness_weight: StalenessWeight,
   factor: float,
   mixes_models: bool,
-  client_weighting: tff.learning.ClientWeighting,
-  model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
+  max_staleness: int,
+  staleness_weight: StalenessWeight | None = None,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.UNIFORM
+  ),
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
 ) -> client_state_process.ClientStateProcess:
   if max_staleness < 0:
     raise errors.InputError(
       f'max_staleness must be 0 or more, got {max_staleness}.'
     )
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+  staleness_weight = staleness_weight or polynomial_staleness_weight()
 
   def client_update(bound, model, staleness, dataset):
     newest = model_functions.flatten_weights(model['weights'])

@@ -33,7 +33,6 @@ from fedfish_tff import choices
 from fedfish_tff.aggregators import matched_average
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import padded_networks
-from fedfish_tff.client_work import alternating_training
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
@@ -254,14 +253,11 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
         networks.layers, client_units(state, client_state), strict=True
       ):
         own = tf.reduce_max(tf.one_hot(units, layer.width), axis=0)
-        for place in layer.outputs:
-          columns = tensors[place].shape[-1]
-          mask = tf.tile(own, [columns // layer.width])
-          tensors[place] *= tf.cast(mask, tensors[place].dtype)
-        for place in layer.inputs:
-          rows = tensors[place].shape[-2]
-          mask = tf.tile(own, [rows // layer.width])[:, tf.newaxis]
-          tensors[place] *= tf.cast(mask, tensors[place].dtype)
+        for axis, places in ((-1, layer.outputs), (-2, layer.inputs)):
+          for place in places:
+            mask = tf.tile(own, [tensors[place].shape[axis] // layer.width])
+            mask = mask if axis == -1 else mask[:, tf.newaxis]
+            tensors[place] *= tf.cast(mask, tensors[place].dtype)
       return tff.learning.models.ModelWeights(tuple(tensors), ())
 
     @tff.tensorflow.computation(state_type)
@@ -501,7 +497,7 @@ def _build_phase(
 
     @autograph.graph_function
     def run(tensors, data):
-      result = alternating_training.train_part(
+      result = local_training.train_part(
         bound,
         model_functions.FlatWeights(tensors, ()),
         data,

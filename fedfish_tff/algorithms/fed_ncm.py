@@ -10,10 +10,7 @@ Fed3R: clients send sums of features by class, but no products of features.
 from fedfish_tff import choices
 from fedfish_tff.algorithms import closed_form
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import ridge_statistics
 from fedfish_tff.models import feature_map as feature_map_lib
-from fedfish_tff.models import model_functions
-from fedfish_tff.models import ridge_classifier
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -72,21 +69,13 @@ def build_fed_ncm(
     never = tf.constant(_NEVER, squares.dtype)
     return means, tf.where(has_examples, -squares / 2, never)
 
-  model = ridge_classifier.create_feature_classifier(
-    feature_map, num_classes=num_classes
-  )
   return closed_form.build_closed_form_process(
     feature_map,
-    ridge_statistics.build_ridge_statistics(
-      feature_map,
-      model_functions.data_type(model),
-      num_classes=num_classes,
-      with_gram=False,
-      accumulator_dtype=accumulator_dtype,
-      chunk_size=chunk_size,
-    ),
     sum_factory or tff.aggregators.SumFactory(),
     solve,
     num_classes=num_classes,
     hparams={},
+    with_gram=False,
+    accumulator_dtype=accumulator_dtype,
+    chunk_size=chunk_size,
   )

@@ -8,15 +8,16 @@ A client fits its head to the representation before it trains the latter.
 """
 
 from collections.abc import Sequence
+from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partially_local
-from fedfish_tff.client_work import alternating_training
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
-from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -31,9 +32,7 @@ def build_fed_rep(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.UNIFORM
   ),
-  model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
-  selector: tensor_selection.Selector | None = None,
-  tensor_names: Sequence[str] | None = None,
+  **arguments: Any,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedRep (Collins et al., 2021, Algorithm 1).
 
@@ -52,15 +51,14 @@ def build_fed_rep(
     client_optimizer_fn: The client optimizer, initialized anew for each part.
     server_optimizer_fn: See `build_partially_local`.
     local_tensors: For each trainable tensor, whether it belongs to the head,
-      which stays at the client. The other tensors are the body.
+      which stays at the client. The other tensors are the body. A part without
+      tensors is not trained in its epochs.
     head_epochs: The number of the head's epochs, the first ones in a client's
       sequence of batches. The paper's code uses 10.
     body_epochs: The number of the body's epochs, all the others. The paper's
       code uses 1 for CIFAR-10 with two classes per client, 5 otherwise.
     client_weighting: The clients' weights: uniform, the paper's, or |D_i|.
-    model_aggregator: See `build_partially_local`.
-    selector: See `build_partially_local`.
-    tensor_names: See `build_partially_local`.
+    **arguments: Further arguments of `build_partially_local`.
 
   Returns:
     The process, see `build_partially_local`. Its rounds fail for data that are
@@ -73,20 +71,48 @@ def build_fed_rep(
       number of epochs is below 1.
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
-  train = alternating_training.build_alternating_training(
-    client_optimizer_fn,
-    local_tensors,
-    head_epochs=head_epochs,
-    body_epochs=body_epochs,
-  )
+  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+  for name, number in (
+    ('head_epochs', head_epochs),
+    ('body_epochs', body_epochs),
+  ):
+    if number < 1:
+      raise errors.InputError(f'{name} must be 1 or more, got {number}.')
+  head = tuple(map(bool, local_tensors))
+  body = tuple(not h for h in head)
+  epochs = head_epochs + body_epochs
 
   def train_head(bound, weights, dataset):
-    return alternating_training.train_part(
+    return local_training.train_part(
+      bound, weights, dataset, optimizer=client_optimizer_fn, trained=head
+    )
+
+  def train(bound, weights, dataset):
+    num_batches = dataset.reduce(
+      tf.constant(0, tf.int64), lambda number, _: number + 1
+    )
+    head_batches = head_epochs * local_training.count_batches_of_an_epoch(
+      num_batches, epochs, method='FedRep'
+    )
+    first = train_head(bound, weights, dataset.take(head_batches))
+    second = local_training.train_part(
       bound,
-      weights,
-      dataset,
+      first.weights,
+      dataset.skip(head_batches),
       optimizer=client_optimizer_fn,
-      trained=local_tensors,
+      trained=body,
+      metrics_state=first.metrics_state,
+    )
+    first_examples = local_training.check_whole_epochs(
+      first.num_examples,
+      first.num_examples + second.num_examples,
+      epochs,
+      of_epochs=head_epochs,
+      method='FedRep',
+    )
+    return second._replace(
+      num_examples=first_examples + second.num_examples,
+      num_batches=num_batches,
     )
 
   return partially_local.build_partially_local(
@@ -95,9 +121,7 @@ def build_fed_rep(
       train, client_weighting=client_weighting
     ),
     server_optimizer_fn,
-    local_tensors=local_tensors,
+    local_tensors=head,
     local_training=local_training.build_training(model_fn, train_head),
-    model_aggregator=model_aggregator,
-    selector=selector,
-    tensor_names=tensor_names,
+    **arguments,
   )

@@ -10,13 +10,14 @@ every round it is FedRep of Collins et al. (arXiv:2102.07078). Clients keep no
 state: they solve for their heads in each round.
 """
 
+import collections
 from typing import Any
 
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import linear_head
+from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
@@ -53,24 +54,33 @@ def build_linear_fed_rep(
     stays as it is. `local_training` and a round's metrics use a client's own
     head, with the server's representation.
   """
+  gradient = gradient_update.build_gradient_update(
+    client_weighting=client_weighting
+  )
+
+  def client_update(bound, weights, dataset, state):
+    solved = _solve_head(weights, dataset)
+    result = gradient(bound, solved, dataset, state)
+    of_representation, of_head = result.update['delta']
+    return result._replace(
+      update=collections.OrderedDict(
+        delta=(of_representation, tf.zeros_like(of_head))
+      ),
+      also_finite=solved.trainable,
+    )
 
   @tff.tensorflow.computation(
     model_functions.weights_type(model), model_functions.data_type(model)
   )
   def local_training(weights, dataset):
-    run = autograph.graph_function(linear_head.solve_head)
+    run = autograph.graph_function(_solve_head)
     return model_functions.weights_like(
       weights, run(model_functions.flatten_weights(weights), dataset)
     )
 
   return composition.compose_process(
     model,
-    client_work_process.build_client_work(
-      model,
-      linear_head.build_representation_update(
-        client_weighting=client_weighting
-      ),
-    ),
+    client_work_process.build_client_work(model, client_update),
     model_aggregator,
     tff.learning.optimizers.build_sgdm(learning_rate),
     local_training=local_training,
@@ -104,7 +114,13 @@ def build_method_of_moments(
   def client_moments(dataset):
     @autograph.graph_function
     def run(data):
-      moments = linear_head.sum_moments(data, num_features)
+      def add_batch(total, batch):
+        x, y = model_functions.split_batch(batch)
+        scaled = x * y
+        return total + tf.matmul(scaled, scaled, transpose_a=True)
+
+      zeros = tf.zeros([num_features, num_features])
+      moments = data.reduce(zeros, add_batch)
       finite = local_training_lib.all_finite(moments)
       return tf.where(finite, moments, tf.zeros_like(moments))
 
@@ -138,6 +154,42 @@ def build_method_of_moments(
     )
 
   return method_of_moments
+
+
+def _solve_head(
+  weights: model_functions.FlatWeights, dataset: tf.data.Dataset
+) -> model_functions.FlatWeights:
+  """Returns B and the best head w on a client's examples, which is solved.
+
+  w = (B^T X^T X B)^-1 B^T X^T y, in float64. If several heads are best, as with
+  too few examples, it is the shortest of them: without examples, 0.
+
+  Args:
+    weights: The representation B [d, k], and a head [k, 1], which is ignored.
+    dataset: The client's batches of one epoch.
+  """
+  representation, head = weights.trainable
+  wide = tf.cast(representation, tf.float64)
+  size = wide.shape[1]
+
+  def add_batch(sums, batch):
+    x, y = model_functions.split_batch(batch)
+    features = tf.matmul(tf.cast(x, tf.float64), wide)
+    gram, moments = sums
+    return (
+      gram + tf.matmul(features, features, transpose_a=True),
+      moments + tf.matmul(features, tf.cast(y, tf.float64), transpose_a=True),
+    )
+
+  gram, moments = dataset.reduce(
+    (tf.zeros([size, size], tf.float64), tf.zeros([size, 1], tf.float64)),
+    add_batch,
+  )
+  # The fast way fails where the matrix is singular.
+  solved = tf.linalg.lstsq(gram, moments, fast=False)
+  return weights._replace(
+    trainable=(representation, tf.cast(solved, head.dtype))
+  )
 
 
 def _orthonormalize(

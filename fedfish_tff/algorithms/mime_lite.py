@@ -4,17 +4,31 @@
 
 Karimireddy, Jaggi, Kale, Mohri, Reddi, Stich and Suresh, "Breaking the
 centralized barrier for cross-device federated learning", NeurIPS 2021
-(arXiv:2008.03606), Algorithm 1. It equals
-`tff.learning.algorithms.build_weighted_mime_lite`, except for diverged clients
-and the cost of the gradient: see `client_work.build_server_statistics_update`.
+(arXiv:2008.03606), Algorithm 1 without its control variates.
+
+There are two differences from
+`tff.learning.algorithms.build_weighted_mime_lite`. A client with a delta or
+gradient that is not finite is left out, where TFF's average of gradients would
+become NaN, and with it the server's state for good. And the gradient takes one
+pass over the client's data, whatever the local epochs.
 """
 
+import collections
+from typing import Any
+
+from fedfish_tff import errors
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
+from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import gradient_transforms
+from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
-from fedfish_tff.client_work import mime_lite
+from fedfish_tff.client_work import model_delta
+from fedfish_tff.client_work import proximal
+from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -46,13 +60,17 @@ def build_mime_lite(
     client_optimizer_fn: The paper's base optimizer. Clients take steps with it.
       Its state is the server's, which updates it with the clients' mean
       gradient at the global weights. The state after a step must not depend on
-      the weights, as that of a proximal optimizer does. An optimizer without a
-      state, such as plain SGD, makes this FedAvg with the default aggregators.
+      the weights, as that of a proximal optimizer does. With weight decay, of
+      `build_weight_decay_optimizer`, the gradient is that of the penalised
+      loss. An optimizer without a state, such as plain SGD, makes this FedAvg
+      with the default aggregators.
     server_optimizer_fn: The optimizer applied to the mean model delta. The
       default, SGD with rate 1, is the original Mime Lite.
     local_epochs: The number of epochs in a client's sequence of batches, one
-      after another. The gradient takes one of them.
-    client_weighting: The clients' weights: |D_i|, or uniform.
+      after another; batches that straddle epochs fail. The gradient takes the
+      first of them.
+    client_weighting: The clients' weights: |D_i|, or uniform. A client without
+      examples has weight 0.
     model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
@@ -74,21 +92,164 @@ def build_mime_lite(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+  if proximal.is_proximal(client_optimizer_fn):
+    raise errors.InputError(
+      "Mime Lite's optimizer must have a state without weights, since the "
+      "state is the server's, got a proximal one, which starts from a client's "
+      'weights.'
+    )
+  if local_epochs < 1:
+    raise errors.InputError(
+      f'local_epochs must be 1 or more, got {local_epochs}.'
+    )
+
+  def client_update(bound, weights, dataset, optimizer_state):
+    frozen = _FrozenOptimizer(client_optimizer_fn, optimizer_state)
+    trained = local_training.train_locally(bound, frozen, weights, dataset)
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
+    batches_per_epoch = local_training.count_batches_of_an_epoch(
+      trained.num_batches, local_epochs, method='Mime Lite'
+    )
+    mean = gradient_update.mean_gradient(
+      bound, weights, dataset.take(batches_per_epoch)
+    )
+    num_examples = local_training.check_whole_epochs(
+      mean.num_examples, trained.num_examples, local_epochs, method='Mime Lite'
+    )
+    return update._replace(
+      update=collections.OrderedDict(
+        update.update,
+        # The server steps from zero weights, so it cannot add weight decay.
+        gradient=gradient_transforms.gradients_of_steps(
+          client_optimizer_fn, weights.trainable, mean.gradient
+        ),
+      ),
+      weight=client_work_process.client_weight(num_examples, client_weighting),
+    )
+
   return composition.compose_process(
     model_fn,
-    mime_lite.build_server_statistics_work(
-      model_fn,
-      client_optimizer_fn,
-      mime_lite.build_server_statistics_update(
-        client_optimizer_fn,
-        local_epochs=local_epochs,
-        client_weighting=client_weighting,
-      ),
-    ),
+    _build_client_work(model_fn, client_optimizer_fn, client_update),
     model_aggregator,
     server_optimizer_fn,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
     extra_passes=1,
+  )
+
+
+class _FrozenOptimizer(gradient_transforms.WrappedOptimizer):
+  """Takes all steps of another optimizer with one state."""
+
+  def __init__(
+    self, inner: tff.learning.optimizers.Optimizer, state: Any
+  ) -> None:
+    super().__init__(inner)
+    self._state = state
+
+  def initialize(self, specs: Any) -> Any:
+    return self._state
+
+  def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
+    return state, super().next(state, weights, gradients)[1]
+
+
+def _build_client_work(
+  model: model_functions.ModelFn,
+  optimizer: tff.learning.optimizers.Optimizer,
+  client_update_fn: client_work_process.ClientUpdateFn,
+) -> client_work_process.ClientWork:
+  """Builds client work as `build_client_work` does, with the optimizer's state.
+
+  A round with a mean gradient that is not finite, such as that of no client,
+  keeps the state.
+  """
+  aggregate_metrics = tff.learning.metrics.sum_then_finalize(
+    model_functions.metric_finalizers(model)
+  )
+  specs = tuple(
+    tf.TensorSpec(t.shape, t.dtype)
+    for t in tff.structure.flatten(
+      model_functions.weights_type(model).trainable
+    )
+  )
+
+  @tff.tensorflow.computation
+  def initialize_optimizer():
+    return optimizer.initialize(specs)
+
+  state_type = initialize_optimizer.type_signature.result
+  client_work = client_work_process.build_client_computation(
+    model, client_update_fn, state_type
+  )
+  weights_type, data_type = client_work.type_signature.parameter[1:]
+  update_type, weight_type = client_work.type_signature.result.result
+  gradient_mean = tff.aggregators.MeanFactory().create(
+    update_type['gradient'], weight_type
+  )
+
+  @tff.tensorflow.computation(state_type, update_type['gradient'])
+  @autograph.graph_function
+  def update_optimizer(state, gradient):
+    # The state after a step does not depend on the weights.
+    updated, _ = autograph.convert(optimizer.next)(
+      state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
+    )
+    finite = local_training.all_finite(gradient)
+    return tf.nest.map_structure(
+      lambda new, old: tf.where(finite, new, old), updated, state
+    )
+
+  @tff.federated_computation
+  def init_fn():
+    return tff.federated_zip(
+      collections.OrderedDict(
+        optimizer=tff.federated_eval(initialize_optimizer, tff.SERVER),
+        gradient_mean=gradient_mean.initialize(),
+      )
+    )
+
+  @tff.federated_computation(
+    init_fn.type_signature.result,
+    tff.FederatedType(weights_type, tff.CLIENTS),
+    tff.FederatedType(data_type, tff.CLIENTS),
+  )
+  def next_fn(state, weights, client_data):
+    output = tff.federated_map(
+      client_work,
+      (tff.federated_broadcast(state.optimizer), weights, client_data),
+    )
+    result = output.result
+    mean_output = gradient_mean.next(
+      state.gradient_mean, result.update['gradient'], result.update_weight
+    )
+    return tff.templates.MeasuredProcessOutput(
+      tff.federated_zip(
+        collections.OrderedDict(
+          optimizer=tff.federated_map(
+            update_optimizer, (state.optimizer, mean_output.result)
+          ),
+          gradient_mean=mean_output.state,
+        )
+      ),
+      tff.federated_zip(
+        tff.learning.templates.ClientResult(
+          result.update['delta'], result.update_weight
+        )
+      ),
+      tff.federated_zip(
+        collections.OrderedDict(
+          train=aggregate_metrics(output.metrics),
+          excluded_clients=tff.federated_sum(output.excluded),
+        )
+      ),
+    )
+
+  return client_work_process.ClientWork(
+    init_fn,
+    next_fn,
+    build_update_is_finite=lambda: client_work_process.build_update_is_finite(
+      client_work, initialize_optimizer
+    ),
   )

@@ -105,16 +105,7 @@ class PaddedNetworks:
       layer: The layer.
       units: The units' places in the wide layer.
     """
-    tensors, wide = list(tensors), self.layers[layer]
-    for place in wide.inputs:
-      tensors[place] = matched_average.take_inputs(
-        tensors[place], units, wide.width
-      )
-    for place in wide.outputs:
-      tensors[place] = matched_average.take_units(
-        tensors[place], units, wide.width
-      )
-    return tensors
+    return self._change(matched_average.take_units, tensors, layer, units)
 
   def put(
     self, tensors: Sequence[np.ndarray], layer: int, units: np.ndarray
@@ -126,15 +117,19 @@ class PaddedNetworks:
       layer: The layer.
       units: The units' places in the wide layer.
     """
+    return self._change(matched_average.pad_units, tensors, layer, units)
+
+  def _change(
+    self,
+    change: Callable[..., np.ndarray],
+    tensors: Sequence[np.ndarray],
+    layer: int,
+    units: np.ndarray,
+  ) -> list[np.ndarray]:
     tensors, wide = list(tensors), self.layers[layer]
-    for place in wide.inputs:
-      tensors[place] = matched_average.pad_inputs(
-        tensors[place], units, wide.width
-      )
-    for place in wide.outputs:
-      tensors[place] = matched_average.pad_units(
-        tensors[place], units, wide.width
-      )
+    for axis, places in ((-2, wide.inputs), (-1, wide.outputs)):
+      for place in places:
+        tensors[place] = change(tensors[place], units, wide.width, axis=axis)
     return tensors
 
   def _embed(self, tensors: list[np.ndarray]) -> list[np.ndarray]:

@@ -127,8 +127,10 @@ def compose_partial_process(
 
   Args:
     model_fn: See `build_partial_exchange`.
-    client_update_fn: See `client_work.build_partial_update`.
-    update_aggregator: The aggregator of that update's inner updates.
+    client_update_fn: A function that computes the whole update: <delta>, or
+      <delta, fisher>.
+    update_aggregator: The aggregator of the `update` of
+      `partial_update.keep_selected`.
     server_optimizer_fn: See `build_partial_exchange`.
     selector: See `build_partial_exchange`.
     tensor_names: See `build_partial_exchange`.
@@ -139,12 +141,14 @@ def compose_partial_process(
       names as tensors.
   """
   mask_bits = selector.mask_bits(trainable_shapes(model_fn))
+
+  def client_update(bound, weights, dataset, state):
+    whole = client_update_fn(bound, weights, dataset, state)
+    return partial_update.keep_selected(whole, weights.trainable, selector)
+
   return composition.compose_process(
     model_fn,
-    client_work_process.build_client_work(
-      model_fn,
-      partial_update.build_partial_update(client_update_fn, selector),
-    ),
+    client_work_process.build_client_work(model_fn, client_update),
     sent_masks.SentPartsFactory(
       update_aggregator, mask_bits=mask_bits, tensor_names=tensor_names
     ),

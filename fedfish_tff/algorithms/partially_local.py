@@ -17,7 +17,7 @@ from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_work_process
-from fedfish_tff.client_work import kept_tensors
+from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import model_partition
@@ -53,8 +53,8 @@ def build_partially_local(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_update_fn: A client's work on the whole model, see
-      `client_work.build_partially_local_update`.
+    client_update_fn: A client's work on the whole model. Its update is <delta>,
+      or <delta, fisher>, and it sets `trained`. Its round number is always 0.
     server_optimizer_fn: The optimizer applied to the aggregated delta of the
       shared tensors. The default, SGD with rate 1, takes it as it is.
     local_tensors: For each trainable tensor, whether it stays at the client,
@@ -73,10 +73,9 @@ def build_partially_local(
 
   Returns:
     The process. A client's state is <local>, its local tensors, or <local,
-    statistics>, with the others of its own. A client with
-    trained weights that are not finite, or a delta too large to be summed, is
-    left out of the round, counted, and keeps its state. A client without data
-    changes nothing.
+    statistics>, with the others of its own. A client with trained weights that
+    are not finite, or a delta too large to be summed, is left out of the round,
+    counted, and keeps its state. A client without data changes nothing.
 
     `client_model_weights` are the shared tensors with the client's own. In
     `get_model_weights` the local tensors are the initial ones, which are
@@ -86,7 +85,8 @@ def build_partially_local(
   Raises:
     InputError: If `local_tensors`, `local_statistics` or the selector does not
       fit the model.
-    TypeError: If `model_fn` is not a model or the optimizer not TFF's.
+    TypeError: If `model_fn` is not a model, the optimizer not TFF's, or
+      `selector` not a selector.
   """
   local_tensors = tuple(map(bool, local_tensors))
   if local_statistics and (
@@ -104,6 +104,7 @@ def build_partially_local(
   step_fn = server_step_lib.step_weights
   should_reject_update = tff.learning.templates.reject_non_finite_update
   if selector is not None:
+    tensor_selection.check_selector(selector)
     weights_type = model_functions.weights_type(model_fn)
     _, shared_types = model_partition.split_tensors(
       tff.structure.flatten(weights_type.trainable), local_tensors
@@ -133,6 +134,30 @@ def build_partially_local(
       kept['statistics'] = weights.non_trainable
     return kept
 
+  def client_update(bound, sent, client_state, dataset):
+    shared = model_functions.flatten_weights(sent)
+    start = model_functions.FlatWeights(
+      model_partition.join_tensors(
+        client_state['local'], shared.trainable, local_tensors
+      ),
+      client_state['statistics'] if local_statistics else shared.non_trainable,
+    )
+    whole = client_update_fn(bound, start, dataset, tf.constant(0))
+    local, _ = model_partition.split_tensors(whole.trained, local_tensors)
+    kept = collections.OrderedDict(local=local)
+    if local_statistics:
+      kept['statistics'] = whole.statistics
+    update = whole._replace(
+      update=collections.OrderedDict(
+        (name, model_partition.split_tensors(tensors, local_tensors)[1])
+        for name, tensors in whole.update.items()
+      ),
+      also_finite=(whole.also_finite, *kept.values()),
+    )
+    if selector is not None:
+      update = partial_update.keep_selected(update, shared.trainable, selector)
+    return update, kept
+
   def own_weights(model, client_state):
     own = _replace(model, local_tensors, client_state['local'])
     if not local_statistics:
@@ -152,12 +177,7 @@ def build_partially_local(
 
   return client_state_composition.compose_client_state_process(
     model_fn,
-    kept_tensors.build_partially_local_update(
-      client_update_fn,
-      local_tensors,
-      local_statistics=local_statistics,
-      selector=selector,
-    ),
+    client_update,
     model_aggregator,
     server_optimizer_fn,
     select_sent=select_shared,

@@ -4,11 +4,13 @@
 
 Karimireddy, Kale, Mohri, Reddi, Stich and Suresh, "SCAFFOLD: Stochastic
 Controlled Averaging for Federated Learning", ICML 2020 (arXiv:1910.06378),
-Algorithm 1. Clients keep a control variate from one round to the next; see
-`client_work.control_variates` for their computation.
+Algorithm 1. A client's control variate estimates the gradient of its own loss,
+the server's that of the mean of all clients' losses. Their difference corrects
+a client's steps for the drift to its own optimum.
 """
 
 import collections
+import math
 
 from fedfish_tff import choices
 from fedfish_tff import errors
@@ -16,8 +18,10 @@ from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import server_step as server_step_lib
-from fedfish_tff.client_work import control_variates
+from fedfish_tff.client_work import gradient_transforms
+from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -93,12 +97,61 @@ def build_scaffold(
     raise errors.InputError(
       f'num_clients must be 1 or more, got {num_clients}.'
     )
-  client_update = control_variates.build_control_variate_update(
-    client_learning_rate,
-    control_update=control_update,
-    local_epochs=local_epochs,
-    client_weighting=client_weighting,
-  )
+  # A member's bare value would be taken for the other member.
+  if not isinstance(control_update, choices.ControlUpdate):
+    raise errors.InputError(
+      'control_update must be a member of client_work.ControlUpdate, got '
+      f'{control_update!r}.'
+    )
+  if not 0 < client_learning_rate < math.inf:
+    raise errors.InputError(
+      'client_learning_rate must be positive and finite, got '
+      f'{client_learning_rate}.'
+    )
+  if local_epochs < 1:
+    raise errors.InputError(
+      f'local_epochs must be 1 or more, got {local_epochs}.'
+    )
+  sgd = tff.learning.optimizers.build_sgdm(client_learning_rate)
+
+  def client_update(bound, sent, client_state, dataset):
+    weights = model_functions.flatten_weights(sent['weights'])
+    correction = tuple(
+      c - own for c, own in zip(sent['control'], client_state['control'])
+    )
+    corrected = gradient_transforms.transform_gradients(
+      sgd, lambda _, gradients: list(map(tf.add, gradients, correction))
+    )
+    trained = local_training.train_locally(bound, corrected, weights, dataset)
+    update = model_delta.delta_update(bound, weights, trained, client_weighting)
+    has_data = trained.num_examples > 0
+    if control_update is choices.ControlUpdate.GRADIENT:
+      batches_per_epoch = local_training.count_batches_of_an_epoch(
+        trained.num_batches, local_epochs, method='SCAFFOLD'
+      )
+      mean = gradient_update.mean_gradient(
+        bound, weights, dataset.take(batches_per_epoch)
+      )
+      control = mean.gradient
+      epoch_examples = local_training.check_whole_epochs(
+        mean.num_examples, trained.num_examples, local_epochs, method='SCAFFOLD'
+      )
+      has_data = epoch_examples > 0
+    else:
+      control = tuple(
+        d / (tf.cast(trained.num_batches, d.dtype) * client_learning_rate) - c
+        for d, c in zip(update.update['delta'], correction)
+      )
+    control = tuple(
+      tf.where(has_data, new, old)
+      for new, old in zip(control, client_state['control'])
+    )
+    change = tuple(
+      new - old for new, old in zip(control, client_state['control'])
+    )
+    return update._replace(
+      update=collections.OrderedDict(update.update, control=change)
+    ), collections.OrderedDict(control=control)
 
   def server_step(take_step, model, aggregate):
     step, weights = server_step_lib.step_weights(
@@ -134,9 +187,7 @@ def build_scaffold(
     ),
     get_model_weights=lambda model: model['weights'],
     server_step=server_step,
-    local_training=local_training.build_local_training(
-      model_fn, tff.learning.optimizers.build_sgdm(client_learning_rate)
-    ),
+    local_training=local_training.build_local_training(model_fn, sgd),
     extra_passes=1 if control_update is choices.ControlUpdate.GRADIENT else 0,
   )
 

@@ -24,6 +24,7 @@ from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import local_training as local_training_lib
+from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
@@ -90,9 +91,6 @@ def build_stateful_partial_exchange(
   )
   shapes = partial_exchange.trainable_shapes(model_fn)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
-  train = partial_update.build_stateful_training(
-    client_optimizer_fn, selector, client_weighting
-  )
 
   def initial_model(weights):
     return collections.OrderedDict(
@@ -110,13 +108,26 @@ def build_stateful_partial_exchange(
     )
 
   def client_update(bound, model, client_state, dataset):
-    update, values = train(
-      bound,
-      _start_of(model, client_state),
-      model_functions.flatten_weights(model['weights']).trainable,
-      dataset,
+    start = _start_of(model, client_state)
+    trained = local_training_lib.train_locally(
+      bound, client_optimizer_fn, start, dataset
     )
-    return update, collections.OrderedDict(
+    server = model_functions.flatten_weights(model['weights'])
+    update = model_delta.delta_update(bound, server, trained, client_weighting)
+    has_data = trained.num_examples > 0
+    values = trained.weights.trainable
+    masks = tuple(
+      tf.logical_and(mask, has_data)
+      for mask in selector.select(start.trainable, values)
+    )
+    delta = partial_update.keep_sent(update.update['delta'], masks)
+    return update._replace(
+      update=collections.OrderedDict(
+        update=collections.OrderedDict(delta=delta, mask=masks), mask=masks
+      ),
+      # The client continues with the parts that are not sent.
+      also_finite=values,
+    ), collections.OrderedDict(
       weights=values, last_round=model['round_number'] + 1
     )
 

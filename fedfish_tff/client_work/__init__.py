@@ -15,39 +15,27 @@ from fedfish_tff.choices import MetaBatches as MetaBatches
 from fedfish_tff.choices import MetaGradient as MetaGradient
 
 if TYPE_CHECKING:
-  from fedfish_tff.client_work.alternating_training import *
   from fedfish_tff.client_work.client_work_process import *
-  from fedfish_tff.client_work.control_variates import *
   from fedfish_tff.client_work.fisher import *
   from fedfish_tff.client_work.fisher_delta import *
   from fedfish_tff.client_work.gradient_transforms import *
   from fedfish_tff.client_work.gradient_update import *
-  from fedfish_tff.client_work.kept_tensors import *
-  from fedfish_tff.client_work.linear_head import *
   from fedfish_tff.client_work.local_training import *
   from fedfish_tff.client_work.meta_training import *
-  from fedfish_tff.client_work.mime_lite import *
   from fedfish_tff.client_work.model_delta import *
   from fedfish_tff.client_work.nesterov import *
-  from fedfish_tff.client_work.partial_update import (
-    build_partial_update as build_partial_update,
-  )
-  from fedfish_tff.client_work.personal_model import *
   from fedfish_tff.client_work.proximal import *
   from fedfish_tff.client_work.rate_parameter import *
   from fedfish_tff.client_work.ridge_statistics import *
-  from fedfish_tff.client_work.tensor_groups import *
   from fedfish_tff.client_work.tensor_selection import *
 
 _EXPORTS = {
-  'alternating_training': 'build_alternating_training train_part',
   'client_work_process': """
     build_client_computation build_client_state_work build_client_work
     build_update_is_finite CheckedUpdate
     client_weight ClientStateUpdateFn ClientUpdate ClientUpdateFn ClientWork
-    leave_out_non_finite NO_STATE ROUND_NUMBER ServerState
+    leave_out_non_finite ROUND_NUMBER ServerState
   """,
-  'control_variates': 'build_control_variate_update',
   'fisher': 'fisher_diagonal',
   'fisher_delta': 'build_fisher_delta_update',
   'gradient_transforms': """
@@ -55,28 +43,22 @@ _EXPORTS = {
     transform_gradients WrappedOptimizer
   """,
   'gradient_update': 'build_gradient_update mean_gradient MeanGradient',
-  'linear_head': 'build_representation_update solve_head sum_moments',
   'local_training': """
     all_finite build_local_training build_training check_optimizer
-    check_whole_epochs count_batches_of_an_epoch train_locally TrainFn
-    TrainingResult
+    check_whole_epochs count_batches_of_an_epoch train_locally train_part
+    TrainFn TrainingResult
   """,
   'meta_training': 'build_meta_training',
   'model_delta': """
     build_model_delta_update build_trained_delta_update delta_update
   """,
   'nesterov': 'build_nesterov',
-  'partial_update': 'build_partial_update',
-  'kept_tensors': 'build_partially_local_update',
-  'personal_model': 'build_personal_model_update',
   'proximal': 'build_proximal_optimizer is_proximal pull_to',
   'rate_parameter': 'build_rate_parameter_optimizer',
   'ridge_statistics': 'build_ridge_statistics',
-  'mime_lite': 'build_server_statistics_update build_server_statistics_work',
-  'tensor_groups': 'check_groups group_by_layer',
   'tensor_selection': """
     build_coordinate_selector build_share_selector build_threshold_selector
-    check_selector Selector
+    check_selector group_by_layer Selector
   """,
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -97,7 +97,6 @@ class ServerState(NamedTuple):
   is_hparams: bool = False
 
 
-NO_STATE = ServerState(lambda: ())
 ROUND_NUMBER = ServerState(lambda: tf.constant(1), lambda number: number + 1)
 
 
@@ -131,21 +130,6 @@ def client_weight(
   return tf.cast(num_examples, tf.float32)
 
 
-def _is_finite(result: ClientUpdate) -> tf.Tensor:
-  # A finite update times its weight can overflow in the sum, which would void
-  # the round of all clients. The largest number suffices, since a product of
-  # the model's size takes longer. A maximum does not show NaN on every machine,
-  # so updates are checked, too.
-  products = [
-    tf.cast(result.weight, t.dtype) * tf.reduce_max(tf.abs(t))
-    for t in tf.nest.flatten(result.update)
-    if t.dtype.is_floating and t.shape.num_elements()
-  ]
-  return local_training.all_finite(
-    (result.update, products, result.also_finite)
-  )
-
-
 def leave_out_non_finite(
   result: ClientUpdate,
   initial_metrics: Any,
@@ -161,7 +145,18 @@ def leave_out_non_finite(
     new_state: The client's state after the round, if clients keep one.
     old_state: The client's state before the round.
   """
-  finite = _is_finite(result)
+  # A finite update times its weight can overflow in the sum, which would void
+  # the round of all clients. The largest number suffices, since a product of
+  # the model's size takes longer. A maximum does not show NaN on every machine,
+  # so updates are checked, too.
+  products = [
+    tf.cast(result.weight, t.dtype) * tf.reduce_max(tf.abs(t))
+    for t in tf.nest.flatten(result.update)
+    if t.dtype.is_floating and t.shape.num_elements()
+  ]
+  finite = local_training.all_finite(
+    (result.update, products, result.also_finite)
+  )
   update = result.update
   if isinstance(update, Mapping) and list(update) == ['delta']:
     update = update['delta']
@@ -250,7 +245,7 @@ def build_client_work(
     init_fn,
     next_fn,
     build_update_is_finite=lambda: build_update_is_finite(
-      model, client_update_fn, server_state
+      client_work, server_state.initialize
     ),
     **hparams_fns,
   )
@@ -338,35 +333,21 @@ def build_client_state_work(
 
 
 def build_update_is_finite(
-  model: model_functions.ModelFn,
-  client_update_fn: ClientUpdateFn,
-  server_state: ServerState = ROUND_NUMBER,
+  client_work: tff.Computation, initialize: Callable[[], Any]
 ) -> tff.Computation:
   """Builds the check of one client's update as a separate computation.
 
   Args:
-    model: A functional model, or a function that returns a variable model.
-    client_update_fn: See `build_client_work`.
-    server_state: See `build_client_work`; the first round's state is used.
+    client_work: The result of `build_client_computation`.
+    initialize: See `ServerState`.
 
   Returns:
     A computation of type (<ModelWeights, B*> -> bool), unplaced.
   """
 
-  @tff.tensorflow.computation(
-    model_functions.weights_type(model), model_functions.data_type(model)
-  )
+  @tff.tensorflow.computation(*client_work.type_signature.parameter[1:])
   def update_is_finite(weights, dataset):
-    bound = model_functions.bind_model(model)
-
-    @autograph.graph_function
-    def run(flat, data):
-      return _is_finite(
-        autograph.convert(client_update_fn)(
-          bound, flat, data, server_state.initialize()
-        )
-      )
-
-    return run(model_functions.flatten_weights(weights), dataset)
+    result = client_work(initialize(), weights, dataset)
+    return tf.equal(result.excluded, 0)
 
   return update_is_finite

@@ -8,12 +8,14 @@ diverged client run it outside of a round.
 """
 
 from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import parameters
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
+from fedfish_tff.models import model_partition
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -117,6 +119,45 @@ def train_locally(
     metrics_state,
     num_examples,
     num_batches,
+  )
+
+
+def train_part(
+  bound: model_functions.BoundModel,
+  weights: model_functions.FlatWeights,
+  dataset: tf.data.Dataset,
+  *,
+  optimizer: tff.learning.optimizers.Optimizer,
+  trained: Sequence[bool],
+  metrics_state: Any = None,
+) -> TrainingResult:
+  """Trains a part of a model; call inside a `tf.function`.
+
+  Args:
+    bound: The model, bound to the graph being built.
+    weights: The whole model's weights at the start.
+    dataset: See `train_locally`.
+    optimizer: See `train_locally`.
+    trained: For each trainable tensor, whether it is trained.
+    metrics_state: See `train_locally`.
+
+  Returns:
+    The same as `train_locally`, with the whole model's weights.
+  """
+  part, frozen = model_partition.split_tensors(weights.trainable, trained)
+  result = train_locally(
+    model_partition.bind_part(bound, trained, frozen),
+    optimizer,
+    weights._replace(trainable=part),
+    dataset,
+    metrics_state=metrics_state,
+  )
+  return result._replace(
+    weights=result.weights._replace(
+      trainable=model_partition.join_tensors(
+        result.weights.trainable, frozen, trained
+      )
+    )
   )
 
 

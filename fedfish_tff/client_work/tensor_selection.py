@@ -21,7 +21,6 @@ from typing import Any
 
 from fedfish_tff import choices
 from fedfish_tff import errors
-from fedfish_tff.client_work import tensor_groups
 
 import tensorflow as tf
 
@@ -75,9 +74,7 @@ class _TensorSelector(Selector):
     """
     self._choose = choose
     self._normalize = normalize
-    self._groups = (
-      None if groups is None else tensor_groups.check_groups(groups)
-    )
+    self._groups = None if groups is None else _check_groups(groups)
 
   def select(self, before: _Tensors, after: _Tensors) -> _Tensors:
     groups = self._groups_of(len(before))
@@ -161,6 +158,37 @@ def check_selector(selector: Selector) -> None:
       'selector must be a client_work.Selector, such as '
       f'client_work.build_share_selector(0.3), got {selector!r}.'
     )
+
+
+def group_by_layer(tensor_names: Sequence[str]) -> tuple[int, ...]:
+  """Puts tensors of one layer, such as its kernel and bias, into one group.
+
+  Args:
+    tensor_names: One name per tensor, with slashes. The layer is the part
+      before the last slash. A name without a slash is a layer of its own.
+
+  Returns:
+    The number of each tensor's group, counted from 0 by first appearance.
+
+  Raises:
+    errors.InputError: If there are no names, or all tensors would be one group.
+  """
+  layers = [
+    name.rpartition('/')[0] or f'/{position}'
+    for position, name in enumerate(tensor_names)
+  ]
+  numbers = {layer: n for n, layer in enumerate(dict.fromkeys(layers))}
+  if not numbers:
+    raise errors.InputError(
+      'Grouping by layer needs a name for each tensor, got none.'
+    )
+  if len(numbers) == 1 < len(layers):
+    raise errors.InputError(
+      'The names of tensors must be of several layers, got one, '
+      f'{layers[0]!r}, for all {len(layers)} tensors, so that either all or '
+      'none would be sent.'
+    )
+  return tuple(numbers[layer] for layer in layers)
 
 
 def build_share_selector(
@@ -262,6 +290,17 @@ def build_coordinate_selector(
   _check_member('direction', direction, choices.Direction)
   _check_member('score', score, choices.CoordinateScore)
   return _CoordinateSelector(share, direction, score)
+
+
+def _check_groups(groups: Sequence[int]) -> tuple[int, ...]:
+  """Returns groups as a tuple; they must be numbered from 0 without a gap."""
+  groups = tuple(groups)
+  if sorted(set(groups)) != list(range(len(set(groups)))) or not groups:
+    raise errors.InputError(
+      'The groups of tensors must be numbers from 0 without a gap, one for '
+      f'each tensor, got {groups}.'
+    )
+  return groups
 
 
 def _best(

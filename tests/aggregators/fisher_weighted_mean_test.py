@@ -199,12 +199,20 @@ class ExecutionTest(parameterized.TestCase):
     np.testing.assert_array_equal(_flat(output.result), [0, 0, 0, 2, 2, 2, 0])
 
 
+_CLIPPED = tff.aggregators.clipping_factory(0.1, tff.aggregators.SumFactory())
+# 32 bits over [-10, 10]: the resolution 20 / 2^32 is 5e-9 of the range.
+_SECURE = tff.aggregators.SecureSumFactory(10.0, -10.0)
+_NOISELESS = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
+  noise_multiplier=0.0, clients_per_round=4.0, clip=0.1
+)
+
+
 class RatioUnderInexactSumsTest(parameterized.TestCase):
   """The error of a true ratio of 2 under the sums people compose with."""
 
-  def _ratio_error(self, sum_factory, fisher, **kwargs):
+  def _ratio_error(self, sum_factory, fisher, minimum):
     process = aggregators.FisherWeightedMeanFactory(
-      sum_factory, **kwargs
+      sum_factory, minimum_denominator=minimum
     ).create(_VALUE, _WEIGHT)
     output = process.next(
       process.initialize(),
@@ -213,17 +221,25 @@ class RatioUnderInexactSumsTest(parameterized.TestCase):
     )
     return np.abs(_flat(output.result) - 2.0).max()
 
-  @parameterized.parameters(1e-3, 1.0, 1e3)
-  def test_joint_clipping_keeps_the_ratio(self, fisher):
-    clipped = tff.aggregators.clipping_factory(
-      0.1, tff.aggregators.SumFactory()
-    )
-    self.assertLess(self._ratio_error(clipped, fisher), 1e-5)
+  @parameterized.parameters(
+    (_CLIPPED, 1e-3, 0.0, 1e-5),
+    (_CLIPPED, 1.0, 0.0, 1e-5),
+    (_CLIPPED, 1e3, 0.0, 1e-5),
+    (_NOISELESS, 1.0, 0.0, 1e-5),
+    (_SECURE, 1.0, 1e-7, 1e-3),
+    (_SECURE, 0.01, 1e-7, 0.1),
+    # Damping keeps what is lost below.
+    (_SECURE, 1e-9 + 0.1, 1e-7, 1e-3),
+  )
+  def test_joint_sums_keep_the_ratio(self, sum_factory, fisher, minimum, bound):
+    self.assertLess(self._ratio_error(sum_factory, fisher, minimum), bound)
 
-  def test_separate_clipping_would_not(self):
+  def test_secure_sums_lose_a_tiny_fisher(self):
+    self.assertEqual(self._ratio_error(_SECURE, 1e-9, 1e-7), 2.0)
+
+  def test_separate_clipping_would_not_keep_it(self):
     # What the joint structure avoids: clipping the two sums on their own.
-    clip = tff.aggregators.clipping_factory(0.1, tff.aggregators.SumFactory())
-    alone = clip.create(_T)
+    alone = _CLIPPED.create(_T)
     value = _value([2.0] * 7, [1.0] * 7)
     numerator = alone.next(
       alone.initialize(), [[2 * f for f in value['fisher']]]
@@ -232,25 +248,3 @@ class RatioUnderInexactSumsTest(parameterized.TestCase):
     self.assertGreater(
       np.abs(_flat(numerator) / _flat(denominator) - 2).max(), 0.9
     )
-
-  def test_noiseless_differential_privacy_keeps_the_ratio(self):
-    dp = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
-      noise_multiplier=0.0, clients_per_round=4.0, clip=0.1
-    )
-    self.assertLess(self._ratio_error(dp, 1.0), 1e-5)
-
-  @parameterized.parameters((1.0, 1e-3), (0.01, 0.1))
-  def test_secure_sums_keep_the_ratio_within_their_resolution(
-    self, fisher, tolerance
-  ):
-    # 32 bits over [-10, 10]: the resolution 20 / 2^32 is 5e-9 of the range.
-    secure = tff.aggregators.SecureSumFactory(10.0, -10.0)
-    error = self._ratio_error(secure, fisher, minimum_denominator=1e-7)
-    self.assertLess(error, tolerance)
-
-  def test_secure_sums_lose_a_tiny_fisher_and_damping_keeps_it(self):
-    secure = tff.aggregators.SecureSumFactory(10.0, -10.0)
-    lost = self._ratio_error(secure, 1e-9, minimum_denominator=1e-7)
-    self.assertEqual(lost, 2.0)
-    damped = self._ratio_error(secure, 1e-9 + 0.1, minimum_denominator=1e-7)
-    self.assertLess(damped, 1e-3)

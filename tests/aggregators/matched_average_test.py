@@ -293,7 +293,9 @@ def _merge(networks, class_counts, **kwargs):
       clients = [
         {
           **layer,
-          'kernel': aggregators.pad_inputs(layer['kernel'], a, len(counts)),
+          'kernel': aggregators.pad_units(
+            layer['kernel'], a, len(counts), axis=-2
+          ),
         }
         for layer, a in zip(clients, assignments)
       ]
@@ -334,13 +336,13 @@ def _rebuild(merged, matches, client):
     a, num_units = match.assignments[client], len(match.counts)
     layer, following = network[position : position + 2]
     if 'recurrent' in layer:
-      layer['recurrent'] = aggregators.take_inputs(
-        layer['recurrent'], a, num_units
+      layer['recurrent'] = aggregators.take_units(
+        layer['recurrent'], a, num_units, axis=-2
       )
     for name, tensor in layer.items():
       layer[name] = aggregators.take_units(tensor, a, num_units)
-    following['kernel'] = aggregators.take_inputs(
-      following['kernel'], a, num_units
+    following['kernel'] = aggregators.take_units(
+      following['kernel'], a, num_units, axis=-2
     )
   return network
 
@@ -407,14 +409,14 @@ class NetworksTest(parameterized.TestCase):
     rng = np.random.default_rng(seed)
     assignment = rng.permutation(size + more)[:size]
     kernel = rng.normal(size=[*shape, blocks * size, 5])
-    padded = aggregators.pad_inputs(kernel, assignment, size + more)
+    padded = aggregators.pad_units(kernel, assignment, size + more, axis=-2)
     # As flattened images: blocks of channels, of which the client has some.
     x = rng.normal(size=[blocks, size + more])
     np.testing.assert_allclose(
       x.ravel() @ padded, x[:, assignment].ravel() @ kernel, atol=1e-12
     )
     np.testing.assert_array_equal(
-      aggregators.take_inputs(padded, assignment, size + more), kernel
+      aggregators.take_units(padded, assignment, size + more, axis=-2), kernel
     )
 
   @hypothesis.given(

@@ -9,6 +9,7 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from tests import closed_form_builders
 from tests import numpy_reference as ref
@@ -32,8 +33,8 @@ _BUILDERS: Mapping[
     algorithms.build_ditto, personal_strength=0.5
   ),
   # Of earlier models, even a step without an update keeps others.
-  'build_fed_async': lambda model, client, _: algorithms.build_fed_async(
-    model, client, max_staleness=0
+  'build_fed_async': lambda model, client, _, **options: (
+    algorithms.build_fed_async(model, client, **{'max_staleness': 0, **options})
   ),
   'build_fed_avg': algorithms.build_fed_avg,
   'build_fed_buff': functools.partial(
@@ -77,11 +78,18 @@ _BUILDERS: Mapping[
       local_training=client_work.build_local_training(model, client),
     )
   ),
-  'build_scaffold': lambda model, _, server: algorithms.build_scaffold(
-    model, 0.1, server, num_clients=4
+  'build_scaffold': lambda model, _, server, **options: (
+    algorithms.build_scaffold(
+      model,
+      options.pop('client_learning_rate', 0.1),
+      server,
+      **{'num_clients': 4, **options},
+    )
   ),
-  'build_stateful_partial_exchange': lambda model, client, _: (
-    algorithms.build_stateful_partial_exchange(model, client, selector=_HALF)
+  'build_stateful_partial_exchange': lambda model, client, _, **options: (
+    algorithms.build_stateful_partial_exchange(
+      model, client, **{'selector': _HALF, **options}
+    )
   ),
 }
 # FedRep has an epoch for each part of the model.
@@ -128,6 +136,65 @@ _COSTS = {
   # The round in which each tensor was sent last, too.
   'build_stateful_partial_exchange': (0, 4 + 1, 4 + 4 + 1 - 1),
 }
+# Values of an argument that are refused by its name.
+_IMPOSSIBLE = (
+  ('build_apfl', 'mixture', (-0.1, 1.5, np.nan)),
+  ('build_fed_async', 'max_staleness', (-1,)),
+  ('build_fed_async', 'mixing_weight', (0.0, 1.5)),
+  ('build_fed_buff', 'max_staleness', (-1,)),
+  ('build_fed_dyn', 'num_clients', (0,)),
+  ('build_fed_dyn', 'regularization', (0.0, np.inf)),
+  ('build_fed_fish', 'local_epochs', (0,)),
+  ('build_fed_fish', 'damping', (-1.0, np.nan)),
+  ('build_fed_fish', 'relative_damping', (-1.0,)),
+  ('build_fed_fish', 'minimum_denominator', (-1e-9,)),
+  ('build_fed_fish', 'fisher_estimator', ('per_example',)),
+  ('build_fed_fish', 'fisher_normalization', ('mean',)),
+  ('build_fed_fish', 'fisher_granularity', ('tensor',)),
+  ('build_fed_rep', 'head_epochs', (0,)),
+  ('build_fed_rep', 'body_epochs', (0,)),
+  ('build_hf_maml', 'personal_learning_rate', (-0.1, np.nan)),
+  ('build_hf_maml', 'difference', (0,)),
+  ('build_hf_maml', 'meta_gradient', ('exact',)),
+  ('build_hf_maml', 'meta_batches', ('shared',)),
+  ('build_mime_lite', 'local_epochs', (0,)),
+  ('build_scaffold', 'client_learning_rate', (0.0, np.nan)),
+  ('build_scaffold', 'control_update', ('gradient',)),
+  ('build_scaffold', 'local_epochs', (0,)),
+  ('build_scaffold', 'num_clients', (0,)),
+)
+_TWO_GROUPS = client_work.build_share_selector(0.5, groups=(0, 1))
+# What is refused by other messages.
+_REFUSED = (
+  *(
+    (builder, {name: strength}, 'The proximal strength must be .*')
+    for builder, name in (
+      ('build_ditto', 'personal_strength'),
+      ('build_fed_prox', 'proximal_strength'),
+    )
+    for strength in (-0.1, np.nan, np.inf)
+  ),
+  (
+    'build_fed_fish',
+    {'selector': _HALF, 'diagnostics': True},
+    'diagnostics must be False with a selector',
+  ),
+  (
+    'build_fed_fish',
+    {'fisher_estimator': client_work.FisherEstimator.SAMPLED_LABEL},
+    'sampled_label Fisher estimator needs a label_sampler',
+  ),
+  ('build_fed_per', {'local_tensors': (True, False)}, 'of the 4 trainable'),
+  ('build_fed_per', {'local_statistics': True}, 'local_statistics .*False'),
+  *(
+    (builder, options, message)
+    for builder in ('build_partial_exchange', 'build_stateful_partial_exchange')
+    for options, message in (
+      ({'tensor_names': ['one']}, 'tensor_names .*got 1'),
+      ({'selector': _TWO_GROUPS}, 'groups for 2'),
+    )
+  ),
+)
 _INFINITE = [(np.full_like(x, np.inf), y) for x, y in rounds.BROKEN]
 
 
@@ -157,6 +224,17 @@ _DAILY = (
   'build_fed_per',
   'build_scaffold',
   'build_stateful_partial_exchange',
+)
+# Those whose clients train their states, or take steps with them.
+_OWN_STATES = (
+  'build_apfl',
+  'build_ditto',
+  'build_fed_dyn',
+  'build_fed_per',
+  'build_fed_rep',
+  'build_lg_fed_avg',
+  'build_partially_local',
+  'build_scaffold',
 )
 
 
@@ -303,6 +381,49 @@ class ContractTest(rounds.TestCase):
         process.local_training.type_signature.result
       )
     )
+
+  @parameterized.parameters(*_OWN_STATES)
+  @pytest.mark.thorough
+  def test_a_client_whose_state_is_not_finite_is_left_out(self, builder):
+    run = _start(builder, 'functional')
+    without = run.copy()
+    run.clients['a'] = broken = tf.nest.map_structure(
+      lambda leaf: np.full_like(leaf, np.nan),
+      run.process.initialize_client(run.state),
+    )
+    metrics = run.run('ab')
+    without.run('b')
+    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+    self.assert_same(run.clients['a'], broken)
+    self.assert_same(run.state['model'], without.state['model'])
+
+  @parameterized.parameters(*_IMPOSSIBLE)
+  def test_impossible_values_are_refused(self, builder, name, values):
+    for value in values:
+      message = rf'^{name} must be .*, got {value!r}\.$'
+      with self.assertRaisesRegex(errors.InputError, message):
+        self._build(builder, **{name: value})
+
+  @parameterized.parameters(*_REFUSED)
+  def test_what_does_not_fit_is_refused(self, builder, options, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._build(builder, **options)
+
+  @parameterized.parameters(
+    'build_fed_fish',
+    'build_fed_per',
+    'build_fed_rep',
+    'build_lg_fed_avg',
+    'build_partial_exchange',
+    'build_stateful_partial_exchange',
+  )
+  def test_what_is_no_selector_is_refused(self, builder):
+    with self.assertRaisesRegex(TypeError, 'selector must be .*got 0.3'):
+      self._build(builder, selector=0.3)
+
+  def _build(self, builder, **options):
+    sgd = rounds.sgd(0.1)
+    return _BUILDERS[builder](rounds.MODELS['functional'], sgd, sgd, **options)
 
   @parameterized.parameters(*_BUILDERS)
   def test_optimizers_that_are_not_tffs_are_refused(self, builder):

@@ -4,8 +4,10 @@
 
 import collections
 import functools
+import pathlib
 
 from fedfish_tff import algorithms
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import models
@@ -156,6 +158,40 @@ class ExactnessTest(parameterized.TestCase):
       _assert_close(
         self.processes[bias].get_model_weights(state).trainable, expected, x
       )
+
+  def test_a_run_visits_all_resumes_and_ends_with_the_classifier(self):
+    process = self.processes[models.RidgeBias.CENTERED]
+    x, y = _examples(90)
+    # By label: most clients hold one class.
+    parts = np.array_split(np.argsort(y, kind='stable'), 7)
+    clients = datasets.InMemoryClientData(
+      {f'client {i}': (x[p], np.int32(y[p])) for i, p in enumerate(parts)}
+    )
+    folder = pathlib.Path(self.create_tempdir().full_path)
+
+    def run(name, rounds, cohort_size):
+      return simulation.run_training(
+        process,
+        train_data=clients,
+        participation=simulation.visit_once_participation(
+          clients.client_ids, cohort_size=cohort_size, seed=1
+        ),
+        batch_spec=datasets.BatchSpec(batch_size=16),
+        seed=1,
+        rounds=rounds,
+        program_state_manager=simulation.CheckpointManager(folder / name),
+      ).state
+
+    self.assertEqual(simulation.count_visiting_rounds(7, cohort_size=2), 4)
+    run('a', 2, 2)
+    resumed = run('a', 4, 2)
+    # Two more rounds than there are clients for, in other cohorts.
+    longer = run('b', 5, 3)
+    expected = ref.scikit_learn(
+      x.astype(np.float64), y, _CLASSES, _LAMBDA, models.RidgeBias.CENTERED
+    )
+    for state in (resumed, longer):
+      _assert_close(process.get_model_weights(state).trainable, expected, x)
 
   def test_seen_twice_it_would_count_twice(self):
     process = self.processes[models.RidgeBias.REGULARIZED]

@@ -7,7 +7,6 @@ import itertools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff import errors
 from fedfish_tff import models
 from tests import numpy_reference as ref
 from tests import rounds
@@ -252,24 +251,6 @@ class InterfaceTest(rounds.TestCase):
   def test_data_that_is_not_whole_epochs_is_refused(self):
     with self.assertRaisesRegex(Exception, 'local_epochs=2'):
       rounds.Rounds(_build(), epochs=1).run('abc')
-
-  @parameterized.parameters(
-    dict(local_epochs=0),
-    dict(damping=-1.0),
-    dict(damping=float('nan')),
-    dict(relative_damping=-1.0),
-    dict(minimum_denominator=-1e-9),
-    dict(fisher_estimator='per_example'),
-    dict(fisher_normalization='mean'),
-    dict(fisher_granularity='tensor'),
-  )
-  def test_bad_arguments_are_named(self, **kwargs):
-    with self.assertRaisesRegex(errors.InputError, list(kwargs)[0]):
-      _build(**kwargs)
-
-  def test_sampled_labels_need_a_sampler(self):
-    with self.assertRaisesRegex(errors.InputError, 'label_sampler'):
-      _build(fisher_estimator=client_work.FisherEstimator.SAMPLED_LABEL)
 
   @pytest.mark.thorough
   def test_sampled_labels_repeat_by_seed_and_change_by_round(self):

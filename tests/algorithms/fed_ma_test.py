@@ -110,7 +110,9 @@ def _shuffled(create, widths, seed):
     for place in outputs:
       tensors[place] = aggregators.take_units(tensors[place], order, width)
     for place in inputs:
-      tensors[place] = aggregators.take_inputs(tensors[place], order, width)
+      tensors[place] = aggregators.take_units(
+        tensors[place], order, width, axis=-2
+      )
   return _with_weights(model, tensors)
 
 
@@ -359,7 +361,9 @@ class _Reference:
       for net, units in zip(nets, match.assignments):
         net[layer] = server[-1]
         net[layer + 1] = [
-          aggregators.pad_inputs(net[layer + 1][0], units, len(counts[-1])),
+          aggregators.pad_units(
+            net[layer + 1][0], units, len(counts[-1]), axis=-2
+          ),
           net[layer + 1][1],
         ]
     self.server, self.counts = server, counts
@@ -626,8 +630,8 @@ class LstmTest(absltest.TestCase):
             net[place] = tensor
           if layer:
             net[2] = recurrent
-          net[following] = aggregators.pad_inputs(
-            net[following], own, num_units
+          net[following] = aggregators.pad_units(
+            net[following], own, num_units, axis=-2
           )
         matches.append(match)
         np.testing.assert_array_equal(

@@ -21,18 +21,25 @@ def _examples(number, seed=0):
   return x.astype(np.float32), y
 
 
-def _weights(x, y, *, num_classes=_CLASSES, **options):
-  process = algorithms.build_fed_ncm(
+def _build(*, num_classes=_CLASSES, **options):
+  return algorithms.build_fed_ncm(
     models.create_identity_features(_FEATURES),
     num_classes=num_classes,
     **options,
   )
+
+
+def _run(process, x, y):
   clients = [
     tf.data.Dataset.from_tensor_slices((x[i::4], y[i::4])).batch(5)
     for i in range(4)
   ]
-  state, _ = process.next(process.initialize(), clients)
-  return process.get_model_weights(state).trainable
+  return process.next(process.initialize(), clients).state
+
+
+def _weights(x, y, **options):
+  process = _build(**options)
+  return process.get_model_weights(_run(process, x, y)).trainable
 
 
 def _with_count(state, label, count):
@@ -84,14 +91,8 @@ class FedNcmTest(absltest.TestCase):
     self.assertNotIn(_CLASSES, np.argmax(scores, axis=1))
 
   def test_a_count_that_noise_made_negative_turns_no_class_round(self):
-    process = algorithms.build_fed_ncm(
-      models.create_identity_features(_FEATURES), num_classes=_CLASSES
-    )
-    x, y = _examples(60)
-    state, _ = process.next(
-      process.initialize(),
-      [tf.data.Dataset.from_tensor_slices((x, y)).batch(60)],
-    )
+    process = _build()
+    state = _run(process, *_examples(60))
     kernel, _ = process.get_model_weights(state).trainable
     noisy, _ = process.get_model_weights(_with_count(state, 1, -0.7)).trainable
     np.testing.assert_array_equal(noisy, kernel)
@@ -100,16 +101,9 @@ class FedNcmTest(absltest.TestCase):
       self.assertEqual(metrics['finalizer']['classes_seen'], _CLASSES - 1)
 
   def test_euclidean_never_chooses_a_class_of_noise(self):
-    process = algorithms.build_fed_ncm(
-      models.create_identity_features(_FEATURES),
-      num_classes=_CLASSES,
-      distance=algorithms.ClassDistance.EUCLIDEAN,
-    )
+    process = _build(distance=algorithms.ClassDistance.EUCLIDEAN)
     x, y = _examples(60)
-    state, _ = process.next(
-      process.initialize(),
-      [tf.data.Dataset.from_tensor_slices((x, y)).batch(60)],
-    )
+    state = _run(process, x, y)
     for count in (-0.7, 0.3):
       kernel, bias = process.get_model_weights(
         _with_count(state, 1, count)
@@ -117,10 +111,6 @@ class FedNcmTest(absltest.TestCase):
       self.assertNotIn(1, np.argmax(100 * x @ kernel + bias, axis=1))
 
   def test_products_of_features_do_not_travel(self):
-    measured = simulation.measure_wire_bytes(
-      algorithms.build_fed_ncm(
-        models.create_identity_features(_FEATURES), num_classes=_CLASSES
-      )
-    )
+    measured = simulation.measure_wire_bytes(_build())
     self.assertEqual(measured.download, 0)
     self.assertEqual(measured.upload, 4 * (_FEATURES + 1) * _CLASSES + 4)

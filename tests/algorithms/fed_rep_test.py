@@ -5,10 +5,10 @@
 import functools
 
 from fedfish_tff import algorithms
-from fedfish_tff import errors
 from tests import numpy_reference as ref
 from tests import rounds
 
+from absl.testing import parameterized
 import pytest
 import tensorflow_federated as tff
 
@@ -17,10 +17,10 @@ _EPOCHS = _HEAD_EPOCHS + _BODY_EPOCHS
 
 
 @functools.cache
-def _build(kind='functional', local=rounds.HEAD, **kwargs):
+def _build(kind='functional', local=rounds.HEAD, momentum=None, **kwargs):
   return algorithms.build_fed_rep(
     rounds.MODELS[kind],
-    rounds.sgd(_RATE),
+    rounds.sgd(_RATE, momentum),
     rounds.sgd(_SERVER_RATE),
     local_tensors=local,
     head_epochs=_HEAD_EPOCHS,
@@ -33,26 +33,37 @@ def _rounds(*args, **kwargs):
   return rounds.Rounds(_build(*args, **kwargs), epochs=_EPOCHS)
 
 
-def _alternate(weights, batches):
+def _alternate(momentum, weights, batches):
+  """The momentum is new for each part."""
   for epochs, trained in (
     (_HEAD_EPOCHS, rounds.HEAD),
     (_BODY_EPOCHS, rounds.BODY),
   ):
     weights = ref.train(
-      weights, batches, rate=_RATE, epochs=epochs, trained=trained
+      weights,
+      batches,
+      rate=_RATE,
+      momentum=momentum,
+      epochs=epochs,
+      trained=trained,
     )
   return weights
 
 
 class FedRepTest(rounds.TestCase):
-  def _check_follows_numpy(self, run, *, uniform):
+  def _check_follows_numpy(self, run, *, uniform=True, momentum=0.0):
     method = rounds.partially_local(
-      _alternate, server_rate=_SERVER_RATE, uniform=uniform
+      functools.partial(_alternate, momentum),
+      server_rate=_SERVER_RATE,
+      uniform=uniform,
     )
     self.check_follows(run, rounds.reference(run.server(), **method))
 
-  def test_follows_numpy_with_partial_participation(self):
-    self._check_follows_numpy(_rounds(), uniform=True)
+  @parameterized.parameters(0.0, 0.6)
+  def test_follows_numpy_with_partial_participation(self, momentum):
+    self._check_follows_numpy(
+      _rounds(momentum=momentum or None), momentum=momentum
+    )
 
   @pytest.mark.thorough
   def test_a_variable_model_follows_numpy_weighted_by_examples(self):
@@ -92,14 +103,14 @@ class FedRepTest(rounds.TestCase):
     )
 
   def test_refuses_other_epochs(self):
-    with self.assertRaisesRegex(errors.InputError, 'head_epochs must be 1'):
-      algorithms.build_fed_rep(
-        rounds.MODELS['functional'],
-        rounds.sgd(_RATE),
-        local_tensors=rounds.HEAD,
-        head_epochs=0,
-      )
     with self.assertRaisesRegex(
       Exception, r'FedRep was built with local_epochs=5'
     ):
       rounds.Rounds(_build(), epochs=4).run('a')
+    # 30 examples in 5 batches, of which the first 3 hold 21.
+    straddling = ref.to_dataset(rounds.DATA['a'], epochs=_EPOCHS)
+    straddling = straddling.unbatch().batch(7)
+    state = _build().initialize()
+    new = _build().initialize_client(state)
+    with self.assertRaisesRegex(Exception, 'batches straddle epochs'):
+      _build().next(state, [new], [straddling])

@@ -3,7 +3,6 @@
 """HF-MAML's rounds against NumPy; its local steps: see meta_training_test."""
 
 import functools
-import itertools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
@@ -38,17 +37,14 @@ def _build(kind='functional', order=_HESSIAN_FREE, weighting=_UNIFORM):
 
 
 def _train(order, weights, batches):
-  """A step takes three batches, or two of first order, and begins anew."""
-  size = 2 if order is _FIRST_ORDER else 3
-  for first in range(0, len(batches), size):
-    weights = ref.maml_step(
-      weights,
-      list(itertools.islice(itertools.cycle(batches), first, first + size)),
-      rate=_RATE,
-      personal_rate=_ALPHA,
-      difference=_DELTA if order is _HESSIAN_FREE else None,
-    )
-  return weights
+  return ref.maml_train(
+    weights,
+    batches,
+    step_size=2 if order is _FIRST_ORDER else 3,
+    rate=_RATE,
+    personal_rate=_ALPHA,
+    difference=_DELTA if order is _HESSIAN_FREE else None,
+  )
 
 
 class HfMamlTest(rounds.TestCase):

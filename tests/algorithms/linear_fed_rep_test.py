@@ -111,13 +111,16 @@ class LinearFedRepTest(parameterized.TestCase):
         _basis(_build(), kept), _basis(_build(), state), atol=1e-6
       )
 
-  def test_local_training_solves_the_head(self):
-    _, ((x, y),) = _draw_clients([30], noise=0.1)
+  # Of 1 example no head is the only best one, and of none all are.
+  @parameterized.parameters(30, 2, 1, 0)
+  def test_local_training_solves_the_shortest_best_head(self, size):
+    _, ((x, y),) = _draw_clients([size], noise=0.1)
     weights = _build().get_model_weights(_build().initialize())
     trained = _build().local_training(weights, _datasets([(x, y)])[0])
     basis, head = trained.trainable
     np.testing.assert_array_equal(basis, weights.trainable[0])
-    np.testing.assert_allclose(head, _solve(x @ basis, y), rtol=1e-4)
+    expected = np.linalg.pinv(np.float64(x) @ basis) @ y
+    np.testing.assert_allclose(head, expected, rtol=1e-4, atol=1e-6)
 
   # FedRep_linear_sims.ipynb of github.com/lgcollins/FedRep: 100 clients with m
   # examples that stay, whose features have variance 1/m, end at the squared

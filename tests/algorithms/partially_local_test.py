@@ -42,12 +42,7 @@ class PartiallyLocalTest(rounds.TestCase):
       return (factors, trained), trained[2:]
 
     def server_fn(server, sent):
-      body = []
-      for i in range(2):
-        numerator = sum(f[i] * (end[i] - server[i]) for f, end in sent.values())
-        denominator = sum(f[i] for f, _ in sent.values())
-        body.append(server[i] + numerator / np.maximum(denominator, 1e-30))
-      return (*body, *server[2:])
+      return (*rounds.step_by_ratios(server[:2], sent), *server[2:])
 
     self.check_follows(
       run,

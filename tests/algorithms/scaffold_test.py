@@ -6,7 +6,6 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
-from fedfish_tff import errors
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -267,8 +266,9 @@ class ScaffoldTest(rounds.TestCase):
   def test_the_gradient_of_option_one_is_a_pass(self):
     self.assertEqual(_build(option=1, weighting=_NUM_EXAMPLES).extra_passes, 1)
 
-  def test_refuses_a_federation_without_clients(self):
-    with self.assertRaisesRegex(errors.InputError, 'num_clients must be'):
-      algorithms.build_scaffold(
-        rounds.MODELS['functional'], _RATE, num_clients=0
-      )
+  def test_the_gradient_of_option_one_needs_whole_epochs(self):
+    process = _build(option=1, weighting=_NUM_EXAMPLES)
+    with self.assertRaisesRegex(Exception, 'not that many whole epochs'):
+      rounds.Rounds(process, epochs=1).run('b')
+    # There is nothing to count for a mean over steps.
+    rounds.Rounds(_build(), epochs=1).run('b')

@@ -81,9 +81,9 @@ class BuildClientWorkTest(absltest.TestCase):
       self.assertEqual(output.result.update_weight, 0 if excluded else 2)
 
   def test_update_is_finite(self):
-    finite = client_work.build_update_is_finite(
+    finite = client_work.build_client_work(
       ref.create_functional_model(), _count_update
-    )
+    ).build_update_is_finite()
     weights = tff.learning.models.ModelWeights(ref.initial_weights(), ())
     self.assertTrue(finite(weights, ref.to_dataset(ref.make_batches(4, 0))))
     self.assertFalse(finite(weights, ref.to_dataset(ref.make_batches(12, 0))))

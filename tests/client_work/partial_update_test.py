@@ -5,6 +5,7 @@
 import collections
 
 from fedfish_tff import client_work
+from fedfish_tff.client_work import partial_update
 from tests import client_updates
 from tests import numpy_reference as ref
 from tests import tolerance
@@ -25,6 +26,16 @@ _SELECTORS = {
 }
 
 
+def _keep_selected(update_fn, selector, batches):
+  """Returns the sent part of an update on batches."""
+  return client_updates.run_update(
+    lambda bound, weights, *others: partial_update.keep_selected(
+      update_fn(bound, weights, *others), weights.trainable, selector
+    ),
+    batches,
+  )
+
+
 class PartialUpdateTest(parameterized.TestCase):
   @parameterized.product(maker=list(_MAKERS), selector=list(_SELECTORS))
   def test_what_is_not_sent_is_zero_and_the_rest_as_it_was(
@@ -33,9 +44,7 @@ class PartialUpdateTest(parameterized.TestCase):
     batches = ref.make_batches(7, 0)
     whole_fn = _MAKERS[maker](_SGD)
     whole = client_updates.run_update(whole_fn, batches)
-    part = client_updates.run_update(
-      client_work.build_partial_update(whole_fn, _SELECTORS[selector]), batches
-    )
+    part = _keep_selected(whole_fn, _SELECTORS[selector], batches)
     delta = [d.numpy() for d in whole.update['delta']]
     if selector == 'share':
       order = np.argsort([-np.linalg.norm(d) for d in delta])
@@ -58,21 +67,19 @@ class PartialUpdateTest(parameterized.TestCase):
     )
 
   def test_a_client_that_weighs_nothing_sends_nothing(self):
-    update_fn = client_work.build_partial_update(
+    result = _keep_selected(
       client_work.build_model_delta_update(_SGD),
       client_work.build_share_selector(1.0),
+      [],
     )
-    result = client_updates.run_update(update_fn, [])
     self.assertFalse(any(bool(m) for m in result.update['mask']))
 
   def test_a_client_that_is_left_out_sends_nothing(self):
-    update_fn = client_work.build_partial_update(
+    ((x, y),) = ref.make_batches(3, 0)
+    result = _keep_selected(
       client_work.build_model_delta_update(_SGD),
       client_work.build_share_selector(0.5),
-    )
-    ((x, y),) = ref.make_batches(3, 0)
-    result = client_updates.run_update(
-      update_fn, [(np.full_like(x, np.nan), y)]
+      [(np.full_like(x, np.nan), y)],
     )
     kept, _, excluded, _ = client_work.leave_out_non_finite(
       result, result.metrics

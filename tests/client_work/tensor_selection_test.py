@@ -185,3 +185,29 @@ class CoordinateTest(parameterized.TestCase):
     shapes = [tf.TensorShape(shape) for shape in _SHAPES]
     self.assertEqual(selector.mask_bits(shapes), 6 + 4 + 1 + 4 + 5)
     self.assertTrue(selector.per_coordinate)
+
+
+class GroupsTest(parameterized.TestCase):
+  def test_tensors_of_a_layer_are_one_group(self):
+    self.assertEqual(
+      client_work.group_by_layer(
+        ['a/dense/kernel', 'a/dense/bias', 'scale', 'b/kernel', 'a/dense/x']
+      ),
+      (0, 0, 1, 2, 0),
+    )
+
+  def test_names_without_layers_are_for_themselves(self):
+    self.assertEqual(client_work.group_by_layer(['w', 'b', 'w']), (0, 1, 2))
+
+  @parameterized.parameters(
+    ([], 'a name for each tensor'),
+    (['one/kernel', 'one/bias'], 'of several layers, got one'),
+  )
+  def test_bad_names(self, names, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      client_work.group_by_layer(names)
+
+  @parameterized.parameters(((),), ((0, 2),), ((1, 2),), ((-1, 0),))
+  def test_bad_groups(self, groups):
+    with self.assertRaisesRegex(errors.InputError, 'without a gap'):
+      client_work.build_share_selector(0.5, groups=groups)
