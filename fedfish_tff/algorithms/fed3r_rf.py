@@ -6,21 +6,29 @@ Fani et al., ICML 2024: a closed-form kernel ridge classifier with statistics of
 shape [D, D]. The random features are a function of the seed.
 """
 
-from typing import Any
-
+from fedfish_tff import choices
 from fedfish_tff.algorithms import fed3r
 from fedfish_tff.algorithms import process
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import random_features
 
+import tensorflow as tf
+import tensorflow_federated as tff
+
 
 def build_fed3r_rf(
   feature_map: feature_map_lib.FeatureMap,
   *,
+  num_classes: int,
   num_random_features: int,
   bandwidth: float,
   seed: int,
-  **arguments: Any,
+  regularization: float = 0.01,
+  bias: choices.RidgeBias = choices.RidgeBias.REGULARIZED,
+  normalize_classes: bool = True,
+  accumulator_dtype: tf.DType = tf.float32,
+  chunk_size: int = 1024,
+  sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
 ) -> process.FederatedProcess:
   """Builds Fed3R-RF (Fani et al., 2024).
 
@@ -34,12 +42,18 @@ def build_fed3r_rf(
 
   Args:
     feature_map: The feature extractor, frozen.
+    num_classes: C, the number of classes; labels are from 0 to C - 1.
     num_random_features: D, the number of random features; 5,000 and 10,000 in
       the paper. A client and the server need memory for a few [D, D] matrices.
     bandwidth: sigma, the bandwidth of the Gaussian kernel. The paper gives no
       value; `models.median_bandwidth` of held-out features is a usual choice.
     seed: The seed of the random features.
-    **arguments: Further arguments of `build_fed3r`, such as `num_classes`.
+    regularization: lambda, the ridge regularization.
+    bias: See `build_fed3r`.
+    normalize_classes: See `build_fed3r`.
+    accumulator_dtype: The dtype of the sums, tf.float32 or tf.float64.
+    chunk_size: The number of examples with random features in memory at a time.
+    sum_factory: See `build_fed3r`.
 
   Returns:
     The same process as `build_fed3r`.
@@ -54,5 +68,11 @@ def build_fed3r_rf(
       bandwidth=bandwidth,
       seed=seed,
     ),
-    **arguments,
+    num_classes=num_classes,
+    regularization=regularization,
+    bias=bias,
+    normalize_classes=normalize_classes,
+    accumulator_dtype=accumulator_dtype,
+    chunk_size=chunk_size,
+    sum_factory=sum_factory,
   )

@@ -12,7 +12,6 @@ import collections
 from collections.abc import Callable
 import dataclasses
 import math
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_composition
@@ -129,8 +128,13 @@ def build_fed_async(
   model_fn: model_functions.ModelFn,
   client_optimizer_fn: tff.learning.optimizers.Optimizer,
   *,
+  max_staleness: int,
   mixing_weight: float = 0.6,
-  **arguments: Any,
+  staleness_weight: StalenessWeight | None = None,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.UNIFORM
+  ),
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedAsync (Xie et al., 2019, Algorithm 1, option I).
 
@@ -146,9 +150,11 @@ def build_fed_async(
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The optimizer of local training; one with a proximal
       term gives option II.
+    max_staleness: See `build_fed_buff`.
     mixing_weight: alpha, from 0 to 1; 0.6 is the paper's.
-    **arguments: Further arguments of `build_fed_buff`. Its default of s is the
-      paper's polynomial, too.
+    staleness_weight: s; by default 1 / sqrt(d + 1), the paper's polynomial.
+    client_weighting: See `build_fed_buff`.
+    model_aggregator: See `build_fed_buff`.
 
   Returns:
     See `build_fed_buff`.
@@ -166,9 +172,12 @@ def build_fed_async(
     model_fn,
     client_optimizer_fn,
     None,
+    max_staleness=max_staleness,
+    staleness_weight=staleness_weight,
     factor=mixing_weight,
     mixes_models=True,
-    **arguments,
+    client_weighting=client_weighting,
+    model_aggregator=model_aggregator,
   )
 
 
@@ -177,14 +186,12 @@ def _build(
   client_optimizer_fn: tff.learning.optimizers.Optimizer,
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
   *,
+  max_staleness: int,
+  staleness_weight: StalenessWeight | None,
   factor: float,
   mixes_models: bool,
-  max_staleness: int,
-  staleness_weight: StalenessWeight | None = None,
-  client_weighting: tff.learning.ClientWeighting = (
-    tff.learning.ClientWeighting.UNIFORM
-  ),
-  model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+  client_weighting: tff.learning.ClientWeighting,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
 ) -> client_state_process.ClientStateProcess:
   if max_staleness < 0:
     raise errors.InputError(

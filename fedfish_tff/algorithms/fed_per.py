@@ -12,12 +12,12 @@ layers of batch normalisation, with their statistics.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partially_local
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
+from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
@@ -29,10 +29,13 @@ def build_fed_per(
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
   *,
   local_tensors: Sequence[bool],
+  local_statistics: bool = False,
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-  **arguments: Any,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+  selector: tensor_selection.Selector | None = None,
+  tensor_names: Sequence[str] | None = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedPer (Arivazhagan et al., 2019, Algorithms 1 and 2).
 
@@ -52,10 +55,12 @@ def build_fed_per(
     server_optimizer_fn: See `build_partially_local`.
     local_tensors: For each trainable tensor, whether it stays at the client, as
       the paper's K_P last layers do.
+    local_statistics: See `build_partially_local`.
     client_weighting: The clients' weights: |D_i| (times local epochs), the
       paper's, or uniform.
-    **arguments: Further arguments of `build_partially_local`, such as
-      `local_statistics`.
+    model_aggregator: See `build_partially_local`.
+    selector: See `build_partially_local`.
+    tensor_names: See `build_partially_local`.
 
   Returns:
     The process, see `build_partially_local`. `local_training` trains all
@@ -72,8 +77,11 @@ def build_fed_per(
     ),
     server_optimizer_fn,
     local_tensors=local_tensors,
+    local_statistics=local_statistics,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
-    **arguments,
+    model_aggregator=model_aggregator,
+    selector=selector,
+    tensor_names=tensor_names,
   )

@@ -10,8 +10,6 @@ server optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 sign of its proximal term is wrong, see `client_work.proximal`.
 """
 
-from typing import Any
-
 from fedfish_tff.algorithms import fed_avg
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import local_training
@@ -27,7 +25,10 @@ def build_fed_prox(
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
   *,
   proximal_strength: float,
-  **arguments: Any,
+  client_weighting: tff.learning.ClientWeighting = (
+    tff.learning.ClientWeighting.NUM_EXAMPLES
+  ),
+  model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
 ) -> process.FederatedProcess:
   """Builds FedProx (Li et al., 2020, Algorithm 2).
 
@@ -47,7 +48,9 @@ def build_fed_prox(
     proximal_strength: mu, the strength of the pull. The paper tunes it over
       0.001, 0.01, 0.1 and 1. With 0 this is FedAvg, bit for bit. See
       `client_work.build_proximal_optimizer` for its upper limit.
-    **arguments: Further arguments of `build_fed_avg`.
+    client_weighting: The clients' weights: |D_i| (times local epochs), or
+      uniform.
+    model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
@@ -64,5 +67,6 @@ def build_fed_prox(
     model_fn,
     proximal.build_proximal_optimizer(client_optimizer_fn, proximal_strength),
     server_optimizer_fn,
-    **arguments,
+    client_weighting=client_weighting,
+    model_aggregator=model_aggregator,
   )

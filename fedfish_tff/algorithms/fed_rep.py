@@ -8,13 +8,13 @@ A client fits its head to the representation before it trains the latter.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import partially_local
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
+from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -32,7 +32,9 @@ def build_fed_rep(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.UNIFORM
   ),
-  **arguments: Any,
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
+  selector: tensor_selection.Selector | None = None,
+  tensor_names: Sequence[str] | None = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds FedRep (Collins et al., 2021, Algorithm 1).
 
@@ -58,7 +60,9 @@ def build_fed_rep(
     body_epochs: The number of the body's epochs, all the others. The paper's
       code uses 1 for CIFAR-10 with two classes per client, 5 otherwise.
     client_weighting: The clients' weights: uniform, the paper's, or |D_i|.
-    **arguments: Further arguments of `build_partially_local`.
+    model_aggregator: See `build_partially_local`.
+    selector: See `build_partially_local`.
+    tensor_names: See `build_partially_local`.
 
   Returns:
     The process, see `build_partially_local`. Its rounds fail for data that are
@@ -123,5 +127,7 @@ def build_fed_rep(
     server_optimizer_fn,
     local_tensors=head,
     local_training=local_training.build_training(model_fn, train_head),
-    **arguments,
+    model_aggregator=model_aggregator,
+    selector=selector,
+    tensor_names=tensor_names,
   )

@@ -47,15 +47,21 @@ def build_fisher_delta_update(
 
   Args:
     client_optimizer_fn: The client optimizer.
-    local_epochs: See `build_fed_fish`; batches that straddle epochs fail.
+    local_epochs: The number of epochs in the client's sequence of batches, one
+      after another; batches that straddle epochs fail. The Fisher pass takes
+      the first epoch, which holds each example once.
     client_weighting: The client's weight: |D_i| (examples of one epoch) or one.
       A client without examples has weight 0 either way.
-    fisher_estimator: See `build_fed_fish`, also for what follows.
-    fisher_normalization: The normalization.
-    fisher_granularity: The granularity.
-    damping: The damping; if it is very large, the method is FedAvg.
-    relative_damping: The relative damping.
-    label_sampler: The sampler of labels.
+    fisher_estimator: The squared gradients that make the Fisher diagonal.
+    fisher_normalization: Their sum, or their mean.
+    fisher_granularity: The weights that share a Fisher value.
+    damping: The constant added to every F_i. With it a coordinate with zero
+      Fisher at every client gets FedAvg's update, and very large damping is
+      FedAvg.
+    relative_damping: The multiple of the mean of F_i over all weights that is
+      added to every F_i, so that the scale of gradients does not matter.
+    label_sampler: A function that draws labels, needed by
+      choices.FisherEstimator.SAMPLED_LABEL.
     seed: The seed of the sampled labels.
 
   Returns:
