@@ -75,7 +75,7 @@ def load_mobilenet_v2(
   except Exception as error:
     raise errors.InputError(
       f'The weights of MobileNetV2 of width {width} cannot be read from '
-      f'{os.fspath(path)} ({" ".join(str(error).split())}).'
+      f'{os.fspath(path)} ({errors.first_line(error)}).'
     ) from error
 
   def preprocess(images: tf.Tensor) -> tf.Tensor:

@@ -53,7 +53,10 @@ def error(name: str, value: Any, expected: str) -> errors.InputError:
 
 def integer(minimum: int) -> Check:
   """Returns a check for int32 integers that are `minimum` or more."""
-  expected = 'a positive integer' if minimum else 'an integer that is 0 or more'
+  expected = {
+    0: 'an integer that is 0 or more',
+    1: 'a positive integer',
+  }[minimum]
 
   def check(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int):

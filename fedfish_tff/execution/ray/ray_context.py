@@ -295,10 +295,9 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
         timeout=_START_SECONDS,
       )
     except self._ray.exceptions.RayError as error:
-      reason = str(error).strip().split('\n', 1)[0]
       raise ray_cluster.RayError(
         f'{len(self._actors)} actors, of one {self._resource} each, do not start '
-        f'on Ray: {reason}'
+        f'on Ray: {errors.first_line(error)}'
       ) from error
     for node, versions in described:
       if versions != own:
@@ -308,9 +307,8 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
 
 
 def _ended_error(error: Exception) -> ray_cluster.RayError:
-  reason = str(error).strip().split('\n', 1)[0]
   return ray_cluster.RayError(
-    f'Client work on Ray has ended for good: {reason}'
+    f'Client work on Ray has ended for good: {errors.first_line(error)}'
   )
 
 

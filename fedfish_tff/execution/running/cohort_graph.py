@@ -22,6 +22,7 @@ from typing import NamedTuple
 from typing import TypeAlias
 import weakref
 
+from fedfish_tff import errors
 from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
@@ -242,8 +243,7 @@ class StageGraph:
     try:
       module = private_apis.compile_to_hlo(function)
     except (ValueError, tf.errors.OpError) as error:
-      reason = str(error).strip().split('\n', 1)[0]
-      raise tracing.NotReplayableError(reason) from error
+      raise tracing.NotReplayableError(errors.first_line(error)) from error
     for computation in module.computations:
       if any(i.opcode in _RANDOM for i in computation.instructions):
         raise tracing.NotReplayableError(

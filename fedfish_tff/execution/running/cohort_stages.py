@@ -20,6 +20,7 @@ from typing import Any
 from typing import TypeAlias
 import weakref
 
+from fedfish_tff import errors
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
@@ -140,7 +141,7 @@ class CohortStageRunner:
     )
     if failure is not None:
       # The graph failed, not a client, for example if XLA has no kernel.
-      reason = str(failure.message).strip().split('\n', 1)[0]
+      reason = errors.first_line(failure)
       if isinstance(failure, _TRANSIENT):
         self._note_general_path(stage, reason)
       else:
