@@ -15,8 +15,9 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
   python -m launch.train_tokenizer --input=path/to/grouped
 
 corpus=cc_news has the news of CC-News, --format=cc_news, a target of transfer in
-the paper, with C4's fields. Variants: see launch/configs/base.py. A local epoch of a round has up to 131,072
-tokens, or 10^14 floating-point operations, so it needs GPUs.
+the paper, with C4's fields. Variants: see launch/configs/base.py. A local epoch
+of a round has up to 131,072 tokens, or 10^14 floating-point operations, so it
+needs GPUs.
 
 size=tiny is a model of two layers with sequences of 64 tokens, which runs
 anywhere in minutes. Without --data_dir, it runs on synthetic pages, which serve
@@ -38,15 +39,29 @@ With corpus=cc_news, they have half of the rounds, 256 local epochs in total,
 because news sites have more text, and the best learning rates on C4.
 """
 
+from collections.abc import Iterator
+import functools
+
 from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
 _CORPORA = {'c4': {}, 'cc_news': {'task.name': 'cc_news'}}
-# The learning rates that tuning chose on C4, by local epochs.
+# The learning rates of clients and server that tuning chose on C4, by sweep and
+# by method and local epochs.
 _C4_RATES = {
-  1: {'client_learning_rate': 0.1, 'server_learning_rate': 0.005},
-  16: {'client_learning_rate': 0.01, 'server_learning_rate': 0.01},
+  'fixed_compute': {
+    ('fed_avg', 1): (0.1, 0.005),
+    ('fed_fish', 1): (0.1, 0.005),
+    ('fed_avg', 16): (0.01, 0.01),
+    ('fed_fish', 16): (0.01, 0.01),
+  },
+  'fixed_rounds': {
+    ('fed_avg', 1): (0.01, 0.01),
+    ('fed_fish', 1): (0.05, 0.01),
+    ('fed_avg', 16): (0.01, 0.01),
+    ('fed_fish', 16): (0.01, 0.01),
+  },
 }
 
 
@@ -93,16 +108,17 @@ def _comparison_sweeps(
   if get_config('fed_avg').task.name == 'c4':
     return found
 
-  def fixed_compute() -> tuple[sweeps.Run, ...]:
-    return tuple(
-      sweeps.Run(
-        run.variant,
-        {**run.overrides, **_C4_RATES[run.overrides['local_epochs']]},
-      )
-      for run in found['fixed_compute']()
-    )
+  def with_rates(name: str) -> Iterator[sweeps.Run]:
+    for run in found[name]():
+      method, _ = base.parse_variant(run.variant)
+      client, server = _C4_RATES[name][method, run.overrides['local_epochs']]
+      rates = {'client_learning_rate': client, 'server_learning_rate': server}
+      yield sweeps.Run(run.variant, {**run.overrides, **rates})
 
-  return {**found, 'fixed_compute': fixed_compute}
+  return {
+    **found,
+    **{name: functools.partial(with_rates, name) for name in _C4_RATES},
+  }
 
 
 sweep = sweeps.choice(
