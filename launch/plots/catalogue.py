@@ -31,7 +31,6 @@ from launch.plots import style
 from launch.plots import transfer
 from launch.results import frames as frames_lib
 from launch.results import settings as settings_lib
-from launch.results import straggler_lines
 
 from matplotlib import figure as mpl_figure
 
@@ -196,8 +195,8 @@ def _draw(
   """Yields the names and drawings of a layout, None where data lack."""
   compute = settings_lib.fixed_compute(settings)
   if layout == _STRAGGLERS:
-    lines = straggler_lines.read_lines(frames, metric)
-    for conditions, drawing in stragglers.plot_stragglers(lines).items():
+    drawings = stragglers.plot_stragglers(frames, metric)
+    for conditions, drawing in drawings.items():
       yield f'{layout} {metric} {conditions}', drawing
   elif layout == 'fixed_compute':
     for x in curves.X_AXES:

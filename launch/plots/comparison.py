@@ -104,7 +104,8 @@ def compare_workdirs(
     print(text_table.to_text(table))
   comparisons = method_comparison.compare_methods(groups, metric)
   if len(comparisons):
-    _write(folder / 'comparison.csv', method_comparison.to_csv(comparisons))
+    rows = comparisons.drop(columns='text')
+    _write(folder / 'comparison.csv', text_table.frame_to_csv(rows))
     if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
       print(method_comparison.format_table(comparisons))
   if layout in ('transfer', 'all'):

@@ -24,6 +24,7 @@ _DIRECTION = 'exchange.direction'
 _VARIANT = 'variant'
 _F1 = 'f1_'
 _BYTES = 'total/payload_bytes'
+_BY_BYTES = 'against what clients have sent, a point for each share'
 # The prefixes of columns: scores of the server's model, and of the models of
 # clients that keep the weights that no client has sent.
 _MODELS = {
@@ -65,34 +66,25 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   }
   what = 'weights' if 'coordinates' in selections else 'tensors'
   share = f'Share of the {what} that are sent'
+  note = run_notes.describe_finished(runs, _POOLING)
   figures = {}
   for prefix, whose in _MODELS.items():
-    name = f'share_{prefix.split("/")[1]}'
     title = f'{column_titles.title(metric)} {whose}'
-    for file_name, score, words, in_bytes, points in (
-      (metric, metric, title, False, _read_lines(runs, prefix + metric)),
-      (
-        'f1',
-        'F1',
-        f'F1 of each class {whose}',
-        False,
-        _class_scores(runs, prefix),
-      ),
-      (
-        f'{metric}_by_bytes',
-        metric,
-        f'{title} against what clients have sent, a point for each share',
-        True,
-        _read_lines(runs, prefix + metric, _BYTES),
-      ),
+    by_bytes = _read_lines(runs, prefix + metric, _BYTES)
+    for name, score, words, points in (
+      (metric, metric, title, _read_lines(runs, prefix + metric)),
+      ('f1', 'F1', f'F1 of each class {whose}', _class_scores(runs, prefix)),
+      (f'{metric}_by_bytes', metric, f'{title} {_BY_BYTES}', by_bytes),
     ):
+      in_bytes = points is by_bytes
       if len(points):
-        figures[style.slug(f'{name}_{file_name}')] = plot_scores(
+        file_name = style.slug(f'share_{prefix.split("/")[1]}_{name}')
+        figures[file_name] = plot_scores(
           points,
           x_label='Sent by all clients' if in_bytes else share,
           y_label=column_titles.title(f'test/{score}'),
           title=run_notes.name_task(words, runs),
-          note=run_notes.describe_finished(runs, _POOLING),
+          note=note,
           in_bytes=in_bytes,
         )
   return figures

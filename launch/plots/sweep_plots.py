@@ -186,11 +186,7 @@ def find_comparisons(runs: pd.DataFrame) -> dict[str, list[pathlib.Path]]:
 def _describe(runs: pd.DataFrame, without: Collection[str]) -> pd.Series:
   """Returns each run's varied fields, without variants and seeds."""
   labels = [
-    ', '.join(
-      sweep_results.describe_fields(
-        {n: v for n, v in varied.items() if n not in ('seed', *without)}
-      )
-    )
+    ', '.join(sweep_results.describe_fields(varied, ['seed', *without]))
     for varied in runs['varied']
   ]
   return pd.Series(labels, runs.index)

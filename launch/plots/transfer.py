@@ -9,12 +9,13 @@ section 5).
 
 from collections.abc import Sequence
 
+from fedfish_tff.evaluation import metric_names
 from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import run_notes
+from launch.results import run_reader
 from launch.results import settings as settings_lib
-from launch.results import transfer_reader
 from launch.results import transfer_table
 
 from matplotlib import figure as mpl_figure
@@ -44,7 +45,7 @@ def plot_transfer(
   points = points[points['metric'] == metric]
   if points.empty:
     return None
-  order = {transfer_reader.HALF: 0, transfer_reader.LAST: 1}
+  order = {transfer_table.HALF: 0, transfer_table.LAST: 1}
   points = points.sort_values('at', key=lambda at: at.map(order), kind='stable')
   figure = _plot(points, (panels.PAPER_COLUMN, 1.9))
   return panels.Drawing(figure, _caption(points, metric))
@@ -52,7 +53,7 @@ def plot_transfer(
 
 @style.styled
 def plot_workdir_transfer(
-  scores: Sequence[transfer_reader.Score], *, rounds: int, task: str
+  scores: Sequence[run_reader.TransferScore], *, rounds: int, task: str
 ) -> dict[str, mpl_figure.Figure]:
   """Returns figures of a run by name: a column per target, a row per round.
 
@@ -61,13 +62,13 @@ def plot_workdir_transfer(
     rounds: The number of rounds in the run's config.
     task: The task that the model was trained on.
   """
-  points = pd.DataFrame(scores, columns=transfer_reader.Score._fields)
+  points = pd.DataFrame(scores, columns=run_reader.TransferScore._fields)
   setting = settings_lib.Setting(task, 'the model', 1, rounds)
   points = points.assign(**setting._asdict(), at=points['round'])
   points = points[np.isfinite(points['mean'])].sort_values('at', kind='stable')
   figures = {}
   for metric, of in points.groupby('metric', sort=False):
-    if metric not in transfer_reader.COUNTS:
+    if not metric_names.is_count(metric):
       figure = _plot(of, (3.2, 3.0))
       title = f'Transfer from {task}: mean over held-out clients'
       if np.isfinite(of['low']).any():

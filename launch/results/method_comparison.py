@@ -55,14 +55,10 @@ def method_pairs(groups: Groups) -> list[tuple[str, str]]:
     groups: The runs by label.
   """
   firsts = {label: of.runs.iloc[0] for label, of in groups.items()}
-
-  def rank(label: str) -> tuple[int, bool]:
-    run = firsts[label]
-    # A method that sends a part is compared with one that sends all.
-    return -run.baseline, 'exchange' in run.config
-
   pairs = [
-    (one, other) if rank(one) > rank(other) else (other, one)
+    (one, other)
+    if firsts[one].baseline < firsts[other].baseline
+    else (other, one)
     for one, other in itertools.combinations(groups, 2)
     # Clients and metrics of different tasks cannot be compared.
     if (firsts[one].task, firsts[one].config['task'])
@@ -316,8 +312,3 @@ def format_table(comparisons: pd.DataFrame) -> str:
     (f'{method} - {baseline}', *rest) for method, baseline, *rest in told
   ]
   return text_table.align([head, *lines])
-
-
-def to_csv(comparisons: pd.DataFrame) -> bytes:
-  """Returns the comparisons as a CSV file, one row each."""
-  return text_table.frame_to_csv(comparisons.drop(columns='text'))

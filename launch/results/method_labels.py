@@ -75,20 +75,12 @@ def label_methods(
       runs['fields'], runs['told'], runs['untold'], runs['title'], runs['task']
     )
   ]
-  labels = [[title] for title in runs['title']]
-  tasks = dict.fromkeys(runs['task'])
-  for task in tasks:
-    members = [i for i, v in enumerate(values) if v[_TASK] == task]
-    parts = _tell_apart(
-      [values[i] for i in members],
-      [runs['told'].iloc[i] for i in members],
-      besides,
-    )
-    for i, part in zip(members, parts):
-      if len(tasks) > 1 and _TASK not in besides:
-        labels[i].append(task)
-      labels[i].extend(part)
-  return [', '.join(label) for label in labels]
+  parts = _tell_in_tasks(values, list(runs['told']), besides)
+  tells_task = runs['task'].nunique() > 1 and _TASK not in besides
+  return [
+    ', '.join([title, *([task] if tells_task else []), *part])
+    for title, task, part in zip(runs['title'], runs['task'], parts)
+  ]
 
 
 def label_tasks(runs: pd.DataFrame) -> list[str]:
@@ -99,25 +91,33 @@ def label_tasks(runs: pd.DataFrame) -> list[str]:
   """
   options = [
     {n: repr(v) for n, v in fields.items() if n.startswith('task.')}
-    | {_TASK: task}
+    | {_METHOD: '', _TASK: task}
     for fields, task in zip(runs['fields'], runs['task'])
   ]
-  labels = []
-  for one in options:
-    same = [o for o in options if o[_TASK] == one[_TASK]]
-    told = []
-    for name in one:
-      differs = len({o.get(name) for o in same}) > 1
-      if differs and not _settle(same, told, name):
-        told.append(name)
-    parts = [f'{_shorten(n)} {_plain(one[n])}' for n in told]
-    labels.append(', '.join([one[_TASK], *parts]))
-  return labels
+  words = [
+    {n: f'{_shorten(n)} {_plain(v)}' for n, v in of.items()} for of in options
+  ]
+  parts = _tell_in_tasks(options, words, ())
+  return [', '.join([task, *part]) for task, part in zip(runs['task'], parts)]
 
 
 def count(number: int | str, what: str) -> str:
   """Returns a number with its noun: '1 local epoch', '8 local epochs'."""
   return f'{number} {what}' if str(number) == '1' else f'{number} {what}s'
+
+
+def _tell_in_tasks(
+  fields: Sequence[Mapping[str, str]],
+  words: Sequence[Mapping[str, str]],
+  besides: Sequence[str],
+) -> list[list[str]]:
+  """Returns the words of `_tell_apart` for runs of several tasks."""
+  found = {}
+  for task in {of[_TASK] for of in fields}:
+    members = [i for i, of in enumerate(fields) if of[_TASK] == task]
+    told = [[of[i] for i in members] for of in (fields, words)]
+    found |= zip(members, _tell_apart(*told, besides))
+  return [found[i] for i in range(len(fields))]
 
 
 def _tell_apart(

@@ -11,7 +11,6 @@ from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import seed_table
-from launch.results import straggler_lines
 from launch.results import text_table
 
 import numpy as np
@@ -21,10 +20,10 @@ import pandas as pd
 # smallest total sends in all its rounds.
 EQUAL_BYTES = 'last of equal bytes'
 MEGABYTES = 'MB sent, both ways'
+SECONDS = 'simulated/seconds'
 _BYTES = 'communication/wire_bytes_total'
-_SECONDS = straggler_lines.SECONDS
 # The heads of columns in which no method is the best.
-_COSTS = {MEGABYTES: MEGABYTES, _SECONDS: 'Simulated seconds'}
+_COSTS = {MEGABYTES: MEGABYTES, SECONDS: 'Simulated seconds'}
 
 _INDEX = ['method', 'metric', 'rounds', 'seed']
 
@@ -61,7 +60,7 @@ def read_values(
       (f'csb/{name}', last),
       (f'csb/{name}', mean),
       (MEGABYTES, last),
-      (_SECONDS, last),
+      (SECONDS, last),
     ]
   )
   if columns is not None:
@@ -104,7 +103,7 @@ def _seconds_to_common_value(
     The seconds by seed, by label, column and `until <value>`; empty without
     simulated time.
   """
-  timed = {label: of.drawn(metric, _SECONDS) for label, of in groups.items()}
+  timed = {label: of.drawn(metric, SECONDS) for label, of in groups.items()}
   higher_is_better = metric_names.higher_is_better(metric)
   bests = pd.concat(timed.values())[metric].groupby('run')
   bests = bests.max() if higher_is_better else bests.min()
@@ -118,9 +117,9 @@ def _seconds_to_common_value(
         ranking.is_better(value, other, higher_is_better=higher_is_better)
         for other in rows[metric]
       ]
-      first = rows[_SECONDS][np.invert(worse)].groupby('run').first()
+      first = rows[SECONDS][np.invert(worse)].groupby('run').first()
       seeds = groups[label].runs['seed']
-      found[label, _SECONDS, f'until {value:.4f}'] = first.rename(index=seeds)
+      found[label, SECONDS, f'until {value:.4f}'] = first.rename(index=seeds)
   return found
 
 

@@ -11,7 +11,9 @@ import dataclasses
 import math
 import os
 import pathlib
+import typing
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
@@ -19,7 +21,6 @@ from fedfish_tff import simulation
 from fedfish_tff.simulation import metrics_rows
 from launch import json_config
 from launch.results import checked_tables
-from launch.results import transfer_reader
 
 from absl import logging
 import pandas as pd
@@ -63,6 +64,9 @@ SUMMARY = {
   'early_stopping': ({'model_round': int, 'stopped': (str, None)}, None),
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
+# The files that launch.evaluate --targets writes.
+TRANSFER_CSV = 'evaluation/transfer.csv'
+TRANSFER_CLIENTS_CSV = 'evaluation/transfer_clients.csv'
 _CLIENTS_HEAD = {'client_id': str, 'round': int, 'split': str}
 # The columns of clients.csv by the share of a client's examples that it is
 # fine-tuned on; all are scored on the same unseen half.
@@ -79,6 +83,40 @@ _NO_LABEL = {
 }
 
 
+class TransferScore(NamedTuple):
+  """A row of transfer.csv: a metric on the clients of a target.
+
+  Attributes:
+    target: The target, the name of a task.
+    round: The round of the model.
+    split: The split of the clients: test or validation.
+    percent: The share of a client's examples that was fine-tuned on.
+    metric: The metric.
+    num_clients: The number of clients that were scored.
+    num_too_small: The number of clients with too few examples to be scored.
+    num_diverged: The number of scored clients without a finite value, which the
+      following statistics leave out.
+    mean: The mean over clients.
+    low: The lower end of the 95 % bootstrap interval of the mean; NaN if there
+      is none.
+    high: The upper end of that interval.
+    all_tokens: The metric over all tokens (or examples) of all clients.
+  """
+
+  target: str
+  round: int
+  split: str
+  percent: int
+  metric: str
+  num_clients: int
+  num_too_small: int
+  num_diverged: int
+  mean: float
+  low: float
+  high: float
+  all_tokens: float
+
+
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
 class Run:
   """The content of a run's workdir.
@@ -89,7 +127,7 @@ class Run:
     clients: The rows of evaluation/clients.csv, float64, indexed by client;
       empty if the run's model has not been evaluated.
     transfer: The rows of evaluation/transfer.csv for any round; see
-      `transfer_reader.Score`.
+      `TransferScore`.
   """
 
   about: Mapping[str, Any]
@@ -128,7 +166,7 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     clients=_read_current_clients(
       folder.path, about['model_round'] or rows[-1]['round']
     ),
-    transfer=transfer_reader.read_scores(workdir),
+    transfer=_read_scores(folder.path),
   )
 
 
@@ -257,3 +295,15 @@ def read_clients(
   clients = clients.set_index(clients.pop('client_id').rename('client'))
   numbers = clients.drop(columns=['round', 'split'])
   return rounds[-1] if rounds else None, numbers.astype(float)
+
+
+def _read_scores(workdir: pathlib.Path) -> pd.DataFrame:
+  """Returns the rows of transfer.csv; empty without the file."""
+  types = typing.get_type_hints(TransferScore)
+  columns = {n: None if kind is float else kind for n, kind in types.items()}
+  try:
+    return checked_tables.read_frame(workdir / TRANSFER_CSV, columns)[
+      list(columns)
+    ]
+  except regular_files.MissingFileError:
+    return pd.DataFrame(columns=list(columns))

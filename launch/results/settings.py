@@ -149,8 +149,7 @@ def pair_with_baselines(settings: Settings) -> list[tuple[Setting, Setting]]:
   for setting in settings:
     of_task = {m: run for (t, m), run in first.items() if t == setting.task}
     best = max(run.baseline for run in of_task.values())
-    usual = [m for m, run in of_task.items() if best and run.baseline == best]
-    usual = [m for m in usual if 'exchange' not in of_task[m].config] or usual
+    usual = [m for m, run in of_task.items() if 0 < run.baseline == best]
     if not usual or setting.method in usual:
       continue
     own = of_task[setting.method].fields

@@ -6,6 +6,7 @@ Validation clients decide which is best. This is plain Python, without
 TensorFlow.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 import math
 from typing import Any
@@ -118,7 +119,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
     method=methods, higher_is_better=higher_is_better
   )
   table['name'] = [
-    ', '.join([method, *describe_fields(_without(varied, *RATES))])
+    ', '.join([method, *describe_fields(varied, RATES)])
     for method, varied in zip(methods, table['varied'])
   ]
   best = [
@@ -129,11 +130,13 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
   return table.assign(is_best=table.index.isin(chosen))
 
 
-def describe_fields(varied: Mapping[str, Any]) -> list[str]:
-  """Returns 'local epochs 8' for each field."""
+def describe_fields(
+  varied: Mapping[str, Any], besides: Collection[str] = ()
+) -> list[str]:
+  """Returns 'local epochs 8' for each field that is not told elsewhere."""
   return [
     f'{name.rpartition(".")[2].replace("_", " ")} {value}'
-    for name, value in varied.items()
+    for name, value in _without(varied, *besides).items()
   ]
 
 

@@ -4,13 +4,16 @@
 
 from fedfish_tff.evaluation import metric_names
 from launch.results import method_comparison
+from launch.results import run_reader
 from launch.results import seed_table
 from launch.results import settings as settings_lib
-from launch.results import transfer_reader
 
 import numpy as np
 import pandas as pd
 
+# The half-way and the last model, as in the paper's figure. For a run with
+# early_stopping, its model counts as the last one.
+HALF, LAST = 'R/2', 'R'
 # A row is one method on one target. The difference of the means over clients is
 # to the baseline, within common seeds; its 95 % bootstrap interval is from low
 # to high.
@@ -43,7 +46,7 @@ def read_points(settings: settings_lib.Settings) -> pd.DataFrame:
 
   Returns:
     A row per run and score: the columns of a `Setting`, `at` (R/2 or R),
-    `seed`, and those of `transfer_reader.Score` without its round.
+    `seed`, and those of `run_reader.TransferScore` without its round.
   """
   parts = []
   for setting, frames in settings.items():
@@ -52,14 +55,14 @@ def read_points(settings: settings_lib.Settings) -> pd.DataFrame:
         scores = frames.transfer.loc[[index]]
         last = run.model_round or setting.rounds
         names = {
-          setting.rounds // 2: transfer_reader.HALF,
-          last: transfer_reader.LAST,
+          setting.rounds // 2: HALF,
+          last: LAST,
         }
         at = scores['round'].map(names)
         told = scores.assign(**setting._asdict(), at=at, seed=run.seed)
         parts.append(told.drop(columns='round'))
   if not parts:
-    columns = [*_LINE, 'seed', *transfer_reader.Score._fields]
+    columns = [*_LINE, 'seed', *run_reader.TransferScore._fields]
     return pd.DataFrame(columns=list(dict.fromkeys(columns)))
   points = pd.concat(parts, ignore_index=True).dropna(subset='at')
   return points[np.isfinite(points['mean'])]
@@ -75,13 +78,14 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
     The columns `COLUMNS`; NaN where there is no value.
   """
   points = read_points(settings)
-  points = points[~points['metric'].isin(transfer_reader.COUNTS)]
+  is_count = points['metric'].map(metric_names.is_count).astype(bool)
+  points = points[~is_count]
   baselines = dict(settings_lib.pair_with_baselines(settings))
   # Targets and metrics in the given order, R/2 before R, shares rising.
   place = points.groupby(['task', 'target', 'metric'], sort=False).ngroup()
   points = points.assign(place=place).sort_values(
     ['place', 'at', 'percent'],
-    key=lambda of: of == transfer_reader.LAST if of.name == 'at' else of,
+    key=lambda of: of == LAST if of.name == 'at' else of,
     kind='stable',
   )
   lines = {

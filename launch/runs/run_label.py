@@ -76,8 +76,8 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     config: The config.
 
   Returns:
-    JSON values: its `title`; `baseline`, its rank among the usual baselines, 0
-    for none; `one_model`, whether all clients end up with one model; `told`, the
+    JSON values: its `title`; `baseline`, its rank among the usual baselines, not
+    positive for none, and lower if clients send a part; `one_model`, whether all clients end up with one model; `told`, the
     words, by dotted name, for each field with an unusual value; and `untold`,
     the names of the fields that the title or other words tell.
   """
@@ -96,8 +96,7 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
   usual.pop(_OF_THE_TASK)
   return {
     'title': registry.label(config),
-    # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
-    'baseline': 0 if fine_tuning.has_start(config) else method.baseline,
+    'baseline': _rank_baseline(config),
     'one_model': not exchange_lib.clients_keep_models(config)
     and not method.personalizes,
     'told': {
@@ -108,6 +107,13 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     },
     'untold': untold,
   }
+
+
+def _rank_baseline(config: config_lib.Config) -> int:
+  # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
+  rank = 0 if fine_tuning.has_start(config) else config.method.baseline
+  # A method that sends a part is compared with one that sends all.
+  return 2 * rank - ('exchange' in config.blocks)
 
 
 def _describe_sent(own: config_lib.Values) -> str:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 from launch.results import run_reader
 from launch.results import text_table
-from launch.results import transfer_reader
 from launch.runs import held_out_evaluation
 
 # The fields of a score that every evaluation has.
@@ -72,7 +72,7 @@ def summarize(
   round_number: int,
   split: str,
   num_too_small: int,
-) -> list[transfer_reader.Score]:
+) -> list[run_reader.TransferScore]:
   """Returns the rows of transfer.csv for one model on one target.
 
   Args:
@@ -95,7 +95,7 @@ def summarize(
         split=split,
       )
       found.append(
-        transfer_reader.Score(
+        run_reader.TransferScore(
           target=target,
           percent=round(100 * fraction),
           num_too_small=num_too_small,
@@ -106,9 +106,9 @@ def summarize(
   return found
 
 
-def scores_to_csv(scores: Sequence[transfer_reader.Score]) -> bytes:
+def scores_to_csv(scores: Sequence[run_reader.TransferScore]) -> bytes:
   """Returns rows of `summarize` as CSV; a statistic over no client is empty."""
-  return text_table.to_csv(transfer_reader.Score._fields, scores)
+  return text_table.to_csv(run_reader.TransferScore._fields, scores)
 
 
 def clients_to_csv(
@@ -137,7 +137,7 @@ def clients_to_csv(
   return text_table.to_csv([*head, *metrics], lines, keep_nan=True)
 
 
-def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
+def format_scores(scores: Sequence[run_reader.TransferScore]) -> str:
   """Returns rows of `summarize` as lines of text with shares side by side.
 
   Counts, such as those of tokens, are not scores and are only in the files.
@@ -151,7 +151,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
     key = (score.target, score.round, score.metric)
     by_line.setdefault(key, {})[score.percent] = score
   for (target, round_number, metric), cells in by_line.items():
-    if metric in transfer_reader.COUNTS:
+    if metric_names.is_count(metric):
       continue
     one = next(iter(cells.values()))
     lines.append(
@@ -166,7 +166,7 @@ def format_scores(scores: Sequence[transfer_reader.Score]) -> str:
   return text_table.align(lines)
 
 
-def _format_cell(score: transfer_reader.Score) -> str:
+def _format_cell(score: run_reader.TransferScore) -> str:
   """Returns '0.21 [0.2, 0.22], all 0.23', the last number over all tokens."""
   text = f'{score.mean:.4g}'
   if score.low == score.low:

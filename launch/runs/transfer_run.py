@@ -13,7 +13,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.plots import catalogue
 from launch.plots import transfer
-from launch.results import transfer_reader
+from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import held_out_evaluation
 from launch.runs import model_rounds
@@ -76,10 +76,10 @@ def evaluate_transfer(
     metrics = list(dict.fromkeys(score.metric for score in scores))
     print(transfer_evaluation.format_scores(scores))
     tables = {
-      transfer_reader.CLIENTS_CSV: transfer_evaluation.clients_to_csv(
+      run_reader.TRANSFER_CLIENTS_CSV: transfer_evaluation.clients_to_csv(
         {key: rows for key, (rows, _) in found.items()}, metrics, split=split
       ),
-      transfer_reader.TRANSFER_CSV: transfer_evaluation.scores_to_csv(scores),
+      run_reader.TRANSFER_CSV: transfer_evaluation.scores_to_csv(scores),
     }
     paths = trained_run.write_tables(folder.path, split, tables)
     figures = transfer.plot_workdir_transfer(
@@ -136,7 +136,7 @@ def _evaluate(
   split: str,
 ) -> dict[
   tuple[str, int],
-  tuple[held_out_evaluation.Scores, list[transfer_reader.Score]],
+  tuple[held_out_evaluation.Scores, list[run_reader.TransferScore]],
 ]:
   """Returns scores and their summaries by target and round."""
   if experiment.fine_tune_spec is None:

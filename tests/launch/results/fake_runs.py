@@ -17,7 +17,6 @@ from launch.methods import registry
 from launch.results import frames as frames_lib
 from launch.results import run_reader
 from launch.results import settings
-from launch.results import transfer_reader
 from launch.runs import run_label
 
 import numpy as np
@@ -130,7 +129,9 @@ def to_run(fake):
       index=pd.Index(list(clients), name='client'),
       dtype=float,
     ),
-    transfer=pd.DataFrame(fake.transfer, columns=transfer_reader.Score._fields),
+    transfer=pd.DataFrame(
+      fake.transfer, columns=run_reader.TransferScore._fields
+    ),
   )
 
 
@@ -321,7 +322,7 @@ def make_transfer_scores(run, targets=('c4', 'cc_news')):
   gain = 0.1 if run.algorithm == 'fed_fish' else 0.0
   rounds = run.config['rounds']
   return tuple(
-    transfer_reader.Score(
+    run_reader.TransferScore(
       target=target,
       round=number,
       split='test',
@@ -374,9 +375,9 @@ def write_run(run, folder):
   if run.values:
     simulation.Workdir(folder).write_summary(_make_summary(run))
   if run.transfer:
-    path = folder / transfer_reader.TRANSFER_CSV
+    path = folder / run_reader.TRANSFER_CSV
     path.parent.mkdir()
-    lines = [','.join(transfer_reader.Score._fields)]
+    lines = [','.join(run_reader.TransferScore._fields)]
     lines += [','.join(map(str, score)) for score in run.transfer]
     path.write_text('\n'.join(lines) + '\n')
   return folder

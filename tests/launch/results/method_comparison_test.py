@@ -8,6 +8,7 @@ import io
 import itertools
 
 from launch.results import method_comparison
+from launch.results import text_table
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -264,7 +265,7 @@ class MethodComparisonTest(parameterized.TestCase):
         [_METRIC, 'csb/accuracy'], _ROUNDS, [method_comparison.SEEDS]
       ),
     )
-    text = method_comparison.to_csv(comparisons).decode()
+    text = text_table.frame_to_csv(comparisons).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     self.assertEqual(
       [row['metric'] for row in rows],

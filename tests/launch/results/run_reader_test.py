@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping runs."""
 
+import dataclasses
 import os
 import pathlib
 
@@ -17,6 +18,7 @@ import numpy as np
 import pandas as pd
 
 _HEAD = 'client_id,round,split'
+_SCORE = ','.join(run_reader.TransferScore._fields)
 
 
 class ReadRunTest(parameterized.TestCase):
@@ -75,6 +77,8 @@ class ReadRunTest(parameterized.TestCase):
     ('evaluation/clients.csv', 'name\n', 'columns client_id,round,split'),
     ('evaluation/clients.csv', f'{_HEAD},a\nx,6,test,1,2\n', 'Line 2'),
     ('evaluation/clients.csv', f'{_HEAD},a\nx,6,test,z\n', 'Line 2'),
+    ('evaluation/transfer.csv', 'a,b\n', 'columns target,round'),
+    ('evaluation/transfer.csv', f'{_SCORE}\nc4,half\n', 'Line 2 .* damaged'),
   )
   def test_damaged_files_are_named(self, name, content, message):
     workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
@@ -93,6 +97,24 @@ class ReadRunTest(parameterized.TestCase):
     os.mkfifo(workdir / name)
     with self.assertRaisesRegex(errors.InputError, name):
       run_reader.read_run(workdir)
+
+
+class TransferTest(absltest.TestCase):
+  def test_scores_and_those_without_an_interval(self):
+    run = fake_runs.make_setting_run()
+    scores = fake_runs.make_transfer_scores(run)
+    folder = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    fake_runs.write_run(dataclasses.replace(run, transfer=scores), folder)
+    found = run_reader.read_run(folder).transfer
+    self.assertEqual(tuple(found.itertuples(index=False, name=None)), scores)
+    path = folder / run_reader.TRANSFER_CSV
+    head, line, *_ = path.read_text().splitlines()
+    cells = line.split(',')
+    cells[9:11] = '', ''
+    path.write_text(f'{head}\n{",".join(cells)}\n')
+    (score,) = run_reader.read_run(folder).transfer.itertuples()
+    self.assertTrue(np.isnan(score.low) and np.isnan(score.high))
+    self.assertEqual(score.mean, scores[0].mean)
 
 
 class SummaryTest(absltest.TestCase):

@@ -11,7 +11,7 @@ import tempfile
 
 from fedfish_tff import errors
 from launch.configs import digits
-from launch.results import transfer_reader
+from launch.results import run_reader
 from launch.runs import transfer_run
 from tasks import registry
 from tests.launch import run_files
@@ -70,9 +70,9 @@ class OwnTaskTest(absltest.TestCase):
     ):
       _evaluate(workdir, {'c4': None})
     paths, printed = _evaluate(workdir, {'digits': None})
-    self.assertContainsSubset([workdir / transfer_reader.TRANSFER_CSV], paths)
+    self.assertContainsSubset([workdir / run_reader.TRANSFER_CSV], paths)
     self.assertIn('digits: model of round 1 of 2', printed)
-    scores = transfer_reader.read_scores(workdir)
+    scores = run_reader.read_run(workdir).transfer
     self.assertEqual(set(scores['round']), {1, 2})
 
   def test_real_text_has_no_made_up_target(self):
@@ -105,12 +105,12 @@ class TransferRunTest(parameterized.TestCase):
     self.assertCountEqual(
       [path.relative_to(self.workdir).as_posix() for path in paths],
       [
-        transfer_reader.TRANSFER_CSV,
-        transfer_reader.CLIENTS_CSV,
+        run_reader.TRANSFER_CSV,
+        run_reader.TRANSFER_CLIENTS_CSV,
         *(f'plots/transfer_{metric}.png' for metric in metrics),
       ],
     )
-    scores = list(transfer_reader.read_scores(self.workdir).itertuples())
+    scores = list(run_reader.read_run(self.workdir).transfer.itertuples())
     self.assertLen(scores, 2 * 2 * 3 * 5)
     self.assertEqual({score.round for score in scores}, {1, 3})
     self.assertEqual({score.percent for score in scores}, {0, 25, 50})
@@ -121,7 +121,7 @@ class TransferRunTest(parameterized.TestCase):
       if score.target == _OWN:
         self.assertEqual(score.num_clients, sum(n >= 4 for n in sizes))
         self.assertEqual(score.num_too_small, sum(n < 4 for n in sizes))
-    rows = run_files.read_table(self.workdir / transfer_reader.CLIENTS_CSV)
+    rows = run_files.read_table(self.workdir / run_reader.TRANSFER_CLIENTS_CSV)
     by_target = {s.target: s.num_clients for s in scores}
     self.assertLen(rows, 6 * sum(by_target.values()))
     # The halves are the same at all shares and rounds.
@@ -154,7 +154,7 @@ class TransferRunTest(parameterized.TestCase):
     self.assertEqual(
       {(row['round'], row['split']) for row in rows}, {('3', 'validation')}
     )
-    self.assertEmpty(transfer_reader.read_scores(self.workdir))
+    self.assertEmpty(run_reader.read_run(self.workdir).transfer)
 
   def test_without_the_checkpoint_half_way(self):
     (self.workdir / 'checkpoints' / 'program_state_1.npz').unlink()
