@@ -225,6 +225,17 @@ _DAILY = (
   'build_scaffold',
   'build_stateful_partial_exchange',
 )
+# What local training is in NumPy, beside epochs of SGD.
+_LOCAL_TRAINING = {
+  'build_fed_avg': {},
+  'build_fed_fish': {},
+  'build_fed_per': {},
+  'build_fed_prox': {'proximal_strength': 0.5},
+  'build_fed_rep': {'trained': rounds.HEAD},
+  'build_lg_fed_avg': {},
+  'build_partial_exchange': {},
+  'build_scaffold': {},
+}
 # Those whose clients train their states, or take steps with them.
 _OWN_STATES = (
   'build_apfl',
@@ -306,6 +317,20 @@ class ContractTest(rounds.TestCase):
       self.assertGreater(max(changes), 0)
       self.assertEqual(train['num_examples'], 15 * epochs)
       self.assertTrue(np.isfinite(train['loss']))
+
+    if builder in _LOCAL_TRAINING:
+      with self.subTest('local training follows NumPy'):
+        start = process.get_model_weights(run.state)
+        if has_client_states:
+          start = process.client_model_weights(run.state, run.clients['a'])
+        expected = ref.train(
+          start.trainable,
+          rounds.DATA['a'],
+          rate=0.1,
+          epochs=epochs,
+          **_LOCAL_TRAINING[builder],
+        )
+        self.assert_close(run.train_locally(start, 'a'), expected)
 
     with self.subTest('neither diverged nor empty clients change a bit'):
       # What repeats bit for bit repeats without them, too.

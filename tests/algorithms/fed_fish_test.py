@@ -233,13 +233,6 @@ class ExcludedClientsTest(rounds.TestCase):
 
 
 class InterfaceTest(rounds.TestCase):
-  def test_local_training_is_the_clients_part(self):
-    run = _rounds()
-    self.assert_close(
-      run.train_locally(run.process.get_model_weights(run.state), 'a'),
-      ref.train(run.server(), rounds.DATA['a'], rate=_RATE, epochs=_EPOCHS),
-    )
-
   @pytest.mark.thorough
   def test_default_server_optimizer_takes_the_mean_as_it_is(self):
     run = rounds.Rounds(

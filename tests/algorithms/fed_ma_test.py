@@ -3,7 +3,6 @@
 """FedMA against networks in NumPy that have the shapes they need, and limits."""
 
 import functools
-import pathlib
 from unittest import mock
 
 from fedfish_tff import aggregators
@@ -11,10 +10,11 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
-from tests import row_callback
 from tests import tolerance
+from tests import training_runs
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import pytest
 from sklearn import datasets as sklearn_datasets
@@ -116,11 +116,6 @@ def _shuffled(create, widths, seed):
   return _with_weights(model, tensors)
 
 
-def _same(create, widths, seed):
-  del seed
-  return create(widths, 11)
-
-
 def _build(create=_create_mlp, *, widths=_WIDTHS, rate=_RATE, **kwargs):
   return algorithms.build_fed_ma(
     create,
@@ -161,20 +156,14 @@ def _predict(model, weights, x):
   )
 
 
-class LimitsTest(absltest.TestCase):
+class LimitsTest(parameterized.TestCase):
+  @parameterized.named_parameters(
+    ('perceptron', _create_mlp, _WIDTHS, *_draw(20, _FEATURES)),
+    ('lenet5', _create_lenet5, (3, 4, 5, 4), *_draw(6, 17, 20, 2)),
+    ('lstm', _create_lstm, _LSTM_WIDTHS, *_draw_tokens(20)),
+  )
   @pytest.mark.thorough
-  def test_without_training_a_perceptron_stays(self):
-    self._check_stays(_create_mlp, _WIDTHS, *_draw(20, _FEATURES))
-
-  @pytest.mark.thorough
-  def test_without_training_lenet5_stays(self):
-    self._check_stays(_create_lenet5, (3, 4, 5, 4), *_draw(6, 17, 20, 2))
-
-  @pytest.mark.thorough
-  def test_without_training_an_lstm_stays(self):
-    self._check_stays(_create_lstm, _LSTM_WIDTHS, *_draw_tokens(20))
-
-  def _check_stays(self, create, widths, x, y):
+  def test_without_training_a_network_stays(self, create, widths, x, y):
     """One client, and clients that are permutations of it."""
     process = _build(
       functools.partial(_shuffled, create), widths=widths, rate=0.0, gamma=1e-3
@@ -254,20 +243,13 @@ class LimitsTest(absltest.TestCase):
     self.assertGreater(merged, accuracy(average) + 0.1)
 
   def test_equal_clients_are_one(self):
-    self._check_equal_clients(_create_mlp, _WIDTHS, _DATA)
-
-  def _check_equal_clients(self, create, widths, data):
-    process = _build(
-      functools.partial(_same, create), widths=widths, gamma=1e-3
-    )
-    results = [
-      _run(process, process.initialize(), {}, [_load('a', data=data)] * n)[0]
+    process = _build(lambda widths, _: _create_mlp(widths, 11), gamma=1e-3)
+    one, two = (
+      _run(process, process.initialize(), {}, [_load('a')] * n)[0]
       for n in (1, 2)
-    ]
+    )
     tolerance.assert_all_close(
-      results[0]['trainable'],
-      results[1]['trainable'],
-      relative=tolerance.FLOAT32_STEPS,
+      one['trainable'], two['trainable'], relative=tolerance.FLOAT32_STEPS
     )
 
 
@@ -372,7 +354,10 @@ class _Reference:
       self.clients[client] = (self.passes, [list(a[i]) for a in assignments])
 
 
-class FedMaTest(absltest.TestCase):
+class FedMaTest(training_runs.TestCase):
+  SIZES = _SIZES
+  SPEC = _SPEC
+
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -512,41 +497,31 @@ class FedMaTest(absltest.TestCase):
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)
 
   def test_a_stopped_run_resumes_as_if_it_never_stopped(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    rows = {}
-
     def run(name, rounds):
-      (folder / name).mkdir(exist_ok=True)
-      simulation.run_training(
+      folder = self.folder / name
+      folder.mkdir(exist_ok=True)
+      self.run_training(
         self.process,
+        folder,
         train_data=_DATA,
         participation=simulation.uniform_participation(
           _SIZES, cohort_size=3, seed=_SEED
         ),
-        batch_spec=_SPEC,
-        seed=_SEED,
         rounds=rounds,
-        program_state_manager=simulation.CheckpointManager(
-          folder / name / 'checkpoints'
-        ),
-        client_states=simulation.ClientStateStore(folder / name / 'clients'),
+        checkpoint_every=1,
+        client_states=simulation.ClientStateStore(folder / 'clients'),
         hooks=[
           simulation.CommunicationCosts(
             simulation.measure_wire_bytes(self.process)
-          ),
-          row_callback.RowCallback(
-            lambda r, row: rows.setdefault(name, []).append(
-              {k: v for k, v in row.items() if not k.startswith('time/')}
-            )
-          ),
+          )
         ],
       )
+      return self.rows(folder)
 
-    run('whole', 4)
+    whole = run('whole', 4)
     run('parts', 2)
-    run('parts', 4)
-    self.assertEqual(rows['parts'], rows['whole'])
-    last = rows['whole'][-1]
+    self.assertEqual(run('parts', 4), whole)
+    last = whole[-1]
     # Two trainings more than FedAvg's one.
     steps = sum(-(-size // 4) for size in _SIZES.values()) * _EPOCHS * 3
     self.assertLess(last['compute/local_steps'], steps)

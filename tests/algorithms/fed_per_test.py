@@ -74,17 +74,6 @@ class FedPerTest(rounds.TestCase):
       ),
     )
 
-  def test_local_training_is_of_all_tensors(self):
-    run = _rounds()
-    run.run('ab')
-    weights = run.process.client_model_weights(run.state, run.clients['a'])
-    self.assert_close(
-      run.train_locally(weights, 'a'),
-      ref.train(
-        weights.trainable, rounds.DATA['a'], rate=_RATE, epochs=_EPOCHS
-      ),
-    )
-
 
 _MOMENTUM, _EPSILON = 0.8, 0.01
 

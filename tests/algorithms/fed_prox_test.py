@@ -5,7 +5,6 @@
 import functools
 
 from fedfish_tff import algorithms
-from tests import numpy_reference as ref
 from tests import rounds
 
 import pytest
@@ -57,16 +56,3 @@ class FedProxTest(rounds.TestCase):
     )
     opposite = rounds.fed_avg(**_RATES, proximal_strength=-0.3)
     self.check_follows(run, rounds.reference(run.server(), **opposite))
-
-  def test_local_training_equals_numpy(self):
-    run = rounds.Rounds(_build('functional', 0.3), epochs=3)
-    self.assert_close(
-      run.train_locally(run.process.get_model_weights(run.state), 'a'),
-      ref.train(
-        run.server(),
-        rounds.DATA['a'],
-        rate=0.3,
-        epochs=3,
-        proximal_strength=0.3,
-      ),
-    )

@@ -86,22 +86,6 @@ class FedRepTest(rounds.TestCase):
         ref.train(start, data, rate=_RATE, epochs=2 * _HEAD_EPOCHS),
       )
 
-  def test_local_training_is_of_the_head(self):
-    run = rounds.Rounds(_build(), epochs=1)  # Or any other number.
-    weights = run.process.get_model_weights(run.state)
-    trained = run.train_locally(weights, 'b')
-    self.assert_same(trained[:2], weights.trainable[:2])
-    self.assert_close(
-      trained,
-      ref.train(
-        weights.trainable,
-        rounds.DATA['b'],
-        rate=_RATE,
-        epochs=1,
-        trained=rounds.HEAD,
-      ),
-    )
-
   def test_refuses_other_epochs(self):
     with self.assertRaisesRegex(
       Exception, r'FedRep was built with local_epochs=5'

@@ -251,18 +251,6 @@ class ScaffoldTest(rounds.TestCase):
       run.state['model']['control'], [np.zeros_like(w) for w in start]
     )
 
-  def test_local_training_is_plain_sgd(self):
-    run = _rounds()
-    run.run('ab')
-    weights = run.process.client_model_weights(run.state, run.clients['a'])
-    self.assert_same(weights.trainable, run.server())
-    self.assert_close(
-      run.train_locally(weights, 'a'),
-      ref.train(
-        weights.trainable, rounds.DATA['a'], rate=_RATE, epochs=_EPOCHS
-      ),
-    )
-
   def test_the_gradient_of_option_one_is_a_pass(self):
     self.assertEqual(_build(option=1, weighting=_NUM_EXAMPLES).extra_passes, 1)
 

@@ -40,6 +40,16 @@ class ClientIndexTest(parameterized.TestCase):
       self._index().read_split('train')
     self.assertNotIn('\n', str(caught.exception))
 
+  def _load(self, place):
+    """Loads the client of a row of the training split."""
+    index = self._index()
+    return index.load_client(
+      'train',
+      index.read_split('train'),
+      place,
+      features=index.folder.features,
+    )
+
   @parameterized.parameters(1, 4, 23, 1000)
   def test_rows_are_those_of_the_file(self, row_group_size):
     grouped_clients.rewrite_index(self._folder, row_group_size=row_group_size)
@@ -147,28 +157,20 @@ class ClientIndexTest(parameterized.TestCase):
     values = pq.read_table(self._path)[name].to_pylist()
     values[4 + 2] = value
     grouped_clients.rewrite_index(self._folder, **{name: values})
-    index = self._index()
     with self.assertRaisesRegex(
       errors.InputError, "^Client 'site-10.org': The record .* cannot be read"
     ):
-      index.load_client(
-        'train',
-        index.read_split('train'),
-        2,
-        features=index.folder.features,
-      )
+      self._load(2)
 
   def test_record_of_another_client(self):
     offsets = pq.read_table(self._path)['offset'].to_pylist()
     train = slice(4, 27)
     offsets[train] = [0] * 23
     grouped_clients.rewrite_index(self._folder, offset=offsets)
-    index = self._index()
-    rows = index.read_split('train')
     refused = 0
     for place in range(23):
       try:
-        index.load_client('train', rows, place, features=index.folder.features)
+        self._load(place)
       except errors.InputError as error:
         refused += 1
         self.assertRegex(str(error), r"^Client 'site-.*org': .*must")
@@ -176,13 +178,7 @@ class ClientIndexTest(parameterized.TestCase):
 
   def test_number_of_examples(self):
     grouped_clients.rewrite_index(self._folder, examples=[7] * 29)
-    index = self._index()
     with self.assertRaisesRegex(
       errors.InputError, "'site-0.org' must hold 7 .*got 1"
     ):
-      index.load_client(
-        'train',
-        index.read_split('train'),
-        0,
-        features=index.folder.features,
-      )
+      self._load(0)

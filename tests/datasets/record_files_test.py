@@ -30,6 +30,11 @@ class RecordFilesTest(parameterized.TestCase):
       )
     ]
 
+  def _assert_refused(self, message, offset=0, **kwargs):
+    """Asserts that no record is read."""
+    with self.assertRaisesRegex(errors.InputError, message):
+      record_files.read_record(self._path, offset, **kwargs)
+
   def _write(self, payloads=_PAYLOADS, path=None):
     """Writes records, each in two pieces; returns where they begin."""
     self._path.unlink(missing_ok=True)
@@ -86,10 +91,9 @@ class RecordFilesTest(parameterized.TestCase):
       damaged = bytearray(whole)
       damaged[place] ^= 1
       self._path.write_bytes(damaged)
-      with self.assertRaisesRegex(
-        errors.InputError, rf'byte {offset} of .*a.tfrecord is damaged: the ch'
-      ):
-        record_files.read_record(self._path, offset)
+      self._assert_refused(
+        rf'byte {offset} of .*a.tfrecord is damaged: the ch', offset
+      )
     # Its neighbours are none the worse for it.
     for before_or_after in (0, 3):
       record_files.read_record(self._path, self._write()[before_or_after])
@@ -99,34 +103,25 @@ class RecordFilesTest(parameterized.TestCase):
     whole = self._path.read_bytes()
     for size in range(offset, len(whole)):
       self._path.write_bytes(whole[:size])
-      with self.assertRaisesRegex(
-        errors.InputError, f'a.tfrecord .*ends before .* at byte {offset}'
-      ):
-        record_files.read_record(self._path, offset)
+      self._assert_refused(
+        f'a.tfrecord .*ends before .* at byte {offset}', offset
+      )
 
   def test_a_length_that_no_file_has(self):
     """The checksum of the length fits: as if somebody meant it."""
     length = struct.pack('<Q', 2**63)
     checksum = record_files._masked_checksum(length)
     self._path.write_bytes(length + struct.pack('<I', checksum) + b'abc')
-    with self.assertRaisesRegex(errors.InputError, 'byte 0 of .* cannot be re'):
-      record_files.read_record(self._path, 0)
+    self._assert_refused('byte 0 of .* cannot be re')
 
   def test_outside_of_the_file(self):
     self._write()
-    for offset, regex in (
-      (10**15, 'ends before'),
-      (-1, 'cannot be read .Invalid'),
-    ):
-      with self.assertRaisesRegex(errors.InputError, regex):
-        record_files.read_record(self._path, offset)
+    self._assert_refused('ends before', 10**15)
+    self._assert_refused('cannot be read .Invalid', -1)
 
   def test_another_length_than_expected(self):
     self._write()
-    with self.assertRaisesRegex(
-      errors.InputError, 'byte 0 of .* 6 bytes, got 5'
-    ):
-      record_files.read_record(self._path, 0, payload_bytes=6)
+    self._assert_refused('byte 0 of .* 6 bytes, got 5', payload_bytes=6)
 
   def test_no_file(self):
     for path in (self._path, self._path.parent):

@@ -135,6 +135,10 @@ class CheckTffDatabaseTest(parameterized.TestCase):
   def _check(self, splits=('train',)):
     tff_client_data.check_tff_database(self._path, splits)
 
+  def _assert_refused(self, message, splits=('train',)):
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._check(splits)
+
   def _write(self, clients):
     tff_database.write_tff_database(self._path, clients)
 
@@ -149,36 +153,29 @@ class CheckTffDatabaseTest(parameterized.TestCase):
   def test_an_unfinished_change(self, suffix):
     self._write({'train': {'a': [{'x': [1]}]}})
     pathlib.Path(f'{self._path}{suffix}').touch()
-    with self.assertRaisesRegex(errors.InputError, f'{suffix} beside it tells'):
-      self._check()
+    self._assert_refused(f'{suffix} beside it tells')
 
   def test_missing(self):
-    with self.assertRaisesRegex(errors.InputError, 'no file .*#1.sqlite'):
-      self._check()
+    self._assert_refused('no file .*#1.sqlite')
     self.assertFalse(self._path.exists())
 
   def test_missing_split(self):
     self._write({'train': {'a': [{'x': [1]}]}})
-    with self.assertRaisesRegex(
-      errors.InputError, "no clients in split 'test'; found train"
-    ):
-      self._check(('train', 'test'))
+    self._assert_refused(
+      "no clients in split 'test'; found train", ('train', 'test')
+    )
 
   @parameterized.named_parameters(
     ('text', b'no data base'), ('image', b'\x89PNG' * 1000), ('empty', b'')
   )
   def test_not_sqlite(self, content):
     self._path.write_bytes(content)
-    with self.assertRaisesRegex(
-      errors.InputError, 'TFF data base.*tables examples'
-    ):
-      self._check()
+    self._assert_refused('TFF data base.*tables examples')
 
   def test_other_tables(self):
     with sqlite3.connect(self._path) as connection:
       connection.execute('CREATE TABLE examples (split_name TEXT)')
-    with self.assertRaisesRegex(errors.InputError, 'no such column: client_id'):
-      self._check()
+    self._assert_refused('no such column: client_id')
 
   def test_cut_short(self):
     """As a download is that ended early."""
@@ -186,5 +183,4 @@ class CheckTffDatabaseTest(parameterized.TestCase):
     whole = self._path.read_bytes()
     for size in (len(whole) // 2, len(whole) - 1, 5000):
       self._path.write_bytes(whole[:size])
-      with self.assertRaisesRegex(errors.InputError, 'TFF data base'):
-        self._check()
+      self._assert_refused('TFF data base')

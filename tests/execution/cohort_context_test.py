@@ -7,13 +7,8 @@ import collections
 import contextlib
 import functools
 import gc
-import os
-import subprocess
-import sys
-import textwrap
 import threading
 
-from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.reading import federated_plan
@@ -28,7 +23,6 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as np_st
 import numpy as np
 import psutil
-import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -123,16 +117,6 @@ class IntrinsicsTest(_CohortContextTestCase):
     ):
       comp([3, 128])
 
-  def test_secure_sum_of_floats(self):
-    factory = tff.aggregators.SecureSumFactory(
-      upper_bound_threshold=1.0, lower_bound_threshold=-1.0
-    )
-    process = factory.create(tff.TensorType(np.float32, [2]))
-    rows = np.array([[0.5, -1.0], [0.25, 0.5], [-0.5, 0.5]], np.float32)
-    output = process.next(process.initialize(), list(rows))
-    np.testing.assert_allclose(output.result, rows.sum(axis=0), atol=1e-4)
-    self.assertEqual(output.measurements['secure_lower_clipped_count'], 0)
-
   @parameterized.named_parameters(
     ('plain', tff.federated_select), ('secure', tff.federated_secure_select)
   )
@@ -219,39 +203,6 @@ class IntrinsicsTest(_CohortContextTestCase):
     strings = [b'a\0', b'\0', b'b', b'c\0\0']
     length = _at_clients(lambda s: (s, tf.strings.length(s)), np.str_)
     self.assertEqual(length(strings), [(s, len(s)) for s in strings])
-
-  def test_client_batches(self):
-    element = collections.OrderedDict(
-      x=tff.TensorType(np.float32, [None, 2]),
-      y=tff.TensorType(np.int32, [None]),
-    )
-
-    @tff.tensorflow.computation(tff.SequenceType(element))
-    def sizes(data):
-      return data.reduce(
-        tf.constant(''),
-        lambda text, b: tf.strings.join(
-          [text, tf.strings.as_string(tf.shape(b['x'])[0]), ' ']
-        ),
-      )
-
-    @tff.federated_computation(
-      tff.FederatedType(tff.SequenceType(element), tff.CLIENTS)
-    )
-    def comp(data):
-      return tff.federated_map(sizes, data)
-
-    examples = collections.OrderedDict(
-      x=np.ones([7, 2], np.float32), y=np.arange(7, dtype=np.int32)
-    )
-    spec = batches.BatchSpec(batch_size=3, epochs=2)
-    data = batches.plan_batches(
-      examples, spec, client_id='a', seed=1, round_number=1
-    )
-    self.assertTrue(
-      tff.framework.get_context_stack().current.takes_client_batches
-    )
-    self.assertEqual(comp([data, data]), [b'3 3 1 3 3 1 '] * 2)
 
 
 class InvokeTest(_CohortContextTestCase):
@@ -371,47 +322,6 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEmpty(
       [t for t in threading.enumerate() if t.name.startswith('cohort')]
     )
-
-  @pytest.mark.thorough
-  def test_interrupt_ends_a_program(self):
-    program = textwrap.dedent(
-      """
-      import os, signal, threading
-      signal.signal(signal.SIGINT, signal.default_int_handler)
-      from fedfish_tff.execution import contexts
-      import tensorflow as tf
-      import tensorflow_federated as tff
-
-      endless = tff.tensorflow.computation(
-        lambda: tf.data.Dataset.range(7).repeat().reduce(
-          tf.constant(0, tf.int64), lambda a, b: tf.maximum(a, b)
-        )
-      )
-
-      @tff.federated_computation
-      def comp():
-        return tff.federated_sum(tff.federated_eval(endless, tff.CLIENTS))
-
-      contexts.set_default_context(default_num_clients=3)
-      threading.Timer(
-        2.0, lambda: os.kill(os.getpid(), signal.SIGINT)
-      ).start()
-      try:
-        comp()
-      except KeyboardInterrupt:
-        print('interrupted')
-        print([t.name for t in threading.enumerate() if 'cohort' in t.name])
-      """
-    )
-    result = subprocess.run(
-      [sys.executable, '-c', program],
-      env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
-      stdout=subprocess.PIPE,
-      timeout=processes.HANG_SECONDS,
-      check=True,
-      text=True,
-    )
-    self.assertEqual(result.stdout.splitlines(), ['interrupted', '[]'])
 
 
 @tf.function

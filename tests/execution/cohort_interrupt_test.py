@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Ctrl-C inside a round that runs as one long graph, in a real process."""
+"""Ctrl-C inside a round of long graphs, in a real process."""
 
 import os
 import signal
@@ -10,7 +10,7 @@ import time
 
 from tests import processes
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import psutil
 import pytest
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.thorough
 
 # A round of many epochs: hours of work in one call of a graph.
 _PROGRAM = """
-import threading, time
+import threading
 from fedfish_tff.execution import cohort_context
 import numpy as np
 import tensorflow as tf
@@ -40,13 +40,21 @@ def next_round(data, epochs):
     tff.federated_map(train, (data, tff.federated_broadcast(epochs)))
   )
 
-context = cohort_context.SyncCohortExecutionContext()
+endless = tff.tensorflow.computation(
+  lambda: tf.data.Dataset.range(7).repeat().reduce(np.int64(0), tf.maximum)
+)
+
+@tff.federated_computation
+def never_end():
+  return tff.federated_sum(tff.federated_eval(endless, tff.CLIENTS))
+
+context = cohort_context.SyncCohortExecutionContext(default_num_clients=3)
 clients = [[np.ones([n, 100], np.float32)] * 3 for n in (10, 7, 10)]
 with tff.framework.get_context_stack().install(context):
   next_round(clients, 1)  # Compiles.
   print('begins', flush=True)
   try:
-    next_round(clients, 10**9)
+    LONG_ROUND
   except KeyboardInterrupt:
     print('interrupted', flush=True)
   print(list(context.general_path_reasons))
@@ -55,11 +63,12 @@ with tff.framework.get_context_stack().install(context):
 """
 
 
-class InterruptTest(absltest.TestCase):
-  def test_a_long_graph(self):
+class InterruptTest(parameterized.TestCase):
+  @parameterized.parameters('next_round(clients, 10**9)', 'never_end()')
+  def test_a_long_round(self, call):
     with processes.interruptible_children():
       process = subprocess.Popen(
-        [sys.executable, '-c', _PROGRAM],
+        [sys.executable, '-c', _PROGRAM.replace('LONG_ROUND', call)],
         env={**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)},
         stdout=subprocess.PIPE,
         text=True,

@@ -70,6 +70,7 @@ class InputsTest(absltest.TestCase):
       mixed=[planned[0], planned[1].to_dataset(), list(planned[2])],
     )
     context, installed = _context()
+    self.assertTrue(context.takes_client_batches)
     with installed:
       state = process.initialize()
       digests = {

@@ -112,18 +112,6 @@ class FrozenGraphTest(temporary_folders.TestCase):
     self.assertLen(extractor.initial_weights, 6)
     tolerance.assert_same(extractor.initial_weights, expected)
 
-  def test_preprocessing(self):
-    inner = _create_pooling_model()
-    extractor = frozen_graph.freeze_keras_model(
-      inner,
-      preprocess=lambda x: tf.cast(x, tf.float32) / 255,
-      input_spec=tf.TensorSpec([None, 8, 8, 3], tf.uint8),
-    )
-    images = (255 * _images()).astype(np.uint8)
-    tolerance.assert_close(
-      extractor.extract(images), inner(images / np.float32(255))
-    )
-
   def test_outputs_over_the_image_are_averaged(self):
     model = _create_model()
     maps = tf.keras.Model(model.inputs, model.layers[1].output)
@@ -163,7 +151,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
     np.testing.assert_array_equal(vectors, _images().reshape(5, -1))
     tolerance.assert_close(upper.extract(vectors), whole.extract(_images()))
 
-  def test_split_keeps_preprocessing_below(self):
+  def test_preprocessing_stays_below_a_split(self):
     model = _create_model()
     whole = frozen_graph.freeze_keras_model(
       model,
@@ -173,9 +161,9 @@ class FrozenGraphTest(temporary_folders.TestCase):
     images = (255 * _images()).astype(np.uint8)
     lower, upper = whole.split('small_pool')
     self.assertEqual(lower.input_spec.dtype, tf.uint8)
-    tolerance.assert_close(
-      upper.extract(lower.extract(images)), whole.extract(images)
-    )
+    expected = model(images / np.float32(255), training=False)
+    tolerance.assert_close(whole.extract(images), expected)
+    tolerance.assert_close(upper.extract(lower.extract(images)), expected)
 
   def test_gradients_of_the_upper_part(self):
     model = _create_model()
@@ -368,47 +356,39 @@ class FrozenGraphTest(temporary_folders.TestCase):
     model.save_weights(self.folder / 'weights.h5')
     for name in ('model.h5', 'model.keras'):
       model.save(self.folder / name)
-      damaged = self.folder / f'damaged_{name}'
       content = (self.folder / name).read_bytes()
+      damaged = self.folder / f'damaged_{name}'
       damaged.write_bytes(content[: len(content) // 2])
-      with self.assertRaisesRegex(
-        errors.InputError, f'damaged_{name} cannot be read'
-      ):
-        frozen_graph.load_extractor(damaged)
-    with self.assertRaisesRegex(errors.InputError, 'weights.h5 cannot be read'):
-      frozen_graph.load_extractor(self.folder / 'weights.h5')
-    for name in ('none', 'none.h5'):
-      with self.assertRaisesRegex(
-        errors.InputError, f'/{name} must be the folder of a SavedModel or a'
-      ):
-        frozen_graph.load_extractor(self.folder / name)
-    folder = self.folder / 'bad'
-    folder.mkdir()
-    (folder / 'saved_model.pb').write_bytes(b'\xff')
-    with self.assertRaisesRegex(errors.InputError, 'bad .*cannot be read'):
-      frozen_graph.load_extractor(folder)
+    (self.folder / 'bad').mkdir()
+    (self.folder / 'bad' / 'saved_model.pb').write_bytes(b'\xff')
     tf.saved_model.save(tf.Module(), str(self.folder / 'empty'))
-    with self.assertRaisesRegex(errors.InputError, 'signature serving_default'):
-      frozen_graph.load_extractor(self.folder / 'empty')
+    for name, message in (
+      ('damaged_model.h5', 'damaged_model.h5 cannot be read'),
+      ('damaged_model.keras', 'damaged_model.keras cannot be read'),
+      ('weights.h5', 'weights.h5 cannot be read'),
+      ('none', '/none must be the folder of a SavedModel or a'),
+      ('none.h5', '/none.h5 must be the folder of a SavedModel or a'),
+      ('bad', 'bad .*cannot be read'),
+      ('empty', 'signature serving_default'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        frozen_graph.load_extractor(self.folder / name)
 
   def test_models_that_cannot_be_used(self):
-    inputs = [tf.keras.Input([2]), tf.keras.Input([2])]
-    with self.assertRaisesRegex(errors.InputError, 'one input, got 2'):
-      frozen_graph.freeze_keras_model(
-        tf.keras.Model(inputs, inputs[0] + inputs[1])
-      )
-    with self.assertRaisesRegex(errors.InputError, 'one input, got 0'):
-      frozen_graph.freeze_keras_model(
-        tf.keras.Sequential([tf.keras.layers.Dense(2)])
-      )
-    with self.assertRaisesRegex(errors.InputError, 'outputs of rank 3'):
-      frozen_graph.freeze_keras_model(
-        tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3, 4))])
-      )
     source = tf.keras.Input([2])
-    with self.assertRaisesRegex(
-      errors.InputError, 'one output .*got outputs of rank 2, 2'
+    other = tf.keras.Input([2])
+    dense = tf.keras.layers.Dense
+    for message, model in (
+      ('one input, got 2', tf.keras.Model([source, other], source + other)),
+      ('one input, got 0', tf.keras.Sequential([dense(2)])),
+      (
+        'outputs of rank 3',
+        tf.keras.Sequential([dense(2, input_shape=(3, 4))]),
+      ),
+      (
+        'one output .*got outputs of rank 2, 2',
+        tf.keras.Model(source, [source, 2 * source]),
+      ),
     ):
-      frozen_graph.freeze_keras_model(
-        tf.keras.Model(source, [source, 2 * source])
-      )
+      with self.assertRaisesRegex(errors.InputError, message):
+        frozen_graph.freeze_keras_model(model)

@@ -19,6 +19,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _TOKENS = tf.TensorSpec([None, None], tf.int32)
+_ROWS = tf.TensorSpec([None, 4])
 
 
 class _Block(tf.keras.layers.Layer):
@@ -55,6 +56,16 @@ def _create_keras_model(rate=0.0):
   rng = np.random.default_rng(0)
   model.set_weights([0.5 * rng.normal(size=w.shape) for w in model.weights])
   return model
+
+
+def _stack(*layers, shape=(4,)):
+  return tf.keras.Sequential([tf.keras.Input(shape), *layers])
+
+
+def _convert(keras_model, input_spec=_ROWS, **kwargs):
+  return keras_classifier.create_keras_classifier(
+    keras_model, input_spec=input_spec, **kwargs
+  )
 
 
 def _batch(rows, seed=0):
@@ -94,9 +105,7 @@ def _policy(name):
 class KerasClassifierTest(parameterized.TestCase):
   def test_equals_the_keras_model(self):
     keras_model = _create_keras_model()
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=_TOKENS
-    )
+    model = _convert(keras_model, _TOKENS)
     trainable, others = model.initial_weights
     for weights, variables in (
       (trainable, keras_model.trainable_variables),
@@ -128,9 +137,7 @@ class KerasClassifierTest(parameterized.TestCase):
 
   def test_the_keras_model_may_change_and_weights_come_from_outside(self):
     keras_model = _create_keras_model()
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=_TOKENS
-    )
+    model = _convert(keras_model, _TOKENS)
     x, _ = _batch(4)
     before = keras_model(x).numpy()
     keras_model.set_weights([w + 0.1 for w in keras_model.get_weights()])
@@ -181,9 +188,7 @@ class KerasClassifierTest(parameterized.TestCase):
 
   def test_dropout(self):
     keras_model = _create_keras_model(rate=0.25)
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=_TOKENS
-    )
+    model = _convert(keras_model, _TOKENS)
     x, _ = _batch(64)
     weights = model.initial_weights
 
@@ -203,15 +208,13 @@ class KerasClassifierTest(parameterized.TestCase):
     self.assertGreater(np.abs(predict(weights, other) - first)[:-1].max(), 1e-3)
 
   def test_dropout_keeps_its_share(self):
-    inputs = tf.keras.Input([1000])
-    keras_model = tf.keras.Sequential(
-      [inputs, tf.keras.layers.Dropout(0.3), tf.keras.layers.Dropout(0.5)]
-    )
+    dropout = tf.keras.layers.Dropout
+    keras_model = _stack(dropout(0.3), dropout(0.5), shape=[1000])
     bias = tf.Variable(np.zeros([1000], np.float32))
     keras_model._trainable_weights.append(bias)
-    model = keras_classifier.create_keras_classifier(
+    model = _convert(
       keras_model,
-      input_spec=tf.TensorSpec([None, 1000]),
+      tf.TensorSpec([None, 1000]),
       call=lambda x, training: keras_model(x, training=training) + bias,
     )
     found = model.predict_on_batch(
@@ -237,12 +240,7 @@ class KerasClassifierTest(parameterized.TestCase):
 
     keras_model = Looping()
     keras_model(np.zeros([1, 4]))
-    with self.assertRaisesRegex(
-      errors.InputError, "'drop' .* draws .* in a loop"
-    ):
-      keras_classifier.create_keras_classifier(
-        keras_model, input_spec=tf.TensorSpec([None, 4])
-      )
+    self._assert_refused("'drop' .* draws .* in a loop", keras_model)
 
   @parameterized.named_parameters(
     ('flip', lambda layers: layers.RandomFlip('horizontal')),
@@ -255,17 +253,13 @@ class KerasClassifierTest(parameterized.TestCase):
   )
   def test_augmentation(self, make):
     layer = make(tf.keras.layers)
-    keras_model = tf.keras.Sequential(
-      [
-        tf.keras.Input([8, 8, 1]),
-        layer,
-        tf.keras.layers.Flatten(),
-        tf.keras.layers.Dense(3),
-      ]
+    keras_model = _stack(
+      layer,
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dense(3),
+      shape=[8, 8, 1],
     )
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=tf.TensorSpec([None, 8, 8, 1])
-    )
+    model = _convert(keras_model, tf.TensorSpec([None, 8, 8, 1]))
     rng = np.random.default_rng(0)
     x = rng.uniform(size=[6, 8, 8, 1]).astype(np.float32)
     weights = model.initial_weights
@@ -284,17 +278,13 @@ class KerasClassifierTest(parameterized.TestCase):
     self.assertTrue(any(np.any(draw != draws[0]) for draw in draws))
 
   def test_mirrors_each_image_by_itself(self):
-    keras_model = tf.keras.Sequential(
-      [
-        tf.keras.Input([1, 2, 1]),
-        tf.keras.layers.RandomFlip('horizontal'),
-        tf.keras.layers.Flatten(),
-        tf.keras.layers.Dense(2, kernel_initializer='identity'),
-      ]
+    keras_model = _stack(
+      tf.keras.layers.RandomFlip('horizontal'),
+      tf.keras.layers.Flatten(),
+      tf.keras.layers.Dense(2, kernel_initializer='identity'),
+      shape=[1, 2, 1],
     )
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=tf.TensorSpec([None, 1, 2, 1])
-    )
+    model = _convert(keras_model, tf.TensorSpec([None, 1, 2, 1]))
     x = np.tile(np.float32([[[1], [2]]]), [400, 1, 1, 1])
     found = model.predict_on_batch(model.initial_weights, x, training=True)
     mirrored = found.numpy()[:, 0] == 2
@@ -304,21 +294,14 @@ class KerasClassifierTest(parameterized.TestCase):
     self.assertBetween(mirrored.mean(), 0.4, 0.6)
 
   def test_recurrent_dropout_has_one_mask_for_a_sequence(self):
-    keras_model = tf.keras.Sequential(
-      [
-        tf.keras.Input([6, 50]),
-        tf.keras.layers.SimpleRNN(
-          50,
-          activation='linear',
-          kernel_initializer='identity',
-          recurrent_initializer='identity',
-          recurrent_dropout=0.5,
-        ),
-      ]
+    layer = tf.keras.layers.SimpleRNN(
+      50,
+      activation='linear',
+      kernel_initializer='identity',
+      recurrent_initializer='identity',
+      recurrent_dropout=0.5,
     )
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=tf.TensorSpec([None, 6, 50])
-    )
+    model = _convert(_stack(layer, shape=[6, 50]), tf.TensorSpec([None, 6, 50]))
     # The state grows by what its mask keeps, doubled: 1, 3, 7, ..., or stays 1.
     found = model.predict_on_batch(
       model.initial_weights, np.ones([8, 6, 50], np.float32), training=True
@@ -328,15 +311,11 @@ class KerasClassifierTest(parameterized.TestCase):
 
   def test_frozen_statistics(self):
     normalize = tf.keras.layers.BatchNormalization()
-    keras_model = tf.keras.Sequential(
-      [tf.keras.Input([4]), normalize, tf.keras.layers.Dense(3)]
-    )
+    keras_model = _stack(normalize, tf.keras.layers.Dense(3))
     mean, variance = np.arange(4.0), np.arange(1, 5.0)
     normalize.moving_mean.assign(mean)
     normalize.moving_variance.assign(variance)
-    model = keras_classifier.create_keras_classifier(
-      keras_model, input_spec=tf.TensorSpec([None, 4]), freeze_statistics=True
-    )
+    model = _convert(keras_model, freeze_statistics=True)
     self.assertTrue(normalize.trainable)
     (scale, offset, kernel, bias), statistics = model.initial_weights
     np.testing.assert_array_equal(statistics, [variance, mean])
@@ -354,9 +333,9 @@ class KerasClassifierTest(parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_trains_on_the_fast_path(self):
-    model = keras_classifier.create_keras_classifier(
+    model = _convert(
       _create_keras_model(rate=0.25),
-      input_spec=_TOKENS,
+      _TOKENS,
       class_names=('one', 'two', 'three'),
     )
     context = cohort_context.SyncCohortExecutionContext()
@@ -389,47 +368,37 @@ class KerasClassifierTest(parameterized.TestCase):
       self.assertGreater(np.abs(first - initial).max(), 0)
     tolerance.assert_same(finals[0].non_trainable, model.initial_weights[1])
 
+  def _assert_refused(self, regex, keras_model, input_spec=_ROWS, **kwargs):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      _convert(keras_model, input_spec, **kwargs)
+
   def test_faults(self):
-    images = tf.TensorSpec([None, 4])
-
-    def create(*layers, **kwargs):
-      keras_model = tf.keras.Sequential([tf.keras.Input([4]), *layers])
-      return keras_classifier.create_keras_classifier(
-        keras_model, input_spec=images, **kwargs
-      )
-
     dense = tf.keras.layers.Dense(2, name='dense')
-    for layers, kwargs, regex in (
+    keras_model = _stack(dense)
+    norm = tf.keras.layers.BatchNormalization(name='norm')
+    for regex, model, *spec in (
       (
-        [dense, tf.keras.layers.BatchNormalization(name='norm')],
-        {},
         'must only read .* got one that .*norm.* changes.*freeze_statistics',
+        _stack(dense, norm),
       ),
       (
-        [dense, tf.keras.layers.Reshape([2, 1])],
-        {},
         r'outputs of shape .*2, 1\)',
+        _stack(dense, tf.keras.layers.Reshape([2, 1])),
       ),
+      ('a Keras model itself, .*got a function', lambda: keras_model),
       (
-        [dense],
-        {'call': lambda x, training: x},
-        "float32 .*'dense/kernel:0' .*read",
-      ),
-    ):
-      with self.assertRaisesRegex(errors.InputError, regex):
-        create(*layers, **kwargs)
-    keras_model = tf.keras.Sequential([tf.keras.Input([4]), dense])
-    for model, spec, regex in (
-      (lambda: keras_model, images, 'a Keras model itself, .*got a function'),
-      (
+        r'that of a batch of x, .*shape=\(4,\)',
         keras_model,
         tf.TensorSpec([4]),
-        r'that of a batch of x, .*shape=\(4,\)',
       ),
-      (keras_model, (images, images), 'that of a batch of x'),
+      ('that of a batch of x', keras_model, (_ROWS, _ROWS)),
     ):
-      with self.assertRaisesRegex(errors.InputError, regex):
-        keras_classifier.create_keras_classifier(model, input_spec=spec)
+      self._assert_refused(regex, model, *spec)
+    self._assert_refused(
+      "float32 .*'dense/kernel:0' .*read",
+      keras_model,
+      call=lambda x, training: x,
+    )
 
   @pytest.mark.thorough
   def test_steps_are_those_of_from_keras_model(self):
@@ -441,14 +410,11 @@ class KerasClassifierTest(parameterized.TestCase):
         def create(policy=policy):
           with _policy(policy):
             norm = tf.keras.layers.BatchNormalization()
-            keras_model = tf.keras.Sequential(
-              [
-                tf.keras.Input([4]),
-                dense(5, 'relu', kernel_initializer=normal(seed=1)),
-                norm,
-                dense(5, kernel_initializer=normal(seed=2), trainable=False),
-                dense(3, kernel_initializer=normal(seed=3), dtype='float32'),
-              ]
+            keras_model = _stack(
+              dense(5, 'relu', kernel_initializer=normal(seed=1)),
+              norm,
+              dense(5, kernel_initializer=normal(seed=2), trainable=False),
+              dense(3, kernel_initializer=normal(seed=3), dtype='float32'),
             )
             norm.trainable = False
             return keras_model
@@ -468,32 +434,18 @@ class KerasClassifierTest(parameterized.TestCase):
             .trainable[0]
           )
           for model in (
-            keras_classifier.create_keras_classifier(
-              create(), input_spec=tf.TensorSpec([None, 4])
-            ),
+            _convert(create()),
             lambda: tff.learning.models.from_keras_model(
               create(),
               loss=tf.keras.losses.SparseCategoricalCrossentropy(
                 from_logits=True
               ),
-              input_spec=(
-                tf.TensorSpec([None, 4]),
-                tf.TensorSpec([None], tf.int32),
-              ),
+              input_spec=(_ROWS, tf.TensorSpec([None], tf.int32)),
               metrics=[],
             ),
           )
         ]
         np.testing.assert_array_equal(*weights)
-
-  def _assert_refused(self, regex, *layers, compiled=False):
-    keras_model = tf.keras.Sequential([tf.keras.Input([4]), *layers])
-    if compiled:
-      keras_model.compile('sgd', 'mse')
-    with self.assertRaisesRegex(errors.InputError, regex):
-      keras_classifier.create_keras_classifier(
-        keras_model, input_spec=tf.TensorSpec([None, 4])
-      )
 
   def test_refuses_what_a_functional_model_cannot_hold(self):
     dense = tf.keras.layers.Dense
@@ -515,20 +467,20 @@ class KerasClassifierTest(parameterized.TestCase):
         tf.keras.layers.Flatten(),
       ),
     ):
-      self._assert_refused(regex, *layers)
-    self._assert_refused('must not be compiled', dense(2), compiled=True)
+      self._assert_refused(regex, _stack(*layers))
+    compiled = _stack(dense(2))
+    compiled.compile('sgd', 'mse')
+    self._assert_refused('must not be compiled', compiled)
 
   def test_refuses_types_of_other_policies(self):
     dense = tf.keras.layers.Dense
     with _policy('mixed_float16'):
       self._assert_refused(
-        "logits of float32, by dtype='float32' .*float16", dense(2)
+        "logits of float32, by dtype='float32' .*float16", _stack(dense(2))
       )
     with _policy('float64'):
       self._assert_refused(
-        'got .*float64 .*read',
-        dense(2),
-        dense(2, dtype='float32'),
+        'got .*float64 .*read', _stack(dense(2), dense(2, dtype='float32'))
       )
 
   def test_refuses_what_cannot_be_repeated(self):
@@ -553,14 +505,9 @@ class KerasClassifierTest(parameterized.TestCase):
       ),
     ):
       with self.subTest(op):
-        dense = tf.keras.layers.Dense(2)
-        keras_model = tf.keras.Sequential([tf.keras.Input([4]), dense])
-        with self.assertRaisesRegex(
-          errors.InputError,
+        keras_model = _stack(tf.keras.layers.Dense(2))
+        self._assert_refused(
           f'draws random numbers by {op} .*must be a Keras layer',
-        ):
-          keras_classifier.create_keras_classifier(
-            keras_model,
-            input_spec=tf.TensorSpec([None, 4]),
-            call=lambda x, training, m=keras_model, c=change: c(m(x)),
-          )
+          keras_model,
+          call=lambda x, training, m=keras_model, c=change: c(m(x)),
+        )

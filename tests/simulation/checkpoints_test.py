@@ -63,6 +63,12 @@ class CheckpointManagerTest(parameterized.TestCase):
     manager = checkpoints.CheckpointManager(self.root)
     return asyncio.run(manager.load_latest(_state(0)))
 
+  def _assert_damaged(self, message, structure=None):
+    """Asserts that the checkpoint of version 1 is refused."""
+    manager = checkpoints.CheckpointManager(self.root)
+    with self.assertRaisesRegex(checkpoints.DamagedCheckpointError, message):
+      asyncio.run(manager.load(1, structure or _state(0)))
+
   @parameterized.parameters('plain', 'a [x] *\\?~ü {b},c\n')
   def test_restores_bit_for_bit(self, folder):
     self.root = self.root.parent / folder / 'checkpoints'
@@ -125,6 +131,15 @@ class CheckpointManagerTest(parameterized.TestCase):
       asyncio.run(manager.save(_state(2), 1))
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(1)))
 
+  def _assert_uses_version_1(self, message):
+    with self.assertLogs(level='WARNING') as logs:
+      state, version = self._load_latest()
+    self.assertRegex(
+      logs.output[0], f'{message}.*The checkpoint before it is used'
+    )
+    self.assertEqual(version, 1)
+    self.assertEqual(_bits(state), _bits(_state(1)))
+
   def _path(self, version):
     return self.root / f'program_state_{version}.npz'
 
@@ -157,12 +172,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     else:
       path.unlink()
       os.mkfifo(path)
-    with self.assertLogs(level='WARNING') as logs:
-      state, version = self._load_latest()
-    self.assertIn('program_state_2.npz is damaged or cannot', logs.output[0])
-    self.assertIn('The checkpoint before it is used', logs.output[0])
-    self.assertEqual(version, 1)
-    self.assertEqual(_bits(state), _bits(_state(1)))
+    self._assert_uses_version_1('program_state_2.npz is damaged or cannot')
     # The run goes on, and saves that version again.
     manager = self._save(2)
     self.assertEqual(asyncio.run(manager.get_versions()), [1, 2])
@@ -198,10 +208,7 @@ class CheckpointManagerTest(parameterized.TestCase):
       changed = dict(arrays)
     changed['0'] = np.array(Code(), object)
     np.savez(self._path(1), **changed)
-    with self.assertRaisesRegex(
-      checkpoints.DamagedCheckpointError, 'allow_pickle=False'
-    ):
-      asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
+    self._assert_damaged('allow_pickle=False')
     self.assertFalse(marker.exists())
 
   @parameterized.parameters(
@@ -217,8 +224,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     else:
       changed['1'] = array
     np.savez(self._path(1), **changed)
-    with self.assertRaisesRegex(checkpoints.DamagedCheckpointError, message):
-      asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
+    self._assert_damaged(message)
 
   def test_texts_that_are_none(self):
     state = [np.array([b'a'], object)]
@@ -226,10 +232,7 @@ class CheckpointManagerTest(parameterized.TestCase):
     asyncio.run(manager.save(state, 1))
     with np.load(self._path(1)) as arrays:
       np.savez(self._path(1), **(dict(arrays) | {'0': np.ones(9, np.uint8)}))
-    with self.assertRaisesRegex(
-      checkpoints.DamagedCheckpointError, 'program_state_1.npz is damaged'
-    ):
-      asyncio.run(manager.load(1, state))
+    self._assert_damaged('program_state_1.npz is damaged', state)
 
   @parameterized.parameters(errno.EACCES, errno.EIO)
   def test_uses_the_one_before_an_unreadable_one_and_says_so(self, code):
@@ -242,19 +245,12 @@ class CheckpointManagerTest(parameterized.TestCase):
         raise error
       return real(path, *args, **kwargs)
 
-    with (
-      mock.patch.object(
-        os, 'open', autospec=True, side_effect=fail_for_version_2
-      ),
-      self.assertLogs(level='WARNING') as logs,
+    with mock.patch.object(
+      os, 'open', autospec=True, side_effect=fail_for_version_2
     ):
-      state, version = self._load_latest()
-    self.assertRegex(
-      logs.output[0], f'program_state_2.*cannot be read.*{os.strerror(code)}'
-    )
-    self.assertIn('The checkpoint before it is used', logs.output[0])
-    self.assertEqual(version, 1)
-    self.assertEqual(_bits(state), _bits(_state(1)))
+      self._assert_uses_version_1(
+        f'program_state_2.*cannot be read.*{os.strerror(code)}'
+      )
     # Nothing was removed: once it can be read, it is used again.
     self.assertEqual(_bits(self._load_latest()[0]), _bits(_state(2)))
 
@@ -301,11 +297,7 @@ class CheckpointManagerTest(parameterized.TestCase):
   def test_a_checkpoint_of_another_round_in_its_place(self):
     self._save(1, 2)
     shutil.copy(self._path(2), self._path(1))
-    with self.assertRaisesRegex(
-      checkpoints.DamagedCheckpointError,
-      'state_1.npz is damaged: .* of round 2',
-    ):
-      asyncio.run(checkpoints.CheckpointManager(self.root).load(1, _state(0)))
+    self._assert_damaged('state_1.npz is damaged: .* of round 2')
 
   @parameterized.parameters(
     ([np.float32(1)], 'another version|1 tensors'),

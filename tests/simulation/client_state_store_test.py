@@ -52,6 +52,10 @@ class StoreTestCase(parameterized.TestCase):
   def _store(self, in_memory=False):
     return client_state_store.ClientStateStore(None if in_memory else self.path)
 
+  def _assert_not_opened(self, message, path=None):
+    with self.assertRaisesRegex(errors.InputError, message):
+      client_state_store.ClientStateStore(path or self.path)
+
 
 class ClientStateStoreTest(StoreTestCase):
   @parameterized.parameters(False, True)
@@ -169,10 +173,8 @@ class ClientStateStoreTest(StoreTestCase):
       store.load('a/b', other)
 
   def test_a_file_that_cannot_be_made(self):
-    with self.assertRaisesRegex(
-      errors.InputError, 'missing/s.* opened: unable'
-    ):
-      client_state_store.ClientStateStore(self.path.parent / 'missing' / 's')
+    path = self.path.parent / 'missing' / 's'
+    self._assert_not_opened('missing/s.* opened: unable', path)
 
   def test_a_full_disk_or_too_large_a_state_leave_the_round_before(self):
     store = self._store()
@@ -232,10 +234,9 @@ class ForeignFileTest(StoreTestCase):
     link = folder / 'link'
     link.symlink_to(self.path)
     for path in (self.path, link):
-      with self.assertRaisesRegex(
-        errors.InputError, f'{path} cannot be opened: its journal names another'
-      ):
-        client_state_store.ClientStateStore(path)
+      self._assert_not_opened(
+        f'{path} cannot be opened: its journal names another', path
+      )
     self.assertEqual(victim.read_text(), 'mine')
     self.assertTrue(journal.exists())
 
@@ -263,14 +264,12 @@ class ForeignFileTest(StoreTestCase):
   def test_a_write_ahead_log(self):
     self._store()
     pathlib.Path(f'{self.path}-wal').touch()
-    with self.assertRaisesRegex(errors.InputError, 'write-ahead log'):
-      self._store()
+    self._assert_not_opened('write-ahead log')
 
   def test_a_journal_that_is_no_file(self):
     self._store()
     os.mkfifo(f'{self.path}-journal')
-    with self.assertRaisesRegex(errors.InputError, 'journal cannot be read'):
-      self._store()
+    self._assert_not_opened('journal cannot be read')
 
   @parameterized.parameters(
     'CREATE TABLE more (a)',
@@ -283,10 +282,9 @@ class ForeignFileTest(StoreTestCase):
     with contextlib.closing(sqlite3.connect(self.path)) as connection:
       connection.execute(statement)
     before = self.path.read_bytes()
-    with self.assertRaisesRegex(
-      errors.InputError, 'its tables are not those of client states; restore it'
-    ):
-      self._store()
+    self._assert_not_opened(
+      'its tables are not those of client states; restore it'
+    )
     self.assertEqual(self.path.read_bytes(), before)
 
 
@@ -302,7 +300,7 @@ class DamageTest(StoreTestCase):
 
   def setUp(self):
     super().setUp()
-    self._save(self._store())
+    self.digest = self._save(self._store())
     with sqlite3.connect(self.path) as connection:
       # A file with less room that is free.
       connection.execute('PRAGMA page_size = 512')
@@ -315,13 +313,17 @@ class DamageTest(StoreTestCase):
         {c: _state(10 * r + ord(c) + offset) for c in _COHORTS[r]},
         kept_rounds={0, r - 1} if r <= 2 else {2, r - 1},
       )
-    self.digest = store.digest
+    return store.digest
 
   def _resume(self):
     """Resumes, and loads every state; returns their values."""
     store = self._store()
     store.rewind(4, self.digest, _visitors(4))
     return {c: _value(store.load(c, _state(0))) for c in 'abcd'}
+
+  def _assert_refused(self, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._resume()
 
   def _damage(self, *statements):
     with sqlite3.connect(self.path) as connection:
@@ -394,53 +396,31 @@ class DamageTest(StoreTestCase):
   )
   def test_damaged_rows(self, statements, message):
     self._damage(*statements)
-    with self.assertRaisesRegex(errors.InputError, message):
-      self._resume()
+    self._assert_refused(message)
 
   def test_an_older_copy_of_the_file(self):
     older = client_state_store.ClientStateStore(f'{self.path}.older')
-    digest = self.digest
     self._save(older, last_round=3)
     os.replace(f'{self.path}.older', self.path)
-    self.digest = digest
-    with self.assertRaisesRegex(
-      errors.InputError,
-      "state of round.*client 'a'.*round 4.*that of round 1",
-    ):
-      self._resume()
+    self._assert_refused("state of round.*client 'a'.*round 4.*that of round 1")
     # It reaches to the checkpoint before.
-    self._store().rewind(2, self._digest_after(2), ())
-
-  def _digest_after(self, round_number):
-    store = client_state_store.ClientStateStore()
-    digest, self.digest = self.digest, None
-    self._save(store, last_round=round_number)
-    found, self.digest = self.digest, digest
-    return found
+    digest = self._save(client_state_store.ClientStateStore(), last_round=2)
+    self._store().rewind(2, digest, ())
 
   def test_the_file_of_another_run(self):
-    digest = self.digest
     self.path.unlink()
     self._save(self._store(), offset=1)
-    self.digest = digest
-    with self.assertRaisesRegex(
-      errors.InputError, 'holds other client states than .* of round 4'
-    ):
-      self._resume()
+    self._assert_refused('holds other client states than .* of round 4')
 
   def test_no_file(self):
     self.path.unlink()
-    with self.assertRaisesRegex(
-      errors.InputError, "state .*client 'a' .*round 4"
-    ):
-      self._resume()
+    self._assert_refused("state .*client 'a' .*round 4")
 
   def test_a_truncated_file(self):
     whole = self.path.read_bytes()
     for length in (1, 100, 512, len(whole) // 2, len(whole) - 600):
       self.path.write_bytes(whole[:length])
-      with self.assertRaisesRegex(errors.InputError, 'states.sqlite'):
-        self._resume()
+      self._assert_refused('states.sqlite')
 
   def _assert_flips_change_no_state(self, step):
     expected = self._resume()

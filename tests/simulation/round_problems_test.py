@@ -63,27 +63,33 @@ class Fed3RTest(absltest.TestCase):
       **kwargs,
     )
 
-  def test_a_barrier_without_a_model_leaves_the_evaluation_alone(self):
+  def _run_with_barrier(self, evaluation_fn):
+    """Runs rounds of one client; returns rows and warnings."""
     rows = []
     with self.assertLogs(level='WARNING') as logs:
       self._run(
         _clients(),
         _one_per_round,
         3,
-        evaluation_fn=lambda state, _: (
-          self.process.get_model_weights(state) and {'eval/number': 1.0}
-        ),
+        evaluation_fn=evaluation_fn,
         hooks=[
           barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
           row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
         ],
       )
+    return rows, [record.getMessage() for record in logs.records]
+
+  def test_a_barrier_without_a_model_leaves_the_evaluation_alone(self):
+    rows, told = self._run_with_barrier(
+      lambda state, _: (
+        self.process.get_model_weights(state) and {'eval/number': 1.0}
+      )
+    )
     # After round 1 there is no model, and so none before round 2.
     self.assertEqual(
       [('eval/number' in row, 'csb/loss' in row) for row in rows],
       [(True, False), (False, False), (True, False), (True, True)],
     )
-    told = [record.getMessage() for record in logs.records]
     self.assertIn(
       'With lambda = 0 the sums of the features have no ridge solution', told[0]
     )
@@ -103,23 +109,9 @@ class Fed3RTest(absltest.TestCase):
           session.run(tf.debugging.Assert(False, ['No evaluation here.']))
       return {}
 
-    rows = []
-    with self.assertLogs(level='WARNING') as logs:
-      self._run(
-        _clients(),
-        _one_per_round,
-        3,
-        evaluation_fn=evaluate,
-        hooks=[
-          barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
-          row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
-        ],
-      )
+    rows, told = self._run_with_barrier(evaluate)
     self.assertEqual(rows[-1]['csb/loss'], 0.5)
-    self.assertEqual(
-      logs.records[-1].getMessage(),
-      'Round 3 was not evaluated. No evaluation here.',
-    )
+    self.assertEqual(told[-1], 'Round 3 was not evaluated. No evaluation here.')
 
   def test_clients_left_out_are_named_and_no_rate_is_blamed(self):
     x = np.full([_NUMBER, _FEATURES], 1e30, np.float32)  # Its squares are not.

@@ -92,6 +92,20 @@ class RunTrainingTest(training_runs.TestCase):
       ],
     )
 
+  def _run_killed(self, killed_at, run=None, **kwargs):
+    """Runs until a round, then again; returns the result and its folder."""
+    run = run or self._run
+    folder = self.folder / f'killed{killed_at}'
+    with self.assertRaises(training_runs.Stop):
+      run(folder, further=[training_runs.stop_at(killed_at)], **kwargs)
+    return run(folder, **kwargs), folder
+
+  def _log_of(self, **kwargs):
+    """Runs; returns the result, and what was logged as warnings."""
+    with self.assertLogs(level='WARNING') as logs:
+      result = self._run(**kwargs)
+    return result, '\n'.join(logs.output)
+
   def _assert_equal_runs(self, one, other, one_folder, other_folder):
     self.assertEqual(self.rows(one_folder), self.rows(other_folder))
     self.assert_same_bits(one.state, other.state)
@@ -131,12 +145,11 @@ class RunTrainingTest(training_runs.TestCase):
 
     whole = self._run(self.folder / 'whole')
     until_3 = self._run(self.folder / 'until_3', rounds=3)
-    for killed_at in (None, 2, 3, 4):
-      folder = self.folder / f'killed{killed_at}'
-      if killed_at is not None:
-        with self.assertRaises(training_runs.Stop):
-          run(folder, further=[training_runs.stop_at(killed_at)])
-      self._assert_equal_runs(whole, run(folder), self.folder / 'whole', folder)
+    folder = self.folder / 'never_killed'
+    ends = [(run(folder), folder)]
+    ends += [self._run_killed(killed_at, run) for killed_at in (2, 3, 4)]
+    for result, folder in ends:
+      self._assert_equal_runs(whole, result, self.folder / 'whole', folder)
       manager = checkpoints.CheckpointManager(folder / 'checkpoints')
       loaded = training_loop.load_result(self.process, manager, round_number=3)
       self.assertEqual(loaded.round_number, 3)
@@ -292,10 +305,7 @@ class RunTrainingTest(training_runs.TestCase):
   def test_a_killed_run_resumes_as_if_it_never_stopped(self):
     whole = self._run(self.folder / 'whole')
     for killed_at in (0, 2, 3, _ROUNDS):
-      folder = self.folder / f'killed{killed_at}'
-      with self.assertRaises(training_runs.Stop):
-        self._run(folder, further=[training_runs.stop_at(killed_at)])
-      resumed = self._run(folder)
+      resumed, folder = self._run_killed(killed_at)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
 
   def test_rounds_last_as_their_slowest_client(self):
@@ -361,27 +371,23 @@ class RunTrainingTest(training_runs.TestCase):
     self._assert_equal_runs(whole, resumed, self.folder / 'whole', self.folder)
 
   def test_names_excluded_clients(self):
-    with self.assertLogs(level='WARNING') as logs:
-      result = self._run(
-        train_data=self.train_data(bad_clients='c'),
-        participation=lambda round_number: ('a', 'c', 'b'),
-        rounds=1,
-      )
-    self.assertRegex(
-      '\n'.join(logs.output), r'Round 1: .* of 1 of 3 clients .* out: c\.'
+    result, log = self._log_of(
+      train_data=self.train_data(bad_clients='c'),
+      participation=lambda round_number: ('a', 'c', 'b'),
+      rounds=1,
     )
+    self.assertRegex(log, r'Round 1: .* of 1 of 3 clients .* out: c\.')
     self.assertEqual(self.rows()[1]['train/excluded_clients'], 1)
     self.assertEqual(result.totals['excluded_clients'], 1)
     for weight in result.state.global_model_weights.trainable:
       self.assertTrue(np.isfinite(weight).all())
 
   def test_a_round_of_excluded_clients_only_does_not_look_perfect(self):
-    with self.assertLogs(level='WARNING') as logs:
-      result = self._run(
-        train_data=self.train_data(bad_clients='c'),
-        participation=lambda round_number: ('ab', 'c', 'ac')[round_number - 1],
-        rounds=3,
-      )
+    result, log = self._log_of(
+      train_data=self.train_data(bad_clients='c'),
+      participation=lambda round_number: ('ab', 'c', 'ac')[round_number - 1],
+      rounds=3,
+    )
     rows = self.rows()
     for name in ('train/loss', 'train/accuracy'):
       self.assertTrue(np.isfinite(rows[1][name]))
@@ -390,35 +396,29 @@ class RunTrainingTest(training_runs.TestCase):
     self.assertEqual(rows[2]['train/excluded_clients'], 1)
     self.assertEqual(rows[2]['train/num_examples'], 0)
     self.assertEqual(result.totals['excluded_clients'], 2)
-    text = '\n'.join(logs.output)
-    self.assertRegex(text, r'Round 2: the aggregated update was not finite; ')
-    self.assertNotRegex(text, r'Round [13]: the aggregated')
+    self.assertRegex(log, r'Round 2: the aggregated update was not finite; ')
+    self.assertNotRegex(log, r'Round [13]: the aggregated')
 
-  def test_everyone_is_named_without_being_asked(self):
-    with self.assertLogs(level='WARNING') as logs:
-      self._run(
-        # It has no answer.
-        process=_Answering(self.process, []),
-        train_data=self.train_data(bad_clients='cd'),
-        participation=lambda round_number: ('d', 'c'),
-        rounds=1,
-      )
-    self.assertRegex(logs.output[0], r'of 2 of 2 clients .* out: d, c\.')
-
-  @parameterized.parameters(
-    ([True, True, True], '2 not identified'),
-    ([True, True, False], 'd, 1 not identified'),
+  @parameterized.named_parameters(
+    # Nobody need be asked: there is no answer.
+    ('everyone', 'dc', [], r'of 2 of 2 clients .* out: d, c\.'),
+    # As where an update is finite when it is computed again.
+    ('none', 'acd', [True] * 3, 'left out: 2 not identified. A smaller'),
+    (
+      'one',
+      'acd',
+      [True, True, False],
+      'left out: d, 1 not identified. A smaller',
+    ),
   )
-  def test_clients_that_cannot_be_identified(self, answers, told):
-    with self.assertLogs(level='WARNING') as logs:
-      self._run(
-        # As where an update is finite when it is computed again.
-        process=_Answering(self.process, answers),
-        train_data=self.train_data(bad_clients='cd'),
-        participation=lambda round_number: ('a', 'c', 'd'),
-        rounds=1,
-      )
-    self.assertIn(f'left out: {told}. A smaller', logs.output[0])
+  def test_clients_that_can_be_identified(self, cohort, answers, told):
+    _, log = self._log_of(
+      process=_Answering(self.process, answers),
+      train_data=self.train_data(bad_clients='cd'),
+      participation=lambda round_number: tuple(cohort),
+      rounds=1,
+    )
+    self.assertRegex(log, told)
 
   def test_a_lost_metrics_file_is_not_continued(self):
     self._run(rounds=2)
@@ -527,12 +527,7 @@ class RunTrainingTest(training_runs.TestCase):
     start = self._run(self.folder / 'start', rounds=3)
     whole = self._run(self.folder / 'whole', start=start)
     for killed_at in (3, 4, 5):
-      folder = self.folder / f'killed{killed_at}'
-      with self.assertRaises(training_runs.Stop):
-        self._run(
-          folder, start=start, further=[training_runs.stop_at(killed_at)]
-        )
-      resumed = self._run(folder, start=start)
+      resumed, folder = self._run_killed(killed_at, start=start)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
 
   @pytest.mark.thorough

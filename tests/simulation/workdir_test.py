@@ -40,6 +40,15 @@ class OpenWorkdirTest(parameterized.TestCase):
     super().setUp()
     self.path = pathlib.Path(self.create_tempdir().full_path) / 'a' / 'w'
 
+  def _open(self, config=_CONFIG, **kwargs):
+    """Opens the folder, and closes it."""
+    with workdir.open_workdir(self.path, config, **kwargs):
+      pass
+
+  def _assert_refused(self, message, config=_CONFIG, **kwargs):
+    with self.assertRaisesRegex(errors.InputError, message):
+      self._open(config, **kwargs)
+
   def _run(self):
     """Leaves a finished run."""
     with workdir.open_workdir(self.path, _CONFIG) as folder:
@@ -76,8 +85,7 @@ class OpenWorkdirTest(parameterized.TestCase):
     )
     before = sorted(self.path.rglob('*'))
     with self.assertRaises(errors.InputError) as raised:
-      with workdir.open_workdir(self.path, config):
-        pass
+      self._open(config)
     message = str(raised.exception)
     self.assertIn('algorithm.name ("fed_avg" there, "fed_fish" asked', message)
     self.assertIn('seed (1 there, 2 asked for)', message)
@@ -98,8 +106,7 @@ class OpenWorkdirTest(parameterized.TestCase):
 
   def test_a_start_stays_a_workdir_until_it_is_gone(self):
     """Killed while the start is removed, the folder is one that can be used."""
-    with workdir.open_workdir(self.path, _CONFIG):
-      pass
+    self._open()
     with workdir.open_workdir(self.path / 'start', _CONFIG):
       (self.path / 'start' / 'checkpoints').mkdir()
 
@@ -112,8 +119,7 @@ class OpenWorkdirTest(parameterized.TestCase):
 
     with mock.patch.object(shutil, 'rmtree', autospec=True, side_effect=die):
       with self.assertRaises(_Killed):
-        with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
-          pass
+        self._open(overwrite=True)
     with workdir.open_workdir(self.path / 'start', _CONFIG):
       pass
 
@@ -145,35 +151,22 @@ class OpenWorkdirTest(parameterized.TestCase):
       ),
     ):
       with self.assertRaises(_Killed):
-        with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
-          pass
+        self._open(overwrite=True)
     left = [path for path in before if path.exists()]
     if self.path / 'checkpoints' in left:
       self.assertEqual(left, before)
     self.assertIn(self.path / 'config.json', left)
-    with workdir.open_workdir(self.path, _changed(seed=2), overwrite=True):
-      pass
+    self._open(_changed(seed=2), overwrite=True)
 
   def test_names_the_parts_of_the_data_that_differ(self):
     data = {'train': 'a', 'validation': 'b', 'test': 'c'}
-    with workdir.open_workdir(self.path, _CONFIG, data_fingerprint=data):
-      pass
+    self._open(data_fingerprint=data)
     before = {p: p.read_bytes() for p in self.path.iterdir()}
-    with workdir.open_workdir(
-      self.path, _CONFIG, data_fingerprint=dict(reversed(data.items()))
-    ):
-      pass
-    with self.assertRaises(errors.InputError) as raised:
-      with workdir.open_workdir(
-        self.path,
-        _CONFIG,
-        data_fingerprint={**data, 'train': 'x', 'test': 'y'},
-      ):
-        self.fail('It was opened.')
-    self.assertIn(
+    self._open(data_fingerprint=dict(reversed(data.items())))
+    self._assert_refused(
       f'{self.path} holds a run on other data: data_fingerprint of train, test '
-      'differs; another --data_dir?',
-      str(raised.exception),
+      r'differs; another --data_dir\?',
+      data_fingerprint={**data, 'train': 'x', 'test': 'y'},
     )
     self.assertEqual({p: p.read_bytes() for p in self.path.iterdir()}, before)
     with workdir.open_workdir(
@@ -210,11 +203,7 @@ class OpenWorkdirTest(parameterized.TestCase):
     path = self.path / name
     path.unlink(missing_ok=True)
     path.write_text(content) if isinstance(content, str) else content(path)
-    with self.assertRaisesRegex(errors.InputError, message):
-      with workdir.open_workdir(
-        self.path, _CONFIG, data_fingerprint={'train': 'a'}
-      ):
-        pass
+    self._assert_refused(message, data_fingerprint={'train': 'a'})
 
   @parameterized.product(
     content=('{}', 'not JSON', None, '{"model_type": "bert"}', '[]'),
@@ -224,9 +213,7 @@ class OpenWorkdirTest(parameterized.TestCase):
     self.path.mkdir(parents=True)
     name = 'thesis.tex' if content is None else 'config.json'
     (self.path / name).write_text(content or 'years of work')
-    with self.assertRaisesRegex(errors.InputError, 'not empty .*Nothing was'):
-      with workdir.open_workdir(self.path, _CONFIG, overwrite=overwrite):
-        pass
+    self._assert_refused('not empty .*Nothing was', overwrite=overwrite)
     self.assertEqual(os.listdir(self.path), [name])
 
   def test_takes_a_folder_left_before_the_config_was_whole(self):
@@ -254,13 +241,10 @@ class OpenWorkdirTest(parameterized.TestCase):
     ) as other:
       with processes.killed_if_hanging(other):
         self.assertEqual(other.stdout.readline(), b'open\n')
-      with self.assertRaisesRegex(errors.InputError, 'another process'):
-        with workdir.open_workdir(self.path, _CONFIG, overwrite=True):
-          pass
+      self._assert_refused('another process', overwrite=True)
       other.kill()
       other.wait(processes.HANG_SECONDS)
-      with workdir.open_workdir(self.path, _CONFIG):
-        pass
+      self._open()
 
   @parameterized.parameters('{file}', '{file}/w', '/proc/w')
   def test_a_path_that_cannot_be_a_folder(self, path):

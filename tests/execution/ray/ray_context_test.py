@@ -152,15 +152,12 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     found = context.general_path_reasons[len(reasons) :]
     self.assertEqual(found, here.general_path_reasons)
 
-  @pytest.mark.thorough
-  def test_fed_avg(self):
-    self._check('own_fed_avg')
-
   @parameterized.parameters(
     'fed_eval',
     'fed_fish_per_example',
     'fed_recon',
     'fed3r',
+    'own_fed_avg',
     'own_fed_rep',
     'personalization_eval',
   )
