@@ -30,7 +30,9 @@ _EXPORTS = {
   'grouped_dataset': 'group GroupedDataset WORK_FOLDER',
   'sources': 'Part Skipped Source SourceExample',
   'text_source': 'TEXT_FORMATS TextSource',
-  'tfds_source': 'create_tfds_source features_from_json TfdsSource',
+  'tfds_source': (
+    'count_tfds_examples create_tfds_source features_from_json TfdsSource'
+  ),
   'work': 'GroupingOptions',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
