@@ -4,8 +4,9 @@
 
 A task is a function `create_task(*, seed, data_dir, ...)`; its further keyword
 arguments are the task's options. Every module in this package's folders that
-defines this function is a task, and is imported when its name is requested. A
-task of another package is named package.module:NAME, or is declared by an
+defines this function is a task, and is imported when its name is requested; a
+module of `_SHARED` has several tasks instead, in its mapping TASKS. A task of
+another package is named package.module:NAME, or is declared by an
 installed package as an entry point of the group fedfish_tff.tasks.
 """
 
@@ -29,12 +30,23 @@ ENTRY_POINTS = 'fedfish_tff.tasks'
 CreateTask = Callable[..., Task]
 
 _NOT_OPTIONS = ('seed', 'data_dir')
+# The modules of tasks that share one.
+_SHARED = {
+  'c4': 'language',
+  'cc_news': 'language',
+  'cifar10': 'cifar_shards',
+  'cifar100_shards': 'cifar_shards',
+  'cifar10_features': 'image_features',
+  'cifar100_features': 'image_features',
+  'inaturalist': 'photographs',
+  'landmarks': 'photographs',
+}
 
 
 @functools.cache
 def task_names() -> tuple[str, ...]:
   """Returns the names of all tasks of this package, sorted."""
-  return tuple(sorted(filter(_find_own, _modules())))
+  return tuple(sorted((*_SHARED, *filter(_find_own, _modules()))))
 
 
 @functools.cache
@@ -45,10 +57,14 @@ def _modules() -> Mapping[str, str]:
 
 
 def _find_own(name: str) -> CreateTask | None:
-  """Returns the task of this package's module `name`; None if it has none."""
-  if name not in _modules():
+  """Returns a task of this package; None if it has none of this name."""
+  module_name = _modules().get(_SHARED.get(name, name))
+  if module_name is None:
     return None
-  return getattr(importlib.import_module(_modules()[name]), 'create_task', None)
+  module = importlib.import_module(module_name)
+  if name in _SHARED:
+    return module.TASKS[name]
+  return getattr(module, 'create_task', None)
 
 
 def task_options(name: str) -> Mapping[str, Any]:

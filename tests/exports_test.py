@@ -25,6 +25,7 @@ _GROUPING_PARTS = (
   'input_files',
   'local_engine',
   'record_counts',
+  'web_keys',
   'work',
 )
 

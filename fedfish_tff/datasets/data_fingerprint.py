@@ -5,7 +5,6 @@
 import hashlib
 import json
 
-from fedfish_tff import errors
 from fedfish_tff.datasets import client_data as client_data_lib
 from fedfish_tff.datasets import examples as examples_lib
 
@@ -13,11 +12,11 @@ import numpy as np
 import tensorflow as tf
 
 _IDS_AT_A_TIME = 4096
+# So that large data sets cost no more than small ones.
+_MAX_CLIENTS = 16
 
 
-def fingerprint(
-  client_data: client_data_lib.ClientData, *, max_clients: int = 16
-) -> str:
+def fingerprint(client_data: client_data_lib.ClientData) -> str:
   """Returns a checksum of the client ids and of some clients' examples.
 
   It guards against mistakes, such as a run that continues with the data of
@@ -25,9 +24,8 @@ def fingerprint(
   goes unnoticed unless its id changes, too.
 
   Args:
-    client_data: The client data, with any number of clients.
-    max_clients: The maximal number of clients to read, evenly spaced over the
-      sorted ids, so that large data sets cost no more than small ones.
+    client_data: The client data, of which at most 16 clients are read, evenly
+      spaced over the sorted ids.
 
   Returns:
     The SHA-256, in hexadecimal digits, over all ids, and over the names,
@@ -35,10 +33,8 @@ def fingerprint(
     same in every process.
 
   Raises:
-    errors.InputError: If `max_clients` is not positive, or a client that is
-      read cannot be used.
+    errors.InputError: If a client that is read cannot be used.
   """
-  errors.check_positive_integer('max_clients', max_clients)
   client_ids = client_data.client_ids
   digest = hashlib.sha256(b'[')
   # The JSON of the list, in parts, since there may be millions of ids.
@@ -46,7 +42,7 @@ def fingerprint(
     part = _encode(list(client_ids[start : start + _IDS_AT_A_TIME]))[1:-1]
     digest.update(b', ' + part if start else part)
   digest.update(b']')
-  num_read = min(max_clients, len(client_ids))
+  num_read = min(_MAX_CLIENTS, len(client_ids))
   for index in np.linspace(0, len(client_ids) - 1, num_read, dtype=int):
     examples = client_data.load_client(client_ids[index])
     for name, array in zip(

@@ -7,7 +7,7 @@ r"""Fed3R and compared methods on CIFAR-10 or -100 with SqueezeNet's features.
 
 and with fed3r,images=cifar100 for CIFAR-100. --data_dir holds the images and
 SqueezeNet's published weights (see the task's module,
-tasks/features/cifar10_features.py); --config.task.images and
+tasks/features/image_features.py); --config.task.images and
 --config.task.weights name other files. Features are kept on disk: the first run
 computes them for all others. launch/configs/base.py describes the variants.
 docs/results.md has results of the sweeps, also with ,images=cifar100, with

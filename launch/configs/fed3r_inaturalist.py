@@ -6,7 +6,7 @@ r"""Fed3R on iNaturalist's users, 9,275 clients and 1,203 species.
     --workdir=runs/inaturalist_fed3r --data_dir=path/to/inaturalist
 
 --data_dir is the folder that TFF's loader fills as its cache_dir (see
-tasks/features/inaturalist.py). The first run computes and keeps the features of
+tasks/features/photographs.py). The first run computes and keeps the features of
 MobileNetV2, which takes hours on a CPU for 120,000 photographs. The published
 accuracy, after the 928 rounds that visit all clients once, is 0.451, and 0.466
 and 0.476 for `fed3r_rf` with 5,000 and 10,000 random features.

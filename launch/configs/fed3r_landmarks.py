@@ -6,7 +6,7 @@ r"""Fed3R on Landmarks' users, 1,262 clients and 2,028 landmarks.
     --workdir=runs/landmarks_fed3r --data_dir=path/to/landmarks
 
 --data_dir is the folder that TFF's loader fills as its cache_dir (see
-tasks/features/landmarks.py). The first run computes and keeps the features of
+tasks/features/photographs.py). The first run computes and keeps the features of
 MobileNetV2, which takes hours on a CPU for 160,000 photographs. The published
 accuracy is 0.496, and 0.541 and 0.564 for `fed3r_rf` with 5,000 and 10,000
 random features.

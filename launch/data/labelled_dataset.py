@@ -13,6 +13,7 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.datasets import grouping
 
 from absl import logging
 import numpy as np
@@ -166,7 +167,7 @@ def read(
   _check_scalar(builder, label, allow_strings=False)
   for other in others:
     _check_scalar(builder, other, allow_strings=True)
-  num_examples = _count_examples(builder, split)
+  num_examples = grouping.count_tfds_examples(builder, split)
   names = dict.fromkeys((feature, label, *others))
   arrays = _read_arrays(builder, split, list(names), num_examples)
   class_names = {
@@ -270,23 +271,6 @@ def _check_scalar(
       f'Feature {feature!r} of {builder.info.full_name} must hold one {kind} '
       f'per example, got {connector}.'
     )
-
-
-def _count_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
-  try:
-    num_examples = builder.info.splits[split].num_examples
-  except (KeyError, ValueError, AssertionError):
-    known = ', '.join(sorted(builder.info.splits))
-    raise errors.InputError(
-      f'The split of data set {builder.info.full_name} must be one of {known}, '
-      f'or a part such as train[:10%], got {split!r}.'
-    ) from None
-  if not num_examples:
-    raise errors.InputError(
-      f'Split {split!r} of {builder.info.full_name} must have examples, got '
-      'none.'
-    )
-  return num_examples
 
 
 def _read_arrays(

@@ -1,15 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of tasks on features of labelled images.
+"""CIFAR-10 and CIFAR-100 on the features of a pretrained network.
 
 All images are divided anew among clients by the Dirichlet distribution or, in
 its limit alpha = 0, into clients of one class each. Clients hold features of a
 pretrained network, for classifiers on it; or the images, to train the network
 as well; or the inputs of one of its layers, to train it from that layer on in a
-fraction of the time. The division is the same in all three cases.
+fraction of the time. The division is the same in all three cases, and with the
+defaults that of Fed3R (Fani et al., 2024). (The task cifar100 has the clients
+that TFF publishes.)
+
+The file of images is an .npz file with the arrays images (uint8 [n, 32, 32,
+3]), labels (integers [n]) and is_test ([n]), all images or a sample; or for
+CIFAR-100 TFF's cifar100.sqlite (50,000 for training and 10,000 held-out ones,
+as published).
 """
 
 from collections.abc import Callable
+import functools
 import pathlib
 
 from fedfish_tff import datasets
@@ -123,6 +131,27 @@ def create_image_features_task(
     tensor_names=models.feature_classifier_tensor_names(feature_map),
     preprocess=preprocess,
   )
+
+
+TASKS = {
+  'cifar10_features': functools.partial(
+    create_image_features_task,
+    'cifar10_features',
+    functools.partial(
+      labelled_images.read_npz,
+      num_classes=labelled_images.NUM_CIFAR10_CLASSES,
+    ),
+    labelled_images.NUM_CIFAR10_CLASSES,
+    images='cifar10.npz',
+  ),
+  'cifar100_features': functools.partial(
+    create_image_features_task,
+    'cifar100_features',
+    functools.partial(labelled_images.read_cifar100, task='cifar100_features'),
+    labelled_images.NUM_CIFAR100_CLASSES,
+    images='cifar100.sqlite',
+  ),
+}
 
 
 def _to_float(examples: datasets.Examples) -> datasets.Examples:

@@ -1,6 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of iNaturalist and Landmarks: TFF's files of photographs.
+"""Federated iNaturalist and Google Landmarks: photographs by user or place.
+
+A client of iNaturalist is a user in the split user_120k (users-120k in Fed3R),
+and a place in the splits geo_*. Landmarks' split gld160k has 2,028 landmarks
+and 1,262 users, gld23k 203 and 233. All are of Hsu, Qi and Brown (2020,
+arXiv:2003.08082). data_dir is the folder that TFF's loader,
+`tff.simulation.datasets.inaturalist.load_data` or `gldv2.load_data`, filled as
+its cache_dir.
 
 TFF's loaders divide downloaded photographs into one TFRecord file of JPEG
 images per user, in a folder train, and a file test.tfRecord of all held-out
@@ -13,6 +20,7 @@ read their own files; the files are complete by then.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import hashlib
 import os
 import pathlib
@@ -195,6 +203,41 @@ def create_photographs_task(
     preprocess=preprocess,
     cache_bytes=cache_megabytes * 2**20,
   )
+
+
+INATURALIST_SPLITS = {
+  # TFF reads from a folder in upper case, but writes to one in lower case.
+  split: Split(1203, folders=(split.upper(), split))
+  for split in (
+    'user_120k',
+    'geo_100',
+    'geo_300',
+    'geo_1k',
+    'geo_3k',
+    'geo_10k',
+    'geo_30k',
+  )
+}
+_LANDMARKS_SPLITS = {
+  'gld160k': Split(2028, folders=('gld160k',)),
+  'gld23k': Split(203, folders=('gld23k',)),
+}
+TASKS = {
+  'inaturalist': functools.partial(
+    create_photographs_task,
+    'inaturalist',
+    INATURALIST_SPLITS,
+    'tff.simulation.datasets.inaturalist.load_data',
+    split='user_120k',
+  ),
+  'landmarks': functools.partial(
+    create_photographs_task,
+    'landmarks',
+    _LANDMARKS_SPLITS,
+    'tff.simulation.datasets.gldv2.load_data',
+    split='gld160k',
+  ),
+}
 
 
 class Records:

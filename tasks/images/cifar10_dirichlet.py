@@ -25,7 +25,6 @@ import numpy as np
 import tensorflow_federated as tff
 
 NAME = 'cifar10_dirichlet'
-_NUM_CLASSES = 10
 _MEAN = tuple(value / 255 for value in (125.3, 123.0, 113.9))
 _DEVIATION = tuple(value / 255 for value in (63.0, 62.1, 66.7))
 # The function that creates each model, its published widths, the number of
@@ -75,7 +74,7 @@ def create_task(
   _, widths, _, names = _MODELS[model]
   data = labelled_images.read_npz(
     extractors.find_file(images, data_dir),
-    num_classes=_NUM_CLASSES,
+    num_classes=labelled_images.NUM_CIFAR10_CLASSES,
   )
   (train,), (test,) = np.nonzero(~data.is_test), np.nonzero(data.is_test)
   partition = datasets.partition_labels_by_dirichlet(
@@ -122,7 +121,7 @@ def _create_model(
   create, _, num_convolutions, _ = _MODELS[name]
   return create(
     input_shape=input_shape,
-    num_classes=_NUM_CLASSES,
+    num_classes=labelled_images.NUM_CIFAR10_CLASSES,
     seed=seed,
     filters=widths[:num_convolutions],
     hidden_units=widths[num_convolutions:],

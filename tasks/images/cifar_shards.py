@@ -1,8 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of CIFAR-10 and CIFAR-100 among clients of a few classes.
+"""CIFAR-10 and CIFAR-100 among clients of a few classes, as in SRPFL.
 
-See `class_shards`.
+The images are read from a file in data_dir: cifar10.npz or another .npz file
+with the arrays images (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test
+([n]), all images or a sample; or TFF's cifar100.sqlite. LeNet-5 (wider and with
+dropout for CIFAR-100), 100 clients of 5 or 20 classes, and the channels' mean
+and deviation are those of Tziotis et al. (2022, arXiv:2206.02078) and their
+code, which also crops and mirrors images at random, as the option `augment`
+does. (The task cifar100 has the clients that TFF publishes.) See
+`class_shards`.
 """
 
 from collections.abc import Callable
@@ -92,3 +99,37 @@ def create_cifar_task(
     tensor_names=models.LENET5_TENSORS,
     preprocess=labelled_images.standardization(mean, deviation),
   )
+
+
+TASKS = {
+  'cifar10': functools.partial(
+    create_cifar_task,
+    'cifar10',
+    functools.partial(
+      labelled_images.read_npz,
+      num_classes=labelled_images.NUM_CIFAR10_CLASSES,
+    ),
+    models.create_lenet5,
+    labelled_images.NUM_CIFAR10_CLASSES,
+    (0.485, 0.456, 0.406),
+    (0.229, 0.224, 0.225),
+    images='cifar10.npz',
+    classes_per_client=5,
+  ),
+  'cifar100_shards': functools.partial(
+    create_cifar_task,
+    'cifar100_shards',
+    functools.partial(labelled_images.read_cifar100, task='cifar100_shards'),
+    functools.partial(
+      models.create_lenet5,
+      filters=(64, 128),
+      hidden_units=(256, 128),
+      dropout=0.6,
+    ),
+    labelled_images.NUM_CIFAR100_CLASSES,
+    (0.507, 0.487, 0.441),
+    (0.267, 0.256, 0.276),
+    images='cifar100.sqlite',
+    classes_per_client=20,
+  ),
+}

@@ -20,6 +20,7 @@ from tasks import tff_files
 import numpy as np
 import tensorflow_federated as tff
 
+NUM_CIFAR10_CLASSES = 10
 NUM_CIFAR100_CLASSES = 100
 _ARRAYS = ('images', 'labels', 'is_test')
 

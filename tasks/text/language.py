@@ -108,6 +108,14 @@ def create_web_text_task(
   )
 
 
+# Pages of C4, and news articles of CC-News, by web domain. data_dir is a folder
+# that launch.group_dataset wrote with --format=c4 or --format=cc_news.
+TASKS = {
+  name: functools.partial(create_web_text_task, name)
+  for name in ('c4', 'cc_news')
+}
+
+
 def load_clients(
   name: str, data_dir: str | None, *, num_generated_domains: int, seed: int
 ) -> tuple[datasets.ClientData, datasets.ClientData, datasets.ClientData]:

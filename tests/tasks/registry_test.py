@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the registry of tasks."""
 
+import importlib
 import inspect
 
 from fedfish_tff import errors
@@ -27,6 +28,14 @@ class RegistryTest(parameterized.TestCase):
       options = registry.task_options(name)
       self.assertNotIn('seed', options)
       self.assertNotIn(inspect.Parameter.empty, options.values())
+
+  def test_tasks_that_share_a_module_are_found(self):
+    shared = {
+      name
+      for module_name in registry._modules().values()
+      for name in getattr(importlib.import_module(module_name), 'TASKS', ())
+    }
+    self.assertCountEqual(shared, registry._SHARED)
 
   @parameterized.parameters(*_EMBEDDED)
   def test_every_embedded_task_is_usable(self, name):

@@ -11,9 +11,6 @@ from fedfish_tff import lazy
 
 if TYPE_CHECKING:
   from fedfish_tff.datasets.grouping.beam_options import *
-  from fedfish_tff.datasets.grouping.client_keys import (
-    BadRecordError as BadRecordError,
-  )
   from fedfish_tff.datasets.grouping.client_keys import ClientKey as ClientKey
   from fedfish_tff.datasets.grouping.client_splits import (
     ClientSplits as ClientSplits,
@@ -22,20 +19,20 @@ if TYPE_CHECKING:
   from fedfish_tff.datasets.grouping.sources import *
   from fedfish_tff.datasets.grouping.text_source import *
   from fedfish_tff.datasets.grouping.tfds_source import *
-  from fedfish_tff.datasets.grouping.web_keys import *
   from fedfish_tff.datasets.grouping.work import (
     GroupingOptions as GroupingOptions,
   )
 
 _EXPORTS = {
   'beam_options': 'create_beam_runner',
-  'client_keys': 'BadRecordError ClientKey',
+  'client_keys': 'ClientKey',
   'client_splits': 'ClientSplits',
   'grouped_dataset': 'group GroupedDataset WORK_FOLDER',
   'sources': 'Part Skipped Source SourceExample',
   'text_source': 'TEXT_FORMATS TextSource',
-  'tfds_source': 'create_tfds_source features_from_json TfdsSource',
-  'web_keys': 'host_of_url normalize_host registered_domain',
+  'tfds_source': (
+    'count_tfds_examples create_tfds_source features_from_json TfdsSource'
+  ),
   'work': 'GroupingOptions',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

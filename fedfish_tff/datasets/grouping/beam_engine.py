@@ -124,7 +124,7 @@ def _read_part(
   # Runners do not pass on this package's errors unchanged.
   except (errors.InputError, OSError) as error:
     failure = str(error)
-  yield _COUNTS, (counts.to_json(), failure)
+  yield _COUNTS, (dataclasses.asdict(counts), failure)
 
 
 def _write_group(
@@ -155,9 +155,7 @@ def _clients(rows: Sequence[work_lib.Row]) -> Iterator[work_lib.Client]:
       client_id=client_id,
       sizes=np.array([len(row.example) for row in examples], np.int64),
       words=np.array([row.words for row in examples], np.int64),
-      read=lambda kept, examples=examples: (
-        examples[place].example for place in kept.tolist()
-      ),
+      examples=[row.example for row in examples],
     )
 
 
@@ -176,7 +174,7 @@ def _collect(
   for part in parts:
     if part['failure'] is not None:
       raise errors.InputError(part['failure'])
-    counts.merge(record_counts.RecordCounts.from_json(part['counts']))
+    counts.merge(record_counts.RecordCounts(**part['counts']))
   counts.check(work.options.max_bad_fraction, total_size=None)
   for name in tf.io.gfile.listdir(work.folder):
     if new_files.is_temporary(name):  # From a worker that was killed.

@@ -91,19 +91,21 @@ class ClientKey:
     return text
 
   def _web_client(self, record: Record) -> str:
-    keep_www = self.keep_www or self.name == REGISTERED_DOMAIN
     url = to_text(record.get('url'), invalid='invalid_url').strip()
     if url:
-      host = web_keys.host_of_url(url, keep_www=keep_www)
+      host = web_keys.host_of_url(url)
     else:
       domain = to_text(record.get('domain'), invalid='invalid_url').strip()
       if not domain:
         raise BadRecordError('missing_url')
-      host = web_keys.normalize_host(domain, keep_www=keep_www)
+      host = web_keys.normalize_host(domain)
     if host is None:
       raise BadRecordError('invalid_url')
     if self.name == REGISTERED_DOMAIN:
       return web_keys.registered_domain(host)
+    # www.com is the name of a site.
+    if host.count('.') > 1 and not self.keep_www:
+      return host.removeprefix('www.')
     return host
 
 

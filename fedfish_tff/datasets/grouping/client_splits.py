@@ -55,22 +55,15 @@ class ClientSplits:
     }
     return {name: value for name, value in fractions.items() if value > 0}
 
-  def split_of(self, client_id: str) -> str:
-    """Returns 'train', 'validation' or 'held_out'."""
-    return self.split_of_digest(self.digest(client_id))
-
-  def digest(self, client_id: str) -> bytes:
-    """Returns the SHA-256 that decides the client's place."""
-    return hashlib.sha256(f'{self.seed}:{client_id}'.encode()).digest()
-
-  def split_of_digest(self, digest: bytes) -> str:
-    """Returns the split of the client with this digest."""
+  def place(self, client_id: str) -> tuple[str, bytes]:
+    """Returns a client's split, and the SHA-256 that decides its place."""
+    digest = hashlib.sha256(f'{self.seed}:{client_id}'.encode()).digest()
     fraction = int.from_bytes(digest[:8], 'big') / 2**64
     if fraction < self.validation_fraction:
-      return VALIDATION
+      return VALIDATION, digest
     if fraction < self.validation_fraction + self.held_out_fraction:
-      return HELD_OUT
-    return TRAIN
+      return HELD_OUT, digest
+    return TRAIN, digest
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -128,8 +121,7 @@ class Placement:
 
   def bucket_of(self, client_id: str) -> int:
     """Returns the bucket of a client."""
-    digest = self.splits.digest(client_id)
-    split = self.splits.split_of_digest(digest)
+    split, digest = self.splits.place(client_id)
     shard = int.from_bytes(digest[8:16], 'big') % self.shards_of[split]
     for other, count in self.shards_of.items():
       if other == split:

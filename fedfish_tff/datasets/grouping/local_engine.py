@@ -138,7 +138,7 @@ def _read_batch(
   number, parts = batch
   path = _batch_path(folder, number, 'json')
   if path.exists():
-    return record_counts.RecordCounts.from_json(path.read_bytes())
+    return record_counts.RecordCounts(**json.loads(path.read_bytes()))
   counts = record_counts.RecordCounts()
   with (
     new_files.new_file(_batch_path(folder, number, 'arrow')) as file,
@@ -154,7 +154,7 @@ def _read_batch(
     _write_rows(rows, work.placement.num_buckets, writer)
   # This file marks the other one as complete.
   with new_files.new_file(path) as file:
-    file.write(counts.to_json().encode(errors='replace'))
+    file.write(json.dumps(dataclasses.asdict(counts)).encode())
   return counts
 
 
@@ -227,11 +227,11 @@ class _Bucket:
     table = pa.concat_tables(tables).combine_chunks()
     self._sizes = table['size'].to_numpy()
     self._words = table['words'].to_numpy()
-    ids = table['client_id'].combine_chunks().dictionary_encode()
-    by_id = compute.sort_indices(ids.dictionary)
-    self._ids = ids.dictionary.take(by_id).to_pylist()
+    ids = table['client_id']
+    self._ids = ids.unique().sort().to_pylist()
     # The client of each row, and the rows of the first, the second ... client.
-    self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
+    ranks = compute.rank(ids, tiebreaker='dense').to_numpy()
+    self._client_of = ranks.astype(np.int64) - 1
     self._order = np.argsort(self._client_of, kind='stable')
     self._stops = np.cumsum(np.bincount(self._client_of))
 
@@ -240,10 +240,6 @@ class _Bucket:
     is_large = np.bincount(self._client_of, self._sizes) > _LARGE_CLIENT_BYTES
     rows = np.flatnonzero(~is_large[self._client_of])
     loaded = dict(zip(rows.tolist(), self._read(rows), strict=True))
-
-    def look_up(rows: np.ndarray) -> Iterator[bytes]:
-      return map(loaded.__getitem__, rows.tolist())
-
     start = 0
     for client_id, stop, large in zip(self._ids, self._stops, is_large):
       rows, start = self._order[start:stop], stop
@@ -251,9 +247,7 @@ class _Bucket:
         client_id=client_id,
         sizes=self._sizes[rows],
         words=self._words[rows],
-        read=lambda kept, rows=rows, read=self._read if large else look_up: (
-          read(rows[kept])
-        ),
+        examples=self._read(rows) if large else map(loaded.get, rows.tolist()),
       )
 
   def _read(self, rows: np.ndarray) -> Iterator[bytes]:

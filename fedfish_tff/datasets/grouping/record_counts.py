@@ -3,10 +3,8 @@
 """Counts of the records of a source: examples, and bad records by kind."""
 
 import dataclasses
-import json
 
 from fedfish_tff import errors
-from fedfish_tff.datasets.grouping import sources
 
 # The minimal number of records to estimate the number of all from.
 _FEWEST_RECORDS = 100
@@ -31,25 +29,6 @@ class RecordCounts:
   skipped: dict[str, int] = dataclasses.field(default_factory=dict)
   named: dict[str, list[list]] = dataclasses.field(default_factory=dict)
   small_clients: int = 0
-
-  @classmethod
-  def from_json(cls, text: str | bytes) -> 'RecordCounts':
-    """Returns the counts written by `to_json`."""
-    return cls(**json.loads(text))
-
-  def to_json(self) -> str:
-    """Returns the counts as text."""
-    return json.dumps(dataclasses.asdict(self))
-
-  def skip(self, part: int, number: int, record: sources.Skipped) -> None:
-    """Counts bad records.
-
-    Args:
-      part: The number of the part.
-      number: The records' place in the part.
-      record: The bad records.
-    """
-    self.add(record.kind, record.count, [[part, number, record.where]])
 
   def merge(self, other: 'RecordCounts') -> None:
     """Adds other counts to these."""

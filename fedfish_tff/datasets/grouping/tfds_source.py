@@ -210,16 +210,7 @@ def create_tfds_source(
   if not specs:
     raise errors.InputError(f'No feature of {name} is to be kept.')
   _check_key(name, key, connectors)
-  try:
-    num_examples = builder.info.splits[split].num_examples
-  except (KeyError, ValueError, AssertionError):
-    known = ', '.join(sorted(builder.info.splits))
-    raise errors.InputError(
-      f'Data set {name} has no split {split!r}; it has {known}, and parts such '
-      'as train[:10%].'
-    ) from None
-  if not num_examples:
-    raise errors.InputError(f'Split {split!r} of {name} is empty.')
+  num_examples = count_tfds_examples(builder, split)
   total = sum(s.num_examples for s in builder.info.splits.values())
   size = builder.info.dataset_size or total * _USUAL_EXAMPLE_BYTES
   return TfdsSource(
@@ -231,6 +222,32 @@ def create_tfds_source(
     num_examples=num_examples,
     num_bytes=max(1, int(size) * num_examples // total),
   )
+
+
+def count_tfds_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
+  """Returns the number of examples of a split, at least one.
+
+  Args:
+    builder: The builder of a prepared data set.
+    split: A split, or a part of one such as 'train[:10%]'.
+
+  Raises:
+    errors.InputError: If there is no such split, or it is empty.
+  """
+  try:
+    num_examples = builder.info.splits[split].num_examples
+  except (KeyError, ValueError, AssertionError):
+    known = ', '.join(sorted(builder.info.splits))
+    raise errors.InputError(
+      f'The split of data set {builder.info.full_name} must be one of {known}, '
+      f'or a part such as train[:10%], got {split!r}.'
+    ) from None
+  if not num_examples:
+    raise errors.InputError(
+      f'Split {split!r} of {builder.info.full_name} must have examples, got '
+      'none.'
+    )
+  return num_examples
 
 
 def features_from_json(

@@ -15,14 +15,13 @@ _LABEL = re.compile(r'[a-z0-9_-]{1,63}')
 _MOST_LETTERS = 253
 
 
-def host_of_url(url: str, *, keep_www: bool = False) -> str | None:
+def host_of_url(url: str) -> str | None:
   """Returns the host of a web address, or None if it is not a web address.
 
   The host includes neither port nor user name.
 
   Args:
     url: An address that starts with http:// or https://.
-    keep_www: See `normalize_host`.
   """
   try:
     parts = urllib.parse.urlsplit(url.strip())
@@ -31,10 +30,10 @@ def host_of_url(url: str, *, keep_www: bool = False) -> str | None:
     return None
   if parts.scheme not in _SCHEMES or not host:
     return None
-  return normalize_host(host, keep_www=keep_www)
+  return normalize_host(host)
 
 
-def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
+def normalize_host(host: str) -> str | None:
   """Returns the canonical spelling of a host.
 
   It is in lower case, without a trailing dot, and in ASCII, with other letters
@@ -42,7 +41,6 @@ def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
 
   Args:
     host: A name or an IP address, without a port.
-    keep_www: Whether 'www.example.org' is another host than 'example.org'.
 
   Returns:
     The host, or None if the host is not valid.
@@ -62,8 +60,6 @@ def normalize_host(host: str, *, keep_www: bool = False) -> str | None:
     return None
   if not all(map(_LABEL.fullmatch, labels)):
     return None
-  if labels[0] == 'www' and len(labels) > 2 and not keep_www:
-    return '.'.join(labels[1:])
   return host
 
 
@@ -76,7 +72,7 @@ def registered_domain(host: str) -> str:
   and hosts that are public suffixes, are returned unchanged.
 
   Args:
-    host: A host from `host_of_url` with `keep_www`.
+    host: A host from `host_of_url`.
   """
   if _as_address(host):
     return host

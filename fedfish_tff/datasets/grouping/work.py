@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of both grouping engines: reading parts and writing shards."""
 
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import dataclasses
+import itertools
 import posixpath
 from typing import NamedTuple
 
@@ -86,14 +86,13 @@ class Client:
     client_id: Its id.
     sizes: The bytes of its examples, int64 [n].
     words: The words of its examples, int64 [n].
-    read: A function that returns some of its examples, given their places,
-      int64 [k].
+    examples: Its n examples, which are read while they are written.
   """
 
   client_id: str
   sizes: np.ndarray
   words: np.ndarray
-  read: Callable[[np.ndarray], Iterable[bytes]]
+  examples: Iterable[bytes]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -141,7 +140,8 @@ class Work:
       end = counts.size + part.size
       for number, item in enumerate(self.source.read(part, progress)):
         if isinstance(item, sources.Skipped):
-          counts.skip(part.number, number, item)
+          where = [part.number, number, item.where]
+          counts.add(item.kind, item.count, [where])
           counts.check(
             self.options.max_bad_fraction, total_size=self.total_size
           )
@@ -179,10 +179,10 @@ class Work:
     with client_files.ClientFile(self.shard_path(shard)) as file:
       for client in clients:
         kept = _keep(client, self.options.min_examples, counts)
-        if len(kept):
+        if kept.any():
           file.write(
             client.client_id,
-            client.read(kept),
+            itertools.compress(client.examples, kept),
             sizes=client.sizes[kept],
             words=int(client.words[kept].sum()),
           )
@@ -204,37 +204,25 @@ class Work:
     )
 
 
-class _SizedPlace:
-  """The place of an example, with the example's length."""
-
-  def __init__(self, place: int, size: int) -> None:
-    self.place = place
-    self._size = size
-
-  def __len__(self) -> int:
-    return self._size
-
-
 def _keep(
   client: Client, min_examples: int, counts: record_counts.RecordCounts
 ) -> np.ndarray:
-  """Returns the places of the examples to write, and counts the others."""
-  import dataset_grouper  # pylint: disable=g-import-not-at-top
-
-  places = np.arange(len(client.sizes))
-  if len(places) < min_examples:
+  """Returns whether to write each example, bool [n], and counts the others."""
+  kept = np.ones(len(client.sizes), bool)
+  if len(kept) < min_examples:
     counts.small_clients += 1
-    counts.add('too_few_examples', len(places), [])
-    return places[:0]
+    counts.add('too_few_examples', len(kept), [])
+    return ~kept
   sizes = client.sizes + _EXAMPLE_OVERHEAD
   if sizes.sum() < _MAX_CLIENT_BYTES:
-    return places
-  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
-  merged = merge.apply(map(_SizedPlace, places.tolist(), sizes.tolist()))
-  kept = np.array([one.place for one in merged], np.int64)
+    return kept
+  total = 0
+  for place, size in enumerate(sizes.tolist()):
+    kept[place] = total + size < _MAX_CLIENT_BYTES
+    total += size * kept[place]
   counts.add(
     'beyond_client_limit',
-    len(places) - len(kept),
+    int((~kept).sum()),
     [[0, 0, client.client_id]],
   )
   return kept

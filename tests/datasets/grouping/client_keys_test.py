@@ -10,6 +10,9 @@ from absl.testing import parameterized
 class ClientKeyTest(parameterized.TestCase):
   @parameterized.parameters(
     ('host', {'url': 'http://www.a.org/x'}, 'a.org'),
+    ('host', {'url': 'https://www.com/'}, 'www.com'),
+    ('host', {'url': 'https://wwww.a.org'}, 'wwww.a.org'),
+    ('host', {'domain': 'www.www.a.org'}, 'www.a.org'),
     ('host', {'url': b'http://www.a.org/x', 'domain': 'b.org'}, 'a.org'),
     ('host', {'url': ' ', 'domain': 'www.B.org'}, 'b.org'),
     ('registered_domain', {'url': 'http://x.a.co.uk/'}, 'a.co.uk'),

@@ -23,7 +23,7 @@ class ClientSplitsTest(parameterized.TestCase):
       validation_fraction=0.25, held_out_fraction=0.5, seed=seed
     )
     expected = ('validation', 'held_out', 'held_out', 'train')
-    self.assertEqual(splits.split_of(client_id), expected[int(4 * fraction)])
+    self.assertEqual(splits.place(client_id)[0], expected[int(4 * fraction)])
 
   def test_only_splits_that_there_are(self):
     self.assertEqual(client_splits.ClientSplits().fractions, {'train': 1})
@@ -70,7 +70,7 @@ class PlacementTest(absltest.TestCase):
     counts = collections.Counter()
     for i in range(4000):
       bucket = placement.bucket_of(f'client {i}')
-      self.assertEqual(split_of[bucket], splits.split_of(f'client {i}'))
+      self.assertEqual(split_of[bucket], splits.place(f'client {i}')[0])
       counts[bucket] += 1
     # Each bucket has a 40th of them, give or take five deviations.
     self.assertBetween(min(counts.values()), 50, 100)

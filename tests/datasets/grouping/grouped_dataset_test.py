@@ -108,7 +108,7 @@ class GroupTest(_GroupTestCase):
       words[_host(line)] += len(json.loads(line)['text'].split())
     self.assertEqual({k: r['words'] for k, r in rows.items()}, words)
     for client_id, row in rows.items():
-      self.assertEqual(row['split'], _SPLITS.split_of(client_id))
+      self.assertEqual(row['split'], _SPLITS.place(client_id)[0])
     self.assertEqual(
       web_pages.read_stock(folder),
       web_pages.count_items(lines, ('url', 'text', 'timestamp')),

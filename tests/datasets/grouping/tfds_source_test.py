@@ -204,8 +204,8 @@ class TfdsSourceTest(tiny_tfds.TestCase):
     ('height', {'features': _FLAT}, "'height' of .* to be a key"),
     ('sizes', {'features': _FLAT}, "'sizes' of .* to be a key"),
     ('photo', {'features': _FLAT}, "'photo' of .* to be a key"),
-    ('author', {'features': _FLAT, 'split': 'test'}, "no split 'test'"),
-    ('author', {'features': _FLAT, 'split': 'train[:0]'}, 'is empty'),
+    ('author', {'features': _FLAT, 'split': 'test'}, "split .*got 'test'"),
+    ('author', {'features': _FLAT, 'split': 'train[:0]'}, 'must have exam'),
   )
   def test_wrong_choices(self, key, options, message):
     with self.assertRaisesRegex(errors.InputError, message):

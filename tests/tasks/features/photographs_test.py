@@ -5,7 +5,6 @@
 from unittest import mock
 
 from fedfish_tff import errors
-from tasks.features import inaturalist
 from tasks.features import photographs
 from tests import photograph_files
 from tests import temporary_folders
@@ -47,7 +46,7 @@ class PhotographsTest(temporary_folders.TestCase):
     random_squeezenet.write(self.folder)
 
   def _create(self, **options):
-    return inaturalist.create_task(
+    return photographs.TASKS['inaturalist'](
       **{
         'seed': 0,
         'data_dir': str(self.folder),
@@ -217,3 +216,83 @@ class PhotographsTest(temporary_folders.TestCase):
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       self._create(**options)
+
+
+class InaturalistTest(temporary_folders.TestCase):
+  def setUp(self):
+    super().setUp()
+    random_squeezenet.write(self.folder)
+
+  def _create(self, **options):
+    return photographs.TASKS['inaturalist'](
+      **{
+        'seed': 0,
+        'data_dir': str(self.folder),
+        'extractor': 'squeezenet',
+        'image_size': 32,
+        'feature_dir': None,
+        **options,
+      }
+    )
+
+  # TFF looks for the one and makes the other.
+  @parameterized.parameters('GEO_1K', 'geo_1k')
+  def test_folder(self, folder):
+    photograph_files.write(self.folder / folder, num_users=2)
+    task = self._create(split='geo_1k')
+    self.assertEqual(task.name, 'inaturalist')
+    self.assertSequenceEqual(task.train.client_ids, ['user0', 'user1'])
+    kernel, _ = task.create_model().initial_weights[0]
+    self.assertEqual(kernel.shape, (512, 1203))
+
+  def test_splits_are_tffs(self):
+    splits = tff.simulation.datasets.inaturalist.INaturalistSplit
+    self.assertCountEqual(
+      [split.name.lower() for split in splits], photographs.INATURALIST_SPLITS
+    )
+
+  def test_missing_files(self):
+    with self.assertRaisesRegex(
+      errors.InputError, 'inaturalist.load_data as data_dir'
+    ):
+      self._create(data_dir=None)
+    regex = 'no folder .*/USER_120K with the folder train and the file test.tf'
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._create()
+    photograph_files.write(self.folder / 'USER_120K')
+    (self.folder / 'USER_120K' / 'test.tfRecord').unlink()
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._create()
+    with self.assertRaisesRegex(
+      errors.InputError, "split must be .*got 'users'"
+    ):
+      self._create(split='users')
+
+
+class LandmarksTest(temporary_folders.TestCase):
+  @parameterized.parameters(('gld160k', 2028), ('gld23k', 203))
+  def test_splits(self, split, num_classes):
+    random_squeezenet.write(self.folder)
+
+    def create():
+      return photographs.TASKS['landmarks'](
+        seed=0,
+        data_dir=str(self.folder),
+        split=split,
+        extractor='squeezenet',
+        image_size=32,
+        feature_dir=None,
+      )
+
+    with self.assertRaisesRegex(
+      errors.InputError, f'gldv2.load_data .*no folder .*/{split} with '
+    ):
+      create()
+    photograph_files.write(self.folder / split, num_users=3)
+    task = create()
+    self.assertEqual(task.name, 'landmarks')
+    self.assertLen(task.train.client_ids, 3)
+    kernel, _ = task.create_model().initial_weights[0]
+    self.assertEqual(kernel.shape, (512, num_classes))
+    x, _ = task.train.load_client('user2')
+    self.assertEqual(x.shape, (3, 512))

@@ -1,13 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what the tasks on CIFAR share, on random images."""
+"""Tests of CIFAR-10 and CIFAR-100 among clients of a few classes."""
 
 import pathlib
+import shutil
 
+from fedfish_tff import errors
 from fedfish_tff import models
 from tasks.images import cifar_shards
 from tasks.images import labelled_images
+from tests import local_data
 from tests import named_tensors
+from tests import tff_database
 from tests import tolerance
 
 from absl.testing import absltest
@@ -81,3 +85,55 @@ class CifarShardsTest(absltest.TestCase):
     named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
     logits = model.predict_on_batch(model.initial_weights, x)
     self.assertEqual(logits.shape, (len(x), 4))
+
+
+class Cifar10Test(absltest.TestCase):
+  def test_real_images(self):
+    source = local_data.find_sample('cifar10') / 'cifar10_subset.npz'
+    folder = self.create_tempdir().full_path
+    shutil.copy(source, f'{folder}/cifar10.npz')
+    task = cifar_shards.TASKS['cifar10'](seed=0, data_dir=folder)
+    self.assertLen(task.train.client_ids, 100)
+    x, y = task.train.load_client(task.train.client_ids[0])
+    self.assertLen(np.unique(y), 5)
+    test_x, test_y = task.own_test.load_client(task.train.client_ids[0])
+    np.testing.assert_array_equal(np.unique(test_y), np.unique(y))
+    # Photographs have about the mean and deviation of all of them.
+    for images in (x, test_x):
+      self.assertLess(np.abs(images.mean((0, 1, 2))).max(), 0.5)
+      self.assertLess(np.abs(images.std((0, 1, 2)) - 1).max(), 0.3)
+
+  def test_missing_file(self):
+    with self.assertRaisesRegex(
+      errors.InputError, 'cifar10.npz .*cannot be read'
+    ):
+      cifar_shards.TASKS['cifar10'](
+        seed=0, data_dir=self.create_tempdir().full_path
+      )
+
+
+class Cifar100ShardsTest(absltest.TestCase):
+  def test_tff_s_images(self):
+    folder = self.create_tempdir().full_path
+    tff_database.write_cifar100(folder, num_train=6, num_examples=50)
+    task = cifar_shards.TASKS['cifar100_shards'](
+      seed=0, data_dir=folder, num_clients=8, num_held_out=2
+    )
+    splits = task.train, task.validation, task.test
+    num_examples = [
+      len(data.load_client(client_id)[1])
+      for data in splits
+      for client_id in data.client_ids
+    ]
+    self.assertLen(num_examples, 10)
+    self.assertEqual(sum(num_examples), 6 * 50)
+    shapes = [w.shape for w in task.create_model().initial_weights[0]]
+    self.assertEqual(shapes[-2:], [(128, 100), (100,)])
+
+  def test_missing_file(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "'cifar100_shards' found no file .*/cifar100.sqlite"
+    ):
+      cifar_shards.TASKS['cifar100_shards'](
+        seed=0, data_dir=self.create_tempdir().full_path
+      )
