@@ -156,12 +156,11 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
-    runs = tuning.tune_runs(
-      runs, _TUNED_BY.value, overrides, metric=_TUNED_METRIC.value
-    )
+    tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)
+    runs = tuned.tune(runs, overrides)
   planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
-    for line in tuning.describe(planned, _TUNED_BY.value):
+    for line in tuned.describe(planned):
       print(line)
   sweep = execution.Sweep(
     source=_CONFIG.value,
