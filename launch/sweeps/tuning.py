@@ -64,7 +64,6 @@ class Tuning:
     if metric is not None:
       _check_metric(metric, results, path)
     self._groups = sweep_results.tabulate(results, metric)
-    self._edges = sweep_results.tell_edges(sweep_results.tabulate(results))
 
   def tune(
     self, runs: Sequence[sweeps.Run], arguments: Sequence[str] = ()
@@ -159,7 +158,7 @@ class Tuning:
       f'{server:g} ({len(names)} runs, such as {names[0]})'
       for (variant, client, server), names in lines.items()
     ]
-    told += self._edges
+    told += sweep_results.tell_edges(self._groups)
     if self._failed:
       told.append(
         f'Note: {len(self._failed)} runs of {self._path} have failed, and '

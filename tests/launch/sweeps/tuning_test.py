@@ -182,16 +182,19 @@ class SweepTuningTest(absltest.TestCase):
       )
 
   def test_another_metric_decides_if_asked_for(self):
-    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
+    runs = fake_sweeps.grid(
+      ['fed_avg'], client_learning_rate=(0.01, 0.02, 0.05)
+    )
     folder = fake_sweeps.write_sweep(self.path, runs)
-    # The better accuracy has the worse loss, of which less is better.
-    fake_sweeps.write_result(folder, runs[0], 0.5, loss=1.5)
-    fake_sweeps.write_result(folder, runs[1], 0.6, loss=2.5)
-    for metric, expected in ((None, 0.05), ('accuracy', 0.05), ('loss', 0.01)):
-      (tuned,) = tuning.Tuning(self.path, metric=metric).tune(
-        [sweeps.Run('fed_avg')]
-      )
-      self.assertEqual(tuned.overrides['client_learning_rate'], expected)
+    # The best accuracy, at the edge, has not the least loss.
+    for run, accuracy, loss in zip(runs, (0.4, 0.5, 0.6), (2.0, 1.5, 2.5)):
+      fake_sweeps.write_result(folder, run, accuracy, loss=loss)
+    for metric, expected in ((None, 0.05), ('accuracy', 0.05), ('loss', 0.02)):
+      tuned = tuning.Tuning(self.path, metric=metric)
+      (run,) = tuned.tune([sweeps.Run('fed_avg')])
+      self.assertEqual(run.overrides['client_learning_rate'], expected)
+      told = ' '.join(tuned.describe(fake_sweeps.plan([run])))
+      self.assertEqual('edge of its grid' in told, expected == 0.05)
     # One that there is not, and a count.
     for metric in ('perplexity', 'num_examples'):
       with self.assertRaisesRegex(errors.InputError, 'accuracy, loss'):
