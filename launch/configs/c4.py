@@ -88,8 +88,14 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 def _comparison_sweeps(
   get_config: sweeps.GetConfig,
 ) -> dict[str, sweeps.MakeRuns]:
-  """Returns `language.comparison_sweeps`, on CC-News with the rates of C4."""
-  found = language.comparison_sweeps(get_config)
+  """Returns `sweeps.ready_sweeps` of FedAvg and FedFish, by name.
+
+  Both have Adam at the server and the paper's local epochs for text, and on
+  CC-News the rates of C4.
+  """
+  found = sweeps.ready_sweeps(
+    get_config, methods=('fed_avg', 'fed_fish'), local_epochs=tuple(_C4_RATES)
+  )
   if get_config('fed_avg').task.name == 'c4':
     return found
 
