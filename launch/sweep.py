@@ -160,7 +160,7 @@ def main(argv: Sequence[str]) -> None:
     runs = tuned.tune(runs, overrides)
   planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
-    for line in tuned.describe(planned):
+    for line in tuned.describe(planned, overrides):
       print(line)
   sweep = execution.Sweep(
     source=_CONFIG.value,

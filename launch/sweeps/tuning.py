@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning rates for a sweep from another sweep that has tuned them."""
 
+from collections.abc import Collection
 from collections.abc import Sequence
 import os
 from typing import Any
@@ -71,9 +72,10 @@ class Tuning:
     """Gives runs the learning rates that were best in the other sweep.
 
     A run gets the rates of its variant and of its values of the fields that
-    both sweeps set, such as local_epochs; seeds, rounds and the frequency of
-    evaluations do not count. The best rates have the best metric on validation
-    clients after the last round, averaged over seeds.
+    both sweeps set, such as local_epochs; seeds, rounds, the frequency of
+    evaluations and the fields of arguments do not count. The best rates have
+    the best metric on validation clients after the last round, averaged over
+    seeds.
 
     Args:
       runs: The runs, none of which sets a learning rate.
@@ -87,30 +89,29 @@ class Tuning:
       errors.InputError: If the other sweep has no rates for a run, or the runs
         or the arguments set rates.
     """
-    given = {
-      *map(plan_lib.overridden_field, arguments),
-      *(field for run in runs for field in run.overrides),
-    }
+    given = set(map(plan_lib.overridden_field, arguments))
     for rate in sweep_results.RATES:
-      if rate in given:
+      if rate in given.union(*(run.overrides for run in runs)):
         raise errors.InputError(
           f'--tuned_by={self._path} gives {rate}, which the command or the '
           'sweep must leave open.'
         )
-    return tuple(self._tune(run) for run in runs)
+    return tuple(self._tune(run, given) for run in runs)
 
-  def _tune(self, run: sweeps.Run) -> sweeps.Run:
+  def _tune(self, run: sweeps.Run, given: Collection[str]) -> sweeps.Run:
+    """Returns a run with its rates; the command gives the `given` fields."""
     groups, path = self._groups, self._path
-    theirs = {field for varied in groups['varied'] for field in varied}
-    matched = {
-      field: sweep_folder.to_json(run.overrides[field])
-      for field in run.overrides
-      if field in theirs and field not in _UNMATCHED
-    }
+    theirs = {f for other in self._runs.values() for f in other['fields']}
+    compared = theirs.difference(_UNMATCHED, given)
+    matched = json_config.flatten(
+      sweep_folder.to_json(
+        {f: value for f, value in run.overrides.items() if f in compared}
+      )
+    )
     is_like = [
       variant == run.variant
-      and all(varied.get(k) == v for k, v in matched.items())
-      for variant, varied in zip(groups['variant'], groups['varied'])
+      and matched.items() <= json_config.flatten(config).items()
+      for variant, config in zip(groups['variant'], groups['config'])
     ]
     candidates = groups[is_like]
     described = ', '.join(
@@ -138,11 +139,16 @@ class Tuning:
     rates = {f: config[f] for f in sweep_results.RATES if f in config}
     return sweeps.Run(run.variant, {**run.overrides, **rates})
 
-  def describe(self, planned: Sequence[plan_lib.PlannedRun]) -> list[str]:
+  def describe(
+    self,
+    planned: Sequence[plan_lib.PlannedRun],
+    arguments: Sequence[str] = (),
+  ) -> list[str]:
     """Returns lines with the rates of the runs, and notes on their tuning.
 
     Args:
       planned: The runs with the tuned rates.
+      arguments: The arguments of `tune`.
 
     Raises:
       errors.InputError: If the other sweep was of another task or algorithm.
@@ -164,7 +170,7 @@ class Tuning:
         f'Note: {len(self._failed)} runs of {self._path} have failed, and '
         f'their rates were not chosen: {", ".join(self._failed)}.'
       )
-    differing = self._find_differences(planned)
+    differing = self._find_differences(planned, arguments)
     if differing:
       told.append(
         f'Note: {self._path} was tuned with another {", ".join(differing)}.'
@@ -172,18 +178,21 @@ class Tuning:
     return told
 
   def _find_differences(
-    self, planned: Sequence[plan_lib.PlannedRun]
+    self,
+    planned: Sequence[plan_lib.PlannedRun],
+    arguments: Sequence[str],
   ) -> list[str]:
-    """Returns the fields that neither sweep sets but that differ.
+    """Returns the fields that differ, unless one of the sweeps sets them.
 
     Rates of another algorithm, such as another server optimizer, are refused.
     """
     tuned = self._runs.values()
     set_fields = {
-      *_UNMATCHED,
       *(field for run in tuned for field in run['fields']),
       *(field for run in planned for field in run.fields),
     }
+    set_fields.difference_update(map(plan_lib.overridden_field, arguments))
+    set_fields.update(_UNMATCHED)
     differing = set()
     for run in planned:
       there = next(r for r in tuned if r['variant'] == run.variant)['config']

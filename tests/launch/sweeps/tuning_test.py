@@ -97,6 +97,28 @@ class SweepTuningTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, "sweep of task .*'digits'"):
       tuning.Tuning(self.path).describe(planned)
 
+  def test_values_are_compared_even_if_only_one_was_tuned_with(self):
+    self._tuned(lambda run: 0.5, local_epochs=(8,))
+    self._refused(
+      [sweeps.Run('fed_avg', {'local_epochs': 1})],
+      'got no runs of fed_avg, local_epochs 1',
+    )
+
+  def test_an_argument_counts_instead_of_the_value_of_the_sweep(self):
+    self._tuned(lambda run: 0.5, local_epochs=(1, 8))
+    runs = [sweeps.Run('fed_avg', {'local_epochs': 1})]
+    arguments = ['--config.local_epochs=8']
+    tuned = tuning.Tuning(self.path)
+    with self.assertRaisesRegex(errors.InputError, 'varies local_epochs'):
+      tuned.tune(runs, arguments)
+    planned = fake_sweeps.plan(runs, *arguments)
+    self.assertEqual(
+      (planned[0].config.local_epochs, planned[0].fields), (8, {})
+    )
+    self.assertIn(
+      'tuned with another local_epochs.', tuned.describe(planned, arguments)[-1]
+    )
+
   def test_a_closed_form_among_the_runs_has_no_rates(self):
     get_config = fed3r_digits.get_config
     runs = fake_sweeps.plan(
