@@ -88,9 +88,6 @@ _CONFIG = flags.DEFINE_string(
 _SWEEP_DIR = path_flags.define(
   'sweep_dir', None, 'The folder for all output; made if it does not exist.'
 )
-_WORKDIR = path_flags.define(
-  'workdir', None, 'Another name for --sweep_dir, that of launch.train.'
-)
 _DATA_DIR = path_flags.define(
   'data_dir',
   None,
@@ -145,15 +142,9 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   overrides, rest = plan_lib.split_arguments(argv)
   cli.check_no_arguments(rest)
-  if _SWEEP_DIR.value and _WORKDIR.value:
+  if not _CONFIG.value or not _SWEEP_DIR.value:
     raise errors.InputError(
-      '--sweep_dir and --workdir are two names of one flag; give one of them.'
-    )
-  sweep_dir = _SWEEP_DIR.value or _WORKDIR.value
-  if not _CONFIG.value or not sweep_dir:
-    raise errors.InputError(
-      '--config and --sweep_dir (or --workdir) are needed; --help shows '
-      'examples.'
+      '--config and --sweep_dir are needed; --help shows examples.'
     )
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
   if _TUNED_METRIC.value and not _TUNED_BY.value:
@@ -165,17 +156,16 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
-    runs = tuning.tune_runs(
-      runs, _TUNED_BY.value, overrides, metric=_TUNED_METRIC.value
-    )
+    tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)
+    runs = tuned.tune(runs, overrides)
   planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
-    for line in tuning.describe(planned, _TUNED_BY.value):
+    for line in tuned.describe(planned, overrides):
       print(line)
   sweep = execution.Sweep(
     source=_CONFIG.value,
     runs=planned,
-    path=sweep_dir,
+    path=_SWEEP_DIR.value,
     data_dir=_DATA_DIR.value,
     evaluated=_EVALUATE.value,
     num_processes=num_processes,

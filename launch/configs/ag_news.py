@@ -43,13 +43,13 @@ alpha and learning rate (5e-4) of Hu et al. (2021, table 9) for roberta-base;
 A grid that takes about a minute, on synthetic news, with its figures:
 
   python -m launch.sweep --config=launch/configs/ag_news.py:smoke \
-    --workdir=runs/ag_news_smoke
+    --sweep_dir=runs/ag_news_smoke
 
 (on real news with --data_dir). The others require the data set's folder, with
 train.csv and test.csv:
 
   python -m launch.sweep --config=launch/configs/ag_news.py:linear \
-    --workdir=runs/ag_news_linear --data_dir=DIR
+    --sweep_dir=runs/ag_news_linear --data_dir=DIR
 
   linear, cnn           a linear classifier and a convolutional network: betas
                         1, 0.5 and 0.25, shares 0.1, 0.2, ..., 0.7 and 1, the

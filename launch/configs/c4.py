@@ -47,6 +47,8 @@ from launch.configs import language
 from launch.configs import sweeps
 
 _CORPORA = {'c4': {}, 'cc_news': {'task.name': 'cc_news'}}
+# The paper's local epochs for text.
+_LOCAL_EPOCHS = (1, 16)
 # The learning rates of clients and server that tuning chose on C4, by sweep and
 # by method and local epochs.
 _C4_RATES = {
@@ -103,8 +105,14 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 def _comparison_sweeps(
   get_config: sweeps.GetConfig,
 ) -> dict[str, sweeps.MakeRuns]:
-  """Returns `language.comparison_sweeps`, on CC-News with the rates of C4."""
-  found = language.comparison_sweeps(get_config)
+  """Returns `sweeps.ready_sweeps` of FedAvg and FedFish, by name.
+
+  Both have Adam at the server and the paper's local epochs for text, and on
+  CC-News the rates of C4.
+  """
+  found = sweeps.ready_sweeps(
+    get_config, methods=('fed_avg', 'fed_fish'), local_epochs=_LOCAL_EPOCHS
+  )
   if get_config('fed_avg').task.name == 'c4':
     return found
 

@@ -136,10 +136,9 @@ def _create_results_sweeps(
   """Returns the sweeps of size=results, by name."""
   images = get_config('fed_avg').task.name
   return {
-    **sweeps.comparison_sweeps(
-      get_config,
+    **sweeps.ready_sweeps(get_config, methods=sweeps.PLAIN_ESTIMATORS),
+    'settings': lambda: sweeps.deciding_settings(
       client_learning_rate=_TUNED_RATES[images],
-      low_client_learning_rate=0.01,
       adam_learning_rate=_ADAM_RATES[images],
     ),
     **sweeps.claims(_TUNED_RATES[images]),

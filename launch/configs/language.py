@@ -6,12 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from launch.configs import base
-from launch.configs import sweeps
 
 from ml_collections import config_dict
-
-# The paper's local epochs for text.
-LOCAL_EPOCHS = (1, 16)
 
 # Values of the axis size.
 TINY: Mapping[str, Any] = {
@@ -62,22 +58,4 @@ def create_config(
       'cache_megabytes': 1024,
     },
     **values,
-  )
-
-
-def comparison_sweeps(
-  get_config: sweeps.GetConfig,
-) -> dict[str, sweeps.MakeRuns]:
-  """Returns the sweeps of a config with size=results, by name.
-
-  They are `sweeps.ready_sweeps` of FedAvg and FedFish, both with Adam at the
-  server, with the paper's local epochs for text.
-
-  Args:
-    get_config: The config of a variant.
-  """
-  return sweeps.ready_sweeps(
-    get_config,
-    methods=('fed_avg', 'fed_fish'),
-    local_epochs=LOCAL_EPOCHS,
   )

@@ -25,7 +25,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
 import itertools
 import math
 import types
@@ -39,6 +38,7 @@ LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
 # The paper's local epochs.
 LOCAL_EPOCHS = (1, 8, 16)
 SEEDS = (0, 1, 2)
+_LOW_LEARNING_RATE = 0.01
 # FedAvg, and FedFish with each Fisher estimator, all with one server optimizer.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
@@ -171,10 +171,7 @@ def fixed_compute(
 
 
 def deciding_settings(
-  *,
-  client_learning_rate: float,
-  low_client_learning_rate: float,
-  adam_learning_rate: float,
+  *, client_learning_rate: float, adam_learning_rate: float
 ) -> tuple[Run, ...]:
   """Returns runs that change one setting of FedAvg and FedFish at a time.
 
@@ -185,12 +182,11 @@ def deciding_settings(
 
   Args:
     client_learning_rate: The usual client rate, for example a tuned one.
-    low_client_learning_rate: The lower client rate.
     adam_learning_rate: The server's rate for Adam.
   """
   plain = {'server_learning_rate': 1.0}
   usual = {'client_learning_rate': client_learning_rate}
-  low = {'client_learning_rate': low_client_learning_rate}
+  low = {'client_learning_rate': _LOW_LEARNING_RATE}
   adam = {'server_learning_rate': adam_learning_rate}
   epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
   settings = (
@@ -318,21 +314,6 @@ def rates_around(rate: float) -> tuple[float, ...]:
   return tuple(series[first : first + 3])
 
 
-def distinct_variants(
-  get_config: GetConfig, variants: Sequence[str]
-) -> list[str]:
-  """Returns the variants without those with the config of an earlier one.
-
-  Args:
-    get_config: A function that returns the config of a variant.
-    variants: The variants.
-  """
-  first = {}
-  for variant in variants:
-    first.setdefault(repr(get_config(variant).to_dict()), variant)
-  return list(first.values())
-
-
 def ready_sweeps(
   get_config: GetConfig,
   *,
@@ -377,6 +358,12 @@ def ready_sweeps(
       'local_epochs': local_epochs,
     }
 
+  def vary() -> tuple[Run, ...]:
+    first = {}
+    for variant in variants or VARIANTS:
+      first.setdefault(repr(get_config(variant).to_dict()), variant)
+    return grid(list(first.values()), {'seed': SEEDS})
+
   def tune() -> Iterator[Run]:
     for method in methods:
       config = get_config(method)
@@ -403,10 +390,7 @@ def ready_sweeps(
 
   return {
     'seeds': lambda: grid(methods, {'seed': SEEDS}),
-    'variants': lambda: grid(
-      distinct_variants(get_config, variants or VARIANTS),
-      {'seed': SEEDS},
-    ),
+    'variants': vary,
     'learning_rates': lambda: grid(
       methods,
       {
@@ -423,24 +407,6 @@ def ready_sweeps(
     ),
     'fixed_compute_tuning': tune_compute,
     'fixed_compute': fix_compute,
-  }
-
-
-def comparison_sweeps(
-  get_config: GetConfig, **rates: float
-) -> dict[str, MakeRuns]:
-  """Returns the sweeps of a `_results` config, by name.
-
-  They are `ready_sweeps` for PLAIN_ESTIMATORS, and `settings`, which is
-  `deciding_settings`.
-
-  Args:
-    get_config: A function that returns the config of a variant.
-    **rates: The arguments of `deciding_settings`.
-  """
-  return {
-    **ready_sweeps(get_config, methods=PLAIN_ESTIMATORS),
-    'settings': functools.partial(deciding_settings, **rates),
   }
 
 

@@ -69,23 +69,28 @@ class Sweep:
   on_ray: bool = False
   ray_address: str | None = None
 
+  @functools.cached_property
+  def _folder(self) -> sweep_folder.SweepFolder:
+    return sweep_folder.SweepFolder(self.path)
+
   def describe(self) -> None:
     """Prints the runs with their commands and states.
 
     Raises:
       errors.InputError: If the folder holds something else.
     """
-    folder = sweep_folder.SweepFolder(self.path)
-    folder_lib.check_folder(folder, self.runs)
+    folder_lib.check_folder(self._folder, self.runs)
+    todo = self._find_todo()
     for run in self.runs:
-      state = 'finished' if self._is_done(folder, run) else 'to do'
-      print(f'{state}: {self._command(folder, run)}')
-    todo = sum(not self._is_done(folder, run) for run in self.runs)
+      state = 'to do' if run in todo else 'finished'
+      print(f'{state}: {self._command(run)}')
     # A cluster is not connected to yet.
     limit = (
-      '' if self.on_ray else f', up to {self._count_processes(todo)} at a time'
+      ''
+      if self.on_ray
+      else f', up to {self._count_processes(len(todo))} at a time'
     )
-    print(f'{len(self.runs)} runs, {todo} to do{limit}')
+    print(f'{len(self.runs)} runs, {len(todo)} to do{limit}')
 
   def execute(self) -> dict[str, str]:
     """Runs the unfinished runs and writes the tables and plots.
@@ -97,32 +102,36 @@ class Sweep:
       errors.InputError: If the folder cannot be used.
       KeyboardInterrupt: On Ctrl-C; the message says how to continue.
     """
-    with folder_lib.open_folder(self.path, self.source, self.runs) as folder:
+    folder = self._folder
+    with folder_lib.open_folder(self.path, self.source, self.runs):
       failures: dict[str, str] = {}
       try:
-        self._execute_runs(folder, failures)
+        self._execute_runs(failures)
       except KeyboardInterrupt as error:
-        done = sum(self._is_done(folder, run) for run in self.runs)
-        self._write_tables(folder, failures)
+        self._write_tables(failures)
         raise KeyboardInterrupt(
-          f'Interrupted: {done} of {len(self.runs)} runs are finished. The same '
+          f'Interrupted: {self._tell_done()} runs are finished. The same '
           'command continues the sweep.'
         ) from error
-      failures |= self._find_other_data(folder)
-      runs = self._write_tables(folder, failures)
+      failures |= self._find_other_data()
+      runs = self._write_tables(failures)
       figures = _plot(folder, runs, failures)
       sweep_page.write_page(folder, runs, figures=figures, failures=failures)
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
-      done = sum(self._is_done(folder, run) for run in self.runs)
-      print(f'\nDone: {done} of {len(self.runs)} runs. See {folder.path}.')
+      print(f'\nDone: {self._tell_done()} runs. See {folder.path}.')
       _say_failures(folder, failures)
       return failures
 
-  def _execute_runs(
-    self, folder: sweep_folder.SweepFolder, failures: dict[str, str]
-  ) -> None:
+  def _find_todo(self) -> list[plan_lib.PlannedRun]:
+    return [run for run in self.runs if not self._is_done(run)]
+
+  def _tell_done(self) -> str:
+    number = len(self.runs)
+    return f'{number - len(self._find_todo())} of {number}'
+
+  def _execute_runs(self, failures: dict[str, str]) -> None:
     """Runs the unfinished runs; adds the reasons of failures by name."""
-    todo = [run for run in self.runs if not self._is_done(folder, run)]
+    todo, folder = self._find_todo(), self._folder
     if not todo:
       return
     # The longest runs come first, so that no core is idle at the end; but those
@@ -144,7 +153,7 @@ class Sweep:
         folder.usage_path, f'{json.dumps(usage, indent=2)}\n'.encode()
       )
       run, error = by_name[job.name], outcome.error
-      if not error and not self._is_done(folder, run):
+      if not error and not self._is_done(run):
         error = 'its process ended without a result'
       if error:
         failures[run.name] = error
@@ -154,7 +163,7 @@ class Sweep:
       progress = _Progress(self.runs, todo, runner.num_processes)
       try:
         runner.run(
-          [self._job(folder, run) for run in todo],
+          [self._job(run) for run in todo],
           on_end,
           known_peaks=[u['peak_bytes'] for u in usage.values()],
         )
@@ -176,10 +185,8 @@ class Sweep:
       preload=worker.PRELOADED,
     )
 
-  def _job(
-    self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
-  ) -> worker.Job:
-    starts = self._find_starts(run)
+  def _job(self, run: plan_lib.PlannedRun) -> worker.Job:
+    folder, starts = self._folder, self._find_starts(run)
     # Ray's actors have another working directory.
     workdir = {
       r.name: folder.workdir(r.name).absolute() for r in (run, *starts)
@@ -198,7 +205,7 @@ class Sweep:
         'starts': {start.config.key: workdir[start.name] for start in starts},
       },
       log_path=folder.log_path(run.name).absolute(),
-      heading=self._command(folder, run),
+      heading=self._command(run),
       group=registry.sharing_key(run.config),
       after=[start.name for start in starts],
     )
@@ -216,11 +223,9 @@ class Sweep:
       and other.config.seed == run.config.seed
     ]
 
-  def _command(
-    self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
-  ) -> str:
+  def _command(self, run: plan_lib.PlannedRun) -> str:
     """Returns the command that trains a run of the sweep by itself."""
-    arguments = [f'--workdir={folder.workdir(run.name)}']
+    arguments = [f'--workdir={self._folder.workdir(run.name)}']
     if self.data_dir is not None:
       arguments.append(f'--data_dir={self.data_dir}')
     if self.trust_saved_models:
@@ -228,11 +233,10 @@ class Sweep:
     program = installed.name_commands('python -m launch.train')
     return f'{program} {run.command} {shlex.join(arguments)}'
 
-  def _is_done(
-    self, folder: sweep_folder.SweepFolder, run: plan_lib.PlannedRun
-  ) -> bool:
-    return folder.read_summary(run.name, run.config.values) is not None and (
-      not self.evaluated or folder.is_evaluated(run.name, run.config.values)
+  def _is_done(self, run: plan_lib.PlannedRun) -> bool:
+    named = run.name, run.config.values
+    return self._folder.read_summary(*named) is not None and (
+      not self.evaluated or self._folder.is_evaluated(*named)
     )
 
   def _count_processes(
@@ -242,21 +246,16 @@ class Sweep:
     num_cores = num_cores or len(resources.usable_cores())
     return max(1, min(self.num_processes or num_cores, num_runs))
 
-  def _find_other_data(
-    self, folder: sweep_folder.SweepFolder
-  ) -> dict[str, str]:
+  def _find_other_data(self) -> dict[str, str]:
     """Returns why runs have other data than comparable runs, by name.
 
     Each workdir checks its own data; this compares different workdirs.
-
-    Args:
-      folder: The folder of the sweep.
     """
     first: dict[str, tuple[str, Any]] = {}
     others = {}
     for run in self.runs:
       try:
-        data = folder.read_data_fingerprint(run.name)
+        data = self._folder.read_data_fingerprint(run.name)
       except errors.InputError as error:
         others[run.name] = str(error)
         continue
@@ -267,13 +266,12 @@ class Sweep:
       if data != expected:
         others[run.name] = (
           f'it has run on other data than {name}; another --data_dir? Remove '
-          f'one of the two from {folder.workdir(name).parent}'
+          f'one of the two from {self._folder.workdir(name).parent}'
         )
     return others
 
-  def _write_tables(
-    self, folder: sweep_folder.SweepFolder, failures: Mapping[str, str]
-  ) -> pd.DataFrame:
+  def _write_tables(self, failures: Mapping[str, str]) -> pd.DataFrame:
+    folder = self._folder
     runs = sweep_results.read_results(folder)
     table = f'Sweep {self.source}', sweep_table.make_table(runs)
     tables = {

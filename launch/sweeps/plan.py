@@ -42,7 +42,8 @@ class PlannedRun:
   Attributes:
     name: The unique name of the run and of its folder.
     variant: The variant of the config.
-    fields: The values of the fields that the sweep sets, by dotted name.
+    fields: The values of the fields that the sweep sets, by dotted name; those
+      that arguments overrule are left out.
     config: The whole config.
     command: The arguments of launch.train for the run, without --workdir.
   """
@@ -172,6 +173,7 @@ def plan_runs(
       `arguments` set a field that the runs vary, or two runs are the same.
   """
   _check_overrides(source, runs, arguments)
+  given = set(map(overridden_field, arguments))
   planned, seen = [], {}
   for run, name in zip(runs, name_runs(runs)):
     try:
@@ -197,7 +199,7 @@ def plan_runs(
       PlannedRun(
         name=name,
         variant=run.variant,
-        fields=dict(run.overrides),
+        fields={f: v for f, v in run.overrides.items() if f not in given},
         config=read,
         command=_command(source, run, arguments),
       )

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Learning rates for a sweep from another sweep that has tuned them."""
 
+from collections.abc import Collection
 from collections.abc import Sequence
 import os
 from typing import Any
@@ -27,64 +28,195 @@ _UNMATCHED = (
 _DIAGNOSTICS = 'algorithm.diagnostics'
 
 
-def tune_runs(
-  runs: Sequence[sweeps.Run],
-  path: str | os.PathLike[str],
-  arguments: Sequence[str] = (),
-  *,
-  metric: str | None = None,
-) -> tuple[sweeps.Run, ...]:
-  """Gives runs the learning rates that were best in another sweep.
+class Tuning:
+  """The learning rates that were best in another sweep."""
 
-  A run gets the rates of its variant and of its values of the fields that both
-  sweeps set, such as local_epochs; seeds, rounds and the frequency of
-  evaluations do not count. The best rates have the best metric on validation
-  clients after the last round, averaged over seeds.
+  def __init__(
+    self, path: str | os.PathLike[str], *, metric: str | None = None
+  ) -> None:
+    """Reads the other sweep.
 
-  Args:
-    runs: The runs, none of which sets a learning rate.
-    path: The folder of the other sweep, with only finished and failed runs;
-      rates with a failed run are never the best.
-    arguments: The fields to set in all runs, each as
-      `--config.<field>=<value>`.
-    metric: The metric that decides; None for the task's.
+    Args:
+      path: The folder of the other sweep, with only finished and failed runs;
+        rates with a failed run are never the best.
+      metric: The metric that decides; None for the task's.
 
-  Returns:
-    The runs, with the rates.
-
-  Raises:
-    errors.InputError: If the other sweep is not finished or has no rates for a
-      run, or if the runs or the arguments set rates.
-  """
-  given = [
-    *map(plan_lib.overridden_field, arguments),
-    *(field for run in runs for field in run.overrides),
-  ]
-  for rate in sweep_results.RATES:
-    if rate in given:
+    Raises:
+      errors.InputError: If the folder cannot be read, a run is not finished, or
+        the runs have no such metric.
+    """
+    self._path = path
+    folder = sweep_folder.SweepFolder(path)
+    self._runs = folder.read_runs()
+    results = sweep_results.read_results(folder)
+    # A failed run may fail every time, for example by too high a rate.
+    self._failed = folder.read_failed()
+    open_runs = [
+      name
+      for name, finished in zip(results['run'], results['is_finished'])
+      if not finished and name not in self._failed
+    ]
+    if open_runs:
       raise errors.InputError(
-        f'--tuned_by={path} gives {rate}, which the command or the sweep must '
-        'leave open.'
+        f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs are '
+        f'not finished ({open_runs[0]}{", ..." if open_runs[1:] else ""}); '
+        'finish that sweep first.'
       )
-  folder = sweep_folder.SweepFolder(path)
-  results = sweep_results.read_results(folder)
-  # A failed run may fail every time, for example by too high a rate.
-  failed = folder.read_failed()
-  open_runs = [
-    name
-    for name, finished in zip(results['run'], results['is_finished'])
-    if not finished and name not in failed
-  ]
-  if open_runs:
-    raise errors.InputError(
-      f'--tuned_by={path}: {len(open_runs)} of its {len(results)} runs are not '
-      f'finished ({open_runs[0]}{", ..." if len(open_runs) > 1 else ""}); '
-      'finish that sweep first.'
+    if metric is not None:
+      _check_metric(metric, results, path)
+    self._groups = sweep_results.tabulate(results, metric)
+
+  def tune(
+    self, runs: Sequence[sweeps.Run], arguments: Sequence[str] = ()
+  ) -> tuple[sweeps.Run, ...]:
+    """Gives runs the learning rates that were best in the other sweep.
+
+    A run gets the rates of its variant and of its values of the fields that
+    both sweeps set, such as local_epochs; seeds, rounds, the frequency of
+    evaluations and the fields of arguments do not count. The best rates have
+    the best metric on validation clients after the last round, averaged over
+    seeds.
+
+    Args:
+      runs: The runs, none of which sets a learning rate.
+      arguments: The fields to set in all runs, each as
+        `--config.<field>=<value>`.
+
+    Returns:
+      The runs, with the rates.
+
+    Raises:
+      errors.InputError: If the other sweep has no rates for a run, or the runs
+        or the arguments set rates.
+    """
+    given = set(map(plan_lib.overridden_field, arguments))
+    for rate in sweep_results.RATES:
+      if rate in given.union(*(run.overrides for run in runs)):
+        raise errors.InputError(
+          f'--tuned_by={self._path} gives {rate}, which the command or the '
+          'sweep must leave open.'
+        )
+    return tuple(self._tune(run, given) for run in runs)
+
+  def _tune(self, run: sweeps.Run, given: Collection[str]) -> sweeps.Run:
+    """Returns a run with its rates; the command gives the `given` fields."""
+    groups, path = self._groups, self._path
+    theirs = {f for other in self._runs.values() for f in other['fields']}
+    compared = theirs.difference(_UNMATCHED, given)
+    matched = json_config.flatten(
+      sweep_folder.to_json(
+        {f: value for f, value in run.overrides.items() if f in compared}
+      )
     )
-  if metric is not None:
-    _check_metric(metric, results, path)
-  groups = sweep_results.tabulate(results, metric)
-  return tuple(_tune(run, groups, runs, path) for run in runs)
+    is_like = [
+      variant == run.variant
+      and matched.items() <= json_config.flatten(config).items()
+      for variant, config in zip(groups['variant'], groups['config'])
+    ]
+    candidates = groups[is_like]
+    described = ', '.join(
+      [run.variant, *(f'{name} {value}' for name, value in matched.items())]
+    )
+    if candidates.empty:
+      raise errors.InputError(
+        f'--tuned_by={path} must have the variants and values of this sweep, '
+        f'got no runs of {described}.'
+      )
+    best = candidates[candidates['is_best']]
+    if best.empty:
+      raise errors.InputError(
+        f'--tuned_by={path}: all runs of {described} have diverged or failed.'
+      )
+    if len(best) > 1:
+      table = pd.DataFrame(list(best['setting'])).map(repr)
+      varied = table.columns[table.nunique() > 1]
+      raise errors.InputError(
+        f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does '
+        f'not set: the best rates of {described} are not one pair.'
+      )
+    config = best['config'].iloc[0]
+    # A closed-form method has no rates.
+    rates = {f: config[f] for f in sweep_results.RATES if f in config}
+    return sweeps.Run(run.variant, {**run.overrides, **rates})
+
+  def describe(
+    self,
+    planned: Sequence[plan_lib.PlannedRun],
+    arguments: Sequence[str] = (),
+  ) -> list[str]:
+    """Returns lines with the rates of the runs, and notes on their tuning.
+
+    Args:
+      planned: The runs with the tuned rates.
+      arguments: The arguments of `tune`.
+
+    Raises:
+      errors.InputError: If the other sweep was of another task or algorithm.
+    """
+    lines: dict[tuple[Any, ...], list[str]] = {}
+    for run in planned:
+      rates = tuple(getattr(run.config, field) for field in sweep_results.RATES)
+      if None in rates:
+        continue
+      lines.setdefault((run.variant, *rates), []).append(run.name)
+    told = [
+      f'{variant}: client_learning_rate {client:g}, server_learning_rate '
+      f'{server:g} ({len(names)} runs, such as {names[0]})'
+      for (variant, client, server), names in lines.items()
+    ]
+    told += sweep_results.tell_edges(self._groups)
+    if self._failed:
+      told.append(
+        f'Note: {len(self._failed)} runs of {self._path} have failed, and '
+        f'their rates were not chosen: {", ".join(self._failed)}.'
+      )
+    differing = self._find_differences(planned, arguments)
+    if differing:
+      told.append(
+        f'Note: {self._path} was tuned with another {", ".join(differing)}.'
+      )
+    return told
+
+  def _find_differences(
+    self,
+    planned: Sequence[plan_lib.PlannedRun],
+    arguments: Sequence[str],
+  ) -> list[str]:
+    """Returns the fields that differ, unless one of the sweeps sets them.
+
+    Rates of another algorithm, such as another server optimizer, are refused.
+    """
+    tuned = self._runs.values()
+    set_fields = {
+      *(field for run in tuned for field in run['fields']),
+      *(field for run in planned for field in run.fields),
+    }
+    set_fields.difference_update(map(plan_lib.overridden_field, arguments))
+    set_fields.update(_UNMATCHED)
+    differing = set()
+    for run in planned:
+      there = next(r for r in tuned if r['variant'] == run.variant)['config']
+      name, other = run.config.task['name'], there['task']['name']
+      if name != other:
+        raise errors.InputError(
+          f'--tuned_by={self._path} must be a sweep of task {name!r}, got '
+          f'{other!r}.'
+        )
+      old = json_config.flatten(there)
+      new = json_config.flatten(sweep_folder.to_json(run.config.values))
+      differing |= {
+        f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
+      }
+    found = sorted(differing - set_fields)
+    other = [
+      f for f in found if f.startswith('algorithm.') and f != _DIAGNOSTICS
+    ]
+    if other:
+      raise errors.InputError(
+        f'--tuned_by={self._path} must be a sweep of the same algorithms, got '
+        f'one with another {", ".join(other)}.'
+      )
+    return found
 
 
 def _check_metric(
@@ -101,122 +233,3 @@ def _check_metric(
       f'--tuned_metric must be one of {", ".join(known)}, the metrics of the '
       f'runs of {path} on validation clients, got {metric}.'
     )
-
-
-def _tune(
-  run: sweeps.Run,
-  groups: pd.DataFrame,
-  runs: Sequence[sweeps.Run],
-  path: str | os.PathLike[str],
-) -> sweeps.Run:
-  theirs = {field for varied in groups['varied'] for field in varied}
-  ours = {field for other in runs for field in other.overrides}
-  matched = {
-    field: sweep_folder.to_json(run.overrides[field])
-    for field in dict.fromkeys(run.overrides)
-    if field in theirs & ours and field not in _UNMATCHED
-  }
-  is_like = [
-    variant == run.variant
-    and all(varied.get(k) == v for k, v in matched.items())
-    for variant, varied in zip(groups['variant'], groups['varied'])
-  ]
-  candidates = groups[is_like]
-  described = ', '.join(
-    [run.variant, *(f'{name} {value}' for name, value in matched.items())]
-  )
-  if candidates.empty:
-    raise errors.InputError(
-      f'--tuned_by={path} must have the variants and values of this sweep, got '
-      f'no runs of {described}.'
-    )
-  best = candidates[candidates['is_best']]
-  if best.empty:
-    raise errors.InputError(
-      f'--tuned_by={path}: all runs of {described} have diverged or failed.'
-    )
-  if len(best) > 1:
-    table = pd.DataFrame(list(best['setting'])).map(repr)
-    varied = table.columns[table.nunique() > 1]
-    raise errors.InputError(
-      f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does not '
-      f'set: the best rates of {described} are not one pair.'
-    )
-  config = best['config'].iloc[0]
-  # A closed-form method has no rates.
-  rates = {f: config[f] for f in sweep_results.RATES if f in config}
-  return sweeps.Run(run.variant, {**run.overrides, **rates})
-
-
-def describe(
-  planned: Sequence[plan_lib.PlannedRun], path: str | os.PathLike[str]
-) -> list[str]:
-  """Returns lines with the rates of the runs, and notes on their tuning.
-
-  Args:
-    planned: The runs with the tuned rates.
-    path: The folder of the sweep that the rates are from.
-
-  Raises:
-    errors.InputError: If that sweep was of another task or algorithm.
-  """
-  lines: dict[tuple[Any, ...], list[str]] = {}
-  for run in planned:
-    rates = tuple(getattr(run.config, field) for field in sweep_results.RATES)
-    if None in rates:
-      continue
-    lines.setdefault((run.variant, *rates), []).append(run.name)
-  told = [
-    f'{variant}: client_learning_rate {client:g}, server_learning_rate '
-    f'{server:g} ({len(names)} runs, such as {names[0]})'
-    for (variant, client, server), names in lines.items()
-  ]
-  folder = sweep_folder.SweepFolder(path)
-  groups = sweep_results.tabulate(sweep_results.read_results(folder))
-  told += sweep_results.tell_edges(groups)
-  failed = folder.read_failed()
-  if failed:
-    told.append(
-      f'Note: {len(failed)} runs of {path} have failed, and their rates were '
-      f'not chosen: {", ".join(failed)}.'
-    )
-  differing = _untuned_differences(planned, path)
-  if differing:
-    told.append(f'Note: {path} was tuned with another {", ".join(differing)}.')
-  return told
-
-
-def _untuned_differences(
-  planned: Sequence[plan_lib.PlannedRun], path: str | os.PathLike[str]
-) -> list[str]:
-  """Returns the fields that neither sweep sets but that differ.
-
-  Rates of another algorithm, such as another server optimizer, are refused.
-  """
-  tuned = sweep_folder.SweepFolder(path).read_runs().values()
-  set_fields = {
-    *_UNMATCHED,
-    *(field for run in tuned for field in run['fields']),
-    *(field for run in planned for field in run.fields),
-  }
-  differing = set()
-  for run in planned:
-    there = next(r for r in tuned if r['variant'] == run.variant)['config']
-    name, other = run.config.task['name'], there['task']['name']
-    if name != other:
-      raise errors.InputError(
-        f'--tuned_by={path} must be a sweep of task {name!r}, got {other!r}.'
-      )
-    old = json_config.flatten(there)
-    new = json_config.flatten(sweep_folder.to_json(run.config.values))
-    differing |= {
-      f for f in new.keys() | old.keys() if old.get(f) != new.get(f)
-    }
-  found = sorted(differing - set_fields)
-  other = [f for f in found if f.startswith('algorithm.') and f != _DIAGNOSTICS]
-  if other:
-    raise errors.InputError(
-      f'--tuned_by={path} must be a sweep of the same algorithms, got one with '
-      f'another {", ".join(other)}.'
-    )
-  return found

@@ -143,8 +143,7 @@ _BAD_FLAGS = {
     f'{_PARTITION} --partition=shards --num_clients=1 --key=a': '--key does',
   },
   'sweep': {
-    '': '--config and --sweep_dir (or --workdir) are needed',
-    f'{_SWEEP} --workdir=/nowhere': '--sweep_dir and --workdir are two names',
+    '': '--config and --sweep_dir are needed',
     f'{_SWEEP} --config.sed=1': 'Did you mean seed',
     f'{_SWEEP} --sed=1': "flag 'sed'",
     f'{_SWEEP} seed': "Unexpected argument 'seed'",

@@ -224,8 +224,9 @@ class RandomFoldersTest(parameterized.TestCase):
     sweep_page.write_page(folder, results, figures=[], failures=failures)
 
   def _tune(self):
-    runs = tuning.tune_runs(sweeps.grid([self.runs[0].variant], {}), self.path)
-    tuning.describe(fake_sweeps.plan(runs), self.path)
+    tuned = tuning.Tuning(self.path)
+    runs = tuned.tune(sweeps.grid([self.runs[0].variant], {}))
+    tuned.describe(fake_sweeps.plan(runs))
 
   def _resume(self):
     run = self.runs[0]

@@ -224,7 +224,7 @@ class SweepTest(absltest.TestCase):
     outcome = binary_runner.run_here(
       'launch.sweep',
       f'--config={_DIGITS}:learning_rates',
-      f'--workdir={self.sweep_dir}',
+      f'--sweep_dir={self.sweep_dir}',
       '--config.rounds',
       '3',
       '--dry_run',

@@ -247,7 +247,9 @@ class _Bucket:
         client_id=client_id,
         sizes=self._sizes[rows],
         words=self._words[rows],
-        examples=self._read(rows) if large else map(loaded.get, rows.tolist()),
+        examples=self._read(rows)
+        if large
+        else map(loaded.__getitem__, rows.tolist()),
       )
 
   def _read(self, rows: np.ndarray) -> Iterator[bytes]:

@@ -204,10 +204,23 @@ class Work:
     )
 
 
+class _SizedPlace:
+  """The place of an example, with the example's length."""
+
+  def __init__(self, place: int, size: int) -> None:
+    self.place = place
+    self._size = size
+
+  def __len__(self) -> int:
+    return self._size
+
+
 def _keep(
   client: Client, min_examples: int, counts: record_counts.RecordCounts
 ) -> np.ndarray:
   """Returns whether to write each example, bool [n], and counts the others."""
+  import dataset_grouper  # pylint: disable=g-import-not-at-top
+
   kept = np.ones(len(client.sizes), bool)
   if len(kept) < min_examples:
     counts.small_clients += 1
@@ -216,10 +229,10 @@ def _keep(
   sizes = client.sizes + _EXAMPLE_OVERHEAD
   if sizes.sum() < _MAX_CLIENT_BYTES:
     return kept
-  total = 0
-  for place, size in enumerate(sizes.tolist()):
-    kept[place] = total + size < _MAX_CLIENT_BYTES
-    total += size * kept[place]
+  merge = dataset_grouper.beam.MergeWithLimitFn(_MAX_CLIENT_BYTES)
+  merged = merge.apply(map(_SizedPlace, range(len(kept)), sizes.tolist()))
+  kept[:] = False
+  kept[[one.place for one in merged]] = True
   counts.add(
     'beyond_client_limit',
     int((~kept).sum()),

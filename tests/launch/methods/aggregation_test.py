@@ -57,11 +57,10 @@ class CheckTest(parameterized.TestCase):
     ),
   )
   def test_fields(self, preset, changes, message):
-    config = small_configs.make_config(
-      f'fed_avg,aggregation={preset}', **{'cohort_size': 8, **changes}
-    )
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.read(config)
+      small_configs.read_config(
+        f'fed_avg,aggregation={preset}', **{'cohort_size': 8, **changes}
+      )
 
 
 class BuildTest(parameterized.TestCase):
@@ -138,11 +137,11 @@ class BuildTest(parameterized.TestCase):
       **{'aggregation.num_attackers': 2, 'aggregation.num_selected': 8},
     )
     self.assertFalse(np.array_equal(start.trainable[0], found.trainable[0]))
-    config = small_configs.make_config(
+    config = small_configs.read_config(
       'fed_avg,server=sgd,aggregation=krum', cohort_size=_NUM_CLIENTS
     )
-    task = experiment.create_task(config_checks.read(config))
-    process = registry.build_method(config_checks.read(config), task).process
+    task = experiment.create_task(config)
+    process = registry.build_method(config, task).process
     data = [
       tf.data.Dataset.from_tensors(task.train.load_client(client))
       for client in task.train.client_ids[:4]

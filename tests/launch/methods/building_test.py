@@ -4,7 +4,6 @@
 
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -68,10 +67,10 @@ class BuildMethodTest(parameterized.TestCase):
     cls.task = experiment.create_task(small_configs.read_config())
 
   def _build(self, variant, *, task=None, start_weights=None, **changes):
-    config = small_configs.make_config(variant, **changes)
-    config_checks.read(config)
     return registry.build_method(
-      config_checks.read(config), task or self.task, start_weights=start_weights
+      small_configs.read_config(variant, **changes),
+      task or self.task,
+      start_weights=start_weights,
     )
 
   @parameterized.parameters(

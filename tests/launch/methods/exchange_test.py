@@ -151,7 +151,6 @@ class ExchangeBuildTest(parameterized.TestCase):
       config = _small_config('fed_avg,exchange=partial')
       config['algorithm']['client_optimizer'] = 'adamw'
       config['client_weight_decay'] = value
-      config_checks.read(config)
       process = registry.build_method(
         config_checks.read(config), self.task
       ).process

@@ -4,7 +4,6 @@
 
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
@@ -22,19 +21,16 @@ class FedAvgTest(parameterized.TestCase):
   @parameterized.parameters(
     ('num_examples', ''),
     ('uniform', ''),
-    # All is sent.
     ('num_examples', ',exchange=partial'),
   )
   def test_a_round_is_the_weighted_mean_of_local_trainings(
     self, weighting, axes
   ):
     task = experiment.create_task(small_configs.read_config())
-    config = small_configs.make_config(
-      f'fed_avg{axes}', **{'algorithm.client_weighting': weighting}
+    all_sent = {'exchange.share': 1.0} if axes else {}
+    config = small_configs.read_config(
+      f'fed_avg{axes}', **{'algorithm.client_weighting': weighting}, **all_sent
     )
-    if axes:
-      config['exchange']['share'] = 1.0
-    config = config_checks.read(config)
     process = registry.build_method(config, task).process
     state = process.initialize()
     weights = process.get_model_weights(state)

@@ -4,7 +4,6 @@
 
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
@@ -28,12 +27,11 @@ class FedProxTest(parameterized.TestCase):
     rate, strength = 0.25, 0.5
 
     def train(steps, strength):
-      config = small_configs.make_config(
+      config = small_configs.read_config(
         variant,
         client_learning_rate=rate,
         **{'algorithm.proximal_strength': strength},
       )
-      config = config_checks.read(config)
       process = registry.build_method(config, task).process
       batches = datasets.sequential_batches(
         (np.tile(x[:8], (steps, 1)), np.tile(y[:8], steps)),

@@ -4,7 +4,6 @@
 
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
-from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
@@ -25,12 +24,12 @@ class FedSgdTest(absltest.TestCase):
     clients = task.train.client_ids[:2]
     rate, after = 0.5, {}
     for decay in (0.0, 0.25):
-      config = small_configs.make_config(
+      config = small_configs.read_config(
         'fed_sgd,fine_tuning=ft',
         server_learning_rate=rate,
         **{'fine_tuning.weight_decay': decay},
       )
-      process = registry.build_method(config_checks.read(config), task).process
+      process = registry.build_method(config, task).process
       state = process.initialize()
       before = process.get_model_weights(state).trainable
       batches = [

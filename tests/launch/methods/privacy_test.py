@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import building
-from launch.methods import config_checks
 from launch.methods import privacy
 from launch.methods import registry
 from launch.runs import experiment
@@ -26,7 +25,6 @@ def setUpModule():
 
 
 def _aggregator(config):
-  config = config_checks.read(config)
   return building.prepare(
     config, experiment.create_task(config)
   ).model_aggregator
@@ -65,7 +63,7 @@ class BuildTest(parameterized.TestCase):
     zeros = tff.to_type(tff.TensorType(np.float32, [3]))
     noise = []
     for rate in (0.1, 0.2, 0.1):
-      config = small_configs.make_config(
+      config = small_configs.read_config(
         'fed_avg,privacy=tree', client_learning_rate=rate
       )
       process = _aggregator(config).create(zeros, tff.TensorType(np.float32))
@@ -77,7 +75,7 @@ class BuildTest(parameterized.TestCase):
     self.assertEqual(noise[0], noise[2])
 
   def test_too_much_noise_for_an_adapting_bound(self):
-    config = small_configs.make_config('fed_avg,privacy=adaptive')
+    config = small_configs.read_config('fed_avg,privacy=adaptive')
     with self.assertRaisesRegex(errors.InputError, '3 clients .*1.0'):
       _aggregator(config)
 
@@ -104,15 +102,12 @@ class EpsilonTest(parameterized.TestCase):
     ),
   )
   def test_is_that_of_who_takes_part(self, changes, expected, arguments, whom):
-    config = small_configs.make_config(
+    config = small_configs.read_config(
       'fed_avg,privacy=gaussian',
       **{'privacy.noise_multiplier': 2.0, 'privacy.delta': 1e-3, **changes},
     )
-    epsilon = privacy.create_epsilon(
-      config_checks.read(config),
-      experiment.create_task(config_checks.read(config)),
-    )
+    epsilon = privacy.create_epsilon(config, experiment.create_task(config))
     reference = expected(2.0, delta=1e-3, **arguments)
     for rounds in (0, 1, 5):
       self.assertEqual(epsilon(rounds), reference(rounds))
-    self.assertEqual(privacy.neighbours(config_checks.read(config)), whom)
+    self.assertEqual(privacy.neighbours(config), whom)

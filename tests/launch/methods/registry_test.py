@@ -12,7 +12,6 @@ from launch.methods import config_checks
 from launch.methods import fed_avg
 from launch.methods import method as method_lib
 from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -28,13 +27,8 @@ class ContractTest(parameterized.TestCase):
   @pytest.mark.thorough
   @parameterized.parameters(*registry.variants())
   def test_every_variant_is_a_config_and_a_process(self, variant):
-    config = small_configs.make_config(variant)
-    config_checks.read(config)
-    method = registry.find_method(config['algorithm']['name'])
-    built = registry.build_method(
-      config_checks.read(config),
-      experiment.create_task(config_checks.read(config)),
-    )
+    built = small_configs.build(variant)
+    method = registry.find_variant(variant)[0]
     if isinstance(built.process, algorithms.FederatedProcess):
       self.assertLen(built.process.next.type_signature.parameter, 2)
     weights = built.process.get_model_weights.type_signature.result

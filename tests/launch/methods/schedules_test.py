@@ -10,7 +10,6 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import config_checks
 from launch.methods import registry
 from launch.methods import schedules
 from tests.launch import small_configs
@@ -91,11 +90,10 @@ class CheckTest(parameterized.TestCase):
     ),
   )
   def test_fields(self, variant, changes, message):
-    config = small_configs.make_config(
-      variant, **{f'client_schedule.{k}': v for k, v in changes.items()}
-    )
     with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.read(config)
+      small_configs.read_config(
+        variant, **{f'client_schedule.{k}': v for k, v in changes.items()}
+      )
 
   @parameterized.parameters('cosine', 'step', 'warmup')
   def test_a_field_tells_if_more_rounds_change_earlier_ones(self, preset):

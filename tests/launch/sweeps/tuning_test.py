@@ -64,7 +64,7 @@ class SweepTuningTest(absltest.TestCase):
       evaluations=2,
       local_epochs=(1, 8),
     )
-    tuned = tuning.tune_runs(runs, self.path)
+    tuned = tuning.Tuning(self.path).tune(runs)
     self.assertLen(tuned, len(runs))
     for before, after in zip(runs, tuned):
       client, server = wanted[after.variant, after.overrides['local_epochs']]
@@ -76,7 +76,7 @@ class SweepTuningTest(absltest.TestCase):
           'server_learning_rate': server,
         },
       )
-    *lines, edges = tuning.describe(fake_sweeps.plan(tuned), self.path)
+    *lines, edges = tuning.Tuning(self.path).describe(fake_sweeps.plan(tuned))
     self.assertLen(lines, 4)
     self.assertIn('client learning rate 0.01 of FedAvg, local epochs 1', edges)
     self.assertIn('client_learning_rate 0.01, server_learning_rate 1', lines[0])
@@ -86,16 +86,38 @@ class SweepTuningTest(absltest.TestCase):
 
   def test_what_differs_besides_is_said(self):
     self._tuned(lambda run: 0.5)
-    runs = tuning.tune_runs([sweeps.Run('fed_avg')], self.path)
+    runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_avg')])
     planned = fake_sweeps.plan(runs, '--config.cohort_size=9')
     self.assertIn(
       'was tuned with another cohort_size.',
-      tuning.describe(planned, self.path)[-1],
+      tuning.Tuning(self.path).describe(planned)[-1],
     )
     config = dataclasses.replace(planned[0].config, task={'name': 'arrays'})
     planned = [dataclasses.replace(planned[0], config=config)]
     with self.assertRaisesRegex(errors.InputError, "sweep of task .*'digits'"):
-      tuning.describe(planned, self.path)
+      tuning.Tuning(self.path).describe(planned)
+
+  def test_values_are_compared_even_if_only_one_was_tuned_with(self):
+    self._tuned(lambda run: 0.5, local_epochs=(8,))
+    self._refused(
+      [sweeps.Run('fed_avg', {'local_epochs': 1})],
+      'got no runs of fed_avg, local_epochs 1',
+    )
+
+  def test_an_argument_counts_instead_of_the_value_of_the_sweep(self):
+    self._tuned(lambda run: 0.5, local_epochs=(1, 8))
+    runs = [sweeps.Run('fed_avg', {'local_epochs': 1})]
+    arguments = ['--config.local_epochs=8']
+    tuned = tuning.Tuning(self.path)
+    with self.assertRaisesRegex(errors.InputError, 'varies local_epochs'):
+      tuned.tune(runs, arguments)
+    planned = fake_sweeps.plan(runs, *arguments)
+    self.assertEqual(
+      (planned[0].config.local_epochs, planned[0].fields), (8, {})
+    )
+    self.assertIn(
+      'tuned with another local_epochs.', tuned.describe(planned, arguments)[-1]
+    )
 
   def test_a_closed_form_among_the_runs_has_no_rates(self):
     get_config = fed3r_digits.get_config
@@ -105,15 +127,15 @@ class SweepTuningTest(absltest.TestCase):
     folder = fake_sweeps.write_sweep(self.path, runs)
     for run in runs:
       fake_sweeps.write_result(folder, run, 0.5)
-    tuned = tuning.tune_runs(
-      [sweeps.Run('fed3r'), sweeps.Run('fed_avg')], self.path
+    tuned = tuning.Tuning(self.path).tune(
+      [sweeps.Run('fed3r'), sweeps.Run('fed_avg')]
     )
     self.assertEqual(
       [sorted(run.overrides) for run in tuned],
       [[], ['client_learning_rate', 'server_learning_rate']],
     )
     planned = fake_sweeps.plan(tuned, get_config=get_config)
-    self.assertLen(tuning.describe(planned, self.path), 1)
+    self.assertLen(tuning.Tuning(self.path).describe(planned), 1)
 
   def test_failed_runs_have_no_part(self):
     def value_of(run):
@@ -131,13 +153,13 @@ class SweepTuningTest(absltest.TestCase):
       (folder.workdir(run.name) / 'summary.json').unlink()
     self._refused([sweeps.Run('fed_avg')], '2 of its 16 runs are not finished')
     self._write_failures(folder, failed)
-    tuned = tuning.tune_runs(
-      [sweeps.Run('fed_avg'), sweeps.Run('fed_fish')], self.path
+    tuned = tuning.Tuning(self.path).tune(
+      [sweeps.Run('fed_avg'), sweeps.Run('fed_fish')]
     )
     self.assertEqual(
       [run.overrides['client_learning_rate'] for run in tuned], [0.01, 0.05]
     )
-    note = tuning.describe(fake_sweeps.plan(tuned), self.path)[-1]
+    note = tuning.Tuning(self.path).describe(fake_sweeps.plan(tuned))[-1]
     self.assertIn('2 runs of', note)
     self.assertIn(f'{failed[0].name}, {failed[1].name}.', note)
     every = [run for run in runs if run.variant == 'fed_avg']
@@ -158,47 +180,51 @@ class SweepTuningTest(absltest.TestCase):
 
   def test_another_algorithm_is_refused(self):
     self._tuned(lambda run: 0.5)
-    runs = tuning.tune_runs([sweeps.Run('fed_avg')], self.path)
+    runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_avg')])
     planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=sgd')
     with self.assertRaisesRegex(
       errors.InputError, 'with another algorithm.server_optimizer'
     ):
-      tuning.describe(planned, self.path)
-    runs = tuning.tune_runs([sweeps.Run('fed_fish')], self.path)
+      tuning.Tuning(self.path).describe(planned)
+    runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_fish')])
     planned = fake_sweeps.plan(runs, '--config.algorithm.diagnostics=true')
     self.assertIn(
       'another algorithm.diagnostics.',
-      tuning.describe(planned, self.path)[-1],
+      tuning.Tuning(self.path).describe(planned)[-1],
     )
 
   def test_rates_for_all_runs_are_refused(self):
+    self._tuned(lambda run: 0.5)
     with self.assertRaisesRegex(
       errors.InputError,
       '--tuned_by=.*tuning gives client_learning_rate, which',
     ):
-      tuning.tune_runs(
-        [sweeps.Run('fed_avg')], self.path, ['--config.client_learning_rate=1']
+      tuning.Tuning(self.path).tune(
+        [sweeps.Run('fed_avg')], ['--config.client_learning_rate=1']
       )
 
   def test_another_metric_decides_if_asked_for(self):
-    runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
+    runs = fake_sweeps.grid(
+      ['fed_avg'], client_learning_rate=(0.01, 0.02, 0.05)
+    )
     folder = fake_sweeps.write_sweep(self.path, runs)
-    # The better accuracy has the worse loss, of which less is better.
-    fake_sweeps.write_result(folder, runs[0], 0.5, loss=1.5)
-    fake_sweeps.write_result(folder, runs[1], 0.6, loss=2.5)
-    for metric, expected in ((None, 0.05), ('accuracy', 0.05), ('loss', 0.01)):
-      (tuned,) = tuning.tune_runs(
-        [sweeps.Run('fed_avg')], self.path, metric=metric
-      )
-      self.assertEqual(tuned.overrides['client_learning_rate'], expected)
+    # The best accuracy, at the edge, has not the least loss.
+    for run, accuracy, loss in zip(runs, (0.4, 0.5, 0.6), (2.0, 1.5, 2.5)):
+      fake_sweeps.write_result(folder, run, accuracy, loss=loss)
+    for metric, expected in ((None, 0.05), ('accuracy', 0.05), ('loss', 0.02)):
+      tuned = tuning.Tuning(self.path, metric=metric)
+      (run,) = tuned.tune([sweeps.Run('fed_avg')])
+      self.assertEqual(run.overrides['client_learning_rate'], expected)
+      told = ' '.join(tuned.describe(fake_sweeps.plan([run])))
+      self.assertEqual('edge of its grid' in told, expected == 0.05)
     # One that there is not, and a count.
     for metric in ('perplexity', 'num_examples'):
       with self.assertRaisesRegex(errors.InputError, 'accuracy, loss'):
-        tuning.tune_runs([sweeps.Run('fed_avg')], self.path, metric=metric)
+        tuning.Tuning(self.path, metric=metric).tune([sweeps.Run('fed_avg')])
 
   def _refused(self, runs, message):
     with self.assertRaisesRegex(errors.InputError, message):
-      tuning.tune_runs(runs, self.path)
+      tuning.Tuning(self.path).tune(runs)
 
   def test_bad_input(self):
     self._refused(
