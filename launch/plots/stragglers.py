@@ -203,7 +203,8 @@ def _describe_timed(frames: frames_lib.Frames) -> frames_lib.Frames:
   """Returns the runs with simulated time, with four further columns.
 
   These are `conditions`; `cost`, the seconds of messages, and `only_cost`, the
-  same where they decide on cohorts, else NaN; and `cohorts`, a key of the clients of all rounds, None if speeds choose them.
+  same where they decide on cohorts, else NaN; and `cohorts`, a key of the
+  clients of all rounds, None if speeds choose them.
   """
   ends = frames.drawn('round', _SECONDS)['round'].groupby('run').last()
   speeds = frames.runs['config'].map(
