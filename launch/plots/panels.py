@@ -308,7 +308,11 @@ def compare_axes(
   """
   ends = [_ends(values) for values in (x, y)]
   span = max(high - low for low, high in ends) or 1.0
-  limits = [(low - 0.07 * span, low + 1.07 * span) for low, _ in ends]
+  # The words stand beyond the points, in two lines above and one below.
+  room = (0.14 if below else 0.07), (0.25 if above else 0.07)
+  limits = [
+    (low - room[0] * span, low + (1 + room[1]) * span) for low, _ in ends
+  ]
   axis.set(xlim=limits[0], ylim=limits[1], aspect='equal')
   for dimension in (axis.xaxis, axis.yaxis):
     dimension.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
