@@ -6,8 +6,8 @@ TFF runs a graph in a session: first the operation that initialises variables
 and tables, then the nodes that the results need. Here both are one function, in
 which each reader of a variable or a table waits for the initialisation.
 Variables and tables are anonymous: each call makes its own, and they end with
-the call. So any number of threads may call a computation at a time. State that
-TensorFlow finds by a name only, such as a queue, is refused.
+the call. So any number of threads may call a computation at a time. Queues have
+no anonymous form: they are ended after a call, and threads take turns.
 """
 
 from collections.abc import Mapping
@@ -47,6 +47,13 @@ _ANONYMOUS_OPERATIONS: Mapping[str, str] = types.MappingProxyType(
     'MutableHashTableOfTensorsV2': 'AnonymousMutableHashTableOfTensors',
     'MutableDenseHashTableV2': 'AnonymousMutableDenseHashTable',
   }
+)
+# Queues. Their operations make them anew after they have been ended.
+_QUEUES = (
+  'FIFOQueueV2',
+  'PaddingFIFOQueueV2',
+  'PriorityQueueV2',
+  'RandomShuffleQueueV2',
 )
 # These hold state for one call only, whatever their names.
 _OF_ONE_CALL = ('Anonymous', 'Dummy', 'TensorArray', 'Stack')
@@ -99,14 +106,22 @@ class TensorFlowFunction:
         node.attr['config_proto'].s = config.SerializeToString(
           deterministic=True
         )
+    queues = _name_queues(graph_def)
     # A kernel that keeps a call's values must not run concurrently with itself.
-    take_turns = any(
+    take_turns = queues or any(
       stateless_kernels.has_state(node.op)
       for node in graph_functions.nodes(graph_def)
     )
     self._turns = threading.Lock() if take_turns else contextlib.nullcontext()
     self._function = graph_functions.GraphFunction(
       graph_def, feeds, fetches, attributes=_call_options()
+    )
+    self._end_queues = (
+      graph_functions.GraphFunction(
+        _ends(queues), [], ['end:0'], attributes=_call_options()
+      )
+      if queues
+      else None
     )
 
   def __call__(
@@ -125,7 +140,11 @@ class TensorFlowFunction:
     leaves = [] if argument is None else type_leaves.flatten(argument)
     tensors = list(map(_to_tensor, leaves, self._argument_types))
     with self._turns:
-      results = self._function(tensors, cancellation_manager)
+      try:
+        results = self._function(tensors, cancellation_manager)
+      finally:
+        if self._end_queues is not None:
+          self._end_queues([])
     return type_leaves.unflatten(
       map(_from_tensor, results, self._result_types), self._type.result
     )
@@ -209,6 +228,8 @@ def _make_anonymous(
     (node for node in graph_def.node if _holds_state(node.op)),
     key=lambda node: node.name not in initialization,
   ):
+    if node.op in _QUEUES:
+      continue
     if node.op not in _ANONYMOUS_OPERATIONS:
       raise _state_error(node)
     # Nodes that find the same state by its name become one.
@@ -230,15 +251,51 @@ def _make_anonymous(
   for function in graph_def.library.function:
     for node in function.node_def:
       if (
-        _holds_state(node.op) and node.attr['shared_name'].s != _ANONYMOUS_NAME
+        _holds_state(node.op)
+        and node.op not in _QUEUES
+        and node.attr['shared_name'].s != _ANONYMOUS_NAME
       ):
         raise _state_error(node)
 
 
+def _name_queues(graph_def: tf.compat.v1.GraphDef) -> list[_NodeDef]:
+  """Names a graph's queues as no other graph's, in place, and returns them."""
+  prefix = graph_functions.unique_name()
+  queues = []
+  for owner, nodes in (
+    ('', graph_def.node),
+    *((f.signature.name, f.node_def) for f in graph_def.library.function),
+  ):
+    for node in nodes:
+      if node.op in _QUEUES:
+        # In TFF's runtime all calls of a function share one queue.
+        name = node.attr['shared_name'].s.decode() or f'{owner}/{node.name}'
+        node.attr['shared_name'].s = f'{prefix}/{name}'.encode()
+        queues.append(node)
+  return queues
+
+
+def _ends(queues: Sequence[_NodeDef]) -> tf.compat.v1.GraphDef:
+  """Returns a graph that ends queues when its result `end` is computed."""
+  graph_def = tf.compat.v1.GraphDef(node=[_constant('end', 0, tf.int32)])
+  for i, queue in enumerate(queues):
+    # Nodes of one name find the same queue.
+    found = graph_def.node.add()
+    found.CopyFrom(queue)
+    found.name = f'queue_{i}'
+    del found.input[:]
+    ended = graph_def.node.add(
+      name=f'end_{i}', op='DestroyResourceOp', input=[found.name]
+    )
+    ended.attr['ignore_lookup_error'].b = True
+    graph_def.node[0].input.append(f'^{ended.name}')
+  return graph_def
+
+
 def _state_error(node: _NodeDef) -> GraphError:
   return GraphError(
-    'The state of a computation must be variables with initial values and '
-    f'lookup tables, got {node.op} {node.name!r}. '
+    'The state of a computation must be variables with initial values, lookup '
+    f'tables and queues, got {node.op} {node.name!r}. '
     "TFF's own runtime may run it: see --context=local_worker."
   )
 

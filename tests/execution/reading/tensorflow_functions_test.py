@@ -93,20 +93,62 @@ class StateTest(parameterized.TestCase):
     outer = _import(lambda x: (inner(x), inner(x + 1)), np.float32)
     self.assertEqual(outer(tf.constant(1.0)), (11.0, 12.0))
 
-  @parameterized.product(
-    name=('IdentityReaderV2', 'FIFOQueueV2'), is_function=(False, True)
-  )
-  def test_state_that_is_found_by_name_is_refused(self, name, is_function):
-    def use_state():
-      if name == 'FIFOQueueV2':
-        return tf.queue.FIFOQueue(100, [tf.int32], [[]]).size()
+  @parameterized.product(name=(None, 'queue'), is_function=(False, True))
+  def test_queues_start_empty(self, name, is_function):
+    def compute(x):
+      queue = tf.queue.FIFOQueue(100, [tf.int32], [[]], shared_name=name)
+      with tf.control_dependencies([queue.enqueue(x)]):
+        with tf.control_dependencies([queue.enqueue(x)]):
+          size = queue.size()
+      with tf.control_dependencies([size]):
+        # What is left in the queue, or an error.
+        return size, 12 // (x - 3) + queue.dequeue()
+
+    function = _import(
+      tf.function(compute) if is_function else compute, np.int32
+    )
+
+    def call(x):
+      if x == 3:
+        with self.assertRaises(tf.errors.InvalidArgumentError):
+          function(tf.constant(x))
+        return None
+      return function(tf.constant(x))
+
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+      results = list(pool.map(call, range(12)))
+    results.pop(3)
+    self.assertEqual(
+      results, [(2, x + 12 // (x - 3)) for x in range(12) if x != 3]
+    )
+
+  def test_calls_of_a_function_have_one_queue(self):
+    @tf.function
+    def put(x):
+      queue = tf.queue.FIFOQueue(100, [tf.int32], [[]])
+      with tf.control_dependencies([queue.enqueue(x)]):
+        return queue.size()
+
+    def put_twice(x):
+      first = put(x)
+      with tf.control_dependencies([first]):
+        return first + put(tf.identity(x))
+
+    function = _import(put_twice, np.int32)
+    for _ in range(2):
+      # One finds what the other has put there, as in TFF's runtime.
+      self.assertEqual(function(tf.constant(1)), 3)
+
+  @parameterized.parameters(False, True)
+  def test_state_that_is_found_by_name_is_refused(self, is_function):
+    def of_a_reader():
       reader = tf.raw_ops.IdentityReaderV2()
       return tf.raw_ops.ReaderNumRecordsProducedV2(reader_handle=reader)
 
     with self.assertRaisesRegex(
-      tensorflow_functions.GraphError, f'and lookup tables, got {name}'
+      tensorflow_functions.GraphError, 'and queues, got IdentityReaderV2'
     ):
-      _import(tf.function(use_state) if is_function else use_state)
+      _import(tf.function(of_a_reader) if is_function else of_a_reader)
 
   def test_state_that_nothing_needs_is_not_refused(self):
     def compute(x):
