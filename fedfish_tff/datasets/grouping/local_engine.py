@@ -227,11 +227,12 @@ class _Bucket:
     table = pa.concat_tables(tables).combine_chunks()
     self._sizes = table['size'].to_numpy()
     self._words = table['words'].to_numpy()
-    ids = table['client_id']
-    self._ids = ids.unique().sort().to_pylist()
+    # Sorts the ids of clients, not those of rows, of which there may be many.
+    ids = table['client_id'].combine_chunks().dictionary_encode()
+    by_id = compute.sort_indices(ids.dictionary)
+    self._ids = ids.dictionary.take(by_id).to_pylist()
     # The client of each row, and the rows of the first, the second ... client.
-    ranks = compute.rank(ids, tiebreaker='dense').to_numpy()
-    self._client_of = ranks.astype(np.int64) - 1
+    self._client_of = np.argsort(by_id.to_numpy())[ids.indices.to_numpy()]
     self._order = np.argsort(self._client_of, kind='stable')
     self._stops = np.cumsum(np.bincount(self._client_of))
 
