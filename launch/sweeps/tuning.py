@@ -64,7 +64,8 @@ class Tuning:
       )
     if metric is not None:
       _check_metric(metric, results, path)
-    self._groups = sweep_results.tabulate(results, metric)
+    groups = sweep_results.tabulate(results, metric)
+    self._groups = groups.assign(flat=groups['config'].map(json_config.flatten))
 
   def tune(
     self, runs: Sequence[sweeps.Run], arguments: Sequence[str] = ()
@@ -109,9 +110,8 @@ class Tuning:
       )
     )
     is_like = [
-      variant == run.variant
-      and matched.items() <= json_config.flatten(config).items()
-      for variant, config in zip(groups['variant'], groups['config'])
+      variant == run.variant and matched.items() <= flat.items()
+      for variant, flat in zip(groups['variant'], groups['flat'])
     ]
     candidates = groups[is_like]
     described = ', '.join(
