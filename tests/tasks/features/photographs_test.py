@@ -38,11 +38,9 @@ def _middle(image):
   )
 
 
-class PhotographsTest(temporary_folders.TestCase):
+class _TestCase(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._split = self.folder / 'USER_120K'
-    photograph_files.write(self._split)
     random_squeezenet.write(self.folder)
 
   def _create(self, **options):
@@ -56,6 +54,13 @@ class PhotographsTest(temporary_folders.TestCase):
         **options,
       }
     )
+
+
+class PhotographsTest(_TestCase):
+  def setUp(self):
+    super().setUp()
+    self._split = self.folder / 'USER_120K'
+    photograph_files.write(self._split)
 
   def test_equals_tffs_loader(self):
     utils = tff.simulation.datasets.inaturalist.utils
@@ -218,23 +223,7 @@ class PhotographsTest(temporary_folders.TestCase):
       self._create(**options)
 
 
-class InaturalistTest(temporary_folders.TestCase):
-  def setUp(self):
-    super().setUp()
-    random_squeezenet.write(self.folder)
-
-  def _create(self, **options):
-    return photographs.TASKS['inaturalist'](
-      **{
-        'seed': 0,
-        'data_dir': str(self.folder),
-        'extractor': 'squeezenet',
-        'image_size': 32,
-        'feature_dir': None,
-        **options,
-      }
-    )
-
+class InaturalistTest(_TestCase):
   # TFF looks for the one and makes the other.
   @parameterized.parameters('GEO_1K', 'geo_1k')
   def test_folder(self, folder):
