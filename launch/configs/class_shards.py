@@ -6,8 +6,8 @@ r"""CIFAR and EMNIST images among 100 clients of a few classes, as for SRPFL.
     --workdir=runs/cifar10_fed_rep --data_dir=path/to/folder
 
 has CIFAR-10. path/to/folder holds cifar10.npz with the arrays images, labels
-and is_test (tasks/images/cifar_shards.py). The axis images has the data sets of the
-experiments of Tziotis et al. (2022, arXiv:2206.02078):
+and is_test (tasks/images/cifar_shards.py). The axis images has the data sets of
+the experiments of Tziotis et al. (2022, arXiv:2206.02078):
 
   cifar10   5 classes per client
   cifar100  20 classes per client; path/to/tff_cache holds cifar100.sqlite, as

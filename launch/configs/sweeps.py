@@ -38,6 +38,7 @@ LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
 # The paper's local epochs.
 LOCAL_EPOCHS = (1, 8, 16)
 SEEDS = (0, 1, 2)
+# The lower client rate of `deciding_settings`.
 _LOW_LEARNING_RATE = 0.01
 # FedAvg, and FedFish with each Fisher estimator, all with one server optimizer.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')

@@ -76,10 +76,11 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     config: The config.
 
   Returns:
-    JSON values: its `title`; `baseline`, its rank among the usual baselines, not
-    positive for none, and lower if clients send a part; `one_model`, whether all clients end up with one model; `told`, the
-    words, by dotted name, for each field with an unusual value; and `untold`,
-    the names of the fields that the title or other words tell.
+    JSON values: its `title`; `baseline`, its rank among the usual baselines,
+    not positive for none, and lower if clients send a part; `one_model`,
+    whether all clients end up with one model; `told`, the words, by dotted
+    name, for each field with an unusual value; and `untold`, the names of the
+    fields that the title or other words tell.
   """
   method = config.method
   flat = json_config.flatten(config.values)
