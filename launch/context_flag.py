@@ -79,6 +79,16 @@ OPTION_FLAGS: Mapping[str, tuple[Sequence[str] | type, str]] = {
 }
 
 
+def define_with_options() -> Callable[[], None]:
+  """Defines the flag and those of all options.
+
+  Returns:
+    A function that makes the context the default one, once flags are parsed.
+  """
+  context, given = define(), define_options(*OPTION_FLAGS)
+  return lambda: contexts.set_default_context(context.value, **given())
+
+
 def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
   """Defines flags for options of contexts.
 

@@ -20,13 +20,13 @@ from collections.abc import Iterator
 from collections.abc import Sequence
 import pathlib
 
+from fedfish_tff.execution import contexts
 from launch import cli
 from launch import context_flag
 from launch import path_flags
 from launch.configs import base
 from launch.configs import digits
 from launch.methods import config_checks
-from launch.runs import run_options
 
 from absl import flags
 import tqdm
@@ -77,11 +77,12 @@ def main(argv: Sequence[str]) -> None:
   for name, config in tqdm.tqdm(
     configs.items(), desc='digits', unit='run', disable=None, dynamic_ncols=True
   ):
+    contexts.set_default_context(_CONTEXT.value)
     training_run.train(
       config_checks.read(config.to_dict()),
-      run_options.RunOptions(workdir=folder / name, context=_CONTEXT.value),
+      training_run.RunOptions(workdir=folder / name),
     )
-    evaluation_run.evaluate(folder / name, context=_CONTEXT.value)
+    evaluation_run.evaluate(folder / name)
   comparison.compare_workdirs(
     [folder / name for name in configs], folder / 'plots', metric=_METRIC
   )

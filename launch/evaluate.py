@@ -42,11 +42,9 @@ plots/transfer_<metric>.png, which launch.plot --layout=transfer draws for
 several workdirs (docs/text.md).
 """
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 import os
 import pathlib
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import trust
@@ -87,8 +85,7 @@ _MAX_CLIENTS = flags.DEFINE_integer(
   'all.',
   lower_bound=1,
 )
-_CONTEXT = context_flag.define()
-_CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
+_SET_CONTEXT = context_flag.define_with_options()
 _DATA_DIR = path_flags.define(
   'data_dir',
   None,
@@ -107,18 +104,12 @@ def main(argv: Sequence[str]) -> None:
   )
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
-  options = dict(
-    split=_SPLIT.value,
-    context=_CONTEXT.value,
-    context_options=_CONTEXT_OPTIONS(),
-    data_dir=_DATA_DIR.value,
-  )
   evaluate = _evaluate if _TARGETS.value is None else _evaluate_transfer
-  for path in evaluate(options):
+  for path in evaluate():
     print(path)
 
 
-def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
+def _evaluate() -> Sequence[pathlib.Path]:
   if _MAX_CLIENTS.value is not None:
     raise errors.InputError('--max_clients is for an evaluation by --targets.')
   at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
@@ -131,12 +122,17 @@ def _evaluate(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   cli.report_import()
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
+  _SET_CONTEXT()
   return evaluation_run.evaluate(
-    _WORKDIR.value, export=_EXPORT.value, at=at[0] if at else None, **options
+    _WORKDIR.value,
+    split=_SPLIT.value,
+    export=_EXPORT.value,
+    at=at[0] if at else None,
+    data_dir=_DATA_DIR.value,
   )
 
 
-def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
+def _evaluate_transfer() -> Sequence[pathlib.Path]:
   if _EXPORT.value:
     raise errors.InputError('--export is for an evaluation without --targets.')
   targets = _parse_targets(_TARGETS.value)
@@ -145,8 +141,14 @@ def _evaluate_transfer(options: Mapping[str, Any]) -> Sequence[pathlib.Path]:
   cli.report_import()
   from launch.runs import transfer_run  # pylint: disable=g-import-not-at-top
 
+  _SET_CONTEXT()
   return transfer_run.evaluate_transfer(
-    _WORKDIR.value, targets, at=at, max_clients=_MAX_CLIENTS.value, **options
+    _WORKDIR.value,
+    targets,
+    at=at,
+    split=_SPLIT.value,
+    max_clients=_MAX_CLIENTS.value,
+    data_dir=_DATA_DIR.value,
   )
 
 

@@ -69,7 +69,6 @@ from launch import path_flags
 from launch import trust_flags
 from launch.methods import config_checks
 from launch.methods import description
-from launch.runs import run_options
 
 from absl import flags
 
@@ -81,8 +80,7 @@ _CONFIG = json_config.define_flag(
 _WORKDIR = path_flags.define(
   'workdir', None, 'The folder for all output; made if it does not exist.'
 )
-_CONTEXT = context_flag.define()
-_CONTEXT_OPTIONS = context_flag.define_options(*context_flag.OPTION_FLAGS)
+_SET_CONTEXT = context_flag.define_with_options()
 _DATA_DIR = path_flags.define(
   'data_dir',
   None,
@@ -162,24 +160,23 @@ def main(argv: Sequence[str]) -> None:
   if _PRINT_CONFIG.value:
     print(json.dumps(values, indent=2))
     return
-  options = run_options.RunOptions(
+  # TFF, which takes seconds, is imported late: all before answers at once.
+  cli.report_import()
+  from launch.runs import training_run  # pylint: disable=g-import-not-at-top
+
+  options = training_run.RunOptions(
     workdir=_WORKDIR.value,
-    context=_CONTEXT.value,
-    context_options=_CONTEXT_OPTIONS(),
     data_dir=_DATA_DIR.value,
     overwrite=_OVERWRITE.value,
     progress_bar=_PROGRESS_BAR.value,
     metrics_managers=_METRICS_MANAGERS.value,
   )
-  # TFF, which takes seconds, is imported late: all before answers at once.
-  cli.report_import()
   if _DRY_RUN.value:
     from launch.runs import run_plan  # pylint: disable=g-import-not-at-top
 
     print(run_plan.describe(config, options))
     return
-  from launch.runs import training_run  # pylint: disable=g-import-not-at-top
-
+  _SET_CONTEXT()
   training_run.train(config, options)
 
 

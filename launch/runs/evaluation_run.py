@@ -30,7 +30,7 @@ def evaluate(
   split: str = 'test',
   export: bool = False,
   at: str | None = None,
-  **options: Any,
+  data_dir: str | None = None,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on held-out clients and writes its tables.
 
@@ -41,7 +41,7 @@ def evaluate(
     split: `'test'` or `'validation'`.
     export: Whether to write the model and its weights, too.
     at: The model's name in `model_rounds.ROUNDS`; None for the run's model.
-    **options: The options of `trained_run.open_run`.
+    data_dir: The folder of the data; None for that of training.
 
   Returns:
     The paths of the written files.
@@ -49,7 +49,7 @@ def evaluate(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  with trained_run.open_run(workdir, **options) as (experiment, folder):
+  with trained_run.open_run(workdir, data_dir=data_dir) as (experiment, folder):
     result = trained_run.load_result(experiment, folder, at)
     # Made first, since an unwritable folder would waste the work.
     simulation.make_folder(folder.path / 'evaluation')

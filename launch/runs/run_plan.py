@@ -20,7 +20,6 @@ from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import longer_run
-from launch.runs import run_options
 from launch.runs import training_run
 from launch.runs import warm_start_weights
 from tasks import task as task_lib
@@ -32,7 +31,9 @@ import tensorflow as tf
 _MAX_CLIENTS = 1000
 
 
-def describe(config: config_lib.Config, options: run_options.RunOptions) -> str:
+def describe(
+  config: config_lib.Config, options: training_run.RunOptions
+) -> str:
   """Returns the plan of a run as lines, without training or writing.
 
   Args:

@@ -25,7 +25,6 @@ from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import model_graph
-from launch.runs import run_options
 from launch.runs import training_run
 from tasks.task import Task
 
@@ -71,7 +70,7 @@ class RunSequence:
       training_run.train_task(
         config,
         task,
-        run_options.RunOptions(
+        training_run.RunOptions(
           workdir=workdir, data_dir=self._data_dir, progress_bar=False
         ),
         starts=starts,

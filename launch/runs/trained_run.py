@@ -7,11 +7,9 @@ from collections.abc import Mapping
 import contextlib
 import os
 import pathlib
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.methods import config_checks
 from launch.results import checked_tables
 from launch.results import run_reader
@@ -23,16 +21,12 @@ from launch.runs import model_rounds
 def open_run(
   workdir: str | os.PathLike[str],
   *,
-  context: str | None = contexts.DEFAULT_CONTEXT_NAME,
-  context_options: Mapping[str, Any] | None = None,
   data_dir: str | None = None,
 ) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
-  """Opens a workdir and builds its experiment in a context.
+  """Opens a workdir and builds its experiment in the current context.
 
   Args:
     workdir: A workdir of launch.train.
-    context: The name of the execution context; None for the current one.
-    context_options: The options of `contexts.set_default_context`.
     data_dir: The folder of the data, for tasks that read files; None for the
       folder of training.
 
@@ -52,8 +46,6 @@ def open_run(
   folder.read_summary()
   if data_dir is None:
     data_dir = _find_data(folder)
-  if context is not None:
-    contexts.set_default_context(context, **(context_options or {}))
   experiment = experiment_lib.build_experiment(
     config, data_dir=data_dir, workdir=workdir
   )

@@ -4,13 +4,13 @@
 
 from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
 from typing import Any
 
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
@@ -23,7 +23,6 @@ from launch.runs import fine_tuning_start
 from launch.runs import longer_run
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import regularization_choice
-from launch.runs import run_options
 from launch.runs import run_summary
 from launch.runs import tensorboard_hparams
 from launch.runs import trained_run
@@ -37,10 +36,30 @@ import tensorflow_federated as tff
 BuildFn = Callable[..., experiment_lib.Experiment]
 
 
-def train(
-  config: config_lib.Config, options: run_options.RunOptions
-) -> Mapping[str, Any]:
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RunOptions:
+  """The options of a run that are not part of its config, as flags set them.
+
+  Attributes:
+    workdir: The folder for all output.
+    data_dir: The folder of the data, for tasks that read files.
+    overwrite: Whether to remove an earlier run in the workdir first.
+    progress_bar: Whether to show a bar; None to show it only on a terminal.
+    metrics_managers: The names of managers that also receive each row; see
+      `metrics_managers.load`. The start of a fine-tuning has none.
+  """
+
+  workdir: str | os.PathLike[str]
+  data_dir: str | None = None
+  overwrite: bool = False
+  progress_bar: bool | None = None
+  metrics_managers: Sequence[str] = ()
+
+
+def train(config: config_lib.Config, options: RunOptions) -> Mapping[str, Any]:
   """Trains, evaluates and plots; resumes an interrupted run of the same config.
+
+  Computations run in the current execution context.
 
   Args:
     config: The config.
@@ -55,7 +74,6 @@ def train(
   """
   # Wrong names are refused before the data are read.
   managers_lib.load(options.metrics_managers)
-  contexts.set_default_context(options.context, **options.context_options)
   task = experiment_lib.create_task(config, data_dir=options.data_dir)
   return train_task(config, task, options)
 
@@ -63,20 +81,20 @@ def train(
 def train_task(
   config: config_lib.Config,
   task: Task,
-  options: run_options.RunOptions,
+  options: RunOptions,
   *,
   starts: Mapping[str, str | os.PathLike[str]] | None = None,
   plots: bool = True,
   build: BuildFn = experiment_lib.build_experiment_of,
 ) -> Mapping[str, Any]:
-  """Trains as `train` does, in the current context and on an existing task.
+  """Trains as `train` does, on an existing task.
 
   A notebook can train on its own task in this way; see docs/tutorial.md.
 
   Args:
     config: The config; its block `task` is only noted.
     task: The task.
-    options: The options, such as the workdir; the context is not used.
+    options: The options, such as the workdir.
     starts: The workdirs of runs by `Config.key`, from which a fine-tuning
       starts if they are finished. Without one, it trains its start in a folder
       of its own.
@@ -167,7 +185,7 @@ def _train_start(
   config: config_lib.Config,
   task: Task,
   folder: simulation.Workdir,
-  options: run_options.RunOptions,
+  options: RunOptions,
   starts: Mapping[str, str | os.PathLike[str]],
   plots: bool,
 ) -> fine_tuning_start.Start:

@@ -42,7 +42,7 @@ def evaluate_transfer(
   at: Sequence[str] = (),
   split: str = 'test',
   max_clients: int | None = None,
-  **options: Any,
+  data_dir: str | None = None,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on targets, prints and writes the scores.
 
@@ -53,7 +53,7 @@ def evaluate_transfer(
     split: `'test'` or `'validation'`; names of files for the latter begin with
       it.
     max_clients: The most clients of a target, drawn at random; None for all.
-    **options: The options of `trained_run.open_run`.
+    data_dir: The folder of the workdir's data; None for that of training.
 
   Returns:
     The paths of the written files.
@@ -61,7 +61,7 @@ def evaluate_transfer(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  with trained_run.open_run(workdir, **options) as (experiment, folder):
+  with trained_run.open_run(workdir, data_dir=data_dir) as (experiment, folder):
     config = experiment.config
     tasks = create_target_tasks(
       experiment.task,

@@ -28,7 +28,7 @@ def read(config: config_lib.Config, task: Task) -> fine_tuning_start.Start:
   path = os.path.expanduser(config.blocks['warm_start'].path)
   names = task.tensor_names
   if os.path.isdir(path):
-    with trained_run.open_run(path, context=None) as (other, folder):
+    with trained_run.open_run(path) as (other, folder):
       result = trained_run.load_result(other, folder)
       _, weights = adapters.merge(
         other.config,

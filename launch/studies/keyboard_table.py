@@ -31,6 +31,7 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from fedfish_tff import trust
+from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
 from launch import trust_flags
@@ -62,6 +63,7 @@ def main(argv: Sequence[str]) -> None:
   cli.report_import()
   from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
+  contexts.set_default_context()
   print(
     keyboards.compare(
       _WORKDIRS.value,

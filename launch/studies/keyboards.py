@@ -10,7 +10,6 @@ import contextlib
 import math
 import os
 import pathlib
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import models
@@ -35,13 +34,13 @@ Recalled = Mapping[int, np.ndarray]
 
 @contextlib.contextmanager
 def open_suggester(
-  workdir: str | os.PathLike[str], **options: Any
+  workdir: str | os.PathLike[str], *, data_dir: str | None = None
 ) -> Iterator[Callable[[str], list[str]]]:
   """Yields a function that suggests the next word of a text.
 
   Args:
     workdir: A workdir of the task keyboard with at least one checkpoint.
-    **options: Options of `trained_run.open_run`.
+    data_dir: The folder of the data; None for that of training.
 
   Yields:
     A function from a text, of which only the last sentence counts, to the
@@ -51,7 +50,7 @@ def open_suggester(
     errors.InputError: If the workdir or its data cannot be used or read.
   """
   check_is_keyboard(workdir)
-  with trained_run.open_run(workdir, **options) as (experiment, folder):
+  with trained_run.open_run(workdir, data_dir=data_dir) as (experiment, folder):
     result = trained_run.load_result(experiment, folder)
     weights = experiment.process.get_model_weights(result.state)
     vocabulary = experiment.task.transfer_options['vocabulary']
@@ -81,13 +80,15 @@ def check_is_keyboard(workdir: str | os.PathLike[str]) -> None:
     )
 
 
-def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
+def compare(
+  workdirs: Sequence[str], *, order: int, data_dir: str | None = None
+) -> str:
   """Returns a table of the recall on test users.
 
   Args:
     workdirs: The workdirs of the task keyboard, with the same vocabulary.
     order: The n of the n-gram model.
-    **options: Options of `trained_run.open_run`.
+    data_dir: The folder of the data; None for that of training.
 
   Raises:
     errors.InputError: If a workdir or its data cannot be used or read.
@@ -99,7 +100,10 @@ def compare(workdirs: Sequence[str], *, order: int, **options: Any) -> str:
   for workdir in sorted(
     workdirs, key=lambda w: not run_reader.read_config(w)['task']['central']
   ):
-    with trained_run.open_run(workdir, **options) as (experiment, folder):
+    with trained_run.open_run(workdir, data_dir=data_dir) as (
+      experiment,
+      folder,
+    ):
       result = trained_run.load_result(experiment, folder)
       if task is None:
         task = experiment.task

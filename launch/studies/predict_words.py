@@ -21,6 +21,7 @@ import sys
 
 from fedfish_tff import errors
 from fedfish_tff import trust
+from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
 from launch import trust_flags
@@ -52,6 +53,7 @@ def main(argv: Sequence[str]) -> None:
   cli.report_import()
   from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
+  contexts.set_default_context()
   with keyboards.open_suggester(
     _WORKDIR.value, data_dir=_DATA_DIR.value
   ) as suggest:

@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import trust
+from fedfish_tff.execution import contexts
 from launch import terminal
 from launch.methods import config_checks
 
@@ -152,6 +153,8 @@ def train(
     sequence = _run_sequence(data_dir)
     sequence.train(config_checks.read(config), workdir, starts=starts)
   if evaluated:
+    # Apart from the runs', whose compiled graphs it keeps.
+    contexts.set_default_context()
     evaluation_run.evaluate(workdir, data_dir=data_dir)
 
 

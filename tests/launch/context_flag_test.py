@@ -7,6 +7,7 @@ import subprocess
 import sys
 from unittest import mock
 
+from fedfish_tff.execution import contexts
 from launch import context_flag
 from tests import processes
 from tests.launch import binary_runner
@@ -56,13 +57,15 @@ class ContextFlagTest(parameterized.TestCase):
     self.assertLen(outcome.stderr.splitlines(), 1)
     self.assertRegex(outcome.stderr, 'context=cloud.*cohort.*local_worker')
 
-  def test_options_are_those_that_were_given(self):
+  def test_the_context_has_the_options_that_were_given(self):
     values = flags.FlagValues()
     define = {
       name: functools.partial(getattr(flags, name), flag_values=values)
       for name in ('DEFINE_enum', 'DEFINE_integer', 'DEFINE_string')
     }
     with mock.patch.multiple(flags, **define):
-      given = context_flag.define_options(*context_flag.OPTION_FLAGS)
-    values(['train', '--platform=cpu', '--vectorized_clients=2'])
-    self.assertEqual(given(), {'platform': 'cpu', 'vectorized_clients': 2})
+      set_context = context_flag.define_with_options()
+    values(['train', '--context=pjrt', '--platform=cpu', '--ray_splits=2'])
+    with mock.patch.object(contexts, 'set_default_context') as set_default:
+      set_context()
+    set_default.assert_called_once_with('pjrt', platform='cpu', ray_splits=2)

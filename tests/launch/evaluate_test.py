@@ -52,8 +52,6 @@ class EvaluateTest(absltest.TestCase):
             split='validation',
             export=True,
             at='best',
-            context='cohort',
-            context_options={},
             data_dir=None,
           ),
         )
@@ -93,8 +91,6 @@ class EvaluateTest(absltest.TestCase):
             at=('last',),
             max_clients=7,
             split='test',
-            context='cohort',
-            context_options={},
             data_dir='d/c4',
           ),
         )

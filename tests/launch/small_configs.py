@@ -20,7 +20,6 @@ from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
-from launch.runs import run_options
 from launch.runs import training_run
 
 import numpy as np
@@ -216,7 +215,8 @@ def built_once() -> Iterator[None]:
 
 def train(config, workdir, **options):
   """Trains nested mappings, without a bar; returns the summary of a run."""
-  options = run_options.RunOptions(
+  contexts.set_default_context()
+  options = training_run.RunOptions(
     workdir=workdir, progress_bar=False, **options
   )
   return training_run.train(config_checks.read(config), options)
@@ -227,7 +227,7 @@ def train_task(config, task, workdir, *, overwrite=False, **arguments):
   return training_run.train_task(
     config_checks.read(config),
     task,
-    run_options.RunOptions(
+    training_run.RunOptions(
       workdir=workdir, progress_bar=False, overwrite=overwrite
     ),
     plots=False,

@@ -9,8 +9,8 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
-from launch.runs import run_options
 from launch.runs import run_plan
+from launch.runs import training_run
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -33,7 +33,7 @@ class RunPlanTest(parameterized.TestCase):
     before = sorted(self.workdir.rglob('*'))
     text = run_plan.describe(
       config_checks.read(config),
-      run_options.RunOptions(**({'workdir': self.workdir} | options)),
+      training_run.RunOptions(**({'workdir': self.workdir} | options)),
     )
     self.assertEqual(sorted(self.workdir.rglob('*')), before)
     self.assertLess(text.count('\n'), 20)
