@@ -5,8 +5,10 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+from concurrent import futures
 import contextlib
 import dataclasses
+import importlib
 import json
 import logging
 import os
@@ -18,8 +20,6 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.datasets import grouping
 from launch.data import client_folder
-from launch.data import client_sizes
-from launch.plots import style
 
 # The file is written last: its presence means that a folder is complete.
 _LAST_FILE = 'dataset.json'
@@ -97,11 +97,14 @@ def run(
     )
   key_title = 'host with www.' if key.keep_www else key.name.replace('_', ' ')
   title = f'{text_format} by {key_title}'
-  with (
+  new_folder = (
     _new_remote_folder(output_dir)
     if is_remote
     else client_folder.new_folder(output_dir, work=grouping.WORK_FOLDER)
-  ) as folder:
+  )
+  with futures.ThreadPoolExecutor(1) as executor, new_folder as folder:
+    # matplotlib takes a second, while this process waits for others.
+    executor.submit(importlib.import_module, 'launch.data.client_sizes')
     grouped = grouping.group(
       source,
       folder,
@@ -145,6 +148,9 @@ def _write_statistics(
   grouped: grouping.GroupedDataset, folder: pathlib.Path, title: str
 ) -> None:
   """Writes statistics.json and statistics.png."""
+  from launch.data import client_sizes  # pylint: disable=g-import-not-at-top
+  from launch.plots import style  # pylint: disable=g-import-not-at-top
+
   simulation.write_atomically(
     folder / 'statistics.json',
     (
