@@ -151,10 +151,10 @@ class ClassDistance(enum.Enum):
   """The distance of features phi to a class' mean m.
 
   Attributes:
-    COSINE: The product with m / |m|, as published. A class without examples has
-      weights of zero.
-    EUCLIDEAN: |phi - m|^2, by the logits phi m - |m|^2 / 2. A class without
-      examples is never the nearest.
+    COSINE: The product with m / |m|, as published.
+    EUCLIDEAN: |phi - m|^2, by the logits phi m - |m|^2 / 2.
+
+  A class without examples is never the nearest.
   """
 
   COSINE = 'cosine'

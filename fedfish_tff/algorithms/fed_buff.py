@@ -211,8 +211,9 @@ def _build(
     update = model_delta.delta_update(bound, start, trained, client_weighting)
     delta = update.update['delta']
     if mixes_models:
+      # Without examples, the earlier model that came back is not the client's.
       delta = tuple(
-        new - after
+        tf.where(update.weight > 0, new - after, tf.zeros_like(new))
         for new, after in zip(newest.trainable, trained.weights.trainable)
       )
     scale = factor * staleness_weight(tf.cast(staleness, tf.float32))

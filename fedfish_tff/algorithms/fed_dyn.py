@@ -57,7 +57,9 @@ def build_fed_dyn(
       paper tunes it over 0.001, 0.01, 0.03 and 0.1.
     model_aggregator: The aggregator of w - w_i, with weight 1 for each client
       that has data; `tff.aggregators.MeanFactory` by default. The sum is its
-      result times the number of these clients.
+      result times the number of these clients. With an aggregator that drops
+      clients, or has no finite result, the server's mean of their g_i is no
+      longer exact: they have changed their own.
 
   Returns:
     The process. A client's state is g_i. A client with an update that is not

@@ -58,15 +58,17 @@ def build_fed_ncm(
     del hparams  # There are none.
     moments = tf.cast(statistics['moments'], tf.float64)
     sums, counts = moments[:-1], moments[-1]
+    never = tf.constant(_NEVER, moments.dtype)
     if distance is choices.ClassDistance.COSINE:
       # The direction needs no counts. Noise may make counts negative, and would
       # then turn the mean around.
       norms = tf.norm(sums, axis=0)
-      return tf.math.divide_no_nan(sums, norms), tf.zeros_like(counts)
+      return tf.math.divide_no_nan(sums, norms), tf.where(
+        norms > 0, tf.zeros_like(counts), never
+      )
     has_examples = counts > 0.5
     means = tf.where(has_examples, tf.math.divide_no_nan(sums, counts), 0)
     squares = tf.reduce_sum(tf.square(means), axis=0)
-    never = tf.constant(_NEVER, squares.dtype)
     return means, tf.where(has_examples, -squares / 2, never)
 
   return closed_form.build_closed_form_process(

@@ -40,7 +40,7 @@ _EXPORTS = {
   'fisher_delta': 'build_fisher_delta_update',
   'gradient_transforms': """
     build_weight_decay_optimizer gradients_of_steps GradientTransform
-    transform_gradients WrappedOptimizer
+    transform_gradients unwrap_optimizer WrappedOptimizer
   """,
   'gradient_update': 'build_gradient_update mean_gradient MeanGradient',
   'local_training': """

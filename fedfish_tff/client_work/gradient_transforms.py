@@ -7,6 +7,7 @@ the step.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterator
 import math
 from typing import Any
 
@@ -92,9 +93,20 @@ def gradients_of_steps(
     weights: The weights at which the gradients were taken.
     gradients: The gradients of the loss without the optimizer's terms.
   """
-  if isinstance(optimizer, _TransformingOptimizer):
-    return optimizer.changed(weights, gradients)
+  for one in unwrap_optimizer(optimizer):
+    if isinstance(one, _TransformingOptimizer):
+      gradients = one.changed(weights, gradients)
   return gradients
+
+
+def unwrap_optimizer(
+  optimizer: tff.learning.optimizers.Optimizer,
+) -> Iterator[tff.learning.optimizers.Optimizer]:
+  """Yields an optimizer and those that it wraps, the outermost first."""
+  yield optimizer
+  while isinstance(optimizer, WrappedOptimizer):
+    optimizer = optimizer._inner
+    yield optimizer
 
 
 def build_weight_decay_optimizer(

@@ -133,4 +133,7 @@ def pull_to(
 
 def is_proximal(optimizer: tff.learning.optimizers.Optimizer) -> bool:
   """Returns whether an optimizer is pulled towards the start of its steps."""
-  return isinstance(optimizer, _ProximalOptimizer)
+  return any(
+    isinstance(one, _ProximalOptimizer)
+    for one in gradient_transforms.unwrap_optimizer(optimizer)
+  )

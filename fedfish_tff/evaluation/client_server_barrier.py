@@ -69,8 +69,8 @@ class CohortBarrier:
     """Returns `csb/<metric>` and `csb/<metric>_by_examples`.
 
     They are means of equation 5 of FedFish as read above: lower is better.
-    Clients with a diverged model are left out and counted as
-    `csb/diverged_clients`.
+    Clients for which their own or the merged model gives no finite score are
+    left out and counted as `csb/diverged_clients`.
 
     Args:
       before: The global weights before the round.
@@ -87,8 +87,12 @@ class CohortBarrier:
         columns[f'csb/{name}{suffix}'] = client_statistics.weighted_mean(
           values, sizes, weighting=weighting
         )
+    both = [
+      {**own, **{f'server/{name}': value for name, value in merged.items()}}
+      for own, merged in zip(*scores, strict=True)
+    ]
     columns['csb/diverged_clients'] = client_statistics.count_diverged_clients(
-      scores.own
+      both
     )
     return columns
 

@@ -127,7 +127,9 @@ class OwnDataEvaluation:
         round; None to use the states of new clients.
     """
     before, after = self._score(state, load_client_state)
-    columns = {'diverged_clients': 0}
+    columns = {
+      'diverged_clients': client_statistics.count_diverged_clients(after)
+    }
     for name, higher_is_better in self._higher_is_better.items():
       values, sizes = client_statistics.metric_values(after, name)
       columns[name] = client_statistics.weighted_mean(values, sizes)
@@ -137,9 +139,6 @@ class OwnDataEvaluation:
         )
       columns |= client_statistics.spread(
         name, values, higher_is_better=higher_is_better
-      )
-      columns['diverged_clients'] = max(
-        columns['diverged_clients'], client_statistics.count_diverged(values)
       )
       finite = values[np.isfinite(values)]
       for suffix, share in _TENTHS.items():

@@ -4,6 +4,7 @@
 
 import functools
 
+from fedfish_tff import aggregators
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -160,6 +161,21 @@ class FedBuffTest(rounds.TestCase):
       tf.nest.flatten(r.state['model']['held']) for r in (run, other)
     )
     self.assert_same(held, others)
+
+  def test_without_data_no_earlier_model_comes_back(self):
+    # This mean ignores the clients' weights.
+    mean = aggregators.PrivateMeanFactory(
+      noise_multiplier=0.0, clip_norm=100.0, expected_clients=1
+    )
+    run = rounds.Rounds(_build_fed_async(model_aggregator=mean), epochs=_EPOCHS)
+    run.run('a')
+    run.run('a')
+    before = run.state['model']['weights']
+    run.clients |= {'c': np.int32(2)}
+    run.run('c', {'c': []})
+    self.assert_same(
+      *map(tf.nest.flatten, (before, run.state['model']['weights']))
+    )
 
   def test_bad_weights_of_staleness_are_refused(self):
     for build, name in (

@@ -31,6 +31,13 @@ class TransformGradientsTest(absltest.TestCase):
     )
     outer = client_work.transform_gradients(inner, lambda w, g: [g[0] + w[0]])
     np.testing.assert_array_equal(_steps(outer, start, [sparse]), [0, -1])
+    with self.subTest('of all wrapped optimizers'):
+      (found,) = client_work.gradients_of_steps(
+        client_work.build_rate_parameter_optimizer(outer, 'rate'),
+        (tf.constant(start),),
+        (tf.constant([0.0, 1.0]),),
+      )
+      np.testing.assert_array_equal(found, [2, 6])
 
 
 class WeightDecayTest(parameterized.TestCase):

@@ -5,6 +5,7 @@
 import collections
 
 from fedfish_tff import errors
+from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import proximal
 from tests import tolerance
 
@@ -86,9 +87,10 @@ class ProximalOptimizerTest(parameterized.TestCase):
     inner = tff.learning.optimizers.build_sgdm(0.1)
     self.assertIs(proximal.build_proximal_optimizer(inner, 0.0), inner)
     self.assertFalse(proximal.is_proximal(inner))
-    self.assertTrue(
-      proximal.is_proximal(proximal.build_proximal_optimizer(inner, 0.1))
-    )
+    pulled = proximal.build_proximal_optimizer(inner, 0.1)
+    self.assertTrue(proximal.is_proximal(pulled))
+    wrapped = gradient_transforms.build_weight_decay_optimizer(pulled, 0.1)
+    self.assertTrue(proximal.is_proximal(wrapped))
 
   def test_hyper_parameters_are_the_inner_ones(self):
     inner = tff.learning.optimizers.build_sgdm(0.1, momentum=0.9)

@@ -154,6 +154,17 @@ class CohortBarrierTest(parameterized.TestCase):
     self.assertEqual(alone.pop('csb/diverged_clients'), 0)
     self.assertEqual(columns, alone)
 
+  @parameterized.parameters('functional', 'keras')
+  def test_a_client_for_which_the_merged_model_diverges_is_counted(self, name):
+    start = _start(name)
+    broken = tff.learning.models.ModelWeights(
+      type(start.trainable)(np.float32(np.nan) * w for w in start.trainable),
+      start.non_trainable,
+    )
+    columns = _barrier(name)(start, broken, _cohort(_CLIENTS, epochs=1))
+    self.assertEqual(columns['csb/diverged_clients'], len(_CLIENTS))
+    self.assertTrue(np.isnan(columns['csb/loss']))
+
 
 class ClientBarriersTest(parameterized.TestCase):
   @parameterized.parameters('accuracy', 'loss')
