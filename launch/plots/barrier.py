@@ -6,7 +6,7 @@ As in figure 6 of FedFish (arXiv 2311.10291), the method on the x axis has the
 lower barrier where points lie above the line x = y.
 """
 
-from collections.abc import Mapping
+import itertools
 
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
@@ -31,26 +31,33 @@ _COLORS = mpl_colors.LinearSegmentedColormap.from_list(
 _MAX_COLUMNS = 4
 
 
-def _read_points(
-  method: frames_lib.Frames, baseline: frames_lib.Frames, name: str
-) -> pd.DataFrame:
-  """Returns a point of two barriers for each common seed and round.
+def _read_points(settings: frames_lib.Frames, name: str) -> pd.DataFrame:
+  """Returns a point of two barriers for each seed and round of two settings.
 
   Returns:
-    The points, indexed by seed and round: `x`, the method's barrier; `y`, the
-    baseline's; and `gain`, the amount by which the method's is lower, 0 for a
-    tie.
+    A row per point, by `label`: the columns of the method's setting;
+    `baseline`, the baseline's method; `seed`; `round`; `x`, the method's
+    barrier; `y`, the baseline's; and `gain`, the amount by which the method's
+    is lower, 0 for a tie.
   """
   column = f'csb/{name}'
-  both = {'x': method, 'y': baseline}
-  points = pd.concat(
-    {axis: of.column(column) for axis, of in both.items()}, axis=1, join='inner'
-  )
-  # Rounds in which a method has diverged cannot be drawn.
-  points = points[np.isfinite(points).all(axis=1)]
-  direction = method_comparison.direction(both.values(), column)
-  gains = ranking.gains(points['x'], points['y'], **direction)
-  return points.assign(gain=gains)
+  groups, table = settings.groups(), settings_lib.describe(settings)
+  found = {}
+  for label, other in settings_lib.pair_with_baselines(settings).items():
+    both = groups[label], groups[other]
+    x, y = (of.column(column) for of in both)
+    points = pd.concat({'x': x, 'y': y}, axis=1, join='inner')
+    # Rounds in which a method has diverged cannot be drawn.
+    points = points[np.isfinite(points).all(axis=1)]
+    direction = method_comparison.direction(both, column)
+    points = points.assign(
+      gain=ranking.gains(points['x'], points['y'], **direction),
+      baseline=table.loc[other, 'method'],
+      **table.loc[label],
+    )
+    if len(points):
+      found[label] = points.rename_axis(['seed', 'round']).reset_index()
+  return pd.concat(found, names=['label']) if found else pd.DataFrame()
 
 
 def compare_methods(
@@ -78,60 +85,45 @@ def compare_methods(
   panels.set_labels(axis, f'{method}: {what}', y_label)
 
 
-# The points of settings by task, method and baseline.
-_Points = Mapping[
-  tuple[str, str, str], Mapping[settings_lib.Setting, pd.DataFrame]
-]
-
-
-def _find_points(settings: settings_lib.Settings, name: str) -> _Points:
-  shown = {}
-  for s, other in settings_lib.pair_with_baselines(settings):
-    points = _read_points(settings[s], settings[other], name)
-    if len(points):
-      shown.setdefault((s.task, s.method, other.method), {})[s] = points
-  return shown
-
-
 def _draw_panels(
-  shown: _Points,
+  points: pd.DataFrame,
   name: str,
   size: tuple[float, float],
   point_size: float,
   note: str = '',
 ) -> mpl_figure.Figure:
   """Draws a panel per task and method; markers tell local epochs."""
-  tasks = settings_lib.unique(task for task, _, _ in shown)
-  methods = settings_lib.unique(method for _, method, _ in shown)
+  tasks, methods = points['task'].unique(), points['method'].unique()
+  # A shade has the same meaning in all panels.
+  shares = points['rounds'].nunique() > 1
+  shades = points['round'] / (points['rounds'] if shares else 1)
+  norm = mpl_colors.Normalize(
+    *((0, 1) if shares else (shades.min(), shades.max()))
+  )
+  by_panel = points.assign(shade=shades).groupby(['task', 'method'], sort=False)
+  shown = dict(list(by_panel))
   cells, columns = list(shown), 3
   if 1 < len(methods) <= _MAX_COLUMNS:  # One row per task.
     columns = len(methods)
-    keys = {key[:2]: key for key in shown}
-    cells = [keys.get((task, method)) for task in tasks for method in methods]
+    every = itertools.product(tasks, methods)
+    cells = [cell if cell in shown else None for cell in every]
   figure, axes = panels.new_grid(cells, size, columns=columns)
-  drawn = [s for points in shown.values() for s in points]
-  markers = panels.epoch_markers(s.local_epochs for s in drawn)
-  # A shade has the same meaning in all panels.
-  shares = len({s.rounds for s in drawn}) > 1
-  every = pd.concat(p for of in shown.values() for p in of.values())
-  rounds = every.index.get_level_values(1)
-  norm = mpl_colors.Normalize(
-    *((0, 1) if shares else (rounds.min(), rounds.max()))
-  )
-  for axis, key in zip(axes, filter(None, cells)):
-    pooled = pd.concat(shown[key].values())
-    compare_methods(axis, pooled['x'], pooled['y'], *key[1:], name)
-    axis.set_title(key[0] if len(tasks) > 1 else '')
-    for s, p in shown[key].items():
+  markers = panels.epoch_markers(points['local_epochs'])
+  for axis, (task, method) in zip(axes, filter(None, cells)):
+    of = shown[task, method]
+    baseline = of['baseline'].iloc[0]
+    compare_methods(axis, of['x'], of['y'], method, baseline, name)
+    axis.set_title(task if len(tasks) > 1 else '')
+    for number, p in of.groupby('local_epochs', sort=False):
       image = panels.draw_points(
         axis,
         p['x'],
         p['y'],
         point_size,
-        c=p.index.get_level_values(1) / (s.rounds if shares else 1),
+        c=p['shade'],
         cmap=_COLORS,
         norm=norm,
-        marker=markers[s.local_epochs],
+        marker=markers[number],
       )
   label = 'Share of the rounds' if shares else 'Round'
   ticks = None if shares else ticker.MaxNLocator(8, integer=True)
@@ -145,12 +137,8 @@ def _draw_panels(
   return figure
 
 
-def _count_seeds(shown: _Points) -> str:
-  return run_notes.count_seeds(
-    p.index.get_level_values(0).nunique()
-    for of in shown.values()
-    for p in of.values()
-  )
+def _count_seeds(points: pd.DataFrame) -> str:
+  return run_notes.count_seeds(points.groupby('label')['seed'].nunique())
 
 
 @style.styled
@@ -159,27 +147,27 @@ def draw(
 ) -> dict[str, mpl_figure.Figure]:
   """Draws the barriers of each method against those of the baseline."""
   name = metric.rpartition('/')[2]
-  settings = settings_lib.read_settings(frames)
-  shown = _find_points(settings, name)
-  if not shown:
+  points = _read_points(settings_lib.read_settings(frames), name)
+  if points.empty:
     return {}
-  runs = settings_lib.runs(settings)
-  clients = run_notes.tell_clients(runs)
+  alone = points.groupby(['task', 'method']).ngroups == 1
+  clients = run_notes.tell_clients(frames.runs)
   figure = _draw_panels(
-    shown,
+    points,
     name,
-    (5.6, 4.9) if len(shown) == 1 else (3.6, 3.3),
-    34 if len(shown) == 1 else 20,
-    f'One point per seed and round, {_count_seeds(shown)}. {clients}',
+    (5.6, 4.9) if alone else (3.6, 3.3),
+    34 if alone else 20,
+    f'One point per seed and round, {_count_seeds(points)}. {clients}',
   )
-  title = run_notes.name_task('Client-server barrier, training clients', runs)
+  title = 'Client-server barrier, training clients'
+  title = run_notes.name_task(title, frames.runs)
   panels.set_figure_title(figure, title)
   return {style.slug(f'barrier_{name}'): figure}
 
 
 @style.styled_for_paper
 def plot_barrier_panels(
-  settings: settings_lib.Settings, name: str
+  settings: frames_lib.Frames, name: str
 ) -> panels.Drawing | None:
   """Plots barriers against the baseline's, with a panel per task and method.
 
@@ -193,22 +181,26 @@ def plot_barrier_panels(
     The figure and its caption; None if no two methods have barriers at a common
     seed and round.
   """
-  shown = _find_points(settings, name)
-  if not shown:
+  points = _read_points(settings, name)
+  if points.empty:
     return None
-  size = panels.PAPER_COLUMN, 2.9 if len(shown) < 3 else 2.3
-  figure = _draw_panels(shown, name, size, 12)
-  lines = [
-    f'  {task}, {method} against {baseline}, '
-    f'{panels.name_epochs(s.local_epochs)}: lower for {method} at '
-    f'{(p["gain"] > 0).sum()} of {len(p)} points'
-    + (f' ({ties} tied)' if (ties := (p['gain'] == 0).sum()) else '')
-    for (task, method, baseline), points in shown.items()
-    for s, p in points.items()
-  ]
+  few = points.groupby(['task', 'method']).ngroups < 3
+  figure = _draw_panels(
+    points, name, (panels.PAPER_COLUMN, 2.9 if few else 2.3), 12
+  )
+  lines = []
+  for _, of in points.groupby('label', sort=False):
+    one, ties = of.iloc[0], (of['gain'] == 0).sum()
+    lines.append(
+      f'  {one.task}, {one.method} against {one.baseline}, '
+      f'{panels.name_epochs(one.local_epochs)}: lower for {one.method} at '
+      f'{(of["gain"] > 0).sum()} of {len(of)} points'
+      + f' ({ties} tied)'
+      * bool(ties)
+    )
   caption = (
     f'Client-server barrier in {name} of the cohorts, one point per seed and '
-    f'round, {_count_seeds(shown)}; lower is better, so points above the line '
+    f'round, {_count_seeds(points)}; lower is better, so points above the line '
     'y = x speak for the method on the x axis. Shades: rounds; markers: local '
     'epochs.\n'
   )

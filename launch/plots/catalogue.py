@@ -189,7 +189,7 @@ def draw_layouts(
 def _draw(
   layout: str,
   frames: frames_lib.Frames,
-  settings: settings_lib.Settings,
+  settings: frames_lib.Frames,
   metric: str,
 ) -> Iterator[tuple[str, panels.Drawing | None]]:
   """Yields the names and drawings of a layout, None where data lack."""
@@ -210,14 +210,17 @@ def _draw(
       '_fixed_compute': compute,
     }
     # Without several local epochs there is one figure for all settings.
-    if layout != 'local_epochs' and not any(views.values()):
+    if layout != 'local_epochs' and all(of.runs.empty for of in views.values()):
       views = {'': settings}
     for view, kept in views.items():
       yield f'{file_name}_{name}{view}', plot(kept, name)
 
 
-def _describe(settings: settings_lib.Settings) -> str:
-  told = [f'{s.method} on {s.task}, {s.rounds} rounds' for s in settings]
+def _describe(settings: frames_lib.Frames) -> str:
+  told = [
+    f'{s.method} on {s.task}, {s.rounds} rounds'
+    for s in settings_lib.describe(settings).itertuples()
+  ]
   return '; '.join(told[:4]) + '; ...' * (len(told) > 4)
 
 

@@ -7,7 +7,9 @@ all settings of a task have the same total of local epochs, so that settings
 with more of them per round have fewer rounds.
 """
 
+from collections.abc import Mapping
 from collections.abc import Sequence
+import itertools
 import math
 
 from launch.plots import panels
@@ -18,6 +20,7 @@ from launch.results import run_notes
 from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
+import numpy as np
 
 # For each kind of x axis: the column of metrics.csv, the axis's label, the words
 # of captions, and the unit of an axis that sums over all clients; rounds and
@@ -91,6 +94,17 @@ def draw_others(
   return figures
 
 
+_Lines = dict[str, tuple[np.ndarray, np.ndarray]]
+
+
+def _read_lines(
+  groups: Mapping[str, frames_lib.Frames], x: str, y: str
+) -> _Lines:
+  """Returns the points of labels whose runs have both columns."""
+  points = {label: frames_lib.points(of, x, y) for label, of in groups.items()}
+  return {label: found for label, found in points.items() if found}
+
+
 @style.styled
 def _plot(
   frames: frames_lib.Frames, metric: str, x: str
@@ -98,11 +112,7 @@ def _plot(
   """Draws all lines in one panel, or, if there are many, in one each, too."""
   column, x_label, _, unit = X_AXES[x]
   groups = frames.groups()
-  lines = {
-    label: points
-    for label, of in groups.items()
-    if (points := frames_lib.points(of, column, metric))
-  }
+  lines = _read_lines(groups, column, metric)
   if not lines:
     return None
   many = len(lines) > panels.MOST_BANDS
@@ -139,7 +149,7 @@ def _plot(
 
 @style.styled_for_paper
 def plot_fixed_compute(
-  settings: settings_lib.Settings, metric: str, *, x: str = 'round'
+  settings: frames_lib.Frames, metric: str, *, x: str = 'round'
 ) -> panels.Drawing | None:
   """Plots a line per method and number of local epochs, a panel per task.
 
@@ -155,19 +165,16 @@ def plot_fixed_compute(
     The figure and its caption; None if no setting has both columns.
   """
   column, x_label, words, unit = X_AXES[x]
-  points = {
-    s: found
-    for s, frames in settings.items()
-    if (found := frames_lib.points(frames, column, metric))
-  }
+  points = _read_lines(settings.groups(), column, metric)
   if not points:
     return None
-  tasks = settings_lib.unique(s.task for s in points)
-  epochs = sorted({s.local_epochs for s in points})
-  most = max(sum(s.task == task for s in points) for task in tasks)
+  drawn = settings_lib.describe(settings).loc[list(points)]
+  totals = drawn.groupby('task', sort=False)['total_epochs'].last()
+  epochs = sorted(set(drawn['local_epochs']))
+  most = drawn['task'].value_counts().max()
   split = most > panels.MOST_BANDS and len(epochs) > 1
-  looks, entries = panels.series_looks(points, by_epochs=not split)
-  cells = [(t, number) for t in tasks for number in (epochs if split else [0])]
+  looks, entries = panels.series_looks(drawn, by_epochs=not split)
+  cells = list(itertools.product(totals.index, epochs if split else [0]))
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 2.0), columns=len(epochs) if split else 3
   )
@@ -179,20 +186,18 @@ def plot_fixed_compute(
       axis.sharey(first)
       if x != 'round':
         axis.sharex(first)
-    lines = {
-      s: found
-      for s, found in points.items()
-      if s.task == task and number in (0, s.local_epochs)
-    }
+    shown = drawn[drawn['task'] == task]
+    if split:
+      shown = shown[shown['local_epochs'] == number]
     logarithmic = panels.draw_lines(
       axis,
-      lines,
+      {label: points[label] for label in shown.index},
       looks,
       unit=unit,
       log_ratio=_ROUNDS_RATIO if x == 'round' else math.inf,
     )
-    titles = [task] if len(tasks) > 1 else []
-    if number:
+    titles = [task] if len(totals) > 1 else []
+    if split:
       titles.append(panels.name_epochs(number))
     panels.set_labels(
       axis,
@@ -201,7 +206,6 @@ def plot_fixed_compute(
       ', '.join(titles),
     )
   panels.draw_legend(figure, *entries)
-  totals = {s.task: s.total_epochs for s in points}
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
   seeds = run_notes.count_seeds(len(ys) for _, ys in points.values())
   caption = (
@@ -209,6 +213,6 @@ def plot_fixed_compute(
     f'compute: rounds times local epochs are {total}. Lines: means over '
     f'{seeds}; bands, where there are few: lowest to highest seed.'
   )
-  drawn = {s: settings[s] for s in points}
-  notes = [run_notes.tell_clients(settings_lib.runs(drawn))]
-  return panels.Drawing(figure, f'{caption} {run_notes.join(notes)}')
+  runs = settings.runs[settings.runs['label'].isin(drawn.index)]
+  note = run_notes.join([run_notes.tell_clients(runs)])
+  return panels.Drawing(figure, f'{caption} {note}')

@@ -6,8 +6,6 @@ Beside the scores are their paired differences to the baseline, seed by seed,
 which are much less noisy (arXiv 2311.10291, section 5).
 """
 
-from collections.abc import Mapping
-
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
@@ -24,15 +22,18 @@ import pandas as pd
 
 # The share of the distance between two numbers of epochs that points take up.
 _GROUP_WIDTH = 0.72
-_STATES = ('global', 'personalized')
-
-# The values of settings by state and seed.
-_Values = dict[settings_lib.Setting, dict[str, pd.Series]]
+# The columns of each state of a model, the first of which is preferred: both
+# states are scored on the examples that fine-tuning does not see, if there was
+# fine-tuning.
+_STATES = {
+  'global': ['personalized/{}_before', 'global/{}'],
+  'personalized': ['personalized/{}'],
+}
 
 
 @style.styled_for_paper
 def plot_local_epochs(
-  settings: settings_lib.Settings, name: str
+  settings: frames_lib.Frames, name: str
 ) -> panels.Drawing | None:
   """Plots scores before and after personalisation, and paired differences.
 
@@ -45,39 +46,47 @@ def plot_local_epochs(
     finished runs, or, without such a setting, for validation clients at the
     last round so far. None if no run has the metric.
   """
-  is_finished = {s: of.runs['is_finished'].all() for s, of in settings.items()}
+  runs = settings.runs
+  finished = runs['is_finished'].astype(bool).groupby(runs['label'])
+  finished = finished.transform('all')
+  split = 'test' if finished.any() else 'validation'
   # Unfinished settings are left out, if any setting is finished.
-  kept = [
-    s for s in settings if is_finished[s] or not any(is_finished.values())
+  kept = settings.of(runs[finished == finished.any()])
+  every = settings_lib.describe(settings)
+  every['name'] = [
+    f'{s.method}, {panels.name_epochs(s.local_epochs)}'
+    for s in every.itertuples()
   ]
-  left_out = [f'{_describe(s)} ({s.task})' for s in settings if s not in kept]
-  split = 'test' if any(is_finished.values()) else 'validation'
-  settings = {s: settings[s] for s in kept}
-  scores: _Values = {
-    s: {state: _read_scores(of, name, state, split) for state in _STATES}
-    for s, of in settings.items()
+  table = every[every.index.isin(kept.runs['label'])]
+  left_out = [
+    f'{s.name} ({s.task})' for s in every.drop(table.index).itertuples()
+  ]
+  scores = {
+    label: _read_scores(of, name, split) for label, of in kept.groups().items()
   }
-  if all(of_seeds.empty for of in scores.values() for of_seeds in of.values()):
+  if all(of.isna().all(axis=None) for of in scores.values()):
     return None
-  tasks = settings_lib.unique(s.task for s in settings)
-  methods = settings_lib.unique(s.method for s in settings)
-  looks = style.method_looks(methods)
-  pairs = settings_lib.pair_with_baselines(settings)
-  differences: _Values = {}
+  tasks = table['task'].unique()
+  looks = style.method_looks(table['method'])
+  pairs = settings_lib.pair_with_baselines(kept)
+  differences = {}
   results = []
-  higher_is_better = metric_names.higher_is_better(name)
-  for s, other in pairs:
+  for label, other in pairs.items():
+    a, b = scores[label].align(scores[other], join='inner', axis=0)
+    # Ties have a difference of 0.
+    differences[label] = pd.DataFrame(
+      {of: ranking.gains(a[of], b[of], higher_is_better=True) for of in a},
+      a.index,
+    )
     for state in _STATES:
-      both = scores[s][state], scores[other][state]
       result = method_comparison.compare(
-        *both, higher_is_better=higher_is_better
+        a[state].dropna(),
+        b[state].dropna(),
+        higher_is_better=metric_names.higher_is_better(name),
       )
       if result is not None:
-        a, b = both[0].align(both[1], join='inner')
-        # Ties have a difference of 0.
-        gains = ranking.gains(a, b, higher_is_better=True)
-        differences.setdefault(s, {})[state] = pd.Series(gains, a.index)
-        results.append(f'  {s.task}, {_describe(s)}, {state}: {result}')
+        told = ', '.join(table.loc[label, ['task', 'name']])
+        results.append(f'  {told}, {state}: {result}')
 
   # One row per task, with the scores and, if there are any, their differences.
   cells = [(task, j) for task in tasks for j in range(1 + bool(pairs))]
@@ -85,28 +94,31 @@ def plot_local_epochs(
     cells, (panels.PAPER_COLUMN, 2.0), columns=2 if pairs else 3
   )
   for axis, (task, j) in zip(axes, cells):
-    of_task = [s for s in settings if s.task == task]
+    of_task = table[table['task'] == task]
     values = differences if j else scores
-    epochs = sorted({s.local_epochs for s in of_task})
-    present = [m for m in methods if any(s.method == m for s in of_task)]
+    epochs = sorted(set(of_task['local_epochs']))
+    present = list(dict.fromkeys(of_task['method']))
     # Each number of local epochs has a group of methods side by side.
     slot = _GROUP_WIDTH / len(present)
-    for s in filter(values.get, of_task):
+    for s in of_task[of_task.index.isin(values)].itertuples():
       place = present.index(s.method) - (len(present) - 1) / 2
       x = epochs.index(s.local_epochs) + place * slot
-      _draw(axis, values[s], x, 0.21 * slot, looks[s.method], joined=not j)
+      _draw(
+        axis, values[s.Index], x, 0.21 * slot, looks[s.method], joined=not j
+      )
     axis.grid(False, axis='x')
     titles = [task] if len(tasks) > 1 else []
     if j:
-      names = {other.method for _, other in pairs if other.task == task}
+      usual = of_task.index.map(pairs).dropna()
+      names = set(table['method'][usual])
       what = names.pop() if len(names) == 1 else 'baseline'
       titles.append(f'minus {what}')
       axis.axhline(0, color=style.INK, linewidth=0.7, zorder=1)
     y_label = column_titles.title(f'{split}/{name}')
     axis.set_xticks(range(len(epochs)), [str(number) for number in epochs])
     axis.set_xlim(-0.5, len(epochs) - 0.5)
-    rounds = {s.rounds for s in of_task}
-    what = f'{max(s.total_epochs for s in of_task)} in total'
+    rounds = set(of_task['rounds'])
+    what = f'{of_task["total_epochs"].max()} in total'
     if len(rounds) == 1:
       what = f'{rounds.pop()} rounds'
     x_label = f'Local epochs per round ({what})'
@@ -120,7 +132,7 @@ def plot_local_epochs(
       panels.entry('personalised', **look),
     ],
   )
-  counts = [len(of['global']) for of in scores.values() if len(of['global'])]
+  counts = [n for of in scores.values() if (n := of['global'].count())]
   caption = (
     f'{column_titles.title(name)} on {split} clients by local epochs: of the '
     'global model (open) and after personalisation (filled), both on the half '
@@ -129,15 +141,17 @@ def plot_local_epochs(
     'dashes: each seed.'
   )
   left_out += [
-    f'{_describe(s)} ({s.task}): {missing} of {len(settings[s].runs)}'
-    for s, of in scores.items()
-    if (missing := len(settings[s].runs) - len(of['global']))
+    f'{s.name} ({s.task}): {missing} of {len(scores[s.Index])}'
+    for s in table.itertuples()
+    if (missing := scores[s.Index]['global'].isna().sum())
   ]
   if left_out:
     caption += f' Left out, diverged or not finished: {"; ".join(left_out)}.'
   if pairs:
-    names = settings_lib.unique(
-      f'{s.method} minus {other.method}' for s, other in pairs
+    methods = table['method']
+    names = dict.fromkeys(
+      f'{methods[label]} minus {methods[other]}'
+      for label, other in pairs.items()
     )
     caption += f' At the right: differences within seeds, {", ".join(names)}.\n'
     caption += '\n'.join(results)
@@ -145,30 +159,23 @@ def plot_local_epochs(
 
 
 def _read_scores(
-  frames: frames_lib.Frames, name: str, state: str, split: str
-) -> pd.Series:
-  """Returns finite scores by seed, without diverged runs.
-
-  Both states are scored on the examples that fine-tuning does not see, if
-  there was fine-tuning.
-  """
-  columns = {
-    'global': (f'personalized/{name}_before', f'global/{name}'),
-    'personalized': (f'personalized/{name}',),
-  }[state]
-  scores = pd.Series(dtype=float)
-  for column in columns:
-    if split == 'test':
-      found = method_comparison.by_seed(frames.runs, f'test/{column}')
-    else:
-      found = frames.column(f'eval/{column}').groupby(level=0).last()
-    scores = found if scores.empty else scores.combine_first(found)
-  return scores[np.isfinite(scores)]
+  frames: frames_lib.Frames, name: str, split: str
+) -> pd.DataFrame:
+  """Returns scores by seed and state, NaN for those of diverged runs."""
+  prefix, values = 'test', frames.runs
+  if split != 'test':
+    prefix, values = 'eval', frames.rounds.groupby('run').last()
+  scores = pd.DataFrame(index=frames.runs.index)
+  for state, columns in _STATES.items():
+    columns = [f'{prefix}/{column.format(name)}' for column in columns]
+    found = values.reindex(columns=columns).astype(float).bfill(axis=1)
+    scores[state] = found[columns[0]]
+  return scores.where(np.isfinite(scores)).set_index(frames.runs['seed'])
 
 
 def _draw(
   axis: mpl_axes.Axes,
-  of_states: Mapping[str, pd.Series],
+  of_states: pd.DataFrame,
   x: float,
   step: float,
   look: style.Look,
@@ -182,7 +189,7 @@ def _draw(
   color = look['color']
   means = []
   for state, of_seeds in of_states.items():
-    values = of_seeds.to_numpy()
+    values = of_seeds.dropna().to_numpy()
     if not len(values):
       continue
     is_global = state == 'global'
@@ -202,7 +209,3 @@ def _draw(
     )
   if joined and len(means) > 1:
     axis.plot(*zip(*means), color=color, linewidth=0.7)
-
-
-def _describe(setting: settings_lib.Setting) -> str:
-  return f'{setting.method}, {panels.name_epochs(setting.local_epochs)}'

@@ -12,7 +12,6 @@ from typing import NamedTuple
 
 from launch.plots import style
 from launch.results import method_labels
-from launch.results import settings as settings_lib
 
 import matplotlib
 from matplotlib import artist
@@ -22,6 +21,7 @@ from matplotlib import figure as mpl_figure
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 import numpy as np
+import pandas as pd
 
 # Widths in inches; papers have pages of two columns, such as those of ICML.
 _LEAST_WIDTH = 4.8
@@ -134,25 +134,27 @@ def entry(label: str, **look: Any) -> mpl_lines.Line2D:
 
 
 def series_looks(
-  settings: Iterable[settings_lib.Setting], *, by_epochs: bool = True
-) -> tuple[
-  dict[settings_lib.Setting, style.Look], list[list[mpl_lines.Line2D]]
-]:
+  settings: pd.DataFrame, *, by_epochs: bool = True
+) -> tuple[dict[str, style.Look], list[list[mpl_lines.Line2D]]]:
   """Returns the looks of settings and the groups of their legend's entries.
 
   Args:
-    settings: The settings; methods differ in their look.
+    settings: The `method` and `local_epochs` by label; methods differ in their
+      look.
     by_epochs: Whether line styles differ by local epochs, the most being solid.
   """
-  settings = list(settings)
-  looks = style.method_looks(s.method for s in settings)
-  epochs = sorted({s.local_epochs for s in settings}, reverse=True)
+  methods = settings['method']
+  looks = style.method_looks(methods)
+  epochs = sorted(set(settings['local_epochs']), reverse=True)
   if not by_epochs or len(epochs) < 2:
     entries = [entry(m, **look) for m, look in looks.items()]
-    return {s: looks[s.method] for s in settings}, [entries]
+    return methods.map(looks).to_dict(), [entries]
   lines = dict(zip(epochs, itertools.cycle(_EPOCH_LINES)))
   of_settings = {
-    s: looks[s.method] | {'linestyle': lines[s.local_epochs]} for s in settings
+    label: looks[method] | {'linestyle': lines[number]}
+    for label, method, number in zip(
+      settings.index, methods, settings['local_epochs']
+    )
   }
   solid = {'linestyle': '-'}
   return of_settings, [

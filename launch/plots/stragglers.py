@@ -21,7 +21,6 @@ from launch.results import frames as frames_lib
 from launch.results import method_labels
 from launch.results import method_table
 from launch.results import run_notes
-from launch.results import settings as settings_lib
 from launch.results import text_table
 
 import numpy as np
@@ -337,13 +336,13 @@ def plot_stragglers(
   lines = read_lines(frames, metric)
   return {
     conditions: _plot([of for of in lines if of.conditions == conditions])
-    for conditions in settings_lib.unique(line.conditions for line in lines)
+    for conditions in dict.fromkeys(line.conditions for line in lines)
   }
 
 
 @style.styled_for_paper
 def _plot(lines: Sequence[Line]) -> panels.Drawing:
-  tasks = settings_lib.unique(line.task for line in lines)
+  tasks = dict.fromkeys(line.task for line in lines)
   looks, entries = _looks(lines)
   metric = min((line.metric for line in lines), key=len)
   cells = [(cost, task) for cost in COMMUNICATION_SECONDS for task in tasks]
@@ -393,6 +392,6 @@ def _looks(lines: Sequence[Line]):
     [panels.entry(name, **look) for name, look in colors.items()],
     [
       panels.entry(what, color=style.INK, linestyle=_STYLES.get(what, '-'))
-      for what in settings_lib.unique(used)
+      for what in dict.fromkeys(used)
     ],
   ]

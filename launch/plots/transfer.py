@@ -13,9 +13,9 @@ from fedfish_tff.evaluation import metric_names
 from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
+from launch.results import frames as frames_lib
 from launch.results import run_notes
 from launch.results import run_reader
-from launch.results import settings as settings_lib
 from launch.results import transfer_table
 
 from matplotlib import figure as mpl_figure
@@ -28,7 +28,7 @@ _SHIFT = 1.6  # Per cent of a client's data.
 
 @style.styled_for_paper
 def plot_transfer(
-  settings: settings_lib.Settings, metric: str
+  settings: frames_lib.Frames, metric: str
 ) -> panels.Drawing | None:
   """Plots a column of panels per target, with rows for R/2 and R.
 
@@ -53,18 +53,18 @@ def plot_transfer(
 
 @style.styled
 def plot_workdir_transfer(
-  scores: Sequence[run_reader.TransferScore], *, rounds: int, task: str
+  scores: Sequence[run_reader.TransferScore], task: str
 ) -> dict[str, mpl_figure.Figure]:
   """Returns figures of a run by name: a column per target, a row per round.
 
   Args:
     scores: The scores of the run.
-    rounds: The number of rounds in the run's config.
     task: The task that the model was trained on.
   """
   points = pd.DataFrame(scores, columns=run_reader.TransferScore._fields)
-  setting = settings_lib.Setting(task, 'the model', 1, rounds)
-  points = points.assign(**setting._asdict(), at=points['round'])
+  points = points.assign(
+    task=task, label='', method='the model', local_epochs=1, at=points['round']
+  )
   points = points[np.isfinite(points['mean'])].sort_values('at', kind='stable')
   figures = {}
   for metric, of in points.groupby('metric', sort=False):
@@ -83,28 +83,22 @@ def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
 
   Bars are one deviation over seeds, or the intervals of a single seed.
   """
-  targets, tasks = (
-    settings_lib.unique(points[name]) for name in ('target', 'task')
-  )
+  tasks, targets = points['task'].unique(), points['target'].unique()
   shown = dict(list(points.groupby(['task', 'at', 'target'], sort=False)))
-  rows = sorted(
-    settings_lib.unique(key[:2] for key in shown),
-    key=lambda r: tasks.index(r[0]),
-  )
+  ats = points.drop_duplicates(['task', 'at']).groupby('task', sort=False)['at']
   cells = [
-    key if key in shown else None
-    for key in [(*row, t) for row in rows for t in targets]
+    (task, at, target) if (task, at, target) in shown else None
+    for task, of in ats
+    for at in of
+    for target in targets
   ]
-  columns = list(settings_lib.Setting._fields)
-  settings = [
-    settings_lib.Setting(*key) for key, _ in points.groupby(columns, sort=False)
-  ]
+  settings = points.drop_duplicates('label').set_index('label')
   looks, entries = panels.series_looks(settings)
   figure, axes = panels.new_grid(cells, size, columns=len(targets))
   percents = sorted(set(points['percent']))
   for axis, (task, at, target) in zip(axes, filter(None, cells)):
-    lines = list(shown[task, at, target].groupby(columns, sort=False))
-    for number, (setting, of) in enumerate(lines):
+    lines = list(shown[task, at, target].groupby('label', sort=False))
+    for number, (label, of) in enumerate(lines):
       by_share = of.groupby('percent')
       mean, spread = by_share['mean'].mean(), by_share['mean'].std()
       ends = by_share[['low', 'high']].mean()
@@ -119,7 +113,7 @@ def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
         yerr=np.nan_to_num(bars).clip(0),
         elinewidth=0.8,
         capsize=1.5,
-        **looks[settings_lib.Setting(*setting)],
+        **looks[label],
       )
     axis.set_xticks(percents, [f'{p} %' for p in percents])
     axis.grid(False, axis='x')
@@ -135,7 +129,7 @@ def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
 
 
 def _caption(points: pd.DataFrame, metric: str) -> str:
-  line = [*settings_lib.Setting._fields, 'at', 'target', 'percent']
+  line = ['label', 'at', 'target', 'percent']
   caption = (
     f'{column_titles.title(metric)} on held-out clients after fine-tuning on a '
     'share of the data of each, always on the same unseen half; clients of '

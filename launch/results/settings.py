@@ -1,19 +1,20 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Runs by task, method and local epochs, as the paper's figures show them."""
+"""Runs by task, method and local epochs, as the paper's figures show them.
 
-from collections.abc import Callable
-from collections.abc import Hashable
-from collections.abc import Iterable
+A setting is one method at one number of local epochs and rounds, with several
+seeds, whose runs share a label.
+"""
+
 from collections.abc import Mapping
 from typing import Any
-from typing import NamedTuple
 
 from launch.results import frames as frames_lib
 from launch.results import method_labels
 
 import pandas as pd
 
+COLUMNS = ('task', 'method', 'local_epochs', 'rounds', 'total_epochs')
 # Fields that follow from tuning or local epochs do not distinguish methods.
 _UNCOUNTED = (
   'rounds',
@@ -23,139 +24,106 @@ _UNCOUNTED = (
 )
 
 
-class Setting(NamedTuple):
-  """One method at one number of local epochs and rounds, with several seeds.
-
-  Attributes:
-    task: The task, with its differences from others of its name.
-    method: The method, with its differences from others except local epochs,
-      rounds and their consequences.
-    local_epochs: The number of local epochs per client and round.
-    rounds: The configured number of rounds.
-  """
-
-  task: str
-  method: str
-  local_epochs: int
-  rounds: int
-
-  @property
-  def total_epochs(self) -> int:
-    return self.local_epochs * self.rounds
-
-
-# The runs of each setting, ordered by task and method as given, then by epochs.
-Settings = Mapping[Setting, frames_lib.Frames]
-
-
-def read_settings(frames: frames_lib.Frames) -> Settings:
-  """Returns the settings of labelled runs.
+def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
+  """Adds the columns of settings to labelled runs.
 
   Args:
     frames: The labelled runs; a run without local epochs counts as one epoch
       per round.
+
+  Returns:
+    The runs, ordered by task and method as given, then by epochs. They have
+    `task`, with its differences from others of its name; `method`, with its
+    differences from others except local epochs, rounds and their consequences;
+    `local_epochs`, the number per client and round; `rounds`, the configured
+    number; and `total_epochs`, the product of both.
   """
-  groups = list(frames.groups().values())
-  firsts = frames.runs.drop_duplicates('label')
+  firsts = frames.runs.drop_duplicates('label').set_index('label')
   fields = {name for of in firsts['fields'] for name in of}
-  methods = frames_lib.name_methods(
-    frames,
-    firsts,
-    [
-      'local_epochs',
-      'rounds',
-      *sorted(name for name in fields if name.startswith('task.')),
-    ],
-  )
-  tasks = method_labels.label_tasks(firsts)
+  of_tasks = sorted(name for name in fields if name.startswith('task.'))
   configs = firsts['config']
-  found = {
-    Setting(
-      task, method, config.get('local_epochs') or 1, config['rounds']
-    ): group
-    for task, method, config, group in zip(tasks, methods, configs, groups)
-  }
-  tasks, methods = unique(tasks), unique(methods)
-  in_order = sorted(
-    found, key=lambda s: (tasks.index(s[0]), methods.index(s[1]), *s[2:])
+  told = pd.DataFrame(
+    {
+      'task': method_labels.label_tasks(firsts),
+      'method': frames_lib.name_methods(
+        frames, firsts, ['local_epochs', 'rounds', *of_tasks]
+      ),
+      'local_epochs': [of.get('local_epochs') or 1 for of in configs],
+      'rounds': [of['rounds'] for of in configs],
+    },
+    firsts.index,
+  ).assign(total_epochs=lambda of: of['local_epochs'] * of['rounds'])
+  runs = frames.runs.drop(columns='task').join(told, on='label')
+  return frames.of(
+    runs.sort_values(
+      list(COLUMNS),
+      key=lambda of: pd.factorize(of)[0] if of.dtype == object else of,
+    )
   )
-  return {setting: found[setting] for setting in in_order}
 
 
-def runs(settings: Settings) -> pd.DataFrame:
-  """Returns the runs of all settings, of which there is at least one."""
-  return pd.concat([frames.runs for frames in settings.values()])
+def describe(settings: frames_lib.Frames) -> pd.DataFrame:
+  """Returns the `COLUMNS` of each setting, by label."""
+  firsts = settings.runs.drop_duplicates('label')
+  return firsts.set_index('label')[list(COLUMNS)]
 
 
-def unique(values: Iterable[Hashable]) -> list:
-  """Returns the distinct values in the order of their first appearance."""
-  return list(dict.fromkeys(values))
-
-
-def fixed_rounds(settings: Settings) -> Settings:
+def fixed_rounds(settings: frames_lib.Frames) -> frames_lib.Frames:
   """Returns each task's settings with equal rounds and several local epochs.
 
   Returns:
     The settings with the number of rounds that most numbers of local epochs
     share, the larger number on a tie; none of a task where no two share one.
   """
-  return _select(settings, lambda s: s.rounds, lambda s, n: s.rounds == n)
+  return _select(settings, 'rounds', tolerance=False)
 
 
-def fixed_compute(settings: Settings) -> Settings:
+def fixed_compute(settings: frames_lib.Frames) -> frames_lib.Frames:
   """Returns each task's settings with equal totals of local epochs.
 
   Totals count as equal if they differ by less than the epochs of one round,
   since rounds are whole. See `fixed_rounds`.
   """
-  return _select(
-    settings,
-    lambda s: s.total_epochs,
-    lambda s, total: abs(s.total_epochs - total) < s.local_epochs,
-  )
+  return _select(settings, 'total_epochs', tolerance=True)
 
 
 def _select(
-  settings: Settings,
-  value: Callable[[Setting], int],
-  agrees: Callable[[Setting, int], bool],
-) -> Settings:
-  """Returns the largest set of agreeing settings of each task."""
-  kept = set()
-  for task in unique(s.task for s in settings):
-    of_task = [s for s in settings if s.task == task]
-    sets = {
-      n: [s for s in of_task if agrees(s, n)] for n in map(value, of_task)
-    }
-    epochs, _, best = max(
-      (len({s.local_epochs for s in of}), len(of), n) for n, of in sets.items()
-    )
-    kept.update(sets[best] if epochs > 1 else ())
-  return {s: frames for s, frames in settings.items() if s in kept}
+  settings: frames_lib.Frames, column: str, *, tolerance: bool
+) -> frames_lib.Frames:
+  """Returns the largest set of each task's settings that agree in a column."""
+  kept = []
+  for _, of_task in describe(settings).groupby('task'):
+    allowed = of_task['local_epochs'] if tolerance else 1
+    sets = []
+    for number in of_task[column].unique():
+      found = of_task[(of_task[column] - number).abs() < allowed]
+      sets.append((found['local_epochs'].nunique(), len(found), number, found))
+    epochs, *_, best = max(sets, key=lambda of: of[:3])
+    if epochs > 1:
+      kept += list(best.index)
+  return settings.of(settings.runs[settings.runs['label'].isin(kept)])
 
 
-def pair_with_baselines(settings: Settings) -> list[tuple[Setting, Setting]]:
-  """Returns pairs of settings of methods and of their baselines.
+def pair_with_baselines(settings: frames_lib.Frames) -> dict[str, str]:
+  """Returns the label of the baseline of each setting that has one, by label.
 
   Both settings of a pair have equal local epochs and rounds. A method's
   baseline is the FedAvg, or without one the FedSGD, that shares most fields
   with it, such as the server optimizer. Only a FedAvg that sends all weights is
   a baseline, if there is one.
   """
-  first = {}
-  for setting, frames in settings.items():
-    first.setdefault(setting[:2], frames.runs.iloc[0])
-  pairs = []
-  for setting in settings:
-    of_task = {m: run for (t, m), run in first.items() if t == setting.task}
-    best = max(run.baseline for run in of_task.values())
-    usual = [m for m, run in of_task.items() if 0 < run.baseline == best]
-    if not usual or setting.method in usual:
-      continue
-    own = of_task[setting.method].fields
-    name = min(usual, key=lambda m: _distance(of_task[m].fields, own))
-    if (other := setting._replace(method=name)) in settings:
-      pairs.append((setting, other))
+  pairs = {}
+  for _, of_task in settings.runs.groupby('task', sort=False):
+    methods = of_task.drop_duplicates('method').set_index('method')
+    ranks, fields = methods['baseline'], methods['fields']
+    usual = methods.index[(ranks > 0) & (ranks == ranks.max())]
+    at = ['method', 'local_epochs', 'rounds']
+    labels = of_task.drop_duplicates('label').set_index(at)['label'].to_dict()
+    for (method, *numbers), label in labels.items():
+      if len(usual) and method not in usual:
+        other = min(usual, key=lambda m: _distance(fields[m], fields[method]))
+        if (other, *numbers) in labels:
+          pairs[label] = labels[other, *numbers]
   return pairs
 
 

@@ -3,6 +3,7 @@
 """A table of transfer scores of several workdirs, with differences by seed."""
 
 from fedfish_tff.evaluation import metric_names
+from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import run_reader
 from launch.results import seed_table
@@ -17,16 +18,8 @@ HALF, LAST = 'R/2', 'R'
 # A row is one method on one target. The difference of the means over clients is
 # to the baseline, within common seeds; its 95 % bootstrap interval is from low
 # to high.
-_LINE = [
-  'task',
-  'target',
-  'method',
-  'local_epochs',
-  'rounds',
-  'at',
-  'percent',
-  'metric',
-]
+_POINT = ['at', 'percent', 'metric']
+_LINE = ['task', 'target', 'method', 'local_epochs', 'rounds', *_POINT]
 _SCORES = ['seeds', 'mean', 'deviation', 'all_tokens']
 _DIFFERENCE = {
   'difference': 'mean',
@@ -41,34 +34,26 @@ _NO_PAIR = {'baseline': '', 'pairs': 0, 'wins': 0, 'ties': 0, 'note': ''}
 COLUMNS = [*_LINE, *_SCORES, 'baseline', *_DIFFERENCE]
 
 
-def read_points(settings: settings_lib.Settings) -> pd.DataFrame:
+def read_points(settings: frames_lib.Frames) -> pd.DataFrame:
   """Returns all finite scores at half of the rounds and at the end.
 
   Returns:
-    A row per run and score: the columns of a `Setting`, `at` (R/2 or R),
-    `seed`, and those of `run_reader.TransferScore` without its round.
+    A row per run and score: the columns of the run's setting, `label`, `at`
+    (R/2 or R), `seed`, and those of `run_reader.TransferScore` without its
+    round.
   """
-  parts = []
-  for setting, frames in settings.items():
-    for index, run in frames.runs.iterrows():
-      if index in frames.transfer.index:
-        scores = frames.transfer.loc[[index]]
-        last = run.model_round or setting.rounds
-        names = {
-          setting.rounds // 2: HALF,
-          last: LAST,
-        }
-        at = scores['round'].map(names)
-        told = scores.assign(**setting._asdict(), at=at, seed=run.seed)
-        parts.append(told.drop(columns='round'))
-  if not parts:
-    columns = [*_LINE, 'seed', *run_reader.TransferScore._fields]
-    return pd.DataFrame(columns=list(dict.fromkeys(columns)))
-  points = pd.concat(parts, ignore_index=True).dropna(subset='at')
-  return points[np.isfinite(points['mean'])]
+  scores = settings.transfer.reindex(columns=run_reader.TransferScore._fields)
+  told = settings.runs[[*settings_lib.COLUMNS, 'label', 'seed', 'model_round']]
+  points = told.join(scores, how='inner').reset_index(drop=True)
+  of_round = points.pop('round')
+  last = points.pop('model_round').astype(float).fillna(points['rounds'])
+  points['at'] = np.select(
+    [of_round == last, of_round == points['rounds'] // 2], [LAST, HALF], ''
+  )
+  return points[(points['at'] != '') & np.isfinite(points['mean'])]
 
 
-def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
+def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
   """Returns a row per target, metric, round, share, method and local epochs.
 
   A method is compared with its baseline at equal local epochs and rounds, by
@@ -80,7 +65,6 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
   points = read_points(settings)
   is_count = points['metric'].map(metric_names.is_count).astype(bool)
   points = points[~is_count]
-  baselines = dict(settings_lib.pair_with_baselines(settings))
   # Targets and metrics in the given order, R/2 before R, shares rising.
   place = points.groupby(['task', 'target', 'metric'], sort=False).ngroup()
   points = points.assign(place=place).sort_values(
@@ -90,23 +74,23 @@ def transfer_rows(settings: settings_lib.Settings) -> pd.DataFrame:
   )
   lines = {
     key: of.set_index('seed')['mean']
-    for key, of in points.groupby(_LINE, sort=False)
+    for key, of in points.groupby(['label', 'target', *_POINT], sort=False)
   }
+  methods = settings_lib.describe(settings)['method']
+  baselines = settings_lib.pair_with_baselines(settings)
   differences = []
-  for key, scores in lines.items():
-    line = dict(zip(_LINE, key))
-    setting = settings_lib.Setting(*map(line.get, settings_lib.Setting._fields))
+  for (label, *point), scores in lines.items():
     differences.append(dict(_NO_PAIR))
-    baseline = baselines.get(setting)
-    other = tuple({**line, **baseline._asdict()}.values()) if baseline else None
-    if other in lines:
+    baseline = baselines.get(label)
+    other = lines.get((baseline, *point))
+    if other is not None:
       result = method_comparison.compare(
         scores,
-        lines[other],
-        higher_is_better=metric_names.higher_is_better(line['metric']),
+        other,
+        higher_is_better=metric_names.higher_is_better(point[-1]),
       )
       if result is not None:
-        differences[-1]['baseline'] = baseline.method
+        differences[-1]['baseline'] = methods[baseline]
         for column, field in _DIFFERENCE.items():
           differences[-1][column] = getattr(result, field)
   values = points.set_index(_LINE)

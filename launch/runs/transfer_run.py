@@ -96,9 +96,7 @@ def evaluate_transfer(
       ),
     }
     paths = trained_run.write_tables(folder.path, split, tables)
-    figures = transfer.plot_workdir_transfer(
-      scores, rounds=config.rounds, task=experiment.task.title
-    )
+    figures = transfer.plot_workdir_transfer(scores, experiment.task.title)
     return paths + catalogue.write_figures(
       {
         trained_run.file_name(name, split): figure

@@ -108,4 +108,5 @@ class PlotLocalEpochsTest(absltest.TestCase):
   def test_without_the_metric_there_is_no_figure(self):
     found = fake_runs.read_settings(fake_runs.make_setting_runs())
     self.assertIsNone(local_epochs.plot_local_epochs(found, 'mse'))
-    self.assertIsNone(local_epochs.plot_local_epochs({}, 'accuracy'))
+    none = found.of(found.runs[:0])
+    self.assertIsNone(local_epochs.plot_local_epochs(none, 'accuracy'))

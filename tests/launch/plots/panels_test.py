@@ -4,6 +4,7 @@
 
 from launch.plots import panels
 from launch.plots import style
+from launch.results import settings
 from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
@@ -170,7 +171,8 @@ class CompareAxesTest(absltest.TestCase):
 
 def _settings(epochs):
   specs = [(number, 6) for number in epochs]
-  return fake_runs.read_settings(fake_runs.make_setting_runs(specs))
+  found = fake_runs.read_settings(fake_runs.make_setting_runs(specs))
+  return settings.describe(found)
 
 
 def _labels(groups):
@@ -180,10 +182,9 @@ def _labels(groups):
 class SeriesLooksTest(absltest.TestCase):
   def test_the_most_epochs_have_the_solid_line(self):
     looks, groups = panels.series_looks(_settings([16, 1, 8]))
-    lines = {(s.method, s.local_epochs): of for s, of in looks.items()}
-    self.assertEqual(lines['FedFish', 16]['linestyle'], '-')
-    self.assertLen({str(of['linestyle']) for of in lines.values()}, 3)
-    self.assertLen({of['color'] for of in lines.values()}, 2)
+    self.assertEqual(looks['FedFish, 16 local epochs']['linestyle'], '-')
+    self.assertLen({str(of['linestyle']) for of in looks.values()}, 3)
+    self.assertLen({of['color'] for of in looks.values()}, 2)
     self.assertEqual(
       _labels(groups),
       [

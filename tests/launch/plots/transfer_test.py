@@ -69,7 +69,7 @@ class PlotWorkdirTest(parameterized.TestCase):
   @parameterized.parameters(1, 3)
   def test_a_column_a_target_and_a_row_a_round(self, count):
     (run, *_) = _runs(targets=_TARGETS[:count])
-    figures = transfer.plot_workdir_transfer(run.transfer, rounds=6, task='c4')
+    figures = transfer.plot_workdir_transfer(run.transfer, 'c4')
     self.assertEqual(
       list(figures), ['transfer_accuracy', 'transfer_perplexity']
     )
@@ -100,6 +100,6 @@ class PlotWorkdirTest(parameterized.TestCase):
       else s._replace(low=np.nan, high=np.nan)
       for s in run.transfer
     ]
-    figures = transfer.plot_workdir_transfer(scores, rounds=6, task='c4')
+    figures = transfer.plot_workdir_transfer(scores, 'c4')
     (axis,) = figures['transfer_accuracy'].axes
     self.assertLen(axis.containers, 1)

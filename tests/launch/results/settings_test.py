@@ -28,7 +28,8 @@ def _read(*specs, **kwargs):
 
 
 def _keys(found):
-  return list(map(tuple, found))
+  table = settings.describe(found).drop(columns='total_epochs')
+  return list(table.itertuples(index=False, name=None))
 
 
 def _with(algorithm='fed_avg', optimizer=None, **fields):
@@ -51,8 +52,7 @@ class SettingsTest(parameterized.TestCase):
         ('digits', 'FedFish', 1, 32),
       ],
     )
-    first = next(iter(found.values()))
-    self.assertEqual(list(first.runs['seed']), [0, 1])
+    self.assertEqual(list(found.runs['seed']), 3 * [0, 1])
 
   def test_fixed_rounds_are_those_of_most_epochs_task_by_task(self):
     found = _read(
@@ -131,17 +131,22 @@ class SettingsTest(parameterized.TestCase):
   )
   def test_the_baseline_is(self, runs, expected):
     found = settings.read_settings(fake_runs.frames(runs))
-    pairs = settings.pair_with_baselines(found)
-    self.assertEqual({s.method: of.method for s, of in pairs}, expected)
+    methods = settings.describe(found)['method']
+    pairs = settings.pair_with_baselines(found).items()
+    self.assertEqual(
+      {methods[label]: methods[other] for label, other in pairs}, expected
+    )
 
   def test_baselines_have_the_task_the_epochs_and_the_rounds(self):
-    found = {
-      **_read(('fed_avg', 1, 6), ('fed_avg', 8, 6)),
-      **_read(('fed_fish', 1, 6), ('fed_fish', 8, 6), ('fed_fish', 4, 6)),
-      **_read(('fed_fish', 1, 6, 'emnist')),
-    }
-    # Labelled apart, they are still told by the same names.
+    found = _read(
+      *(('fed_avg', number, 6) for number in (1, 8)),
+      *(('fed_fish', number, 6) for number in (1, 8, 4)),
+      ('fed_fish', 1, 12),
+      ('fed_fish', 1, 6, 'emnist'),
+    )
+    pairs = settings.pair_with_baselines(found)
+    table = settings.describe(found).drop(columns='total_epochs')
     self.assertEqual(
-      [(*s, *of) for s, of in settings.pair_with_baselines(found)],
+      [(*table.loc[label], *table.loc[of]) for label, of in pairs.items()],
       [('digits', 'FedFish', n, 6, 'digits', 'FedAvg', n, 6) for n in (1, 8)],
     )
