@@ -9,7 +9,6 @@ of rounds that do not wait for slow clients.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import dataclasses
 from typing import Any
 
 from fedfish_tff.evaluation import metric_names
@@ -23,6 +22,7 @@ from launch.results import method_table
 from launch.results import run_notes
 from launch.results import text_table
 
+from matplotlib import lines as mpl_lines
 import numpy as np
 import pandas as pd
 
@@ -57,90 +57,8 @@ _STYLES = {
 }
 
 
-@dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
-class Line:
-  """The seeds of one method with one participation in one metric.
-
-  Attributes:
-    task: The task.
-    conditions: The conditions that all lines of a figure share: the most
-      clients per round, and the kind of speeds.
-    method: The method, with +FT if the model of all clients is fine-tuned.
-    policy: The title of the choice of clients.
-    metric: A column of metrics.csv.
-    runs: The runs with the metric, one per seed.
-    values: The metric by round, a column per run, at the rounds at which all
-      seeds have values.
-    seconds: The simulated time without messages, in the form of `values`; with
-      them if there is an `only_cost`.
-    only_cost: The one cost of messages at which the runs are as they are, since
-      it decides on the first answers; None if it only takes time.
-  """
-
-  task: str
-  conditions: str
-  method: str
-  policy: str
-  metric: str
-  runs: pd.DataFrame
-  values: pd.DataFrame
-  seconds: pd.DataFrame
-  only_cost: float | None = None
-
-  @property
-  def base(self) -> str:
-    """The method without +FT."""
-    return self.method.replace(_TUNED, '')
-
-  @property
-  def is_before_tuning(self) -> bool:
-    return self.metric.endswith(_BEFORE_SUFFIX)
-
-  @property
-  def higher_is_better(self) -> bool:
-    return metric_names.higher_is_better(self.metric)
-
-  def points(self, cost: float) -> tuple[np.ndarray, np.ndarray]:
-    """Returns mean seconds over seeds and values `[num_seeds, num_points]`.
-
-    Args:
-      cost: The seconds that messages add to each round, which change only the
-        time; that of `only_cost`, if there is one.
-    """
-    seconds = self.seconds.mean(axis=1).to_numpy()
-    if self.only_cost is None:
-      seconds = seconds + cost * self.values.index.to_numpy()
-    return seconds, self.values.to_numpy().T
-
-  def has_cost(self, cost: float) -> bool:
-    """Returns whether the line has points at a cost of messages."""
-    return self.only_cost in (None, cost)
-
-  def best(self) -> float:
-    """Returns the best mean over seeds of any round."""
-    means = self.values.mean(axis=1)
-    return float(means.max() if self.higher_is_better else means.min())
-
-  def seconds_to_reach(self, target: float, cost: float) -> float | None:
-    """Returns the time until the mean over seeds reaches a value, or None.
-
-    Args:
-      target: The value.
-      cost: See `points`.
-    """
-    seconds, values = self.points(cost)
-    reached = (
-      float(time)
-      for time, value in zip(seconds, values.mean(axis=0))
-      if not ranking.is_better(
-        target, value, higher_is_better=self.higher_is_better
-      )
-    )
-    return next(reached, None)
-
-
-def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
-  """Returns the lines of runs with simulated time and the metric.
+def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
+  """Returns the points of the lines of runs with simulated time and the metric.
 
   For a metric after fine-tuning, a method with one model of all clients has a
   line after fine-tuning and, with uniform cohorts, one before it. Speeds do not
@@ -151,10 +69,21 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
   Args:
     frames: The labelled runs; those without simulated time are left out.
     metric: A column of metrics.csv.
+
+  Returns:
+    A row per line, seed and round at which all seeds of the line have values:
+    `line`, a number; `task`; `conditions`, those that all lines of a figure
+    share: the most clients per round, and the kind of speeds; `base`, the
+    method; `method`, the same with +FT if the model of all clients is
+    fine-tuned; `policy`, the title of the choice of clients; `metric`, a column
+    of metrics.csv; `run`; `round`; `value`; `seconds`, the simulated time, mean
+    over seeds, without messages, or with them if there is an `only_cost`; and
+    `only_cost`, the one cost of messages at which the runs are as they are,
+    since it decides on the first answers, NaN if it only takes time.
   """
   frames = _describe_timed(frames)
   if frames.runs.empty:
-    return []
+    return pd.DataFrame()
   seconds = frames.drawn(_SECONDS)[_SECONDS].unstack('run')
   adds = frames.runs['cost'].where(frames.runs['only_cost'].isna(), 0.0)
   seconds -= np.outer(seconds.index, adds[seconds.columns])
@@ -176,26 +105,37 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> list[Line]:
       runs = of.runs[of.runs.index.isin(found.columns)]
       clocks = _find_clocks(runs, frames.runs) if len(runs) else {}
       for conditions, clock in clocks.items():
-        times = seconds[clock].dropna()
-        values = found[runs.index].dropna()
-        rounds = values.index.intersection(times.index)
-        only_cost = runs['only_cost'].iloc[0]
-        only_cost = None if np.isnan(only_cost) else only_cost
-        key = task, conditions, method, policy, column, only_cost
+        times = seconds[clock].dropna().mean(axis=1).rename('seconds')
+        values = found[runs.index].dropna().stack().rename('value')
+        points = values.to_frame().join(times, on='round', how='inner')
+        key = task, conditions, method, policy, column, str(first.only_cost)
         # A run's own clock comes first.
-        if len(rounds) and (key not in lines or clock == list(runs.index)):
-          lines[key] = Line(
+        if len(points) and (key not in lines or clock == list(runs.index)):
+          lines[key] = points.reset_index().assign(
             task=task,
             conditions=conditions,
+            base=name.replace(_TUNED, ''),
             method=method,
             policy=first.told.get(_POLICY, policy),
             metric=column,
-            runs=runs,
-            values=values.loc[rounds],
-            seconds=times.loc[rounds],
-            only_cost=only_cost,
+            only_cost=first.only_cost,
           )
-  return list(lines.values())
+  numbered = [of.assign(line=i) for i, of in enumerate(lines.values())]
+  return pd.concat(numbered, ignore_index=True) if numbered else pd.DataFrame()
+
+
+def at_cost(lines: pd.DataFrame, cost: float) -> pd.DataFrame:
+  """Returns the points of lines that have some at a cost of messages.
+
+  Args:
+    lines: The result of `read_lines`.
+    cost: The seconds that messages add to each round, which change only the
+      time, except that of lines with an `only_cost`.
+  """
+  adds = lines['only_cost'].isna()
+  kept = lines[adds | (lines['only_cost'] == cost)]
+  added = (cost * kept['round']).where(adds, 0.0)
+  return kept.assign(seconds=kept['seconds'] + added)
 
 
 def _describe_timed(frames: frames_lib.Frames) -> frames_lib.Frames:
@@ -275,46 +215,62 @@ def _told_elsewhere(runs: pd.DataFrame) -> list[str]:
   return [*_TOLD, *sorted(tasks), *follows.index[follows]]
 
 
-def format_table(lines: Sequence[Line], costs: Sequence[float]) -> str:
+def format_table(lines: pd.DataFrame, costs: Sequence[float]) -> str:
   """Returns a table of the times to the value that half of the lines reach.
 
   Args:
-    lines: The lines; those of one task and conditions are compared.
+    lines: The result of `read_lines`; the lines of one task and conditions are
+      compared.
     costs: The seconds that messages add to each round, one per column.
   """
+  higher_is_better = metric_names.higher_is_better(lines['metric'].iloc[0])
+  best = 'max' if higher_is_better else 'min'
   parts = []
-  for key in dict.fromkeys((line.task, line.conditions) for line in lines):
-    kept = [line for line in lines if (line.task, line.conditions) == key]
-    best = sorted(
-      (line.best() for line in kept), reverse=kept[0].higher_is_better
-    )
-    target = best[(len(best) - 1) // 2]
+  for key, kept in lines.groupby(['task', 'conditions'], sort=False):
+    means = kept.groupby(['line', 'round'])['value'].mean()
+    bests = means.groupby('line').agg(best)
+    target = sorted(bests, reverse=higher_is_better)[(len(bests) - 1) // 2]
     rows = [
       ('method', 'clients', 'seeds', 'rounds', 'best')
       + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)
     ]
-    for name in dict.fromkeys((line.method, line.policy) for line in kept):
-      of = [line for line in kept if (line.method, line.policy) == name]
-      reached = [
-        next(
-          (x.seconds_to_reach(target, cost) for x in of if x.has_cost(cost)),
-          None,
-        )
-        for cost in costs
-      ]
-      bests = [line.best() for line in of]
-      best_of = max(bests) if of[0].higher_is_better else min(bests)
+    for name, of in kept.groupby(['method', 'policy'], sort=False):
+      first = of[of['line'] == of['line'].min()]
+      reached = [_seconds_to_reach(of, target, cost) for cost in costs]
       rows.append(
         (
           *name,
-          str(len(of[0].runs)),
-          str(of[0].values.index[-1]),
-          f'{best_of:.4f}',
+          str(first['run'].nunique()),
+          str(first['round'].max()),
+          f'{bests[of["line"].unique()].agg(best):.4f}',
         )
         + tuple('never' if r is None else f'{r:.1f}' for r in reached)
       )
     parts.append(f'{", ".join(key)}\n{text_table.align(rows)}\n')
   return '\n'.join(parts)
+
+
+def _seconds_to_reach(
+  lines: pd.DataFrame, target: float, cost: float
+) -> float | None:
+  """Returns the time until the first line's mean over seeds reaches a value.
+
+  Args:
+    lines: The lines; the first that has points at the cost counts.
+    target: The value.
+    cost: The seconds that messages add to each round.
+
+  Returns:
+    The time; None if it never does.
+  """
+  higher_is_better = metric_names.higher_is_better(lines['metric'].iloc[0])
+  lines = at_cost(lines, cost)
+  first = lines[lines['line'] == lines['line'].min()]
+  means = first.groupby('round').agg({'seconds': 'first', 'value': 'mean'})
+  for time, value in means.itertuples(index=False):
+    if not ranking.is_better(target, value, higher_is_better=higher_is_better):
+      return time
+  return None
 
 
 def plot_stragglers(
@@ -334,31 +290,35 @@ def plot_stragglers(
     The drawings by conditions.
   """
   lines = read_lines(frames, metric)
+  if lines.empty:
+    return {}
   return {
-    conditions: _plot([of for of in lines if of.conditions == conditions])
-    for conditions in dict.fromkeys(line.conditions for line in lines)
+    conditions: _plot(of, frames.runs.loc[of['run'].unique()])
+    for conditions, of in lines.groupby('conditions', sort=False)
   }
 
 
 @style.styled_for_paper
-def _plot(lines: Sequence[Line]) -> panels.Drawing:
-  tasks = dict.fromkeys(line.task for line in lines)
-  looks, entries = _looks(lines)
-  metric = min((line.metric for line in lines), key=len)
+def _plot(lines: pd.DataFrame, runs: pd.DataFrame) -> panels.Drawing:
+  """Plots lines of one conditions, of the given runs."""
+  tasks = lines['task'].unique()
+  looks, entries = _looks(lines.drop_duplicates('line').set_index('line'))
+  metric = min(lines['metric'].unique(), key=len)
   cells = [(cost, task) for cost in COMMUNICATION_SECONDS for task in tasks]
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 1.8), columns=len(tasks)
   )
   for axis, (cost, task) in zip(axes, cells):
-    panels.draw_lines(
-      axis,
-      {
-        line: line.points(cost)
-        for line in lines
-        if line.task == task and line.has_cost(cost)
-      },
-      looks,
-    )
+    shown = at_cost(lines[lines['task'] == task], cost)
+    points = {
+      line: of.pivot(index=['round', 'seconds'], columns='run', values='value')
+      for line, of in shown.groupby('line')
+    }
+    arrays = {
+      line: (of.index.get_level_values('seconds').to_numpy(), of.to_numpy().T)
+      for line, of in points.items()
+    }
+    panels.draw_lines(axis, arrays, looks)
     title = f'messages: {cost:g} s per round'
     panels.set_labels(
       axis,
@@ -367,31 +327,33 @@ def _plot(lines: Sequence[Line]) -> panels.Drawing:
       f'{task}, {title}' if len(tasks) > 1 else title,
     )
   panels.draw_legend(figure, *entries)
-  runs = pd.concat([line.runs for line in lines])
-  seeds = run_notes.count_seeds(len(line.runs) for line in lines)
+  seeds = run_notes.count_seeds(lines.groupby('line')['run'].nunique())
   caption = (
     f'{column_titles.describe(metric)}, against the simulated time of rounds, '
-    f'whose messages cost more from row to row; {lines[0].conditions}. Lines: '
-    f'means over {seeds}; bands, where there are few: lowest to highest seed. '
-    f'{run_notes.tell_clients(runs)}.\n'
+    f'whose messages cost more from row to row; {lines["conditions"].iloc[0]}. '
+    f'Lines: means over {seeds}; bands, where there are few: lowest to highest '
+    f'seed. {run_notes.tell_clients(runs)}.\n'
     + format_table(lines, COMMUNICATION_SECONDS)
   )
   return panels.Drawing(figure, caption)
 
 
-def _looks(lines: Sequence[Line]):
+def _looks(
+  lines: pd.DataFrame,
+) -> tuple[dict[int, style.Look], list[list[mpl_lines.Line2D]]]:
   """Returns the looks of lines and the two groups of the legend's entries."""
-  colors = style.method_looks(line.base for line in lines)
-  colors = {name: look | {'linestyle': '-'} for name, look in colors.items()}
-  looks, used = {}, []
-  for line in lines:
-    what = _BEFORE if line.is_before_tuning else line.policy
-    used.append(what)
-    looks[line] = colors[line.base] | {'linestyle': _STYLES.get(what, '-')}
+  methods = style.method_looks(lines['base'])
+  is_before = lines['metric'].str.endswith(_BEFORE_SUFFIX)
+  told = lines['policy'].mask(is_before, _BEFORE)
+  styles = {of: {'linestyle': _STYLES.get(of, '-')} for of in told}
+  looks = {
+    line: methods[base] | styles[of]
+    for line, base, of in zip(lines.index, lines['base'], told)
+  }
   return looks, [
-    [panels.entry(name, **look) for name, look in colors.items()],
     [
-      panels.entry(what, color=style.INK, linestyle=_STYLES.get(what, '-'))
-      for what in dict.fromkeys(used)
+      panels.entry(m, **look | {'linestyle': '-'})
+      for m, look in methods.items()
     ],
+    [panels.entry(of, color=style.INK, **look) for of, look in styles.items()],
   ]

@@ -19,6 +19,17 @@ def _read(runs, metric=_METRIC):
   return stragglers.read_lines(fake_runs.frames(runs), metric)
 
 
+def _each(lines, *columns):
+  """Returns the values of columns of each line."""
+  table = lines.drop_duplicates('line')[list(columns)]
+  return list(table.itertuples(index=False, name=None))
+
+
+def _bests(lines):
+  rows = stragglers.format_table(lines, []).splitlines()[2:]
+  return [float(row.split()[-1]) for row in rows]
+
+
 def _plot(runs):
   return stragglers.plot_stragglers(fake_runs.frames(runs), _METRIC)
 
@@ -37,18 +48,16 @@ class StragglerLinesTest(absltest.TestCase):
     untimed = fake_runs.make_run('fed_fish')
     lines = _read([*runs, untimed])
     self.assertEqual(
-      [(li.method, li.policy, li.is_before_tuning) for li in lines],
+      _each(lines, 'method', 'policy', 'metric'),
       [
-        ('FedAvg+FT', 'uniform', False),
-        ('FedAvg', 'uniform', True),
-        ('FedAvg+FT', 'FLANP', False),
-        ('FedRep', 'SRPFL', False),
+        ('FedAvg+FT', 'uniform', _METRIC),
+        ('FedAvg', 'uniform', f'{_METRIC}_before'),
+        ('FedAvg+FT', 'FLANP', _METRIC),
+        ('FedRep', 'SRPFL', _METRIC),
       ],
     )
-    self.assertEqual({len(line.runs) for line in lines}, {2})
-    np.testing.assert_allclose(
-      [line.best() for line in lines], [0.805, 0.405, 0.805, 0.905]
-    )
+    self.assertEqual(set(lines.groupby('line')['run'].nunique()), {2})
+    self.assertEqual(_bests(lines), [0.805, 0.405, 0.805, 0.905])
 
   def test_what_makes_another_experiment_is_told(self):
     runs = [
@@ -58,18 +67,18 @@ class StragglerLinesTest(absltest.TestCase):
     ]
     runs[2].config['participation']['n0'] = 10
     lines = _read(runs)
-    self.assertEqual({line.base for line in lines}, {'FedRep', 'FedAvg'})
+    self.assertEqual(set(lines['base']), {'FedRep', 'FedAvg'})
     other = fake_runs.make_timed_run('fed_rep', local_epochs=4)
     runs.append(other)
     lines = _read(runs)
-    self.assertLen({line.base for line in lines}, 3)
+    self.assertLen(set(lines['base']), 3)
     other.config['local_epochs'] = 11
     other.config['participation']['speeds']['scale'] = 100.0
     lines = _read(runs)
-    self.assertLen({line.base for line in lines}, 3)
+    self.assertLen(set(lines['base']), 3)
     runs[-1] = fake_runs.make_timed_run('fed_rep', cohort_size=5)
     self.assertEqual(
-      {line.conditions for line in _read(runs)},
+      set(_read(runs)['conditions']),
       {f'{n} clients per round, exponential speeds' for n in (5, 20)},
     )
 
@@ -78,7 +87,7 @@ class StragglerLinesTest(absltest.TestCase):
       [fake_runs.make_timed_run('ditto'), fake_runs.make_timed_run('fed_avg')],
       f'{_METRIC}_median',
     )
-    self.assertEqual([line.method for line in lines], ['Ditto', 'FedAvg+FT'])
+    self.assertEqual(_each(lines, 'method'), [('Ditto',), ('FedAvg+FT',)])
 
   def test_seeds_without_values_are_left_out_and_counted(self):
     runs = [
@@ -86,10 +95,10 @@ class StragglerLinesTest(absltest.TestCase):
     ]
     runs[0].columns[_METRIC][:] = np.nan
     runs[1].columns[_METRIC][4:] = np.nan
-    (line,) = _read(runs)
-    self.assertLen(line.runs, 2)
-    self.assertEqual(line.values.index[-1], 3)
-    self.assertAlmostEqual(line.best(), 0.9 / 2 + 0.015)
+    line = _read(runs)
+    self.assertEqual(line['run'].nunique(), 2)
+    self.assertEqual(line['round'].max(), 3)
+    self.assertEqual(_bests(line), [0.9 / 2 + 0.015])
     self.assertEmpty(_read(runs[:1]))
     # Without speeds, and without simulated time.
     runs[2].config['participation']['speeds'] = None
@@ -114,12 +123,11 @@ class StragglerLinesTest(absltest.TestCase):
     ]
     # Others with its clients have the one clock, but not whom speeds choose.
     lines = _read(runs)
+    lines['kind'] = lines['conditions'].str.split().str[4]
+    first = stragglers.at_cost(lines[lines['round'] == 1], 5.0)
+    lines['first'] = lines['line'].map(first.groupby('line')['seconds'].mean())
     self.assertEqual(
-      [
-        (line.method, line.policy, line.conditions.split()[4], rounds[1])
-        for line in lines
-        for rounds in [line.points(5.0)[0]]
-      ],
+      _each(lines, 'method', 'policy', 'kind', 'first'),
       [
         ('FedRep', 'uniform', 'exponential', 10.5),
         ('FedRep', 'uniform', 'dynamic', 40.5),
@@ -130,9 +138,8 @@ class StragglerLinesTest(absltest.TestCase):
     )
 
     def is_lent():
-      lines = _read(runs)
       key = ('FedRep', '20 clients per round, dynamic speeds')
-      return key in [(line.method, line.conditions) for line in lines]
+      return key in _each(_read(runs), 'method', 'conditions')
 
     self.assertTrue(is_lent())
     # Not by a run that ends earlier, of which speeds choose clients, or of
@@ -153,21 +160,25 @@ class StragglerLinesTest(absltest.TestCase):
     self.assertFalse(is_lent())
 
   def test_messages_of_another_cost(self):
-    (line,) = _read(
+    line = _read(
       [fake_runs.make_timed_run('fed_rep', seed=seed) for seed in (0, 1)]
     )
     # Without the half that was messages, rounds take 5 seconds.
-    seconds, values = line.points(100.0)
-    np.testing.assert_allclose(seconds, 105 * np.arange(7))
-    self.assertEqual(values.shape, (2, 7))
+    seconds = stragglers.at_cost(line, 100.0)['seconds']
+    np.testing.assert_allclose(seconds, 105 * np.repeat(np.arange(7), 2))
 
   def test_the_first_time_that_a_score_is_reached(self):
-    run = fake_runs.make_timed_run('fed_rep')
-    run.columns[_METRIC][:] = [0.1, 0.5, 0.4, 0.6, 0.6, 0.6, 0.6]
-    (line,) = _read([run])
-    targets = ((0.1, 0), (0.45, 10), (0.5 + 1e-8, 10), (0.55, 30), (0.7, None))
-    for target, expected in targets:
-      self.assertEqual(line.seconds_to_reach(target, 5.0), expected)
+    # Half of the three lines reach the best value of the second.
+    targets = ((0.1, '0.0'), (0.45, '10.0'), (0.5 + 1e-8, '10.0'))
+    for target, expected in (*targets, (0.55, '30.0'), (0.6, '30.0')):
+      run = fake_runs.make_timed_run('fed_rep')
+      run.columns[_METRIC][:] = [0.1, 0.5, 0.4, 0.6, 0.6, 0.6, 0.6]
+      other = fake_runs.make_timed_run('lg_fed_avg')
+      other.columns[_METRIC][:] = target
+      third = fake_runs.make_timed_run('ditto')
+      third.columns[_METRIC][:] = 0.01
+      table = stragglers.format_table(_read([run, other, third]), [5])
+      self.assertEqual(table.splitlines()[2].split()[-1], expected)
 
   def test_messages_that_decide_who_answers_first(self):
     runs = [
@@ -180,13 +191,14 @@ class StragglerLinesTest(absltest.TestCase):
       block['concurrency'] = 20
     runs[1].columns['simulated/seconds'] *= 7
     lines = _read([*runs[:2], fake_runs.make_timed_run('fed_avg')])
-    self.assertLen({line.conditions for line in lines}, 1)
+    self.assertEqual(lines['conditions'].nunique(), 1)
+    shown = {cost: stragglers.at_cost(lines, cost) for cost in (0, 5, 10)}
     self.assertEqual(
-      [[cost for cost in (0, 5, 10) if x.has_cost(cost)] for x in lines],
-      [[0], [10], [0, 5, 10], [0, 5, 10]],
+      {cost: set(of['line']) for cost, of in shown.items()},
+      {0: {0, 2, 3}, 5: {2, 3}, 10: {1, 2, 3}},
     )
-    seconds, _ = lines[1].points(10)
-    np.testing.assert_allclose(seconds, 70 * np.arange(7))
+    own = shown[10][shown[10]['line'] == 1]
+    np.testing.assert_allclose(own['seconds'], 70 * np.arange(7))
     table = stragglers.format_table(lines, [0, 10])
     row = table.splitlines()[2].split()
     self.assertEqual(
@@ -266,7 +278,7 @@ class PlotStragglersTest(absltest.TestCase):
       block = run.config['participation']
       if block['name'] == 'asynchronous':
         block['speeds']['communication_seconds'] = cost
-    self.assertLen(_read(runs), len(runs))
+    self.assertEqual(_read(runs)['line'].nunique(), len(runs))
     for figure, _ in _plot(runs).values():
       for axis, of in zip(figure.axes, stragglers.COMMUNICATION_SECONDS):
         # Another cost would let others answer first.
