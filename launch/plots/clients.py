@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Plots of held-out clients: the effect of fine-tuning, and the spread."""
 
-from collections.abc import Mapping
 from collections.abc import Sequence
 
 from fedfish_tff.evaluation import client_statistics
@@ -18,7 +17,6 @@ from launch.results import run_reader
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
-import pandas as pd
 
 
 @style.styled
@@ -33,14 +31,8 @@ def draw_personalization(
   metric = metric.rpartition('/')[2]
   shares = list(run_reader.FEW_SHOT_COLUMNS)
   columns = [f'{of}/{metric}' for of in run_reader.FEW_SHOT_COLUMNS.values()]
-  groups = frames.groups()
-  # Only clients with all scores, each on the half of the client's data that
-  # fine-tuning has not seen.
-  tables = {
-    label: table
-    for label, of in groups.items()
-    if (table := _finite(of.clients.reindex(columns=columns)).to_numpy().T).size
-  }
+  # Scores are on the half of the client's data that fine-tuning has not seen.
+  tables = _read_scores(frames, columns)
   if not tables:
     return {}
   cells, width = list(tables), 3.3
@@ -81,7 +73,7 @@ def draw_personalization(
   )
   title = run_notes.name_task(f'Few-shot {title}', frames.runs)
   panels.set_figure_title(few_shot, title)
-  scored = _tell_clients(groups, [of.shape[1] for of in tables.values()])
+  scored = _tell_clients(frames, [of.shape[1] for of in tables.values()])
   panels.draw_legend(scatter, note=f'{scored} Cross: their mean.')
   note = f'{scored} Thick line and numbers: their mean.'
   panels.draw_legend(few_shot, note=note)
@@ -91,19 +83,23 @@ def draw_personalization(
   }
 
 
-def _finite(table: pd.DataFrame) -> pd.DataFrame:
-  return table[np.isfinite(table).all(axis=1)]
+def _read_scores(
+  frames: frames_lib.Frames, columns: Sequence[str]
+) -> dict[str, np.ndarray]:
+  """Returns the columns of clients with all of them, by label."""
+  found = {}
+  for label, of in frames.groups().items():
+    table = of.clients.reindex(columns=columns)
+    table = table[np.isfinite(table).all(axis=1)]
+    if len(table):
+      found[label] = table.to_numpy().T
+  return found
 
 
-def _tell_clients(
-  groups: Mapping[str, frames_lib.Frames], counts: Sequence[int]
-) -> str:
+def _tell_clients(frames: frames_lib.Frames, counts: Sequence[int]) -> str:
   """Returns a note on the clients that `launch.evaluate` has scored."""
-  evaluated = {
-    label: of.of(of.runs.loc[of.clients.index.unique('run')])
-    for label, of in groups.items()
-    if len(of.clients)
-  }
+  is_evaluated = frames.runs.index.isin(frames.clients.index.unique('run'))
+  evaluated = frames.of(frames.runs[is_evaluated])
   note = run_notes.describe(evaluated, 'the clients of all are one set')
   return f'{run_notes.span(counts)} test clients a method. {note}'
 
@@ -119,11 +115,8 @@ def draw_spread(
   metric = metric.rpartition('/')[2]
   higher_is_better = metric_names.higher_is_better(metric)
   column = f'global/{metric}'
-  groups = frames.groups()
   scores = {
-    label: values[column].to_numpy()
-    for label, of in groups.items()
-    if len(values := _finite(of.clients.reindex(columns=[column])))
+    of: values for of, (values,) in _read_scores(frames, [column]).items()
   }
   if not scores:
     return {}
@@ -153,6 +146,6 @@ def draw_spread(
       'Test clients, from the worst to the best', frames.runs
     ),
   )
-  note = _tell_clients(groups, [len(values) for values in scores.values()])
+  note = _tell_clients(frames, [len(values) for values in scores.values()])
   panels.draw_legend(figure, entries, note=note)
   return {style.slug(f'client_spread_{metric}'): figure}

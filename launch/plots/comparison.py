@@ -89,14 +89,14 @@ def compare_workdirs(
   frames = frames.of(frames.runs.assign(setting=setting))
   groups = frames.groups()
   metric = catalogue.choose_metric(frames, metric)
-  values = method_table.read_values(groups, metric, columns)
+  values = method_table.read_values(frames, metric, columns)
   drawings = {}
   if layout != 'default':
     layouts = catalogue.LAYOUTS if layout == 'all' else [layout]
     drawings = catalogue.draw_layouts(frames, layouts, metric)
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  table = method_table.make_table(values, groups)
+  table = method_table.make_table(values, frames)
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
   _write(folder / 'methods.csv', method_table.to_csv(values))
   _write(folder / 'methods.tex', latex)

@@ -142,7 +142,7 @@ def _plot(
   if many:
     panels.set_figure_title(figure, title)
   pooling = 'lines are their means, bands from the lowest to the highest'
-  note = run_notes.describe(groups, pooling, metric)
+  note = run_notes.describe(frames, pooling, metric)
   panels.draw_legend(figure, entries, note=note)
   return figure
 

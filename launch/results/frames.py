@@ -77,11 +77,6 @@ class Frames:
     rows = self.rounds.reindex(columns=list(dict.fromkeys(names)))
     return rows[np.isfinite(rows).all(axis=1)]
 
-  def last_rounds(self, name: str = 'round') -> list[int]:
-    """Returns the last round of each run with finite values in a column."""
-    rounds = self.drawn('round', name)['round'].groupby('run', sort=False)
-    return rounds.last().astype(int).tolist()
-
 
 def read(
   workdirs: Iterable[str | os.PathLike[str]],

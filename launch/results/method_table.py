@@ -3,6 +3,7 @@
 """Tables of the results of methods, as mean and deviation over seeds."""
 
 from collections.abc import Sequence
+import math
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
@@ -29,14 +30,14 @@ _INDEX = ['method', 'metric', 'rounds', 'seed']
 
 
 def read_values(
-  groups: method_comparison.Groups,
+  frames: frames_lib.Frames,
   metric: str,
   columns: Sequence[str] | None = None,
 ) -> pd.Series:
   """Returns the results by method, metric, rounds and seed.
 
   Args:
-    groups: The runs by label.
+    frames: The labelled runs.
     metric: A column of metrics.csv, for example `'eval/global/accuracy'`.
     columns: The columns of metrics.csv, at the last round, and the numbers of
       summary.json, such as `'test/global/accuracy'`; None for the usual ones:
@@ -65,112 +66,104 @@ def read_values(
   )
   if columns is not None:
     wanted = dict.fromkeys((column, last) for column in columns)
-  budget = _common_bytes(groups)
-  found = {
-    (label, *key): values
-    for label, of in groups.items()
-    for key in wanted
-    if len(values := _values(of, *key, budget).dropna())
-  }
+  budget = _common_bytes(frames)
+  found = {key: _values(frames, *key, budget) for key in wanted}
   for column in columns or ():
-    if not any(column == found_column for _, found_column, _ in found):
-      known = {
-        c: None for of in groups.values() for c in (*of.rounds, *of.runs)
-      }
+    if found[column, last].isna().all():
+      known = dict.fromkeys([*frames.rounds, *frames.runs])
       raise errors.InputError(
         f'--columns must name columns of metrics.csv or numbers of summary.json, '
         f'got {column!r}.{errors.suggest(column, known)}'
       )
   if columns is None:
-    found |= _seconds_to_common_value(groups, metric)
-  if not found:
-    return pd.Series(index=pd.MultiIndex.from_arrays([[]] * 4, names=_INDEX))
-  labels = list(groups)
-  in_order = sorted(found, key=lambda key: labels.index(key[0]))
-  return pd.concat({key: found[key] for key in in_order}, names=_INDEX)
+    found |= _seconds_to_common_value(frames, metric)
+  runs = frames.runs.rename(columns={'label': 'method'})
+  keys = pd.MultiIndex.from_tuples(found, names=['metric', 'rounds'])
+  table = pd.DataFrame(found, runs.index, keys)
+  table.index = pd.MultiIndex.from_frame(runs[['method', 'seed']])
+  # By method as given, each with its columns in the order above.
+  methods = pd.Index(runs['method'].unique())
+  values = table.melt(ignore_index=False).dropna().reset_index()
+  values = values.sort_values('method', key=methods.get_indexer, kind='stable')
+  return values.set_index(_INDEX)['value']
 
 
 def _seconds_to_common_value(
-  groups: method_comparison.Groups, metric: str
-) -> dict[tuple[str, str, str], pd.Series]:
+  frames: frames_lib.Frames, metric: str
+) -> dict[tuple[str, str], pd.Series]:
   """Returns the seconds until the metric has a value that all runs reach.
 
   Args:
-    groups: The runs by label.
+    frames: The runs.
     metric: The metric.
 
   Returns:
-    The seconds by seed, by label, column and `until <value>`; empty without
-    simulated time.
+    The seconds by run, by column and `until <value>`; empty without simulated
+    time.
   """
-  timed = {label: of.drawn(metric, SECONDS) for label, of in groups.items()}
-  higher_is_better = metric_names.higher_is_better(metric)
-  bests = pd.concat(timed.values())[metric].groupby('run')
-  bests = bests.max() if higher_is_better else bests.min()
-  if bests.empty:
+  timed = frames.drawn(metric, SECONDS)
+  if timed.empty:
     return {}
-  value = bests.min() if higher_is_better else bests.max()
-  found = {}
-  for label, rows in timed.items():
-    if len(rows):
-      worse = [
-        ranking.is_better(value, other, higher_is_better=higher_is_better)
-        for other in rows[metric]
-      ]
-      first = rows[SECONDS][np.invert(worse)].groupby('run').first()
-      seeds = groups[label].runs['seed']
-      found[label, SECONDS, f'until {value:.4f}'] = first.rename(index=seeds)
-  return found
+  higher_is_better = metric_names.higher_is_better(metric)
+  bests = timed[metric].groupby('run')
+  value = bests.max().min() if higher_is_better else bests.min().max()
+  worse = [
+    ranking.is_better(value, other, higher_is_better=higher_is_better)
+    for other in timed[metric]
+  ]
+  first = timed[SECONDS][np.invert(worse)].groupby('run').first()
+  return {(SECONDS, f'until {value:.4f}'): first}
 
 
-def _common_bytes(groups: method_comparison.Groups) -> float | None:
-  """Returns the smallest total of bytes; None if all runs sent the same."""
-  totals = pd.concat([_sent(of) for of in groups.values()])
-  num_runs = sum(len(of.runs) for of in groups.values())
-  if len(totals) < num_runs or np.allclose(totals, totals.min()):
-    return None
+def _common_bytes(frames: frames_lib.Frames) -> float:
+  """Returns the smallest total of bytes; NaN if all runs sent the same."""
+  totals = _sent(frames)
+  if len(totals) < len(frames.runs) or np.allclose(totals, totals.min()):
+    return math.nan
   return totals.min()
 
 
 def _sent(frames: frames_lib.Frames) -> pd.Series:
-  """Returns the bytes that runs of one label have sent, by seed."""
-  return frames.column(_BYTES).groupby(level=0, sort=False).last()
+  """Returns the bytes that each run has sent, as far as known."""
+  sent = frames.rounds.reindex(columns=[_BYTES])[_BYTES].dropna()
+  return sent.groupby('run').last()
 
 
 def _values(
-  frames: frames_lib.Frames, column: str, which: str, budget: float | None
+  frames: frames_lib.Frames, column: str, which: str, budget: float
 ) -> pd.Series:
-  """Returns the existing values of the runs of one label, by seed."""
+  """Returns the existing values of a column by run."""
   if column == MEGABYTES:
     return _sent(frames) / 1e6
   if column not in frames.rounds and column in frames.runs:
-    return method_comparison.by_seed(frames.runs, column)
-  values = frames.column(column)
+    return frames.runs[column].astype(float)
+  values = frames.rounds.reindex(columns=[column])[column].dropna()
   if which != EQUAL_BYTES:
     return method_comparison.value_by_seed(values, which)
-  sent = frames.column(_BYTES).reindex(values.index)
-  within = sent <= (-1 if budget is None else budget)
-  return values[within].groupby(level=0, sort=False).last()
+  sent = frames.rounds.reindex(columns=[_BYTES])[_BYTES]
+  within = sent[values.index] <= budget
+  return values[within].groupby('run').last()
 
 
 def make_table(
-  values: pd.Series, groups: method_comparison.Groups
+  values: pd.Series, frames: frames_lib.Frames
 ) -> text_table.Table:
   """Returns the table for people: a row per method, a column per result.
 
   Args:
     values: The result of `read_values`.
-    groups: The runs by label.
+    frames: The labelled runs.
   """
+  methods = frames.runs['label'].unique()
   keys = dict.fromkeys(
     (metric, rounds) for _, metric, rounds, _ in values.index
   )
   return seed_table.make_table(
-    pd.DataFrame({'Method': list(groups)}, index=list(groups)),
+    pd.DataFrame({'Method': methods}, index=methods),
     {key: _head(*key) for key in keys},
     values,
     {
-      key: method_comparison.direction(groups.values(), key[0])
+      key: method_comparison.direction([frames], key[0])
       for key in keys
       if key[0] not in _COSTS
     },

@@ -13,27 +13,23 @@ import pandas as pd
 
 
 def describe(
-  groups: Mapping[str, frames_lib.Frames], pooling: str, metric: str = 'round'
+  frames: frames_lib.Frames, pooling: str, metric: str = 'round'
 ) -> str:
   """Returns the numbers of seeds and clients, and warnings on comparability.
 
   Args:
-    groups: The runs by label, at least one; runs of a label differ in their
-      seed.
+    frames: The labelled runs; those of a label differ in their seed.
     pooling: The way in which several seeds of a label are shown.
     metric: A column of metrics.csv; runs without it do not count.
   """
-  ends = {
-    label: found
-    for label, of in groups.items()
-    if (found := of.last_rounds(metric))
-  }
+  ends = frames.drawn('round', metric)['round'].groupby('run').last()
+  runs = frames.runs.assign(end=ends).dropna(subset='end')
+  ends = runs.groupby('label', sort=False)['end'].agg(list).to_dict()
   counts = [len(found) for found in ends.values()] or [0]
   seeds = f'{count_seeds(counts)}: {pooling}'
   if max(counts) < 2:
     seeds = '1 seed, nothing is pooled'
-  runs = pd.concat([of.runs for of in groups.values()])
-  return join([seeds, tell_clients(runs), tell_lengths(ends)])
+  return join([seeds, tell_clients(frames.runs), tell_lengths(ends)])
 
 
 def describe_finished(runs: pd.DataFrame, pooling: str) -> str:

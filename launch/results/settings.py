@@ -9,6 +9,7 @@ seeds, whose runs share a label.
 from collections.abc import Mapping
 from typing import Any
 
+from fedfish_tff import errors
 from launch.results import frames as frames_lib
 from launch.results import method_labels
 
@@ -37,6 +38,9 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
     differences from others except local epochs, rounds and their consequences;
     `local_epochs`, the number per client and round; `rounds`, the configured
     number; and `total_epochs`, the product of both.
+
+  Raises:
+    errors.InputError: If a name unites two methods.
   """
   firsts = frames.runs.drop_duplicates('label').set_index('label')
   fields = {name for of in firsts['fields'] for name in of}
@@ -53,6 +57,10 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
     },
     firsts.index,
   ).assign(total_epochs=lambda of: of['local_epochs'] * of['rounds'])
+  if told.duplicated().any():
+    raise errors.InputError(
+      f'--names must keep methods apart, got {sorted(told["method"])}.'
+    )
   runs = frames.runs.drop(columns='task').join(told, on='label')
   return frames.of(
     runs.sort_values(

@@ -34,7 +34,7 @@ def _run(seed, values):
 
 
 def _read(groups, columns=None, metric=_METRIC):
-  named = fake_runs.named(groups).groups()
+  named = fake_runs.named(groups)
   return method_table.read_values(named, metric, columns), named
 
 
@@ -154,13 +154,13 @@ class MethodTableTest(parameterized.TestCase):
     )
 
   def test_the_table_for_people(self):
-    values, groups = _read(
+    values, frames = _read(
       {
         'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
         'B': [_run(0, [9, 3, 4])],
       }
     )
-    head, *rows = method_table.make_table(values, groups).rows
+    head, *rows = method_table.make_table(values, frames).rows
     self.assertEqual(
       head,
       [
@@ -196,11 +196,16 @@ class MethodTableTest(parameterized.TestCase):
     ):
       _read({'A': runs}, ['train/los'])
 
+  def test_columns_of_clients_are_no_results(self):
+    run = fake_runs.make_run(evaluated=True)
+    with self.assertRaisesRegex(errors.InputError, "got 'after/accuracy'"):
+      _read({'A': [run]}, ['after/accuracy'])
+
   def test_runs_without_the_metric_have_no_results(self):
     run = dataclasses.replace(
       fake_runs.make_run(), columns={'round': np.array([1.0])}
     )
-    values, groups = _read({'A': [run]})
+    values, frames = _read({'A': [run]})
     self.assertEmpty(values)
-    rows = method_table.make_table(values, groups).rows
+    rows = method_table.make_table(values, frames).rows
     self.assertEqual(rows, [['Method'], ['A']])

@@ -10,8 +10,8 @@ from absl.testing import absltest
 
 
 def _describe(runs, *args):
-  groups = fake_runs.named({'FedAvg': runs}).groups()
-  return run_notes.describe(groups, 'a mean', *args)
+  frames = fake_runs.named({'FedAvg': runs})
+  return run_notes.describe(frames, 'a mean', *args)
 
 
 class RunNotesTest(absltest.TestCase):

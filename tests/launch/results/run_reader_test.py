@@ -60,10 +60,9 @@ class ReadRunTest(parameterized.TestCase):
     self.assertEqual(list(values.index), [(0, n) for n in (1, 3, 4, 5)])
     np.testing.assert_array_equal(values, [0.5, np.inf, np.inf, 0.25])
     np.testing.assert_array_equal(found.drawn('a', 'b'), [[0.25, 7]])
-    self.assertEqual(found.last_rounds('a'), [5])
     # There is no column c.
     self.assertEmpty(found.column('c'))
-    self.assertEmpty(found.last_rounds('c'))
+    self.assertEmpty(found.drawn('c'))
     self.assertIsNone(frames.points(found, 'round', 'c'))
 
   @parameterized.parameters(

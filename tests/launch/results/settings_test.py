@@ -2,6 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of how runs are arranged for the layouts."""
 
+import dataclasses
+
+from fedfish_tff import errors
 from launch.results import settings
 from tests.launch.results import fake_runs
 
@@ -136,6 +139,14 @@ class SettingsTest(parameterized.TestCase):
     self.assertEqual(
       {methods[label]: methods[other] for label, other in pairs}, expected
     )
+
+  def test_names_that_unite_methods(self):
+    found = fake_runs.frames(
+      _runs(*((of, n, 6) for of in ('fed_avg', 'fed_fish') for n in (1, 8)))
+    )
+    names = {'FedAvg': 'Ours', 'FedFish': 'Ours'}
+    with self.assertRaisesRegex(errors.InputError, 'must keep methods apart'):
+      settings.read_settings(dataclasses.replace(found, names=names))
 
   def test_baselines_have_the_task_the_epochs_and_the_rounds(self):
     found = _read(
