@@ -43,29 +43,35 @@ def group_table(
     errors.InputError: If a column is missing, or holds other values.
   """
   names = [x] if isinstance(x, str) else x
-  columns = {name: _column(table, name) for name in names}
+  columns = {name: _column(table, name) for name in (*names, y, by)}
+  for name, column in columns.items():
+    if len(column) != len(columns[by]):
+      raise errors.InputError(
+        f'Column {name!r} of the table must have {len(columns[by])} rows, as '
+        f'{by!r} has, got {len(column)}.'
+      )
   if isinstance(x, str):
     features = columns[x]
-    if features.dtype.kind == 'U':
+    if features.dtype == object:
       features = np.array([text.encode() for text in features], object)
     elif features.dtype.kind in 'iub':
       features = _as_int32(features, x)
     else:
       features = features.astype(np.float32)
   else:
-    for name, column in columns.items():
-      _check_numbers(column, name)
+    for name in names:
+      _check_numbers(columns[name], name)
     features = np.stack(
-      [column.astype(np.float32) for column in columns.values()], axis=1
+      [columns[name].astype(np.float32) for name in names], axis=1
     )
-  labels = _column(table, y)
+  labels = columns[y]
   _check_numbers(labels, y)
   if labels.dtype.kind == 'f':
     labels = labels.astype(np.float32)
   else:
     labels = _as_int32(labels, y)
   client_ids, groups = natural_key.partition_by_key(
-    _column(table, by), min_examples=min_examples
+    columns[by], min_examples=min_examples
   )
   return client_data.InMemoryClientData(
     {
@@ -76,33 +82,56 @@ def group_table(
 
 
 def _column(table: Any, name: str) -> np.ndarray:
-  """Returns a column as numbers or texts [n, ...]."""
+  """Returns a column as numbers [n, ...], or as an object array [n] of texts."""
   try:
     column = table[name]
   except KeyError:
     raise errors.InputError(f'The table has no column {name!r}.') from None
-  values = np.asarray(column)
-  if values.dtype.kind == 'O':
-    # Texts, or lists, which Arrow nests.
-    nested = hasattr(column, 'to_pylist')
-    rows = column.to_pylist() if nested else values.tolist()
-    num_texts = sum(isinstance(row, str) for row in rows)
-    try:
-      # NumPy would make two texts of a text and a number.
-      values = np.array(rows, object if 0 < num_texts < len(rows) else None)
-    except ValueError:  # Lists of several lengths.
-      pass
-  if values.dtype.kind not in 'iubfU':
+  if isinstance(column, (list, tuple)):
+    values = _from_rows(column)
+  else:
+    values = np.atleast_1d(column)
+    if values.dtype.kind in 'OU':
+      # Texts, or lists, which Arrow nests.
+      nested = hasattr(column, 'to_pylist')
+      values = _from_rows(column.to_pylist() if nested else values.tolist())
+  if values.dtype.kind not in 'iubf' and not _are_texts(values):
     raise errors.InputError(
       f'Column {name!r} of the table must hold numbers, texts, or lists of '
       f'numbers of one length in all rows, got {values.dtype}, in its first '
-      f'row {values[0]!r}.'
+      f'row {next(iter(values.tolist()), None)!r}.'
     )
   return values
 
 
+def _from_rows(rows: Sequence[Any]) -> np.ndarray:
+  """Returns rows as an array, of objects unless all are numbers or lists.
+
+  NumPy would take a number among texts for a text, True for 1, and a text that
+  ends in a null character for the same without it.
+  """
+  are_booleans = {isinstance(row, (bool, np.bool_)) for row in rows}
+  if len(are_booleans) == 1 and not any(isinstance(row, str) for row in rows):
+    try:
+      return np.array(rows)
+    except ValueError:  # Lists of several lengths.
+      pass
+  return np.fromiter(rows, object, len(rows))
+
+
+def _are_texts(values: np.ndarray) -> bool:
+  """Returns whether all values are texts, without halves of surrogate pairs."""
+  if values.dtype != object or not all(isinstance(v, str) for v in values):
+    return False
+  try:
+    ''.join(values).encode()
+  except UnicodeEncodeError:
+    return False
+  return True
+
+
 def _check_numbers(column: np.ndarray, name: str) -> None:
-  if column.dtype.kind == 'U':
+  if column.dtype == object:
     raise errors.InputError(
       f'Column {name!r} of the table must hold numbers, such as '
       f"table[{name!r}].astype('category').cat.codes in pandas, got texts such "

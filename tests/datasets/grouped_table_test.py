@@ -21,6 +21,14 @@ _COLUMNS = {
   'ragged': [[1], [1, 2], [1], [1]],
   'huge': [2**40, 1, 2, 3],
 }
+# Columns that Arrow cannot hold.
+_ODD_COLUMNS = {
+  'mixed': [1, '1', 2, 2],
+  'flags': [True, 1, False, 0],
+  'broken': ['\ud800', 'a', 'a', 'a'],
+  'words': [['a'], ['b'], ['c'], ['d']],
+  'longer': [1, 2, 3, 4, 5],
+}
 
 
 def _object_arrays(columns):
@@ -40,6 +48,7 @@ _TABLES = (
     pa.concat_tables([pa.table(_COLUMNS)[:3], pa.table(_COLUMNS)[3:]]),
   ),
 )
+_LISTS = {**_COLUMNS, **_ODD_COLUMNS}
 
 
 class GroupTableTest(parameterized.TestCase):
@@ -92,3 +101,27 @@ class GroupTableTest(parameterized.TestCase):
         datasets.group_table(
           table, **{'by': 'user', 'x': 'age', 'y': 'label', **changed}
         )
+
+  @parameterized.named_parameters(
+    ('number_and_text', {'by': 'mixed'}, "'mixed' of the table .*object"),
+    ('true_and_one', {'by': 'flags'}, "'flags' of the table .*object"),
+    ('no_unicode', {'by': 'broken'}, "'broken' of the table .*object"),
+    ('nested_texts', {'x': 'words'}, "'words' of the table .*numbers"),
+    ('ragged', {'x': 'ragged'}, "'ragged' of the table .*object"),
+    ('longer', {'x': 'longer'}, "'longer' .* 4 rows, as 'user' has, got 5"),
+  )
+  def test_odd_columns_are_named(self, changed, message):
+    for table in (_LISTS, _object_arrays(_LISTS)):
+      with self.assertRaisesRegex(errors.InputError, message):
+        datasets.group_table(
+          table, **{'by': 'user', 'x': 'age', 'y': 'label', **changed}
+        )
+
+  def test_texts_that_end_in_null_characters(self):
+    texts = ['a', 'a\0', 'a', 'a\0']
+    for table in (pa.table({**_COLUMNS, 't': texts}), {**_COLUMNS, 't': texts}):
+      clients = datasets.group_table(table, by='t', x='t', y='label')
+      self.assertEqual(clients.client_ids, ('a', 'a\0'))
+      self._assert_client(
+        clients, 'a\0', np.array([b'a\0'] * 2, object), np.int32([1, 0])
+      )
