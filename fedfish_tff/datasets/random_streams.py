@@ -58,7 +58,7 @@ def uniform_numbers(names: Iterable[str], *keys: int | str) -> np.ndarray:
   for name in names:
     digest = stream.copy()
     # The name comes last, so its length is not needed.
-    digest.update(b'n' + name.encode())
+    digest.update(b'n' + _encode(name))
     digests.append(digest.digest()[:8])
   numbers = np.frombuffer(b''.join(digests), '<u8')
   # A float64 holds 53 bits.
@@ -73,7 +73,7 @@ def _digest(*keys: int | str) -> 'hashlib._Hash':
     if isinstance(key, (int, np.integer)):
       tag, text = b'i', str(int(key)).encode()
     elif isinstance(key, str):
-      tag, text = b's', key.encode()
+      tag, text = b's', _encode(key)
     else:
       raise TypeError(
         f'A key of a random stream must be an integer or a string, '
@@ -82,3 +82,8 @@ def _digest(*keys: int | str) -> 'hashlib._Hash':
     # The length keeps ('ab', 'c') and ('a', 'bc') apart.
     digest.update(tag + str(len(text)).encode() + b':' + text)
   return digest
+
+
+def _encode(name: str) -> bytes:
+  """Returns a name as bytes; ids from file names need not be UTF-8."""
+  return name.encode('utf-8', 'surrogatepass')

@@ -111,3 +111,15 @@ class UniformNumbersTest(absltest.TestCase):
   def test_needs_a_key(self):
     with self.assertRaises(TypeError):
       random_streams.uniform_numbers(['client'])
+
+  def test_names_that_are_not_utf8(self):
+    # The id of a client whose file has a name in Latin-1.
+    name = b'caf\xe9'.decode(errors='surrogateescape')
+    streams = [
+      random_streams.random_generator('test', n) for n in (name, 'café', name)
+    ]
+    first, second, again = (stream.random() for stream in streams)
+    self.assertEqual(first, again)
+    self.assertNotEqual(first, second)
+    numbers = random_streams.uniform_numbers([name, 'café'], 'test')
+    self.assertNotEqual(numbers[0], numbers[1])
