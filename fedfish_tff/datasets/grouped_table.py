@@ -120,14 +120,7 @@ def _from_rows(rows: Sequence[Any]) -> np.ndarray:
 
 
 def _are_texts(values: np.ndarray) -> bool:
-  """Returns whether all values are texts, without halves of surrogate pairs."""
-  if values.dtype != object or not all(isinstance(v, str) for v in values):
-    return False
-  try:
-    ''.join(values).encode()
-  except UnicodeEncodeError:
-    return False
-  return True
+  return values.dtype == object and all(map(examples_lib.is_text, values))
 
 
 def _check_numbers(column: np.ndarray, name: str) -> None:

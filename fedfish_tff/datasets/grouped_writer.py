@@ -14,6 +14,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_files
+from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import grouped_folder
@@ -41,18 +42,28 @@ class GroupedWriter:
 
     Args:
       folder: A new or empty folder.
-      features: The features of an example, each a scalar or of a fixed shape.
+      features: The features of an example, each a text or numbers of a fixed
+        shape: booleans, integers below 2**63, or floats of at most 32 bits,
+        since files hold no others.
       num_shards: The number of files of each split.
 
     Raises:
-      errors.InputError: If the folder is not empty.
+      errors.InputError: If the folder is not empty, or a feature cannot be
+        written.
     """
+    for name, spec in features.items():
+      if not _is_writable(spec):
+        raise errors.InputError(
+          f'Feature {name!r} must be a text or numbers of a fixed shape, floats '
+          f'of at most 32 bits, and not uint64, got {spec}.'
+        )
     self._folder = pathlib.Path(folder)
     self._folder.mkdir(parents=True, exist_ok=True)
     if any(self._folder.iterdir()):
       raise errors.InputError(
         f'{self._folder} must be a new or empty folder: nothing is overwritten.'
       )
+    self._specs = dict(features)
     self._features = grouped_folder.features_to_json(features)
     self._num_shards = num_shards
     self._open_files = contextlib.ExitStack()
@@ -98,7 +109,14 @@ class GroupedWriter:
       split: Its split.
       client_id: Its id, which must be unique.
       examples: Its examples; values by feature, text as `str` or `bytes`.
+
+    Raises:
+      errors.InputError: If the id is no text, or a value does not fit its
+        feature; an integer must be exact.
     """
+    if not examples_lib.is_text(client_id):
+      raise errors.InputError(f'A client id must be a text, got {client_id!r}.')
+    flat = [self._flat(example, client_id) for example in examples]
     if split not in self._files:
       self._files[split] = itertools.cycle(
         [
@@ -108,13 +126,6 @@ class GroupedWriter:
           for shard in range(self._num_shards)
         ]
       )
-    flat = [
-      {
-        name: value.encode() if isinstance(value, str) else value
-        for name, value in example.items()
-      }
-      for example in examples
-    ]
     serialized = [
       grouped_examples.encode_example(example, self._features)
       for example in flat
@@ -129,6 +140,53 @@ class GroupedWriter:
       ),
     )
 
+  def _flat(self, example: Mapping[str, Any], client_id: str) -> dict[str, Any]:
+    """Returns an example's values, texts as bytes, after checking them."""
+    if example.keys() != self._specs.keys():
+      raise errors.InputError(
+        f'An example of client {client_id!r} must have the features '
+        f'{", ".join(self._specs)}, got {", ".join(map(str, example))}.'
+      )
+    values = {}
+    for name, spec in self._specs.items():
+      values[name] = _fitted(example[name], spec)
+      if values[name] is None:
+        raise errors.InputError(
+          f'Feature {name!r} of client {client_id!r} must be '
+          f'{spec.dtype.name}{spec.shape.as_list()}, got {example[name]!r:.80}.'
+        )
+    return values
+
   def _shard_path(self, split: str, shard: int) -> str:
     name = grouped_folder.shard_name(split, shard, self._num_shards)
     return os.fspath(self._folder / name)
+
+
+def _is_writable(spec: tf.TensorSpec) -> bool:
+  """Returns whether a `tf.train.Example` holds such values exactly."""
+  if spec.dtype == tf.string:
+    return spec.shape.rank == 0
+  is_integer = spec.dtype.is_integer and spec.dtype != tf.uint64
+  is_float = spec.dtype.is_floating and spec.dtype.size <= 4
+  return spec.shape.is_fully_defined() and (
+    is_integer or is_float or spec.dtype.is_bool
+  )
+
+
+def _fitted(value: Any, spec: tf.TensorSpec) -> bytes | np.ndarray | None:
+  """Returns a value as bytes or numbers of its feature; None if it is none."""
+  if spec.dtype == tf.string:
+    if isinstance(value, bytes):
+      return value
+    return value.encode() if examples_lib.is_text(value) else None
+  dtype = np.dtype(spec.dtype.as_numpy_dtype)
+  array = np.asarray(value)
+  if array.dtype.kind not in 'biuf' and array.dtype != dtype:
+    return None
+  with np.errstate(invalid='ignore', over='ignore'):
+    numbers = array.astype(dtype)
+  if spec.dtype.is_floating:
+    fits = np.array_equal(np.isfinite(numbers), np.isfinite(array))
+  else:
+    fits = np.array_equal(numbers, array)
+  return numbers if fits and array.shape == tuple(spec.shape) else None

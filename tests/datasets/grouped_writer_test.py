@@ -12,7 +12,7 @@ from fedfish_tff.datasets import grouped_client_data
 from fedfish_tff.datasets import grouped_writer
 from tests import grouped_clients
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import dataset_grouper
 import numpy as np
 import pyarrow.parquet as pq
@@ -26,7 +26,7 @@ _FEATURES = {
 }
 
 
-class GroupedWriterTest(absltest.TestCase):
+class GroupedWriterTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self._folder = pathlib.Path(self.create_tempdir().full_path) / 'd'
@@ -121,3 +121,31 @@ class GroupedWriterTest(absltest.TestCase):
     (self._folder / 'mine').touch()
     with self.assertRaisesRegex(errors.InputError, 'd must be a new or empty'):
       grouped_writer.GroupedWriter(self._folder, features=_FEATURES)
+
+  @parameterized.parameters(
+    ({'when': 1.5}, "'when' of client 'c' must be int64\\[\\], got 1.5"),
+    ({'when': '5'}, "'when' .*int64"),
+    ({'small': 300}, "'small' .*uint8"),
+    ({'place': [[1.0], [2.0]]}, "'place' .*float32\\[2\\]"),
+    ({'place': [1e300, 0]}, "'place' .*float32\\[2\\]"),
+    ({'text': 5}, "'text' .*string"),
+    ({'text': '\ud800'}, "'text' .*string"),
+    ({'other': 1}, 'the features text, when, place, small, got .*other'),
+  )
+  def test_values_that_would_change(self, changed, message):
+    features = {**_FEATURES, 'small': tf.TensorSpec([], tf.uint8)}
+    example = {'text': 'x', 'when': 1, 'place': [1, 2], 'small': 255, **changed}
+    with self.assertRaisesRegex(errors.InputError, message):
+      with grouped_writer.GroupedWriter(
+        self._folder, features=features
+      ) as writer:
+        writer.write('train', 'c', [example])
+
+  @parameterized.parameters(
+    (([], tf.float64),), (([], tf.uint64),), (([None], tf.int32),)
+  )
+  def test_features_that_files_do_not_hold(self, spec):
+    with self.assertRaisesRegex(errors.InputError, "Feature 'x' .*floats of"):
+      grouped_writer.GroupedWriter(
+        self._folder, features={'x': tf.TensorSpec(*spec)}
+      )
