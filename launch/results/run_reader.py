@@ -156,6 +156,9 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   if not rows:
     raise errors.InputError(f'{folder.metrics_path} holds no round yet.')
   about = describe_run(folder, config, folder.read_summary(SUMMARY))
+  of_round = about['model_round']
+  if of_round is None:
+    of_round = rows[-1]['round']
   return Run(
     about=about,
     rounds=pd.DataFrame(
@@ -163,9 +166,7 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
       index=pd.Index([row['round'] for row in rows], name='round'),
       dtype=float,
     ),
-    clients=_read_current_clients(
-      folder.path, about['model_round'] or rows[-1]['round']
-    ),
+    clients=_read_current_clients(folder.path, of_round),
     transfer=_read_scores(folder.path),
   )
 

@@ -49,6 +49,20 @@ class ReadRunTest(parameterized.TestCase):
     (line,) = logs.output
     self.assertRegex(line, f'{workdir} is of round 6, .* that of round 8')
 
+  def test_the_best_model_may_be_the_initial_one(self):
+    run = dataclasses.replace(
+      fake_runs.make_run(), values={'test/global/accuracy': 0.5}
+    )
+    workdir = fake_runs.write_run(run, self._folder / 'w')
+    (workdir / 'evaluation').mkdir()
+    fake_runs.write_clients(workdir, fake_runs.make_clients(), 0)
+    folder = simulation.Workdir(workdir)
+    early_stopping = {'model_round': 0, 'stopped': None}
+    folder.write_summary(
+      folder.read_summary() | {'early_stopping': early_stopping}
+    )
+    self.assertNotEmpty(run_reader.read_run(workdir).clients)
+
   def test_cells_without_a_finite_value_are_told_apart_and_not_drawn(self):
     workdir = fake_runs.write_workdir(self._folder / 'w')
     # The last row is being written.
