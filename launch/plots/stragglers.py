@@ -114,7 +114,7 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
           lines[key] = points.reset_index().assign(
             task=task,
             conditions=conditions,
-            base=name.replace(_TUNED, ''),
+            base=name,
             method=method,
             policy=first.told.get(_POLICY, policy),
             metric=column,

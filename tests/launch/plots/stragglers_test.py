@@ -82,6 +82,12 @@ class StragglerLinesTest(absltest.TestCase):
       {f'{n} clients per round, exponential speeds' for n in (5, 20)},
     )
 
+  def test_a_start_makes_another_method(self):
+    tuned = fake_runs.make_timed_run('fed_avg')
+    tuned.config['fine_tuning'] = {'strategy': 'ft', 'start': {'name': 'fed3r'}}
+    lines = _read([fake_runs.make_timed_run('fed3r'), tuned])
+    self.assertEqual(set(lines['base']), {'Fed3R', 'Fed3R+FT'})
+
   def test_clients_own_models_are_nobody_s_fine_tuned_ones(self):
     lines = _read(
       [fake_runs.make_timed_run('ditto'), fake_runs.make_timed_run('fed_avg')],
