@@ -48,7 +48,7 @@ def read_values(
       metric has the worst of the runs' best values, which every run reaches.
 
   Raises:
-    errors.InputError: If no run has one of the columns.
+    errors.InputError: If there are no columns, or no run has one of them.
   """
   name = metric.rpartition('/')[2]
   last, mean = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
@@ -65,12 +65,14 @@ def read_values(
     ]
   )
   if columns is not None:
+    if not columns:
+      raise errors.InputError('--columns must name one column at least.')
     wanted = dict.fromkeys((column, last) for column in columns)
   budget = _common_bytes(frames)
   found = {key: _values(frames, *key, budget) for key in wanted}
   for column in columns or ():
     if found[column, last].isna().all():
-      known = dict.fromkeys([*frames.rounds, *frames.runs])
+      known = dict.fromkeys([*frames.rounds, *_numbers(frames)])
       raise errors.InputError(
         f'--columns must name columns of metrics.csv or numbers of summary.json, '
         f'got {column!r}.{errors.suggest(column, known)}'
@@ -129,13 +131,18 @@ def _sent(frames: frames_lib.Frames) -> pd.Series:
   return sent.groupby('run').last()
 
 
+def _numbers(frames: frames_lib.Frames) -> list[str]:
+  """Returns the columns of the frame of runs that are of summary.json."""
+  return [name for name in frames.runs if '/' in name]
+
+
 def _values(
   frames: frames_lib.Frames, column: str, which: str, budget: float
 ) -> pd.Series:
   """Returns the existing values of a column by run."""
   if column == MEGABYTES:
     return _sent(frames) / 1e6
-  if column not in frames.rounds and column in frames.runs:
+  if column not in frames.rounds and column in _numbers(frames):
     return frames.runs[column].astype(float)
   values = frames.rounds.reindex(columns=[column])[column].dropna()
   if which != EQUAL_BYTES:

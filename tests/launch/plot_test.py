@@ -101,6 +101,8 @@ class PlotTest(parameterized.TestCase):
     (dict(workdirs='{0}/damaged'), '/damaged/config.json'),
     (dict(metric='x/y'), '--metric=x/y is no column'),
     (dict(columns='x/y'), '--columns must name columns'),
+    (dict(columns='workdir'), "or numbers of summary.json, got 'workdir'"),
+    (dict(columns=''), '--columns must name one column at least'),
     (dict(names='FedAvg'), "--names must be <label>=<name>, got 'FedAvg'"),
     (dict(names='FedAvg=FedFish'), '--names must keep methods apart'),
     (dict(output_dir='/dev/null/plots'), 'Cannot write /dev/null/plots'),
