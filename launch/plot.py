@@ -100,8 +100,8 @@ _COLUMNS = flags.DEFINE_list(
 _NAMES = flags.DEFINE_multi_string(
   'names',
   [],
-  'A name in place of a label, such as --names="FedFish, per example=Ours"; may '
-  'be repeated.',
+  'A name in place of a label or its first words, such as --names="FedFish, per '
+  'example=Ours"; may be repeated.',
 )
 _FORMAT = flags.DEFINE_enum(
   'format', 'png', style.FORMATS, 'The format of the plots.'

@@ -30,7 +30,7 @@ class Frames:
       run has written nothing.
     clients: The rows of evaluation/clients.csv, indexed by `run` and `client`.
     transfer: The rows of evaluation/transfer.csv, indexed by `run`.
-    names: The names that replace labels of methods.
+    names: The names that replace labels of methods, or their first words.
   """
 
   runs: pd.DataFrame
@@ -90,7 +90,7 @@ def read(
 
   Raises:
     errors.InputError: If a workdir cannot be used or duplicates another, or a
-      name would unite two methods.
+      name replaces no label or would unite two methods.
   """
   frames = join(map(run_reader.read_run, workdirs))
   return label(dataclasses.replace(frames, names=names or {}))
@@ -124,7 +124,8 @@ def label(frames: Frames) -> Frames:
     frames: The runs.
 
   Raises:
-    errors.InputError: If two runs have the same config and seed.
+    errors.InputError: If two runs have the same config and seed, or a name
+      replaces no label.
   """
   runs = frames.runs
   pooled = method_labels.POOLED
@@ -142,6 +143,7 @@ def label(frames: Frames) -> Frames:
         'one of them.'
       )
   firsts = runs.drop_duplicates('group')
+  _check_names(frames.names, method_labels.label_methods(firsts))
   labels = dict(zip(firsts['group'], name_methods(frames, firsts)))
   if len(set(labels.values())) < len(labels):
     raise errors.InputError(
@@ -161,7 +163,29 @@ def name_methods(
     besides: The fields that are told elsewhere.
   """
   labels = method_labels.label_methods(runs, besides=besides)
-  return [frames.names.get(label, label) for label in labels]
+  return [_rename(label, frames.names) for label in labels]
+
+
+def _rename(label: str, names: Mapping[str, str]) -> str:
+  """Returns a label with a name in place of it, or of its first words."""
+  words = label.split(', ')
+  for end in range(len(words), 0, -1):
+    if name := names.get(', '.join(words[:end])):
+      return ', '.join([name, *words[end:]])
+  return label
+
+
+def _check_names(names: Iterable[str], labels: Iterable[str]) -> None:
+  """Raises InputError for a name of no label."""
+  labels = list(labels)
+  # Figures leave out words that their panels tell.
+  known = [set(label.split(', ')) for label in labels]
+  for name in names:
+    if not any(words.issuperset(name.split(', ')) for words in known):
+      raise errors.InputError(
+        f'--names must hold a label or its first words, such as {labels[0]!r}, '
+        f'got {name!r}.{errors.suggest(name, labels)}'
+      )
 
 
 def points(

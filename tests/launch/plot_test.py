@@ -105,6 +105,7 @@ class PlotTest(parameterized.TestCase):
     (dict(columns=''), '--columns must name one column at least'),
     (dict(names='FedAvg'), "--names must be <label>=<name>, got 'FedAvg'"),
     (dict(names='FedAvg=FedFish'), '--names must keep methods apart'),
+    (dict(names='FedAg=Ours'), "got 'FedAg'. Did you mean FedAvg?"),
     (dict(output_dir='/dev/null/plots'), 'Cannot write /dev/null/plots'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, values, message):

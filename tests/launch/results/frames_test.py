@@ -18,6 +18,25 @@ class LabelTest(absltest.TestCase):
     runs = [fake_runs.make_run(a, s) for a, of in seeds.items() for s in of]
     self.assertEqual([*fake_runs.frames(runs).groups()], ['FedAvg', 'FedFish'])
 
+  def test_a_name_replaces_the_first_words_that_it_is_of(self):
+    runs = [
+      fake_runs.make_setting_run(*of, local_epochs=epochs)
+      for of in (('fed_avg',), ('fed_fish',))
+      for epochs in (1, 4)
+    ]
+    read = frames.join(map(fake_runs.to_run, runs))
+    names = {'FedFish': 'Ours', 'FedFish, 4 local epochs': 'Long'}
+    found = frames.label(dataclasses.replace(read, names=names))
+    self.assertEqual(
+      list(found.groups()),
+      [
+        'FedAvg, 1 local epoch',
+        'FedAvg, 4 local epochs',
+        'Ours, 1 local epoch',
+        'Long',
+      ],
+    )
+
   def test_synthetic_data_are_another_task(self):
     real = fake_runs.make_run(seed=1)
     synthetic = dataclasses.replace(
