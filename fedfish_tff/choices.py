@@ -71,7 +71,8 @@ class MetaGradient(enum.Enum):
   With g = grad f(w - alpha grad f(w)), the gradient is g - alpha H(w) g.
 
   Attributes:
-    HESSIAN_FREE: H g by a central difference of gradients (HF-MAML).
+    HESSIAN_FREE: H g by a central difference of gradients (HF-MAML), for models
+      without dropout and the like.
     EXACT: H g by automatic differentiation (MAML).
     FIRST_ORDER: No Hessian term (FO-MAML).
   """

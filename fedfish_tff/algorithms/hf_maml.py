@@ -53,7 +53,8 @@ def build_hf_maml(
       default, SGD with rate 1, is the paper's.
     personal_learning_rate: alpha, 0 or positive, the rate of a client's own
       step. With 0 the outer steps are FedAvg's, on the batches D'.
-    meta_gradient: The treatment of the Hessian.
+    meta_gradient: The treatment of the Hessian; see
+      `client_work.build_meta_training`, also for models with dropout.
     meta_batches: See `client_work.build_meta_training`, also for a client with
       fewer batches than a step takes.
     difference: delta, the step of HESSIAN_FREE's finite difference, positive.
@@ -76,7 +77,8 @@ def build_hf_maml(
     client-server barrier is measured.
 
   Raises:
-    InputError: If an argument is out of range.
+    InputError: If an argument is out of range, or `meta_gradient` does not fit
+      the model.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   client_update_fn = model_delta.build_trained_delta_update(

@@ -24,6 +24,7 @@ from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
+from fedfish_tff.models import traced_graph
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -85,7 +86,9 @@ def build_meta_training(
     client_optimizer_fn: The optimizer of the outer steps; the paper's is SGD
       with rate beta, published as 0.1.
     personal_learning_rate: alpha, the rate of the inner step, 0 or positive.
-    meta_gradient: The treatment of the Hessian.
+    meta_gradient: The treatment of the Hessian. HESSIAN_FREE needs a model that
+      draws no random numbers in training: its two gradients would be those of
+      different dropout masks, and a thousand times their difference.
     meta_batches: Whether D, D' and D'' are a client's next three batches (two,
       D and D', for FIRST_ORDER), or one batch. If the last step lacks batches,
       it takes the first ones again, as if another epoch began: a client with
@@ -96,7 +99,8 @@ def build_meta_training(
   Returns:
     A function for `model_delta.build_trained_delta_update`. Metrics are those
     of w - alpha g on the batches D', so over a part of the examples unless
-    batches are shared. `num_examples` counts all examples, each once.
+    batches are shared. `num_examples` counts all examples, each once. It raises
+    InputError for a model that `meta_gradient` does not fit.
 
   Raises:
     InputError: If an argument is out of range.
@@ -163,6 +167,13 @@ def build_meta_training(
           gradients(state, _add(state.trainable, step, state.gradient), batch)
           for step in (difference, -difference)
         )
+        if traced_graph.draws_random_numbers():
+          raise errors.InputError(
+            'meta_gradient must be EXACT or FIRST_ORDER (in a config: '
+            'algorithm.order) for a model that draws random numbers in '
+            'training, as dropout and augmentation do, got HESSIAN_FREE: the '
+            'two gradients of its difference would have different draws.'
+          )
         product = tuple(
           (a - b) / tf.cast(2 * difference, a.dtype)
           for a, b in zip(ahead, behind)

@@ -112,6 +112,12 @@ def trace_graph(
   )
 
 
+def draws_random_numbers() -> bool:
+  """Returns whether the graph being built draws random numbers."""
+  graph_def = tf.compat.v1.get_default_graph().as_graph_def()
+  return any('Random' in node.op for node in graph_functions.nodes(graph_def))
+
+
 def take_part(
   graph_def: tf.compat.v1.GraphDef, output: str
 ) -> tf.compat.v1.GraphDef:

@@ -39,8 +39,8 @@ METHOD = method.Method(
     'order': fields.Field(
       'hessian_free',
       fields.member_of(choices.MetaGradient),
-      'How its Hessian is had: by differences of gradients, exact by automatic '
-      'differentiation, or first_order, left out.',
+      'How its Hessian is had: by differences of gradients (of models without '
+      'dropout), exact by automatic differentiation, or first_order, left out.',
     ),
     'difference': fields.Field(
       1e-3,

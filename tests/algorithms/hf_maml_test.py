@@ -6,6 +6,8 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
+from fedfish_tff import errors
+from fedfish_tff import models
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -110,3 +112,15 @@ class HfMamlTest(rounds.TestCase):
       local_epochs=6,
     )
     self.assertAlmostEqual(process.extra_passes, extra_passes)
+
+  def test_refuses_a_difference_between_two_dropout_masks(self):
+    model = models.create_lenet5(
+      input_shape=(16, 16, 1),
+      num_classes=2,
+      seed=0,
+      filters=(1, 1),
+      hidden_units=(2,),
+      dropout=0.5,
+    )
+    with self.assertRaisesRegex(errors.InputError, 'must be EXACT or FIRST_OR'):
+      algorithms.build_hf_maml(model, rounds.sgd(0.1))

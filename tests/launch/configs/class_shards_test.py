@@ -66,6 +66,16 @@ class ClassShardsTest(parameterized.TestCase):
     self.assertEqual(config['algorithm']['difference'], 0.001)
 
   @parameterized.parameters(
+    ('hf_maml,images=cifar100', 'exact'),
+    ('hf_maml,images=cifar100,size=results', 'hessian_free'),
+    ('hf_maml', 'hessian_free'),
+  )
+  def test_hf_maml_is_exact_for_a_network_with_dropout(self, variant, order):
+    config = class_shards.get_config(variant).to_dict()
+    config_checks.read(config)
+    self.assertEqual(config['algorithm']['order'], order)
+
+  @parameterized.parameters(
     ('fed_avg,size=compact', 'model', 'classic_lenet5'),
     ('ditto,images=cifar100,size=compact', 'model', 'classic_lenet5'),
     ('fed_per,images=letters', 'characters', 'letters'),
