@@ -80,7 +80,7 @@ def get_config(path: str) -> ConfigDict:
   Raises:
     errors.InputError: If it cannot be read, or holds no object.
   """
-  return ConfigDict(_with_tuples(regular_files.read_json(path, dict)))
+  return ConfigDict(with_tuples(regular_files.read_json(path, dict)))
 
 
 def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
@@ -99,9 +99,10 @@ def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
   return flat
 
 
-def _with_tuples(value: Any) -> Any:
-  if isinstance(value, dict):
-    return {name: _with_tuples(part) for name, part in value.items()}
+def with_tuples(value: Any) -> Any:
+  """Returns a value of JSON with lists turned into tuples, as Python has them."""
+  if isinstance(value, Mapping):
+    return {name: with_tuples(part) for name, part in value.items()}
   if isinstance(value, list):
-    return tuple(map(_with_tuples, value))
+    return tuple(map(with_tuples, value))
   return value

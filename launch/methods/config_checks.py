@@ -51,6 +51,7 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
     errors.InputError: If a field is missing, unknown, of the wrong type or out
       of range, or does not apply to the method.
   """
+  values = json_config.with_tuples(values)
   if 'algorithm' not in values:
     raise errors.InputError('The config has no field algorithm.')
   fields.block('algorithm', values['algorithm'])

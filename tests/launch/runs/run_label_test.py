@@ -25,6 +25,11 @@ class DescribeTest(parameterized.TestCase):
     self.assertEqual(told['algorithm.fisher_estimator'], 'per example')
     self.assertEqual(told['algorithm.server_optimizer'], 'server SGD')
     self.assertNotIn('algorithm.damping', told)
+    # launch.evaluate reads the config that launch.train has written.
+    written = json.loads(json.dumps(config))
+    self.assertEqual(
+      run_label.describe_method(config_checks.read(written)), described
+    )
 
   def test_what_is_sent_is_told_in_other_words(self):
     config = digits.get_config('fed_avg,exchange=layers').to_dict()
