@@ -28,6 +28,7 @@ from typing import Any
 from fedfish_tff import errors
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
+from launch.methods import evaluation
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import registry
@@ -95,16 +96,7 @@ def create_config(
       # 0 means no cap.
       'max_examples_per_client': 0,
       'participation': {'name': 'uniform'},
-      'evaluation': {
-        # The epochs on half of a held-out client's data, with scores on the
-        # other half; 0 to leave out personalisation.
-        'personalization_epochs': 1,
-        # The learning rate of these epochs; of several, validation clients
-        # choose by their scores; empty for client_learning_rate.
-        'personalization_learning_rates': (),
-        # Whether to measure the client-server barrier on the round's cohort.
-        'barrier': True,
-      },
+      'evaluation': evaluation.BLOCK.defaults(),
     }
   )
   config.update(values)
@@ -185,7 +177,7 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
   known = {'server': optimizers.OPTIMIZERS}
   needed = {}
   for block in _ordered_blocks():
-    known |= {block.name: block.presets, **block.axes()}
+    known |= block.all_axes()
     # Every config has a participation, so that its axes need no other.
     if block.name != 'participation':
       needed |= dict.fromkeys(block.axes(), block.name)

@@ -76,7 +76,8 @@ class Block:
     name: The name in configs and of the axis.
     help: A phrase or two for --methods.
     fields: The fields by name.
-    presets: The values of the axis, each with the fields that it sets.
+    presets: The values of the axis, each with the fields that it sets; empty
+      for a block without an axis, which every config has.
     axes: A function that returns further axes, each in the form of `presets`.
     supports: The name in `method.SUPPORTS` that a method with the block needs;
       '' for any method.
@@ -103,7 +104,9 @@ class Block:
   name: str
   help: str
   fields: Mapping[str, fields_lib.Field]
-  presets: Mapping[str, Mapping[str, Any]]
+  presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(
+    default_factory=dict
+  )
   axes: Callable[[], Mapping[str, Mapping[str, Mapping[str, Any]]]] = dict
   supports: str = ''
   refuse: Callable[[method_lib.Method], str] = lambda method: ''
@@ -120,14 +123,14 @@ class Block:
   )
   build: Mapping[str, BuildFn] = dataclasses.field(default_factory=dict)
 
-  def defaults(self, preset: str, **others: str) -> dict[str, Any]:
+  def defaults(self, preset: str = '', **others: str) -> dict[str, Any]:
     """Returns the block of a config.
 
     Args:
-      preset: The name of a preset.
+      preset: The name of a preset; '' for none.
       **others: The values of further axes.
     """
-    block = {**fields_lib.defaults(self.fields), **self.presets[preset]}
+    block = {**fields_lib.defaults(self.fields), **self.presets.get(preset, {})}
     for axis, value in others.items():
       block |= self.axes()[axis][value]
     return block
@@ -144,13 +147,17 @@ class Block:
     fields_lib.check_block(f'{self.name}.', values, self.fields)
     return config_lib.Values.of(values)
 
+  def all_axes(self) -> dict[str, Mapping[str, Mapping[str, Any]]]:
+    """Returns the axes of variants by name, the block's own first."""
+    own = {self.name: self.presets} if self.presets else {}
+    return {**own, **self.axes()}
+
   def describe(self) -> list[str]:
     """Returns lines that describe the axes and the fields."""
-    axes = {self.name: self.presets, **self.axes()}
     return [
       *(
         f'  --config=FILE:NAME,{axis}={{{",".join(presets)}}}'
-        for axis, presets in axes.items()
+        for axis, presets in self.all_axes().items()
       ),
       *fields_lib.describe(self.fields),
     ]

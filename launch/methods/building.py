@@ -37,7 +37,6 @@ FIELDS_OF_THE_LOOP = frozenset(
     'checkpoint_every',
     'cohort_size',
     'evaluate_every',
-    'evaluation',
     'max_examples_per_client',
     'rounds',
   )

@@ -56,8 +56,6 @@ class Config:
     checkpoint_every: The number of rounds from one checkpoint to the next.
     algorithm: The method's name and its own fields.
     task: The task's name and options.
-    evaluation: `personalization_epochs`, `personalization_learning_rates` and
-      `barrier`.
     client_learning_rate: The clients' learning rate; None for a method without
       it.
     server_learning_rate: The server's learning rate; None for a method without
@@ -79,7 +77,6 @@ class Config:
   checkpoint_every: int
   algorithm: Values
   task: Mapping[str, Any]
-  evaluation: Values
   client_learning_rate: float | None = None
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
@@ -89,6 +86,11 @@ class Config:
   def key(self) -> str:
     """A text that is the same for equal configs."""
     return json.dumps(self.values, sort_keys=True)
+
+  @property
+  def evaluation(self) -> Values:
+    """The fields of the block `evaluation`."""
+    return self.blocks['evaluation']
 
   @property
   def participation(self) -> Values:

@@ -27,15 +27,9 @@ _SIZES: Mapping[str, fields.Check] = {
   'evaluate_every': fields.integer(1),
   'checkpoint_every': fields.integer(1),
 }
+# The blocks that every config has.
 _BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
 _WEIGHT_DECAY = 'client_weight_decay'
-_EVALUATION: Mapping[str, fields.Field] = fields.of_checks(
-  {
-    'personalization_epochs': fields.integer(0),
-    'barrier': fields.boolean,
-    'personalization_learning_rates': fields.numbers,
-  }
-)
 
 
 def read(values: Mapping[str, Any]) -> config_lib.Config:
@@ -60,7 +54,6 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
   checks = {**_SIZES, **dict.fromkeys(_BLOCKS, fields.block), **optional}
   fields.check_block('', values, fields.of_checks(checks), owner=method.name)
   method.check('algorithm.', values['algorithm'])
-  fields.check_block('evaluation.', values['evaluation'], _EVALUATION)
   fields.text('task.name', values['task'].get('name'))
   config = config_lib.Config(
     values=values,
@@ -68,7 +61,6 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
     **{name: values[name] for name in _SIZES},
     algorithm=config_lib.Values.of(values['algorithm']),
     task=values['task'],
-    evaluation=config_lib.Values.of(values['evaluation']),
     **{
       name: values[name]
       for name in (*method.learning_rates, _WEIGHT_DECAY)
@@ -80,7 +72,6 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
       if name in values
     },
   )
-  _check_evaluation(config)
   flat = json_config.flatten(values)
   for block in block_lib.blocks_of(config):
     block.check_rules(config, flat)
@@ -114,16 +105,6 @@ def _optional_fields(
   if _WEIGHT_DECAY in optional:
     optional[_WEIGHT_DECAY] = fields.number(positive=False)
   return optional
-
-
-def _check_evaluation(config: config_lib.Config) -> None:
-  rates = config.evaluation.personalization_learning_rates
-  if rates and not config.evaluation.personalization_epochs:
-    raise errors.InputError(
-      'evaluation.personalization_learning_rates must be empty, since '
-      'evaluation.personalization_epochs is 0, so that there are no steps to '
-      f'take with them; got {rates!r}.'
-    )
 
 
 def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:

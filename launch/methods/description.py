@@ -22,7 +22,7 @@ def list_configs() -> str:
   axes = sorted(
     axis
     for block in block_lib.own_blocks().values()
-    for axis in (block.name, *block.axes())
+    for axis in block.all_axes()
   )
   return '\n'.join(
     [
@@ -45,6 +45,8 @@ def _lines() -> Iterator[str]:
     yield from fields.describe(method.fields)
   yield '\nBlocks, as axes of a variant; fields, as --config.BLOCK.FIELD=VALUE'
   for name, block in block_lib.own_blocks().items():
+    if not block.presets:
+      continue
     of = f', of what supports {block.supports}' if block.supports else ''
     yield f'\n{name}{of}: {block.help}'
     yield from block.describe()

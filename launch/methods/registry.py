@@ -32,13 +32,6 @@ if typing.TYPE_CHECKING:
 
 ENTRY_POINTS = 'fedfish_tff.methods'
 
-# See `only_values`; blocks add to these fields.
-_ONLY: Mapping[str, tuple[str, Sequence[Any]]] = {
-  'local_epochs': ('local_epochs', (1,)),
-  'evaluation.barrier': ('barrier', (False,)),
-  'evaluation.personalization_epochs': ('learning_rates', (0,)),
-}
-
 
 @functools.cache
 def own_methods() -> Mapping[str, method_lib.Method]:
@@ -60,7 +53,7 @@ def only_values(
     For each dotted name, the name in `method.SUPPORTS` that the method lacks,
     and the values that do not need it, the usual one first.
   """
-  only = dict(_ONLY)
+  only = {'local_epochs': ('local_epochs', (1,))}
   for block in block_lib.own_blocks().values():
     only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
   return {

@@ -22,6 +22,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import evaluation
 
 import numpy as np
 import tensorflow_federated as tff
@@ -102,8 +103,8 @@ def start_config(
       'algorithm': dict(values['fine_tuning']['start']),
       'participation': {'name': 'visit_once', **speeds},
       'evaluation': {
+        **evaluation.BLOCK.defaults(),
         'personalization_epochs': 0,
-        'personalization_learning_rates': (),
         'barrier': False,
       },
     }

@@ -45,14 +45,15 @@ def _config(variant):
   return config
 
 
-def _first_preset(block):
-  return next(iter(block.presets))
+def _variant(method, *names):
+  """Returns a method with the first preset of blocks that have any."""
+  presets = {name: next(iter(_BLOCKS[name].presets), '') for name in names}
+  return ','.join([method, *(f'{n}={p}' for n, p in presets.items() if p)])
 
 
-def _values(name):
+def _defaults(name):
   """Returns the block of its first preset."""
-  block = _BLOCKS[name]
-  return config_lib.Values.of(block.defaults(_first_preset(block)))
+  return _BLOCKS[name].defaults(next(iter(_BLOCKS[name].presets), ''))
 
 
 class BlockTest(parameterized.TestCase):
@@ -113,7 +114,7 @@ class BlockTest(parameterized.TestCase):
     """As those of methods, and refused where they would change nothing."""
     block = _BLOCKS[name]
     self.assertRegex(block.help, r'^[^\n]{10,}[^.]$')
-    original = _config(f'fed_avg,{name}={_first_preset(block)}')
+    original = _config(_variant('fed_avg', name))
     for field in original[name]:
       config = copy.deepcopy(original)
       config[name][field] = object()
@@ -176,7 +177,7 @@ class BlockTest(parameterized.TestCase):
     block = _BLOCKS[name]
     rule = block.goes_with[number]
     method = 'fed_fish' if rule.field == 'algorithm.diagnostics' else 'fed_avg'
-    config = _config(f'{method},{name}={_first_preset(block)}')
+    config = _config(_variant(method, name))
     for field, values in rule.when.items():
       config[name][field] = values[0]
     other = rule.field.partition('.')[0]
@@ -185,7 +186,7 @@ class BlockTest(parameterized.TestCase):
     elif other == 'participation':
       config[other] = _BLOCKS[other].defaults('uniform')
     elif other in _BLOCKS:
-      config[other] = _BLOCKS[other].defaults(_first_preset(_BLOCKS[other]))
+      config[other] = _defaults(other)
     for owner in {name, other} & set(_BLOCKS):
       own = config_lib.Values.of(config.get(owner, {}))
       for kept in _BLOCKS[owner].goes_with:
@@ -201,9 +202,7 @@ class BlockTest(parameterized.TestCase):
 
   def test_pairs_of_blocks_are_read_or_refused_in_one_line(self):
     for one, other in itertools.combinations(_BLOCKS, 2):
-      variant = ','.join(
-        ['fed_avg', *(f'{n}={_first_preset(_BLOCKS[n])}' for n in (one, other))]
-      )
+      variant = _variant('fed_avg', one, other)
       refused_by = [
         rule
         for name, rules in (
@@ -212,7 +211,7 @@ class BlockTest(parameterized.TestCase):
         )
         for rule in rules
         if not rule.values and rule.field in (one, other)
-        if rule.holds(_values(name))
+        if rule.holds(config_lib.Values.of(_defaults(name)))
       ]
       with self.subTest(variant):
         if refused_by:

@@ -187,20 +187,6 @@ class CheckConfigTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.InputError, f'^{field} .*got 0'):
         config_checks.read(config)
 
-  def test_rates_of_personalization(self):
-    name = 'evaluation.personalization_learning_rates'
-    config_checks.read(_config('fed_avg', **{name: (0.1, 0.01)}))
-    for changes, message in (
-      ({name: 0.1}, f'{name} must be a sequence of numbers, got 0.1'),
-      ({name: (0.1, -1)}, f'A number of {name} .*got -1'),
-      (
-        {name: (0.1,), 'evaluation.personalization_epochs': 0},
-        rf'{name} .*evaluation.personalization_epochs is 0.*got \(0.1,\)',
-      ),
-    ):
-      with self.assertRaisesRegex(errors.InputError, message):
-        config_checks.read(_config('fed_avg', **changes))
-
   def test_visits_are_not_for_closed_form_alone(self):
     for name in ('uniform', *participation.VISITS):
       config_checks.read(_config('fed_avg', **{'participation.name': name}))

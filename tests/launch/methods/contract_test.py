@@ -31,11 +31,12 @@ import tensorflow_federated as tff
 
 pytestmark = pytest.mark.thorough
 
-# Participation is tried by policy; nothing is built without weights to start.
+# Participation is tried by policy; nothing is built without weights to start,
+# or from what only evaluations measure.
 _BLOCKS = {
   name: block
   for name, block in block_lib.own_blocks().items()
-  if name not in ('participation', 'warm_start')
+  if name not in ('evaluation', 'participation', 'warm_start')
 }
 _POLICIES = {
   name: {

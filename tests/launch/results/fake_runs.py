@@ -80,7 +80,6 @@ def as_config(values):
     **{name: values.get(name) for name in sizes},
     algorithm=config_lib.Values.of(algorithm),
     task=values['task'],
-    evaluation=config_lib.Values.of(values.get('evaluation', {})),
     blocks={
       name: config_lib.Values.of(values[name])
       for name in block.own_blocks()
