@@ -21,6 +21,7 @@ overrule a value of the config:
   size        and others that the config's docstring names
 """
 
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -171,6 +172,19 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
       )
     chosen[axis] = value
   return name, chosen
+
+
+def value_of(axis: str, variant: str, known: Iterable[str]) -> str:
+  """Returns the value that a variant gives an axis, or else the usual one.
+
+  Args:
+    axis: The axis.
+    variant: The variant; `create_config` refuses one with an unknown value.
+    known: The values, the usual one first.
+  """
+  usual, *others = known
+  value = parse_variant(variant)[1].get(axis)
+  return value if value in others else usual
 
 
 def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:

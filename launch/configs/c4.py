@@ -70,7 +70,7 @@ _C4_RATES = {
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   results = dict(language.RESULTS)
-  if base.parse_variant(variant)[1].get('corpus') == 'cc_news':
+  if base.value_of('corpus', variant, _CORPORA) == 'cc_news':
     results['rounds'] //= 2
   return language.create_config(
     variant,

@@ -133,15 +133,9 @@ _TUNING_LEARNING_RATES = (0.001, 0.01, 0.1)
 
 def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  _, chosen = base.parse_variant(variant)
-  images = chosen.get('images')
-  task = {
-    # Half of the held-out clients are for validation.
-    **{'num_clients': 100, 'num_held_out': 20},
-    **_TASKS.get(images, _TASKS['cifar10']),
-  }
-  body_epochs = 1 if task['name'] == 'cifar10' else 5
-  if task['name'] == 'emnist_shards':
+  images = base.value_of('images', variant, _TASKS)
+  body_epochs = 1 if images == 'cifar10' else 5
+  if images in ('digits', 'letters'):
     compact = {'task.hidden_units': (128, 64), 'rounds': 60}
   else:
     compact = {'task.model': 'classic_lenet5', 'rounds': 60}
@@ -153,7 +147,12 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       'images': dict.fromkeys(_TASKS, {}),
       'size': {'compact': compact, 'results': {**compact, **few}},
     },
-    task=task,
+    task={
+      'num_clients': 100,
+      # Half of the held-out clients are for validation.
+      'num_held_out': 20,
+      **_TASKS[images],
+    },
     rounds=150,
     cohort_size=100,
     local_epochs=body_epochs,
@@ -163,8 +162,15 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     evaluate_every=10,
     checkpoint_every=50,
     evaluation={'personalization_epochs': 10, 'barrier': False},
+    fields={
+      'algorithm.body_epochs': body_epochs,
+      'algorithm.client_weighting': 'uniform',
+      'participation.concurrency': _AT_WORK,
+      'participation.max_staleness': _MAX_STALENESS,
+      'participation.n0': _FIRST_CLIENTS,
+    },
   )
-  algorithm = config.algorithm
+  algorithm, participation = config.algorithm, config.participation
   if 'personal_learning_rate' in algorithm:
     config.client_learning_rate = 0.1
   elif 'client_optimizer' in algorithm:
@@ -172,23 +178,17 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   if algorithm.name in ('fed_avg', *_ANSWERS):
     config.evaluation.personalization_learning_rates = _TUNING_LEARNING_RATES
   if 'body_epochs' in algorithm:
-    algorithm.body_epochs = body_epochs
     config.local_epochs = _HEAD_EPOCHS + body_epochs
   if 'order' in algorithm and images == 'cifar100':
-    # The published network has dropout, which has no differences of gradients.
     if config.task.model == 'lenet5':
+      # This network has dropout, which has no differences of gradients.
       algorithm.order = 'exact'
-  if 'client_weighting' in algorithm:
-    algorithm.client_weighting = 'uniform'
-  if 'n0' in config.participation:
-    config.participation.n0 = _FIRST_CLIENTS
-    config.participation.rounds_per_stage = config.rounds // _STAGES_OF_A_RUN
-  if 'deadline' in config.participation:
-    config.participation.deadline = _DEADLINES[config.participation.speeds.kind]
-    config.participation.over_selection = 0.5
-  if 'concurrency' in config.participation:
-    config.participation.concurrency = _AT_WORK
-    config.participation.max_staleness = _MAX_STALENESS
+  if 'rounds_per_stage' in participation:
+    participation.rounds_per_stage = config.rounds // _STAGES_OF_A_RUN
+  if 'deadline' in participation:
+    participation.deadline = _DEADLINES[participation.speeds.kind]
+    participation.over_selection = 0.5
+  if 'concurrency' in participation:
     config.cohort_size = _ANSWERS[algorithm.name]
     for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
       config[field] *= _AT_WORK // config.cohort_size

@@ -103,15 +103,14 @@ _SURFACES = {'emnist': {}, 'cifar100': {'task.label': 'coarse'}}
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  images = base.parse_variant(variant)[1].get('images')
-  fields = _FIELDS.get(images, _FIELDS['emnist'])
-  rate = _ADAM_RATES[fields['task']['name']]
+  images = base.value_of('images', variant, _FIELDS)
+  fields = _FIELDS[images]
   task = {
     **fields['task'],
     # 0.1 to deal training images anew, few classes to each client.
     'alpha': config_dict.placeholder(float),
   }
-  compact = {**_COMPACT, 'server_learning_rate': rate}
+  compact = {**_COMPACT, 'server_learning_rate': _ADAM_RATES[images]}
   return base.create_config(
     variant,
     axes={

@@ -26,8 +26,7 @@ _FEATURE_TASKS = {
   'fed3r_cifar': 'cifar10_features',
   'fed3r_digits': 'digits',
   'fed3r_generated': 'generated_features',
-  'fed3r_inaturalist': 'inaturalist',
-  'fed3r_landmarks': 'landmarks',
+  'fed3r_photographs': 'inaturalist',
 }
 _FEATURE_CONFIGS = tuple(_FEATURE_TASKS)
 
@@ -108,13 +107,16 @@ class ConfigsTest(parameterized.TestCase):
   @parameterized.parameters(
     ('cifar', 100, 10),
     ('generated', 9275, 10),
-    ('inaturalist', 9275, 10),
-    ('landmarks', 1262, 10),
+    ('photographs', 9275, 10),
+    ('photographs', 1262, 10, ',images=landmarks'),
     ('digits', 24, 5),
   )
-  def test_all_clients_come_once(self, name, num_clients, cohort_size):
+  def test_all_clients_come_once(self, name, num_clients, cohort_size, axes=''):
     """In the published splits' numbers; FT trains as long again, or longer."""
-    get_config = _module(f'fed3r_{name}').get_config
+
+    def get_config(variant):
+      return _module(f'fed3r_{name}').get_config(f'{variant}{axes}')
+
     fed3r = get_config('fed3r')
     self.assertEqual(fed3r.cohort_size, cohort_size)
     self.assertEqual(fed3r.rounds, -(-num_clients // cohort_size))

@@ -28,8 +28,7 @@ _MODULES = (
 # Of tasks of features, where a fine-tuning wants the rounds before it.
 _FEATURE_MODULES = (
   'launch.configs.fed3r_generated',
-  'launch.configs.fed3r_inaturalist',
-  'launch.configs.fed3r_landmarks',
+  'launch.configs.fed3r_photographs',
 )
 _IMAGE_MODULES = ('launch.configs.fed3r_cifar',)
 _READY = (
