@@ -5,6 +5,7 @@
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
+import functools
 import os
 from typing import Any
 
@@ -42,35 +43,27 @@ class Experiment:
     config: The config.
     task: The clients, model and metric.
     built: The model to train and its process.
-    participation: The function that returns the cohort of a round.
-    accuracy_stages: The stages of the participation, updated with each row;
-      None where cohorts do not depend on training.
-    wall_clock: The clock of simulated time; None for a config without speeds.
-    epsilon: The function from rounds to epsilon; None without a block privacy.
-    batch_spec: The batches of a client per round.
     evaluations: The computations of the evaluations.
     initial_weights: The initial weights of the trained model; None for those of
       the process.
     first_round: The last round of a fine-tuning's start; 0 without a start.
 
   Raises:
-    errors.InputError: If the config has rates for personalisation, but the
-      method's clients tune with a rate that cannot be replaced.
+    errors.InputError: If the participation does not suit the task, or the
+      config has rates for personalisation, but the method's clients tune with a
+      rate that cannot be replaced.
   """
 
   config: config_lib.Config
   task: Task
   built: building.BuiltMethod
-  participation: simulation.Participation
-  accuracy_stages: simulation.AccuracyStages | None
-  wall_clock: simulation.WallClock | None
-  epsilon: simulation.Epsilon | None
-  batch_spec: datasets.BatchSpec
   evaluations: evaluation.SharedComputations
   initial_weights: tff.learning.models.ModelWeights | None = None
   first_round: int = 0
 
   def __post_init__(self) -> None:
+    # Made at once, so that bad input is refused before anything is written.
+    _ = self.participation, self.wall_clock, self.epsilon
     rates = self.tuning_rates
     if rates and config_lib.CLIENT_RATE not in parameters.names_in(
       self.process.local_training
@@ -92,6 +85,39 @@ class Experiment:
   ) -> algorithms.FederatedProcess | algorithms.ClientStateProcess:
     """The learning process."""
     return self.built.process
+
+  @functools.cached_property
+  def accuracy_stages(self) -> simulation.AccuracyStages | None:
+    """The stages of the participation, updated with each row, if it has any."""
+    return participation_lib.create_accuracy_stages(self.config, self.task)
+
+  @functools.cached_property
+  def participation(self) -> simulation.Participation:
+    """The function that returns the cohort of a round."""
+    return participation_lib.create_participation(
+      self.config, self.task, accuracy_stages=self.accuracy_stages
+    )
+
+  @functools.cached_property
+  def wall_clock(self) -> simulation.WallClock | None:
+    """The clock of simulated time; None for a config without speeds."""
+    return participation_lib.create_wall_clock(
+      self.config, self.task, self.participation
+    )
+
+  @functools.cached_property
+  def epsilon(self) -> simulation.Epsilon | None:
+    """The function from rounds to epsilon; None without a block privacy."""
+    return privacy.create_epsilon(self.config, self.task)
+
+  @property
+  def batch_spec(self) -> datasets.BatchSpec:
+    """The batches of a client per round."""
+    return datasets.BatchSpec(
+      batch_size=self.config.batch_size,
+      epochs=self.config.local_epochs,
+      max_examples=self.config.max_examples_per_client or None,
+    )
 
   @property
   def judged_by(self) -> str:
@@ -295,13 +321,19 @@ class Experiment:
       ),
     )
 
-  def build_stopping(self) -> simulation.EarlyStopping | None:
-    """Builds the decision on the last and the best round, if configured."""
+  def build_stopping(
+    self, rows: Iterable[simulation.Metrics] = ()
+  ) -> simulation.EarlyStopping | None:
+    """Builds the decision on the last and the best round, if configured.
+
+    Args:
+      rows: The rows of metrics.csv on which it decides first.
+    """
     own = self.config.blocks.get('early_stopping')
     if own is None:
       return None
     column = own.metric or self.judged_column
-    return simulation.EarlyStopping(
+    stopping = simulation.EarlyStopping(
       column,
       higher_is_better=early_stopping.direction(
         own,
@@ -312,14 +344,7 @@ class Experiment:
       patience=own.patience,
       min_delta=own.min_delta,
     )
-
-  def find_stopping(
-    self, rows: Iterable[simulation.Metrics]
-  ) -> simulation.EarlyStopping | None:
-    """Returns early stopping's decision from metrics.csv's rows, or None."""
-    stopping = self.build_stopping()
-    if stopping is not None:
-      stopping.observe_rows(rows)
+    stopping.observe_rows(rows)
     return stopping
 
 
@@ -448,6 +473,8 @@ def build_experiment_of(
     config, task, start_weights=start and start.weights
   )
   return Experiment(
+    config=config,
+    task=task,
     built=built,
     evaluations=evaluation.SharedComputations(
       built.model,
@@ -455,48 +482,6 @@ def build_experiment_of(
       getattr(built.process, 'client_model_weights', None),
     ),
     first_round=start.round_number if start else 0,
-    **_for_the_loop(config, task),
-  )
-
-
-def share_experiment(
-  experiment: Experiment,
-  config: config_lib.Config,
-  task: Task,
-  *,
-  initial_weights: tff.learning.models.ModelWeights | None,
-) -> Experiment:
-  """Returns the experiment of a config, sharing another's computations.
-
-  Args:
-    experiment: The experiment of the other config.
-    config: The config, with the same `registry.sharing_key`.
-    task: Its task, with the same model except for the initial weights.
-    initial_weights: The initial weights; None for those of the process.
-  """
-  return dataclasses.replace(
-    experiment, initial_weights=initial_weights, **_for_the_loop(config, task)
-  )
-
-
-def _for_the_loop(config: config_lib.Config, task: Task) -> dict[str, Any]:
-  """Returns the parts of an experiment that runs never share."""
-  accuracy_stages = participation_lib.create_accuracy_stages(config, task)
-  participation = participation_lib.create_participation(
-    config, task, accuracy_stages=accuracy_stages
-  )
-  return dict(
-    config=config,
-    task=task,
-    participation=participation,
-    accuracy_stages=accuracy_stages,
-    wall_clock=participation_lib.create_wall_clock(config, task, participation),
-    epsilon=privacy.create_epsilon(config, task),
-    batch_spec=datasets.BatchSpec(
-      batch_size=config.batch_size,
-      epochs=config.local_epochs,
-      max_examples=config.max_examples_per_client or None,
-    ),
   )
 
 

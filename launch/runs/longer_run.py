@@ -62,7 +62,7 @@ def find_checkpoint(
   for checkpoint in reversed(kept):
     if checkpoint > before or (checkpoint == before and not ends_alike):
       continue
-    stopping = experiment.find_stopping(
+    stopping = experiment.build_stopping(
       row for row in rows if row['round'] <= checkpoint
     )
     also_kept = {experiment.half_round, stopping and stopping.best_round}

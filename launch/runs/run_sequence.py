@@ -151,7 +151,7 @@ class _Built:
       ):
         return None
       weights = tff.learning.models.ModelWeights(*model.initial_weights)
-    self.experiment = experiment_lib.share_experiment(
-      self.experiment, config, task, initial_weights=weights
+    self.experiment = dataclasses.replace(
+      self.experiment, config=config, task=task, initial_weights=weights
     )
     return self.experiment

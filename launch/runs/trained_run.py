@@ -92,7 +92,7 @@ def load_result(
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
-    return load_best(experiment, folder, experiment.find_stopping(rows))
+    return load_best(experiment, folder, experiment.build_stopping(rows))
   if at == model_rounds.HALF:
     half = experiment.half_round
     result = _load_round(experiment, folder, half) if half else None

@@ -141,7 +141,7 @@ def train_task(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = experiment.find_stopping(rows)
+    stopping = experiment.build_stopping(rows)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,

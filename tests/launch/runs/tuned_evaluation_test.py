@@ -3,6 +3,7 @@
 """The rate that clients tune with, against a loop over rates in NumPy."""
 
 import contextlib
+import dataclasses
 import functools
 import math
 import pathlib
@@ -108,11 +109,10 @@ def _built(variant):
 
 def _experiment(rates, *, variant='fed_avg', **changes):
   """Returns an experiment with rates; its tasks differ in no graph."""
-  return experiment_lib.share_experiment(
+  return dataclasses.replace(
     _built(variant),
-    config_checks.read(_config(variant, rates)),
-    _task(**changes),
-    initial_weights=None,
+    config=config_checks.read(_config(variant, rates)),
+    task=_task(**changes),
   )
 
 
