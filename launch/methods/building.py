@@ -24,7 +24,6 @@ from launch.methods import schedules
 
 if typing.TYPE_CHECKING:
   from fedfish_tff import algorithms
-  from fedfish_tff import models
   from tasks.task import Task
 
   import tensorflow_federated as tff
@@ -63,7 +62,6 @@ class BuiltMethod:
     model: The model; its weights are those of the process.
     process: The process; it has client states if clients keep something between
       rounds.
-    feature_map: The features that a closed-form process sums; None for others.
     costs_per_client: The costs of a client per round, by column of metrics.csv.
     solve_path: A function from the state after the last round to the weights
       for each value of `regularization` in the config, with None for a value
@@ -78,7 +76,6 @@ class BuiltMethod:
 
   model: tff.learning.models.FunctionalModel
   process: algorithms.FederatedProcess | algorithms.ClientStateProcess
-  feature_map: models.FeatureMap | None = None
   costs_per_client: Mapping[str, int] = dataclasses.field(default_factory=dict)
   solve_path: Callable[[Any], Mapping[float, Any]] | None = None
   reported_hparams: tuple[str, ...] = ()

@@ -38,7 +38,6 @@ def build(parts: building.Ingredients) -> building.BuiltMethod:
       **solution,
       **arguments,
     ),
-    feature_map=feature_map,
     costs_per_client={
       building.PUBLISHED_BYTES: simulation.closed_form_upload_bytes(
         feature_map.num_features, num_classes

@@ -22,7 +22,6 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       distance=choices.ClassDistance(parts.algorithm.distance),
       **arguments,
     ),
-    feature_map=feature_map,
   )
 
 

@@ -54,7 +54,7 @@ class Fed3rDigitsTest(absltest.TestCase):
     ).trainable
     train = experiment.task.train
     images, labels = zip(*map(train.load_client, train.client_ids))
-    feature_map = experiment.built.feature_map
+    feature_map = experiment.task.feature_map
     inputs = feature_map(feature_map.initial_weights, np.concatenate(images))
     # The bias is the weight of a constant feature, as in the published code.
     ridge = linear_model.Ridge(

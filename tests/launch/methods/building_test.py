@@ -88,8 +88,6 @@ class BuildMethodTest(parameterized.TestCase):
     method = self._build(variant, start_weights=_start_weights())
     self.assertEqual(_shapes(method.process), shapes)
     self.assertEqual([w.shape for w in method.model.initial_weights[0]], shapes)
-    closed_form = variant in registry.names('fine_tuning_start')
-    self.assertEqual(method.feature_map is not None, closed_form)
     self.assertEqual(method.process.extra_passes, int('fish' in variant))
 
   @parameterized.parameters('fed_avg', 'fed_sgd')

@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff.execution import contexts
+from launch.methods import closed_form
 from launch.methods import registry
 from launch.runs import experiment
 from tasks.tabular import toy_regression
@@ -32,7 +33,9 @@ class ClosedFormTest(parameterized.TestCase):
     held_out, _ = solved.pool(self.task.validation)
     for variant in ('fed3r', 'fed3r_rf'):
       built, _, weights = solved.solve(variant, self.task)
-      feature_map = built.feature_map
+      feature_map, _ = closed_form.prepare(
+        small_configs.read_config(variant), self.task
+      )
       features = feature_map(
         feature_map.initial_weights, tf.constant(held_out)
       ).numpy()

@@ -3,8 +3,8 @@
 """Tests of Fed3R on random features as configs build it."""
 
 from fedfish_tff.execution import contexts
+from launch.methods import closed_form
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
 from tests.launch.methods import solved
@@ -36,9 +36,9 @@ class Fed3rRfTest(absltest.TestCase):
     def random_features(seed=0, **changes):
       config = small_configs.make_config('fed3r_rf', seed=seed)
       config['algorithm'].update(changes)
-      feature_map = registry.build_method(
+      feature_map, _ = closed_form.prepare(
         config_checks.read(config), self.task
-      ).feature_map
+      )
       return feature_map(feature_map.initial_weights, x).numpy()
 
     automatic = random_features(bandwidth=0.0)

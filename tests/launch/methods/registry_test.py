@@ -28,14 +28,10 @@ class ContractTest(parameterized.TestCase):
   @parameterized.parameters(*registry.variants())
   def test_every_variant_is_a_config_and_a_process(self, variant):
     built = small_configs.build(variant)
-    method = registry.find_variant(variant)[0]
     if isinstance(built.process, algorithms.FederatedProcess):
       self.assertLen(built.process.next.type_signature.parameter, 2)
     weights = built.process.get_model_weights.type_signature.result
     self.assertLen(weights.trainable, len(built.model.initial_weights[0]))
-    self.assertEqual(
-      'learning_rates' in method.supports, built.feature_map is None
-    )
 
 
 class LabelTest(parameterized.TestCase):

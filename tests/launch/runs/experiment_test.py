@@ -111,4 +111,3 @@ class ClosedFormTest(absltest.TestCase):
       built.model.initial_weights[0], weights[2:], strict=True
     ):
       np.testing.assert_array_equal(found, expected)
-    self.assertIsNone(built.built.feature_map)
