@@ -132,15 +132,84 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 def _create_results_sweeps(
   get_config: sweeps.GetConfig,
 ) -> dict[str, sweeps.MakeRuns]:
-  """Returns the sweeps of size=results, by name."""
+  """Returns the sweeps of size=results, by name.
+
+  Beside `sweeps.ready_sweeps` and `sweeps.surfaces` there are
+
+  `settings`: one setting of FedAvg and FedFish changed at a time, with the most
+    local epochs. The changes from plain steps at the server and the tuned client
+    rate are damping, a lower client rate, with which clients drift less, and
+    Adam at the server.
+  `claims`: FedAvg, FedFish and damped FedFish with as many local epochs, eight
+    seeds that no other sweep has, and a rate of personalisation that validation
+    clients choose.
+  `claims_tuning`: rates for it, at full length, with two other seeds.
+  `stability`: 512 rounds of one local epoch, with both kinds of damping, by the
+    seeds of `claims`.
+
+  Args:
+    get_config: A function that returns the config of a variant.
+  """
   images = get_config('fed_avg').task.name
+  fed_avg, fed_fish, damped = claimed = (
+    *sweeps.PLAIN_ESTIMATORS[:2],
+    'damped,server=sgd',
+  )
+  epochs = {'local_epochs': sweeps.LOCAL_EPOCHS[-1]}
+  seeds = {'seed': tuple(range(10, 18))}
+  only_global = {
+    'evaluation.barrier': False,
+    'evaluation.personalization_epochs': 0,
+  }
+  plain = {'server_learning_rate': 1.0}
+  adam = {'server_learning_rate': _ADAM_RATES[images]}
+  usual = {'client_learning_rate': _TUNED_RATES[images]}
+  low = {'client_learning_rate': 0.01}
+  settings = (
+    (fed_avg, usual | plain),
+    (fed_fish, usual | plain),
+    (damped, usual | plain),
+    (fed_avg, low | plain),
+    (fed_fish, low | plain),
+    ('fed_avg', usual | adam),
+    ('fed_fish', usual | adam),
+  )
+  rates = (0.003, 0.01, 0.03, 0.1)
+  tuning = {
+    'client_learning_rate': (0.02, 0.05, 0.1, 0.2),
+    'server_learning_rate': (0.3, 1.0),
+    'seed': (100, 101),
+  }
+  many_rounds = {
+    'rounds': 512,
+    'local_epochs': 1,
+    'evaluate_every': 32,
+    'checkpoint_every': 128,
+    **usual,
+    **plain,
+  }
   return {
     **sweeps.ready_sweeps(get_config, methods=sweeps.PLAIN_ESTIMATORS),
-    'settings': lambda: sweeps.deciding_settings(
-      client_learning_rate=_TUNED_RATES[images],
-      adam_learning_rate=_ADAM_RATES[images],
+    'settings': lambda: [
+      run
+      for variant, changes in settings
+      for run in sweeps.grid(
+        [variant], {'seed': sweeps.SEEDS}, fixed=changes | epochs
+      )
+    ],
+    'claims': lambda: sweeps.grid(
+      claimed,
+      seeds,
+      fixed={**epochs, 'evaluation.personalization_learning_rates': rates},
     ),
-    **sweeps.claims(_TUNED_RATES[images]),
+    'claims_tuning': lambda: sweeps.grid(
+      claimed, tuning, fixed=epochs | only_global
+    ),
+    'stability': lambda: sweeps.grid(
+      (*claimed, 'relatively_damped,server=sgd'),
+      seeds,
+      fixed=many_rounds | only_global,
+    ),
     **sweeps.surfaces(
       (0.1, 100.0, None),
       fixed={

@@ -38,8 +38,6 @@ LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
 # The paper's local epochs.
 LOCAL_EPOCHS = (1, 8, 16)
 SEEDS = (0, 1, 2)
-# The lower client rate of `deciding_settings`.
-_LOW_LEARNING_RATE = 0.01
 # FedAvg, and FedFish with each Fisher estimator, all with one server optimizer.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
@@ -145,7 +143,7 @@ def fixed_compute(
   Raises:
     ValueError: If `total_local_epochs` is not such a multiple.
   """
-  runs = []
+  changes = []
   for epochs in local_epochs:
     rounds, rest = divmod(total_local_epochs, epochs)
     if rest:
@@ -153,56 +151,19 @@ def fixed_compute(
         f'{total_local_epochs} local epochs in total are no whole number of '
         f'rounds of {epochs}.'
       )
-    values = {
-      'local_epochs': epochs,
-      'rounds': rounds,
-      'evaluate_every': max(1, round(rounds / evaluations)),
-    }
-    runs.append(
-      grid(variants, {'seed': seeds}, fixed={**(fixed or {}), **values})
+    changes.append(
+      {
+        **(fixed or {}),
+        'local_epochs': epochs,
+        'rounds': rounds,
+        'evaluate_every': max(1, round(rounds / evaluations)),
+      }
     )
-  # Runs are ordered by variant first, as in the other sweeps.
   return tuple(
     run
     for variant in variants
-    for some in runs
-    for run in some
-    if run.variant == variant
-  )
-
-
-def deciding_settings(
-  *, client_learning_rate: float, adam_learning_rate: float
-) -> tuple[Run, ...]:
-  """Returns runs that change one setting of FedAvg and FedFish at a time.
-
-  The changes from plain steps at the server and the usual client rate are
-  damping, a lower client rate, with which clients drift less, and Adam at the
-  server. All runs have the config's rounds and the most local epochs; each
-  setting has every seed.
-
-  Args:
-    client_learning_rate: The usual client rate, for example a tuned one.
-    adam_learning_rate: The server's rate for Adam.
-  """
-  plain = {'server_learning_rate': 1.0}
-  usual = {'client_learning_rate': client_learning_rate}
-  low = {'client_learning_rate': _LOW_LEARNING_RATE}
-  adam = {'server_learning_rate': adam_learning_rate}
-  epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
-  settings = (
-    ('fed_avg,server=sgd', usual | plain),
-    ('fed_fish,server=sgd', usual | plain),
-    ('damped,server=sgd', usual | plain),
-    ('fed_avg,server=sgd', low | plain),
-    ('fed_fish,server=sgd', low | plain),
-    ('fed_avg', usual | adam),
-    ('fed_fish', usual | adam),
-  )
-  return tuple(
-    run
-    for variant, rates in settings
-    for run in grid([variant], {'seed': SEEDS}, fixed=rates | epochs)
+    for values in changes
+    for run in grid([variant], {'seed': seeds}, fixed=values)
   )
 
 
@@ -246,52 +207,6 @@ def surfaces(
   return {
     'surface': lambda: runs({'seed': tuple(range(10))}),
     'surface_tuning': lambda: runs(tuning),
-  }
-
-
-def claims(client_learning_rate: float) -> dict[str, MakeRuns]:
-  """Returns the sweeps that decide claims of a task of images.
-
-  `claims` has FedAvg, FedFish and damped FedFish with 16 local epochs, eight
-  seeds that no other sweep has, and a rate of personalisation that validation
-  clients choose. `claims_tuning` has rates for it, at full length, with two
-  other seeds. `stability` has 512 rounds of one local epoch, with both kinds of
-  damping, by the seeds of `claims`.
-
-  Args:
-    client_learning_rate: The client rate of `stability`.
-  """
-  variants = (*PLAIN_ESTIMATORS[:2], 'damped,server=sgd')
-  seeds = {'seed': tuple(range(10, 18))}
-  epochs = {'local_epochs': LOCAL_EPOCHS[-1]}
-  only_global = {
-    'evaluation.barrier': False,
-    'evaluation.personalization_epochs': 0,
-  }
-  many_rounds = {
-    'rounds': 512,
-    'local_epochs': 1,
-    'evaluate_every': 32,
-    'checkpoint_every': 128,
-    'client_learning_rate': client_learning_rate,
-    'server_learning_rate': 1.0,
-  }
-  personal = {
-    'evaluation.personalization_learning_rates': (0.003, 0.01, 0.03, 0.1)
-  }
-  tuning = {
-    'client_learning_rate': (0.02, 0.05, 0.1, 0.2),
-    'server_learning_rate': (0.3, 1.0),
-    'seed': (100, 101),
-  }
-  return {
-    'claims': lambda: grid(variants, seeds, fixed=epochs | personal),
-    'claims_tuning': lambda: grid(variants, tuning, fixed=epochs | only_global),
-    'stability': lambda: grid(
-      (*variants, 'relatively_damped,server=sgd'),
-      seeds,
-      fixed=many_rounds | only_global,
-    ),
   }
 
 

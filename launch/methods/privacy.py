@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-import json
 import typing
 
 from fedfish_tff import aggregators
@@ -83,9 +82,7 @@ def _build(
       'rounds_per_tree': rounds,
       # Seeded by the whole config: the noise of two runs must not cancel.
       'noise_seed': int(
-        random_streams.random_generator(
-          'privacy', json.dumps(config.values, sort_keys=True)
-        ).integers(2**62)
+        random_streams.random_generator('privacy', config.key).integers(2**62)
       ),
     }
   return aggregators.PrivateMeanFactory(
