@@ -20,8 +20,8 @@ from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import longer_run
+from launch.runs import trained_run
 from launch.runs import training_run
-from launch.runs import warm_start_weights
 from tasks import task as task_lib
 
 import numpy as np
@@ -51,7 +51,7 @@ def describe(
   has_run = bool(options.workdir) and not options.overwrite
   start = fine_tuning_start.load_start(folder.path) if has_run else None
   if start is None and 'warm_start' in config.blocks:
-    start = warm_start_weights.read(config, task)
+    start = trained_run.read_warm_start(config, task)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
   rows = [
     ('task', task.title),

@@ -4,6 +4,7 @@
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import importlib.metadata
 import math
 import platform
@@ -15,7 +16,6 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import exchange
 from launch.methods import privacy
-from launch.runs import client_models
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_label
 from launch.runs import tuned_evaluation
@@ -52,9 +52,7 @@ def summarize(
   if client_states is not None and exchange.clients_keep_models(
     experiment.config
   ):
-    test |= client_models.evaluate_client_models(
-      experiment, model, client_states
-    )
+    test |= _score_client_models(experiment, model, client_states)
   totals = dict(result.totals)
   if not {'exchange', 'compression'} & experiment.config.blocks.keys():
     # All weights are sent as they are, so that no payload is measured.
@@ -116,6 +114,58 @@ def _score_test_clients(
   unseen = experiment.build_own_data_evaluation(clients)
   if unseen is not None:
     columns |= {f'unseen/{n}': value for n, value in unseen(state).items()}
+  return columns
+
+
+def _score_client_models(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  client_states: simulation.ClientStateStore,
+) -> dict[str, float]:
+  """Scores, on all test data, the models of all clients that have come.
+
+  Zhang and Emerson (2023) do so with all clients in every round. A client's
+  model is the one with which it would begin the next round. A client that never
+  came is left out: its model would be the server's, which is scored anyway.
+
+  Args:
+    experiment: The experiment that was run.
+    result: The result of the last round or of an earlier, checkpointed round.
+    client_states: The clients' states.
+
+  Returns:
+    For each metric, `clients/<metric>`, the mean over the clients, each counted
+    once, and `clients/<metric>_std`, the standard deviation over them; empty if
+    no client has come.
+  """
+  task = experiment.task
+  round_number = result.round_number
+  client_ids = [
+    c
+    for c in task.train.client_ids
+    if client_states.has_state(c, round_number=round_number)
+  ]
+  if not client_ids:
+    return {}
+
+  scores = []
+  # Models are made one by one, so that only one is in memory.
+  for weights in evaluation.own_models(
+    experiment.process,
+    result.state,
+    client_ids,
+    functools.partial(client_states.load, round_number=round_number),
+  ):
+    chunks = evaluation.load_chunks(
+      task.test, eval_batch_size=task.eval_batch_size
+    )
+    scores.append(experiment.evaluations.global_model(weights, chunks).total)
+    del weights
+  columns = {}
+  for name in evaluation.score_names(scores):
+    values, sizes = evaluation.metric_values(scores, name)
+    columns[f'clients/{name}'] = evaluation.weighted_mean(values, sizes)
+    columns[f'clients/{name}_std'] = evaluation.standard_deviation(values)
   return columns
 
 

@@ -9,12 +9,17 @@ import os
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff import simulation
+from launch.methods import adapters
+from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
+from launch.runs import fine_tuning_start
 from launch.runs import model_rounds
+from tasks.task import Task
 
 
 @contextlib.contextmanager
@@ -151,6 +156,44 @@ def load_best(
       'and starts afresh with --overwrite.'
     )
   return result
+
+
+def read_warm_start(
+  config: config_lib.Config, task: Task
+) -> fine_tuning_start.Start:
+  """Reads the weights of a block `warm_start`, from another run or a file.
+
+  Args:
+    config: The config, with the block.
+    task: The task, whose model must have the same tensors.
+
+  Returns:
+    The start, without rounds and costs.
+
+  Raises:
+    errors.InputError: If the weights cannot be read or do not fit.
+  """
+  path = os.path.expanduser(config.blocks['warm_start'].path)
+  names = task.tensor_names
+  if os.path.isdir(path):
+    with open_run(path) as (other, folder):
+      result = load_result(other, folder)
+      _, weights = adapters.merge(
+        other.config,
+        other.task,
+        other.model,
+        other.process.get_model_weights(result.state),
+      )
+      tensors = models.name_weights(weights, other.task.tensor_names)
+  else:
+    tensors = models.read_weights(path, names)
+  return fine_tuning_start.Start(
+    models.fit_weights(
+      task.create_checked_model(), tensors, tensor_names=names, source=path
+    ),
+    round_number=0,
+    totals={},
+  )
 
 
 def _load_round(

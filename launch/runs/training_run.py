@@ -27,7 +27,6 @@ from launch.runs import run_summary
 from launch.runs import tensorboard_hparams
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
-from launch.runs import warm_start_weights
 from tasks.task import Task
 
 from absl import logging
@@ -118,7 +117,7 @@ def train_task(
   elif 'warm_start' not in config.blocks:
     experiment = build(config, task)
   elif options.overwrite or not kept_start.exists():
-    start = warm_start_weights.read(config, task)
+    start = trained_run.read_warm_start(config, task)
     experiment = build(config, task, start=start)
   with simulation.open_workdir(
     options.workdir,

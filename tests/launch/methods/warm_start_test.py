@@ -2,22 +2,36 @@
 # SPDX-License-Identifier: Apache-2.0
 """A model that begins with given weights."""
 
+import os
+import pathlib
+import shutil
+import tempfile
+from unittest import mock
+
 from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import registry
-from launch.runs import experiment
+from launch.runs import experiment as experiment_lib
+from launch.runs import trained_run
+from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow_federated as tff
+
+
+def _scores(row):
+  return {n: v for n, v in row.items() if n.startswith('eval/global/')}
 
 
 class WarmStartTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.config = small_configs.read_config('fed_avg,warm_start=model')
-    self.task = experiment.create_task(self.config)
+    self.task = experiment_lib.create_task(self.config)
 
   def test_the_model_has_the_weights(self):
     initial = self.task.create_model().initial_weights[0]
@@ -36,3 +50,83 @@ class WarmStartTest(absltest.TestCase):
 
   def test_runs_share_nothing(self):
     self.assertIsNone(registry.sharing_key(self.config))
+
+
+class RunTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(small_configs.built_once())
+    cls.other = pathlib.Path(
+      cls.enterClassContext(tempfile.TemporaryDirectory()), 'other'
+    )
+    small_configs.train(small_configs.make_config('fed_avg'), cls.other)
+
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.workdir = self.folder / 'run'
+
+  def _config(self, path, variant='fed_prox', **changes):
+    return small_configs.make_config(
+      f'{variant},warm_start=model', **{'warm_start.path': str(path), **changes}
+    )
+
+  @parameterized.parameters('fed_prox', 'fed_rep,server=sgd')
+  def test_the_first_row_is_the_last_of_the_other_run(self, variant):
+    small_configs.train(self._config(self.other, variant), self.workdir)
+    first, *_, last = run_files.read_rows(self.workdir)
+    self.assertEqual(
+      _scores(first), _scores(run_files.read_rows(self.other)[-1])
+    )
+    self.assertNotEqual(_scores(last), _scores(first))
+    self.assertEqual(first['round'], 0)
+    self.assertEqual(first['communication/wire_bytes_total'], 0)
+
+  def test_a_file_of_the_same_weights_is_the_same_run(self):
+    with trained_run.open_run(self.other) as (experiment, folder):
+      result = trained_run.load_result(experiment, folder)
+      weights = experiment.process.get_model_weights(result.state).trainable
+    path = self.folder / 'w.npz'
+    names = experiment.task.tensor_names
+    np.savez(path, **dict(zip(names, map(np.asarray, weights), strict=True)))
+    self.enter_context(mock.patch.dict(os.environ, HOME=str(self.folder)))
+    for source, named in ((self.other, self.other), (path, '~/w.npz')):
+      small_configs.train(self._config(named), self.workdir / source.name)
+    self.assertEqual(
+      run_files.read_rows(self.workdir / self.other.name),
+      run_files.read_rows(self.workdir / path.name),
+    )
+
+  @pytest.mark.thorough
+  def test_a_stop_and_more_rounds_without_the_other_run(self):
+    """The weights are in the workdir, so that of the other is needed once."""
+    source, whole = self.folder / 'source', self.folder / 'whole'
+    shutil.copytree(self.other, source)
+    config = self._config(source, rounds=6)
+    small_configs.train(config, whole)
+    small_configs.train({**config, 'rounds': 2}, self.workdir)
+    shutil.rmtree(source)
+    small_configs.train_with_a_stop(config, workdir=self.workdir, after=5)
+    self.assertEqual(
+      run_files.read_all(self.workdir), run_files.read_all(whole)
+    )
+    with trained_run.open_run(self.workdir) as (experiment, folder):
+      self.assertEqual(
+        trained_run.load_result(experiment, folder).round_number, 6
+      )
+    # Another config is named before its weights are looked for.
+    with self.assertRaisesRegex(errors.InputError, 'differs in seed'):
+      small_configs.train({**config, 'seed': 1}, self.workdir)
+    with self.assertRaisesRegex(errors.InputError, 'must begin with the workd'):
+      small_configs.train(config, self.workdir, overwrite=True)
+
+  @parameterized.parameters(
+    ({'task.hidden_units': (4,)}, r"a tensor 'hidden_0/kernel' of shape"),
+    ({'warm_start.path': ''}, r"ending in .npz, .h5 or .keras, got ''\."),
+    ({'warm_start.path': '/tmp'}, 'Cannot read /tmp/config.json'),
+  )
+  def test_nothing_is_written_of_what_cannot_begin(self, changes, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      small_configs.train(self._config(self.other, **changes), self.workdir)
+    self.assertFalse(self.workdir.exists())
