@@ -41,9 +41,12 @@ ConfigDict = ml_collections.ConfigDict
 # The changes that each value of an axis makes, by the dotted names of fields.
 Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
+_SERVERS = {
+  name: {'algorithm.server_optimizer': name} for name in optimizers.OPTIMIZERS
+}
 # The rate of the paper's rule, theta <- theta - eta_g * mean. The published
 # eta_g, 1e-3, would hardly change the weights; 1 takes the mean as it is.
-_PLAIN_SERVER_LEARNING_RATE = 1.0
+_SERVERS['sgd']['server_learning_rate'] = 1.0
 # The published client learning rate of Fed3R's fine-tuning.
 _FINE_TUNING_LEARNING_RATE = 0.01
 
@@ -103,19 +106,15 @@ def create_config(
   config.update(values)
   if 'server_optimizer' in config.algorithm:
     config.algorithm.server_optimizer = server_optimizer
-  for axis in own:
-    for field, value in own[axis].get(chosen.get(axis), {}).items():
+  elif 'server' in chosen:
+    raise errors.InputError(
+      f'the variant {variant!r} must have no axis server, since {method.name} '
+      'has no server optimizer'
+    )
+  for axis, changes in {**own, 'server': _SERVERS}.items():
+    for field, value in changes.get(chosen.get(axis), {}).items():
       _set(config, field, [value])
   _leave_out_unsupported(config, method, visiting_rounds)
-  if 'server' in chosen:
-    if 'server_optimizer' not in config.algorithm:
-      raise errors.InputError(
-        f'the variant {variant!r} must have no axis server, since {method.name} '
-        'has no server optimizer'
-      )
-    config.algorithm.server_optimizer = chosen['server']
-    if chosen['server'] == 'sgd':
-      config.server_learning_rate = _PLAIN_SERVER_LEARNING_RATE
   for block in _ordered_blocks():
     _add_block(config, block, chosen)
   if 'start' in chosen:
@@ -188,7 +187,7 @@ def value_of(axis: str, variant: str, known: Iterable[str]) -> str:
 
 
 def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
-  known = {'server': optimizers.OPTIMIZERS}
+  known = {'server': _SERVERS}
   needed = {}
   for block in _ordered_blocks():
     known |= block.all_axes()
