@@ -302,33 +302,26 @@ def _build_hooks(
   progress: simulation.ProgressReporter,
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
-  hooks = [simulation.Schedules(experiment.round_parameters)]
-  # They come before the clock, which asks for cohorts.
-  hooks += experiment.cohort_hooks
-  if experiment.accuracy_stages is not None:
-    hooks.append(simulation.Criterion(experiment.build_criterion()))
-  hooks.append(
+  built, wall_clock = experiment.built, experiment.wall_clock
+  criterion, barrier = experiment.build_criterion(), experiment.build_barrier()
+  hooks = [
+    simulation.Schedules(experiment.round_parameters),
+    # They come before the clock, which asks for cohorts.
+    *experiment.cohort_hooks,
+    criterion and simulation.Criterion(criterion),
     simulation.CommunicationCosts(
-      experiment.wire_bytes, experiment.built.costs_per_client
-    )
-  )
-  candidate_losses = experiment.build_candidate_losses()
-  if candidate_losses is not None:
-    hooks.append(candidate_losses)
-  if experiment.wall_clock is not None:
-    hooks.append(simulation.SimulatedTime(experiment.wall_clock))
-  if experiment.epsilon is not None:
-    hooks.append(simulation.PrivacyLoss(experiment.epsilon))
-  if experiment.built.solve_path is not None:
-    hooks.append(
-      regularization_choice.RegularizationChoice(experiment, folder.path)
-    )
-  barrier = experiment.build_barrier()
-  if barrier is not None:
-    hooks.append(simulation.Barrier(barrier))
-  if stopping is not None:
-    hooks.append(stopping)
-  return [*hooks, progress]
+      experiment.wire_bytes, built.costs_per_client
+    ),
+    experiment.build_candidate_losses(),
+    wall_clock and simulation.SimulatedTime(wall_clock),
+    experiment.epsilon and simulation.PrivacyLoss(experiment.epsilon),
+    built.solve_path
+    and regularization_choice.RegularizationChoice(experiment, folder.path),
+    barrier and simulation.Barrier(barrier),
+    stopping,
+    progress,
+  ]
+  return [hook for hook in hooks if hook is not None]
 
 
 def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
