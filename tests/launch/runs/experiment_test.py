@@ -52,22 +52,13 @@ class BuildExperimentTest(parameterized.TestCase):
     )
     self.assertNotIn('global/loss_worst_tenth', columns)
 
-  def test_caps_the_examples(self):
-    built = experiment.build_experiment(
-      config_checks.read(_config(max_examples_per_client=5))
-    )
+  def test_a_cap_and_no_barrier(self):
+    config = _config(max_examples_per_client=5, evaluation={'barrier': False})
+    built = experiment.build_experiment(config_checks.read(config))
     self.assertEqual(built.batch_spec.max_examples, 5)
-
-  def test_barrier_only_if_asked_for(self):
-    built = experiment.build_experiment(
-      config_checks.read(
-        _config(evaluation={'barrier': False, 'personalization_epochs': 0})
-      )
-    )
     self.assertIsNone(built.build_barrier())
 
   @parameterized.parameters(
-    ({'rounds': 0}, 'rounds .*0'),
     ({'cohort_size': 5}, 'only 2 training clients'),
     ({'task': {'overlap': 'some'}}, "overlap .*'some'"),
   )
