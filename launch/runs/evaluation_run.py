@@ -15,6 +15,7 @@ from fedfish_tff.evaluation import metric_names
 from launch.methods import adapters
 from launch.plots import catalogue
 from launch.results import run_reader
+from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
@@ -22,6 +23,7 @@ from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 
 from absl import logging
+import pandas as pd
 
 
 def evaluate(
@@ -68,8 +70,9 @@ def evaluate(
       table, barrier_summaries = _evaluate_barrier(experiment, result, folder)
       tables['evaluation/barrier.csv'] = table
       summaries += barrier_summaries
-    tables['evaluation/summary.csv'] = held_out_evaluation.summaries_to_csv(
-      summaries
+    # A statistic over no client is empty.
+    tables['evaluation/summary.csv'] = text_table.frame_to_csv(
+      pd.DataFrame(summaries)
     )
     print(held_out_evaluation.format_summaries(summaries))
     paths = trained_run.write_tables(folder.path, split, tables)

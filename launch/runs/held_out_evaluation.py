@@ -29,21 +29,6 @@ import tensorflow_federated as tff
 
 Rows = dict[str, dict[str, float]]
 
-_SUMMARY_FIELDS = (
-  'evaluation',
-  'round',
-  'split',
-  'metric',
-  'num_clients',
-  'num_diverged',
-  'all_examples',
-  'mean',
-  'low',
-  'high',
-  'mean_by_examples',
-  'worst_tenth',
-)
-
 
 @dataclasses.dataclass(frozen=True)
 class Scores:
@@ -253,9 +238,14 @@ def summarize(
     num_clients=len(scored),
     num_diverged=0,
     all_examples=all_examples,
+    mean=None,
+    low=None,
+    high=None,
+    mean_by_examples=None,
+    worst_tenth=None,
   )
   if not scored:
-    return dict.fromkeys(_SUMMARY_FIELDS) | summary
+    return summary
   values = {client: rows[client][column] for client in scored}
   baseline = {
     client: rows[client][other] if other else 0.0 for client in scored
@@ -297,15 +287,6 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
       for client, row in rows.items()
     ],
     keep_nan=True,
-  )
-
-
-def summaries_to_csv(summaries: Sequence[Mapping[str, Any]]) -> bytes:
-  """Returns rows of `summarize` as CSV."""
-  # Both NaN and None are statistics over no client and stay empty.
-  return text_table.to_csv(
-    _SUMMARY_FIELDS,
-    [[summary[name] for name in _SUMMARY_FIELDS] for summary in summaries],
   )
 
 
