@@ -29,6 +29,9 @@ _CHANGES = (
   'StatefulTruncatedNormal',
   'StatefulUniform',
 )
+# Parts of the names of operations that draw random numbers; those in _CHANGES
+# are refused.
+_DRAWS = ('Random', 'Multinomial', 'TruncatedNormal')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -115,7 +118,11 @@ def trace_graph(
 def draws_random_numbers() -> bool:
   """Returns whether the graph being built draws random numbers."""
   graph_def = tf.compat.v1.get_default_graph().as_graph_def()
-  return any('Random' in node.op for node in graph_functions.nodes(graph_def))
+  return any(
+    draw in node.op
+    for node in graph_functions.nodes(graph_def)
+    for draw in _DRAWS
+  )
 
 
 def take_part(
