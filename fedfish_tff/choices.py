@@ -18,6 +18,10 @@ class FisherEstimator(enum.Enum):
       examples: the empirical Fisher.
     SAMPLED_LABEL: PER_EXAMPLE with labels drawn from the model: the Fisher
       information itself, estimated with one draw per example.
+
+  The model is in training mode. So the latter two, which take one example at a
+  time, refuse models with statistics of batches (batch normalisation), and
+  dropout masks differ between an example's label draw and its gradient.
   """
 
   BATCH_GRADIENT = 'batch_gradient'

@@ -122,6 +122,10 @@ def build_fisher_delta_update(
     num_examples = local_training.check_whole_epochs(
       num_examples, trained.num_examples, local_epochs, method='FedFish'
     )
+    if fisher_estimator is not choices.FisherEstimator.BATCH_GRADIENT:
+      unchanged = _check_statistics(weights, trained.weights)
+      with tf.control_dependencies([unchanged]):
+        num_examples = tf.identity(num_examples)
     weight = client_work_process.client_weight(num_examples, client_weighting)
     if fisher_granularity is choices.FisherGranularity.TENSOR:
       diagonal = tuple(
@@ -146,3 +150,25 @@ def build_fisher_delta_update(
     )
 
   return client_update
+
+
+def _check_statistics(
+  before: model_functions.FlatWeights, after: model_functions.FlatWeights
+) -> tf.Operation:
+  """Returns an assertion that training has changed no statistics of batches.
+
+  Normalised by its own statistics, a batch of one example is constant, so that
+  the layers before have no gradient.
+  """
+  same = [
+    tf.reduce_all(tf.equal(old, new))
+    for old, new in zip(before.non_trainable, after.non_trainable)
+  ]
+  return tf.debugging.Assert(
+    tf.reduce_all(tf.stack(same)) if same else tf.constant(True),
+    [
+      'fisher_estimator must be BATCH_GRADIENT (in a config: batch_gradient) '
+      'for a model with statistics of batches, such as batch normalisation, '
+      'since the others take one example at a time.'
+    ],
+  )

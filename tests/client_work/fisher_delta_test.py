@@ -3,6 +3,7 @@
 """One client's <delta, fisher> against NumPy; fed_fish_test has more."""
 
 from fedfish_tff import client_work
+from fedfish_tff import models
 from tests import client_updates
 from tests import numpy_reference as ref
 from tests import tolerance
@@ -68,6 +69,33 @@ class FisherDeltaTest(parameterized.TestCase):
       )
       seen += finite and overflows
     self.assertGreater(seen, 0)
+
+  def test_single_examples_refuse_batch_normalisation(self):
+    # It would leave the layers before it without Fisher information.
+    def model():
+      layers = [
+        tf.keras.layers.Dense(2),
+        tf.keras.layers.BatchNormalization(),
+        tf.keras.layers.Dense(ref.NUM_CLASSES),
+      ]
+      return tff.learning.models.from_keras_model(
+        tf.keras.Sequential([tf.keras.Input([ref.NUM_FEATURES]), *layers]),
+        loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+        input_spec=ref.input_spec(),
+      )
+
+    bound = models.bind_model(model)
+    weights = models.flatten_weights(
+      tff.learning.models.ModelWeights.from_model(model())
+    )
+    update_fn = _build(fisher_estimator=client_work.FisherEstimator.PER_EXAMPLE)
+    run = tf.function(
+      lambda dataset: update_fn(bound, weights, dataset, tf.constant(1))
+    )
+    with self.assertRaisesRegex(
+      tf.errors.InvalidArgumentError, 'must be BATCH_GRADIENT'
+    ):
+      run(ref.to_dataset(ref.make_batches(10, 0)))
 
   def test_partial_epochs_are_refused(self):
     examples = ref.to_dataset(ref.make_batches(7, 0)).unbatch()
