@@ -51,8 +51,10 @@ def build_fed_nova(
     server_optimizer_fn: The optimizer applied to the update. The default, SGD
       with rate 1, is the original FedNova.
     client_weighting: The basis of p_i: |D_i| (times local epochs), or uniform.
-    model_aggregator: The aggregator of the normalised updates (w - w_i) /
-      |a_i|, and of |a_i|; `tff.aggregators.MeanFactory` by default.
+    model_aggregator: The aggregator of the normalised updates (w - w_i) / (eta
+      |a_i|), which are means of gradients, so bounds of norms are those of
+      gradients. `tff.aggregators.MeanFactory` by default, as always for eta
+      |a_i|.
 
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
