@@ -44,7 +44,9 @@ def build_fed_avg(
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer.
     server_optimizer_fn: The optimizer applied to the mean model delta. The
-      default, SGD with rate 1, is the original FedAvg.
+      default, SGD with rate 1, is the original FedAvg. TFF's Adam and Yogi
+      correct the bias of their moments, which FedAdam and FedYogi of Reddi et
+      al. do not, and Adam's epsilon is 1e-7 instead of 1e-3 by default.
     client_weighting: The clients' weights: |D_i| (times local epochs), or
       uniform.
     model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
