@@ -31,6 +31,9 @@ def build_fed_sgd(
 
     w <- w - eta sum(n_i grad F_i(w)) / sum(n_i)
 
+  In a language model, whose loss is a mean over a batch's tokens, batches count
+  by their rows, so grad F_i(w) depends on the batch size.
+
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     server_optimizer_fn: The optimizer applied to the mean gradient; SGD with

@@ -22,8 +22,9 @@ class MeanGradient(NamedTuple):
   """The result of one pass over a client's data.
 
   Attributes:
-    gradient: The mean over examples, whatever the batch sizes, one tensor per
-      trainable weight; zeros without examples.
+    gradient: The mean over examples, one tensor per trainable weight; zeros
+      without examples. It is the same for all batch sizes, except with a loss
+      that is a mean over tokens: a batch's gradient counts by its rows.
     metrics_state: The metrics over all batches.
     num_examples: The number of examples, an int64 scalar.
   """
@@ -46,8 +47,8 @@ def build_gradient_update(
       examples has weight 0.
 
   Returns:
-    A function for `build_client_work`. Its delta is the gradient, the mean over
-    examples, whatever the batch sizes.
+    A function for `build_client_work`. Its delta is the gradient of a
+    `MeanGradient`.
   """
 
   def client_update(bound, weights, dataset, unused_state):
