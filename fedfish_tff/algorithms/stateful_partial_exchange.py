@@ -43,7 +43,6 @@ def build_stateful_partial_exchange(
   ),
   tensor_names: Sequence[str] | None = None,
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None = None,
-  minimum_denominator: float = 0.0,
 ) -> client_state_process.ClientStateProcess:
   """Builds partial exchange with client states (Zhang and Emerson, 2023).
 
@@ -71,8 +70,6 @@ def build_stateful_partial_exchange(
       shape by default.
     sum_factory: The aggregator of numerators and denominators as one structure;
       `tff.aggregators.SumFactory` by default.
-    minimum_denominator: The bound at or below which a sum of weights counts as
-      0, with which the server's value stays; for inexact sums.
 
   Returns:
     The process. Its metrics are those of `build_partial_exchange`. A client
@@ -153,9 +150,7 @@ def build_stateful_partial_exchange(
     model_fn,
     client_update,
     sent_masks.SentPartsFactory(
-      partial_mean.PartialMeanFactory(
-        sum_factory, minimum_denominator=minimum_denominator
-      ),
+      partial_mean.PartialMeanFactory(sum_factory),
       mask_bits=selector.mask_bits(shapes),
       tensor_names=tensor_names,
     ),
