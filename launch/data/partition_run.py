@@ -69,6 +69,12 @@ def run(
     others=[name for name in (coarse_label, key) if name],
   )
   if labelled_table.is_table(dataset):
+    for name, value in {'data_dir': data_dir, 'download': download}.items():
+      if value:
+        raise errors.InputError(
+          f'--{name} is for a data set of TensorFlow Datasets, got the table '
+          f'{dataset}.'
+        )
     data = labelled_table.read(dataset, **columns)
   else:
     data = labelled_dataset.read(

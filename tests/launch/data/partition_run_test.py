@@ -105,7 +105,7 @@ class PartitionRunTest(tiny_tfds.TestCase):
     table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
     rows = [f'{i},{i / 7},{"ab"[i % 3 == 0]}' for i in range(30)]
     table.write_text('\n'.join(['x,cost,key', *rows]))
-    options = dict(dataset=str(table), label='cost')
+    options = dict(dataset=str(table), label='cost', data_dir=None)
     folder = self._new_path()
     self._run(folder, 'key', {}, key='key', **options)
     x, y = datasets.NpzFolderClientData(folder).load_client('b')
@@ -118,6 +118,11 @@ class PartitionRunTest(tiny_tfds.TestCase):
     self.assertEqual(counts[2][2:], ['1'] * 10)
     with self.assertRaisesRegex(errors.InputError, "needs classes.*'cost'"):
       self._run(self._new_path(), 'shards', dict(num_clients=2), **options)
+    for name in ('data_dir', 'download'):
+      with self.assertRaisesRegex(errors.InputError, f'--{name} is for'):
+        self._run(
+          self._new_path(), 'key', {}, key='key', **options | {name: '/x'}
+        )
 
   def test_the_same_request_writes_the_same_bytes(self):
     folders = [self._new_path() for _ in range(2)]
