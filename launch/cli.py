@@ -117,6 +117,8 @@ def parse_flags(argv: Sequence[str]) -> list[str]:
   except (AttributeError, KeyError) as error:
     # ml_collections raises these for an override of a missing field.
     _fail(_describe_unknown_field(error, argv))
+  except UnicodeDecodeError as error:
+    _fail(f'A --flagfile must be text in UTF-8: {error}.')
   except SyntaxError as error:
     _fail(
       f'The config file {error.filename} is not valid Python: line '

@@ -142,6 +142,8 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     if _IS_FLAG.match(argument):
       name = argument.lstrip('-').partition('=')[0]
       is_own = name in flags.FLAGS or name.removeprefix('no') in flags.FLAGS
+      # absl reads this one before it knows any flag.
+      is_own = is_own or name == 'flagfile'
       target = own if is_own else others
     target.append(argument)
   return own, others

@@ -26,7 +26,13 @@ def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
   Args:
     help_text: The help of the flag.
   """
-  holder = config_flags.DEFINE_config_file('config', None, help_text)
+  try:
+    holder = config_flags.DEFINE_config_file('config', None, help_text)
+  except (flags.Error, UnicodeDecodeError):
+    # It has looked into --flagfile, which the parser of flags will refuse.
+    holder = config_flags.DEFINE_config_file(
+      'config', None, help_text, sys_argv=[]
+    )
   # Every value passes through this parser, also --config of a --flagfile.
   parser = flags.FLAGS['config'].parser
   run = parser.parse

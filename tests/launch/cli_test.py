@@ -303,6 +303,20 @@ class CliTest(parameterized.TestCase):
         f'{", ".join(installed.config_names())}, got {source}.',
       )
 
+  def test_a_flag_file_that_cannot_be_read(self):
+    self._assert_fails(
+      self._run('--flagfile=/no/file'),
+      2,
+      'ERROR:: Unable to open flagfile: [Errno 2] No such file or directory: '
+      "'/no/file'",
+    )
+    no_text = self.create_tempfile('flags', b'\xff', mode='wb').full_path
+    outcome = self._run(f'--flagfile={no_text}')
+    self.assertStartsWith(
+      outcome.stderr, 'prog.py: A --flagfile must be text in UTF-8: '
+    )
+    self.assertEqual(outcome.returncode, 2)
+
   @parameterized.parameters('a.json', 'a.JSON', 'a:b.json')
   def test_json_is_data(self, name):
     path = self.create_tempfile(name, '{"seed": 1}').full_path

@@ -83,8 +83,9 @@ class GroupDatasetTest(absltest.TestCase):
 
   def test_groups_and_says_so(self):
     folder = self.parent / 'grouped'
+    flag_file = self.create_tempfile('flags', '\n'.join(self.flags)).full_path
     outcome = _run_here(
-      *self.flags,
+      f'--flagfile={flag_file}',
       f'--output_dir={folder}',
       '--runner=DirectRunner',
       '--key=registered_domain',
