@@ -189,12 +189,12 @@ def plan_runs(
       read = config_checks.read(config.to_dict())
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
-    same = seen.setdefault(read.key, name)
-    if same != name:
+    if read.key in seen:
       raise errors.InputError(
         f'{source}: the runs of a sweep must differ, got the same config in '
-        f'{same} and {name}.'
+        f'{seen[read.key]} and {name}.'
       )
+    seen[read.key] = name
     planned.append(
       PlannedRun(
         name=name,

@@ -145,6 +145,12 @@ class PlanTest(parameterized.TestCase):
       'runs .*fed_avg-seed_0 and fed_avg-seed_unset',
     ),
     (
+      'one_run_twice',
+      [('fed_avg', {'seed': 1})] * 2,
+      (),
+      'the runs of a sweep must differ, got the same config in fed_avg-',
+    ),
+    (
       'unknown_argument',
       [('fed_avg', {})],
       ('--config.sed=1',),
