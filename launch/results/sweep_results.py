@@ -46,6 +46,10 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     summary = folder.read_summary(name, run['config']) or {}
     rows.append(run_reader.describe_run(workdir, run['config'], summary))
     rows[-1]['variant'] = run['variant']
+  # A run notes its method's title when it begins.
+  titles = {row['variant']: row['title'] for row in rows if row['metric']}
+  for row in rows:
+    row['title'] = titles.get(row['variant'], row['title'])
   names = dict.fromkeys(f for run in planned.values() for f in run['fields'])
   varied = [
     name

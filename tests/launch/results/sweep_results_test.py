@@ -37,6 +37,12 @@ class SweepResultsTest(parameterized.TestCase):
     np.testing.assert_allclose(table['validation'], [0.8 / 3, np.nan])
     self.assertEqual(list(table['finished']), [3, 2])
 
+  def test_a_run_that_has_not_begun_has_the_title_of_its_variant(self):
+    runs = fake_sweeps.grid(['fed_avg'], local_epochs=(1, 2))
+    results = self._results(runs, [0.25, 'unfinished'])
+    table = sweep_results.tabulate(results)
+    self.assertEqual(list(table['method']), ['FedAvg', 'FedAvg'])
+
   def test_what_has_diverged_is_not_judged_by_another(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
     results = self._results(runs, [0.9, None], judged_by='personalized')
