@@ -72,7 +72,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   results = dict(language.RESULTS)
   if base.value_of('corpus', variant, _CORPORA) == 'cc_news':
     results['rounds'] //= 2
-  return language.create_config(
+  return base.create_config(
     variant,
     axes={
       'corpus': _CORPORA,
@@ -88,6 +88,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'eval_sequence_length': 128,
       # For synthetic pages.
       'num_generated_domains': 200,
+      **language.task_fields(),
     },
     rounds=10_000,
     cohort_size=8,

@@ -35,6 +35,15 @@ VARIANTS = (
   *(method.replace('fed_avg', 'fed_fish') for method in METHODS[:3]),
   'fed_avg,fine_tuning=ft_lp,start=fed3r_rf',
 )
+# The values of Fed3R's published fine-tuning.
+PUBLISHED: Mapping[str, Any] = {
+  'server_optimizer': 'sgd',
+  'cohort_size': 10,
+  'local_epochs': 5,
+  'batch_size': 64,
+  'client_learning_rate': 0.01,
+  'server_learning_rate': 1.0,
+}
 # The other sweeps of `sweeps.ready_sweeps` set the rounds, which may end before
 # all clients have been visited and fine-tuning starts.
 _SWEEPS = ('seeds', 'variants', 'learning_rates')
@@ -46,54 +55,16 @@ def trains_extractor(variant: str) -> bool:
   return axes.get('fine_tuning') in ('ft', 'ft_feat')
 
 
-def create_network_config(
-  variant: str,
-  *,
-  task: Mapping[str, Any],
-  trained_from: str,
-  visiting_rounds: int,
-  **values: Any,
-) -> base.ConfigDict:
-  """Returns a config of photographs on a pretrained network's features.
-
-  Cohorts, batches, local epochs and rates are those of Fed3R's published
-  fine-tuning.
-
-  Args:
-    variant: See `base.create_config`.
-    task: The task's own fields.
-    trained_from: The task's `inputs` if the extractor is also trained: images,
-      or a layer of the network.
-    visiting_rounds: The number of rounds that visit each training client once.
-    **values: The values of other fields.
-
-  Returns:
-    The config.
-
-  Raises:
-    ValueError: If there is no such variant.
-  """
-  return base.create_config(
-    variant,
-    visiting_rounds=visiting_rounds,
-    task={
-      **task,
-      'inputs': trained_from if trains_extractor(variant) else 'features',
-      # The extractor's file, below --data_dir; None for its published name.
-      'weights': config_dict.placeholder(str),
-      'unit_features': True,
-      # The folder where features are kept for other runs.
-      'feature_dir': '~/.cache/fedfish_tff/features',
-      'validation_fraction': 0.5,
-    },
-    server_optimizer='sgd',
-    cohort_size=10,
-    local_epochs=5,
-    batch_size=64,
-    client_learning_rate=0.01,
-    server_learning_rate=1.0,
-    **values,
-  )
+def network_fields() -> dict[str, Any]:
+  """Returns the fields of all tasks on the features of a pretrained network."""
+  return {
+    # The extractor's file, below --data_dir; None for its published name.
+    'weights': config_dict.placeholder(str),
+    'unit_features': True,
+    # The folder where features are kept for other runs.
+    'feature_dir': '~/.cache/fedfish_tff/features',
+    'validation_fraction': 0.5,
+  }
 
 
 def ready_sweeps(

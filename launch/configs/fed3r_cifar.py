@@ -52,7 +52,8 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   Args:
     variant: The variant; see `base.create_config`.
   """
-  return features.create_network_config(
+  inputs = _TRAINED_FROM if features.trains_extractor(variant) else 'features'
+  return base.create_config(
     variant,
     axes={
       'images': {
@@ -71,8 +72,10 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
       'images': 'cifar10.npz',
       'extractor': 'squeezenet',
       'image_size': 128,
+      'inputs': inputs,
+      **features.network_fields(),
     },
-    trained_from=_TRAINED_FROM,
+    **features.PUBLISHED,
     visiting_rounds=VISITING_ROUNDS,
     rounds=10,
     evaluate_every=1,

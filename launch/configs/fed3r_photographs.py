@@ -40,15 +40,18 @@ _EVERY = {'inaturalist': 100, 'landmarks': 10}
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
   images = base.value_of('images', variant, _TASKS)
-  return features.create_network_config(
+  inputs = 'images' if features.trains_extractor(variant) else 'features'
+  return base.create_config(
     variant,
     axes={'images': dict.fromkeys(_TASKS, {})},
     task={
       **_TASKS[images],
       'extractor': 'mobilenet_v2',
       'image_size': 224,
+      'inputs': inputs,
+      **features.network_fields(),
     },
-    trained_from='images',
+    **features.PUBLISHED,
     visiting_rounds=_VISITING_ROUNDS[images],
     rounds=_VISITING_ROUNDS[images],
     evaluate_every=_EVERY[images],

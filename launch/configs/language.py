@@ -29,33 +29,12 @@ RESULTS: Mapping[str, Any] = {
 }
 
 
-def create_config(
-  variant: str, *, task: Mapping[str, Any], axes: base.Axes, **values: Any
-) -> base.ConfigDict:
-  """Returns a config of a language model.
-
-  Args:
-    variant: See `base.create_config`.
-    task: The task's block, without the fields that all tasks of text have.
-    axes: The task's own axes.
-    **values: The task's values of other fields.
-
-  Returns:
-    The config.
-
-  Raises:
-    ValueError: If there is no such variant.
-  """
-  return base.create_config(
-    variant,
-    axes=axes,
-    task={
-      **task,
-      # A file of launch.train_tokenizer; None for the task's own.
-      'vocabulary': config_dict.placeholder(str),
-      # Or bfloat16.
-      'activation_dtype': 'float32',
-      'cache_megabytes': 1024,
-    },
-    **values,
-  )
+def task_fields() -> dict[str, Any]:
+  """Returns the fields that the blocks of all tasks of text have."""
+  return {
+    # A file of launch.train_tokenizer; None for the task's own.
+    'vocabulary': config_dict.placeholder(str),
+    # Or bfloat16.
+    'activation_dtype': 'float32',
+    'cache_megabytes': 1024,
+  }

@@ -21,7 +21,7 @@ from launch.configs import sweeps
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  return language.create_config(
+  return base.create_config(
     variant,
     axes={'size': {'tiny': language.TINY}},
     task={
@@ -36,6 +36,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'vocabulary_size': 10_004,
       'vocabulary_clients': 1000,
       'download': False,
+      **language.task_fields(),
     },
     rounds=1500,
     cohort_size=16,
