@@ -483,16 +483,3 @@ def build_experiment_of(
     ),
     first_round=start.round_number if start else 0,
   )
-
-
-def count_coming_clients(
-  participation: simulation.Participation, rounds: int, *, first: int = 1
-) -> int:
-  """Returns the number of clients' visits in rounds.
-
-  Args:
-    participation: The function that returns the cohort of a round.
-    rounds: The number of the last round.
-    first: The number of the first round.
-  """
-  return sum(map(len, map(participation, range(first, rounds + 1))))

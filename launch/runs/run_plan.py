@@ -125,7 +125,7 @@ def _describe_rounds(
     first = fine_tuning_start.start_config(
       config, num_clients=len(task.train.client_ids)
     ).rounds
-  rounds = config.rounds - first
+  numbers = range(first + 1, config.rounds + 1)
   yield (
     'rounds',
     f'{config.rounds}'
@@ -138,22 +138,20 @@ def _describe_rounds(
   sent, candidate_losses = experiment.wire_bytes, None
   if experiment.accuracy_stages is None:
     about = ''
-    visits = experiment_lib.count_coming_clients(
-      experiment.planned, config.rounds, first=first + 1
-    )
+    visits = sum(len(experiment.planned(r)) for r in numbers)
     candidate_losses = experiment.build_candidate_losses()
   else:
-    about, visits = 'at most ', config.cohort_size * rounds
+    about, visits = 'at most ', config.cohort_size * len(numbers)
   total = sent.total * visits
   if candidate_losses is not None:
     total += sum(
       candidate_losses.count_bytes(r, len(experiment.planned(r)))
-      for r in range(first + 1, config.rounds + 1)
+      for r in numbers
     )
   yield (
     'bytes',
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
-    f'{about}{text_table.quantity(total)}B in {rounds} rounds, '
+    f'{about}{text_table.quantity(total)}B in {len(numbers)} rounds, '
     f'{visits:,} visits',
   )
 

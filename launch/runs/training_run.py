@@ -328,8 +328,8 @@ def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
   """Warns if the classifier will not depend on all training clients."""
   rounds = experiment.config.rounds
   num_clients = len(experiment.task.train.client_ids)
-  num_coming = experiment_lib.count_coming_clients(
-    experiment.participation, rounds
+  num_coming = sum(
+    len(experiment.participation(number)) for number in range(1, rounds + 1)
   )
   if num_coming < num_clients:
     logging.warning(
