@@ -46,17 +46,6 @@ def _array_names(nest: Any, prefix: str) -> list[str]:
   ]
 
 
-def is_text(value: Any) -> bool:
-  """Returns whether a value is a string that can be written as UTF-8."""
-  if not isinstance(value, str):
-    return False
-  try:
-    value.encode()
-  except UnicodeEncodeError:  # Half of a surrogate pair.
-    return False
-  return True
-
-
 def count_examples(examples: Examples) -> int:
   """Returns n, the leading dimension of every array of valid examples."""
   return int(tf.nest.flatten(examples)[0].shape[0])

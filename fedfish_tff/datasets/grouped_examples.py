@@ -21,6 +21,17 @@ _EXAMPLES = 'serialized_bytes'
 _PIECE_LETTERS = 2**16
 
 
+def is_text(value: Any) -> bool:
+  """Returns whether a value is a string that can be written as UTF-8."""
+  if not isinstance(value, str):
+    return False
+  try:
+    value.encode()
+  except UnicodeEncodeError:  # Half of a surrogate pair.
+    return False
+  return True
+
+
 def encode_example(
   example: Mapping[str, Any], features: Mapping[str, Mapping[str, Any]]
 ) -> bytes:

@@ -8,6 +8,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
+from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import natural_key
 
 import numpy as np
@@ -120,7 +121,7 @@ def _from_rows(rows: Sequence[Any]) -> np.ndarray:
 
 
 def _are_texts(values: np.ndarray) -> bool:
-  return values.dtype == object and all(map(examples_lib.is_text, values))
+  return values.dtype == object and all(map(grouped_examples.is_text, values))
 
 
 def _check_numbers(column: np.ndarray, name: str) -> None:

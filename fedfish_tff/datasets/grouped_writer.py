@@ -14,7 +14,6 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import client_files
-from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import folder_writer
 from fedfish_tff.datasets import grouped_examples
 from fedfish_tff.datasets import grouped_folder
@@ -114,7 +113,7 @@ class GroupedWriter:
       errors.InputError: If the id is no text, or a value does not fit its
         feature; an integer must be exact.
     """
-    if not examples_lib.is_text(client_id):
+    if not grouped_examples.is_text(client_id):
       raise errors.InputError(f'A client id must be a text, got {client_id!r}.')
     flat = [self._flat(example, client_id) for example in examples]
     if split not in self._files:
@@ -178,7 +177,7 @@ def _fitted(value: Any, spec: tf.TensorSpec) -> bytes | np.ndarray | None:
   if spec.dtype == tf.string:
     if isinstance(value, bytes):
       return value
-    return value.encode() if examples_lib.is_text(value) else None
+    return value.encode() if grouped_examples.is_text(value) else None
   dtype = np.dtype(spec.dtype.as_numpy_dtype)
   array = np.asarray(value)
   if array.dtype.kind not in 'biuf' and array.dtype != dtype:
