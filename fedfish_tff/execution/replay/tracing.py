@@ -25,6 +25,7 @@ from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import dataset_loops
+from fedfish_tff.execution.replay import exact_replay
 from fedfish_tff.execution.replay import random_replay
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_intrinsics
@@ -43,7 +44,11 @@ _HANDLERS = {
   **sequence_operations.HANDLERS,
   **dataset_loops.HANDLERS,
 }
-_XLA_HANDLERS = {**_HANDLERS, **random_replay.HANDLERS}
+_XLA_HANDLERS = {
+  **_HANDLERS,
+  **exact_replay.HANDLERS,
+  **random_replay.HANDLERS,
+}
 
 
 def tensor_specs(type_spec: tff.Type) -> list[tf.TensorSpec]:

@@ -250,6 +250,11 @@ class StageGraph:
           'random numbers, of which XLA draws others'
         )
     hlo_modules.mend_shapes(module)
+    inexact = hlo_modules.find_inexact(module)
+    if inexact is not None:
+      raise tracing.NotReplayableError(
+        f'{inexact} along an axis with as many values as a batch has rows'
+      )
     hlo_modules.fix_pooling(module)
     if for_cpu:
       hlo_modules.order_convolutions(module)

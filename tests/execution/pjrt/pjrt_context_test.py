@@ -59,6 +59,13 @@ def _folder():
   return absltest.TEST_TMPDIR.value
 
 
+def _gradient(function, x):
+  with tf.GradientTape() as tape:
+    tape.watch(x)
+    y = function(x)
+  return tape.gradient(y, x)
+
+
 def _create(platform=accelerator.PLATFORM, **options):
   return pjrt_context.SyncPjrtExecutionContext(
     platform, cache=os.path.join(_folder(), 'programs'), **options
@@ -207,6 +214,62 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.assertEqual(
       self._total(self._batches([4, 4, 1], [], [3], [1, 2], [0, 4])), 2 * 19.0
     )
+
+  def _check_batches(self, function):
+    """Compares with this process, for batches of fewer rows than others."""
+
+    @tff.tensorflow.computation(
+      tff.SequenceType(tff.TensorType(np.float32, [None, 2]))
+    )
+    def work(batches):
+      def add(total, x):
+        y = tf.reshape(function(x), [-1])
+        places = tf.range(1, tf.size(y) + 1)
+        return total + tf.reduce_sum(y * tf.cast(places, tf.float32))
+
+      return batches.reduce(0.0, add)
+
+    @tff.federated_computation(
+      tff.FederatedType(work.type_signature.parameter, tff.CLIENTS)
+    )
+    def comp(data):
+      return tff.federated_map(work, data)
+
+    rng = np.random.default_rng(0)
+    data = [
+      [rng.normal(size=[n, 2]).astype(np.float32) for n in sizes]
+      for sizes in ([4, 4, 1], [3], [4])
+    ]
+    with tff.framework.get_context_stack().install(
+      cohort_context.SyncCohortExecutionContext()
+    ):
+      expected = comp(data)
+    with tff.framework.get_context_stack().install(self.context):
+      np.testing.assert_allclose(comp(data), expected, rtol=1e-4, atol=1e-4)
+
+  @parameterized.parameters(
+    (lambda x: x[..., -2:, :], 'StridedSlice'),
+    (lambda x: tf.roll(x, 1, 0), 'dynamic-slice'),
+    (tf.cumsum, 'reduce-window'),
+    (lambda x: tf.nn.max_pool1d(x[tf.newaxis], 2, 1, 'SAME'), 'custom-call'),
+    (lambda x: _gradient(lambda y: tf.concat([y, 2 * y[:1]], 0), x), 'Concat'),
+  )
+  def test_what_xla_gets_wrong_runs_in_this_process(self, function, reason):
+    with self.assertLogs(level='WARNING') as logs:
+      self._check_batches(function)
+    self.assertIn(f'client work: {reason}', '\n'.join(logs.output))
+
+  def test_what_xla_gets_right(self):
+    def function(x):
+      results = [
+        tf.roll(x, 1, 1),
+        x[1:, -1] - x[:-1, 0],
+        _gradient(lambda y: tf.concat([y, y**2], 1), x),
+      ]
+      return tf.concat([tf.reshape(r, [-1]) for r in results], 0)
+
+    with self.assertNoLogs(level='WARNING'):
+      self._check_batches(function)
 
   def test_a_killed_process_is_started_again(self):
     first = self.context.process_id
