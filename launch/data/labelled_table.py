@@ -56,7 +56,8 @@ def read(
       of images or lists, otherwise all other columns of numbers.
     label: The column that becomes y: integers and strings are classes, floats
       are targets of a regression. By default 'label'.
-    others: Further columns to read, integers or strings.
+    others: Further columns to read, integers or strings. Those of CSV files are
+      strings as written, so that 007 is not 7.
 
   Returns:
     The examples.
@@ -65,7 +66,7 @@ def read(
     errors.InputError: If a file cannot be read, or a column is missing, has
       missing values or has the wrong type.
   """
-  table = _read_table(pathlib.Path(dataset).expanduser(), split)
+  table = _read_table(pathlib.Path(dataset).expanduser(), split, others)
   label = _check_column(table, label or 'label', '--label')
   for other in others:
     _check_column(table, other, 'A column to divide by')
@@ -135,14 +136,18 @@ def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
   return found
 
 
-def _read_table(path: pathlib.Path, split: str) -> pa.Table:
+def _read_table(
+  path: pathlib.Path, split: str, texts: Sequence[str]
+) -> pa.Table:
+  """Returns the rows of a split, with columns of CSV files that stay texts."""
   tables = []
+  options = csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
   for file in tqdm.tqdm(
     _find_files(path, split), desc='read', unit=' files', disable=None
   ):
     try:
       if file.suffix == '.csv':
-        table = csv.read_csv(file)
+        table = csv.read_csv(file, convert_options=options)
       elif file.suffix == '.parquet':
         table = parquet.read_table(file, partitioning=None)
       else:
@@ -172,7 +177,10 @@ def _check_column(table: pa.Table, name: str, flag: str) -> str:
     raise errors.InputError(
       f'{flag} must be one of {", ".join(table.column_names)}, got {name!r}.'
     )
-  if missing := table[name].null_count:
+  missing = table[name].null_count
+  if _is_text(table[name].type):
+    missing += compute.sum(compute.equal(table[name], '')).as_py() or 0
+  if missing:
     raise errors.InputError(
       f'Column {name!r} must have a value in each of {table.num_rows} rows, got '
       f'none in {missing}.'
@@ -205,6 +213,10 @@ def _is_number(kind: pa.DataType) -> bool:
     or types.is_floating(kind)
     or (types.is_boolean(kind))
   )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+  return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def _is_list(kind: pa.DataType) -> bool:
@@ -298,13 +310,18 @@ def _to_keys(
   if pa.types.is_dictionary(column.type):
     column = column.dictionary_decode()
   kind = column.type
-  is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
+  is_text = _is_text(kind)
   is_float = pa.types.is_floating(kind)
   if not is_text and (not _is_number(kind) or (is_float and not allow_floats)):
     raise errors.InputError(
       f'Column {name!r} must hold integers or strings, got {kind}.'
     )
-  return column.to_numpy(zero_copy_only=False)
+  values = column.to_numpy(zero_copy_only=False)
+  if values.dtype.kind == 'u' and values.max() > np.iinfo(np.int64).max:
+    raise errors.InputError(
+      f'Column {name!r} must hold integers below 2**63, got {values.max()}.'
+    )
+  return values
 
 
 def _are_numbers_of(names: Sequence[str], values: np.ndarray) -> bool:

@@ -63,6 +63,17 @@ class LabelledTableTest(parameterized.TestCase):
     self.assertEqual(data.names_of('label', data.labels)[0], 'well')
     self.assertEqual(data.others['hospital'].tolist(), ['b', 'a', 'b'])
 
+  def test_keys_of_csv_files_are_as_written(self):
+    path = self._folder / 't.csv'
+    path.write_text('x,label,key,day\n1,0,007,2026-01-02\n2,1,7,2026-01-02\n')
+    data = self._read(path, others=['key', 'day'])
+    self.assertEqual(data.others['key'].tolist(), ['007', '7'])
+    self.assertEqual(data.others['day'].tolist(), ['2026-01-02'] * 2)
+    self.assertEqual(data.x.tolist(), [1, 2])
+    path.write_text('x,label,key\n1,0,7\n2,1,\n')
+    with self.assertRaisesRegex(errors.InputError, "'key' .* got none in 1"):
+      self._read(path, others=['key'])
+
   def test_targets_of_a_regression(self):
     path = self._folder / 't.csv'
     _frame().to_csv(path, index=False)
@@ -122,6 +133,8 @@ class LabelledTableTest(parameterized.TestCase):
     ('ragged', {'x': [[1], [1, 2]], 'label': [0, 1]}, 'one length, got 1, 2'),
     ('text', {'x': ['a'], 'label': [0]}, '--feature must name'),
     ('dates', {'x': [1], 'label': pa.array([0], 'date32')}, 'got date32'),
+    ('huge', {'x': [1], 'label': np.uint64([2**63])}, 'below 2..63, got 92'),
+    ('empty', {'x': [1], 'label': ['']}, "'label' must have a value .* in 1"),
     ('no_image', {'x': [b'a'], 'label': [0]}, 'Row 0 .* must be an image'),
     ('no_rows', {'x': pa.array([], 'int8'), 'label': []}, 'got none'),
     (
