@@ -45,8 +45,6 @@ def _lines() -> Iterator[str]:
     yield from fields.describe(method.fields)
   yield '\nBlocks, as axes of a variant; fields, as --config.BLOCK.FIELD=VALUE'
   for name, block in block_lib.own_blocks().items():
-    if not block.presets:
-      continue
     of = f', of what supports {block.supports}' if block.supports else ''
     yield f'\n{name}{of}: {block.help}'
     yield from block.describe()
