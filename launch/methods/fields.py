@@ -189,7 +189,16 @@ def check_block(
   """
   for name in some:
     if name not in block:
-      raise errors.InputError(f'The config has no field {prefix}{name}.')
+      raise errors.InputError(
+        f'The config has no field {prefix}{name}'
+        + (
+          f', which {owner} needs; a variant that names {owner} has it, as in '
+          '--config=FILE:METHOD,AXIS=VALUE'
+          if owner
+          else ''
+        )
+        + '.'
+      )
   for name, value in block.items():
     if name not in some:
       raise errors.InputError(

@@ -70,7 +70,7 @@ class FieldChecksTest(parameterized.TestCase):
       fields.check_block('x.', {'kind': 'a', 'size': 2}, some)
 
   @parameterized.parameters(
-    ({}, 'The config has no field a.b.'),
+    ({}, 'no field a.b, which x needs; a variant that names x has it'),
     ({'b': 1, 'c': 2}, 'field a.c does not exist for x; there are: b.'),
     ({'b': 0}, 'a.b must be .*got 0'),
   )
