@@ -61,6 +61,28 @@ def _concat_offset(replay, node, inputs):
   return replayer.create_operation(node, inputs)
 
 
+def _matrix_diagonal(replay, node, inputs):
+  """Refuses diagonals of matrices of unknown size: XLA reads beyond them."""
+  del replay
+  _check_known(node, inputs[0].shape[-2:])
+  return replayer.create_operation(node, inputs)
+
+
+def _reverse_sequence(replay, node, inputs):
+  """Refuses sequences of unknown length, which XLA takes for the longest."""
+  del replay
+  axis = node.attr['seq_dim'].i
+  _check_known(node, inputs[0].shape[axis : axis + 1])
+  return replayer.create_operation(node, inputs)
+
+
+def _check_known(node: _NodeDef, sizes: tf.TensorShape) -> None:
+  if not sizes.is_fully_defined():
+    raise replayer.NotReplayableError(
+      f'{node.op} along an axis of unknown size'
+    )
+
+
 def _constant(number: tf.Tensor) -> int | None:
   """Returns a number that is known, maybe as a remainder; None if unknown."""
   if number.op.type != 'FloorMod':
@@ -105,6 +127,13 @@ def _top_k(replay, node, inputs):
 # The handlers for graphs that XLA compiles.
 HANDLERS: Mapping[str, replayer.Handler] = {
   'ConcatOffset': _concat_offset,
+  'MatrixDiagPart': _matrix_diagonal,
+  'MatrixDiagPartV2': _matrix_diagonal,
+  'MatrixDiagPartV3': _matrix_diagonal,
+  'MatrixSetDiag': _matrix_diagonal,
+  'MatrixSetDiagV2': _matrix_diagonal,
+  'MatrixSetDiagV3': _matrix_diagonal,
+  'ReverseSequence': _reverse_sequence,
   'RsqrtGrad': _zero_where_zero,
   'SeluGrad': _selu_gradient,
   'SqrtGrad': _zero_where_zero,

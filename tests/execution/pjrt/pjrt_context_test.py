@@ -251,6 +251,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     (lambda x: x[..., -2:, :], 'StridedSlice'),
     (lambda x: tf.roll(x, 1, 0), 'dynamic-slice'),
     (tf.cumsum, 'reduce-window'),
+    (lambda x: tf.linalg.diag_part(x @ tf.transpose(x)), 'MatrixDiagPart'),
     (lambda x: tf.nn.max_pool1d(x[tf.newaxis], 2, 1, 'SAME'), 'custom-call'),
     (lambda x: _gradient(lambda y: tf.concat([y, 2 * y[:1]], 0), x), 'Concat'),
   )

@@ -46,6 +46,12 @@ class ExactReplayTest(parameterized.TestCase):
       lambda x: _gradient(lambda x: tf.concat([x, x * x], 0), x),
       'ConcatOffset of parts of unknown size',
     ),
+    (
+      lambda x: tf.linalg.trace(x @ tf.transpose(x)),
+      'DiagPartV3 along an axis',
+    ),
+    (lambda x: tf.linalg.set_diag(x, [0.0]), 'SetDiagV3 along an axis'),
+    (lambda x: tf.reverse_sequence(x, [1, 1], 0, 1), 'ReverseSequence along'),
   )
   def test_places_that_depend_on_the_number_of_rows(self, build, message):
     graph = graph_replays.ReplayedGraph(build, _ROWS)
@@ -60,6 +66,8 @@ class ExactReplayTest(parameterized.TestCase):
     (lambda x: x[1:-1, -1],),
     (lambda x: x[tf.newaxis, ..., -1],),
     (lambda x: _gradient(lambda x: tf.concat([x, x * x], -1), x),),
+    (lambda x: tf.linalg.diag_part(x[:, tf.newaxis] * x[..., tf.newaxis]),),
+    (lambda x: tf.reverse_sequence(x, [2, 1, 2], 1, 0),),
     (lambda x: _gradient(lambda x: tf.concat([tf.ones([1, 2]), x], 0), x),),
   )
   def test_places_that_do_not(self, build):
