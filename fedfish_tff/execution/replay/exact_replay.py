@@ -76,6 +76,35 @@ def _reverse_sequence(replay, node, inputs):
   return replayer.create_operation(node, inputs)
 
 
+def _batch_to_space(replay, node, inputs):
+  """Replays a part of dilated convolutions by reshapes with one unknown size.
+
+  XLA's own reshapes would take another axis for the one of unknown size.
+  """
+  del replay
+  values, block, crops = inputs
+  block, crops = tf.get_static_value(block), tf.get_static_value(crops)
+  sizes = values.shape[1:]
+  _check_known(node, sizes)
+  if block is None or crops is None:
+    raise replayer.NotReplayableError(f'{node.op} of unknown blocks')
+  number = len(block)
+  axes = range(number)
+  parts = tf.reshape(values, [*block, -1, *sizes])
+  order = [number]
+  for axis in axes:
+    order += [number + 1 + axis, axis]
+  rest = range(len(order), parts.shape.rank)
+  inner = [size * factor for size, factor in zip(sizes, block)]
+  whole = tf.reshape(
+    tf.transpose(parts, [*order, *rest]), [-1, *inner, *sizes[number:]]
+  )
+  kept = [
+    slice(first, size - last) for size, (first, last) in zip(inner, crops)
+  ]
+  return [whole[(slice(None), *kept)]]
+
+
 def _check_known(node: _NodeDef, sizes: tf.TensorShape) -> None:
   if not sizes.is_fully_defined():
     raise replayer.NotReplayableError(
@@ -126,6 +155,7 @@ def _top_k(replay, node, inputs):
 
 # The handlers for graphs that XLA compiles.
 HANDLERS: Mapping[str, replayer.Handler] = {
+  'BatchToSpaceND': _batch_to_space,
   'ConcatOffset': _concat_offset,
   'MatrixDiagPart': _matrix_diagonal,
   'MatrixDiagPartV2': _matrix_diagonal,

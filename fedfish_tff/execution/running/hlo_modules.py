@@ -63,7 +63,7 @@ def find_inexact(module: Any) -> str | None:
 
   XLA computes as many values as the axis can have. Those beyond its size are
   masked where an operation combines all values, but not where it combines those
-  of a window, or cuts out a part.
+  of a window or of groups, or cuts out a part.
 
   Args:
     module: An HLO module, a proto, after `mend_shapes`.
@@ -103,6 +103,12 @@ def _windowed_axes(
       (instruction.shape, axes.output_spatial_dimensions),
     ):
       yield from ((shape, axis) for axis in spatial)
+    groups = instruction.batch_group_count
+    if (
+      1 < groups != instruction.shape.dimensions[axes.output_feature_dimension]
+    ):
+      # A gradient of kernels of several groups, which sums over the batch.
+      yield taken[0], axes.input_feature_dimension
   elif kind == 'dynamic-slice':
     for axis, size in enumerate(instruction.dynamic_slice_sizes):
       if 1 < size < taken[0].dimensions[axis]:

@@ -66,6 +66,12 @@ def _gradient(function, x):
   return tape.gradient(y, x)
 
 
+def _convolve(x, kernels, **options):
+  """Returns a convolution of eight positions for each row."""
+  images = x[:, tf.newaxis] * tf.range(8.0)[:, tf.newaxis]
+  return tf.nn.convolution(images, kernels, **options)
+
+
 def _create(platform=accelerator.PLATFORM, **options):
   return pjrt_context.SyncPjrtExecutionContext(
     platform, cache=os.path.join(_folder(), 'programs'), **options
@@ -254,6 +260,10 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     (lambda x: tf.linalg.diag_part(x @ tf.transpose(x)), 'MatrixDiagPart'),
     (lambda x: tf.nn.max_pool1d(x[tf.newaxis], 2, 1, 'SAME'), 'custom-call'),
     (lambda x: _gradient(lambda y: tf.concat([y, 2 * y[:1]], 0), x), 'Concat'),
+    (
+      lambda x: _gradient(lambda k: _convolve(x, k) ** 2, tf.ones([3, 1, 4])),
+      'convolution',
+    ),
   )
   def test_what_xla_gets_wrong_runs_in_this_process(self, function, reason):
     with self.assertLogs(level='WARNING') as logs:
@@ -266,6 +276,8 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
         tf.roll(x, 1, 1),
         x[1:, -1] - x[:-1, 0],
         _gradient(lambda y: tf.concat([y, y**2], 1), x),
+        _convolve(x, tf.ones([3, 2, 2]), dilations=2),
+        _gradient(lambda k: _convolve(x, k) ** 2, tf.ones([3, 2, 4])),
       ]
       return tf.concat([tf.reshape(r, [-1]) for r in results], 0)
 

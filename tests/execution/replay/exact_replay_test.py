@@ -68,6 +68,11 @@ class ExactReplayTest(parameterized.TestCase):
     (lambda x: _gradient(lambda x: tf.concat([x, x * x], -1), x),),
     (lambda x: tf.linalg.diag_part(x[:, tf.newaxis] * x[..., tf.newaxis]),),
     (lambda x: tf.reverse_sequence(x, [2, 1, 2], 1, 0),),
+    (
+      lambda x: tf.batch_to_space(
+        tf.space_to_batch(x[..., tf.newaxis], [2], [[1, 1]]), [2], [[1, 0]]
+      ),
+    ),
     (lambda x: _gradient(lambda x: tf.concat([tf.ones([1, 2]), x], 0), x),),
   )
   def test_places_that_do_not(self, build):
