@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations for which XLA differs from TensorFlow's CPU kernels.
 
-XLA knows a batch only by the most rows that it can have. Where it would take
-that number for the number of rows, it does not compile the graph.
+XLA knows a batch only by the most rows that it can have. Operations for which it
+would take that number for the number of rows are replayed by others, or refused.
 """
 
 from collections.abc import Iterator
@@ -140,9 +140,8 @@ def _selu_gradient(replay, node, inputs):
   """Replays the gradient of SELU; XLA takes the other one at 0."""
   del replay
   gradient, output = inputs
-  (result,) = replayer.create_operation(node, inputs)
-  above = replayer.create_operation(node, [gradient, tf.ones_like(output)])[0]
-  return [tf.where(tf.equal(output, 0), above, result)]
+  above = tf.where(tf.equal(output, 0), tf.ones_like(output), output)
+  return replayer.create_operation(node, [gradient, above])
 
 
 def _top_k(replay, node, inputs):
