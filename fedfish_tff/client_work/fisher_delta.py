@@ -123,9 +123,7 @@ def build_fisher_delta_update(
       num_examples, trained.num_examples, local_epochs, method='FedFish'
     )
     if fisher_estimator is not choices.FisherEstimator.BATCH_GRADIENT:
-      unchanged = _check_statistics(weights, trained.weights)
-      with tf.control_dependencies([unchanged]):
-        num_examples = tf.identity(num_examples)
+      num_examples = _check_statistics(num_examples, weights, trained.weights)
     weight = client_work_process.client_weight(num_examples, client_weighting)
     if fisher_granularity is choices.FisherGranularity.TENSOR:
       diagonal = tuple(
@@ -153,22 +151,31 @@ def build_fisher_delta_update(
 
 
 def _check_statistics(
-  before: model_functions.FlatWeights, after: model_functions.FlatWeights
-) -> tf.Operation:
-  """Returns an assertion that training has changed no statistics of batches.
+  num_examples: tf.Tensor,
+  before: model_functions.FlatWeights,
+  after: model_functions.FlatWeights,
+) -> tf.Tensor:
+  """Checks that training has changed no statistics of batches.
 
   Normalised by its own statistics, a batch of one example is constant, so that
   the layers before have no gradient.
+
+  Returns:
+    `num_examples`, which fails to compute if statistics have changed.
   """
   same = [
     tf.reduce_all(tf.equal(old, new))
     for old, new in zip(before.non_trainable, after.non_trainable)
   ]
-  return tf.debugging.Assert(
-    tf.reduce_all(tf.stack(same)) if same else tf.constant(True),
+  if not same:
+    return num_examples
+  unchanged = tf.debugging.Assert(
+    tf.reduce_all(tf.stack(same)),
     [
       'fisher_estimator must be BATCH_GRADIENT (in a config: batch_gradient) '
       'for a model with statistics of batches, such as batch normalisation, '
       'since the others take one example at a time.'
     ],
   )
+  with tf.control_dependencies([unchanged]):
+    return tf.identity(num_examples)

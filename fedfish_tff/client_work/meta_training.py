@@ -87,8 +87,8 @@ def build_meta_training(
       with rate beta, published as 0.1.
     personal_learning_rate: alpha, the rate of the inner step, 0 or positive.
     meta_gradient: The treatment of the Hessian. HESSIAN_FREE needs a model that
-      draws no random numbers in training: its two gradients would be those of
-      different dropout masks, and a thousand times their difference.
+      draws no random numbers in training: with dropout, the two gradients of
+      its difference would have different masks.
     meta_batches: Whether D, D' and D'' are a client's next three batches (two,
       D and D', for FIRST_ORDER), or one batch. If the last step lacks batches,
       it takes the first ones again, as if another epoch began: a client with
