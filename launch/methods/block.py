@@ -130,7 +130,9 @@ class Block:
       preset: The name of a preset; '' for none.
       **others: The values of further axes.
     """
-    block = {**fields_lib.defaults(self.fields), **self.presets.get(preset, {})}
+    block = fields_lib.defaults(self.fields)
+    if preset:
+      block |= self.presets[preset]
     for axis, value in others.items():
       block |= self.axes()[axis][value]
     return block
