@@ -141,9 +141,11 @@ def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
     # An argument that is not a flag is the value of the previous one.
     if _IS_FLAG.match(argument):
       name = argument.lstrip('-').partition('=')[0]
-      is_own = name in flags.FLAGS or name.removeprefix('no') in flags.FLAGS
-      # absl reads this one before it knows any flag.
-      is_own = is_own or name == 'flagfile'
+      is_own = (
+        name in flags.FLAGS
+        or name.removeprefix('no') in flags.FLAGS
+        or name == 'flagfile'  # absl's own, which is not among the flags.
+      )
       target = own if is_own else others
     target.append(argument)
   return own, others

@@ -189,15 +189,12 @@ def check_block(
   """
   for name in some:
     if name not in block:
+      needed = owner and (
+        f', which {owner} needs; a variant that names {owner} has it, as in '
+        '--config=FILE:METHOD,AXIS=VALUE'
+      )
       raise errors.InputError(
-        f'The config has no field {prefix}{name}'
-        + (
-          f', which {owner} needs; a variant that names {owner} has it, as in '
-          '--config=FILE:METHOD,AXIS=VALUE'
-          if owner
-          else ''
-        )
-        + '.'
+        f'The config has no field {prefix}{name}{needed}.'
       )
   for name, value in block.items():
     if name not in some:

@@ -143,8 +143,12 @@ def label(frames: Frames) -> Frames:
         'one of them.'
       )
   firsts = runs.drop_duplicates('group')
-  _check_names(frames.names, method_labels.label_methods(firsts))
-  labels = dict(zip(firsts['group'], name_methods(frames, firsts)))
+  own = method_labels.label_methods(firsts)
+  _check_names(frames.names, own)
+  labels = {
+    group: _rename(name, frames.names)
+    for group, name in zip(firsts['group'], own)
+  }
   if len(set(labels.values())) < len(labels):
     raise errors.InputError(
       f'--names must keep methods apart, got {sorted(labels.values())}.'
@@ -175,9 +179,8 @@ def _rename(label: str, names: Mapping[str, str]) -> str:
   return label
 
 
-def _check_names(names: Iterable[str], labels: Iterable[str]) -> None:
+def _check_names(names: Iterable[str], labels: Sequence[str]) -> None:
   """Raises InputError for a name of no label."""
-  labels = list(labels)
   # Figures leave out words that their panels tell.
   known = [set(label.split(', ')) for label in labels]
   for name in names:
