@@ -275,6 +275,9 @@ class ContractTest(rounds.TestCase):
     self._check_contract(builder, 'variable')
 
   def _check_contract(self, builder, kind):
+    context = tff.framework.get_context_stack().current
+    # Those of tests before this one.
+    reasons = context.general_path_reasons
     run = _start(builder, kind)
     process, epochs = run.process, run.epochs
     weights = process.get_model_weights(run.state)
@@ -373,6 +376,22 @@ class ContractTest(rounds.TestCase):
       self.assert_same(resumed.state, going_on.state)
       self.assert_same(resumed.clients, going_on.clients)
 
+    with self.subTest('rounds run as graphs'):
+      self.assertEqual(context.general_path_reasons, reasons)
+
+    if builder in _OWN_STATES:
+      with self.subTest('a client whose state is not finite is left out'):
+        broken = tf.nest.map_structure(
+          lambda leaf: np.full_like(leaf, np.nan), new
+        )
+        with_it, without = before.copy(), before.copy()
+        with_it.clients['a'] = broken
+        metrics = with_it.run('ab')
+        without.run('b')
+        self.assertEqual(metrics['client_work']['excluded_clients'], 1)
+        self.assert_same(with_it.clients['a'], broken)
+        self.assert_same(with_it.state['model'], without.state['model'])
+
     if has_client_states:
       with self.subTest('a round without client states is the same'):
         clients = [
@@ -406,21 +425,6 @@ class ContractTest(rounds.TestCase):
         process.local_training.type_signature.result
       )
     )
-
-  @parameterized.parameters(*_OWN_STATES)
-  @pytest.mark.thorough
-  def test_a_client_whose_state_is_not_finite_is_left_out(self, builder):
-    run = _start(builder, 'functional')
-    without = run.copy()
-    run.clients['a'] = broken = tf.nest.map_structure(
-      lambda leaf: np.full_like(leaf, np.nan),
-      run.process.initialize_client(run.state),
-    )
-    metrics = run.run('ab')
-    without.run('b')
-    self.assertEqual(metrics['client_work']['excluded_clients'], 1)
-    self.assert_same(run.clients['a'], broken)
-    self.assert_same(run.state['model'], without.state['model'])
 
   @parameterized.parameters(*_IMPOSSIBLE)
   def test_impossible_values_are_refused(self, builder, name, values):
