@@ -11,7 +11,6 @@ from tests import rounds
 
 from absl.testing import parameterized
 import numpy as np
-import pytest
 
 _RATE, _SERVER_RATE, _EPOCHS = 0.3, 0.7, 2
 _DATA = rounds.DATA | {'e': ref.make_batches(1, 1)}
@@ -20,9 +19,9 @@ _COHORTS = ('abe', 'cd', 'ace')
 
 
 @functools.cache
-def _build(kind='functional', **kwargs):
+def _build(**kwargs):
   return algorithms.build_apfl(
-    rounds.MODELS[kind],
+    rounds.MODELS['functional'],
     rounds.sgd(_RATE),
     rounds.sgd(_SERVER_RATE),
     local_epochs=_EPOCHS,
@@ -30,8 +29,8 @@ def _build(kind='functional', **kwargs):
   )
 
 
-def _rounds(*args, **kwargs):
-  return rounds.Rounds(_build(*args, **kwargs), epochs=_EPOCHS)
+def _rounds(**kwargs):
+  return rounds.Rounds(_build(**kwargs), epochs=_EPOCHS)
 
 
 def _mix(share, own, shared):
@@ -88,10 +87,6 @@ class ApflTest(rounds.TestCase):
     options = {'mixture': mixture, 'adaptive': False}
     shares = self._check_follows_numpy(_rounds(**options), **options)
     self.assertEqual(shares, {mixture})
-
-  @pytest.mark.thorough
-  def test_a_variable_model_follows_numpy(self):
-    self._check_follows_numpy(_rounds('variable'))
 
   def test_with_mixture_0_clients_have_the_model_of_fed_avg(self):
     run = _rounds(mixture=0.0, adaptive=False)

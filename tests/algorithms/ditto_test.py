@@ -9,15 +9,14 @@ from tests import numpy_reference as ref
 from tests import rounds
 
 from absl.testing import parameterized
-import pytest
 
 _RATE, _SERVER_RATE, _EPOCHS, _STRENGTH = 0.3, 0.7, 2, 0.5
 
 
 @functools.cache
-def _build(kind='functional', strength=_STRENGTH):
+def _build(strength):
   return algorithms.build_ditto(
-    rounds.MODELS[kind],
+    rounds.MODELS['functional'],
     rounds.sgd(_RATE),
     rounds.sgd(_SERVER_RATE),
     personal_strength=strength,
@@ -25,8 +24,8 @@ def _build(kind='functional', strength=_STRENGTH):
   )
 
 
-def _rounds(*args, **kwargs):
-  return rounds.Rounds(_build(*args, **kwargs), epochs=_EPOCHS)
+def _rounds(strength=_STRENGTH):
+  return rounds.Rounds(_build(strength), epochs=_EPOCHS)
 
 
 def _reference(start, strength, **kwargs):
@@ -53,16 +52,10 @@ class DittoTest(rounds.TestCase):
   # Without a pull every client trains alone.
   @parameterized.parameters(_STRENGTH, 0.0)
   def test_follows_numpy_with_partial_participation(self, strength):
-    self._check_follows_numpy(_rounds(strength=strength), strength)
-
-  def _check_follows_numpy(self, run, strength=_STRENGTH):
+    run = _rounds(strength)
     self.check_follows(
       run, _reference(run.server(), strength), client=rounds.Rounds.own
     )
-
-  @pytest.mark.thorough
-  def test_a_variable_model_follows_numpy(self):
-    self._check_follows_numpy(_rounds('variable'))
 
   def test_local_training_is_a_first_round(self):
     run = _rounds()

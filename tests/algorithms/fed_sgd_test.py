@@ -21,20 +21,14 @@ class FedSgdTest(rounds.TestCase):
   def test_follows_numpy(self, uniform):
     """One step on the gradient of all clients' examples, or on their mean."""
     weighting = tff.learning.ClientWeighting
-    self._check_follows_numpy(
-      'functional',
-      uniform=uniform,
-      weighting=weighting.UNIFORM if uniform else weighting.NUM_EXAMPLES,
-    )
-
-  @pytest.mark.thorough
-  def test_a_variable_model_follows_numpy(self):
-    self._check_follows_numpy('variable')
-
-  def _check_follows_numpy(self, kind, *, uniform=False, weighting=None):
-    options = {'client_weighting': weighting} if weighting else {}
     run = rounds.Rounds(
-      algorithms.build_fed_sgd(rounds.MODELS[kind], rounds.sgd(0.5), **options)
+      algorithms.build_fed_sgd(
+        rounds.MODELS['functional'],
+        rounds.sgd(0.5),
+        client_weighting=(
+          weighting.UNIFORM if uniform else weighting.NUM_EXAMPLES
+        ),
+      )
     )
     method = rounds.averaging(_step, server_rate=0.5, uniform=uniform)
     self.check_follows(run, rounds.reference(run.server(), **method))
