@@ -14,6 +14,7 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_graph
 from tests import processes
+from tests.execution import client_computations
 from tests.execution import two_contexts
 
 from absl.testing import parameterized
@@ -55,14 +56,6 @@ def _check_small(x):
   check = tf.debugging.assert_less(x, 3, message='The client is too large')
   with tf.control_dependencies([check]):
     return tf.identity(x)
-
-
-def _at_clients(work, type_spec):
-  work = tff.tensorflow.computation(work, type_spec)
-  return tff.federated_computation(
-    lambda values: tff.federated_map(work, values),
-    tff.FederatedType(type_spec, tff.CLIENTS),
-  )
 
 
 class _CohortContextTestCase(parameterized.TestCase):
@@ -201,7 +194,9 @@ class IntrinsicsTest(_CohortContextTestCase):
 
   def test_strings_that_end_in_nul_bytes(self):
     strings = [b'a\0', b'\0', b'b', b'c\0\0']
-    length = _at_clients(lambda s: (s, tf.strings.length(s)), np.str_)
+    length = client_computations.at_clients(
+      lambda s: (s, tf.strings.length(s)), np.str_
+    )
     self.assertEqual(length(strings), [(s, len(s)) for s in strings])
 
 
@@ -219,10 +214,7 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEqual(_sum([]), 0)
 
   def test_client_errors_name_the_client(self):
-    @tff.federated_computation(_CLIENT_INTS)
-    def comp(values):
-      return tff.federated_sum(tff.federated_map(_check_small, values))
-
+    comp = client_computations.sum_of_clients(_check_small)
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, '(?s)Client 4 of 5: .*client is too large'
     ):
@@ -303,7 +295,7 @@ class InvokeTest(_CohortContextTestCase):
     contexts.set_default_context()
     for n in range(20):
       add = functools.partial(lambda n, x: x + n, n)
-      comp = _at_clients(add, np.int32)
+      comp = client_computations.at_clients(add, np.int32)
       self.assertEqual(comp([1, 2]), [1 + n, 2 + n])
     del comp
     plans, graphs = np.subtract(alive(), before)
@@ -322,15 +314,6 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEmpty(
       [t for t in threading.enumerate() if t.name.startswith('cohort')]
     )
-
-
-@tf.function
-def _skip_in_a_loop(data):
-  total = 0.0
-  for _ in tf.range(3):
-    total += data.reduce(0.0, lambda a, b: a + b)
-    data = data.skip(1)
-  return total
 
 
 def _skip_in_a_reduction(data):
@@ -382,7 +365,6 @@ def _loop_of_tensorflow_1(data):
 
 # Client work that a graph over the cohort would not do as tf.data does.
 _LEFT_TO_TF_DATA = dict(
-  skip_in_a_loop=_skip_in_a_loop,
   skip_in_a_reduction=_skip_in_a_reduction,
   drop_with_a_seed=_drop_with_a_seed,
   draw_with_a_seed=_draw_with_a_seed,
@@ -469,7 +451,7 @@ class AgainstLocalWorkerTest(two_contexts.TestCase):
     ]
     for name, work in _LEFT_TO_TF_DATA.items():
       with self.subTest(name):
-        comp = _at_clients(work, sequence)
+        comp = client_computations.at_clients(work, sequence)
         self.cohort = cohort_context.SyncCohortExecutionContext()
         self.assertEqual(self.here(comp, clients), self.there(comp, clients))
         self.assertNotEmpty(self.cohort.general_path_reasons)
@@ -481,7 +463,7 @@ class AgainstLocalWorkerTest(two_contexts.TestCase):
       *(np.uint64, np.complex64, np.complex128, np.bool_),
     ]
     for dtype in types:
-      comp = _at_clients(lambda x: (x, tf.stack([x])), dtype)
+      comp = client_computations.at_clients(lambda x: (x, tf.stack([x])), dtype)
       values = [
         *(dtype(1), np.array(1, dtype)),
         *(tf.cast(1, dtype), tf.Variable(tf.cast(1, dtype))),

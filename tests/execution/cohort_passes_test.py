@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Passes over datasets that each pass shuffles or draws anew, as in TFF's runtime."""
 
+from tests.execution import client_computations
 from tests.execution import two_contexts
 
 from absl.testing import parameterized
@@ -59,11 +60,7 @@ _WORK = dict(
 )
 
 
-def _at_clients(work, type_spec=_INTS):
-  return tff.federated_computation(
-    lambda values: tff.federated_map(work, values),
-    tff.FederatedType(type_spec, tff.CLIENTS),
-  )
+_at_clients = client_computations.at_clients
 
 
 def _numbered(state, n):

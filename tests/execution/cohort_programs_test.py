@@ -11,6 +11,7 @@ import tempfile
 
 from fedfish_tff import execution
 from tests import tolerance
+from tests.execution import client_computations
 from tests.execution import two_contexts
 
 from absl.testing import parameterized
@@ -61,12 +62,8 @@ class OnPurposeTest(two_contexts.TestCase, parameterized.TestCase):
   )
   @pytest.mark.thorough
   def test_constants_are_not_folded_into_products(self, fn, xs, here, there):
-    work = tff.tensorflow.computation(
+    comp = client_computations.at_clients(
       lambda x: tf.reshape(fn(x), []), np.float32
-    )
-    comp = tff.federated_computation(
-      lambda x: tff.federated_map(work, x),
-      tff.FederatedType(np.float32, tff.CLIENTS),
     )
     xs = np.float32(xs).tolist()
     np.testing.assert_array_equal(self.here(comp, xs), here)

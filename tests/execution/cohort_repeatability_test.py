@@ -8,6 +8,7 @@ from fedfish_tff import algorithms
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution.running import cohort_stages
+from tests.execution import client_computations
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 
@@ -95,12 +96,7 @@ class InputsTest(absltest.TestCase):
       return data.reduce(tf.eye(4), step)
 
     sequence = tff.SequenceType(tff.TensorType(np.float32, (None, 4)))
-    mapped = tff.tensorflow.computation(work, sequence)
-
-    @tff.federated_computation(tff.FederatedType(sequence, tff.CLIENTS))
-    def run(data):
-      return tff.federated_map(mapped, data)
-
+    run = client_computations.at_clients(work, sequence)
     rng = np.random.default_rng(0)
     clients = [
       tf.data.Dataset.from_tensor_slices(
