@@ -10,7 +10,6 @@ import collections
 
 from tests.execution import two_contexts
 
-from absl.testing import parameterized
 import grpc
 import numpy as np
 import tensorflow as tf
@@ -48,7 +47,7 @@ _KEYS_TYPE = tff.TensorType(np.int32, [3])
 _KEYS = [np.int32(k) for k in ([3, 0, 3], [1, 0, 2], [2, 2, 2])]
 
 
-def _selection(take, work, *, prepare=None):
+def _selection(take, work):
   """Returns a computation of the clients' keys and the server's table."""
 
   @tff.federated_computation(
@@ -56,8 +55,6 @@ def _selection(take, work, *, prepare=None):
     tff.FederatedType(_TABLE_TYPE, tff.SERVER),
   )
   def comp(keys, table):
-    if prepare is not None:
-      keys = tff.federated_map(_leaf(prepare, _KEYS_TYPE), keys)
     slices = tff.federated_select(
       keys,
       tff.federated_value(4, tff.SERVER),
@@ -69,18 +66,7 @@ def _selection(take, work, *, prepare=None):
   return comp
 
 
-def _named_slice(table, key):
-  return _odict(key=tf.strings.as_string(key), row=table[key])
-
-
-def _work_on_slices(slices):
-  return slices.reduce(
-    ('', 0.0),
-    lambda s, e: (s[0] + e['key'] + ' ', 10 * s[1] + e['row']),
-  )
-
-
-class CohortSequencesTest(two_contexts.TestCase, parameterized.TestCase):
+class CohortSequencesTest(two_contexts.TestCase):
   def test_calls_of_a_function_have_variables_of_their_own(self):
     comp = _at_clients(
       lambda s: tff.sequence_reduce(
@@ -91,19 +77,6 @@ class CohortSequencesTest(two_contexts.TestCase, parameterized.TestCase):
     for run in (self.here, self.there):
       self.assertEqual(run(comp, list(_NUMBERS)), [867, 0, 9])
     self.assertEmpty(self.cohort.general_path_reasons)
-
-  @parameterized.named_parameters(
-    ('keys_of_an_argument', None), ('keys_of_clients', lambda k: 3 - k)
-  )
-  def test_select(self, prepare):
-    comp = _selection(_named_slice, _work_on_slices, prepare=prepare)
-    found = self.here(comp, _KEYS, _TABLE)
-    self.assertEmpty(self.cohort.general_path_reasons)
-    for (text, total), keys in zip(found, _KEYS, strict=True):
-      keys = keys if prepare is None else prepare(keys)
-      self.assertEqual(text.decode().split(), list(map(str, keys)))
-      self.assertEqual(total, _TABLE[keys] @ [100, 10, 1])
-    self.assertEqual(found, self.there(comp, _KEYS, _TABLE))
 
   def test_names_that_only_the_function_gives(self):
     swap = _leaf(lambda e: _odict(d=e['a'], c=e['b']), _UNSORTED)
