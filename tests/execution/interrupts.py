@@ -12,6 +12,13 @@ import threading
 HANG_SECONDS = 120.0
 
 
+def join_work() -> None:
+  """Waits for the threads of calls that were interrupted."""
+  for thread in threading.enumerate():
+    if thread.name == 'cohort_execution_context':
+      thread.join(HANG_SECONDS)
+
+
 @contextlib.contextmanager
 def interrupted_after(*events: threading.Event) -> Iterator[None]:
   """Sends this process an interrupt, for the block, after some events."""

@@ -113,8 +113,6 @@ class TraceTest(absltest.TestCase):
       self.assertRaises(KeyboardInterrupt),
     ):
       interruption.run(work)
-    for thread in threading.enumerate():
-      if thread.name == 'cohort_execution_context':
-        thread.join(interrupts.HANG_SECONDS)
+    interrupts.join_work()
     (error,) = errors
     self.assertIsInstance(error, tf.errors.CancelledError)

@@ -224,9 +224,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
       self.assertRaises(KeyboardInterrupt),
     ):
       interruption.run(work)
-    for thread in threading.enumerate():
-      if thread.name == 'cohort_execution_context':
-        thread.join(interrupts.HANG_SECONDS)
+    interrupts.join_work()
     self.assertLen(errors, 1)
     self.assertEmpty(
       [t for t in threading.enumerate() if t.name.startswith('cohort_packing')]
