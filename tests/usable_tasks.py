@@ -2,12 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that the parts of a task fit together."""
 
+from typing import Any
+
 from fedfish_tff import datasets
 from tasks import task as task_lib
 from tests import named_tensors
 
 import numpy as np
 import tensorflow_federated as tff
+
+
+def load_clients(*splits: datasets.ClientData) -> dict[str, Any]:
+  """Returns the examples of all clients of some splits."""
+  return {c: data.load_client(c) for data in splits for c in data.client_ids}
+
+
+def pool(*splits: datasets.ClientData) -> tuple[np.ndarray, ...]:
+  """Returns the examples of all clients of some splits as one client's."""
+  clients = load_clients(*splits).values()
+  return tuple(map(np.concatenate, zip(*clients)))
 
 
 def check(task: task_lib.Task) -> tff.learning.models.FunctionalModel:

@@ -5,6 +5,7 @@
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from tasks.features import generated_features
+from tests import usable_tasks
 
 from absl.testing import parameterized
 import numpy as np
@@ -18,7 +19,7 @@ def _create(**options):
 
 
 def _sizes(task):
-  return [len(task.train.load_client(c)[1]) for c in task.train.client_ids]
+  return [len(y) for _, y in usable_tasks.load_clients(task.train).values()]
 
 
 class GeneratedFeaturesTest(parameterized.TestCase):
@@ -45,9 +46,7 @@ class GeneratedFeaturesTest(parameterized.TestCase):
     sizes = _sizes(task)
     self.assertBetween(min(sizes), outline.size_law.smallest, max(sizes))
     self.assertLessEqual(max(sizes), outline.size_law.largest)
-    labels = np.concatenate(
-      [task.train.load_client(c)[1] for c in task.train.client_ids]
-    )
+    _, labels = usable_tasks.pool(task.train)
     self.assertBetween(labels.min(), 0, outline.num_classes - 1)
     self.assertBetween(labels.max(), 0, outline.num_classes - 1)
 

@@ -9,6 +9,7 @@ from tasks.features import photographs
 from tests import photograph_files
 from tests import temporary_folders
 from tests import tolerance
+from tests import usable_tasks
 from tests.models import random_squeezenet
 
 from absl.testing import parameterized
@@ -90,9 +91,7 @@ class PhotographsTest(_TestCase):
         )
     held_out = sorted(
       (int(label), image.sum())
-      for data in (task.validation, task.test)
-      for client_id in data.client_ids
-      for image, label in zip(*data.load_client(client_id))
+      for image, label in zip(*usable_tasks.pool(task.validation, task.test))
     )
     expected = sorted(
       (int(e['class'][0]), _middle(e['image/decoded'].numpy()).sum())
@@ -160,16 +159,12 @@ class PhotographsTest(_TestCase):
   def test_held_out_clients_are_the_same_for_every_seed(self):
     def held_out(seed):
       task = self._create(seed=seed, inputs='images')
-      return {
-        client_id: data.load_client(client_id)[0]
-        for data in (task.validation, task.test)
-        for client_id in data.client_ids
-      }
+      return usable_tasks.load_clients(task.validation, task.test)
 
     first, second = held_out(0), held_out(1)
     self.assertEqual(first.keys(), second.keys())
-    for client_id, x in first.items():
-      np.testing.assert_array_equal(x, second[client_id])
+    for client_id, (x, _) in first.items():
+      np.testing.assert_array_equal(x, second[client_id][0])
 
   def test_users_without_photographs_are_left_out(self):
     (self._split / 'train' / 'nobody').write_bytes(b'')

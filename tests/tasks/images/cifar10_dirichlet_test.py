@@ -9,14 +9,10 @@ from tasks.images import cifar10_dirichlet
 from tests import local_data
 from tests import named_tensors
 from tests import tolerance
+from tests import usable_tasks
 
 from absl.testing import parameterized
 import numpy as np
-
-
-def _load(data):
-  x, y = zip(*(data.load_client(c) for c in data.client_ids))
-  return np.concatenate(x), np.concatenate(y)
 
 
 class Cifar10DirichletTest(parameterized.TestCase):
@@ -26,7 +22,7 @@ class Cifar10DirichletTest(parameterized.TestCase):
     shutil.copy(source, f'{folder}/cifar10.npz')
     task = cifar10_dirichlet.create_task(seed=0, data_dir=folder)
     self.assertLen(task.train.client_ids, 16)
-    x, _ = _load(task.train)
+    x, _ = usable_tasks.pool(task.train)
     # As published of all images: a sample has about the same.
     self.assertLess(np.abs(x.mean((0, 1, 2))).max(), 0.05)
     self.assertLess(np.abs(x.std((0, 1, 2)) - 1).max(), 0.05)
@@ -44,11 +40,11 @@ class Cifar10DirichletTest(parameterized.TestCase):
     task = cifar10_dirichlet.create_task(
       seed=1, data_dir=folder, images='few.npz', model=model, num_clients=3
     )
-    splits = [_load(s) for s in (task.train, task.validation, task.test)]
-    self.assertEqual([len(y) for _, y in splits], [200, 50, 50])
-    back = np.concatenate([x for x, _ in splits])
-    back = back * [63.0, 62.1, 66.7] + [125.3, 123.0, 113.9]
-    found = np.concatenate([y for _, y in splits])
+    splits = task.train, task.validation, task.test
+    sizes = [len(usable_tasks.pool(split)[1]) for split in splits]
+    self.assertEqual(sizes, [200, 50, 50])
+    x, found = usable_tasks.pool(*splits)
+    back = x * [63.0, 62.1, 66.7] + [125.3, 123.0, 113.9]
     for split, part in ((False, slice(200)), (True, slice(200, 300))):
       expected = arrays['images'][arrays['is_test'] == split]
       labels = arrays['labels'][arrays['is_test'] == split]

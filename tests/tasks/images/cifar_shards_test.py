@@ -13,6 +13,7 @@ from tests import local_data
 from tests import named_tensors
 from tests import tff_database
 from tests import tolerance
+from tests import usable_tasks
 
 from absl.testing import absltest
 import numpy as np
@@ -73,14 +74,13 @@ class CifarShardsTest(absltest.TestCase):
     self.assertEqual(asked, [pathlib.Path('folder/file')])
     pixels = {image.tobytes() for image in data.images}
     for client_data in (task.train, task.own_test):
-      for client_id in client_data.client_ids:
-        x, y = client_data.load_client(client_id)
-        self.assertEqual((x.dtype, y.dtype), (np.float32, np.int32))
-        back = 255 * (x * np.array(_DEVIATION) + np.array(_MEAN))
-        tolerance.assert_close(back, np.round(back))
-        self.assertLessEqual(
-          {i.tobytes() for i in np.round(back).astype(np.uint8)}, pixels
-        )
+      x, y = usable_tasks.pool(client_data)
+      self.assertEqual((x.dtype, y.dtype), (np.float32, np.int32))
+      back = 255 * (x * np.array(_DEVIATION) + np.array(_MEAN))
+      tolerance.assert_close(back, np.round(back))
+      self.assertLessEqual(
+        {i.tobytes() for i in np.round(back).astype(np.uint8)}, pixels
+      )
     model = task.create_model()
     named_tensors.assert_named(task.tensor_names, model.initial_weights[0])
     logits = model.predict_on_batch(model.initial_weights, x)
@@ -120,13 +120,8 @@ class Cifar100ShardsTest(absltest.TestCase):
       seed=0, data_dir=folder, num_clients=8, num_held_out=2
     )
     splits = task.train, task.validation, task.test
-    num_examples = [
-      len(data.load_client(client_id)[1])
-      for data in splits
-      for client_id in data.client_ids
-    ]
-    self.assertLen(num_examples, 10)
-    self.assertEqual(sum(num_examples), 6 * 50)
+    self.assertLen(usable_tasks.load_clients(*splits), 10)
+    self.assertLen(usable_tasks.pool(*splits)[1], 6 * 50)
     shapes = [w.shape for w in task.create_model().initial_weights[0]]
     self.assertEqual(shapes[-2:], [(128, 100), (100,)])
 

@@ -8,6 +8,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from tasks.images import class_shards
 from tasks.images import labelled_images
+from tests import usable_tasks
 
 from absl.testing import absltest
 import numpy as np
@@ -45,30 +46,35 @@ def _create(images, **options):
   )
 
 
+def _splits(task):
+  return task.train, task.validation, task.test
+
+
+def _load_all(task):
+  return usable_tasks.load_clients(*_splits(task))
+
+
 class ClassShardsTest(absltest.TestCase):
   def test_clients_have_the_classes_and_test_images_of_the_same(self):
     images = _images()
     task = _create(images)
-    sizes = [len(getattr(task, s).client_ids) for s in _SPLITS]
+    sizes = [len(split.client_ids) for split in _splits(task)]
     self.assertEqual(sizes, [10, 2, 2])
     seen = []
-    for split in _SPLITS:
-      data = getattr(task, split)
-      for client_id in data.client_ids:
-        x, y = data.load_client(client_id)
-        test_x, test_y = task.own_test.load_client(client_id)
-        self.assertLen(np.unique(y), 3)
-        self.assertContainsSubset(np.unique(test_y), np.unique(y))
-        # Half as many are for testing, of each class up to one.
-        for label in np.unique(y):
-          difference = np.sum(test_y == label) - np.sum(y == label) / 2
-          self.assertLessEqual(abs(difference), 1)
-        seen.append(x)
-        seen.append(test_x)
-        for part, labels, is_test in ((x, y, False), (test_x, test_y, True)):
-          numbers = part[:, 0].astype(int)
-          np.testing.assert_array_equal(images.labels[numbers], labels)
-          self.assertTrue(np.all(images.is_test[numbers] == is_test))
+    for client_id, (x, y) in _load_all(task).items():
+      test_x, test_y = task.own_test.load_client(client_id)
+      self.assertLen(np.unique(y), 3)
+      self.assertContainsSubset(np.unique(test_y), np.unique(y))
+      # Half as many are for testing, of each class up to one.
+      for label in np.unique(y):
+        difference = np.sum(test_y == label) - np.sum(y == label) / 2
+        self.assertLessEqual(abs(difference), 1)
+      seen.append(x)
+      seen.append(test_x)
+      for part, labels, is_test in ((x, y, False), (test_x, test_y, True)):
+        numbers = part[:, 0].astype(int)
+        np.testing.assert_array_equal(images.labels[numbers], labels)
+        self.assertTrue(np.all(images.is_test[numbers] == is_test))
     # Every image is in one client.
     np.testing.assert_array_equal(
       np.sort(np.concatenate(seen)[:, 0]), np.arange(600)
@@ -77,11 +83,8 @@ class ClassShardsTest(absltest.TestCase):
   def test_clients_without_test_images(self):
     task = _create(_images(test_classes=1), classes_per_client=1)
     known = set(task.own_test.client_ids)
-    for split in _SPLITS:
-      data = getattr(task, split)
-      for client_id in data.client_ids:
-        has_class = 0 in data.load_client(client_id)[1]
-        self.assertEqual(client_id in known, has_class)
+    for client_id, (_, y) in _load_all(task).items():
+      self.assertEqual(client_id in known, 0 in y)
 
   def test_preprocesses_test_images_too(self):
     task = _create(
@@ -104,6 +107,3 @@ class ClassShardsTest(absltest.TestCase):
     )
     with self.assertRaises(errors.InputError):
       _create(untested)
-
-
-_SPLITS = ('train', 'validation', 'test')

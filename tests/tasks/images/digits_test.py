@@ -5,6 +5,7 @@
 from fedfish_tff import errors
 from tasks.images import digits
 from tests import tolerance
+from tests import usable_tasks
 
 from absl.testing import parameterized
 import numpy as np
@@ -22,14 +23,9 @@ class DigitsTest(parameterized.TestCase):
   )
   def test_clients_divide_all_images(self, **options):
     task = digits.create_task(seed=0, **options)
-    clients = [
-      data.load_client(client_id)
-      for data in _splits(task)
-      for client_id in data.client_ids
-    ]
+    clients = usable_tasks.load_clients(*_splits(task)).values()
     self.assertLen(clients, options.get('num_clients', 40))
-    x = np.concatenate([client[0] for client in clients])
-    y = np.concatenate([client[1] for client in clients])
+    x, y = usable_tasks.pool(*_splits(task))
     images, labels = sklearn_datasets.load_digits(return_X_y=True)
     found = np.column_stack([x * 16, y])
     expected = np.column_stack([images, labels])
@@ -42,10 +38,8 @@ class DigitsTest(parameterized.TestCase):
 
   def test_default_clients_differ_in_labels(self):
     task = digits.create_task(seed=0)
-    labels_held = [
-      len(np.unique(task.train.load_client(client_id)[1]))
-      for client_id in task.train.client_ids
-    ]
+    clients = usable_tasks.load_clients(task.train).values()
+    labels_held = [len(np.unique(y)) for _, y in clients]
     self.assertLess(np.mean(labels_held), 6)
 
   def test_the_partition_does_not_depend_on_the_model(self):

@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from tasks.tabular import linear_representation
+from tests import usable_tasks
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -44,11 +45,10 @@ class CreateTaskTest(parameterized.TestCase):
     )
     self.assertLen(task.train.client_ids, 3)
     self.assertLen(task.validation.client_ids, 8)
-    directions = []
-    for data in (task.train, task.validation, task.test):
-      for client_id in data.client_ids:
-        x, y = data.load_client(client_id)
-        directions.append(np.linalg.lstsq(x, y, rcond=None)[0][:, 0])
+    clients = usable_tasks.load_clients(task.train, task.validation, task.test)
+    directions = [
+      np.linalg.lstsq(x, y, rcond=None)[0][:, 0] for x, y in clients.values()
+    ]
     values = np.linalg.svd(directions, compute_uv=False)
     # Of the third, only noise is left.
     self.assertLess(values[2], 0.01 * values[1])

@@ -31,9 +31,7 @@ def _splits(task):
 
 def _count_texts(task):
   """Returns how often each row of tokens is in the training clients."""
-  rows = np.concatenate(
-    [task.train.load_client(c)[0] for c in task.train.client_ids]
-  )
+  rows, _ = usable_tasks.pool(task.train)
   return np.unique(rows, axis=0, return_counts=True)
 
 
@@ -46,13 +44,11 @@ class AgNewsTest(parameterized.TestCase):
     self.assertEqual(task.validation.client_ids, ('validation',))
     self.assertEqual(task.test.client_ids, ('test',))
     sizes = {'validation': 30, 'test': 100}
-    for data in _splits(task):
-      for client_id in data.client_ids:
-        x, y = data.load_client(client_id)
-        # Three quarters of what validation leaves of 300.
-        self.assertEqual(x.shape, (sizes.get(client_id, 202), 24))
-        self.assertEqual((x.dtype, y.dtype), (np.int32, np.int32))
-        self.assertBetween(y.min(), 0, 3)
+    for client_id, (x, y) in usable_tasks.load_clients(*_splits(task)).items():
+      # Three quarters of what validation leaves of 300.
+      self.assertEqual(x.shape, (sizes.get(client_id, 202), 24))
+      self.assertEqual((x.dtype, y.dtype), (np.int32, np.int32))
+      self.assertBetween(y.min(), 0, 3)
     _, counts = _count_texts(task)
     self.assertGreater(counts.max(), 5)
     for client_id, count in (('validation', 30), ('test', 100)):
