@@ -5,13 +5,13 @@
 from fedfish_tff import errors
 from fedfish_tff.models import dense
 from tests import tolerance
+from tests.models import model_checks
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 from scipy import stats
 import tensorflow as tf
-import tensorflow_federated as tff
 
 
 def _classifier(**kwargs):
@@ -72,23 +72,6 @@ def _tf_gradient(model, x, y):
   return loss.numpy(), [g.numpy() for g in tape.gradient(loss, trainable)]
 
 
-def _metrics(model, batches):
-  weights = model.initial_weights
-  state = model.initialize_metrics_state()
-  for x, y in batches:
-    output = model.predict_on_batch(weights, x, training=False)
-    state = model.update_metrics_state(
-      state,
-      labels=y,
-      batch_output=tff.learning.models.BatchOutput(
-        loss=model.loss(output, y),
-        predictions=output,
-        num_examples=tf.shape(output)[0],
-      ),
-    )
-  return {k: v.numpy() for k, v in model.finalize_metrics(state).items()}
-
-
 class ClassifierTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -120,7 +103,7 @@ class RegressorTest(parameterized.TestCase):
     )
     tolerance.assert_close(loss, expected_loss)
     tolerance.assert_all_close(gradients, expected)
-    metrics = _metrics(model, [(x[:4], y[:4]), (x[4:], y[4:])])
+    metrics = model_checks.measure(model, [(x[:4], y[:4]), (x[4:], y[4:])])
     tolerance.assert_close(metrics['mse'], expected_loss)
     self.assertEqual(metrics['loss'], metrics['mse'])
     self.assertEqual(metrics['num_examples'], 6)

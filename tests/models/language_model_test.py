@@ -9,6 +9,7 @@ from fedfish_tff.datasets import vocabulary
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.models import language_model
 from tests import tolerance
+from tests.models import model_checks
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -89,23 +90,7 @@ def _expected_recall(special, logits, labels, k):
 
 
 def _metrics_of_logits(model, pairs):
-  state = model.initialize_metrics_state()
-  for logits, y in pairs:
-    state = model.update_metrics_state(
-      state,
-      labels=y,
-      batch_output=tff.learning.models.BatchOutput(
-        loss=model.loss(logits, y), predictions=logits, num_examples=len(y)
-      ),
-    )
-  return {k: v.numpy() for k, v in model.finalize_metrics(state).items()}
-
-
-def _metrics(model, batches):
-  def predict(x):
-    return model.predict_on_batch(model.initial_weights, x, training=False)
-
-  return _metrics_of_logits(model, [(predict(x), y) for x, y in batches])
+  return model_checks.measure(model, pairs, predict=lambda logits: logits)
 
 
 def _loss(model, x, y, sample_weight=None):
@@ -117,7 +102,7 @@ class LanguageModelTest(parameterized.TestCase):
   def test_metrics(self):
     model = _model()
     batches = _batches(lengths=(4, 7))
-    found = _metrics(model, batches)
+    found = model_checks.measure(model, batches)
     self.assertEqual(list(found), _NAMES)
     for name, value in _expected(model, batches).items():
       np.testing.assert_allclose(found[name], value, rtol=1e-5, err_msg=name)
@@ -137,7 +122,9 @@ class LanguageModelTest(parameterized.TestCase):
     # Whatever comes in.
     padded[0][3:] = 4
     tolerance.assert_close(_loss(model, x, y), _loss(model, *padded))
-    found, expected = (_metrics(model, [b]) for b in (padded, (x, y)))
+    found, expected = (
+      model_checks.measure(model, [b]) for b in (padded, (x, y))
+    )
     self.assertEqual(found.pop('num_examples'), 5)
     self.assertEqual(expected.pop('num_examples'), 3)
     for name, value in expected.items():
@@ -154,7 +141,7 @@ class LanguageModelTest(parameterized.TestCase):
     (gradient,) = tape.gradient(loss, weights)
     np.testing.assert_array_equal(tf.convert_to_tensor(gradient), 0)
     for batches, rows in (([(x, y)], 2), ([], 0)):
-      found = _metrics(model, batches)
+      found = model_checks.measure(model, batches)
       self.assertEqual(found.pop('num_examples'), rows)
       self.assertEqual(set(found.values()), {0})
 
@@ -222,7 +209,7 @@ class LanguageModelTest(parameterized.TestCase):
 
 
 class RecallTest(absltest.TestCase):
-  @hypothesis.settings(max_examples=40)
+  @hypothesis.settings(max_examples=20)
   @hypothesis.given(
     data=st.data(),
     size=st.sampled_from([5, 7, 24, 64, 90]),

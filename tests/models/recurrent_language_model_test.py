@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the recurrent models, against TFF's baseline and NumPy."""
 
+import functools
+
 from fedfish_tff.models import recurrent_language_model
 from tests import tolerance
+from tests.models import model_checks
 
 from absl.testing import parameterized
 import numpy as np
@@ -90,10 +93,7 @@ def _random_weights(model):
   ]
 
 
-def _tokens(rows, length, seed=0):
-  rng = np.random.default_rng(seed)
-  x = rng.integers(1, _SIZE, [rows, length + 1]).astype(np.int32)
-  return x[:, :-1], x[:, 1:]
+_tokens = functools.partial(model_checks.draw_tokens, _SIZE)
 
 
 def _predict(model, weights, x):
@@ -201,23 +201,14 @@ class CifgLstmTest(parameterized.TestCase):
     weights = [w.astype(np.float64) for w in _random_weights(model)]
     x, y = _tokens(3, 6)
     y[1, 3:] = 0
-    tensors = [tf.constant(w, tf.float32) for w in weights]
-    with tf.GradientTape() as tape:
-      tape.watch(tensors)
-      loss = model.loss(model.predict_on_batch((tensors, ()), x), y)
-    rng = np.random.default_rng(2)
-    step = 1e-5
-    # Each weight by itself, in a direction of its own.
-    for i, gradient in enumerate(tape.gradient(loss, tensors)):
-      direction = rng.standard_normal(weights[i].shape)
-      ends = []
-      for sign in (1, -1):
-        moved = list(weights)
-        moved[i] = weights[i] + sign * step * direction
-        ends.append(_cifg_loss(moved, x, y, projected))
-      found = np.sum(tf.convert_to_tensor(gradient).numpy() * direction)
-      expected = (ends[0] - ends[1]) / (2 * step)
-      self.assertAlmostEqual(found, expected, delta=1e-5, msg=str(i))
+    model_checks.check_gradient(
+      self,
+      model,
+      weights,
+      (x, y),
+      lambda weights: _cifg_loss(weights, x, y, projected),
+      delta=1e-5,
+    )
 
   @parameterized.parameters((True, 1_412_250), (False, 2_565_990))
   def test_number_of_weights(self, projected, expected):

@@ -5,25 +5,11 @@
 import collections
 
 from fedfish_tff.models import supervised
+from tests.models import model_checks
 
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
-import tensorflow_federated as tff
-
-
-def _metrics(model, batches):
-  state = model.initialize_metrics_state()
-  for x, y in batches:
-    output = model.predict_on_batch(model.initial_weights, x, training=False)
-    state = model.update_metrics_state(
-      state,
-      labels=y,
-      batch_output=tff.learning.models.BatchOutput(
-        loss=model.loss(output, y), predictions=output, num_examples=len(y)
-      ),
-    )
-  return model.finalize_metrics(state)
 
 
 class SupervisedTest(absltest.TestCase):
@@ -44,14 +30,14 @@ class SupervisedTest(absltest.TestCase):
     )
     x = rng.normal(size=[7, 2, 3]).astype(np.float32)
     y = rng.integers(0, 4, 7).astype(np.int32)
-    metrics = _metrics(model, [(x[:5], y[:5]), (x[5:], y[5:])])
+    metrics = model_checks.measure(model, [(x[:5], y[:5]), (x[5:], y[5:])])
     logits = (x.reshape(7, 6) @ kernel).astype(np.float64)
     losses = np.log(np.exp(logits).sum(axis=1)) - logits[np.arange(7), y]
     np.testing.assert_allclose(metrics['loss'], losses.mean(), rtol=1e-5)
     np.testing.assert_allclose(
       metrics['accuracy'], np.mean(logits.argmax(axis=1) == y), rtol=1e-6
     )
-    self.assertEqual(metrics['num_examples'].numpy(), 7)
+    self.assertEqual(metrics['num_examples'], 7)
     sample_weight = rng.random(7)
     np.testing.assert_allclose(
       model.loss(logits.astype(np.float32), y, sample_weight),
@@ -74,4 +60,4 @@ class SupervisedTest(absltest.TestCase):
       )
       np.testing.assert_array_equal(output, expected)
     self.assertEqual(model.loss(x, 0 * x).numpy(), 2)
-    self.assertEqual(_metrics(model, [(x, x)]), {'num_examples': 2})
+    self.assertEqual(model_checks.measure(model, [(x, x)]), {'num_examples': 2})

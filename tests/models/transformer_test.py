@@ -2,9 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the transformer, against NumPy in float64."""
 
+import functools
+
 from fedfish_tff import errors
 from fedfish_tff.models import transformer
 from tests import tolerance
+from tests.models import model_checks
 
 from absl.testing import parameterized
 import numpy as np
@@ -34,10 +37,7 @@ def _random_weights(model):
   ]
 
 
-def _tokens(rows, length, seed=0):
-  rng = np.random.default_rng(seed)
-  x = rng.integers(1, _SIZE, [rows, length + 1]).astype(np.int32)
-  return x[:, :-1], x[:, 1:]
+_tokens = functools.partial(model_checks.draw_tokens, _SIZE)
 
 
 def _predict(model, weights, x):
@@ -138,24 +138,14 @@ class TransformerTest(parameterized.TestCase):
     weights = _random_weights(model)
     x, y = _tokens(2, 5)
     y[0, 3:] = 0
-    tensors = [tf.constant(w, tf.float32) for w in weights]
-    with tf.GradientTape() as tape:
-      tape.watch(tensors)
-      loss = model.loss(model.predict_on_batch((tensors, ()), x), y)
-    gradients = tape.gradient(loss, tensors)
-    rng = np.random.default_rng(2)
-    step = 1e-5
-    # Each weight by itself, in a direction of its own.
-    for i, gradient in enumerate(gradients):
-      direction = rng.standard_normal(weights[i].shape)
-      ends = []
-      for sign in (1, -1):
-        moved = list(weights)
-        moved[i] = weights[i] + sign * step * direction
-        ends.append(_reference_loss(moved, 2, x, y))
-      expected = (ends[0] - ends[1]) / (2 * step)
-      found = np.sum(tf.convert_to_tensor(gradient).numpy() * direction)
-      self.assertAlmostEqual(found, expected, delta=1e-4, msg=str(i))
+    model_checks.check_gradient(
+      self,
+      model,
+      weights,
+      (x, y),
+      lambda weights: _reference_loss(weights, 2, x, y),
+      delta=1e-4,
+    )
 
   @parameterized.named_parameters(
     ('float32', 'float32'), ('bfloat16', 'bfloat16')
