@@ -20,45 +20,11 @@ _MODEL = models.create_feature_classifier(
 )
 
 
-def _clients():
-  rng = np.random.default_rng(0)
-  return [
-    tf.data.Dataset.from_tensor_slices(
-      (
-        rng.normal(size=[number, 4]).astype(np.float32),
-        rng.integers(0, 3, number).astype(np.int32),
-      )
-    ).batch(4)
-    for number in (9, 6)
-  ]
-
-
 def _sgd():
   return tff.learning.optimizers.build_sgdm(0.05)
 
 
 class FineTuningTest(absltest.TestCase):
-  def test_trains_from_fed3r_what_the_strategy_says(self):
-    fed3r = algorithms.build_fed3r(_FEATURES, num_classes=3)
-    state, _ = fed3r.next(fed3r.initialize(), _clients())
-    start = fed3r.get_model_weights(state)
-    trained = models.fine_tuned_tensors(_MODEL, models.FineTuning.FT_LP)
-    self.assertEqual(trained, (False, False, True, True))
-    partitioned = models.partition_model(_MODEL, trained, start=start)
-    process = algorithms.build_fed_avg(partitioned.model, _sgd(), _sgd())
-    state = process.initialize()
-    tolerance.assert_same(
-      partitioned.merge(process.get_model_weights(state)).trainable,
-      start.trainable,
-    )
-    state, metrics = process.next(state, _clients())
-    self.assertTrue(np.isfinite(metrics['client_work']['train']['loss']))
-    merged = partitioned.merge(process.get_model_weights(state)).trainable
-    changed = tuple(
-      bool(np.any(a != b)) for a, b in zip(merged, start.trainable)
-    )
-    self.assertEqual(changed, trained)
-
   def test_only_what_is_trained_travels(self):
     whole, probe = (
       simulation.measure_wire_bytes(
