@@ -30,12 +30,13 @@ _OTHER_CHOICES = dict(
 
 
 @functools.cache
-def _build(kind='functional', *, server_rate=1.0, **kwargs):
+def _build(kind='functional', *, server_rate=None, **kwargs):
   """Tracing takes most of the time here, so equal processes are shared."""
   return algorithms.build_fed_fish(
     rounds.MODELS[kind],
     rounds.sgd(_RATE),
-    rounds.sgd(server_rate),
+    # By default the server takes the mean as it is.
+    *([] if server_rate is None else [rounds.sgd(server_rate)]),
     **{'local_epochs': _EPOCHS, **kwargs},
   )
 
@@ -233,14 +234,6 @@ class ExcludedClientsTest(rounds.TestCase):
 
 
 class InterfaceTest(rounds.TestCase):
-  @pytest.mark.thorough
-  def test_default_server_optimizer_takes_the_mean_as_it_is(self):
-    run = rounds.Rounds(
-      algorithms.build_fed_fish(rounds.MODELS['functional'], rounds.sgd(_RATE))
-    )
-    method = rounds.fed_fish(rate=_RATE, epochs=1)
-    self.check_follows(run, rounds.reference(run.server(), **method))
-
   def test_data_that_is_not_whole_epochs_is_refused(self):
     with self.assertRaisesRegex(Exception, 'local_epochs=2'):
       rounds.Rounds(_build(), epochs=1).run('abc')

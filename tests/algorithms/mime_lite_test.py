@@ -114,7 +114,7 @@ class MimeLiteTest(rounds.TestCase):
     )
     self.check_equals(rounds.Rounds(ours, epochs=_EPOCHS), theirs)
 
-  @pytest.mark.thorough
+  @pytest.mark.slow
   def test_tff_does_not_survive_a_diverged_client(self):
     """Why TFF's own client work is not used; see algorithms.mime_lite."""
     run = rounds.Rounds(
