@@ -16,7 +16,15 @@ _IN_MATRIX_ONLY = (
   'unweighted_fed_prox',
   'unweighted_mime_lite',
 )
-_OTHER_MODELS = {'own_fed_avg': 'cnn', 'own_fed_sgd': 'rnn'}
+# One of each form and model. The tests of algorithms compare all of them with
+# NumPy, and their contract says that they run as graphs.
+_OWN = (
+  ('own_fed_avg', 'cnn', 'functional'),
+  ('own_fed_sgd', 'rnn', 'variable'),
+  ('own_scaffold', 'mlp', 'variable'),
+  ('fed_fish_sampled_label', 'mlp', 'functional'),
+  ('fed3r', 'mlp', 'functional'),
+)
 # The names of `tff.learning.algorithms` for other names of rounds.
 _TFF_NAMES = {
   'fed_avg_with_schedule': 'weighted_fed_avg_with_optimizer_schedule',
@@ -46,10 +54,7 @@ class RoundsTest(two_contexts.TestCase, parameterized.TestCase):
   def test_round_of_tff(self, name, kind):
     self._check(name, 'mlp', kind)
 
-  @parameterized.parameters(
-    (name, _OTHER_MODELS.get(name, 'mlp'), learning_models.KINDS[i % 2])
-    for i, name in enumerate(learning_rounds.OWN_ROUNDS)
-  )
+  @parameterized.parameters(*_OWN)
   @pytest.mark.thorough
   def test_own_round(self, name, model, kind):
     self._check(name, model, kind)
