@@ -6,6 +6,7 @@ from unittest import mock
 
 from fedfish_tff import private_apis
 from fedfish_tff.execution import cohort_context
+from tests.execution import client_computations
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -138,16 +139,6 @@ def _work(shape, layers):
   return work
 
 
-def _all_clients(work):
-  @tff.federated_computation(
-    tff.FederatedType(work.type_signature.parameter, tff.CLIENTS)
-  )
-  def all_clients(data):
-    return tff.federated_map(work, data)
-
-  return all_clients
-
-
 class KernelsTest(absltest.TestCase):
   def test_no_kernel_that_keeps_what_a_call_writes(self):
     """Neither where a graph is replayed nor where it runs as it is."""
@@ -165,7 +156,7 @@ class KernelsTest(absltest.TestCase):
       ) as added,
       tff.framework.get_context_stack().install(context),
     ):
-      _all_clients(work)([client])
+      client_computations.at_clients(work)([client])
       replayed = {call.args[0] for call in created.call_args_list}
       added.reset_mock()
       work(client)
@@ -192,7 +183,7 @@ class LayersTest(parameterized.TestCase):
       for n in (7, 3, 12, 5, 9)
     ]
 
-    all_clients = _all_clients(work)
+    all_clients = client_computations.at_clients(work)
     context = cohort_context.SyncCohortExecutionContext(
       max_concurrent_computation_calls=2
     )
