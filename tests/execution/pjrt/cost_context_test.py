@@ -4,6 +4,7 @@
 
 from fedfish_tff.execution.pjrt import cost_context
 from fedfish_tff.execution.pjrt import device_client
+from tests.execution import client_computations
 from tests.execution.pjrt import accelerator
 
 import numpy as np
@@ -36,14 +37,8 @@ class CostContextTest(accelerator.TestCase):
     self.context = cost_context.CostContext(process, self.sizes.append)
 
   def _run(self, work, values):
-    member = work.type_signature.parameter
-
-    @tff.federated_computation(tff.FederatedType(member, tff.CLIENTS))
-    def comp(values):
-      return tff.federated_sum(tff.federated_map(work, values))
-
     with tff.framework.get_context_stack().install(self.context):
-      return comp(values)
+      return client_computations.sum_of_clients(work)(values)
 
   def test_clients_leave_zeros_and_a_program(self):
     result = self._run(

@@ -20,6 +20,7 @@ from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
 from tests import tolerance
+from tests.execution import client_computations
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution.pjrt import accelerator
@@ -37,7 +38,7 @@ _IN_PROCESS = {
   'fed_recon': 'compile-time constant',
   'personalization_eval': 'unknown shape',
 }
-# What is vectorised without a word: in CI, and at night.
+# What is vectorised without a word.
 _VECTORIZED = (
   'fed_fish_per_example',
   'own_fed_avg',
@@ -45,18 +46,24 @@ _VECTORIZED = (
   'own_mime_lite',
   'own_scaffold',
 )
-_VECTORIZED_TOO = (
+# Their kernels are among those of others.
+_AT_NIGHT = (
   'fed_fish_batch_gradient',
   'own_ditto',
   'own_fed_prox',
   'own_fed_sgd',
 )
+_ROWS = tff.SequenceType(tff.TensorType(np.float32, [None, 2]))
 _MODELS = {'own_fed_avg': 'cnn', 'fed_eval': 'cnn', 'own_fed_rep': 'cnn'}
 
 
 @functools.cache
 def _folder():
   return absltest.TEST_TMPDIR.value
+
+
+def _add_up(batches):
+  return batches.reduce(0.0, lambda a, rows: a + tf.reduce_sum(rows))
 
 
 def _gradient(function, x):
@@ -124,18 +131,23 @@ class ThoroughEqualityTest(EqualityTestCase):
   @parameterized.parameters(
     'fed_eval',
     *learning_rounds.TFF_ROUNDS_OF_ONE_KIND,
-    *(name for name in learning_rounds.OWN_ROUNDS if name != 'own_fed_avg'),
+    *(
+      name
+      for name in learning_rounds.OWN_ROUNDS
+      if name not in ('own_fed_avg', *_AT_NIGHT)
+    ),
   )
   @pytest.mark.thorough
   def test_round(self, name):
     self.check(name)
 
   @parameterized.parameters(
-    name for name in learning_rounds.TFF_ROUNDS if name != 'fed_eval'
+    *_AT_NIGHT,
+    # This package's forms of these algorithms do the same at clients.
+    *(name for name in learning_rounds.TFF_ROUNDS if name != 'fed_eval'),
   )
   @pytest.mark.slow
-  def test_round_of_tff(self, name):
-    """This package's forms of these algorithms do the same at clients."""
+  def test_another_round(self, name):
     self.check(name)
 
   @pytest.mark.thorough
@@ -172,7 +184,7 @@ class VectorizedEqualityTest(EqualityTestCase):
   def test_round(self, name):
     self.check(name)
 
-  @parameterized.parameters(*_VECTORIZED_TOO)
+  @parameterized.parameters(*_AT_NIGHT)
   @pytest.mark.slow
   def test_another_round(self, name):
     self.check(name)
@@ -184,22 +196,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.context = _create()
 
   def _total(self, batches):
-    @tff.federated_computation(
-      tff.FederatedType(
-        tff.SequenceType(tff.TensorType(np.float32, [None, 2])), tff.CLIENTS
-      )
-    )
-    def comp(data):
-      return tff.federated_sum(
-        tff.federated_map(
-          tff.tensorflow.computation(
-            lambda rows: rows.reduce(0.0, lambda a, r: a + tf.reduce_sum(r)),
-            data.type_signature.member,
-          ),
-          data,
-        )
-      )
-
+    comp = client_computations.sum_of_clients(_add_up, _ROWS)
     with tff.framework.get_context_stack().install(self.context):
       return comp(batches)
 
@@ -224,9 +221,6 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
   def _check_batches(self, function):
     """Compares with this process, for batches of fewer rows than others."""
 
-    @tff.tensorflow.computation(
-      tff.SequenceType(tff.TensorType(np.float32, [None, 2]))
-    )
     def work(batches):
       def add(total, x):
         y = tf.reshape(function(x), [-1])
@@ -235,12 +229,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
 
       return batches.reduce(0.0, add)
 
-    @tff.federated_computation(
-      tff.FederatedType(work.type_signature.parameter, tff.CLIENTS)
-    )
-    def comp(data):
-      return tff.federated_map(work, data)
-
+    comp = client_computations.at_clients(work, _ROWS)
     rng = np.random.default_rng(0)
     data = [
       [rng.normal(size=[n, 2]).astype(np.float32) for n in sizes]
@@ -294,26 +283,18 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.assertNotEqual(self.context.process_id, first)
 
   def test_strings_run_in_this_process(self):
-    length = tff.tensorflow.computation(lambda s: tf.strings.length(s), np.str_)
-
-    @tff.federated_computation(tff.FederatedType(np.str_, tff.CLIENTS))
-    def comp(texts):
-      return tff.federated_sum(tff.federated_map(length, texts))
-
+    comp = client_computations.sum_of_clients(
+      lambda s: tf.strings.length(s), np.str_
+    )
     with tff.framework.get_context_stack().install(self.context):
       with self.assertLogs(level='WARNING') as logs:
         self.assertEqual(comp(['a', 'bcd']), 4)
     self.assertIn('strings', '\n'.join(logs.output))
 
   def test_a_generator_of_the_runtime_runs_in_this_process(self):
-    noise = tff.tensorflow.computation(
+    comp = client_computations.at_clients(
       lambda x: x + tf.random.uniform([]), np.float32
     )
-
-    @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
-    def comp(values):
-      return tff.federated_map(noise, values)
-
     with tff.framework.get_context_stack().install(self.context):
       with self.assertLogs(level='WARNING') as logs:
         drawn = comp([0.0] * 20)
@@ -321,12 +302,8 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.assertLen(set(drawn), 20)
 
   def test_outputs_come_in_the_order_of_the_cohort(self):
-    double = tff.tensorflow.computation(lambda x: 2 * x, np.int64)
+    comp = client_computations.at_clients(lambda x: 2 * x, np.int64)
     with tff.framework.get_context_stack().install(self.context):
-      comp = tff.federated_computation(
-        lambda values: tff.federated_map(double, values),
-        tff.FederatedType(np.int64, tff.CLIENTS),
-      )
       # Larger than 32 bits, and more than fit into one chunk.
       values = [2**33 + i for i in range(700)]
       self.assertEqual(comp(values), [2 * value for value in values])
@@ -334,18 +311,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
   def test_vectorized_outputs_come_in_the_order_of_the_cohort(self):
     self.context = _create(vectorized_clients=3)
     sizes = [[2, 2], [1], [2], [2, 2], [2], [], [2, 1], [2, 2], [2]]
-    comp = tff.federated_computation(
-      lambda data: tff.federated_map(
-        tff.tensorflow.computation(
-          lambda rows: rows.reduce(0.0, lambda a, r: a + tf.reduce_sum(r)),
-          data.type_signature.member,
-        ),
-        data,
-      ),
-      tff.FederatedType(
-        tff.SequenceType(tff.TensorType(np.float32, [None, 2])), tff.CLIENTS
-      ),
-    )
+    comp = client_computations.at_clients(_add_up, _ROWS)
     with tff.framework.get_context_stack().install(self.context):
       with self.assertNoLogs(level='WARNING'):
         found = comp(self._batches(*sizes))

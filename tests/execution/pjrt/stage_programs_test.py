@@ -9,6 +9,7 @@ from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.running import cohort_stages
 from fedfish_tff.execution.running import stage_runs
+from tests.execution import client_computations
 from tests.execution import single_stages
 from tests.execution.pjrt import accelerator
 
@@ -21,16 +22,12 @@ _SEQUENCE = tff.SequenceType(tff.TensorType(np.float32, [None, 2]))
 
 def _create_stage():
   """Returns a stage that adds up roots of clients' numbers."""
-  work = tff.tensorflow.computation(
-    lambda data: data.reduce(
-      tf.zeros([2]), lambda a, x: a + tf.reduce_sum(tf.sqrt(x), axis=0)
-    ),
-    _SEQUENCE,
-  )
   return single_stages.stage_of(
-    tff.federated_computation(
-      lambda data: tff.federated_sum(tff.federated_map(work, data)),
-      tff.FederatedType(_SEQUENCE, tff.CLIENTS),
+    client_computations.sum_of_clients(
+      lambda data: data.reduce(
+        tf.zeros([2]), lambda a, x: a + tf.reduce_sum(tf.sqrt(x), axis=0)
+      ),
+      _SEQUENCE,
     )
   )
 
