@@ -17,6 +17,7 @@ from fedfish_tff.execution.ray import ray_cluster
 from fedfish_tff.execution.ray import ray_context
 from fedfish_tff.execution.ray import stage_actor
 from tests import processes
+from tests.execution import client_computations
 from tests.execution import learning_models
 from tests.execution import learning_rounds
 from tests.execution.pjrt import accelerator
@@ -84,25 +85,16 @@ def _slow_sum(rows):
   return rows.reduce(tf.zeros([2]), add)
 
 
-@tff.federated_computation(
-  tff.FederatedType(_slow_sum.type_signature.parameter, tff.CLIENTS)
-)
-def _slow_total(data):
-  return tff.federated_sum(tff.federated_map(_slow_sum, data))
+_slow_total = client_computations.sum_of_clients(_slow_sum)
 
 
 def _digits(epochs):
   """Returns a computation of the elements of datasets, in order."""
-  sequence = tff.SequenceType(np.int64)
-  work = tff.tensorflow.computation(
+  return client_computations.at_clients(
     lambda dataset: dataset.repeat(epochs).reduce(
       np.int64(0), lambda number, digit: 10 * number + digit
     ),
-    sequence,
-  )
-  return tff.federated_computation(
-    lambda data: tff.federated_map(work, data),
-    tff.FederatedType(sequence, tff.CLIENTS),
+    tff.SequenceType(np.int64),
   )
 
 
@@ -153,13 +145,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     self.assertEqual(found, here.general_path_reasons)
 
   @parameterized.parameters(
-    'fed_eval',
-    'fed_fish_per_example',
-    'fed_recon',
-    'fed3r',
-    'own_fed_avg',
-    'own_fed_rep',
-    'personalization_eval',
+    'fed_recon', 'fed3r', 'own_fed_rep', 'personalization_eval'
   )
   @pytest.mark.thorough
   def test_round(self, name):
@@ -243,18 +229,12 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
       )
     )
 
-    @tff.tensorflow.computation(tff.SequenceType(element))
-    def total_of(batches):
-      return batches.reduce(
+    total = client_computations.sum_of_clients(
+      lambda batches: batches.reduce(
         tf.zeros([50]), lambda a, b: a + tf.reduce_sum(b[0], axis=0)
-      )
-
-    @tff.federated_computation(
-      tff.FederatedType(tff.SequenceType(element), tff.CLIENTS)
+      ),
+      tff.SequenceType(element),
     )
-    def total(batches):
-      return tff.federated_sum(tff.federated_map(total_of, batches))
-
     context = _ray_context()
     with tff.framework.get_context_stack().install(context):
       cohort = [
@@ -361,15 +341,11 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_a_client_that_fails_is_named(self):
-    @tff.tensorflow.computation(np.int32)
     def check(x):
       with tf.control_dependencies([tf.debugging.Assert(x < 2, ['too large'])]):
         return tf.identity(x)
 
-    @tff.federated_computation(tff.FederatedType(np.int32, tff.CLIENTS))
-    def total(values):
-      return tff.federated_sum(tff.federated_map(check, values))
-
+    total = client_computations.sum_of_clients(check, np.int32)
     with tff.framework.get_context_stack().install(_ray_context()):
       with self.assertRaisesRegex(
         tf.errors.InvalidArgumentError, 'Client 3 of 4.*too large'

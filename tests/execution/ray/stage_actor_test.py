@@ -7,6 +7,7 @@ import dataclasses
 from fedfish_tff import trust
 from fedfish_tff.execution.ray import stage_actor
 from fedfish_tff.execution.reading import federated_plan
+from tests.execution import client_computations
 
 from absl.testing import absltest
 import numpy as np
@@ -17,16 +18,11 @@ import tensorflow_federated as tff
 def _reciprocals():
   """Returns the sum of 1 / x over clients, which fails where x is 0."""
 
-  @tff.tensorflow.computation(np.float32)
   def reciprocal(x):
     with tf.control_dependencies([tf.debugging.Assert(x > 0.0, ['it is 0'])]):
       return 1.0 / x
 
-  @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
-  def total(values):
-    return tff.federated_sum(tff.federated_map(reciprocal, values))
-
-  return total
+  return client_computations.sum_of_clients(reciprocal, np.float32)
 
 
 class StageActorTest(absltest.TestCase):
