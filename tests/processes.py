@@ -3,10 +3,14 @@
 """Starting processes that tests interrupt, and seeing them gone."""
 
 from collections.abc import Iterator
+from collections.abc import Mapping
 import contextlib
+import os
 import signal
 import subprocess
+import sys
 import threading
+import time
 
 import psutil
 
@@ -43,6 +47,55 @@ def killed_if_hanging(*processes: subprocess.Popen) -> Iterator[None]:
     yield
   finally:
     timer.cancel()
+
+
+@contextlib.contextmanager
+def script(
+  code: str, *, environment: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen]:
+  """Runs Python code in a session of its own; ends it with what it forked."""
+  with interruptible_children():
+    process = subprocess.Popen(
+      [sys.executable, '-c', code],
+      stdin=subprocess.PIPE,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.PIPE,
+      text=True,
+      env=environment,
+      start_new_session=True,
+    )
+  try:
+    with killed_if_hanging(process):
+      yield process
+  finally:
+    # What it forked may still be there.
+    with contextlib.suppress(ProcessLookupError):
+      os.killpg(process.pid, signal.SIGKILL)
+    process.communicate(timeout=HANG_SECONDS)
+
+
+def child_of(process: subprocess.Popen) -> psutil.Process | None:
+  """Returns the child whose id is a script's first line; None if it ended."""
+  line = process.stdout.readline()
+  if not line:
+    raise AssertionError(process.communicate(timeout=HANG_SECONDS)[1])
+  try:
+    return psutil.Process(int(line))
+  except psutil.NoSuchProcess:
+    return None
+
+
+def outputs_of_end(
+  process: subprocess.Popen, child: psutil.Process | None
+) -> tuple[str, str]:
+  """Waits until a script and its child have ended; returns what it wrote."""
+  # Returns once no process has the script's stdout or stderr open.
+  outputs = process.communicate(timeout=HANG_SECONDS)
+  deadline = time.monotonic() + HANG_SECONDS
+  while child is not None and not is_gone(child):
+    assert time.monotonic() < deadline, f'{child} did not end.'
+    time.sleep(0.02)
+  return outputs
 
 
 def is_gone(process: psutil.Process) -> bool:

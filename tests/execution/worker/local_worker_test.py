@@ -8,10 +8,8 @@ import contextlib
 import gc
 import os
 import signal
-import subprocess
 import sys
 import textwrap
-import time
 from unittest import mock
 
 from fedfish_tff.datasets import batches
@@ -262,75 +260,39 @@ context = tff.framework.get_context_stack().current
 def _scripts(*codes: str):
   """Runs scripts at the same time; ends them and their workers."""
   environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(sys.path)}
-  scripts = [
-    subprocess.Popen(
-      [sys.executable, '-c', _SCRIPT_PREAMBLE + textwrap.dedent(code)],
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
-      env=environment,
-      start_new_session=True,
-    )
-    for code in codes
-  ]
-  try:
-    with processes.killed_if_hanging(*scripts):
-      yield scripts
-  finally:
-    for script in scripts:
-      # With what it forked, which may still be there.
-      with contextlib.suppress(ProcessLookupError):
-        os.killpg(script.pid, signal.SIGKILL)
-      script.communicate(timeout=processes.HANG_SECONDS)
+  with contextlib.ExitStack() as stack:
+    yield [
+      stack.enter_context(
+        processes.script(
+          _SCRIPT_PREAMBLE + textwrap.dedent(code), environment=environment
+        )
+      )
+      for code in codes
+    ]
 
 
 @pytest.mark.thorough
 class ScriptTest(absltest.TestCase):
-  """Returns the processes left by a script that computed, and its output."""
-
-  def _worker(self, script) -> psutil.Process:
-    """Returns the worker, whose id is the script's first line."""
-    line = script.stdout.readline()
-    if not line:
-      self.fail(script.communicate(timeout=processes.HANG_SECONDS)[1])
-    return psutil.Process(int(line))
-
-  def _assert_ends(self, script, worker) -> tuple[str, str]:
-    """Asserts that worker and pipes end with the script; returns the output."""
-    # Returns once no process has the script's stdout or stderr open.
-    output = script.communicate(timeout=processes.HANG_SECONDS)
-    deadline = time.monotonic() + processes.HANG_SECONDS
-    while not processes.is_gone(worker):
-      self.assertLess(time.monotonic(), deadline, f'{worker} did not end.')
-      time.sleep(0.05)
-    return output
+  """Scripts that have computed, whose first line is the worker's id."""
 
   def test_nothing_is_left_of_a_script(self):
     start = """
         print(compute([1, 2]) and context.worker_pid, flush=True)
         sys.stdin.readline()
     """
-    ends = {
-      '': 0,
-      'raise ValueError("bad")': 1,
-      'os._exit(4)': 4,
-      'signal.pause()': -signal.SIGKILL,
-    }
+    # worker_process_test has other ends.
+    ends = {'': 0, 'signal.pause()': -signal.SIGKILL}
     with _scripts(*(f'{start}\n        {end}' for end in ends)) as scripts:
       for script, (end, exit_code) in zip(scripts, ends.items()):
         with self.subTest(end):
-          worker = self._worker(script)
+          worker = processes.child_of(script)
           self.assertEqual(worker.name(), 'worker_binary')
           if exit_code == -signal.SIGKILL:
             script.kill()
-          output, errors = self._assert_ends(script, worker)
+          output, errors = processes.outputs_of_end(script, worker)
           self.assertEqual(script.returncode, exit_code)
           self.assertEmpty(output)
-          if exit_code == 1:
-            self.assertEndsWith(errors, 'ValueError: bad\n')
-          else:
-            self.assertEmpty(errors)
+          self.assertEmpty(errors)
 
   def test_fork_does_not_own_the_worker(self):
     fork = """
@@ -355,8 +317,8 @@ class ScriptTest(absltest.TestCase):
         print(compute([1, 2, 3]), flush=True)
     """
     with _scripts(fork) as (script,):
-      worker = self._worker(script)
-      output, _ = self._assert_ends(script, worker)
+      worker = processes.child_of(script)
+      output, _ = processes.outputs_of_end(script, worker)
     self.assertRegex(output, r'^This context belongs to the process .*\n6\n$')
 
 

@@ -16,9 +16,6 @@ from tests import processes
 from absl.testing import parameterized
 import psutil
 
-# How long a test waits before it takes a process for one that never ends.
-_HANG_SECONDS = 60.0
-
 # The module is loaded by its path, because importing its package imports TFF.
 _PREAMBLE = f"""
 import importlib.util, os, signal, sys, threading, time
@@ -38,45 +35,17 @@ def start():
 @contextlib.contextmanager
 def _script(code: str):
   """Runs a script in a session of its own; yields it and its child."""
-  with processes.interruptible_children():
-    script = subprocess.Popen(
-      [sys.executable, '-c', _PREAMBLE + textwrap.dedent(code)],
-      stdin=subprocess.PIPE,
-      stdout=subprocess.PIPE,
-      stderr=subprocess.PIPE,
-      text=True,
-      start_new_session=True,
-    )
   child = None
   try:
-    with processes.killed_if_hanging(script):
-      line = script.stdout.readline()
-    if not line:
-      raise AssertionError(script.communicate(timeout=_HANG_SECONDS)[1])
-    with contextlib.suppress(psutil.NoSuchProcess):
-      child = psutil.Process(int(line))
-    with processes.killed_if_hanging(script):
+    with processes.script(_PREAMBLE + textwrap.dedent(code)) as script:
+      child = processes.child_of(script)
       yield script, child
   finally:
-    # With what it forked, which may still be there.
-    with contextlib.suppress(ProcessLookupError):
-      os.killpg(script.pid, signal.SIGKILL)
-    script.communicate(timeout=_HANG_SECONDS)
     if child is not None and not processes.is_gone(child):
       child.kill()
 
 
 class ParentsEndTest(parameterized.TestCase):
-  def _assert_ends(self, script, child) -> str:
-    """Asserts that child and pipes end with the script; returns its stderr."""
-    # Returns once no process has the script's stdout or stderr open.
-    _, errors = script.communicate(timeout=_HANG_SECONDS)
-    deadline = time.monotonic() + _HANG_SECONDS
-    while child is not None and not processes.is_gone(child):
-      self.assertLess(time.monotonic(), deadline, f'{child} did not end.')
-      time.sleep(0.02)
-    return errors
-
   @parameterized.named_parameters(
     ('normal_end', '', 0),
     ('exception', 'raise ValueError("bad")', 1),
@@ -99,7 +68,7 @@ class ParentsEndTest(parameterized.TestCase):
   )
   def test_child_ends_with_parent(self, end, exit_code, before=''):
     with _script(f'{before}\nchild = start()\n{end}') as (script, child):
-      errors = self._assert_ends(script, child)
+      _, errors = processes.outputs_of_end(script, child)
     self.assertEqual(script.returncode, exit_code)
     if exit_code != 1:
       self.assertEmpty(errors)
@@ -109,7 +78,7 @@ class ParentsEndTest(parameterized.TestCase):
     with _script('child = start(); sys.stdin.read()') as (script, child):
       self.assertFalse(processes.is_gone(child))
       script.send_signal(number)
-      self._assert_ends(script, child)
+      processes.outputs_of_end(script, child)
       self.assertEqual(script.returncode, -number)
 
   def test_child_ends_with_parent_killed_during_the_start(self):
@@ -121,7 +90,7 @@ class ParentsEndTest(parameterized.TestCase):
       """
       try:
         with _script(code) as (script, child):
-          self._assert_ends(script, child)
+          processes.outputs_of_end(script, child)
       except AssertionError as error:
         # Killed before it could tell of its child; stdout has closed, so that
         # there is none.
@@ -141,7 +110,7 @@ class ParentsEndTest(parameterized.TestCase):
       time.sleep(0.2)
       self.assertFalse(processes.is_gone(child))
       script.kill()
-      self._assert_ends(script, child)
+      processes.outputs_of_end(script, child)
 
   def test_ctrl_c_reaches_the_parent_only(self):
     # Not by print: the next signal may come before it has returned, and the
@@ -158,12 +127,13 @@ class ParentsEndTest(parameterized.TestCase):
         self.assertEqual(script.stdout.readline(), 'caught\n')
       self.assertFalse(processes.is_gone(child))
       script.kill()
-      self._assert_ends(script, child)
+      processes.outputs_of_end(script, child)
 
   def test_ctrl_c_that_ends_the_parent_ends_the_child(self):
     with _script('start(); time.sleep(1000)') as (script, child):
       os.killpg(script.pid, signal.SIGINT)
-      self.assertIn('KeyboardInterrupt', self._assert_ends(script, child))
+      _, errors = processes.outputs_of_end(script, child)
+      self.assertIn('KeyboardInterrupt', errors)
 
   def test_fork_does_not_own_the_child(self):
     code = """
@@ -182,7 +152,7 @@ class ParentsEndTest(parameterized.TestCase):
       self.assertEqual(script.stdout.readline(), 'True\n')
       self.assertFalse(processes.is_gone(child))
       script.kill()
-      self._assert_ends(script, child)
+      processes.outputs_of_end(script, child)
 
   def test_end_is_seen_where_the_kernel_reaps(self):
     code = """
@@ -193,7 +163,7 @@ class ParentsEndTest(parameterized.TestCase):
     """
     with _script(code) as (script, child):
       self.assertEqual(script.stdout.readline(), 'True\n')
-      self._assert_ends(script, child)
+      processes.outputs_of_end(script, child)
 
   def test_child_of_a_dead_parent_does_not_start(self):
     result = subprocess.run(
@@ -210,7 +180,7 @@ class ParentsEndTest(parameterized.TestCase):
       capture_output=True,
       text=True,
       check=False,
-      timeout=_HANG_SECONDS,
+      timeout=processes.HANG_SECONDS,
     )
     self.assertEqual(result.returncode, 1)
     self.assertEmpty(result.stdout)
@@ -235,7 +205,7 @@ class WorkerProcessTest(parameterized.TestCase):
 
   def test_child_that_ends_by_itself_is_no_zombie(self):
     child = self._start('/bin/true')
-    self.assertTrue(child.wait(_HANG_SECONDS))
+    self.assertTrue(child.wait(processes.HANG_SECONDS))
     self.assertFalse(psutil.pid_exists(child.pid))
 
   @parameterized.parameters(
@@ -247,13 +217,13 @@ class WorkerProcessTest(parameterized.TestCase):
   )
   def test_describes_the_end(self, command, expected):
     child = self._start('/bin/sh', '-c', command)
-    self.assertTrue(child.wait(_HANG_SECONDS))
+    self.assertTrue(child.wait(processes.HANG_SECONDS))
     self.assertEqual(child.describe_end(), expected)
 
   def test_keeps_and_logs_the_last_output(self):
     with self.assertLogs('absl', 'INFO') as logs:
       child = self._start('/bin/sh', '-c', 'seq 100000; printf "\\377 end" >&2')
-      self.assertTrue(child.wait(_HANG_SECONDS))
+      self.assertTrue(child.wait(processes.HANG_SECONDS))
     self.assertLen(logs.records, 100001)
     self.assertEqual(
       child.output_tail.splitlines(),
@@ -277,12 +247,12 @@ class WorkerProcessTest(parameterized.TestCase):
       'os.environ.get("A"), os.environ.get("HOME"))',
       environment={'A': 'b'},
     )
-    self.assertTrue(child.wait(_HANG_SECONDS))
+    self.assertTrue(child.wait(processes.HANG_SECONDS))
     self.assertEqual(child.output_tail, "/dev/null ['0', '1', '2'] True b None")
 
   def test_program_that_does_not_exist(self):
     child = self._start('/no/such/program')
-    self.assertTrue(child.wait(_HANG_SECONDS))
+    self.assertTrue(child.wait(processes.HANG_SECONDS))
     self.assertEqual(child.describe_end(), 'exited with code 1')
     self.assertIn('FileNotFoundError', child.output_tail)
 
