@@ -2,20 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ten classes of EMNIST among clients of a few of them, on random images."""
 
+import tempfile
+
 from fedfish_tff import errors
 from tasks.images import emnist_shards
 from tests import named_tensors
 from tests import tff_database
+from tests import usable_tasks
 
 from absl.testing import parameterized
 import numpy as np
 
 
 class EmnistShardsTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = self.create_tempdir().full_path
-    self._arrays = tff_database.write_emnist(self._folder, num_writers=60)
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+    cls._arrays = tff_database.write_emnist(cls._folder, num_writers=60)
 
   def _create(self, **options):
     return emnist_shards.create_task(
@@ -25,12 +29,8 @@ class EmnistShardsTest(parameterized.TestCase):
     )
 
   def _found(self, task, *splits):
-    return [
-      (int(label), image.tobytes())
-      for split in splits
-      for client_id in getattr(task, split).client_ids
-      for image, label in zip(*getattr(task, split).load_client(client_id))
-    ]
+    x, y = usable_tasks.pool(*(getattr(task, split) for split in splits))
+    return [(int(label), image.tobytes()) for image, label in zip(x, y)]
 
   @parameterized.parameters(('digits', 0), ('letters', 36))
   def test_ten_classes(self, characters, first):
