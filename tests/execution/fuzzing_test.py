@@ -74,6 +74,7 @@ CASES = dict(
     'open tensors 17 | sequence_map_digest:0 | sequence_sum:0 | collected'
     ' | nothing'
   ),
+  selection='mixed slices 15 | batch:0 | reduce:1 | selected | branch',
   selection_client_by_client='open list 15 | count:0 | selected | branch',
   names_client_by_client=(
     'names slices 15 | cache:0 | two_passes:1 | outputs | nothing'
@@ -158,7 +159,6 @@ MORE_CASES = dict(
     ' | two_passes:1 | outputs | nothing'
   ),
   two_stages='tokens list 15 | map_names:0 | two_passes:1 | later | dataset',
-  selection='mixed slices 15 | batch:0 | reduce:1 | selected | branch',
   # No seed has these.
   windows='int slices 15 | window:1 | reduce:0 | outputs | nothing',
   dataset_of_a_branch=(
