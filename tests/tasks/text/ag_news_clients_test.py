@@ -133,10 +133,7 @@ class AgNewsClientsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (dict(num_clients=0), 'num_clients .*0'),
-    (dict(num_clients='5'), "num_clients .*'5'"),
     (dict(beta=0), 'beta .*0'),
-    (dict(beta=float('nan')), 'beta .*nan'),
-    (dict(beta='1'), "beta .*'1'"),
     (dict(client_fraction=0), 'client_fraction 0 of the 216 examples'),
     (dict(client_fraction=1.5), 'client_fraction .*1.5'),
     (dict(validation_fraction=1), 'validation_fraction must be .*got 1'),
