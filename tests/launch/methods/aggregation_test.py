@@ -8,7 +8,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.configs import digits
 from launch.methods import building
 from launch.methods import config_checks
@@ -31,10 +30,6 @@ _ALL_SELECTED = {
   'aggregation.num_attackers': 0,
   'aggregation.num_selected': _NUM_CLIENTS,
 }
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class CheckTest(parameterized.TestCase):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of APFL as configs build it."""
 
-from fedfish_tff.execution import contexts
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -10,7 +9,6 @@ from absl.testing import absltest
 
 class ApflTest(absltest.TestCase):
   def test_takes_its_mixture_and_counts_both_gradients(self):
-    contexts.set_default_context()
     process = small_configs.build(
       'apfl', **{'algorithm.mixture': 0.25, 'local_epochs': 3}
     ).process

@@ -3,7 +3,6 @@
 """Tests of the model and the process that a config's algorithm becomes."""
 
 from fedfish_tff import datasets
-from fedfish_tff.execution import contexts
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -23,10 +22,6 @@ _RANDOM_CLASSIFIER = [
   (small_configs.NUM_RANDOM_FEATURES, small_configs.NUM_CLASSES),
   (small_configs.NUM_CLASSES,),
 ]
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _shapes(process):

@@ -3,7 +3,6 @@
 """Tests of what methods with a closed form have in common."""
 
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.methods import closed_form
 from launch.methods import registry
 from launch.runs import experiment
@@ -15,10 +14,6 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 import tensorflow as tf
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class ClosedFormTest(parameterized.TestCase):

@@ -3,7 +3,6 @@
 """Tests of the block `compression`: its checks, and what runs make of it."""
 
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.methods import registry
 from launch.results import run_reader
 from tests.launch import small_configs
@@ -12,10 +11,6 @@ from absl.testing import parameterized
 import pytest
 
 _METHODS = registry.names('model_aggregator')
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class CheckTest(parameterized.TestCase):

@@ -12,7 +12,6 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
@@ -67,10 +66,6 @@ _VARIANTS = (
 )
 _ROUNDS = 12
 _NUMBERS = (0.25, 0.75, 2.0, 1, 2, 3, 16, 0)
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _config(variant: str, **changes: Any) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import dataclasses
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.methods import config_checks
 from launch.methods import exchange
 from launch.methods import registry
@@ -21,10 +20,6 @@ import tensorflow as tf
 
 _NAMES = ('hidden/kernel', 'hidden/bias', 'output/kernel', 'output/bias')
 _SHAPES = ((64, 8), (8,), (8, 10), (10,))
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _config(variant='fed_avg,exchange=partial', **changes):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of Fed3R on random features as configs build it."""
 
-from fedfish_tff.execution import contexts
 from launch.methods import closed_form
 from launch.methods import config_checks
 from launch.runs import experiment
@@ -13,10 +12,6 @@ from absl.testing import absltest
 import numpy as np
 from scipy import spatial
 import tensorflow as tf
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class Fed3rRfTest(absltest.TestCase):

@@ -3,7 +3,6 @@
 """Tests of Fed3R as configs build it."""
 
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 from launch.runs import experiment
 from tests import ridge_reference
 from tests.launch import small_configs
@@ -14,10 +13,6 @@ import numpy as np
 import pytest
 
 _CLASSES = small_configs.NUM_CLASSES
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class Fed3rTest(parameterized.TestCase):

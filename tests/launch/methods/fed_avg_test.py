@@ -3,7 +3,6 @@
 """Tests of FedAvg as configs build it."""
 
 from fedfish_tff import datasets
-from fedfish_tff.execution import contexts
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
@@ -11,10 +10,6 @@ from tests.launch import small_configs
 
 from absl.testing import parameterized
 import numpy as np
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class FedAvgTest(parameterized.TestCase):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of FedDyn as configs build it."""
 
-from fedfish_tff.execution import contexts
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -11,7 +10,6 @@ import numpy as np
 
 class FedDynTest(absltest.TestCase):
   def test_clients_begin_without_a_linear_term(self):
-    contexts.set_default_context()
     process = small_configs.build('fed_dyn').process
     new = process.initialize_client(process.initialize())
     self.assertNotEmpty(new)

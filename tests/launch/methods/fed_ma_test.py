@@ -7,7 +7,6 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -15,10 +14,6 @@ from tests.launch import small_configs
 from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class FedMaTest(absltest.TestCase):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of FedNCM as configs build it."""
 
-from fedfish_tff.execution import contexts
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -13,10 +12,6 @@ import numpy as np
 from sklearn import neighbors
 
 _CLASSES = small_configs.NUM_CLASSES
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class FedNcmTest(absltest.TestCase):

@@ -6,7 +6,6 @@ import dataclasses
 
 from fedfish_tff import errors
 from fedfish_tff import models
-from fedfish_tff.execution import contexts
 from launch.methods import building
 from launch.methods import fine_tuning
 from launch.runs import experiment
@@ -19,10 +18,6 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _CLASSES = small_configs.NUM_CLASSES
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _create_model(variant, task, *, start_weights=None, **changes):

@@ -5,7 +5,6 @@
 import dataclasses
 
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.methods import building
 from launch.methods import local_layers
 from launch.methods import registry
@@ -14,10 +13,6 @@ from tests.launch import small_configs
 
 from absl.testing import parameterized
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class LocalLayersTest(parameterized.TestCase):

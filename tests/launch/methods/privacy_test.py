@@ -4,7 +4,6 @@
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.methods import building
 from launch.methods import privacy
 from launch.methods import registry
@@ -18,10 +17,6 @@ import tensorflow_federated as tff
 
 _METHODS = registry.names('privacy')
 _NUM_CLIENTS = small_configs.NUM_TRAINING_CLIENTS
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _aggregator(config):

@@ -6,7 +6,6 @@ import dataclasses
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from fedfish_tff.execution import contexts
 from launch.configs import fed3r_digits
 from launch.methods import config_checks
 from launch.methods import fed_avg
@@ -17,10 +16,6 @@ from tests.launch import small_configs
 from absl.testing import absltest
 from absl.testing import parameterized
 import pytest
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class ContractTest(parameterized.TestCase):

@@ -7,7 +7,6 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import registry
@@ -29,10 +28,6 @@ _SCHEDULED = [
   if method.scheduled_rates and not method.sized
 ]
 _ROUNDS = st.shared(st.integers(2, 60), key='rounds')
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class FactorTest(absltest.TestCase):

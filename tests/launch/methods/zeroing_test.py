@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the block `zeroing`."""
 
-from fedfish_tff.execution import contexts
 from launch.methods import building
 from launch.methods import registry
 from tests.launch import small_configs
@@ -10,10 +9,6 @@ from tests.launch import small_configs
 from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 class ZeroingTest(parameterized.TestCase):

@@ -6,7 +6,6 @@ import json
 import pathlib
 
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.configs import base
 from launch.methods import config_checks
 from launch.runs import evaluation_run
@@ -17,10 +16,6 @@ from tests.launch import small_configs
 from absl.testing import absltest
 import numpy as np
 import pytest
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _config():

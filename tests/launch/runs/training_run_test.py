@@ -10,7 +10,6 @@ import shutil
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.configs import toy_regression
 from launch.methods import config_checks
 from launch.methods import participation
@@ -176,7 +175,6 @@ class TrainTest(parameterized.TestCase):
     )
     config['evaluation']['barrier'] = False
     task = experiment_lib.create_task(config_checks.read(config))
-    contexts.set_default_context()
     with small_configs.built_once():
       rows = self._train(config, task, 'whole')
       with self.assertRaises(_Stop):
@@ -219,7 +217,6 @@ class TrainTest(parameterized.TestCase):
     task = experiment_lib.create_task(config_checks.read(config))
 
     train = functools.partial(self._train, config, task)
-    contexts.set_default_context()
     with small_configs.built_once():
       rows = train('whole')
       for killed_in in (5, 9):
@@ -269,7 +266,6 @@ class TrainTest(parameterized.TestCase):
     )
     task = experiment_lib.create_task(config_checks.read(config))
     train = functools.partial(self._train, config, task, part='epsilon')
-    contexts.set_default_context()
     with small_configs.built_once():
       rows = train('whole')
       with self.assertRaises(_Stop):

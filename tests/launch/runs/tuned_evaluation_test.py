@@ -13,7 +13,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from fedfish_tff.execution import contexts
 from launch.configs import base
 from launch.configs import srpfl_digits
 from launch.methods import config_checks
@@ -40,10 +39,6 @@ _CLIENT_RATE = 0.3
 _RATES = (3.0, 0.1, 10.0, 1.0)
 _EPOCHS = 3
 _RATE_COLUMN = 'personalization_learning_rate'
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 @functools.cache

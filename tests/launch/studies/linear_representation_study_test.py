@@ -5,16 +5,11 @@
 import csv
 import io
 
-from fedfish_tff.execution import contexts
 from launch.studies import linear_representation_study as study
 
 from absl.testing import parameterized
 import numpy as np
 import pytest
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _trace(distances, seconds):

@@ -33,7 +33,3 @@ class PretrainRobertaTest(absltest.TestCase):
     refused = self._run('--input=x')
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn('--input and --output_dir are needed', refused.stderr)
-
-
-if __name__ == '__main__':
-  absltest.main()

@@ -106,7 +106,3 @@ class RobertaPretrainingTest(absltest.TestCase):
     self.parent = self.parent / 'other'
     with self.assertRaisesRegex(errors.InputError, 'at least 64 lines .*got 3'):
       self._pretrain('checkpoint', lines=_LINES[:3])
-
-
-if __name__ == '__main__':
-  absltest.main()

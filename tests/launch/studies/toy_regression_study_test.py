@@ -4,7 +4,6 @@
 
 from fedfish_tff import client_work
 from fedfish_tff import datasets
-from fedfish_tff.execution import contexts
 from launch.studies import toy_regression_study as study
 from tasks.tabular import toy_regression
 
@@ -15,10 +14,6 @@ import pytest
 _EPOCHS = 3
 _SEED = 5
 _BATCH_GRADIENT = 'FedFish, batch gradient'
-
-
-def setUpModule():
-  contexts.set_default_context()
 
 
 def _forward(weights, x):
