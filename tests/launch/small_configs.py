@@ -213,25 +213,32 @@ def built_once() -> Iterator[None]:
     yield
 
 
-def train(config, workdir, **options):
-  """Trains nested mappings, without a bar; returns the summary of a run."""
+def train(config, workdir, *, data_dir=None, **options):
+  """Trains nested mappings, without a bar or plots; returns the summary."""
   contexts.set_default_context()
-  options = training_run.RunOptions(
-    workdir=workdir, progress_bar=False, **options
+  task = experiment_lib.create_task(
+    config_checks.read(config), data_dir=data_dir
   )
-  return training_run.train(config_checks.read(config), options)
+  return train_task(config, task, workdir, data_dir=data_dir, **options)
 
 
-def train_task(config, task, workdir, *, overwrite=False, **arguments):
-  """Trains as `train` does, on an existing task and without plots."""
+def train_task(
+  config,
+  task,
+  workdir,
+  *,
+  starts=None,
+  build=experiment_lib.build_experiment_of,
+  **options,
+):
+  """Trains as `train` does, on an existing task."""
   return training_run.train_task(
     config_checks.read(config),
     task,
-    training_run.RunOptions(
-      workdir=workdir, progress_bar=False, overwrite=overwrite
-    ),
+    training_run.RunOptions(workdir=workdir, progress_bar=False, **options),
+    starts=starts,
     plots=False,
-    **arguments,
+    build=build,
   )
 
 
