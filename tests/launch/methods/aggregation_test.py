@@ -77,11 +77,12 @@ class BuildTest(parameterized.TestCase):
     cohort = {'cohort_size': _NUM_CLIENTS}
     variant = small_configs.with_plain_server(name)
     _, plain, _, _ = self._train(variant, **cohort)
-    _, found, _, _ = self._train(
+    _, found, _, process = self._train(
       f'{variant},aggregation={preset}', **cohort | changes
     )
     for one, other in zip(plain.trainable, found.trainable, strict=True):
       np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
+    return process
 
   @pytest.mark.thorough
   def test_a_bound_that_nobody_reaches_is_the_mean(self):
@@ -92,7 +93,10 @@ class BuildTest(parameterized.TestCase):
   @parameterized.parameters(*_METHODS)
   @pytest.mark.thorough
   def test_multi_krum_of_all_is_the_mean(self, name):
-    self._check_limit(name, 'krum', **_ALL_SELECTED)
+    process = self._check_limit(name, 'krum', **_ALL_SELECTED)
+    # It is the rule all the same, as what it measures tells.
+    measured = process.next.type_signature.result['metrics'].member
+    self.assertIn('clients', dir(measured['aggregator']))
 
   def test_a_round_is_that_of_numpy(self):
     """The median of what clients train, each from its whole batch."""
