@@ -220,7 +220,7 @@ class EvaluationRunTest(absltest.TestCase):
 _CLIENTS_KEEP_STATES = 'examples.error_feedback:METHOD'
 
 
-class EveryMethodTest(parameterized.TestCase):
+class BarrierTest(parameterized.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -236,10 +236,14 @@ class EveryMethodTest(parameterized.TestCase):
       evaluation_run.evaluate(workdir, at='half')
 
   @parameterized.parameters(
-    *registry.own_methods(), 'fed_avg,weight_average=ema'
+    *registry.names('barrier'),
+    'fed_avg,weight_average=ema',
+    # Without a barrier: clients keep layers, or tune in their own way.
+    'fed_rep',
+    'hf_maml',
   )
   @pytest.mark.thorough
-  def test_every_method(self, variant):
+  def test_methods(self, variant):
     self._check(variant)
 
   def _check(self, variant):
