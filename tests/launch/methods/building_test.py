@@ -71,13 +71,8 @@ class BuildMethodTest(parameterized.TestCase):
   @parameterized.parameters(
     ('fed3r', _EXTRACTOR + _CLASSIFIER),
     ('fed3r_rf', _EXTRACTOR + _RANDOM_CLASSIFIER),
-    ('fed_ncm', _EXTRACTOR + _CLASSIFIER),
-    ('fed_avg,fine_tuning=ft,start=fed3r', _EXTRACTOR + _CLASSIFIER),
-    ('fed_avg,fine_tuning=ft_lp,start=fed3r', _CLASSIFIER),
     ('fed_avg,fine_tuning=ft_feat,start=fed3r', _EXTRACTOR),
-    ('fed_avg,fine_tuning=ft_lp', _CLASSIFIER),
     ('fed_fish,fine_tuning=ft_lp', _CLASSIFIER),
-    ('fed_avg', _EXTRACTOR + _CLASSIFIER),
   )
   def test_the_weights_are_what_is_trained(self, variant, shapes):
     method = self._build(variant, start_weights=_start_weights())

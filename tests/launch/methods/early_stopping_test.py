@@ -201,7 +201,9 @@ class RunTest(absltest.TestCase):
   def test_a_run_that_is_killed(self):
     config, whole = _make_config(), self.folder / 'whole'
     expected = small_configs.train(config, whole)
-    for after in range(expected['rounds'] + 1):
+    best = expected['early_stopping']['best_round']
+    # Before, at and after the best round, and at the end.
+    for after in (0, best, best + 1, expected['rounds']):
       workdir = self.folder / f'killed_{after}'
       found = small_configs.train_with_a_stop(
         config, workdir=workdir, after=after

@@ -24,7 +24,7 @@ class RunTest(absltest.TestCase):
     super().setUpClass()
     cls.enterClassContext(small_configs.built_once())
 
-  def _train(self, variant, after=None):
+  def _train(self, variant):
     config = small_configs.make_config(
       variant,
       **{
@@ -38,10 +38,7 @@ class RunTest(absltest.TestCase):
     if config.get('weight_average'):
       config['weight_average']['decay'] = 0.5
     folder = pathlib.Path(self.create_tempdir().full_path) / 'w'
-    if after is None:
-      small_configs.train(config, folder)
-    else:
-      small_configs.train_with_a_stop(config, workdir=folder, after=after)
+    small_configs.train(config, folder)
     return run_files.read_rows(folder)
 
   @pytest.mark.thorough
@@ -58,8 +55,3 @@ class RunTest(absltest.TestCase):
       )
       self.assertIn('eval/global/loss', changed)
       self.assertIn('csb/loss', one)
-
-  @pytest.mark.thorough
-  def test_a_run_that_is_killed(self):
-    variant = 'fed_fish,weight_average=ema'
-    self.assertEqual(self._train(variant, after=2), self._train(variant))
