@@ -3,6 +3,7 @@
 """Tests of launch.evaluate."""
 
 import pathlib
+from unittest import mock
 
 from launch.runs import evaluation_run
 from launch.runs import transfer_run
@@ -24,75 +25,28 @@ class EvaluateTest(absltest.TestCase):
     self.assertIn('model of round 2 of 2, 2 test clients', outcome.stdout)
     self.assertTrue((workdir / 'evaluation' / 'clients.csv').exists())
 
-  def test_flags_reach_the_evaluation(self):
-    calls = []
-
-    def fake_evaluate(workdir, **kwargs):
-      calls.append((workdir, kwargs))
-      return [pathlib.Path('w/plots/a.png')]
-
-    self.enter_context(
-      absltest.mock.patch.object(
-        evaluation_run, 'evaluate', autospec=True, side_effect=fake_evaluate
-      )
-    )
+  @mock.patch.object(evaluation_run, 'evaluate', autospec=True)
+  def test_flags_reach_the_evaluation(self, evaluate):
     binary_runner.run_here(
       'launch.evaluate',
-      '--workdir=w',
-      '--split=validation',
-      '--export',
-      '--at=best',
+      *('--workdir=w', '--split=validation', '--export', '--at=best'),
     )
-    self.assertEqual(
-      calls,
-      [
-        (
-          'w',
-          dict(
-            split='validation',
-            export=True,
-            at='best',
-            data_dir=None,
-          ),
-        )
-      ],
+    evaluate.assert_called_once_with(
+      'w', split='validation', export=True, at='best', data_dir=None
     )
 
-  def test_flags_reach_the_evaluation_of_transfer(self):
-    calls = []
-
-    def fake_evaluate(workdir, targets, **kwargs):
-      calls.append((workdir, targets, kwargs))
-      return []
-
-    self.enter_context(
-      absltest.mock.patch.object(
-        transfer_run,
-        'evaluate_transfer',
-        autospec=True,
-        side_effect=fake_evaluate,
-      )
-    )
+  @mock.patch.object(transfer_run, 'evaluate_transfer', autospec=True)
+  def test_flags_reach_the_evaluation_of_transfer(self, evaluate):
     binary_runner.run_here(
       'launch.evaluate',
-      '--workdir=w',
-      '--targets=c4,cc_news=d/news',
-      '--at=last',
-      '--max_clients=7',
-      '--data_dir=d/c4',
+      *('--workdir=w', '--targets=c4,cc_news=d/news', '--at=last'),
+      *('--max_clients=7', '--data_dir=d/c4'),
     )
-    self.assertEqual(
-      calls,
-      [
-        (
-          'w',
-          {'c4': None, 'cc_news': 'd/news'},
-          dict(
-            at=('last',),
-            max_clients=7,
-            split='test',
-            data_dir='d/c4',
-          ),
-        )
-      ],
+    evaluate.assert_called_once_with(
+      'w',
+      {'c4': None, 'cc_news': 'd/news'},
+      at=('last',),
+      max_clients=7,
+      split='test',
+      data_dir='d/c4',
     )
