@@ -171,6 +171,8 @@ class TrainTest(parameterized.TestCase):
       rows[2]['compute/local_steps_total'],
     )
     self.assertEqual(summary['totals']['excluded_clients'], 0)
+    # Clients that send all of their weights choose nothing.
+    self.assertNotIn('payload_bytes', summary['totals'])
     self.assertEqual(
       summary['final']['eval/global/accuracy'],
       float(rows[2]['eval/global/accuracy']),
