@@ -95,7 +95,6 @@ class LongerRunTest(parameterized.TestCase):
       8,
       {'participation.max_staleness': 2},
     ),
-    ('fed_avg,participation=srpfl', 4, 8, {'participation.n0': 2}),
     (
       'fed_avg,participation=flanp',
       4,
