@@ -3,7 +3,6 @@
 """Damages files of workdirs, and reads, evaluates and resumes what is left."""
 
 import collections
-import pathlib
 import shutil
 
 from fedfish_tff import errors
@@ -66,12 +65,10 @@ def _without_times(columns):
   }
 
 
-class DamageTest(parameterized.TestCase):
+class DamageTest(small_configs.TestCase):
   def setUp(self):
     super().setUp()
-    self.enter_context(small_configs.built_once())
     contexts.set_default_context()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _read(self, workdir):
     """Returns the contents of plots and tables."""

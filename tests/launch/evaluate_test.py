@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.evaluate."""
 
-import pathlib
 from unittest import mock
 
 from launch.runs import evaluation_run
@@ -11,15 +10,10 @@ from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
-from absl.testing import absltest
 
-
-class EvaluateTest(absltest.TestCase):
+class EvaluateTest(small_configs.TestCase):
   def test_evaluates_a_workdir(self):
-    self.enter_context(small_configs.built_once())
-    workdir = trained_runs.fed_fish_on_digits().copy_to(
-      pathlib.Path(self.create_tempdir().full_path) / 'w'
-    )
+    workdir = trained_runs.fed_fish_on_digits().copy_to(self.workdir)
     outcome = binary_runner.run_here('launch.evaluate', f'--workdir={workdir}')
     self.assertEqual((outcome.code, outcome.problems), (0, []))
     self.assertIn('model of round 2 of 2, 2 test clients', outcome.stdout)

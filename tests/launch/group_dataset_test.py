@@ -2,16 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.group_dataset."""
 
-import pathlib
 import signal
 import subprocess
 import sys
 
 from tests import processes
+from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 import pytest
 
 # Kills the process when it has written so many files to a folder of its work.
@@ -51,11 +50,10 @@ def _run_here(*arguments: str) -> binary_runner.Outcome:
   return binary_runner.run_here('launch.group_dataset', *arguments)
 
 
-class GroupDatasetTest(absltest.TestCase):
+class GroupDatasetTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.parent = pathlib.Path(self.create_tempdir().full_path)
-    self.pages = self.parent / 'pages'
+    self.pages = self.folder / 'pages'
     self.pages.mkdir()
     web_pages.write_files(self.pages)
     self.flags = (
@@ -82,7 +80,7 @@ class GroupDatasetTest(absltest.TestCase):
       )
 
   def test_groups_and_says_so(self):
-    folder = self.parent / 'grouped'
+    folder = self.folder / 'grouped'
     flag_file = self.create_tempfile('flags', '\n'.join(self.flags)).full_path
     outcome = _run_here(
       f'--flagfile={flag_file}',
@@ -97,12 +95,12 @@ class GroupDatasetTest(absltest.TestCase):
 
   @pytest.mark.thorough
   def test_a_killed_job_goes_on_by_the_same_command(self):
-    whole, folder = self.parent / 'whole', self.parent / 'grouped'
+    whole, folder = self.folder / 'whole', self.folder / 'grouped'
     flags = (*self.flags, '--num_shards=3', '--validation_fraction=0.2')
     outcome = _run_python('-c', _KILLED, ':0', *flags, f'--output_dir={whole}')
     self.assertEqual(outcome.returncode, 0, outcome.stderr)
     flags = (*flags, f'--output_dir={folder}')
-    partial = self.parent / 'grouped.partial'
+    partial = self.folder / 'grouped.partial'
     done = []
     # Within the first part, a part later, and when one shard is written.
     for killed in ('read:0', 'read:3', 'shards:1'):
@@ -121,5 +119,5 @@ class GroupDatasetTest(absltest.TestCase):
     outcome = _run_python('-c', _KILLED, ':0', *flags)
     self.assertEqual(outcome.returncode, 0, outcome.stderr)
     self._check(folder)
-    self.assertCountEqual(self.parent.iterdir(), [self.pages, whole, folder])
+    self.assertCountEqual(self.folder.iterdir(), [self.pages, whole, folder])
     self._check_same(whole, folder)

@@ -12,6 +12,7 @@ import time
 from unittest import mock
 
 from tests import processes
+from tests import temporary_folders
 from tests.datasets.grouping import web_pages
 from tests.launch import binary_runner
 from tests.launch import run_files
@@ -48,10 +49,9 @@ def _last_written(folder):
   return max(times)
 
 
-class KillTest(parameterized.TestCase):
+class KillTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     # A process that is killed leaves its temporary files.
     self.temporary = self.enter_context(tempfile.TemporaryDirectory())
     self.enter_context(mock.patch.dict(os.environ, TMPDIR=self.temporary))

@@ -3,27 +3,22 @@
 """Tests of launch.new: its project runs, and passes its test."""
 
 import os
-import pathlib
 import subprocess
 import sys
 
 from tests import repository
+from tests import temporary_folders
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 import pytest
 
 
-class NewTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class NewTest(temporary_folders.TestCase):
   def _run(self, *command):
     environment = {**os.environ, 'PYTHONPATH': str(repository.ROOT)}
     return subprocess.run(
       [sys.executable, '-m', *command],
-      cwd=self._folder,
+      cwd=self.folder,
       env=environment,
       capture_output=True,
       text=True,
@@ -34,7 +29,7 @@ class NewTest(absltest.TestCase):
   def test_every_command_of_the_project_runs(self):
     done = self._run('launch.new', 'my_project')
     self.assertEqual(done.returncode, 0, done.stderr)
-    folder = self._folder / 'my_project'
+    folder = self.folder / 'my_project'
     for file in folder.iterdir():
       self.assertNotRegex(file.read_text(), r'examples[./]|from examples')
     text = (folder / 'README.md').read_text()
@@ -44,12 +39,12 @@ class NewTest(absltest.TestCase):
       with self.subTest(command):
         done = self._run(*command.split()[2:])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-    table = (self._folder / 'runs' / 'seeds' / 'table.md').read_text()
+    table = (self.folder / 'runs' / 'seeds' / 'table.md').read_text()
     self.assertIn('Error feedback', table)
 
   def test_a_folder_in_use_is_refused(self):
-    (self._folder / 'used').mkdir()
-    (self._folder / 'used' / 'mine').write_text('')
-    outcome = binary_runner.run_here('launch.new', str(self._folder / 'used'))
+    (self.folder / 'used').mkdir()
+    (self.folder / 'used' / 'mine').write_text('')
+    outcome = binary_runner.run_here('launch.new', str(self.folder / 'used'))
     self.assertEqual(outcome.code, 2)
-    self.assertEqual(os.listdir(self._folder / 'used'), ['mine'])
+    self.assertEqual(os.listdir(self.folder / 'used'), ['mine'])

@@ -4,8 +4,8 @@
 
 import dataclasses
 import json
-import pathlib
 
+from tests import temporary_folders
 from tests.launch import binary_runner
 from tests.launch.results import fake_runs
 
@@ -18,15 +18,14 @@ _CURVES = [
 ]
 
 
-class PlotTest(parameterized.TestCase):
+class PlotTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-    self._output = self._folder / 'plots'
+    self._output = self.folder / 'plots'
     self._workdirs = [
       str(
         fake_runs.write_workdir(
-          self._folder / f'{algorithm}_{seed}',
+          self.folder / f'{algorithm}_{seed}',
           algorithm,
           seed,
           evaluated=seed == 0,
@@ -109,10 +108,10 @@ class PlotTest(parameterized.TestCase):
     (dict(output_dir='/dev/null/plots'), 'Cannot write /dev/null/plots'),
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, values, message):
-    damaged = fake_runs.write_workdir(self._folder / 'damaged')
+    damaged = fake_runs.write_workdir(self.folder / 'damaged')
     (damaged / 'config.json').write_text('{')
     code, out, err = self._call(
-      **{name: v and v.format(self._folder) for name, v in values.items()}
+      **{name: v and v.format(self.folder) for name, v in values.items()}
     )
     self.assertEqual((code, out), (2, ''))
     self.assertIn(message, err)
@@ -131,16 +130,16 @@ class PlotTest(parameterized.TestCase):
             run, transfer=fake_runs.make_transfer_scores(run)
           )
           name = f'{algorithm}_{epochs}_{finished}'
-          workdir = self._folder / 'sweep/runs' / name
+          workdir = self.folder / 'sweep/runs' / name
           fake_runs.write_run(run, workdir)
           config = json.loads((workdir / 'config.json').read_text())
           runs[name] = {'variant': '', 'fields': {}, 'config': config}
-    (self._folder / 'sweep/sweep.json').write_text(
+    (self.folder / 'sweep/sweep.json').write_text(
       json.dumps({'config': 'a.py:b', 'runs': runs})
     )
     code, out, _ = self._call(
       workdirs=None,
-      sweep_dir=str(self._folder / 'sweep'),
+      sweep_dir=str(self.folder / 'sweep'),
       layout='all',
       format='pdf',
     )

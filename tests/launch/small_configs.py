@@ -21,6 +21,7 @@ from launch.methods import config_checks
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
+from tests import temporary_folders
 
 import numpy as np
 import tensorflow_federated as tff
@@ -211,6 +212,19 @@ def built_once() -> Iterator[None]:
       once = _once(getattr(module, name), make_key)
       stack.enter_context(mock.patch.object(module, name, once))
     yield
+
+
+class TestCase(temporary_folders.TestCase):
+  """Runs that share what is built; each test has a new `workdir`."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.enterClassContext(built_once())
+
+  def setUp(self):
+    super().setUp()
+    self.workdir = self.folder / 'w'
 
 
 def train(config, workdir, *, data_dir=None, **options):

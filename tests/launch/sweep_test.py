@@ -13,10 +13,10 @@ import sys
 import time
 
 from tests import processes
+from tests import temporary_folders
 from tests.launch import binary_runner
 from tests.launch import run_files
 
-from absl.testing import absltest
 import psutil
 import pytest
 
@@ -65,10 +65,9 @@ def _finish(process):
     return process.communicate()
 
 
-class SweepTest(absltest.TestCase):
+class SweepTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.sweep_dir = self.folder / 'sweep'
     self.config = self.folder / 'tiny.py'
     self.config.write_text(_CONFIG)

@@ -17,6 +17,7 @@ from fedfish_tff.simulation import run_recorder
 from launch.methods import config_checks
 from launch.runs import experiment
 from tests import processes
+from tests import temporary_folders
 from tests.launch import binary_runner
 from tests.launch import run_files
 from tests.launch import small_configs
@@ -74,7 +75,7 @@ def _write_clients(folder):
     np.savez(folder / f'client{index}.npz', **arrays)
 
 
-class TrainTest(parameterized.TestCase):
+class TrainTest(temporary_folders.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -83,7 +84,6 @@ class TrainTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.workdir = self.folder / 'workdir'
 
   def _assert_refused(self, outcome, *parts):
@@ -324,7 +324,7 @@ class TrainTest(parameterized.TestCase):
     _assert_same_runs(self, self.finished, self.workdir, 2)
 
 
-class KillTest(parameterized.TestCase):
+class KillTest(temporary_folders.TestCase):
   """Real processes: `python -m launch.train`, killed and resumed."""
 
   # Clients and a server optimizer that have states, and little else to trace.
@@ -399,8 +399,7 @@ class KillTest(parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_a_killed_run_equals_one_never_stopped(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    whole, workdir = folder / 'whole', folder / 'killed'
+    whole, workdir = self.folder / 'whole', self.folder / 'killed'
     done = self._run_here(whole).stdout
     self.assertIn(f'Done: {self._ROUNDS} rounds', done)
 
@@ -425,7 +424,7 @@ class KillTest(parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_a_pipe_gets_whole_lines(self):
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    workdir = self.folder / 'run'
     # The second run is refused.
     for rounds, code in ((30, 0), (29, 2)):
       result = subprocess.run(
@@ -440,7 +439,7 @@ class KillTest(parameterized.TestCase):
       self.assertEqual(bool(result.stdout), not code)
 
   def test_sigterm_saves_the_last_round(self):
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    workdir = self.folder / 'run'
     # Without a handler of the binary's, the tests would not survive it.
     self.addCleanup(
       signal.signal, signal.SIGTERM, signal.signal(signal.SIGTERM, print)
@@ -474,7 +473,7 @@ class KillTest(parameterized.TestCase):
     self.assertRegex(outcome.stdout, r'(?m)^Variants: .*fed_avg.*damped')
 
   def test_a_printed_config_is_one_for_a_run(self):
-    file = pathlib.Path(self.create_tempdir().full_path) / 'mine.json'
+    file = self.folder / 'mine.json'
     printed = []
     for source in ('digits:fed_fish,exchange=partial', file):
       outcome = binary_runner.run_here(
@@ -491,7 +490,7 @@ class KillTest(parameterized.TestCase):
     self.assertIn('exchange', printed[0])
 
   def test_a_dry_run_prints_a_plan_and_writes_nothing(self):
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    workdir = self.folder / 'run'
     outcome = binary_runner.run_here(
       'launch.train', *self._arguments(workdir), '--dry_run'
     )

@@ -3,12 +3,11 @@
 """Tests of launch.train_tokenizer."""
 
 import json
-import pathlib
 
 from fedfish_tff import datasets
+from tests import temporary_folders
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 import tensorflow as tf
 
 
@@ -16,17 +15,16 @@ def _run_here(*arguments: str) -> binary_runner.Outcome:
   return binary_runner.run_here('launch.train_tokenizer', *arguments)
 
 
-class TrainTokenizerTest(absltest.TestCase):
+class TrainTokenizerTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.parent = pathlib.Path(self.create_tempdir().full_path)
-    self.output = self.parent / 'new' / 'vocabulary.json'
+    self.output = self.folder / 'new' / 'vocabulary.json'
 
   def _run(self, *arguments):
     return _run_here(f'--output={self.output}', *arguments)
 
   def test_a_folder_of_clients(self):
-    folder = self.parent / 'clients'
+    folder = self.folder / 'clients'
     features = dict(text=tf.TensorSpec([], tf.string))
     with datasets.GroupedWriter(folder, features=features) as writer:
       for name, split, texts in (
@@ -62,14 +60,14 @@ class TrainTokenizerTest(absltest.TestCase):
     self.assertIn('must be a new file', again.stderr)
 
   def test_bad_input_is_one_line(self):
-    folder = self.parent / 'clients'
+    folder = self.folder / 'clients'
     features = dict(text=tf.TensorSpec([], tf.string))
     with datasets.GroupedWriter(folder, features=features) as writer:
       writer.write('train', 'a', [dict(text='ab ab')])
-    (self.parent / 'folder').mkdir()
+    (self.folder / 'folder').mkdir()
     for arguments, message in (
       (['--input=nowhere'], 'nowhere'),
-      ([f'--input={self.parent}/folder'], 'dataset.json'),
+      ([f'--input={self.folder}/folder'], 'dataset.json'),
       ([f'--input={folder}', '--feature=url'], 'url'),
       ([f'--input={folder}', '--vocabulary_size=9'], 'at least 260 tokens'),
     ):

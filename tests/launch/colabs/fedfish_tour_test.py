@@ -15,6 +15,7 @@ from unittest import mock
 
 from launch import cli
 from tests import notebooks
+from tests import temporary_folders
 
 from absl.testing import absltest
 import nbformat
@@ -54,12 +55,11 @@ class FormatTest(absltest.TestCase):
         self.assertLessEqual(len(line), 80, line)
 
 
-class InstallCellTest(absltest.TestCase):
+class InstallCellTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
     self._source = _code_cells()[0].source
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-    self.enter_context(contextlib.chdir(self._folder))
+    self.enter_context(contextlib.chdir(self.folder))
     self._shell = types.SimpleNamespace(input_transformers_cleanup=[])
 
   def _run(

@@ -4,10 +4,10 @@
 
 import io
 import json
-import pathlib
 
 from fedfish_tff import errors
 from launch.data import labelled_table
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import numpy as np
@@ -34,13 +34,9 @@ def _encode(pixels, image_format='PNG'):
   return file.getvalue()
 
 
-class LabelledTableTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class LabelledTableTest(temporary_folders.TestCase):
   def _write(self, columns, name='t.parquet'):
-    path = self._folder / name
+    path = self.folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     parquet.write_table(pa.table(columns), path)
     return str(path)
@@ -50,7 +46,7 @@ class LabelledTableTest(parameterized.TestCase):
 
   @parameterized.parameters('csv', 'parquet')
   def test_columns_of_a_file(self, kind):
-    path = self._folder / f't.{kind}'
+    path = self.folder / f't.{kind}'
     if kind == 'csv':
       _frame().to_csv(path, index=False)
     else:
@@ -64,7 +60,7 @@ class LabelledTableTest(parameterized.TestCase):
     self.assertEqual(data.others['hospital'].tolist(), ['b', 'a', 'b'])
 
   def test_keys_of_csv_files_are_as_written(self):
-    path = self._folder / 't.csv'
+    path = self.folder / 't.csv'
     path.write_text('x,label,key,day\n1,0,007,2026-01-02\n2,1,7,2026-01-02\n')
     data = self._read(path, others=['key', 'day'])
     self.assertEqual(data.others['key'].tolist(), ['007', '7'])
@@ -75,7 +71,7 @@ class LabelledTableTest(parameterized.TestCase):
       self._read(path, others=['key'])
 
   def test_targets_of_a_regression(self):
-    path = self._folder / 't.csv'
+    path = self.folder / 't.csv'
     _frame().to_csv(path, index=False)
     data = self._read(path, label='dose', feature='age')
     np.testing.assert_array_equal(data.labels, [0.5, 1.5, 2.5])
@@ -104,7 +100,7 @@ class LabelledTableTest(parameterized.TestCase):
     note = json.dumps({'info': {'features': features}}).encode()
     table = pa.table({'x': [0.5, 1], 'label': [1, 0]})
     table = table.replace_schema_metadata({b'huggingface': note})
-    folder = self._folder / 'saved'
+    folder = self.folder / 'saved'
     (folder / 'train').mkdir(parents=True)
     (folder / 'dataset_dict.json').write_text('{"splits": ["train"]}')
     (folder / 'train' / 'state.json').write_text('{}')
@@ -121,10 +117,10 @@ class LabelledTableTest(parameterized.TestCase):
   def test_splits_are_files(self):
     for i, split in enumerate(('test', 'train')):
       self._write({'x': [i], 'label': [0]}, f'd/data/{split}-0-of-1.parquet')
-    self.assertEqual(self._read(self._folder / 'd').x.tolist(), [1])
-    self.assertEqual(self._read(self._folder / 'd', split='test').x, [0])
+    self.assertEqual(self._read(self.folder / 'd').x.tolist(), [1])
+    self.assertEqual(self._read(self.folder / 'd', split='test').x, [0])
     with self.assertRaisesRegex(errors.InputError, "got '../d'"):
-      self._read(self._folder / 'd', split='../d')
+      self._read(self.folder / 'd', split='../d')
 
   @parameterized.named_parameters(
     ('no_label', {'x': [1]}, '--label must be one of x'),
@@ -152,11 +148,11 @@ class LabelledTableTest(parameterized.TestCase):
 
   @parameterized.parameters('csv', 'parquet', 'arrow')
   def test_damaged_files(self, kind):
-    path = self._folder / f'd.{kind}'
+    path = self.folder / f'd.{kind}'
     path.write_bytes(b'PAR1,\xff\n1\n')
     with self.assertRaisesRegex(errors.InputError, f'd.{kind} cannot be read'):
       self._read(path)
 
   def test_other_names_are_no_tables(self):
-    for name in ('mnist', 'emnist/byclass', 'mnist:3.0.1', str(self._folder)):
+    for name in ('mnist', 'emnist/byclass', 'mnist:3.0.1', str(self.folder)):
       self.assertFalse(labelled_table.is_table(name), name)

@@ -6,25 +6,24 @@ import contextlib
 import gzip
 import io
 import json
-import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from launch.data import train_tokenizer_run
 from tests import local_data
+from tests import temporary_folders
 
 from absl.testing import parameterized
 import tensorflow as tf
 
 
-class TrainTokenizerRunTest(parameterized.TestCase):
+class TrainTokenizerRunTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.parent = pathlib.Path(self.create_tempdir().full_path)
-    self.output = self.parent / 'vocabulary.json'
+    self.output = self.folder / 'vocabulary.json'
 
   def _run(self, texts, dtype=tf.string, **options):
-    folder = self.parent / 'clients'
+    folder = self.folder / 'clients'
     features = {'text': tf.TensorSpec([], dtype)}
     with datasets.GroupedWriter(folder, features=features) as writer:
       for i, text in enumerate(texts):

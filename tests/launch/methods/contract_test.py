@@ -267,12 +267,7 @@ def _effects(config: Mapping[str, Any]) -> _Effects | None:
   return _effects_of(json.dumps(config, sort_keys=True))
 
 
-class ContractTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
+class ContractTest(small_configs.TestCase):
   def _assert_changes(self, variant, before, changes):
     """A change is refused, or what a run does is another."""
     first = _effects(_config(variant, **before))

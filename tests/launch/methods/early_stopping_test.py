@@ -16,7 +16,6 @@ from launch.runs import evaluation_run
 from tests.launch import run_files
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -72,16 +71,7 @@ def _make_config(**changes):
   )
 
 
-class RunTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class RunTest(small_configs.TestCase):
   def test_a_run(self):
     config, workdir = _make_config(), self.folder / 'runs' / 'w'
     summary = small_configs.train(config, workdir)

@@ -108,12 +108,7 @@ class CheckTest(parameterized.TestCase):
     self.assertIn(field, ('', 'server_schedule.name'))
 
 
-class ScheduledMethodTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
+class ScheduledMethodTest(small_configs.TestCase):
   def _train(self, config, **replaced):
     """The weights after a round."""
     with parameters.replaced(replaced):

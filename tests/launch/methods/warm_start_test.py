@@ -52,20 +52,14 @@ class WarmStartTest(absltest.TestCase):
     self.assertIsNone(registry.sharing_key(self.config))
 
 
-class RunTest(parameterized.TestCase):
+class RunTest(small_configs.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
     cls.other = pathlib.Path(
       cls.enterClassContext(tempfile.TemporaryDirectory()), 'other'
     )
     small_configs.train(small_configs.make_config('fed_avg'), cls.other)
-
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.workdir = self.folder / 'run'
 
   def _config(self, path, variant='fed_prox', **changes):
     return small_configs.make_config(

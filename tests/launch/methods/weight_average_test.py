@@ -18,12 +18,7 @@ class BuildTest(absltest.TestCase):
       small_configs.build('scaffold,weight_average=ema')
 
 
-class RunTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
+class RunTest(small_configs.TestCase):
   def _train(self, variant):
     config = small_configs.make_config(
       variant,

@@ -10,6 +10,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.results import frames
 from launch.results import run_reader
+from tests import temporary_folders
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -21,14 +22,10 @@ _HEAD = 'client_id,round,split'
 _SCORE = ','.join(run_reader.TransferScore._fields)
 
 
-class ReadRunTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class ReadRunTest(temporary_folders.TestCase):
   def test_it_reads_what_a_run_wrote(self):
     workdir = fake_runs.write_workdir(
-      self._folder / 'w', 'fed_fish', 3, evaluated=True
+      self.folder / 'w', 'fed_fish', 3, evaluated=True
     )
     run = run_reader.read_run(workdir)
     expected = fake_runs.to_run(
@@ -40,7 +37,7 @@ class ReadRunTest(parameterized.TestCase):
     pd.testing.assert_frame_equal(run.clients, expected.clients)
 
   def test_an_evaluation_of_an_earlier_round_is_not_used(self):
-    workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
+    workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
     with open(workdir / 'metrics.csv', 'a', encoding='utf-8') as file:
       file.write('8,0.25,0.9,0.3,800,8e6\n')
     with self.assertLogs(level='WARNING') as logs:
@@ -53,7 +50,7 @@ class ReadRunTest(parameterized.TestCase):
     run = dataclasses.replace(
       fake_runs.make_run(), values={'test/global/accuracy': 0.5}
     )
-    workdir = fake_runs.write_run(run, self._folder / 'w')
+    workdir = fake_runs.write_run(run, self.folder / 'w')
     (workdir / 'evaluation').mkdir()
     fake_runs.write_clients(workdir, fake_runs.make_clients(), 0)
     folder = simulation.Workdir(workdir)
@@ -64,7 +61,7 @@ class ReadRunTest(parameterized.TestCase):
     self.assertNotEmpty(run_reader.read_run(workdir).clients)
 
   def test_cells_without_a_finite_value_are_told_apart_and_not_drawn(self):
-    workdir = fake_runs.write_workdir(self._folder / 'w')
+    workdir = fake_runs.write_workdir(self.folder / 'w')
     # The last row is being written.
     (workdir / 'metrics.csv').write_text(
       'round,a,b\n1,0.5,\n2,,1\n3,nan,1\n4,inf,1\n5,0.25,7\n6,0.1'
@@ -94,7 +91,7 @@ class ReadRunTest(parameterized.TestCase):
     ('evaluation/transfer.csv', f'{_SCORE}\nc4,half\n', 'Line 2 .* damaged'),
   )
   def test_damaged_files_are_named(self, name, content, message):
-    workdir = fake_runs.write_workdir(self._folder / 'w', evaluated=True)
+    workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
     if content is None:
       (workdir / name).unlink()
     else:
@@ -105,7 +102,7 @@ class ReadRunTest(parameterized.TestCase):
 
   @parameterized.parameters('config.json', 'metrics.csv')
   def test_a_pipe_is_not_waited_for(self, name):
-    workdir = fake_runs.write_workdir(self._folder / 'w')
+    workdir = fake_runs.write_workdir(self.folder / 'w')
     (workdir / name).unlink(missing_ok=True)
     os.mkfifo(workdir / name)
     with self.assertRaisesRegex(errors.InputError, name):
@@ -130,14 +127,10 @@ class TransferTest(absltest.TestCase):
     self.assertEqual(score.mean, scores[0].mean)
 
 
-class SummaryTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class SummaryTest(temporary_folders.TestCase):
   def test_the_test_clients_are_in_the_summary(self):
     workdir = fake_runs.write_run(
-      fake_runs.make_setting_run(finished=False), self._folder / 'w'
+      fake_runs.make_setting_run(finished=False), self.folder / 'w'
     )
     self.assertFalse(run_reader.read_run(workdir).about['is_finished'])
     simulation.Workdir(workdir).write_summary(
@@ -167,7 +160,7 @@ class SummaryTest(absltest.TestCase):
 
   def test_names_of_a_stranger_stand_for_nothing_else(self):
     run = fake_runs.make_setting_run()
-    workdir = fake_runs.write_run(run, self._folder / 'w')
+    workdir = fake_runs.write_run(run, self.folder / 'w')
     folder = simulation.Workdir(workdir)
     summary = folder.read_summary()
     evil = {'seed': 9, 'config': 'x', 'workdir': 1}
@@ -180,10 +173,10 @@ class SummaryTest(absltest.TestCase):
 
   def test_a_damaged_summary_is_named(self):
     workdir = fake_runs.write_run(
-      fake_runs.make_setting_run(), self._folder / 'w'
+      fake_runs.make_setting_run(), self.folder / 'w'
     )
     other = fake_runs.write_run(
-      fake_runs.make_setting_run(seed=1), self._folder / 'other'
+      fake_runs.make_setting_run(seed=1), self.folder / 'other'
     )
     for content in (
       '{',

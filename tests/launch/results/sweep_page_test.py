@@ -3,13 +3,11 @@
 """Tests of the results page of a sweep."""
 
 import html.parser
-import pathlib
 
 from launch.plots import style
 from launch.results import sweep_page
+from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
-
-from absl.testing import absltest
 
 _EVIL = '<script src="https://example.org/x.js">alert(1)</script>'
 
@@ -29,11 +27,7 @@ class _Page(html.parser.HTMLParser):
     self.text += data
 
 
-class SweepPageTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class SweepPageTest(temporary_folders.TestCase):
   def _write(self, **fields):
     """Returns the path of the page of a sweep with a figure."""
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1), **fields)
@@ -42,9 +36,9 @@ class SweepPageTest(absltest.TestCase):
     figure.subplots().plot([0, 1])
     path = folder.path / f'{_EVIL.replace("/", "_")}.png'
     style.save_figure(figure, path)
-    secret = self._folder / 'secret'
+    secret = self.folder / 'secret'
     secret.write_text('private')
-    link = self._folder / 'link.png'
+    link = self.folder / 'link.png'
     link.symlink_to(path)
     return sweep_page.write_page(
       folder,

@@ -19,7 +19,6 @@ from tests.launch import run_files
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -28,16 +27,14 @@ from sklearn import datasets
 import tensorflow as tf
 
 
-class EvaluationRunTest(absltest.TestCase):
+class EvaluationRunTest(small_configs.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
     cls._trained = trained_runs.fed_fish_on_digits().workdir
 
   def setUp(self):
     super().setUp()
-    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
     shutil.copytree(self._trained, self.workdir)
 
   def test_all_of_it(self):
@@ -220,11 +217,10 @@ class EvaluationRunTest(absltest.TestCase):
 _CLIENTS_KEEP_STATES = 'examples.error_feedback:METHOD'
 
 
-class BarrierTest(parameterized.TestCase):
+class BarrierTest(small_configs.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
     cls.enterClassContext(
       mock.patch.object(catalogue, 'plot_workdir', autospec=True)
     )
@@ -248,7 +244,7 @@ class BarrierTest(parameterized.TestCase):
 
   def _check(self, variant):
     """The barrier after the checkpoint half-way is the one of that round."""
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    workdir = self.workdir
     config = small_configs.make_config(
       variant, evaluate_every=1, checkpoint_every=1
     )
@@ -273,18 +269,13 @@ class BarrierTest(parameterized.TestCase):
 
 
 @pytest.mark.thorough
-class ClosedFormTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
+class ClosedFormTest(small_configs.TestCase):
   @parameterized.parameters(
     ('fed3r', [(64, 8), (8,), (8, 10), (10,)]),
     ('fed_avg,fine_tuning=ft_lp,start=fed3r', [(8, 10), (10,)]),
   )
   def test_evaluates_and_exports_what_was_trained(self, variant, shapes):
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    workdir = self.workdir
     config = small_configs.make_config(variant)
     summary = small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir, export=True)

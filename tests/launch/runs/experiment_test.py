@@ -22,12 +22,7 @@ def _config(variant='fed_fish', **changes):
   return config.to_dict()
 
 
-class BuildExperimentTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
+class BuildExperimentTest(small_configs.TestCase):
   @parameterized.parameters('fed_avg', 'fed_sgd', 'fed_fish')
   def test_builds_what_the_config_says(self, variant):
     built = experiment.build_experiment(

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the export of trained models."""
 
-import pathlib
 import subprocess
 import sys
 from unittest import mock
@@ -10,10 +9,10 @@ from unittest import mock
 from fedfish_tff import errors
 from launch.runs import export
 from tests import processes
+from tests import temporary_folders
 from tests import tolerance
 from tests.evaluation import softmax_regression
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -33,18 +32,14 @@ np.save(sys.argv[3], output.numpy())
 """
 
 
-class ExportTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._folder = pathlib.Path(self.create_tempdir().full_path)
-
+class ExportTest(temporary_folders.TestCase):
   def _predict(self, folder, **inputs):
     return tf.saved_model.load(folder).signatures['serving_default'](
       **{name: tf.constant(value) for name, value in inputs.items()}
     )
 
   def test_the_saved_model_predicts_with_the_weights(self):
-    folder = self._folder / 'saved_model'
+    folder = self.folder / 'saved_model'
     export.write_saved_model(_MODEL, _WEIGHTS, folder)
     for size in (6, 2):
       tolerance.assert_close(
@@ -52,28 +47,28 @@ class ExportTest(absltest.TestCase):
         _X[:size] @ _KERNEL + _BIAS,
         relative=tolerance.FLOAT32_SUMS,
       )
-    self.assertEqual([p.name for p in self._folder.iterdir()], ['saved_model'])
+    self.assertEqual([p.name for p in self.folder.iterdir()], ['saved_model'])
 
   def test_another_process_reads_it_with_tensorflow_alone(self):
-    folder = self._folder / 'saved_model'
+    folder = self.folder / 'saved_model'
     export.write_saved_model(_MODEL, _WEIGHTS, folder)
-    np.save(self._folder / 'x.npy', _X)
+    np.save(self.folder / 'x.npy', _X)
     subprocess.run(
       [
         sys.executable,
         '-c',
         _READER,
         folder,
-        self._folder / 'x.npy',
-        self._folder / 'output.npy',
+        self.folder / 'x.npy',
+        self.folder / 'output.npy',
       ],
       check=True,
-      cwd=self._folder,
+      cwd=self.folder,
       env={'TF_CPP_MIN_LOG_LEVEL': '3', 'PATH': ''},
       timeout=processes.HANG_SECONDS,
     )
     tolerance.assert_close(
-      np.load(self._folder / 'output.npy'),
+      np.load(self.folder / 'output.npy'),
       _X @ _KERNEL + _BIAS,
       relative=tolerance.FLOAT32_SUMS,
     )
@@ -99,16 +94,16 @@ class ExportTest(absltest.TestCase):
     export.write_saved_model(
       model,
       tff.learning.models.ModelWeights((np.float32(3),), ()),
-      self._folder / 'm',
+      self.folder / 'm',
     )
     result = self._predict(
-      self._folder / 'm', a=np.float32([1, 2]), b=np.int32([5, 6])
+      self.folder / 'm', a=np.float32([1, 2]), b=np.int32([5, 6])
     )
     np.testing.assert_array_equal(result['scaled'], [3, 6])
     np.testing.assert_array_equal(result['same'], [5, 6])
 
   def test_a_failed_export_leaves_the_earlier_one(self):
-    folder = self._folder / 'saved_model'
+    folder = self.folder / 'saved_model'
     export.write_saved_model(_MODEL, _WEIGHTS, folder)
     with mock.patch.object(
       tf.saved_model,
@@ -129,25 +124,25 @@ class ExportTest(absltest.TestCase):
     )
 
   def test_a_new_export_replaces_the_earlier_one_and_leftovers(self):
-    folder = self._folder / 'saved_model'
+    folder = self.folder / 'saved_model'
     export.write_saved_model(_MODEL, _WEIGHTS, folder)
-    (self._folder / 'saved_model.new').mkdir()
-    (self._folder / 'saved_model.new' / 'torn').write_text('half')
+    (self.folder / 'saved_model.new').mkdir()
+    (self.folder / 'saved_model.new' / 'torn').write_text('half')
     export.write_saved_model(
       _MODEL, tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []), folder
     )
     np.testing.assert_allclose(
       self._predict(folder, x=_X)['output'], np.tile(_BIAS, (6, 1)), rtol=1e-6
     )
-    self.assertEqual([p.name for p in self._folder.iterdir()], ['saved_model'])
+    self.assertEqual([p.name for p in self.folder.iterdir()], ['saved_model'])
 
   def test_an_unwritable_folder_is_named(self):
-    (self._folder / 'file').write_text('')
+    (self.folder / 'file').write_text('')
     with self.assertRaisesRegex(errors.InputError, 'Cannot write .*file/m'):
-      export.write_saved_model(_MODEL, _WEIGHTS, self._folder / 'file' / 'm')
+      export.write_saved_model(_MODEL, _WEIGHTS, self.folder / 'file' / 'm')
 
   def test_weights_are_arrays_in_the_models_order(self):
-    path = self._folder / 'weights.npz'
+    path = self.folder / 'weights.npz'
     export.write_weights(
       tff.learning.models.ModelWeights([_KERNEL, _BIAS], [np.int64(7)]), path
     )

@@ -43,17 +43,14 @@ def _trained_weights(config, task, workdir):
   return [np.asarray(w) for w in weights.trainable]
 
 
-class FineTuningTest(parameterized.TestCase):
+class FineTuningTest(small_configs.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-    cls.folder = pathlib.Path(
-      cls.enterClassContext(tempfile.TemporaryDirectory())
-    )
     cls.config = cls._make_config('fed_avg,fine_tuning=ft_lp,start=fed3r')
     cls.task = experiment_lib.create_task(config_checks.read(cls.config))
-    cls.whole = cls.folder / 'whole'
+    folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+    cls.whole = pathlib.Path(folder) / 'whole'
     cls.summary = cls._train(cls.config, cls.whole)
 
   @classmethod

@@ -9,6 +9,7 @@ import tempfile
 from fedfish_tff import errors
 from launch.methods import config_checks
 from launch.runs import fine_tuning_start
+from tests import temporary_folders
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -101,7 +102,7 @@ class StartConfigTest(parameterized.TestCase):
       )
 
 
-class FileTest(parameterized.TestCase):
+class FileTest(temporary_folders.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -114,7 +115,6 @@ class FileTest(parameterized.TestCase):
 
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.path = self.folder / fine_tuning_start.FILE_NAME
 
   def _assert_equal(self, found):

@@ -3,7 +3,6 @@
 """A finished run that goes on equals one of all rounds from the start."""
 
 import contextlib
-import pathlib
 import sqlite3
 
 from fedfish_tff import errors
@@ -37,13 +36,7 @@ def _read(workdir):
   return contents
 
 
-class LongerRunTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(small_configs.built_once())
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.workdir = self.folder / 'longer'
-
+class LongerRunTest(small_configs.TestCase):
   def _assert_goes_on(self, config, before, *, stop_after=None):
     """Trains to a round, then on, and compares with a run from the start."""
     whole = self.folder / 'whole'

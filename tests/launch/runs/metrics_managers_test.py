@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of somebody's own managers of metrics."""
 
-import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
@@ -48,13 +47,8 @@ def fail(workdir):
   raise OSError(f'no room in {workdir.path}')
 
 
-class MetricsManagersTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
-
+class MetricsManagersTest(small_configs.TestCase):
   def _train(self, name):
-    self.enter_context(small_configs.built_once())
     config = small_configs.make_config('fed_avg', rounds=2, evaluate_every=2)
     small_configs.train(
       config, self.workdir, metrics_managers=[f'{_HERE}:{name}']

@@ -3,7 +3,6 @@
 """Tests of the choice of lambda on validation clients."""
 
 import csv
-import pathlib
 
 from fedfish_tff import simulation
 from launch.methods import config_checks
@@ -12,7 +11,6 @@ from launch.runs import regularization_choice
 from tests.launch import small_configs
 from tests.launch.methods import solved
 
-from absl.testing import parameterized
 import numpy as np
 import pytest
 from sklearn import linear_model
@@ -55,16 +53,7 @@ def _accuracies(task, bias):
   return accuracies
 
 
-class ChoiceTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
-  def setUp(self):
-    super().setUp()
-    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
-
+class ChoiceTest(small_configs.TestCase):
   def test_is_that_of_a_recomputation(self):
     self._check_choice('regularized')
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan says what a run then does."""
 
-import pathlib
 import re
 
 from fedfish_tff import errors
@@ -22,12 +21,7 @@ def _number(text):
   return int(text.replace(',', ''))
 
 
-class RunPlanTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.enter_context(small_configs.built_once())
-    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
-
+class RunPlanTest(small_configs.TestCase):
   def _plan(self, config, **options):
     """Returns the lines of a plan by name; the workdir stays as it is."""
     before = sorted(self.workdir.rglob('*'))
@@ -87,7 +81,7 @@ class RunPlanTest(parameterized.TestCase):
 
   def test_the_workdir(self):
     config = small_configs.make_config('fed_avg', rounds=4)
-    self.assertEndsWith(self._plan(config)['workdir'], 'run: new')
+    self.assertEndsWith(self._plan(config)['workdir'], 'w: new')
     small_configs.train(config, self.workdir)
     self.assertIn('a finished run', self._plan(config)['workdir'])
     longer = {**config, 'rounds': 8}

@@ -6,7 +6,6 @@ import dataclasses
 import functools
 import itertools
 import json
-import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
@@ -17,6 +16,7 @@ from launch.methods import registry
 from launch.plots import catalogue
 from launch.runs import run_sequence
 from launch.runs import training_run
+from tests import temporary_folders
 from tests.launch import run_files
 from tests.launch import small_configs
 
@@ -76,10 +76,9 @@ def _read_checkpoint(workdir):
     }
 
 
-class _Test(parameterized.TestCase):
+class _Test(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.build = self.enter_context(
       mock.patch.object(registry, 'build_method', wraps=registry.build_method)
     )

@@ -44,12 +44,7 @@ def _accuracy(weights, x, y):
 
 
 @pytest.mark.thorough
-class ClientModelsTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
-
+class ClientModelsTest(small_configs.TestCase):
   def test_each_client_that_came_is_scored_on_all_test_data(self):
     workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
     summary = small_configs.train(_config(), workdir)

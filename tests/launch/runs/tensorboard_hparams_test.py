@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The HPARAMS tab's records, as TensorBoard itself reads them."""
 
-import pathlib
-
 from launch import json_config
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from tensorboard.backend.event_processing import event_accumulator
 from tensorboard.plugins.hparams import metadata
 import tensorflow as tf
@@ -37,10 +34,9 @@ def _read(folder):
   return info.group_name, values, scalars
 
 
-class TensorBoardHparamsTest(absltest.TestCase):
+class TensorBoardHparamsTest(small_configs.TestCase):
   def test_a_run(self):
-    self.enter_context(small_configs.built_once())
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    workdir = self.workdir
     config = small_configs.make_config('fed_avg', rounds=2, evaluate_every=2)
     summary = small_configs.train(config, workdir)
     group, values, scalars = _read(workdir / 'tensorboard')

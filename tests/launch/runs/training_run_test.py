@@ -5,7 +5,6 @@
 import asyncio
 import functools
 import json
-import pathlib
 import shutil
 
 from fedfish_tff import errors
@@ -45,15 +44,12 @@ class _Stop(Exception):
   """Stands for a kill: nothing of the run runs after it."""
 
 
-class TrainTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class TrainTest(small_configs.TestCase):
   @pytest.mark.thorough
   def test_synthetic_data_are_told(self):
     config = toy_regression.get_config('fed_avg').to_dict()
-    config |= {'local_epochs': 1}
+    # A new task: one that tests share is told once.
+    config |= {'local_epochs': 1, 'seed': 7}
     with self.assertLogs(level='WARNING') as logs:
       summary = small_configs.train(config, self.folder / 'w')
     written = simulation.Workdir(self.folder / 'w').read_summary()
@@ -154,14 +150,13 @@ class TrainTest(parameterized.TestCase):
     )
     config['evaluation']['barrier'] = False
     task = experiment_lib.create_task(config_checks.read(config))
-    with small_configs.built_once():
-      rows = self._train(config, task, 'whole')
-      with self.assertRaises(_Stop):
-        self._train(config, task, 'killed', 4)
-      self.assertEqual(self._train(config, task, 'killed'), rows)
-      with trained_run.open_run(self.folder / 'whole') as (experiment, folder):
-        manager = simulation.CheckpointManager(folder.checkpoints_path)
-        end = simulation.load_result(experiment.process, manager)
+    rows = self._train(config, task, 'whole')
+    with self.assertRaises(_Stop):
+      self._train(config, task, 'killed', 4)
+    self.assertEqual(self._train(config, task, 'killed'), rows)
+    with trained_run.open_run(self.folder / 'whole') as (experiment, folder):
+      manager = simulation.CheckpointManager(folder.checkpoints_path)
+      end = simulation.load_result(experiment.process, manager)
     if policy == 'deadline':
       for row in rows[1:]:
         came = len(experiment.participation(row['round']))
@@ -196,14 +191,13 @@ class TrainTest(parameterized.TestCase):
     task = experiment_lib.create_task(config_checks.read(config))
 
     train = functools.partial(self._train, config, task)
-    with small_configs.built_once():
-      rows = train('whole')
-      for killed_in in (5, 9):
-        with self.assertRaises(_Stop):
-          train(f'killed{killed_in}', killed_in)
-        self.assertEqual(train(f'killed{killed_in}'), rows)
-      with trained_run.open_run(self.folder / 'whole') as (experiment, _):
-        cohort = experiment.participation(rounds + 1)
+    rows = train('whole')
+    for killed_in in (5, 9):
+      with self.assertRaises(_Stop):
+        train(f'killed{killed_in}', killed_in)
+      self.assertEqual(train(f'killed{killed_in}'), rows)
+    with trained_run.open_run(self.folder / 'whole') as (experiment, _):
+      cohort = experiment.participation(rounds + 1)
     # Each client sends as many bytes.
     per_client = rows[1]['communication/wire_bytes'] / 2
     sizes = [row['communication/wire_bytes'] / per_client for row in rows[1:]]
@@ -245,11 +239,10 @@ class TrainTest(parameterized.TestCase):
     )
     task = experiment_lib.create_task(config_checks.read(config))
     train = functools.partial(self._train, config, task, part='epsilon')
-    with small_configs.built_once():
-      rows = train('whole')
-      with self.assertRaises(_Stop):
-        train('killed', 6)
-      resumed = train('killed')
+    rows = train('whole')
+    with self.assertRaises(_Stop):
+      train('killed', 6)
+    resumed = train('killed')
     summary = simulation.Workdir(self.folder / 'whole').read_summary()
     epsilon = privacy.create_epsilon(config_checks.read(config), task)
     column = 'privacy/epsilon'
@@ -273,16 +266,11 @@ class TrainTest(parameterized.TestCase):
     self.assertFalse((self.folder / 'w').exists())
 
 
-class ClosedFormTest(parameterized.TestCase):
+class ClosedFormTest(small_configs.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
     cls.task = experiment_lib.create_task(small_configs.read_config())
-
-  def setUp(self):
-    super().setUp()
-    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
 
   def _train(self, config):
     return small_configs.train_task(config, self.task, self.workdir)

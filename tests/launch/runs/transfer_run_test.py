@@ -63,12 +63,9 @@ def _evaluate(workdir, targets, **options):
   return paths, out.getvalue()
 
 
-class OwnTaskTest(absltest.TestCase):
+class OwnTaskTest(small_configs.TestCase):
   def test_a_model_of_another_kind_has_its_own_task_only(self):
-    self.enter_context(small_configs.built_once())
-    workdir = trained_runs.fed_fish_on_digits().copy_to(
-      pathlib.Path(self.create_tempdir().full_path) / 'w'
-    )
+    workdir = trained_runs.fed_fish_on_digits().copy_to(self.workdir)
     with self.assertRaisesRegex(
       errors.InputError, "'digits' cannot be applied"
     ):
@@ -190,18 +187,16 @@ class TablesTest(absltest.TestCase):
 
 
 @pytest.mark.thorough
-class TransferRunTest(parameterized.TestCase):
+class TransferRunTest(small_configs.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.enterClassContext(small_configs.built_once())
     folder = cls.enterClassContext(tempfile.TemporaryDirectory())
     cls._trained = pathlib.Path(folder) / 'trained'
     small_configs.train(_make_config(_TASK), cls._trained)
 
   def setUp(self):
     super().setUp()
-    self.workdir = pathlib.Path(self.create_tempdir().full_path) / 'w'
     shutil.copytree(self._trained, self.workdir)
 
   def test_synthetic_pages_of_two_tasks(self):

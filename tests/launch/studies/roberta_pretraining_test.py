@@ -4,7 +4,6 @@
 
 import contextlib
 import io
-import pathlib
 import re
 
 from fedfish_tff import errors
@@ -12,8 +11,8 @@ from launch.studies import roberta_pretraining
 from tasks.text import roberta
 from tasks.text import roberta_tokens
 from tests import grouped_clients
+from tests import temporary_folders
 
-from absl.testing import absltest
 import numpy as np
 import pytest
 import transformers
@@ -26,13 +25,9 @@ _LINES = [
 ]
 
 
-class RobertaPretrainingTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.parent = pathlib.Path(self.create_tempdir().full_path)
-
+class RobertaPretrainingTest(temporary_folders.TestCase):
   def _pretrain(self, name, lines=_LINES, **options):
-    clients = self.parent / 'clients'
+    clients = self.folder / 'clients'
     if not clients.exists():
       grouped_clients.write_folder(
         clients, {'train': {'a.org': ['\n'.join([*lines, 'short'])]}}
@@ -41,7 +36,7 @@ class RobertaPretrainingTest(absltest.TestCase):
     with contextlib.redirect_stdout(printed):
       roberta_pretraining.run(
         str(clients),
-        str(self.parent / name),
+        str(self.folder / name),
         vocabulary_size=300,
         sequence_length=32,
         **options,
@@ -55,7 +50,7 @@ class RobertaPretrainingTest(absltest.TestCase):
     (loss,) = re.findall(r'loss (\S+) nats', printed)
     # The words of a line determine each other, but for few choices.
     self.assertLess(float(loss), 0.5 * np.log(300))
-    folder = self.parent / 'checkpoint'
+    folder = self.folder / 'checkpoint'
     model = transformers.TFRobertaForMaskedLM.from_pretrained(folder)
     classifier = roberta.create_roberta(
       (), class_names=('a', 'b'), seed=0, sequence_length=32, checkpoint=folder
@@ -72,7 +67,7 @@ class RobertaPretrainingTest(absltest.TestCase):
     for name in ('one', 'two'):
       self._pretrain(name, epochs=1)
     one, two = (
-      (self.parent / name / 'model.safetensors').read_bytes()
+      (self.folder / name / 'model.safetensors').read_bytes()
       for name in ('one', 'two')
     )
     self.assertEqual(one, two)
@@ -102,7 +97,7 @@ class RobertaPretrainingTest(absltest.TestCase):
   def test_too_few_lines_and_a_diverging_rate_are_refused(self):
     with self.assertRaisesRegex(errors.InputError, 'finite, got (nan|inf)'):
       self._pretrain('checkpoint', epochs=20, learning_rate=1e30)
-    self.assertFalse((self.parent / 'checkpoint').exists())
-    self.parent = self.parent / 'other'
+    self.assertFalse((self.folder / 'checkpoint').exists())
+    self.folder = self.folder / 'other'
     with self.assertRaisesRegex(errors.InputError, 'at least 64 lines .*got 3'):
       self._pretrain('checkpoint', lines=_LINES[:3])

@@ -6,7 +6,6 @@ import contextlib
 import csv
 import io
 import os
-import pathlib
 import shutil
 import signal
 import threading
@@ -20,18 +19,16 @@ from launch.sweeps import execution
 from launch.sweeps import resources
 from launch.sweeps import worker
 from tests import processes
+from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
 from tests.launch.sweeps import targets
-
-from absl.testing import absltest
 
 _GIVE_UP_SECONDS = 60.0
 
 
-class SweepExecutionTest(absltest.TestCase):
+class SweepExecutionTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
     self.path = self.folder / 'sweep'
     self.data_dir = self.folder / 'data'
     self.data_dir.mkdir()

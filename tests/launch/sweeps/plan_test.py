@@ -8,6 +8,7 @@ from fedfish_tff import errors
 from launch.configs import digits
 from launch.configs import sweeps
 from launch.sweeps import plan as plan_lib
+from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
@@ -175,11 +176,7 @@ class PlanTest(parameterized.TestCase):
       fake_sweeps.plan(runs, *arguments)
 
 
-class LoadTest(parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-
+class LoadTest(temporary_folders.TestCase):
   def test_loads_any_file(self):
     path = self.folder / 'mine.py'
     path.write_text(

@@ -2,25 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what the processes of a sweep do, on a tiny run."""
 
-import pathlib
-
 from launch.configs import toy_regression
 from launch.sweeps import worker
 from tests.launch import small_configs
 
-from absl.testing import absltest
 
-
-class SweepWorkerTest(absltest.TestCase):
+class SweepWorkerTest(small_configs.TestCase):
   def test_trains_and_evaluates(self):
-    self.enter_context(small_configs.built_once())
-    folder = pathlib.Path(self.create_tempdir().full_path)
     config = toy_regression.get_config('fed_avg')
     config.local_epochs = 2
     config.task.num_examples = 20
     config.evaluation.personalization_epochs = 0
     config.evaluation.barrier = False
-    workdir = folder / 'runs' / 'a'
+    workdir = self.folder / 'runs' / 'a'
     arguments = dict(
       config=config.to_dict(),
       workdir=workdir,
