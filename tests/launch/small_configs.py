@@ -23,6 +23,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
 from tests import temporary_folders
 
+from absl.testing import parameterized
 import numpy as np
 import tensorflow_federated as tff
 
@@ -225,6 +226,15 @@ class TestCase(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
     self.workdir = self.folder / 'w'
+
+
+class TaskTestCase(parameterized.TestCase):
+  """Tests with the `task` of the configs."""
+
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = experiment_lib.create_task(read_config())
 
 
 def train(config, workdir, *, data_dir=None, **options):

@@ -6,11 +6,9 @@ from fedfish_tff import errors
 from launch.methods import adapters
 from launch.methods import building
 from launch.methods import config_checks
-from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
 
-from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -22,12 +20,7 @@ def _config(**changes):
   return {**config, 'adapters': {**block, 'rank': 2, 'trained': '', **changes}}
 
 
-class AdaptersTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
-
+class AdaptersTest(small_configs.TaskTestCase):
   def test_the_merged_model_is_the_task_s_and_computes_the_same(self):
     plain = self.task.create_model()
     first = self.task.tensor_names[0].rpartition('/')[0]

@@ -4,7 +4,6 @@
 
 from fedfish_tff import datasets
 from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -55,12 +54,7 @@ def _gradient(weights, x, y, temperature):
   return features.T @ error, error.sum(axis=0)
 
 
-class BuildMethodTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
-
+class BuildMethodTest(small_configs.TaskTestCase):
   def _build(self, variant, *, task=None, start_weights=None, **changes):
     return registry.build_method(
       small_configs.read_config(variant, **changes),

@@ -5,7 +5,6 @@
 from fedfish_tff import errors
 from launch.methods import closed_form
 from launch.methods import registry
-from launch.runs import experiment
 from tasks.tabular import toy_regression
 from tests.launch import small_configs
 from tests.launch.methods import solved
@@ -16,12 +15,7 @@ import pytest
 import tensorflow as tf
 
 
-class ClosedFormTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
-
+class ClosedFormTest(small_configs.TaskTestCase):
   @pytest.mark.thorough
   def test_the_model_is_that_of_the_weights(self):
     """A linear classifier on the features, random ones for Fed3R-RF."""

@@ -4,21 +4,18 @@
 
 from launch.methods import closed_form
 from launch.methods import config_checks
-from launch.runs import experiment
 from tests.launch import small_configs
 from tests.launch.methods import solved
 
-from absl.testing import absltest
 import numpy as np
 from scipy import spatial
 import tensorflow as tf
 
 
-class Fed3rRfTest(absltest.TestCase):
+class Fed3rRfTest(small_configs.TaskTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, cls.y = solved.pool(cls.task.train)
 
   def test_bandwidth_zero_is_the_median_distance_of_validation_clients(self):

@@ -3,7 +3,6 @@
 """Tests of Fed3R as configs build it."""
 
 from fedfish_tff import models
-from launch.runs import experiment
 from tests import ridge_reference
 from tests.launch import small_configs
 from tests.launch.methods import solved
@@ -15,11 +14,10 @@ import pytest
 _CLASSES = small_configs.NUM_CLASSES
 
 
-class Fed3rTest(parameterized.TestCase):
+class Fed3rTest(small_configs.TaskTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, cls.y = solved.pool(cls.task.train)
 
   @parameterized.parameters(

@@ -2,23 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of FedNCM as configs build it."""
 
-from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
 from tests.launch.methods import solved
 
-from absl.testing import absltest
 import numpy as np
 from sklearn import neighbors
 
 _CLASSES = small_configs.NUM_CLASSES
 
 
-class FedNcmTest(absltest.TestCase):
+class FedNcmTest(small_configs.TaskTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, cls.y = solved.pool(cls.task.train)
 
   def test_fed_ncm_has_scikit_learn_s_nearest_means(self):

@@ -8,7 +8,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from launch.methods import building
 from launch.methods import fine_tuning
-from launch.runs import experiment
 from tasks.tabular import toy_regression
 from tests.launch import small_configs
 
@@ -26,11 +25,10 @@ def _create_model(variant, task, *, start_weights=None, **changes):
   return building.prepare(config, task, start_weights=start_weights).model
 
 
-class FineTuningTest(parameterized.TestCase):
+class FineTuningTest(small_configs.TaskTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
     cls.x, _ = cls.task.train.load_client(cls.task.train.client_ids[0])
     rng = np.random.default_rng(0)
     cls.start = [

@@ -8,19 +8,13 @@ from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import local_layers
 from launch.methods import registry
-from launch.runs import experiment
 from tests.launch import small_configs
 
 from absl.testing import parameterized
 import tensorflow_federated as tff
 
 
-class LocalLayersTest(parameterized.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config('fed_per'))
-
+class LocalLayersTest(small_configs.TaskTestCase):
   def _parts(self, variant='fed_per', task=None, **changes):
     return building.Ingredients(
       config=small_configs.read_config(variant, **changes),

@@ -9,10 +9,8 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.methods import participation
-from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 _SEED, _NUM_CLIENTS = 0, small_configs.NUM_TRAINING_CLIENTS
@@ -31,12 +29,7 @@ def _config(policy, *, speeds='exponential', **changes):
   return {**config, 'participation': block}
 
 
-class ParticipationTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
-
+class ParticipationTest(small_configs.TaskTestCase):
   def _cohorts(self, name, rounds, **changes):
     cohort = participation.create_participation(
       small_configs.read_config(
@@ -90,11 +83,10 @@ class ParticipationTest(absltest.TestCase):
     self.assertCountEqual(seen, self.task.train.client_ids)
 
 
-class SpeedsTest(parameterized.TestCase):
+class SpeedsTest(small_configs.TaskTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.task = experiment.create_task(small_configs.read_config())
     cls.ids = cls.task.train.client_ids
     cls.speeds = staticmethod(simulation.fixed_exponential_speeds(seed=_SEED))
     # From the fastest on.
