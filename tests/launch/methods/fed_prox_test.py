@@ -21,13 +21,15 @@ class FedProxTest(parameterized.TestCase):
     x, y = task.train.load_client(client_id)
     rate, strength = 0.25, 0.5
 
-    def train(steps, strength):
+    def build(strength):
       config = small_configs.read_config(
         variant,
         client_learning_rate=rate,
         **{'algorithm.proximal_strength': strength},
       )
-      process = registry.build_method(config, task).process
+      return registry.build_method(config, task).process
+
+    def train(process, steps):
       batches = datasets.sequential_batches(
         (np.tile(x[:8], (steps, 1)), np.tile(y[:8], steps)),
         client_id=client_id,
@@ -37,9 +39,10 @@ class FedProxTest(parameterized.TestCase):
       trained = process.local_training(weights, batches)
       return weights.trainable, trained.trainable
 
-    start, one = train(1, strength)
-    _, two = train(2, strength)
-    _, free = train(2, 0.0)
+    process = build(strength)
+    start, one = train(process, 1)
+    _, two = train(process, 2)
+    _, free = train(build(0.0), 2)
     for w0, w1, pulled, not_pulled in zip(start, one, two, free):
       w0, w1 = np.asarray(w0), np.asarray(w1)
       tolerance.assert_close(
