@@ -3,7 +3,6 @@
 """Tests of the cohorts that configs ask for."""
 
 import pathlib
-import re
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -163,14 +162,6 @@ class SpeedsTest(small_configs.TaskTestCase):
     config['participation']['concurrency'] = 1
     with self.assertRaisesRegex(errors.InputError, 'concurrency .* 2.* 8.* 1'):
       self._create(config)
-
-  def test_names_the_deadline_that_would_do(self):
-    config = _config('deadline', deadline=1e-6, over_selection=1.0)
-    with self.assertRaises(errors.InputError) as caught:
-      self._create(config)
-    least = re.search(r'must be (\S+) seconds or more', str(caught.exception))
-    config['participation']['deadline'] = float(least.group(1))
-    self.assertEqual(self._create(config)(1), (self.ranked[0],))
 
   def test_stages(self):
     flanp = self._create(_config('flanp', n0=2, rounds_per_stage=3))
