@@ -184,12 +184,17 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
             **{str(i): _to_array(leaf) for i, leaf in enumerate(leaves)},
           },
         )
-      kept = {version, *self._keep_versions()}
-      for old in (await self.get_versions())[: -self._keep_total]:
-        if old not in kept:
-          self._remove(old)
+      self.remove_old(version)
     except OSError as error:
       raise files.unwritable_error(path, error) from error
+
+  def remove_old(self, *kept: int) -> None:
+    """Removes old versions, except those to keep; a kill may leave some."""
+    kept = {*kept, *self._keep_versions()}
+    versions = checkpoint_manifest.versions_in(self._root_dir)
+    for old in versions[: -self._keep_total]:
+      if old not in kept:
+        self._remove(old)
 
   def remove_after(self, version: int) -> None:
     """Removes later versions, which the resumed run has not reached."""

@@ -110,6 +110,11 @@ class RunRecorder:
       )
     return self._csv_managers[0].rows
 
+  def remove_old(self) -> None:
+    """Removes old checkpoints that a killed run has not come to remove."""
+    if isinstance(self._state_manager, checkpoints.CheckpointManager):
+      self._state_manager.remove_old()
+
   def kept_rounds(self) -> list[int]:
     """Returns the rounds that have a checkpoint, damaged ones included."""
     if self._state_manager is None:

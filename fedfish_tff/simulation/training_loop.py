@@ -179,7 +179,6 @@ def run_training(
     loop_state, round_number = recorder.resume(initial)
     # A single assignment, so that Ctrl-C cannot separate state and round.
     done = (loop_state, round_number)
-    checkpoints = recorder.kept_rounds()
     run = hooks_lib.Run(
       first_round=first,
       last_round=round_number,
@@ -199,6 +198,9 @@ def run_training(
           int(loop_state['client_states']),
           ((r, participation(r)) for r in range(round_number, first, -1)),
         )
+    # Only now, since hooks decide which of them are kept.
+    recorder.remove_old()
+    checkpoints = recorder.kept_rounds()
 
     def evaluate(round_: hooks_lib.Round) -> None:
       if evaluation_fn is not None:

@@ -5,6 +5,7 @@
 import asyncio
 import collections
 import functools
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
@@ -307,6 +308,20 @@ class RunTrainingTest(training_runs.TestCase):
     for killed_at in (0, 2, 3, _ROUNDS):
       resumed, folder = self._run_killed(killed_at)
       self._assert_equal_runs(whole, resumed, self.folder / 'whole', folder)
+
+  def test_old_checkpoints_go_after_a_kill_before_their_removal(self):
+    manager = checkpoints.CheckpointManager(self.folder / 'checkpoints')
+    run = functools.partial(self._run, program_state_manager=manager)
+    with (
+      mock.patch.object(
+        manager, '_remove', autospec=True, side_effect=training_runs.Stop
+      ),
+      self.assertRaises(training_runs.Stop),
+    ):
+      run()
+    self.assertEqual(asyncio.run(manager.get_versions()), [2, 4, 6])
+    run()
+    self.assertEqual(asyncio.run(manager.get_versions()), [4, 6])
 
   def test_rounds_last_as_their_slowest_client(self):
     result = self._run(rounds=3)
