@@ -246,7 +246,8 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
         if done:
           try:
             self._ray.get(question)
-            del self._away[i]
+            # Another call may have seen it, too.
+            self._away.pop(i, None)
           except self._ray.exceptions.RayActorError as error:
             failure = error
             self._away[i] = self._actors[i].describe.remote()

@@ -6,6 +6,7 @@ import contextlib
 import os
 import threading
 import time
+import types
 from unittest import mock
 
 from fedfish_tff import datasets
@@ -119,6 +120,18 @@ class OptionsTest(parameterized.TestCase):
   def test_are_positive(self, name):
     with self.assertRaisesRegex(errors.InputError, name):
       ray_context.SyncRayExecutionContext(**{name: 0})
+
+
+class FindActorsTest(absltest.TestCase):
+  def test_two_calls_see_at_once_that_an_actor_is_back(self):
+    runner = object.__new__(ray_context._RayStageRunner)
+    runner._actors, runner._away = [None], {0: 'question'}
+    # The other call removes it between this call's answer and its removal.
+    runner._ray = types.SimpleNamespace(
+      wait=lambda references, timeout: (references, []),
+      get=lambda _: runner._away.clear(),
+    )
+    self.assertEqual(runner._find_actors(), [0])
 
 
 class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
