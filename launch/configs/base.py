@@ -108,8 +108,8 @@ def create_config(
     config.algorithm.server_optimizer = server_optimizer
   elif 'server' in chosen:
     raise errors.InputError(
-      f'the variant {variant!r} must have no axis server, since {method.name} '
-      'has no server optimizer'
+      f'The variant {variant!r} must have no axis server, since {method.name} '
+      'has no server optimizer.'
     )
   for axis, changes in {**own, 'server': _SERVERS}.items():
     for field, value in changes.get(chosen.get(axis), {}).items():
@@ -166,8 +166,8 @@ def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
     axis, equals, value = part.partition('=')
     if not equals or axis in chosen:
       raise errors.InputError(
-        f'the variant {variant!r} must have axes, each once, as '
-        f'<axis>=<value>, got {part!r}'
+        f'The axes of variant {variant!r} must be <axis>=<value>, each axis '
+        f'once, got {part!r}.'
       )
     chosen[axis] = value
   return name, chosen
@@ -198,7 +198,7 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
   for axis, value in chosen.items():
     if axis not in known:
       raise errors.InputError(
-        f'the axis of variant {variant!r} must be one of {", ".join(known)}, got '
+        f'The axis of variant {variant!r} must be one of {", ".join(known)}, got '
         f'{axis!r}.{errors.suggest(axis, known)}'
       )
     if value not in known[axis]:
@@ -208,8 +208,8 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
       )
     if axis in needed and needed[axis] not in chosen:
       raise errors.InputError(
-        f'the variant {variant!r} must have {axis} and {needed[axis]} '
-        f'together, got {axis} alone'
+        f'The variant {variant!r} must have {axis} and {needed[axis]} '
+        f'together, got {axis} alone.'
       )
 
 

@@ -30,6 +30,7 @@ import math
 import types
 from typing import Any
 
+from fedfish_tff import errors
 from launch.configs import base
 from launch.methods import registry
 
@@ -115,7 +116,7 @@ def grid(
 def _check_sequence(what: str, values: Any) -> None:
   # A string is a sequence, too, but its letters are not meant.
   if isinstance(values, str) or not isinstance(values, Iterable):
-    raise ValueError(f'{what} must be a sequence, got {values!r}')
+    raise ValueError(f'{what} must be a sequence, got {values!r}.')
 
 
 def fixed_compute(
@@ -355,7 +356,8 @@ def choice(
     )
     if name not in sweeps:
       raise ValueError(
-        f'the sweep must be one of {", ".join(sweeps)}, got {name!r}'
+        f'The sweep must be one of {", ".join(sweeps)}, got {name!r}.'
+        f'{errors.suggest(name, sweeps)}'
       )
     return tuple(
       dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')

@@ -116,7 +116,8 @@ def one_of(*names: str) -> Check:
 
   def check(name: str, value: Any) -> None:
     if value not in names:
-      raise error(name, value, f'one of {", ".join(names)}')
+      message = str(error(name, value, f'one of {", ".join(names)}'))
+      raise errors.InputError(message + errors.suggest(str(value), names))
 
   return check
 

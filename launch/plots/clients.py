@@ -101,7 +101,7 @@ def _tell_clients(frames: frames_lib.Frames, counts: Sequence[int]) -> str:
   is_evaluated = frames.runs.index.isin(frames.clients.index.unique('run'))
   evaluated = frames.of(frames.runs[is_evaluated])
   note = run_notes.describe(evaluated, 'the clients of all are one set')
-  return f'{run_notes.span(counts)} test clients a method. {note}'
+  return f'{run_notes.span(counts)} test clients per method. {note}'
 
 
 @style.styled

@@ -384,7 +384,7 @@ def create_task(
     logging.warning('%s', warning)
   if task.synthetic:
     logging.warning(
-      'The data of task %s are made up (%s): they show how it runs, and nothing '
+      'The data of task %s are synthetic (%s): they show how it runs, and nothing '
       'about real data.',
       task.name,
       task.synthetic,

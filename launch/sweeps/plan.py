@@ -120,9 +120,7 @@ def load_runs(
     found = module.sweep(name)
     runs = tuple(found) if isinstance(found, Iterable) else (None,)
   except ValueError as error:
-    raise errors.InputError(
-      f'--config={source}: {str(error).rstrip(".")}.'
-    ) from error
+    raise errors.InputError(f'--config={source}: {_sentence(error)}') from error
   if not runs or not all(isinstance(run, sweeps.Run) for run in runs):
     raise errors.InputError(
       f'--config={source}: sweep({name!r}) must return one sweeps.Run or more, '
@@ -145,9 +143,14 @@ def _load_module(path: str) -> types.ModuleType:
   except Exception as error:
     raise errors.InputError(
       f'The config file {path} cannot be loaded: {type(error).__name__}: '
-      f'{error}.'
+      f'{_sentence(error)}'
     ) from error
   return module
+
+
+def _sentence(error: Exception) -> str:
+  """Returns the message of an error, which a config may have raised."""
+  return str(error) if str(error).endswith(('.', '?')) else f'{error}.'
 
 
 def plan_runs(
@@ -180,7 +183,7 @@ def plan_runs(
       config = get_config(run.variant)
     except ValueError as error:
       raise errors.InputError(
-        f'Run {name} of {source}: {str(error).rstrip(".")}.'
+        f'Run {name} of {source}: {_sentence(error)}'
       ) from error
     for field, value in run.overrides.items():
       _set_field(config, field, value, name)

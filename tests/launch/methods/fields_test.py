@@ -55,6 +55,12 @@ class FieldChecksTest(parameterized.TestCase):
     ):
       check('a.decay must be .*got 0.99999999', 1 - 1e-9)
 
+  def test_a_misspelt_choice_gets_a_suggestion(self):
+    with self.assertRaisesRegex(
+      errors.InputError, r"a.b must be one of adam, sgd, got 'Adam'. .* adam\?$"
+    ):
+      fields.one_of('adam', 'sgd')('a.b', 'Adam')
+
   def test_fields_that_change_nothing(self):
     some = {
       'kind': fields.Field('a', fields.one_of('a', 'b'), 'A choice.'),

@@ -125,7 +125,8 @@ class PlanTest(parameterized.TestCase):
       'unknown_variant',
       [('fed_vag', {})],
       (),
-      'Run fed_vag of digits.py:test: The variant must be one of ',
+      'Run fed_vag of digits.py:test: The variant must be one of .*, got '
+      r"'fed_vag'. Did you mean fed_avg\?$",
     ),
     (
       'wrong_type',
