@@ -36,10 +36,7 @@ _UNSENT = {
   'client_keeps': 'clients keep the unsent',
 }
 _MOST_COLUMNS = 3
-_POOLING = (
-  'lines are their means, bands, where there are few, from the lowest to the '
-  'highest'
-)
+_POOLING = 'lines are their means, and bands go from the lowest to the highest'
 
 
 def is_over_shares(runs: pd.DataFrame) -> bool:

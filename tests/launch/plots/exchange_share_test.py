@@ -165,8 +165,8 @@ class DrawTest(absltest.TestCase):
     note = ' '.join(figure.legends[0].get_title().get_text().split())
     self.assertStartsWith(
       note,
-      '2 seeds: lines are their means, bands, where there are few, from the '
-      'lowest to the highest.',
+      '2 seeds: lines are their means, and bands go from the lowest to the '
+      'highest.',
     )
 
   def test_classes_are_lines_of_their_own_figure(self):
