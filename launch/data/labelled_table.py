@@ -176,6 +176,7 @@ def _check_column(table: pa.Table, name: str, flag: str) -> str:
   if table.column_names.count(name) != 1:
     raise errors.InputError(
       f'{flag} must be one of {", ".join(table.column_names)}, got {name!r}.'
+      + errors.suggest(name, table.column_names)
     )
   missing = table[name].null_count
   if _is_text(table[name].type):

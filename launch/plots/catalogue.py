@@ -94,8 +94,9 @@ def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
     return (best + evaluated + ['train/loss'])[0]
   if metric not in columns:
     raise errors.InputError(
-      f'--metric={metric} is no column of metrics.csv in any workdir; there '
-      f'are: {", ".join(name for name in columns if name != "round")}.'
+      '--metric must be a column of metrics.csv in some workdir, one of '
+      f'{", ".join(name for name in columns if name != "round")}, got '
+      f'{metric!r}.{errors.suggest(metric, columns)}'
     )
   return metric
 

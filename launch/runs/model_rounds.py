@@ -26,7 +26,7 @@ def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
   unknown = [value for value in values if value not in ROUNDS]
   if unknown or not values:
     raise errors.InputError(
-      f'--at must be some of half,last,best, got {",".join(values)}.'
+      f'--at must be one or more of half,last,best, got {",".join(values)}.'
     )
   return tuple(name for name in ROUNDS if name in values)
 

@@ -98,7 +98,10 @@ class PlotTest(temporary_folders.TestCase):
     (dict(workdirs='/no/such'), 'There is no workdir /no/such.'),
     (dict(workdirs='{0}/fed_avg_0,{0}/fed_avg_0'), 'give one of them'),
     (dict(workdirs='{0}/damaged'), '/damaged/config.json'),
-    (dict(metric='x/y'), '--metric=x/y is no column'),
+    (
+      dict(metric='eval/global/acuracy'),
+      "got 'eval/global/acuracy'. Did you mean eval/global/accuracy?",
+    ),
     (dict(columns='x/y'), '--columns must name columns'),
     (dict(columns='workdir'), "or numbers of summary.json, got 'workdir'"),
     (dict(columns=''), '--columns must name one column at least'),

@@ -123,7 +123,7 @@ class LabelledTableTest(temporary_folders.TestCase):
       self._read(self.folder / 'd', split='../d')
 
   @parameterized.named_parameters(
-    ('no_label', {'x': [1]}, '--label must be one of x'),
+    ('no_label', {'x': [1], 'labels': [1]}, r'x, labels, .*mean labels\?'),
     ('missing_value', {'x': [1, 2], 'label': [1, None]}, 'got none in 1'),
     ('missing_in_list', {'x': [[1, None]], 'label': [1]}, 'missing values'),
     ('ragged', {'x': [[1], [1, 2]], 'label': [0, 1]}, 'one length, got 1, 2'),
