@@ -89,6 +89,22 @@ class Task:
       f'{self.synthetic}, task {self.name}' if self.synthetic else self.name
     )
 
+  def named_tensors(self, field: str) -> tuple[str, ...]:
+    """Returns the names of the model's tensors.
+
+    Args:
+      field: The field of the config that chooses among them.
+
+    Raises:
+      errors.InputError: If they have no names.
+    """
+    if not self.tensor_names:
+      raise errors.InputError(
+        f'Task {self.name!r} must have tensor_names, by which {field} chooses '
+        'layers, such as models.keras_tensor_names(keras_model), got none.'
+      )
+    return self.tensor_names
+
   def create_checked_model(self) -> tff.learning.models.FunctionalModel:
     """Returns the model of `create_model` after checks against the clients.
 

@@ -71,15 +71,11 @@ def merge(
 
 def _adapt(config: config_lib.Config, task: Task) -> models.AdaptedModel:
   own = config.blocks['adapters']
-  if not task.tensor_names:
-    raise errors.InputError(
-      'adapters.targets chooses layers by names, and the model of task '
-      f'{task.name!r} must name its tensors for that.'
-    )
+  names = task.named_tensors('adapters.targets')
   try:
     return models.add_low_rank_adapters(
       task.create_model(),
-      tensor_names=task.tensor_names,
+      tensor_names=names,
       targets=_split(own.targets),
       trained=_split(own.trained),
       rank=own.rank,

@@ -43,12 +43,7 @@ def select(parts: building.Ingredients, field: str) -> tuple[bool, ...]:
     errors.InputError: If the field names unknown layers, all tensors or none,
       or the task's model has no names of tensors.
   """
-  names, task = parts.task.tensor_names, parts.task.name
-  if not names:
-    raise errors.InputError(
-      f'algorithm.{field} chooses layers by names, and the model of task '
-      f'{task!r} must name its tensors for that.'
-    )
+  names = parts.task.named_tensors(f'algorithm.{field}')
   text = getattr(parts.algorithm, field) or models.last_layer(names)
   try:
     return models.select_tensors(names, [n.strip() for n in text.split(',')])

@@ -42,7 +42,7 @@ class LocalLayersTest(small_configs.TaskTestCase):
   def test_needs_names(self):
     nameless = dataclasses.replace(self.task, tensor_names=())
     with self.assertRaisesRegex(
-      errors.InputError, "'digits' must name its tensors"
+      errors.InputError, "'digits' must have tensor_names, .*local_layers"
     ):
       local_layers.select(self._parts(task=nameless), 'local_layers')
 
