@@ -5,10 +5,8 @@
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-from concurrent import futures
 import contextlib
 import dataclasses
-import importlib
 import json
 import logging
 import os
@@ -102,9 +100,7 @@ def run(
     if is_remote
     else client_folder.new_folder(output_dir, work=grouping.WORK_FOLDER)
   )
-  with futures.ThreadPoolExecutor(1) as executor, new_folder as folder:
-    # matplotlib takes a second, while this process waits for others.
-    executor.submit(importlib.import_module, 'launch.data.client_sizes')
+  with new_folder as folder:
     grouped = grouping.group(
       source,
       folder,
@@ -148,6 +144,8 @@ def _write_statistics(
   grouped: grouping.GroupedDataset, folder: pathlib.Path, title: str
 ) -> None:
   """Writes statistics.json and statistics.png."""
+  # Imported late, because Matplotlib takes a second, but in this thread: its
+  # import changes the working directory of the process for that time.
   from launch.data import client_sizes  # pylint: disable=g-import-not-at-top
   from launch.plots import style  # pylint: disable=g-import-not-at-top
 

@@ -8,6 +8,7 @@ import io
 import json
 import pathlib
 import shutil
+import threading
 from unittest import mock
 
 from fedfish_tff import errors
@@ -55,6 +56,23 @@ class GroupRunTest(tiny_tfds.TestCase):
 
   def _left(self):
     return sorted(p.name for p in self.parent.iterdir() if p.name != 'pages')
+
+  def test_clients_are_grouped_by_the_only_thread(self):
+    # A thread that imported Matplotlib would change the working directory, in
+    # which paths are looked up.
+    threads = []
+
+    def group(*unused_args, **unused_options):
+      threads.extend(threading.enumerate())
+      raise errors.InputError('enough')
+
+    before = threading.enumerate()
+    with (
+      mock.patch.object(grouping, 'group', autospec=True, side_effect=group),
+      self.assertRaisesRegex(errors.InputError, 'enough'),
+    ):
+      self._run()
+    self.assertEqual(threads, before)
 
   def test_pages(self):
     output = self._run(
