@@ -78,11 +78,14 @@ def compare_methods(
     baseline: The baseline.
     name: The metric of the barriers.
   """
-  halves = f'lower for {method}', f'lower for {baseline}'
-  panels.compare_axes(axis, x, y, above=halves[0], below=halves[1])
+  # The axes have the whole labels.
+  names = [label.partition(',')[0] for label in (method, baseline)]
+  if names[0] == names[1]:
+    names = [method, baseline]
+  above, below = (f'lower for {name}' for name in names)
+  panels.compare_axes(axis, x, y, above=above, below=below)
   what = column_titles.title(f'csb/{name}').replace('Barrier', 'barrier')
-  y_label = style.wrap_text(f'{baseline}: {what}', panels.cell_width(axis))
-  panels.set_labels(axis, f'{method}: {what}', y_label)
+  panels.set_labels(axis, f'{method}: {what}', f'{baseline}: {what}')
 
 
 def _draw_panels(

@@ -80,6 +80,12 @@ def cell_width(axis: mpl_axes.Axes) -> float:
   return figure.bbox.width / figure.dpi / columns
 
 
+def _cell_height(axis: mpl_axes.Axes) -> float:
+  figure = axis.get_figure()
+  rows = axis.get_subplotspec().get_gridspec().nrows
+  return figure.bbox.height / figure.dpi / rows
+
+
 def set_labels(
   axis: mpl_axes.Axes, x: str, y: str, title: str = '', subtitle: str = ''
 ) -> None:
@@ -88,7 +94,7 @@ def set_labels(
   size = axis.xaxis.label.get_size()
   axis.set_xlabel(style.wrap_text(x, 1.25 * room, size))
   if axis.get_subplotspec().is_first_col():
-    axis.set_ylabel(style.wrap_text(y, 2 * room, size))
+    axis.set_ylabel(style.wrap_text(y, 0.78 * _cell_height(axis), size))
   axis.set_title(
     style.wrap_text(title, room, axis.title.get_size()),
     pad=22 if subtitle else None,

@@ -3,6 +3,7 @@
 """Tests of the plots of barriers."""
 
 from launch.plots import barrier
+from launch.plots import panels
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
@@ -30,6 +31,21 @@ class DrawTest(absltest.TestCase):
     self.assertGreater(y, x)
     x, y = positions['lower for FedAvg']
     self.assertLess(y, x)
+
+  def test_long_labels_fit(self):
+    figure, (axis, *_) = panels.new_grid('abc', (panels.PAPER_COLUMN, 2.3))
+    values, rate = np.zeros(2), 'client learning rate 0.01'
+    barrier.compare_methods(
+      axis, values, values, f'FedProx, {rate}', f'FedAvg, {rate}', 'accuracy'
+    )
+    self.assertEqual(
+      [' '.join(text.get_text().split()) for text in axis.texts],
+      ['lower for FedProx', 'lower for FedAvg'],
+    )
+    figure.draw_without_rendering()
+    extent = axis.yaxis.label.get_window_extent()
+    self.assertGreaterEqual(extent.y0, 0)
+    self.assertLessEqual(extent.y1, figure.bbox.height)
 
 
 class PlotBarrierPanelsTest(absltest.TestCase):
