@@ -77,7 +77,7 @@ _EXPORTS = {
   'scaffold': 'build_scaffold',
   'server_step': """
     compose_server_step keep_unsent OptimizerStep reject_empty_update
-    RejectFn ServerStepFn step_weights TakeStep
+    RejectFn ServerStepFn step_weights TakeStep weighted_factory
   """,
   'stateful_partial_exchange': 'build_stateful_partial_exchange',
   'weight_averaging': 'AveragedState compose_weight_averaging',

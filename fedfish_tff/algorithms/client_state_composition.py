@@ -102,7 +102,7 @@ def compose_client_state_process(
       f'{new_client_type}.'
     )
   result_type = client_work.type_signature.result.result
-  aggregator = (model_aggregator or tff.aggregators.MeanFactory()).create(
+  aggregator = server_step_lib.weighted_factory(model_aggregator).create(
     result_type.update, result_type.update_weight
   )
   finalizer = server_step_lib.compose_server_step(

@@ -53,7 +53,7 @@ def compose_process(
   initial_weights = model_functions.build_initial_weights(model)
   weights_type = initial_weights.type_signature.result
   result_type = client_work.next.type_signature.result.result.member
-  aggregator = (model_aggregator or tff.aggregators.MeanFactory()).create(
+  aggregator = server_step_lib.weighted_factory(model_aggregator).create(
     result_type.update, result_type.update_weight
   )
   composed = tff.learning.templates.compose_learning_process(

@@ -135,7 +135,7 @@ def build_fed_dyn(
     client_update,
     named_parts.NamedPartsFactory(
       {
-        'delta': model_aggregator or tff.aggregators.MeanFactory(),
+        'delta': server_step_lib.weighted_factory(model_aggregator),
         'number': tff.aggregators.SumFactory(),
       }
     ),

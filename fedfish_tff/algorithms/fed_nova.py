@@ -93,7 +93,7 @@ def build_fed_nova(
     client_work_process.build_client_work(model_fn, client_update),
     named_parts.NamedPartsFactory(
       {
-        'delta': model_aggregator or tff.aggregators.MeanFactory(),
+        'delta': server_step_lib.weighted_factory(model_aggregator),
         'norm': tff.aggregators.MeanFactory(),
       }
     ),

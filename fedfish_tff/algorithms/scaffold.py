@@ -174,7 +174,7 @@ def build_scaffold(
     client_update,
     named_parts.NamedPartsFactory(
       {
-        'delta': model_aggregator or tff.aggregators.MeanFactory(),
+        'delta': server_step_lib.weighted_factory(model_aggregator),
         'control': tff.aggregators.SumFactory(),
       }
     ),

@@ -45,6 +45,27 @@ TakeStep = Callable[[Any], OptimizerStep]
 ServerStepFn = Callable[[TakeStep, Any, Any], tuple[OptimizerStep, Any]]
 
 
+def weighted_factory(
+  model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
+) -> tff.aggregators.WeightedAggregationFactory:
+  """Returns the aggregator of a builder's argument, by default the mean.
+
+  Args:
+    model_aggregator: The argument.
+
+  Raises:
+    TypeError: If it is not a weighted factory.
+  """
+  factory = model_aggregator or tff.aggregators.MeanFactory()
+  if not isinstance(factory, tff.aggregators.WeightedAggregationFactory):
+    raise TypeError(
+      'model_aggregator must be a tff.aggregators.WeightedAggregationFactory, '
+      'which tff.aggregators.as_weighted_aggregator makes of an unweighted one '
+      f'that ignores the weights, got {factory!r:.100}.'
+    )
+  return factory
+
+
 def step_weights(
   take_step: TakeStep, weights: Any, update: Any
 ) -> tuple[OptimizerStep, Any]:

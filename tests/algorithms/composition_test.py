@@ -24,6 +24,18 @@ class ComposeProcessTest(absltest.TestCase):
       extra_passes=3,
     )
 
+  def test_aggregator_without_weights_is_refused(self):
+    sgd = tff.learning.optimizers.build_sgdm(0.1)
+    model = ref.create_functional_model()
+    private = tff.learning.dp_aggregator(0.1, 5)
+    for build, options in (
+      (algorithms.build_fed_avg, {}),
+      (algorithms.build_fed_nova, {}),
+      (algorithms.build_fed_per, {'local_tensors': (False, False, True, True)}),
+    ):
+      with self.assertRaisesRegex(TypeError, 'as_weighted_aggregator makes'):
+        build(model, sgd, sgd, model_aggregator=private, **options)
+
   def test_aggregator_that_does_not_return_an_update_is_refused(self):
     # A plain mean of <delta, fisher> is no update of the weights.
     with self.assertRaisesRegex(TypeError, 'must make an update'):
