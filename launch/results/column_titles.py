@@ -11,6 +11,7 @@ _SPLITS = {
   'test': 'test',
   'train': 'training',
   'validation': 'validation',
+  'validation/own': 'own test',
 }
 _DESCRIPTIONS = {
   'eval/global': 'global model on validation clients',
@@ -52,9 +53,10 @@ def title(column: str) -> str:
   text = name.upper() if name in _ACRONYMS else name.replace('_', ' ')
   if group == 'csb':
     text = f'barrier in {text}'
-  split = _SPLITS.get(prefix) or _SPLITS.get(group)
-  if split:
-    text = f'{split} {text}{_MODELS.get(model, "")}'
+  if prefix in _SPLITS:
+    text = f'{_SPLITS[prefix]} {text}'
+  elif group in _SPLITS:
+    text = f'{_SPLITS[group]} {text}{_MODELS.get(model, "")}'
   text += _STATISTICS.get(statistic, '')
   return text[0].upper() + text[1:]
 

@@ -11,6 +11,8 @@ class ColumnTitlesTest(parameterized.TestCase):
   @parameterized.parameters(
     ('eval/global/accuracy', 'Validation accuracy'),
     ('eval/own/accuracy', 'Own test accuracy'),
+    ('validation/own/accuracy_worst_tenth', 'Own test accuracy, worst tenth'),
+    ('eval/unseen/accuracy', "New clients' test accuracy"),
     ('validation/personalized/mse', 'Validation MSE, personalised'),
     (
       'test/personalized/accuracy_worst_tenth',
