@@ -127,7 +127,7 @@ class InMemoryClientData(ClientData):
     for client_id in clients:
       if not isinstance(client_id, str):
         raise errors.InputError(
-          f'A client id must be a string, found {client_id!r}.'
+          f'A client id must be a string, got {client_id!r}.'
         )
     self._element_spec = None
     self._clients = {}

@@ -76,8 +76,7 @@ def _digest(*keys: int | str) -> 'hashlib._Hash':
       tag, text = b's', _encode(key)
     else:
       raise TypeError(
-        f'A key of a random stream must be an integer or a string, '
-        f'found {key!r}.'
+        f'A key of a random stream must be an integer or a string, got {key!r}.'
       )
     # The length keeps ('ab', 'c') and ('a', 'bc') apart.
     digest.update(tag + str(len(text)).encode() + b':' + text)

@@ -395,7 +395,7 @@ def _encode(state: Any) -> tuple[str, bytes]:
   for array in arrays:
     if array.dtype.kind not in 'biufc':
       raise TypeError(
-        f'A client state must hold numbers; found an array of {array.dtype}.'
+        f'A client state must hold numbers, got an array of {array.dtype}.'
       )
   return _describe(arrays), b''.join(array.tobytes() for array in arrays)
 

@@ -52,7 +52,7 @@ def to_number(value: Any) -> int | float:
     return int(value)
   array = np.asarray(value)
   if array.shape or array.dtype.kind not in 'biuf':
-    raise TypeError(f'A metric must be a number, found {value!r}.')
+    raise TypeError(f'A metric must be a number, got {value!r}.')
   return float(array) if array.dtype.kind == 'f' else int(array)
 
 

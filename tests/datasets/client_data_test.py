@@ -58,7 +58,7 @@ class InMemoryClientDataTest(absltest.TestCase):
       errors.InputError, 'at least one client, got none'
     ):
       client_data.InMemoryClientData({})
-    with self.assertRaisesRegex(errors.InputError, 'a string, found 7'):
+    with self.assertRaisesRegex(errors.InputError, 'a string, got 7'):
       client_data.InMemoryClientData({7: _pair(2)})
 
 
