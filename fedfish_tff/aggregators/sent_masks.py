@@ -31,9 +31,8 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
   * `sent`: for each tensor, by its name, the share of the contributing clients
     that sent it (for coordinates, their mean share), float32;
   * `payload_bytes`: the bytes that the cohort has actually sent, int64: for
-  every
-    contributing client, the selected parts of each structure of U except its
-    mask, and the mask's bits, rounded up to bytes.
+    every contributing client, the selected parts of each structure of U except
+    its mask, and the mask's bits, rounded up to bytes.
   """
 
   def __init__(

@@ -110,7 +110,9 @@ def build_partially_local(
       tff.structure.flatten(weights_type.trainable), local_tensors
     )
     model_aggregator = sent_masks.SentPartsFactory(
-      model_aggregator or partial_mean.PartialMeanFactory(),
+      server_step_lib.weighted_factory(
+        model_aggregator or partial_mean.PartialMeanFactory()
+      ),
       mask_bits=selector.mask_bits(
         [tf.TensorShape(tensor.shape) for tensor in shared_types]
       ),

@@ -28,10 +28,13 @@ class ComposeProcessTest(absltest.TestCase):
     sgd = tff.learning.optimizers.build_sgdm(0.1)
     model = ref.create_functional_model()
     private = tff.learning.dp_aggregator(0.1, 5)
+    some = {'local_tensors': (False, False, True, True)}
+    selector = client_work.build_share_selector(0.5)
     for build, options in (
       (algorithms.build_fed_avg, {}),
       (algorithms.build_fed_nova, {}),
-      (algorithms.build_fed_per, {'local_tensors': (False, False, True, True)}),
+      (algorithms.build_fed_per, some),
+      (algorithms.build_fed_per, {**some, 'selector': selector}),
     ):
       with self.assertRaisesRegex(TypeError, 'as_weighted_aggregator makes'):
         build(model, sgd, sgd, model_aggregator=private, **options)
