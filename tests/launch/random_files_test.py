@@ -14,6 +14,7 @@ from fedfish_tff import simulation
 from launch import json_config
 from launch.configs import digits
 from launch.methods import config_checks
+from launch.runs import fine_tuning_start
 from tasks.images import labelled_images as labelled_images_lib
 from tasks.text import roberta_checkpoint
 from tests import grouped_clients
@@ -25,12 +26,20 @@ import hypothesis
 from hypothesis import strategies as st
 import numpy as np
 import pytest
+import tensorflow_federated as tff
 
 pytestmark = pytest.mark.thorough
 
 
 def _write_npz(path):
   np.savez_compressed(path, x=np.ones([3, 2], np.float32), y=np.arange(3))
+
+
+def _write_start(path):
+  weights = tff.learning.models.ModelWeights((np.ones([3, 2], np.float32),), ())
+  fine_tuning_start.save_start(
+    path.parent, fine_tuning_start.Start(weights, 2, {'a': 1})
+  )
 
 
 def _write_grouped(path):
@@ -69,6 +78,10 @@ _FILES = {
   'images.npz': (
     lambda path: labelled_images.write(path.parent, num_classes=2),
     lambda path: labelled_images_lib.read_npz(path, num_classes=2),
+  ),
+  'start.npz': (
+    _write_start,
+    lambda path: fine_tuning_start.load_start(path.parent),
   ),
   'program_state_1.npz': (_save_checkpoint, _load_checkpoint),
   'run.json': (
