@@ -47,7 +47,7 @@ class ChooseMetricTest(absltest.TestCase):
     self.assertEqual(_choose(own), 'eval/own/accuracy')
 
   def test_an_unknown_metric_lists_what_there_is(self):
-    with self.assertRaisesRegex(errors.InputError, 'nothing.*csb/accuracy'):
+    with self.assertRaisesRegex(errors.InputError, "csb/accuracy.*'nothing'"):
       _choose(fake_runs.make_run(), metric='nothing')
 
 
