@@ -316,6 +316,15 @@ class InvokeTest(_CohortContextTestCase):
     )
 
 
+@tf.function
+def _skip_in_a_loop(data):
+  total = 0.0
+  for _ in tf.range(3):
+    total += data.reduce(0.0, lambda a, b: a + b)
+    data = data.skip(1)
+  return total
+
+
 def _skip_in_a_reduction(data):
   spec = data.element_spec
 
@@ -365,6 +374,7 @@ def _loop_of_tensorflow_1(data):
 
 # Client work that a graph over the cohort would not do as tf.data does.
 _LEFT_TO_TF_DATA = dict(
+  skip_in_a_loop=_skip_in_a_loop,
   skip_in_a_reduction=_skip_in_a_reduction,
   drop_with_a_seed=_drop_with_a_seed,
   draw_with_a_seed=_draw_with_a_seed,
