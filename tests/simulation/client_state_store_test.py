@@ -154,7 +154,7 @@ class ClientStateStoreTest(StoreTestCase):
     self.assertEqual(_value(store.load('a', _state(0))), 1)
 
   def test_only_numbers_are_stored(self):
-    with self.assertRaisesRegex(TypeError, 'numbers; found an array of object'):
+    with self.assertRaisesRegex(TypeError, 'numbers, got an array of object'):
       self._store().save(1, {'a': (np.array([{}], object),)}, kept_rounds=[0])
 
   def test_another_structure_is_refused(self):
