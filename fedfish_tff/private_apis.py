@@ -33,6 +33,7 @@ from tensorflow.python.eager import cancellation
 from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import execute
 from tensorflow.python.eager.polymorphic_function import compiler_ir
+from tensorflow.python.framework import auto_control_deps
 from tensorflow.python.framework import convert_to_constants
 from tensorflow.python.framework import graph_to_function_def
 from tensorflow.python.framework import op_def_registry
@@ -151,6 +152,40 @@ def capture_at_call(
   while isinstance(graph.outer_graph, tf.__internal__.FuncGraph):
     graph = graph.outer_graph
   return graph.capture_call_time_value(make, spec, key=key)
+
+
+def parallel_loop(
+  number: tf.Tensor, body: Callable[..., Any], state: Any, **options: Any
+) -> Any:
+  """Creates a loop with iterations that do not wait for each other's checks.
+
+  In the body of a `tf.while_loop`, all results wait for the operations that
+  must run, such as assertions. So does the counter, and then no iteration
+  starts before the last one has ended, whatever `parallel_iterations` is.
+
+  Args:
+    number: The number of iterations, an int32 scalar.
+    body: A function (i, *state) -> state, whose results wait for its checks.
+    state: The initial state, a sequence.
+    **options: Further arguments of `tf.while_loop`.
+
+  Returns:
+    The last state.
+  """
+  graph = tf.compat.v1.get_default_graph()
+  body = auto_control_deps.automatic_control_dependencies(body)
+  before = graph._add_control_dependencies
+  graph._add_control_dependencies = False
+  try:
+    _, *last = tf.while_loop(
+      lambda i, *_: i < number,
+      lambda i, *state: (i + 1, *body(i, *state)),
+      (tf.constant(0), *state),
+      **options,
+    )
+  finally:
+    graph._add_control_dependencies = before
+  return last
 
 
 def is_branch(graph: tf.Graph) -> bool:

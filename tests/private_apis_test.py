@@ -12,6 +12,7 @@ import pkgutil
 import subprocess
 import sys
 import tempfile
+import threading
 from unittest import mock
 
 import fedfish_tff
@@ -34,6 +35,11 @@ _RANGE = tf.data.Dataset.range
 
 def _operations(function):
   return {operation.type for operation in function.graph.get_operations()}
+
+
+def _then(operation, tensor):
+  with tf.control_dependencies([operation]):
+    return tf.identity(tensor)
 
 
 # As every binary of this package does.
@@ -137,6 +143,31 @@ class GraphsTest(absltest.TestCase):
     value = 10.0
     self.assertEqual(function(tf.constant(2.0)), 12)
     self.assertEqual(function(tf.constant(-2.0)), 10)
+
+  def test_parallel_loop(self):
+    queue = tf.queue.FIFOQueue(1, tf.int32, shapes=[[]])
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32)], autograph=False)
+    def compute(number):
+      def body(i, total):
+        tf.debugging.Assert(i < 3, ['iteration', i])
+        # The first iteration ends after the second has begun.
+        value = tf.switch_case(
+          i, [queue.dequeue, lambda: _then(queue.enqueue(5), i), lambda: i]
+        )
+        return [total + value]
+
+      (total,) = private_apis.parallel_loop(
+        number, body, [tf.constant(0)], parallel_iterations=2
+      )
+      return total
+
+    stop = threading.Timer(processes.HANG_SECONDS, queue.close)
+    stop.start()
+    self.addCleanup(stop.cancel)
+    self.assertEqual(compute(3), 5 + 1 + 2)
+    with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'iteration'):
+      compute(4)
 
   def test_freeze_variables(self):
     variable = tf.Variable(2.0)

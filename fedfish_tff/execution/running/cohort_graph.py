@@ -379,17 +379,17 @@ class StageGraph:
 
     def loop(number, body, state):
       accumulators, arrays = state
-      return tf.while_loop(
-        lambda i, *_: i < number,
-        lambda i, *state: (i + 1, *body(i, *state)),
-        (tf.constant(0), accumulators, arrays),
+      return private_apis.parallel_loop(
+        number,
+        body,
+        state,
         shape_invariants=(
           tf.TensorShape([]),
           tf.nest.map_structure(lambda t: t.shape, accumulators),
           tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
         ),
         parallel_iterations=self._parallelism,
-      )[1:]
+      )
 
     def run_group(number, accumulators, arrays):
       clients = order.groups[number]

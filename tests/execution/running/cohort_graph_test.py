@@ -13,6 +13,18 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 
+def _operations_before(function, tensor):
+  """Returns the operations that a tensor of a function waits for."""
+  nodes = {node.name: node for node in function.node_def}
+  names, operations = [tensor], set()
+  while names:
+    node = nodes.pop(names.pop().removeprefix('^').partition(':')[0], None)
+    if node is not None:
+      operations.add(node.op)
+      names += node.input
+  return operations
+
+
 class StageGraphTest(parameterized.TestCase):
   def test_values_of_unknown_shape(self):
     takes = client_computations.at_clients(
@@ -27,3 +39,29 @@ class StageGraphTest(parameterized.TestCase):
     ):
       with self.assertRaisesRegex(tracing.NotReplayableError, reason):
         cohort_graph.StageGraph(single_stages.stage_of(comp), parallelism=1)
+
+  def test_no_client_waits_for_the_checks_of_another(self):
+    def check(x):
+      is_positive = tf.raw_ops.Assert(condition=x > 0, data=[x])
+      with tf.control_dependencies([is_positive]):
+        return tf.identity(x)
+
+    stage = single_stages.stage_of(
+      client_computations.sum_of_clients(check, np.float32)
+    )
+    graph = cohort_graph.StageGraph(stage, parallelism=2)
+    inputs = cohort_graph.ClientInputs(2, [np.ones(2, np.float32)], (), [])
+    traced = graph._trace(inputs).function.graph.as_graph_def()
+    (body,) = [
+      function
+      for function in traced.library.function
+      if any(node.op == 'Assert' for node in function.node_def)
+    ]
+    self.assertEmpty(body.control_ret)
+    waiting = {
+      result.type
+      for result in body.signature.output_arg
+      if 'Assert' in _operations_before(body, body.ret[result.name])
+    }
+    # The sum waits, and no counter.
+    self.assertEqual(waiting, {tf.float32.as_datatype_enum})
