@@ -123,6 +123,8 @@ class StageGraph:
     self._parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
+    # The number of clients that compute at a time.
+    self.concurrency = parallelism * width
     self._tracer = tracing.GraphTracer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
     # The most traced passes over each of the inputs' sequences.

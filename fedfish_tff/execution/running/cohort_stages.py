@@ -40,7 +40,8 @@ import tensorflow_federated as tff
 _ValueId: TypeAlias = federated_plan.ValueId
 
 # The bytes of clients' inputs and outputs in one call of a graph: large enough
-# that the call itself costs little, and small beside a model's memory.
+# that the call itself costs little, and small beside a model's memory. The
+# clients that fill them up are as many as compute at a time, or a multiple.
 _CHUNK_BYTES = 16 * 2**20
 _CHUNK_CLIENTS = 512
 
@@ -308,7 +309,8 @@ class GraphRun:
       tensors.append(arrays)
       num_bytes += sum(part.nbytes for part in (*packed, *arrays))
       num_bytes += self._graph.output_bytes
-      if num_bytes >= _CHUNK_BYTES:
+      is_full = num_bytes >= _CHUNK_BYTES
+      if is_full and len(sequences) % self._graph.concurrency == 0:
         break
     use_xla = self._graph.use_xla
     num_clients = len(sequences)

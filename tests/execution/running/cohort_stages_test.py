@@ -87,7 +87,9 @@ class CohortStageRunnerTest(parameterized.TestCase):
           np.testing.assert_array_equal(found[1], expected[1])
           self.assertEmpty(runner.general_path_reasons)
 
-  def test_chunks_count_states_and_results(self):
+  @parameterized.parameters((1, [2, 2, 1]), (3, [3, 2]), (4, [4, 1]))
+  def test_chunks_count_states_and_results(self, parallelism, expected):
+    """Two clients fill a chunk; all that compute at a time are in it."""
     state = tff.TensorType(np.float32, [1000])
     work = tff.tensorflow.computation(lambda x: x + 1, state)
 
@@ -97,7 +99,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
       return tff.federated_sum(values), values
 
     stage = single_stages.stage_of(comp)
-    runner = cohort_stages.CohortStageRunner(parallelism=1)
+    runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
     graph = runner._graph(stage)
     with (
       mock.patch.object(cohort_stages, '_CHUNK_BYTES', 2 * (4000 + 4000)),
@@ -107,7 +109,7 @@ class CohortStageRunnerTest(parameterized.TestCase):
     ):
       _run(runner, stage, [tf.zeros(1000)] * 5)
     self.assertEqual(
-      [call.args[2].num_clients for call in run.call_args_list], [2, 2, 1]
+      [call.args[2].num_clients for call in run.call_args_list], expected
     )
 
   @parameterized.parameters(([4, 4, 4], ''), ([4, 5, 4], 'different shapes'))
