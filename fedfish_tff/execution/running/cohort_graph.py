@@ -120,11 +120,9 @@ class StageGraph:
     """
     # Caches keep a graph while its stage lives, so it must not keep the stage.
     self.stage = weakref.proxy(stage)
-    self._parallelism = parallelism
+    self.parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
-    # The number of clients that compute at a time.
-    self.concurrency = parallelism * width
     self._tracer = tracing.GraphTracer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
     # The most traced passes over each of the inputs' sequences.
@@ -390,7 +388,7 @@ class StageGraph:
           tf.nest.map_structure(lambda t: t.shape, accumulators),
           tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
         ),
-        parallel_iterations=self._parallelism,
+        parallel_iterations=self.parallelism,
       )
 
     def run_group(number, accumulators, arrays):

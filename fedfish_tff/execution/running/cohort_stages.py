@@ -292,6 +292,7 @@ class GraphRun:
   def _pack_chunk(self, left: range) -> cohort_graph.ClientInputs:
     """Packs the first remaining clients, up to the size of a chunk."""
     num_bytes = 0
+    at_a_time = self._graph.parallelism * self._graph.width
     tensors, sequences = [], []
     for number in left[:_CHUNK_CLIENTS]:
       leaves = list(self._leaves_of(number))
@@ -309,8 +310,7 @@ class GraphRun:
       tensors.append(arrays)
       num_bytes += sum(part.nbytes for part in (*packed, *arrays))
       num_bytes += self._graph.output_bytes
-      is_full = num_bytes >= _CHUNK_BYTES
-      if is_full and len(sequences) % self._graph.concurrency == 0:
+      if num_bytes >= _CHUNK_BYTES and len(sequences) % at_a_time == 0:
         break
     use_xla = self._graph.use_xla
     num_clients = len(sequences)

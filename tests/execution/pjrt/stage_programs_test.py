@@ -73,6 +73,19 @@ class StageProgramsTest(accelerator.TestCase):
         np.testing.assert_allclose(*self._run(*sizes), rtol=1e-6)
       compiled.assert_called_once()
 
+  def test_chunks_of_bytes_hold_the_clients_side_by_side(self):
+    self.programs = stage_programs.StagePrograms(self.stage, width=2)
+    run = mock.patch.object(
+      stage_programs.ProgramRun,
+      'run',
+      autospec=True,
+      side_effect=stage_programs.ProgramRun.run,
+    )
+    with mock.patch.object(cohort_stages, '_CHUNK_BYTES', 1), run as calls:
+      np.testing.assert_allclose(*self._run(7, 7, 4, 4, 5), rtol=1e-6)
+    numbers = [call.args[3].num_clients for call in calls.call_args_list]
+    self.assertEqual(numbers, [2, 2, 1])
+
   def test_chunks(self):
     """Accumulators are fetched once, behind the last."""
     with (
