@@ -28,6 +28,8 @@ _KNOWN = re.compile(
 )
 # The learning rate with which clients have personalised models.
 PERSONALIZATION_RATE = 'personalization_learning_rate'
+# The metrics from 0 to 1, and others of such a name: balanced_accuracy.
+_SHARE = re.compile(r'(\w+_)?(accuracy|precision|recall|f1|auc)(_\w+)?')
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 
@@ -58,6 +60,14 @@ def without_suffix(metric: str) -> str:
   for suffix in (*SUFFIXES, _STD, _BY_EXAMPLES):
     metric = metric.removesuffix(suffix)
   return metric
+
+
+def is_share(metric: str) -> bool:
+  """Returns whether a column is a score from 0 to 1, such as an accuracy."""
+  if metric.startswith('csb/') or metric.endswith(_STD):
+    return False
+  name = without_suffix(metric).rpartition('/')[2]
+  return bool(_SHARE.fullmatch(name))
 
 
 def confused_classes(metric: str) -> tuple[str, str] | None:

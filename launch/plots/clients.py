@@ -17,6 +17,7 @@ from launch.results import run_reader
 from matplotlib import figure as mpl_figure
 from matplotlib import ticker
 import numpy as np
+import pandas as pd
 
 
 @style.styled
@@ -40,14 +41,17 @@ def draw_personalization(
   higher_is_better = metric_names.higher_is_better(metric)
   # launch.evaluate writes the test clients' scores to this table.
   name = column_titles.title(f'test/{metric}')
+  bounds = (0, 1) if metric_names.is_share(metric) else (-np.inf, np.inf)
   pooled = np.concatenate(list(tables.values()), axis=1)
   scatter, upper = panels.new_grid(cells, (width, 4.1))
   few_shot, lower = panels.new_grid(cells, (width, 3.5), sharey=True)
   for (label, table), axis in zip(tables.items(), upper):
     before, after = table[0], table[-1]
-    panels.compare_axes(axis, *pooled[[0, -1]])
+    panels.equal_axes(axis, pooled[[0, -1]], bounds)
     look = {key: looks[label][key] for key in ('color', 'marker')}
-    panels.draw_points(axis, before, after, 26, alpha=0.65, **look)
+    # The limits of shares cut no point in half.
+    look |= {'alpha': 0.65, 'clip_on': False}
+    panels.draw_points(axis, before, after, 26, **look)
     means = before.mean(), after.mean()
     axis.plot(*means, '+', color=style.INK, ms=12, mew=2, zorder=5)
     change = ranking.gains(after, before, higher_is_better=higher_is_better)
@@ -73,7 +77,7 @@ def draw_personalization(
   )
   title = run_notes.name_task(f'Few-shot {title}', frames.runs)
   panels.set_figure_title(few_shot, title)
-  scored = _tell_clients(frames, [of.shape[1] for of in tables.values()])
+  scored = _tell_clients(frames, columns)
   panels.draw_legend(scatter, note=f'{scored} Cross: their mean.')
   note = f'{scored} Thick line and numbers: their mean.'
   panels.draw_legend(few_shot, note=note)
@@ -87,21 +91,29 @@ def _read_scores(
   frames: frames_lib.Frames, columns: Sequence[str]
 ) -> dict[str, np.ndarray]:
   """Returns the columns of clients with all of them, by label."""
-  found = {}
-  for label, of in frames.groups().items():
-    table = of.clients.reindex(columns=columns)
-    table = table[np.isfinite(table).all(axis=1)]
-    if len(table):
-      found[label] = table.to_numpy().T
-  return found
+  return {
+    label: table.to_numpy().T
+    for label, of in frames.groups().items()
+    if len(table := _keep_scored(of, columns))
+  }
 
 
-def _tell_clients(frames: frames_lib.Frames, counts: Sequence[int]) -> str:
-  """Returns a note on the clients that `launch.evaluate` has scored."""
-  is_evaluated = frames.runs.index.isin(frames.clients.index.unique('run'))
-  evaluated = frames.of(frames.runs[is_evaluated])
+def _keep_scored(
+  frames: frames_lib.Frames, columns: Sequence[str]
+) -> pd.DataFrame:
+  """Returns the columns of the clients with finite values in all of them."""
+  table = frames.clients.reindex(columns=columns)
+  return table[np.isfinite(table).all(axis=1)]
+
+
+def _tell_clients(frames: frames_lib.Frames, columns: Sequence[str]) -> str:
+  """Returns a note on the clients with scores: '8 of 8 test clients'."""
+  counts = _keep_scored(frames, columns).groupby('run').size()
+  evaluated = frames.of(frames.runs.loc[counts.index])
+  every = run_notes.count_clients(evaluated.runs, 'test')
+  scored = run_notes.span(counts) + f' of {every}' * bool(every)
   note = run_notes.describe(evaluated, 'the clients of all are one set')
-  return f'{run_notes.span(counts)} test clients per method. {note}'
+  return f'{scored} test clients per run. {note}'
 
 
 @style.styled
@@ -146,6 +158,6 @@ def draw_spread(
       'Test clients, from the worst to the best', frames.runs
     ),
   )
-  note = _tell_clients(frames, [len(values) for values in scores.values()])
+  note = _tell_clients(frames, [column])
   panels.draw_legend(figure, entries, note=note)
   return {style.slug(f'client_spread_{metric}'): figure}

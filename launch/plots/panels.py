@@ -31,6 +31,7 @@ _NOTE_SIZE = 9
 MOST_BANDS = 4
 # The line styles from many local epochs to few.
 _EPOCH_LINES = ('-', (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
+_DIAGONAL = {'color': style.MUTED, 'linewidth': 0.9, 'zorder': 1}
 _EPOCH_MARKERS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
 
 
@@ -321,10 +322,8 @@ def compare_axes(
   limits = [
     (low - room[0] * span, low + (1 + room[1]) * span) for low, _ in ends
   ]
-  axis.set(xlim=limits[0], ylim=limits[1], aspect='equal')
-  for dimension in (axis.xaxis, axis.yaxis):
-    dimension.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
-  axis.axline((0, 0), slope=1, color=style.MUTED, linewidth=0.9, zorder=1)
+  _scale_equally(axis, *limits)
+  axis.axline((0, 0), slope=1, **_DIAGONAL)
   size = axis.xaxis.label.get_size() - 1
   for position, text, ha, va in (
     ((0.02, 0.98), above, 'left', 'top'),
@@ -342,6 +341,37 @@ def compare_axes(
         color=style.MUTED,
         zorder=2,
       )
+
+
+def equal_axes(
+  axis: mpl_axes.Axes,
+  values: np.ndarray,
+  bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> None:
+  """Gives both axes the same limits and draws y = x from corner to corner.
+
+  Args:
+    axis: The axis.
+    values: The values that the limits must hold; non-finite ones are left out.
+    bounds: The least and the largest possible value, which limits do not pass
+      unless a value does.
+  """
+  low, high = _ends(values)
+  room = 0.06 * (high - low or 1.0)
+  limits = (
+    max(low - room, min(bounds[0], low)),
+    min(high + room, max(bounds[1], high)),
+  )
+  _scale_equally(axis, limits, limits)
+  axis.plot(limits, limits, **_DIAGONAL)
+
+
+def _scale_equally(
+  axis: mpl_axes.Axes, x: tuple[float, float], y: tuple[float, float]
+) -> None:
+  axis.set(xlim=x, ylim=y, aspect='equal')
+  for dimension in (axis.xaxis, axis.yaxis):
+    dimension.set_major_locator(ticker.MaxNLocator(5, steps=[1, 2, 5, 10]))
 
 
 def _ends(values: np.ndarray) -> tuple[float, float]:

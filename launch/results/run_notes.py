@@ -5,6 +5,7 @@
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from typing import Any
 
 from launch.results import frames as frames_lib
 from launch.results import method_labels
@@ -51,19 +52,48 @@ def join(parts: Iterable[str]) -> str:
 
 
 def tell_clients(runs: pd.DataFrame) -> str:
-  """Returns '5 clients per round, 40 in all', as far as known.
+  """Returns '5 of 24 training clients per round', as far as known.
 
   Args:
     runs: The runs; numbers that differ become a span.
+
+  Returns:
+    The note, with ', at most 16 examples of each' if all runs have that cap; ''
+    if no run has a cohort.
   """
-  cohorts = {c for of in runs['config'] if (c := of.get('cohort_size'))}
-  tasks = {c for of in runs['config'] if (c := of['task'].get('num_clients'))}
-  told = []
-  if cohorts:
-    told.append(f'{method_labels.count(span(cohorts), "client")} per round')
-  if tasks:
-    told.append(f'{span(tasks)} in all')
-  return ', '.join(told)
+  cohorts = {
+    size
+    for config in runs['config']
+    for size in (config.get('cohort_size'), _first_cohort(config))
+    if size
+  }
+  if not cohorts:
+    return ''
+  told = span(cohorts)
+  if trained := count_clients(runs, 'train'):
+    told += f' of {method_labels.count(trained, "training client")} per round'
+  else:
+    told = f'{method_labels.count(told, "client")} per round'
+  caps = {config.get('max_examples_per_client') for config in runs['config']}
+  if len(caps) == 1 and (cap := caps.pop()):
+    told += f', at most {method_labels.count(cap, "example")} of each'
+  return told
+
+
+def count_clients(runs: pd.DataFrame, split: str) -> str:
+  """Returns '24', or '24 to 30' if runs differ, or '' if unknown.
+
+  Args:
+    runs: The runs.
+    split: The split of the clients: train, validation or test.
+  """
+  counts = {of[split] for of in runs['clients'] if of and split in of}
+  return span(counts) if counts else ''
+
+
+def _first_cohort(config: Mapping[str, Any]) -> int | None:
+  """Returns the size of the first cohort if cohorts grow."""
+  return (config.get('participation') or {}).get('n0')
 
 
 def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:

@@ -54,6 +54,9 @@ _LABEL = {
   'metric': str,
   'higher_is_better': bool,
   'judged_by': str,
+  # Runs of earlier versions lack these.
+  'task': (str, None),
+  'clients': ({...: int}, None),
 }
 SUMMARY = {
   'rounds': int,
@@ -185,8 +188,8 @@ def describe_run(
 
   Returns:
     `workdir`; `run`, its name; `seed`; `config`; `fields`, the config by dotted
-    names; `algorithm`; `task`, with a description of synthetic data; `synthetic`,
-    that description alone; `is_finished`; `model_round`, None for an unfinished
+    names; `algorithm`; `task`, its title, which describes synthetic data;
+    `synthetic`, that description alone; `is_finished`; `model_round`, None for an unfinished
     run; `length`, the number of rounds of the finished run, as far as known;
     the notes of `run_label.describe`; and the numbers of summary.json for the
     run's model: `validation/global/<metric>`, `test/global/<metric>`,
@@ -216,13 +219,15 @@ def describe_run(
     'config': config,
     'fields': json_config.flatten(config),
     'algorithm': algorithm,
-    'task': f'{synthetic}, task {task}' if synthetic else task,
     'synthetic': synthetic,
     'is_finished': bool(summary),
     'model_round': model_round(summary) if summary else None,
     'length': summary.get('rounds') or config['rounds'],
     # Further names in an untrusted label must not replace the values above.
-    **{name: label[name] for name in _LABEL},
+    **{name: label.get(name) for name in _LABEL},
+    # A function's place, as in config.json, is no name for people.
+    'task': label.get('task')
+    or (f'{synthetic}, task {task}' if synthetic else task),
     **_mark_diverged(
       {
         (prefix + name).replace('eval/', 'validation/', 1): value

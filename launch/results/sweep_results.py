@@ -46,10 +46,13 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     summary = folder.read_summary(name, run['config']) or {}
     rows.append(run_reader.describe_run(workdir, run['config'], summary))
     rows[-1]['variant'] = run['variant']
-  # A run notes its method's title when it begins.
-  titles = {row['variant']: row['title'] for row in rows if row['metric']}
+  # A run notes the titles of its method and task when it begins.
+  begun = [row for row in rows if row['metric']]
+  titles = {row['variant']: row['title'] for row in begun}
+  tasks = {row['config']['task']['name']: row['task'] for row in begun}
   for row in rows:
     row['title'] = titles.get(row['variant'], row['title'])
+    row['task'] = tasks.get(row['config']['task']['name'], row['task'])
   names = dict.fromkeys(f for run in planned.values() for f in run['fields'])
   varied = [
     name

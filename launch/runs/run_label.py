@@ -44,11 +44,17 @@ def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
     task: The task.
 
   Returns:
-    JSON values, including `metric`, `higher_is_better` and `judged_by`, the
-    prefix of the columns that judge the run.
+    JSON values, including `task`, the task's title; `clients`, the number of
+    clients by split; `metric`, `higher_is_better` and `judged_by`, the prefix
+    of the columns that judge the run.
   """
   return {
     **describe_method(config),
+    'task': task.title,
+    'clients': {
+      split: len(getattr(task, split).client_ids)
+      for split in ('train', 'validation', 'test')
+    },
     'metric': task.metric,
     'higher_is_better': task.higher_is_better,
     'judged_by': judged_by(config, task),

@@ -25,6 +25,21 @@ class MetricNamesTest(parameterized.TestCase):
     self.assertEqual(metric_names.higher_is_better(metric), expected)
 
   @parameterized.parameters(
+    ('eval/global/accuracy', True),
+    ('test/global/accuracy_worst_tenth', True),
+    ('balanced_accuracy', True),
+    ('top_5_recall', True),
+    ('global/f1_world', True),
+    ('eval/global/accuracy_client_std', False),
+    ('csb/accuracy', False),
+    ('loss', False),
+    ('perplexity', False),
+    ('num_examples', False),
+  )
+  def test_shares(self, metric, expected):
+    self.assertEqual(metric_names.is_share(metric), expected)
+
+  @parameterized.parameters(
     ('global/confusion_sci_tech_as_world', ('sci_tech', 'world')),
     ('confusion_0_as_1', ('0', '1')),
     ('global/confusion', None),

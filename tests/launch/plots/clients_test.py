@@ -51,14 +51,33 @@ class DrawPersonalizationTest(parameterized.TestCase):
       first.texts[0].get_text(), f'{counts}; mean 0.550 to 0.625'
     )
     self.assertStartsWith(second.texts[0].get_text(), '0 gain, 0 lose')
-    self.assertEqual(first.get_xlim(), second.get_xlim())
-    self.assertEqual(first.get_ylim(), second.get_ylim())
+    for axis in figure.axes:
+      self.assertEqual(axis.get_xlim(), first.get_ylim())
+      self.assertEqual(axis.get_ylim(), first.get_ylim())
+      # The diagonal goes from corner to corner.
+      corners = [[end, end] for end in axis.get_xlim()]
+      np.testing.assert_allclose(axis.lines[0].get_xydata(), corners)
+    self.assertStartsWith(
+      figure.legends[0].get_title().get_text(), '4 of 8 test clients per run.'
+    )
     # A line a client, and their mean.
     lines = few_shot.axes[0].lines
     self.assertLen(lines, 5)
     np.testing.assert_allclose(
       lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
     )
+
+  @parameterized.parameters(
+    ('accuracy', 0.5, 0.0, 0.53),
+    ('accuracy', 1.0, 0.0, 1.0),
+    # A score in per cent.
+    ('accuracy', 100.0, 0.0, 100.0),
+    ('mse', 0.5, -0.03, 0.53),
+  )
+  def test_limits_fit_the_scores_and_shares(self, metric, largest, low, high):
+    scores = np.array([0.0, largest])
+    figure, _ = _draw({'FedAvg': (scores, scores)}, metric)
+    np.testing.assert_allclose(figure.axes[0].get_xlim(), (low, high))
 
   def test_methods_without_clients_have_no_panel(self):
     self.assertEmpty(_draw({'FedAvg': ([], [])}))

@@ -71,7 +71,7 @@ class PlotCurvesTest(parameterized.TestCase):
     short.config['cohort_size'] = 5
     note = _note(_draw({**groups, 'FedAvg': [short]}))
     self.assertIn('1 to 3 seeds: lines', note)
-    self.assertIn('5 clients per round.', note)
+    self.assertIn('5 of 24 training clients per round.', note)
     self.assertIn(
       'different lengths, whose ends do not compare, up to FedAvg: round 4; '
       'FedFish: round 6.',

@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 
 ROUNDS = (2, 4, 6)
+NUM_CLIENTS = {'train': 24, 'validation': 8, 'test': 8}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,6 +93,8 @@ def make_label(values, *, metric='accuracy', judged_by='global', higher=True):
   """Returns what a run notes of its method."""
   return {
     **run_label.describe_method(as_config(values)),
+    'task': values['task']['name'],
+    'clients': dict(NUM_CLIENTS),
     'metric': metric,
     'higher_is_better': higher,
     'judged_by': judged_by,

@@ -6,7 +6,7 @@ from launch.results import run_notes
 from tests.launch.results import fake_runs
 from tests.launch.sweeps import fake_sweeps
 
-from absl.testing import absltest
+from absl.testing import parameterized
 
 
 def _describe(runs, *args):
@@ -14,16 +14,48 @@ def _describe(runs, *args):
   return run_notes.describe(frames, 'a mean', *args)
 
 
-class RunNotesTest(absltest.TestCase):
+class RunNotesTest(parameterized.TestCase):
   def test_seeds_and_clients(self):
     runs = [fake_runs.make_run(seed=seed) for seed in (0, 1)]
     for run in runs:
       run.config['cohort_size'] = 1
-      run.config['task']['num_clients'] = 40
     note = _describe(runs)
-    self.assertEqual(note, '2 seeds: a mean. 1 client per round, 40 in all.')
+    self.assertEqual(
+      note, '2 seeds: a mean. 1 of 24 training clients per round.'
+    )
     note = _describe(runs[:1])
     self.assertStartsWith(note, '1 seed, nothing is pooled. ')
+
+  @parameterized.parameters(
+    ([{}, {}], ''),
+    ([{'cohort_size': 5}, {}], '5 of 24 training clients per round'),
+    (
+      [{'cohort_size': 5}, {'cohort_size': 10}],
+      '5 to 10 of 24 training clients per round',
+    ),
+    (
+      [{'cohort_size': 8, 'participation': {'name': 'srpfl', 'n0': 2}}],
+      '2 to 8 of 24 training clients per round',
+    ),
+    (
+      [{'cohort_size': 5, 'max_examples_per_client': 16}] * 2,
+      '5 of 24 training clients per round, at most 16 examples of each',
+    ),
+    (
+      [{'cohort_size': 5, 'max_examples_per_client': n} for n in (16, None)],
+      '5 of 24 training clients per round',
+    ),
+  )
+  def test_cohorts_of_training_clients(self, each, expected):
+    runs = [fake_runs.make_run(seed=seed) for seed in range(len(each))]
+    for run, own in zip(runs, each):
+      run.config.update(own)
+    found = fake_runs.named({'FedAvg': runs}).runs
+    self.assertEqual(run_notes.tell_clients(found), expected)
+    # A run of an earlier version has not noted its clients.
+    old = run_notes.tell_clients(found.assign(clients=None))
+    self.assertNotIn('24', old)
+    self.assertEqual(bool(old), bool(expected))
 
   def test_runs_without_the_metric_do_not_count(self):
     runs = [fake_runs.make_run(seed=seed) for seed in (0, 1)]
@@ -47,7 +79,7 @@ class RunNotesTest(absltest.TestCase):
     _, found = fake_sweeps.write_results(self, runs, [0.5] * 4, each)
     self.assertEqual(
       run_notes.describe_finished(found, 'a mean'),
-      '2 seeds: a mean. 5 clients per round, 40 in all. Runs of different '
+      '2 seeds: a mean. 5 of 24 training clients per round. Runs of different '
       'lengths, whose ends do not compare, up to fed_avg: round 20 to 50; '
       'fed_fish: round 10.',
     )

@@ -158,6 +158,28 @@ class SummaryTest(temporary_folders.TestCase):
       (about['title'], about['algorithm']), ('FedFish', 'fed_avg')
     )
 
+  def test_a_task_named_by_its_function_has_its_own_name(self):
+    run = fake_runs.make_setting_run(task='har_task:create_task')
+    workdir = fake_runs.write_run(run, self.folder / 'w')
+    folder = simulation.Workdir(workdir)
+    summary = folder.read_summary()
+    summary['label']['task'] = 'har'
+    folder.write_summary(summary)
+    about = run_reader.read_run(workdir).about
+    self.assertEqual(about['task'], 'har')
+    self.assertEqual(about['config']['task']['name'], 'har_task:create_task')
+
+  def test_a_run_of_an_earlier_version_has_its_configs_task(self):
+    workdir = fake_runs.write_run(
+      fake_runs.make_setting_run(task='emnist'), self.folder / 'w'
+    )
+    folder = simulation.Workdir(workdir)
+    summary = folder.read_summary()
+    del summary['label']['task'], summary['label']['clients']
+    folder.write_summary(summary)
+    about = run_reader.read_run(workdir).about
+    self.assertEqual((about['task'], about['clients']), ('emnist', None))
+
   def test_names_of_a_stranger_stand_for_nothing_else(self):
     run = fake_runs.make_setting_run()
     workdir = fake_runs.write_run(run, self.folder / 'w')

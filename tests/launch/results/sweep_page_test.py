@@ -52,7 +52,7 @@ class SweepPageTest(temporary_folders.TestCase):
     self.assertEqual(path.name, 'index.html')
     page = _Page(path.read_text())
     self.assertIn('4 of 4 runs are finished.', page.text)
-    for text in ('50', '0, 1', '5 clients per round, 40 in all'):
+    for text in ('50', '0, 1', '5 of 24 training clients per round'):
       self.assertIn(text, page.text)
     self.assertIn('fed_fish-seed_1', page.text)
     self.assertIn('failed', page.text)

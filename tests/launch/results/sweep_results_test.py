@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading and grouping what runs of a sweep have reached."""
 
+from fedfish_tff import simulation
 from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
 
@@ -42,6 +43,16 @@ class SweepResultsTest(parameterized.TestCase):
     results = self._results(runs, [0.25, 'unfinished'])
     table = sweep_results.tabulate(results)
     self.assertEqual(list(table['method']), ['FedAvg', 'FedAvg'])
+
+  def test_a_run_that_has_not_begun_has_the_title_of_its_task(self):
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+    folder, _ = fake_sweeps.write_results(self, runs, [0.25])
+    begun = simulation.Workdir(folder.workdir(runs[0].name))
+    summary = begun.read_summary()
+    summary['label']['task'] = 'Digits'
+    begun.write_summary(summary)
+    found = sweep_results.read_results(folder)
+    self.assertEqual(list(found['task']), ['Digits', 'Digits'])
 
   def test_what_has_diverged_is_not_judged_by_another(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))

@@ -61,3 +61,10 @@ class DescribeTest(parameterized.TestCase):
     self.assertEqual(described['judged_by'], expected)
     self.assertEqual(described['metric'], 'accuracy')
     self.assertTrue(described['higher_is_better'])
+    self.assertEqual(
+      described['clients'],
+      {
+        split: len(getattr(task, split).client_ids)
+        for split in described['clients']
+      },
+    )
