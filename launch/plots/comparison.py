@@ -13,7 +13,7 @@ from launch import installed
 from launch.plots import catalogue
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
-from launch.results import method_table
+from launch.results import result_table
 from launch.results import settings as settings_lib
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -72,7 +72,8 @@ def compare_workdirs(
     folder: The folder for all output; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
     file_format: The format of the plots, one of `style.FORMATS`.
-    columns: The columns of the table of methods; see `method_table.read_values`.
+    columns: The columns of the table of methods; see
+      `result_table.parse_columns`. None for the usual ones.
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
       others of their sweep.
@@ -88,17 +89,22 @@ def compare_workdirs(
   frames = frames_lib.read(workdirs, names)
   frames = frames.of(frames.runs.assign(setting=setting))
   groups = frames.groups()
+  decides = metric
   metric = catalogue.choose_metric(frames, metric)
-  values = method_table.read_values(frames, metric, columns)
+  keys = (
+    result_table.usual_columns(frames, decides)
+    if columns is None
+    else result_table.parse_columns(frames, columns, decides)
+  )
   drawings = {}
   if layout != 'default':
     layouts = catalogue.LAYOUTS if layout == 'all' else [layout]
     drawings = catalogue.draw_layouts(frames, layouts, metric)
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  table = method_table.make_table(values, frames)
+  table = result_table.make_table(frames, keys, decides)
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
-  _write(folder / 'methods.csv', method_table.to_csv(values))
+  _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
   _write(folder / 'methods.tex', latex)
   if len(groups) <= _MAX_PRINTED_METHODS:
     print(text_table.to_text(table))

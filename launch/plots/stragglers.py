@@ -18,7 +18,7 @@ from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_labels
-from launch.results import method_table
+from launch.results import result_table
 from launch.results import run_notes
 from launch.results import text_table
 
@@ -26,7 +26,7 @@ from matplotlib import lines as mpl_lines
 import numpy as np
 import pandas as pd
 
-_SECONDS = method_table.SECONDS
+_SECONDS = result_table.SECONDS
 # The suffix of methods that train one model of all clients and fine-tune it.
 _TUNED = '+FT'
 _BEFORE_SUFFIX = '_before'

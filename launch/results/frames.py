@@ -24,8 +24,9 @@ class Frames:
 
   Attributes:
     runs: A row for each run; see `run_reader.describe_run`. Labelled runs also
-      have `label`: the method with the differences from the others. Runs of one
-      label differ only in their seed and are sorted by it.
+      have `label`, the method with the differences from the others, and
+      `group`, a number from 0 for each label. Runs of one label differ only in
+      their seed and are sorted by it.
     rounds: The rows of metrics.csv, indexed by `run` and `round`. NaN where a
       run has written nothing.
     clients: The rows of evaluation/clients.csv, indexed by `run` and `client`.
@@ -99,21 +100,24 @@ def read(
 def join(runs: Iterable[run_reader.Run]) -> Frames:
   """Returns at least one run as frames, indexed by the runs' positions."""
   runs = list(runs)
-
-  def stack(parts: Iterable[pd.DataFrame], name: str) -> pd.DataFrame:
-    kept = {i: part for i, part in enumerate(parts) if len(part)}
-    if kept:
-      return pd.concat(kept, names=['run', name])
-    return pd.DataFrame(
-      index=pd.MultiIndex.from_arrays([[], []], names=['run', name])
-    )
-
   return Frames(
     # Objects keep each value as it was read: counts stay integers.
     pd.DataFrame([run.about for run in runs], dtype=object),
-    stack((run.rounds for run in runs), 'round'),
-    stack((run.clients for run in runs), 'client'),
-    stack((run.transfer for run in runs), 'row').droplevel('row'),
+    stack(dict(enumerate(run.rounds for run in runs)), 'round'),
+    stack(dict(enumerate(run.clients for run in runs)), 'client'),
+    stack(dict(enumerate(run.transfer for run in runs)), 'row').droplevel(
+      'row'
+    ),
+  )
+
+
+def stack(parts: Mapping[int, pd.DataFrame], name: str) -> pd.DataFrame:
+  """Returns the frames of runs as one, indexed by `run` and another name."""
+  kept = {run: part for run, part in parts.items() if len(part)}
+  if kept:
+    return pd.concat(kept, names=['run', name])
+  return pd.DataFrame(
+    index=pd.MultiIndex.from_arrays([[], []], names=['run', name])
   )
 
 

@@ -155,22 +155,35 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   folder = simulation.Workdir(pathlib.Path(workdir))
   config = read_config(workdir)
   folder.check_files()
-  rows = metrics_rows.read_rows(folder.metrics_path)
-  if not rows:
+  rounds = read_rounds(folder)
+  if rounds.empty:
     raise errors.InputError(f'{folder.metrics_path} holds no round yet.')
   about = describe_run(folder, config, folder.read_summary(SUMMARY))
   of_round = about['model_round']
   if of_round is None:
-    of_round = rows[-1]['round']
+    of_round = rounds.index[-1]
   return Run(
     about=about,
-    rounds=pd.DataFrame(
-      [_mark_diverged(row) for row in rows],
-      index=pd.Index([row['round'] for row in rows], name='round'),
-      dtype=float,
-    ),
+    rounds=rounds,
     clients=_read_current_clients(folder.path, of_round),
     transfer=_read_scores(folder.path),
+  )
+
+
+def read_rounds(folder: simulation.Workdir) -> pd.DataFrame:
+  """Returns the whole rows of metrics.csv, float64, indexed by round.
+
+  Args:
+    folder: The run's workdir.
+
+  Raises:
+    errors.InputError: If the file is missing or damaged.
+  """
+  rows = metrics_rows.read_rows(folder.metrics_path)
+  return pd.DataFrame(
+    [_mark_diverged(row) for row in rows],
+    index=pd.Index([row['round'] for row in rows], name='round'),
+    dtype=float,
   )
 
 

@@ -44,7 +44,7 @@ def make_table(
   titles: Mapping[Key, str],
   values: pd.Series,
   directions: Mapping[Key, Mapping[str, Any]],
-  missing: Mapping[Hashable, int],
+  waiting: Mapping[Hashable, Sequence[int]],
 ) -> text_table.Table:
   """Returns a table of means and deviations, with the number of seeds in a note.
 
@@ -59,16 +59,21 @@ def make_table(
       diverged.
     directions: The arguments of `method_comparison.stands_out`, for columns in
       which the best is bold.
-    missing: The number of runs that are not finished, by row.
+    waiting: The seeds of the runs that are not finished, by row; a cell counts
+      those without a value as missing.
   """
   row, *key = values.index.names[:3]
   cells = over_seeds(values, [row, *key])
   usual = statistics.mode(cells['seeds'][cells['seeds'] > 0].tolist() or [0])
   texts = {of.Index: _format(of, usual) for of in cells.itertuples()}
+  there = set(values.index)
   lines = [[*told, *titles.values()]]
   for index, first in told.iterrows():
-    left = f'missing: {missing[index]}' if missing.get(index) else ''
-    parts = ((texts.get((index, *of), ''), left) for of in titles)
+    parts = []
+    for of in titles:
+      left = [s for s in waiting.get(index, ()) if (index, *of, s) not in there]
+      told_left = f'missing: {len(left)}' if left else ''
+      parts.append((texts.get((index, *of), ''), told_left))
     lines.append([*first, *(', '.join(filter(None, p)) for p in parts)])
   bold = []
   for of, found in values.groupby(key, sort=False):

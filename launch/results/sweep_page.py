@@ -19,8 +19,8 @@ from fedfish_tff import regular_files
 from fedfish_tff.simulation import files
 from launch import plain_text
 from launch.results import run_notes
+from launch.results import run_table
 from launch.results import sweep_folder
-from launch.results import sweep_table
 from launch.results import text_table
 
 import pandas as pd
@@ -58,6 +58,7 @@ pre { background: #f5f5f5; padding: 1em; overflow-x: auto; }
 def write_page(
   folder: sweep_folder.SweepFolder,
   runs: pd.DataFrame,
+  table: text_table.Table,
   *,
   figures: Sequence[pathlib.Path],
   failures: Mapping[str, str],
@@ -67,6 +68,7 @@ def write_page(
   Args:
     folder: The folder of the sweep.
     runs: The runs; see `sweep_results.read_results`.
+    table: The table of results.
     figures: The figures' files. Files that are not bitmaps are left out, as are
       links, which may lead anywhere.
     failures: The reasons why runs have failed, by name.
@@ -78,8 +80,7 @@ def write_page(
     errors.InputError: If it cannot be written.
   """
   title = plain_text.html(f'Sweep {folder.read_source()}')
-  table = sweep_table.make_table(runs)
-  told = sweep_table.describe_runs(runs, failures)
+  told = run_table.describe(runs, failures)
   sections = {
     'Results': [
       f'<p>{plain_text.html(" ".join(table.notes))}</p>',

@@ -7,13 +7,17 @@ TensorFlow.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterable
 from collections.abc import Mapping
+from collections.abc import Sequence
 import math
 from typing import Any
 
 from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
+from launch.results import column_titles
+from launch.results import frames as frames_lib
 from launch.results import method_labels
 from launch.results import run_reader
 from launch.results import sweep_folder
@@ -64,6 +68,34 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     row['group'] = repr((row['variant'], _without(row['varied'], _SEED)))
   runs = pd.DataFrame(rows, dtype=object)
   return runs.assign(group=pd.factorize(runs['group'])[0])
+
+
+def to_frames(
+  runs: pd.DataFrame, *, with_rounds: bool = False
+) -> frames_lib.Frames:
+  """Returns the runs of a sweep as labelled frames.
+
+  Args:
+    runs: The runs; see `read_results`.
+    with_rounds: Whether to read the rounds of the finished runs.
+
+  Raises:
+    errors.InputError: If a metrics.csv is damaged.
+  """
+  names = tabulate(runs)['name']
+  found = {}
+  if with_rounds:
+    finished = runs['workdir'][runs['is_finished'].astype(bool)]
+    found = {
+      run: run_reader.read_rounds(simulation.Workdir(workdir))
+      for run, workdir in finished.items()
+    }
+  return frames_lib.Frames(
+    runs.assign(label=runs['group'].map(names)),
+    rounds=frames_lib.stack(found, 'round'),
+    clients=frames_lib.stack({}, 'client'),
+    transfer=frames_lib.stack({}, 'row').droplevel('row'),
+  )
 
 
 def _without(values: Mapping[str, Any], *names: str) -> dict[str, Any]:
@@ -175,3 +207,111 @@ def is_tuned(runs: pd.DataFrame) -> bool:
     for variant, varied in zip(runs['variant'], runs['varied'])
   }
   return len(settings) < runs['group'].nunique()
+
+
+def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
+  """Returns the columns at the left of the table for people, and its notes.
+
+  If groups differ in learning rates, it only has those that are best on
+  validation clients; the others are in table.csv.
+
+  Args:
+    runs: The runs of a sweep.
+
+  Returns:
+    The method and the fields that vary, by group; and the sentences.
+  """
+  table = tabulate(runs)
+  tuned = is_tuned(runs)
+  shown = table[table['is_best']] if tuned else table
+  fields = _names(table['varied'])
+  notes = [
+    f'{table["finished"].sum()} of {len(runs)} runs are finished. Results are '
+    'those after the last round.'
+  ]
+  synthetic = dict.fromkeys(runs['synthetic'].dropna())
+  if synthetic:
+    notes.append(f'The data are synthetic: {", ".join(synthetic)}.')
+  if tuned and len(shown):
+    decide = map(column_titles.title, dict.fromkeys(shown['column']))
+    notes.append(
+      f'Of the learning rates, those that were best by {" or ".join(decide)} are '
+      'shown; test clients had no part in the choice. table.csv has all.'
+    )
+    notes += _tell_without_best(table) + tell_edges(table)
+  told = {'Method': shown['method']}
+  for field, head in zip(fields, _shorten(fields), strict=True):
+    told[head] = [_format(varied.get(field, '')) for varied in shown['varied']]
+  return pd.DataFrame(told).rename_axis('group'), notes
+
+
+def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
+  """Returns the columns at the left of the table for programs, by group.
+
+  The column `best` marks, among groups that differ only in learning rates, the
+  one that is best on validation clients. If rates do not vary, it marks the
+  best of all groups, with ties.
+
+  Args:
+    runs: The runs of a sweep.
+  """
+  table = tabulate(runs)
+  best = table.index[table['is_best']] if is_tuned(runs) else _best_rows(table)
+  return pd.DataFrame(
+    {
+      'variant': table['variant'],
+      'method': table['method'],
+      **{
+        field: table['varied'].map(lambda of, field=field: of.get(field, ''))
+        for field in _names(table['varied'])
+      },
+      'best': np.where(table.index.isin(best), 'yes', ''),
+      'runs': table['runs'],
+      'finished': table['finished'],
+    }
+  ).rename_axis('group')
+
+
+def _shorten(fields: Sequence[str]) -> list[str]:
+  """Returns heads: the last part of each field's name, if parts differ."""
+  short = [field.rpartition('.')[2] for field in fields]
+  names = [
+    (last if short.count(last) == 1 else field).replace('_', ' ')
+    for field, last in zip(fields, short)
+  ]
+  return [name[:1].upper() + name[1:] for name in names]
+
+
+def _tell_without_best(table: pd.DataFrame) -> list[str]:
+  """Returns a line that names the settings without a best group."""
+  keys = table['setting'].map(repr)
+  absent = table[~keys.isin(keys[table['is_best']])]
+  if absent.empty:
+    return []
+  names = dict.fromkeys(absent['name'])
+  return [
+    f'Not shown, since all runs have diverged or are not finished: '
+    f'{", ".join(names)}.'
+  ]
+
+
+def _best_rows(table: pd.DataFrame) -> list[int]:
+  """Returns the index of the best of all groups, and of those that tie."""
+  finite = table[table['validation'].notna()]
+  # Groups that are judged by different columns do not compare.
+  if len(finite) < 2 or finite['column'].nunique() > 1:
+    return []
+  direction = {'higher_is_better': table['higher_is_better'].iloc[0]}
+  best = ranking.select_best(finite['validation'].to_dict(), **direction).best
+  values = finite['validation']
+  return list(
+    values.index[ranking.gains(values, values[best], **direction) >= 0]
+  )
+
+
+def _format(value: Any) -> str:
+  return f'{value:g}' if isinstance(value, float) else str(value)
+
+
+def _names(mappings: Iterable[Mapping[str, Any]]) -> list[str]:
+  return list(dict.fromkeys(name for mapping in mappings for name in mapping))

@@ -23,10 +23,11 @@ from fedfish_tff import simulation
 from launch import installed
 from launch.methods import fine_tuning
 from launch.methods import registry
+from launch.results import result_table
+from launch.results import run_table
 from launch.results import sweep_folder
 from launch.results import sweep_page
 from launch.results import sweep_results
-from launch.results import sweep_table
 from launch.results import text_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
@@ -57,6 +58,8 @@ class Sweep:
     trust_saved_models: Whether runs may load models from files.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: The address of the cluster; None to start one on this machine.
+    columns: The columns of the table; see `result_table.parse_columns`. None
+      for the usual ones.
   """
 
   source: str
@@ -68,6 +71,7 @@ class Sweep:
   trust_saved_models: bool = False
   on_ray: bool = False
   ray_address: str | None = None
+  columns: Sequence[str] | None = None
 
   @functools.cached_property
   def _folder(self) -> sweep_folder.SweepFolder:
@@ -114,9 +118,11 @@ class Sweep:
           'command continues the sweep.'
         ) from error
       failures |= self._find_other_data()
-      runs = self._write_tables(failures)
+      runs, table = self._write_tables(failures)
       figures = _plot(folder, runs, failures)
-      sweep_page.write_page(folder, runs, figures=figures, failures=failures)
+      sweep_page.write_page(
+        folder, runs, table, figures=figures, failures=failures
+      )
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
       print(f'\nDone: {self._tell_done()} runs. See {folder.path}.')
       _say_failures(folder, failures)
@@ -270,21 +276,25 @@ class Sweep:
         )
     return others
 
-  def _write_tables(self, failures: Mapping[str, str]) -> pd.DataFrame:
+  def _write_tables(
+    self, failures: Mapping[str, str]
+  ) -> tuple[pd.DataFrame, text_table.Table]:
+    """Writes the tables; returns the runs and the table for people."""
     folder = self._folder
     runs = sweep_results.read_results(folder)
-    table = f'Sweep {self.source}', sweep_table.make_table(runs)
+    table = result_table.of_sweep(runs, self.columns)
+    title = f'Sweep {self.source}'
     tables = {
-      'runs.csv': sweep_table.runs_to_csv(
+      'runs.csv': run_table.to_csv(
         runs, failures=failures, usage=folder.read_usage()
       ),
-      'table.csv': sweep_table.groups_to_csv(runs),
-      'table.md': text_table.to_markdown(*table).encode(),
-      'table.tex': text_table.to_latex(*table).encode(),
+      'table.csv': result_table.sweep_to_csv(runs),
+      'table.md': text_table.to_markdown(title, table).encode(),
+      'table.tex': text_table.to_latex(title, table).encode(),
     }
     for name, content in tables.items():
       simulation.write_atomically(folder.path / name, content)
-    return runs
+    return runs, table
 
 
 def _plot(

@@ -103,7 +103,7 @@ class PlotTest(temporary_folders.TestCase):
       "got 'eval/global/acuracy'. Did you mean eval/global/accuracy?",
     ),
     (dict(columns='x/y'), '--columns must name columns'),
-    (dict(columns='workdir'), "or numbers of summary.json, got 'workdir'"),
+    (dict(columns='workdir'), "numbers of summary.json, got 'workdir'"),
     (dict(columns=''), '--columns must name one column at least'),
     (dict(names='FedAvg'), "--names must be <label>=<name>, got 'FedAvg'"),
     (dict(names='FedAvg=FedFish'), '--names must keep methods apart'),

@@ -19,10 +19,11 @@ from launch.configs import sweeps
 from launch.plots import comparison
 from launch.plots import style
 from launch.results import checked_tables
+from launch.results import result_table
+from launch.results import run_table
 from launch.results import sweep_folder
 from launch.results import sweep_page
 from launch.results import sweep_results
-from launch.results import sweep_table
 from launch.results import text_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import tuning
@@ -188,7 +189,7 @@ class RandomFoldersTest(parameterized.TestCase):
       checked_tables.write_tables({path: path.read_bytes() for path in tables})
     usage = {run.name: {'seconds': 1.5, 'peak_bytes': 3} for run in self.runs}
     _write_json(folder.usage_path, usage)
-    rows = sweep_table.runs_to_csv(
+    rows = run_table.to_csv(
       sweep_results.read_results(folder),
       failures={self.runs[1].name: 'x'},
       usage=usage,
@@ -214,14 +215,12 @@ class RandomFoldersTest(parameterized.TestCase):
       folder.read_data_fingerprint(run.name)
     results = sweep_results.read_results(folder)
     failures = dict.fromkeys(folder.read_failed(), 'x')
-    sweep_table.runs_to_csv(
-      results, failures=failures, usage=folder.read_usage()
-    )
-    sweep_table.groups_to_csv(results)
-    table = sweep_table.make_table(results)
+    run_table.to_csv(results, failures=failures, usage=folder.read_usage())
+    result_table.sweep_to_csv(results)
+    table = result_table.of_sweep(results)
     text_table.to_markdown('t', table)
     text_table.to_latex('t', table)
-    sweep_page.write_page(folder, results, figures=[], failures=failures)
+    sweep_page.write_page(folder, results, table, figures=[], failures=failures)
 
   def _tune(self):
     tuned = tuning.Tuning(self.path)

@@ -158,7 +158,8 @@ def named(groups):
   runs = [run for of in groups.values() for run in of]
   found = frames_lib.join(map(to_run, runs))
   labels = [label for label, of in groups.items() for _ in of]
-  return found.of(found.runs.assign(label=labels))
+  numbers = pd.factorize(np.array(labels, object))[0]
+  return found.of(found.runs.assign(label=labels, group=numbers))
 
 
 def make_config(algorithm='fed_avg', seed=0, task='digits', **algorithm_fields):

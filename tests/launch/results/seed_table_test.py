@@ -13,7 +13,7 @@ import pandas as pd
 _KEY = ('a', 'last')
 
 
-def _make(rows, missing=0, **direction):
+def _make(rows, waiting=(), **direction):
   values = pd.concat(
     {(name, *_KEY): pd.Series(of, dtype=float) for name, of in rows.items()},
     names=['method', 'metric', 'rounds', 'seed'],
@@ -23,7 +23,7 @@ def _make(rows, missing=0, **direction):
     {_KEY: 'A'},
     values,
     {_KEY: direction} if direction else {},
-    dict.fromkeys(rows, missing),
+    dict.fromkeys(rows, waiting),
   )
 
 
@@ -56,9 +56,9 @@ class SeedTableTest(absltest.TestCase):
       ],
     )
     self.assertIn('over 2 seeds', table.notes[0])
-    _, *rows = _make({'x': [0.5], 'none': []}, missing=1).rows
+    _, *rows = _make({'x': [0.5], 'none': []}, waiting=[0, 1]).rows
     self.assertEqual(
-      rows, [['x', '0.5000, missing: 1'], ['none', 'missing: 1']]
+      rows, [['x', '0.5000, missing: 1'], ['none', 'missing: 2']]
     )
 
   def test_what_beats_all_others_in_each_interval_is_bold(self):

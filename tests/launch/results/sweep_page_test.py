@@ -5,6 +5,7 @@
 import html.parser
 
 from launch.plots import style
+from launch.results import result_table
 from launch.results import sweep_page
 from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
@@ -43,6 +44,7 @@ class SweepPageTest(temporary_folders.TestCase):
     return sweep_page.write_page(
       folder,
       found,
+      result_table.of_sweep(found),
       figures=[link, secret, path],
       failures={runs[3].name: f'why {_EVIL}'},
     )
@@ -56,7 +58,7 @@ class SweepPageTest(temporary_folders.TestCase):
       self.assertIn(text, page.text)
     self.assertIn('fed_fish-seed_1', page.text)
     self.assertIn('failed', page.text)
-    self.assertIn('Validation accuracy', page.text)
+    self.assertIn('Test accuracy', page.text)
     # The figures, the runs (open, as one has failed), the configs, and each.
     folded = [attrs for tag, attrs in page.tags if tag == 'details']
     self.assertEqual(folded, [{}, {'open': None}, *[{}] * 5])
@@ -94,7 +96,13 @@ class SweepPageTest(temporary_folders.TestCase):
     for path in paths:
       path.parent.mkdir(parents=True, exist_ok=True)
       style.save_figure(style.new_figure(1, 1), path)
-    page = sweep_page.write_page(folder, found, figures=paths, failures={})
+    page = sweep_page.write_page(
+      folder,
+      found,
+      result_table.of_sweep(found),
+      figures=paths,
+      failures={},
+    )
     shown = [
       attrs.get('alt', tag)
       for tag, attrs in _Page(page.read_text()).tags

@@ -9,8 +9,8 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.configs import fed3r_digits
 from launch.configs import sweeps
+from launch.results import run_table
 from launch.results import sweep_results
-from launch.results import sweep_table
 from launch.sweeps import tuning
 from tests.launch.sweeps import fake_sweeps
 
@@ -171,7 +171,7 @@ class SweepTuningTest(absltest.TestCase):
   def _write_failures(self, folder, runs):
     simulation.write_atomically(
       folder.path / 'runs.csv',
-      sweep_table.runs_to_csv(
+      run_table.to_csv(
         sweep_results.read_results(folder),
         failures={run.name: 'killed' for run in runs},
         usage={},

@@ -9,7 +9,7 @@ import statistics
 
 from fedfish_tff import errors
 from launch.results import method_comparison
-from launch.results import method_table
+from launch.results import result_table
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -33,15 +33,20 @@ def _run(seed, values):
   )
 
 
-def _read(groups, columns=None, metric=_METRIC):
+def _make(groups, columns=None, metric=_METRIC):
+  """Returns the table for people."""
   named = fake_runs.named(groups)
-  return method_table.read_values(named, metric, columns), named
+  keys = (
+    result_table.usual_columns(named, metric)
+    if columns is None
+    else result_table.parse_columns(named, columns, metric)
+  )
+  return result_table.make_table(named, keys, metric)
 
 
 def _rows(groups, metric=_METRIC):
   """Returns the rows of the CSV file by method, metric and rounds."""
-  values, _ = _read(groups, metric=metric)
-  text = method_table.to_csv(values).decode()
+  text = result_table.to_csv(fake_runs.named(groups), metric).decode()
   return {
     (row['method'], row['metric'], row['rounds']): {
       name: float(row[name] or 'nan')
@@ -105,9 +110,9 @@ class MethodTableTest(parameterized.TestCase):
     rows = _rows(groups)
     # In rounds 2, 4 and 6 A has sent as many MB, and B twice as many: 4 in
     # round 2, 8 in round 4.
-    equal = method_table.EQUAL_BYTES
+    equal = result_table.EQUAL_BYTES
     for label, sent, score in (('A', 6, 0.605), ('B', 12, 0.305)):
-      row = rows[label, method_table.MEGABYTES, _LAST]
+      row = rows[label, result_table.MEGABYTES, _LAST]
       self.assertEqual(row['mean'], sent)
       self.assertAlmostEqual(rows[label, _METRIC, equal]['mean'], score)
     del groups['B']
@@ -154,13 +159,13 @@ class MethodTableTest(parameterized.TestCase):
     )
 
   def test_the_table_for_people(self):
-    values, frames = _read(
-      {
-        'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
-        'B': [_run(0, [9, 3, 4])],
-      }
-    )
-    head, *rows = method_table.make_table(values, frames).rows
+    groups = {
+      'A': [_run(0, [9, 1, 5]), _run(1, [9, 2, 8])],
+      'B': [_run(0, [9, 3, 4])],
+    }
+    head, *rows = _make(
+      groups, [_METRIC, f'{_METRIC}:mean', 'csb', 'csb/accuracy:mean']
+    ).rows
     self.assertEqual(
       head,
       [
@@ -175,6 +180,11 @@ class MethodTableTest(parameterized.TestCase):
       [row[:2] for row in rows],
       [['A', '6.5000 ± 2.1213'], ['B', '4.0000 (1 seed)']],
     )
+    # No run is finished: there is nothing of test clients.
+    self.assertEqual(
+      [row[:2] for row in _make(groups).rows],
+      [row[:2] for row in (head, *rows)],
+    )
 
   def test_chosen_columns(self):
     runs = [
@@ -185,27 +195,42 @@ class MethodTableTest(parameterized.TestCase):
       for seed in (0, 1)
     ]
     chosen = ['test/global/accuracy', 'train/loss']
-    head, (_, test, loss) = method_table.make_table(
-      *_read({'A': runs}, chosen)
-    ).rows
+    head, (_, test, loss) = _make({'A': runs}, chosen).rows
     self.assertEqual(head, ['Method', 'Test accuracy', 'Training loss'])
     self.assertStartsWith(test, '1.0000')
     self.assertStartsWith(loss, '0.3333')
     with self.assertRaisesRegex(
       errors.InputError, "'train/los'. Did you mean train/loss"
     ):
-      _read({'A': runs}, ['train/los'])
+      _make({'A': runs}, ['train/los'])
+    with self.assertRaisesRegex(errors.InputError, 'Did you mean mean'):
+      _make({'A': runs}, ['train/loss:men'])
+
+  def test_usual_columns_are_scores_of_test_clients(self):
+    values = {
+      'test/global/accuracy': 0.5,
+      'test/global/accuracy_worst_tenth': 0.25,
+      'test/global/loss': 1.0,
+      'test/personalized/accuracy': 0.75,
+    }
+    run = dataclasses.replace(fake_runs.make_run(), values=values)
+    for metric in (None, _METRIC):
+      keys = result_table.usual_columns(fake_runs.named({'A': [run]}), metric)
+      self.assertEqual(
+        keys, [(name, _LAST) for name in values if not name.endswith('loss')]
+      )
+    # The score that judges is not there twice.
+    run = dataclasses.replace(run, judged_by='personalized')
+    keys = result_table.usual_columns(fake_runs.named({'A': [run]}))
+    self.assertEqual(keys, [('test/personalized/accuracy', _LAST)])
 
   def test_columns_of_clients_are_no_results(self):
     run = fake_runs.make_run(evaluated=True)
     with self.assertRaisesRegex(errors.InputError, "got 'after/accuracy'"):
-      _read({'A': [run]}, ['after/accuracy'])
+      _make({'A': [run]}, ['after/accuracy'])
 
   def test_runs_without_the_metric_have_no_results(self):
     run = dataclasses.replace(
       fake_runs.make_run(), columns={'round': np.array([1.0])}
     )
-    values, frames = _read({'A': [run]})
-    self.assertEmpty(values)
-    rows = method_table.make_table(values, frames).rows
-    self.assertEqual(rows, [['Method'], ['A']])
+    self.assertEqual(_make({'A': [run]}).rows, [['Method'], ['A']])

@@ -1,20 +1,30 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the tables of a sweep."""
+"""Tests of the tables of a sweep's runs, and of their groups."""
 
 import csv
 import io
 
-from launch.results import sweep_table
+from launch.results import result_table
+from launch.results import run_table
 from launch.results import text_table
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
 import numpy as np
 
+_VALIDATION = 'validation/global/accuracy'
+_COLUMNS = (_VALIDATION, 'test/global/accuracy', 'csb')
+
 
 def _read(content):
   return list(csv.DictReader(io.StringIO(content.decode())))
+
+
+def _read_groups(results, column=_VALIDATION):
+  """Returns the rows of the groups for a column."""
+  rows = _read(result_table.sweep_to_csv(results))
+  return [row for row in rows if row['metric'] == column]
 
 
 class SweepTableTest(absltest.TestCase):
@@ -36,7 +46,7 @@ class SweepTableTest(absltest.TestCase):
   def test_a_row_a_run(self):
     usage = {self.results['run'][0]: {'seconds': 2.5, 'peak_bytes': 1000}}
     rows = _read(
-      sweep_table.runs_to_csv(self.results, failures=self.failures, usage=usage)
+      run_table.to_csv(self.results, failures=self.failures, usage=usage)
     )
     self.assertLen(rows, 8)
     self.assertEqual(rows[0]['run'], 'fed_avg-client_learning_rate_0.01-seed_0')
@@ -49,29 +59,31 @@ class SweepTableTest(absltest.TestCase):
     self.assertEqual(rows[-1]['status'], 'failed')
     self.assertEqual(rows[-1]['reason'], 'its process, "x", was killed')
     self.assertEqual(rows[-1]['test/global/accuracy'], '')
-    rows = _read(sweep_table.runs_to_csv(self.results, failures={}, usage={}))
+    rows = _read(run_table.to_csv(self.results, failures={}, usage={}))
     self.assertEqual(rows[-1]['status'], 'unfinished')
 
   def test_a_row_a_group(self):
-    rows = _read(sweep_table.groups_to_csv(self.results))
+    rows = _read_groups(self.results)
     self.assertLen(rows, 4)
     self.assertNotIn('seed', rows[0])
     self.assertEqual([row['best'] for row in rows], ['', 'yes', '', ''])
     self.assertEqual([row['finished'] for row in rows], ['2', '2', '2', '1'])
-    column = 'validation/global/accuracy'
-    self.assertAlmostEqual(float(rows[1][f'{column} mean']), 0.7)
+    self.assertAlmostEqual(float(rows[1]['mean']), 0.7)
     self.assertAlmostEqual(
-      float(rows[1][f'{column} deviation']), np.std([0.8, 0.6], ddof=1)
+      float(rows[1]['deviation']), np.std([0.8, 0.6], ddof=1)
     )
-    self.assertEqual(rows[2][f'{column} diverged'], '1')
-    self.assertEqual(rows[2][f'{column} deviation'], '')
-    self.assertFalse([name for name in rows[0] if 'num_examples' in name])
+    self.assertEqual(rows[2]['diverged'], '1')
+    self.assertEqual(rows[2]['deviation'], '')
+    columns = {
+      row['metric'] for row in _read(result_table.sweep_to_csv(self.results))
+    }
+    self.assertFalse([name for name in columns if 'num_examples' in name])
     # Sixteen counts of four classes are for runs.csv.
-    self.assertFalse([name for name in rows[0] if 'confusion' in name])
+    self.assertFalse([name for name in columns if 'confusion' in name])
 
   def test_markdown_shows_the_best_rates(self):
     text = text_table.to_markdown(
-      'Sweep x', sweep_table.make_table(self.results)
+      'Sweep x', result_table.of_sweep(self.results, _COLUMNS)
     )
     self.assertIn('# Sweep x\n\n7 of 8 runs are finished.', text)
     self.assertIn('best by Validation accuracy', text)
@@ -96,40 +108,41 @@ class SweepTableTest(absltest.TestCase):
   def test_markdown_shows_every_group_without_rates(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0, 1))
     _, found = fake_sweeps.write_results(self, runs, [0.5, 0.5, 0.6, 0.7, None])
-    text = text_table.to_markdown('x', sweep_table.make_table(found))
+    text = text_table.to_markdown('x', result_table.of_sweep(found, _COLUMNS))
     self.assertIn('deviation over 2 seeds', text)
     self.assertIn('| FedAvg | 0.5000 ± 0.0000 |', text)
     self.assertIn('| FedFish | 0.6500 ± 0.0707 |', text)
     self.assertIn(
       '| FedFish, damping 0.0001 | diverged: 1 of 1, missing: 1 |', text
     )
-    lines = text_table.to_latex('x', sweep_table.make_table(found)).splitlines()
+    table = result_table.of_sweep(found, _COLUMNS)
+    lines = text_table.to_latex('x', table).splitlines()
     self.assertStartsWith(lines[0], '% x')
     self.assertIn(
       r'FedFish & 0.6500 $\pm$ 0.0707 & 0.5000 $\pm$ 0.0000 & '
       r'0.2500 $\pm$ 0.0000 \\',
       lines,
     )
-    rows = _read(sweep_table.groups_to_csv(found))
+    rows = _read_groups(found)
     self.assertEqual([row['best'] for row in rows], ['', 'yes', ''])
-    (row,) = _read(sweep_table.groups_to_csv(found[:2]))
+    (row,) = _read_groups(found[:2])
     self.assertEqual(row['best'], '')
 
   def test_megabytes_are_those_of_all_rounds(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0,))
     each = [{'totals': {'wire_bytes': sent}} for sent in (1_250_000, 3_000_000)]
     _, found = fake_sweeps.write_results(self, runs, [0.5, 0.5], each)
-    table = sweep_table.make_table(found)
+    table = result_table.of_sweep(found, ['bytes'])
     self.assertEqual(
       [row[-1] for row in table.rows],
-      ['MB sent', '1.2500', '3.0000'],
+      ['MB sent, both ways', '1.2500', '3.0000'],
     )
 
   def test_what_is_best_beyond_the_noise_is_bold(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=range(5))
     values = [0.1, 0.2, 0.3, 0.4, 0.5, *[0.6] * 5]
-    table = sweep_table.make_table(
-      fake_sweeps.write_results(self, runs, values)[1]
+    table = result_table.of_sweep(
+      fake_sweeps.write_results(self, runs, values)[1], _COLUMNS
     )
     # All are the same on test clients and in the barrier.
     self.assertEqual(table.bold, [(2, 1)])
@@ -138,7 +151,7 @@ class SweepTableTest(absltest.TestCase):
   def test_those_that_tie_with_the_best_are_best_too(self):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0,))
     _, found = fake_sweeps.write_results(self, runs, [0.7, 0.7 + 1e-8, 0.6])
-    rows = _read(sweep_table.groups_to_csv(found))
+    rows = _read_groups(found)
     self.assertEqual([row['best'] for row in rows], ['yes', 'yes', ''])
 
   def test_names_of_a_stranger(self):
@@ -147,16 +160,16 @@ class SweepTableTest(absltest.TestCase):
       synthetic=evil, variant=f'=1+{evil}', title=f'=1+{evil}'
     )
     for line in text_table.to_latex(
-      evil, sweep_table.make_table(found)
+      evil, result_table.of_sweep(found)
     ).splitlines():
       self.assertRegex(line, r'^(%|\\|=1\+|Method)')
       self.assertTrue(line.startswith('%') or r'\input' not in line, line)
-    text = text_table.to_markdown(evil, sweep_table.make_table(found))
+    text = text_table.to_markdown(evil, result_table.of_sweep(found))
     self.assertNotRegex(text, r'<b>|[^\\]\[a|\x1b')
     self.assertLen(text.splitlines(), 10)
     for table in (
-      sweep_table.groups_to_csv(found),
-      sweep_table.runs_to_csv(found, failures={}, usage={}),
+      result_table.sweep_to_csv(found),
+      run_table.to_csv(found, failures={}, usage={}),
     ):
       (variant, *_) = {row['variant'] for row in _read(table)}
       self.assertStartsWith(variant, "'=1+x\\n")
@@ -165,11 +178,11 @@ class SweepTableTest(absltest.TestCase):
   def test_markdown_of_nothing(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.1, 1.0))
     _, found = fake_sweeps.write_results(self, runs, [])
-    text = text_table.to_markdown('x', sweep_table.make_table(found))
+    text = text_table.to_markdown('x', result_table.of_sweep(found))
     self.assertIn('0 of 2 runs are finished', text)
     self.assertIn('No run has a result to show yet.', text)
     self.assertNotIn('None', text)
     for line in text_table.to_latex(
-      'x', sweep_table.make_table(found)
+      'x', result_table.of_sweep(found)
     ).splitlines():
       self.assertStartsWith(line, '% ')

@@ -1,0 +1,364 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The table of results: a row per method, its numbers over seeds.
+
+The runs of a sweep make the same table as any other workdirs: a sweep is a
+number of workdirs and the fields that vary, which have columns of their own.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import math
+
+from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
+from fedfish_tff.evaluation import ranking
+from launch.results import column_titles
+from launch.results import frames as frames_lib
+from launch.results import method_comparison
+from launch.results import seed_table
+from launch.results import sweep_results
+from launch.results import text_table
+
+import numpy as np
+import pandas as pd
+
+# A column of the table: a column of metrics.csv or a number of summary.json, and
+# the rounds that it is of.
+Key = seed_table.Key
+
+# The last evaluation up to which a run has sent no more than the run with the
+# smallest total sends in all its rounds.
+EQUAL_BYTES = 'last of equal bytes'
+# The first round at which the metric has a value that all runs reach.
+UNTIL = 'until'
+MEGABYTES = 'MB sent, both ways'
+SECONDS = 'simulated/seconds'
+# The ends of --columns, after a colon, by the rounds that they are of.
+ROUNDS = {
+  'mean': method_comparison.ALL_ROUNDS,
+  'equal_bytes': EQUAL_BYTES,
+  'until': UNTIL,
+}
+_BYTES = 'communication/wire_bytes_total'
+_TOTAL_BYTES = 'total/wire_bytes'
+# The heads of columns in which no method is the best.
+_COSTS = {MEGABYTES: MEGABYTES, SECONDS: 'Simulated seconds'}
+# The numbers of held-out clients and barriers in the frame of runs.
+_KINDS = ('validation/', 'test/', 'csb/')
+# The first of these that runs have on test clients is in the usual table.
+_PERSONALIZED = ('new_fine_tuned', 'own_fine_tuned', 'personalized')
+_INDEX = ['group', 'metric', 'rounds', 'seed']
+
+
+def parse_columns(
+  frames: frames_lib.Frames, names: Sequence[str], metric: str | None = None
+) -> list[Key]:
+  """Returns the columns that --columns names.
+
+  Args:
+    frames: The runs.
+    names: The columns of metrics.csv, at the last round, and the numbers of
+      summary.json, such as `'test/global/accuracy'`; `'bytes'` for the
+      megabytes sent, `'seconds'` for simulated seconds, `'csb'` for the barrier
+      in the metric. A name may end with a colon and one of `ROUNDS`.
+    metric: The column that decides; None for the usual one.
+
+  Raises:
+    errors.InputError: If there are no columns, or no run has one of them.
+  """
+  if not names:
+    raise errors.InputError('--columns must name one column at least.')
+  _, name = _judges(frames.runs, metric)[0]
+  short = {'bytes': MEGABYTES, 'seconds': SECONDS, 'csb': f'csb/{name}'}
+  keys = []
+  for text in names:
+    column, colon, end = text.partition(':')
+    if colon and end not in ROUNDS:
+      raise errors.InputError(
+        f'The end of a name in --columns must be one of {", ".join(ROUNDS)}, '
+        f'got {text!r}.{errors.suggest(end, ROUNDS)}'
+      )
+    which = ROUNDS[end] if colon else method_comparison.LAST_ROUND
+    keys.append((short.get(column, column), which))
+    if read_values(frames, keys[-1:], metric).empty:
+      known = [*short, *frames.rounds, *_numbers(frames)]
+      raise errors.InputError(
+        '--columns must name columns of metrics.csv that a run has, or numbers '
+        f'of summary.json, got {text!r}.{errors.suggest(column, known)}'
+      )
+  return list(dict.fromkeys(keys))
+
+
+def usual_columns(
+  frames: frames_lib.Frames, metric: str | None = None
+) -> list[Key]:
+  """Returns the columns of the table if --columns names none.
+
+  Args:
+    frames: The runs.
+    metric: The column of metrics.csv that decides; None for the scores that
+      judge the runs.
+
+  Returns:
+    On test clients, each score that judges a run, its worst tenth and the
+    personalised score, as far as runs have them. If none has, the scores on
+    validation clients at the last round.
+  """
+  last, there = method_comparison.LAST_ROUND, set(_numbers(frames))
+  if metric is not None and not metric.startswith('eval/'):
+    return [(metric, last)]
+  judges = _judges(frames.runs, metric)
+  wanted = []
+  for group, name in judges:
+    wanted += [f'test/{group}/{name}', f'test/{group}/{name}_worst_tenth']
+  for name in dict.fromkeys(name for _, name in judges):
+    tuned = [f'test/{group}/{name}' for group in _PERSONALIZED]
+    wanted += [column for column in tuned if column in there][:1]
+  found = [(c, last) for c in dict.fromkeys(wanted) if c in there]
+  return found or [(f'eval/{group}/{name}', last) for group, name in judges]
+
+
+def all_columns(
+  frames: frames_lib.Frames, metric: str | None = None
+) -> list[Key]:
+  """Returns the columns of the CSV file, which is for programs.
+
+  Args:
+    frames: The runs.
+    metric: The column of metrics.csv that decides; None for the usual ones.
+  """
+  last, mean = method_comparison.LAST_ROUND, method_comparison.ALL_ROUNDS
+  judges = _judges(frames.runs, metric)
+  columns = [metric] if metric else [f'eval/{g}/{name}' for g, name in judges]
+  keys = [(c, which) for c in columns for which in (last, mean, EQUAL_BYTES)]
+  for name in dict.fromkeys(name for _, name in judges):
+    keys += [(f'eval/personalized/{name}', last)]
+    keys += [(f'csb/{name}', last), (f'csb/{name}', mean)]
+  keys += [
+    (column, last)
+    for column in _numbers(frames)
+    if column.startswith(_KINDS)
+    and not column.endswith('/num_clients')
+    and not metric_names.is_count(column)
+  ]
+  keys += [(MEGABYTES, last), (SECONDS, last), (SECONDS, UNTIL)]
+  return list(dict.fromkeys(keys))
+
+
+def _judges(
+  runs: pd.DataFrame, metric: str | None = None
+) -> list[tuple[str, str]]:
+  """Returns the groups of clients and the metrics that judge runs."""
+  if metric is not None:
+    *_, group, name = ['', *metric.split('/')]
+    return [(group, name)]
+  # A run that has not begun does not know its metric.
+  known = runs[runs['metric'].notna()]
+  pairs = zip(known['judged_by'], known['metric'])
+  return list(dict.fromkeys(pairs)) or [('global', 'accuracy')]
+
+
+def read_values(
+  frames: frames_lib.Frames, keys: Iterable[Key], metric: str | None = None
+) -> pd.Series:
+  """Returns the results by group, metric, rounds and seed.
+
+  Args:
+    frames: The labelled runs; values of diverged runs are infinite.
+    keys: The columns. The rounds `UNTIL` become 'until <value>'.
+    metric: The column that decides; None for the usual one.
+  """
+  budget = _common_bytes(frames)
+  found = {}
+  for column, which in keys:
+    if which == UNTIL:
+      which, values = _until_common_value(frames, column, metric)
+    else:
+      values = _values(frames, column, which, budget)
+    found[column, which] = values
+  index = pd.MultiIndex.from_tuples(found, names=_INDEX[1:3])
+  table = pd.DataFrame(found, frames.runs.index, index, dtype=float)
+  table.index = pd.MultiIndex.from_frame(frames.runs[['group', 'seed']])
+  # By group as given, each with its columns in the order above.
+  groups = pd.Index(frames.runs['group'].unique())
+  values = table.melt(ignore_index=False).dropna().reset_index()
+  values = values.sort_values('group', key=groups.get_indexer, kind='stable')
+  return values.set_index(_INDEX)['value']
+
+
+def _values(
+  frames: frames_lib.Frames, column: str, which: str, budget: float
+) -> pd.Series:
+  """Returns the existing values of a column by run."""
+  if column == MEGABYTES:
+    return _sent(frames) / 1e6
+  if column not in frames.rounds and column in _numbers(frames):
+    if which == method_comparison.LAST_ROUND:
+      return frames.runs[column].astype(float)
+  values = frames.rounds.reindex(columns=[column])[column].dropna()
+  if which != EQUAL_BYTES:
+    return method_comparison.value_by_seed(values, which)
+  sent = frames.rounds.reindex(columns=[_BYTES])[_BYTES]
+  within = sent[values.index] <= budget
+  return values[within].groupby('run').last()
+
+
+def _until_common_value(
+  frames: frames_lib.Frames, column: str, metric: str | None
+) -> tuple[str, pd.Series]:
+  """Returns a column when the metric first has a value that all runs reach.
+
+  Args:
+    frames: The runs.
+    column: The column, such as `SECONDS`.
+    metric: The column that decides; None for the usual one.
+
+  Returns:
+    'until <value>', and the values of the column by run. The common value is
+    the worst of the runs' best values.
+  """
+  if metric is None:
+    metric = 'eval/{}/{}'.format(*_judges(frames.runs)[0])
+  timed = frames.drawn(metric, column)
+  if timed.empty:
+    return UNTIL, pd.Series(dtype=float)
+  higher_is_better = metric_names.higher_is_better(metric)
+  bests = timed[metric].groupby('run')
+  value = bests.max().min() if higher_is_better else bests.min().max()
+  worse = [
+    ranking.is_better(value, other, higher_is_better=higher_is_better)
+    for other in timed[metric]
+  ]
+  first = timed[column][np.invert(worse)].groupby('run').first()
+  return f'until {value:.4f}', first
+
+
+def _common_bytes(frames: frames_lib.Frames) -> float:
+  """Returns the smallest total of bytes; NaN if all runs sent the same."""
+  totals = _sent(frames)
+  if len(totals) < len(frames.runs) or np.allclose(totals, totals.min()):
+    return math.nan
+  return totals.min()
+
+
+def _sent(frames: frames_lib.Frames) -> pd.Series:
+  """Returns the bytes that each run has sent, as far as known."""
+  if _BYTES in frames.rounds:
+    return frames.rounds[_BYTES].dropna().groupby('run').last()
+  return (
+    frames.runs.reindex(columns=[_TOTAL_BYTES])[_TOTAL_BYTES]
+    .astype(float)
+    .dropna()
+  )
+
+
+def _numbers(frames: frames_lib.Frames) -> list[str]:
+  """Returns the columns of the frame of runs that are of summary.json."""
+  return [name for name in frames.runs if '/' in name]
+
+
+def make_table(
+  frames: frames_lib.Frames,
+  keys: Sequence[Key],
+  metric: str | None = None,
+  *,
+  told: pd.DataFrame | None = None,
+  notes: Sequence[str] = (),
+) -> text_table.Table:
+  """Returns the table for people: a row per group of runs, as in `told`.
+
+  Args:
+    frames: The labelled runs.
+    keys: The columns; those without a value are left out.
+    metric: The column that decides; None for the usual one.
+    told: The columns at the left, by group; None for the label alone.
+    notes: The sentences before those on the numbers.
+  """
+  runs = frames.runs
+  if told is None:
+    told = name_groups(frames)
+  values = read_values(frames, keys, metric)
+  values = values[values.index.isin(told.index, 'group')]
+  # A column that the first group lacks still has its place.
+  there = set(values.index.droplevel(['group', 'seed']))
+  shown = [
+    found
+    for column, which in keys
+    for found in sorted(there)
+    if found[0] == column and found[1].startswith(which)
+  ]
+  waiting = runs[~runs['is_finished'].astype(bool)]
+  table = seed_table.make_table(
+    told,
+    {key: _head(*key) for key in shown},
+    values,
+    {
+      key: method_comparison.direction([frames], key[0])
+      for key in shown
+      if key[0] not in _COSTS
+    },
+    waiting.groupby('group')['seed'].agg(list).to_dict(),
+  )
+  return table._replace(notes=[*notes, *table.notes])
+
+
+def name_groups(frames: frames_lib.Frames) -> pd.DataFrame:
+  """Returns the column with the labels of the runs, by group."""
+  firsts = frames.runs.drop_duplicates('group').set_index('group')
+  return firsts[['label']].rename(columns={'label': 'Method'})
+
+
+def _head(column: str, which: str) -> str:
+  title = _COSTS.get(column) or column_titles.title(column)
+  return title if which == method_comparison.LAST_ROUND else f'{title}, {which}'
+
+
+def to_csv(
+  frames: frames_lib.Frames,
+  metric: str | None = None,
+  told: pd.DataFrame | None = None,
+) -> bytes:
+  """Returns all results as a CSV file with a line per group and column.
+
+  Args:
+    frames: The labelled runs.
+    metric: The column that decides; None for the usual one.
+    told: The columns at the left, by group; None for the label alone.
+  """
+  if told is None:
+    told = name_groups(frames).rename(columns={'Method': 'method'})
+  values = read_values(frames, all_columns(frames, metric), metric)
+  table = seed_table.over_seeds(values, _INDEX[:3]).reset_index(_INDEX[1:3])
+  return text_table.frame_to_csv(told.join(table))
+
+
+def of_sweep(
+  runs: pd.DataFrame, columns: Sequence[str] | None = None
+) -> text_table.Table:
+  """Returns a sweep's table for people.
+
+  Args:
+    runs: The runs; see `sweep_results.read_results`.
+    columns: The columns; see `parse_columns`. None for the usual
+      ones.
+
+  Raises:
+    errors.InputError: If no run has one of the columns.
+  """
+  told, notes = sweep_results.tell_groups(runs)
+  if told.empty or not runs['is_finished'].any():
+    return text_table.Table(notes, [])
+  # Most columns are in the frame of runs.
+  with_rounds = not {*(columns or ())} <= {*runs, 'bytes', 'csb'}
+  frames = sweep_results.to_frames(runs, with_rounds=with_rounds)
+  keys = (
+    usual_columns(frames) if columns is None else parse_columns(frames, columns)
+  )
+  return make_table(frames, keys, told=told, notes=notes)
+
+
+def sweep_to_csv(runs: pd.DataFrame) -> bytes:
+  """Returns the results of a sweep as CSV; see `to_csv`."""
+  told = sweep_results.describe_groups(runs)
+  return to_csv(sweep_results.to_frames(runs), told=told)

@@ -1,0 +1,58 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The table of a sweep's runs, with a row per run.
+
+This is plain Python, without TensorFlow.
+"""
+
+from collections.abc import Mapping
+import math
+
+from launch.results import text_table
+
+import numpy as np
+import pandas as pd
+
+
+def to_csv(
+  runs: pd.DataFrame,
+  *,
+  failures: Mapping[str, str],
+  usage: Mapping[str, Mapping[str, float]],
+) -> bytes:
+  """Returns a CSV with a row per run: its fields, status and numbers.
+
+  Args:
+    runs: The runs of a sweep.
+    failures: The reasons why runs have failed, by name.
+    usage: The `seconds` and `peak_bytes` of runs, by name.
+  """
+  told = describe(runs, failures)
+  costs = pd.DataFrame(
+    [usage.get(name, {}) for name in runs['run']],
+    columns=['seconds', 'peak_bytes'],
+  ).fillna('')
+  numbers = runs[[name for name in runs if '/' in name]]
+  # A number that is not there is empty, one that has diverged is NaN.
+  numbers = numbers.where(numbers.notna(), '').replace(np.inf, math.nan)
+  table = pd.concat(
+    [of.reset_index(drop=True) for of in (told, costs, numbers)], axis=1
+  )
+  return text_table.frame_to_csv(table, keep_nan=True)
+
+
+def describe(runs: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
+  """Returns the names, varied fields and status of runs.
+
+  Args:
+    runs: The runs of a sweep.
+    failures: The reasons why runs have failed, by name.
+  """
+  status = np.where(runs['is_finished'].astype(bool), 'done', 'unfinished')
+  varied = pd.DataFrame(list(runs['varied']), runs.index, dtype=object)
+  return pd.concat(
+    [runs[['run', 'variant']], varied.where(varied.notna(), '')], axis=1
+  ).assign(
+    status=np.where(runs['run'].isin(failures), 'failed', status),
+    reason=runs['run'].map(failures).fillna(''),
+  )
