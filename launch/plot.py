@@ -15,11 +15,11 @@ Another metric (any column of metrics.csv), as vector graphics:
   python -m launch.plot --output_dir=plots --workdirs=runs/a,runs/b \
     --metric=eval/personalized/accuracy --format=pdf
 
-The figures of the FedFish paper, sized for a paper's column or page, from the
-finished runs of a sweep:
+All figures for a paper, from the finished runs of a sweep: as wide as a column
+of two, with titles and notes in captions.txt instead:
 
   python -m launch.plot --output_dir=plots --sweep_dir=runs/sweep \
-    --layout=all --format=pdf
+    --layout=all --format=pdf --width=column --bare
 
 The files of --output_dir, as far as the workdirs have the data, are:
 
@@ -35,7 +35,8 @@ The files of --output_dir, as far as the workdirs have the data, are:
 
 The tables are also printed unless they are large.
 
---layout draws other figures instead, and captions.txt with their descriptions:
+--layout draws other figures instead, the layouts of papers, and captions.txt with
+their descriptions; --layout=all draws them beside the figures above:
 
   fixed_compute: the metric against rounds, local steps and bytes for runs with
     equal rounds times local epochs; a panel per task
@@ -62,6 +63,7 @@ from launch import cli
 from launch import path_flags
 from launch.plots import catalogue
 from launch.plots import comparison
+from launch.plots import panels
 from launch.plots import style
 
 from absl import flags
@@ -80,10 +82,24 @@ _LAYOUT = flags.DEFINE_enum(
   'default',
   ['default', *catalogue.LAYOUTS, 'all'],
   'Which figures: those for a look at the runs, or layouts for a paper; all '
-  'draws every layout that the runs make.',
+  'draws the default figures and every layout that the runs make, and names '
+  'the other layouts.',
 )
 _OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder for the plots; made if it does not exist.'
+)
+_WIDTH = flags.DEFINE_enum(
+  'width',
+  None,
+  list(panels.WIDTHS),
+  'The width of every figure, with the letters of a paper: a column (3.25 '
+  'inches) or a page of two columns (6.75 inches). By default figures are as '
+  'wide as their panels need.',
+)
+_BARE = flags.DEFINE_bool(
+  'bare',
+  False,
+  'Whether figures lack titles and notes, which are then in captions.txt.',
 )
 _METRIC = flags.DEFINE_string(
   'metric',
@@ -128,6 +144,8 @@ def main(argv: Sequence[str]) -> None:
     columns=_COLUMNS.value,
     names=_parse_names(_NAMES.value),
     layout=_LAYOUT.value,
+    width=_WIDTH.value,
+    bare=_BARE.value,
   )
 
 

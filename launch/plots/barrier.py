@@ -150,17 +150,24 @@ def draw(
 ) -> dict[str, mpl_figure.Figure]:
   """Draws the barriers of each method against those of the baseline."""
   name = metric.rpartition('/')[2]
-  points = _read_points(settings_lib.read_settings(frames), name)
+  settings = settings_lib.read_settings(frames)
+  points = _read_points(settings, name)
   if points.empty:
     return {}
+  pairs = settings_lib.pair_with_baselines(settings)
+  drawn = {
+    of for one in points.index.unique('label') for of in (one, pairs[one])
+  }
   alone = points.groupby(['task', 'method']).ngroups == 1
-  clients = run_notes.tell_clients(frames.runs)
+  pooling = f'One point per seed and round, {_count_seeds(points)}'
+  labels = [label for label in frames.groups() if label not in drawn]
+  without = f'Without a barrier to compare: {", ".join(labels)}' * bool(labels)
   figure = _draw_panels(
     points,
     name,
     (5.6, 4.9) if alone else (3.6, 3.3),
     34 if alone else 20,
-    f'One point per seed and round, {_count_seeds(points)}. {clients}',
+    run_notes.join([pooling, run_notes.tell_clients(frames.runs), without]),
   )
   title = 'Client-server barrier, training clients'
   title = run_notes.name_task(title, frames.runs)
@@ -189,7 +196,7 @@ def plot_barrier_panels(
     return None
   few = points.groupby(['task', 'method']).ngroups < 3
   figure = _draw_panels(
-    points, name, (panels.PAPER_COLUMN, 2.9 if few else 2.3), 12
+    points, name, (panels.PAPER_COLUMN, 2.9 if few else 2.3), panels.PAPER_POINT
   )
   lines = []
   for _, of in points.groupby('label', sort=False):

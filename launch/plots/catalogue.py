@@ -59,7 +59,23 @@ _VIEWS = {
   'barrier': ('barrier_panels', barrier.plot_barrier_panels),
   'transfer': ('transfer', transfer.plot_transfer),
 }
-LAYOUTS = ('fixed_compute', *_VIEWS, _STRAGGLERS)
+# What each layout needs of the runs.
+LAYOUTS = {
+  'fixed_compute': (
+    'runs of one task with several numbers of local epochs and equal rounds '
+    'times local epochs'
+  ),
+  'local_epochs': (
+    'runs of one task with several numbers of local epochs and equal rounds, or '
+    'equal rounds times local epochs'
+  ),
+  'barrier': (
+    'barriers in {metric} (evaluation.barrier) of a method and of FedAvg or '
+    'FedSGD with the same seeds, rounds and local epochs'
+  ),
+  'transfer': 'scores of {metric} by launch.evaluate --targets',
+  _STRAGGLERS: 'clients with speeds (participation.speeds)',
+}
 
 
 def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
@@ -158,8 +174,8 @@ def draw_layouts(
   frames: frames_lib.Frames,
   layouts: Sequence[str],
   metric: str,
-) -> Drawings:
-  """Returns the drawings of layouts by the names of their files.
+) -> tuple[Drawings, dict[str, str]]:
+  """Returns the drawings of layouts, and the layouts without any.
 
   Args:
     frames: The labelled runs.
@@ -167,24 +183,32 @@ def draw_layouts(
       possible; of several, impossible ones are left out.
     metric: A column of metrics.csv.
 
+  Returns:
+    The drawings by the names of their files; and, for each layout that is left
+    out, what it needs.
+
   Raises:
     errors.InputError: If the runs do not suit the only layout.
   """
   settings = settings_lib.read_settings(frames)
-  drawings = {}
+  drawings, left_out = {}, {}
   for layout in layouts:
     drawn = {
       style.slug(name): drawing
       for name, drawing in _draw(layout, frames, settings, metric)
       if drawing
     }
-    if not drawn and len(layouts) == 1:
-      raise errors.InputError(
-        f'The layout {layout} must suit the runs and {metric}; launch.plot '
-        f'--help says what it needs, got {_describe(settings)}.'
+    if not drawn:
+      left_out[layout] = LAYOUTS[layout].format(
+        metric=metric.rpartition('/')[2]
       )
     drawings.update(drawn)
-  return drawings
+  if len(layouts) == 1 and left_out:
+    ((layout, needed),) = left_out.items()
+    raise errors.InputError(
+      f'The layout {layout} must have {needed}, got {_describe(settings)}.'
+    )
+  return drawings, left_out
 
 
 def _draw(
@@ -226,9 +250,11 @@ def _describe(settings: frames_lib.Frames) -> str:
 
 
 def format_captions(drawings: Drawings) -> str:
-  """Returns the captions as text, each after the name of its figure."""
+  """Returns the captions there are, each after the name of its figure."""
   return plain_text.lines(
     ''.join(
-      f'{name}\n{drawing.caption}\n\n' for name, drawing in drawings.items()
+      f'{name}\n{drawing.caption}\n\n'
+      for name, drawing in drawings.items()
+      if drawing.caption
     )
   )

@@ -53,7 +53,7 @@ def draw_personalization(
     look |= {'alpha': 0.65, 'clip_on': False}
     panels.draw_points(axis, before, after, 26, **look)
     means = before.mean(), after.mean()
-    axis.plot(*means, '+', color=style.INK, ms=12, mew=2, zorder=5)
+    panels.draw_cross(axis, *means)
     change = ranking.gains(after, before, higher_is_better=higher_is_better)
     summary = '{} gain, {} lose; mean {} to {}'.format(
       (change > 0).sum(), (change < 0).sum(), *map(style.format_value, means)
@@ -71,6 +71,7 @@ def draw_personalization(
     panels.set_labels(axis, "Share of a client's data", y_label, label)
     means = map(style.format_value, table.mean(axis=1))
     panels.write_above(axis, dict(zip(shares, means)))
+  panels.limit_shares(lower, metric)
   title = 'personalisation of test clients'
   panels.set_figure_title(
     scatter, run_notes.name_task(title.capitalize(), frames.runs)
@@ -112,7 +113,7 @@ def _tell_clients(frames: frames_lib.Frames, columns: Sequence[str]) -> str:
   evaluated = frames.of(frames.runs.loc[counts.index])
   every = run_notes.count_clients(evaluated.runs, 'test')
   scored = run_notes.span(counts) + f' of {every}' * bool(every)
-  note = run_notes.describe(evaluated, 'the clients of all are one set')
+  note = run_notes.describe(evaluated, 'their clients are one set')
   return f'{scored} test clients per run. {note}'
 
 
@@ -149,15 +150,15 @@ def draw_spread(
     mean, worst = map(style.format_value, (values.mean(), worst))
     entry.set_label(f'{label}: mean {mean}, worst tenth {worst}')
   axis.set_xlim(0, 1)
+  panels.limit_shares([axis], metric)
   axis.xaxis.set_major_formatter(ticker.PercentFormatter(1.0, decimals=0))
   panels.set_labels(
     axis,
     'Share of the clients (shaded: the worst tenth)',
     f'{column_titles.title(f"test/{metric}")} of the global model',
-    run_notes.name_task(
-      'Test clients, from the worst to the best', frames.runs
-    ),
   )
+  title = 'Test clients, from the worst to the best'
+  panels.set_figure_title(figure, run_notes.name_task(title, frames.runs))
   note = _tell_clients(frames, [column])
   panels.draw_legend(figure, entries, note=note)
   return {style.slug(f'client_spread_{metric}'): figure}

@@ -11,6 +11,8 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
 from launch.plots import catalogue
+from launch.plots import panels
+from launch.plots import style
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import result_table
@@ -59,6 +61,8 @@ def compare_workdirs(
   columns: Sequence[str] | None = None,
   names: Mapping[str, str] | None = None,
   setting: str = '',
+  width: str | None = None,
+  bare: bool = False,
 ) -> list[pathlib.Path]:
   """Writes tables and the plots that apply; prints the paths.
 
@@ -77,8 +81,11 @@ def compare_workdirs(
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
       others of their sweep.
-    layout: `'default'`, one of `catalogue.LAYOUTS`, or `'all'` for all of
-      these.
+    layout: `'default'`, one of `catalogue.LAYOUTS`, or `'all'` for the default
+      plots and all layouts that the runs make; the others are printed.
+    width: One of `panels.WIDTHS` for figures as wide as a paper's column or
+      page; None for as wide as their panels need.
+    bare: Whether titles and notes are in captions.txt instead of figures.
 
   Returns:
     The paths of the figures.
@@ -96,10 +103,8 @@ def compare_workdirs(
     if columns is None
     else result_table.parse_columns(frames, columns, decides)
   )
-  drawings = {}
-  if layout != 'default':
-    layouts = catalogue.LAYOUTS if layout == 'all' else [layout]
-    drawings = catalogue.draw_layouts(frames, layouts, metric)
+  with style.figures_of_width(panels.WIDTHS.get(width)):
+    drawings, left_out = _draw(frames, metric, layout, bare)
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
   table = result_table.make_table(frames, keys, decides)
@@ -118,25 +123,44 @@ def compare_workdirs(
     scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
     if len(scores):
       _write(folder / 'transfer_table.csv', text_table.frame_to_csv(scores))
-  if layout == 'default':
-    figures = catalogue.draw(frames, metric, catalogue.OF_METHODS)
-  else:
-    figures = {title: drawing.figure for title, drawing in drawings.items()}
-    text = catalogue.format_captions(drawings)
-    _write(folder / 'captions.txt', text.encode())
+  captions = catalogue.format_captions(drawings)
+  if captions:
+    _write(folder / 'captions.txt', captions.encode())
+  figures = {name: drawing.figure for name, drawing in drawings.items()}
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:
     print(path)
+  for name, needed in left_out.items():
+    print(f'The layout {name} is left out: it needs {needed}.')
   without = _without(frames.runs, frames.drawn(metric))
   if without:
     print(f'Without {metric}, so not in its plots: {without}.')
-  bare = _without(frames.runs, frames.clients)
-  if bare and layout == 'default':
+  unscored = _without(frames.runs, frames.clients)
+  if unscored and layout in ('default', 'all'):
     evaluate = installed.name_commands('launch.evaluate')
     print(
-      f'Not evaluated by {evaluate}, so not in the plots of clients: {bare}.'
+      f'Not evaluated by {evaluate}, so not in the plots of clients: '
+      f'{unscored}.'
     )
   return paths
+
+
+def _draw(
+  frames: frames_lib.Frames, metric: str, layout: str, bare: bool
+) -> tuple[catalogue.Drawings, dict[str, str]]:
+  """Returns the drawings of a layout; see `catalogue.draw_layouts`."""
+  drawings, left_out = {}, {}
+  if layout in ('default', 'all'):
+    figures = catalogue.draw(frames, metric, catalogue.OF_METHODS)
+    drawings = {
+      name: panels.Drawing(figure, panels.strip(figure) if bare else '')
+      for name, figure in figures.items()
+    }
+  if layout != 'default':
+    layouts = list(catalogue.LAYOUTS) if layout == 'all' else [layout]
+    drawn, left_out = catalogue.draw_layouts(frames, layouts, metric)
+    drawings |= drawn
+  return drawings, left_out
 
 
 def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:

@@ -135,12 +135,12 @@ def _plot(
   if unit is not None:
     x_label += ', all clients, cumulative'
   title = run_notes.name_task(column_titles.describe(metric), frames.runs)
-  titles = ['All', *lines] if many else [title]
+  titles = ['All', *lines] if many else ['']
+  panels.limit_shares(axes, metric)
   for axis, text in zip(axes, titles):
     axis.tick_params(labelbottom=True)
     panels.set_labels(axis, x_label, column_titles.title(metric), text)
-  if many:
-    panels.set_figure_title(figure, title)
+  panels.set_figure_title(figure, title)
   pooling = 'lines are their means, bands from the lowest to the highest'
   note = run_notes.describe(frames, pooling, metric)
   panels.draw_legend(figure, entries, note=note)
@@ -205,6 +205,7 @@ def plot_fixed_compute(
       column_titles.title(metric),
       ', '.join(titles),
     )
+  panels.limit_shares(axes, metric)
   panels.draw_legend(figure, *entries)
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
   seeds = run_notes.count_seeds(len(ys) for _, ys in points.values())

@@ -10,6 +10,7 @@ import math
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff.evaluation import metric_names
 from launch.plots import style
 from launch.results import method_labels
 
@@ -18,6 +19,7 @@ from matplotlib import artist
 from matplotlib import axes as mpl_axes
 from matplotlib import cm
 from matplotlib import figure as mpl_figure
+from matplotlib import font_manager
 from matplotlib import lines as mpl_lines
 from matplotlib import ticker
 import numpy as np
@@ -26,17 +28,23 @@ import pandas as pd
 # Widths in inches; papers have pages of two columns, such as those of ICML.
 _LEAST_WIDTH = 4.8
 PAPER_COLUMN, PAPER_PAGE = 3.25, 6.75
-_NOTE_SIZE = 9
+WIDTHS = {'column': PAPER_COLUMN, 'page': PAPER_PAGE}
+# The least width of panels side by side, and the range of their heights, in
+# figures of a given width.
+_LEAST_PANEL = 1.6
+_HEIGHTS = 1.7, 3.4
 # Bands of more lines would hide each other.
 MOST_BANDS = 4
 # The line styles from many local epochs to few.
 _EPOCH_LINES = ('-', (0, (4, 1.2)), (0, (1, 1)), (0, (5, 1.2, 1, 1.2)))
+# The area of points in figures of a paper.
+PAPER_POINT = 12
 _DIAGONAL = {'color': style.MUTED, 'linewidth': 0.9, 'zorder': 1}
 _EPOCH_MARKERS = ('o', 's', '^', 'D', 'v', 'P', 'X', '*')
 
 
 class Drawing(NamedTuple):
-  """A figure of a paper, without a title, and the caption that describes it."""
+  """A figure, and the caption that tells what it does not; '' for none."""
 
   figure: mpl_figure.Figure
   caption: str
@@ -54,16 +62,26 @@ def new_grid(
   Args:
     cells: The contents of panels, row by row; None leaves a gap.
     size: The width and the height of a panel, in inches; panels as wide as a
-      paper's column become narrower if they would not fit the page.
-    columns: The most panels side by side.
+      paper's column become narrower if they would not fit the page. In figures
+      of a given width, they keep about their shape.
+    columns: The most panels side by side; fewer, without gaps, where a given
+      width has no room for them.
     **sharing: The options of `Figure.subplots`, for example `sharey=True`.
   """
   columns = min(columns, len(cells))
-  rows = -(-len(cells) // columns)
-  width = max(_LEAST_WIDTH, size[0] * columns)
-  if size[0] == PAPER_COLUMN:
+  height, given = size[1], style.figure_width()
+  if given:
+    if columns * _LEAST_PANEL > given:
+      cells = [cell for cell in cells if cell is not None]
+      columns = min(int(given / _LEAST_PANEL), len(cells))
+    width = given
+    height = float(np.clip(height * given / (columns * size[0]), *_HEIGHTS))
+  elif size[0] == PAPER_COLUMN:
     width = min(PAPER_PAGE, size[0] * columns)
-  figure = style.new_figure(width, size[1] * rows)
+  else:
+    width = max(_LEAST_WIDTH, size[0] * columns)
+  rows = -(-len(cells) // columns)
+  figure = style.new_figure(width, height * rows)
   grid = figure.subplots(rows, columns, squeeze=False, **sharing)
   axes = []
   for axis, cell in itertools.zip_longest(grid.flat, cells):
@@ -96,9 +114,13 @@ def set_labels(
   axis.set_xlabel(style.wrap_text(x, 1.25 * room, size))
   if axis.get_subplotspec().is_first_col():
     axis.set_ylabel(style.wrap_text(y, 0.78 * _cell_height(axis), size))
+  small = _points('xtick.labelsize')
+  # `wrap_text` assumes bold letters, which are wider.
+  subtitle = style.wrap_text(subtitle, 1.25 * room, small)
+  lines = subtitle.count('\n') + 1
   axis.set_title(
     style.wrap_text(title, room, axis.title.get_size()),
-    pad=22 if subtitle else None,
+    pad=8 + 1.5 * small * lines if subtitle else None,
   )
   if subtitle:
     axis.annotate(
@@ -107,9 +129,15 @@ def set_labels(
       xycoords='axes fraction',
       xytext=(0, 7),
       textcoords='offset points',
-      fontsize=9,
+      fontsize=small,
       color=style.MUTED,
     )
+
+
+def _points(name: str) -> float:
+  """Returns a size of letters of the style in points."""
+  size = matplotlib.rcParams[name]
+  return font_manager.FontProperties(size=size).get_size_in_points()
 
 
 def write_above(axis: mpl_axes.Axes, texts: Mapping[float, str]) -> None:
@@ -122,17 +150,43 @@ def write_above(axis: mpl_axes.Axes, texts: Mapping[float, str]) -> None:
       xytext=(0, 3),
       textcoords='offset points',
       ha='center',
-      fontsize=9,
+      fontsize=_points('xtick.labelsize'),
       fontweight='bold',
     )
   axis.set_title(axis.get_title('left'), pad=20)
 
 
 def set_figure_title(figure: mpl_figure.Figure, title: str) -> None:
-  """Writes the title of all panels, wrapped to the figure's width."""
-  size = matplotlib.rcParams['figure.titlesize']
+  """Writes the title above the panels, which keep their height."""
+  size = _points('figure.titlesize')
   text = style.wrap_text(title, figure.get_figwidth() - 0.1, size)
-  figure.suptitle(text, x=0.01, ha='left')
+  height = figure.suptitle(text, x=0.01, ha='left').get_window_extent().height
+  figure.set_figheight(figure.get_figheight() + height / figure.dpi)
+
+
+def strip(figure: mpl_figure.Figure) -> str:
+  """Removes the title and the notes of a figure and returns them as a caption.
+
+  Panels keep their size.
+  """
+  figure.draw_without_rendering()
+  texts, spare = [], 0.0
+  for title in figure.texts:
+    texts.append(title.get_text())
+    spare += title.get_window_extent().height
+    title.set_text('')
+  for legend in figure.legends[:]:
+    texts.append(legend.get_title().get_text())
+    height = legend.get_window_extent().height
+    if legend.get_texts():
+      legend.set_title(None)
+      height -= legend.get_window_extent().height
+    else:
+      legend.remove()
+    spare += height
+  figure.set_figheight(figure.get_figheight() - spare / figure.dpi)
+  told = [' '.join(text.split()).rstrip('.') for text in texts]
+  return ' '.join(f'{text}.' for text in told if text)
 
 
 def entry(label: str, **look: Any) -> mpl_lines.Line2D:
@@ -200,12 +254,16 @@ def draw_legend(
   if not count and not note:
     return
   options = {}
+  size = _points('legend.fontsize')
+  # `wrap_text` assumes bold letters, which are wider.
+  room = 1.15 * figure.get_figwidth()
   if note:
-    # `wrap_text` assumes bold letters, which are wider.
-    room = 1.15 * figure.get_figwidth()
-    options['title'] = style.wrap_text(note, room, _NOTE_SIZE)
-    options['title_fontproperties'] = {'size': _NOTE_SIZE}
+    options['title'] = style.wrap_text(note, room, size)
+    options['title_fontproperties'] = {'size': size}
     options['alignment'] = 'left'
+  for handle in itertools.chain(*groups):
+    label = style.wrap_text(handle.get_label(), room - 0.6, size)
+    handle.set_label(label)
   for rows in sorted({*range(1, max(map(len, groups), default=0) + 1), count}):
     handles = []
     for group in groups:
@@ -294,8 +352,36 @@ def draw_points(
   axis: mpl_axes.Axes, x: np.ndarray, y: np.ndarray, size: float, **options: Any
 ) -> cm.ScalarMappable:
   """Draws points with a thin edge; takes the options of `Axes.scatter`."""
+  if style.figure_width():
+    size = min(size, PAPER_POINT)
   edge = {'edgecolors': style.INK, 'linewidths': 0.4}
   return axis.scatter(x, y, size, zorder=3, **edge, **options)
+
+
+def draw_cross(axis: mpl_axes.Axes, x: float, y: float) -> None:
+  """Draws a cross above all points."""
+  size = 2.4 * matplotlib.rcParams['lines.markersize']
+  axis.plot(x, y, '+', color=style.INK, ms=size, mew=size / 6, zorder=5)
+
+
+def limit_shares(axes: Iterable[mpl_axes.Axes], metric: str) -> None:
+  """Keeps the range of y within 0 and 1 if the metric is a share.
+
+  Args:
+    axes: The axes with all of their lines; values beyond, as in per cent, stay
+      in range.
+    metric: The name of the metric, or a column.
+  """
+  axes = list(axes)
+  ends = [end for axis in axes for end in axis.dataLim.intervaly]
+  if not metric_names.is_share(metric) or min(ends) < 0 or max(ends) > 1:
+    return
+  for axis in axes:
+    low, high = axis.get_ylim()
+    axis.set_ylim(max(low, 0.0), min(high, 1.0))
+    # No marker at the end of the range is cut in half.
+    for line in axis.lines:
+      line.set_clip_on(False)
 
 
 def compare_axes(

@@ -6,8 +6,13 @@ The colours are those of Okabe and Ito, which colour-blind readers can
 distinguish; line styles and markers differ, too, for print in grey.
 """
 
+from collections.abc import Callable
 from collections.abc import Hashable
 from collections.abc import Iterable
+from collections.abc import Iterator
+import contextlib
+import contextvars
+import functools
 import hashlib
 import io
 import itertools
@@ -15,6 +20,7 @@ import os
 import re
 import textwrap
 from typing import Any
+from typing import TypeVar
 import zlib
 
 from fedfish_tff.simulation import files
@@ -79,6 +85,7 @@ _RC = {
 _PAPER_RC = _RC | {
   'font.size': 8,
   'axes.titlesize': 8,
+  'figure.titlesize': 9,
   'axes.titlepad': 4,
   'axes.labelpad': 2.5,
   'axes.linewidth': 0.6,
@@ -99,9 +106,42 @@ _PAPER_RC = _RC | {
   'figure.constrained_layout.h_pad': 0.03,
   'figure.constrained_layout.hspace': 0.04,
 }
-# Decorators that make a plotting function draw in a style.
-styled = matplotlib.rc_context(_RC)
+# The width of figures in inches; None for as wide as their panels need.
+_WIDTH = contextvars.ContextVar('width', default=None)
+_Function = TypeVar('_Function', bound=Callable[..., Any])
+# A decorator that makes a plotting function draw in the style of a paper.
 styled_for_paper = matplotlib.rc_context(_PAPER_RC)
+
+
+def styled(function: _Function) -> _Function:
+  """Makes a plotting function draw for screens, or for a paper's width."""
+
+  @functools.wraps(function)
+  def draw(*args: Any, **kwargs: Any) -> Any:
+    with matplotlib.rc_context(_RC if _WIDTH.get() is None else _PAPER_RC):
+      return function(*args, **kwargs)
+
+  return draw
+
+
+@contextlib.contextmanager
+def figures_of_width(width: float | None) -> Iterator[None]:
+  """Makes figures of one width, with the letters of a paper.
+
+  Args:
+    width: The width in inches; None for as wide as their panels need.
+  """
+  token = _WIDTH.set(width)
+  try:
+    yield
+  finally:
+    _WIDTH.reset(token)
+
+
+def figure_width() -> float | None:
+  """Returns the width of `figures_of_width` in inches; None for none."""
+  return _WIDTH.get()
+
 
 # Options of `Axes.plot`: the look of one method, the same in every plot. Plum
 # replaces the palette's yellow, which is invisible on white; the second eight

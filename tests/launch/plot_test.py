@@ -10,6 +10,7 @@ from tests.launch import binary_runner
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
+from PIL import Image
 
 _CURVES = [
   'eval_global_accuracy_by_bytes',
@@ -121,6 +122,19 @@ class PlotTest(temporary_folders.TestCase):
     self.assertLen(err.splitlines(), 1)
     self.assertFalse(self._output.exists())
 
+  def test_figures_of_a_paper(self):
+    code, _, _ = self._call(width='column', bare=True, layout='all')
+    self.assertEqual(code, 0)
+    captions = (self._output / 'captions.txt').read_text()
+    for path in self._output.glob('*.png'):
+      with Image.open(path) as image:
+        self.assertEqual(image.width, 3.25 * 300)
+      self.assertIn(f'{path.stem}\n', captions)
+    self.assertIn(
+      'Client-server barrier, training clients (digits). One point per seed',
+      captions,
+    )
+
   def test_layouts_of_a_sweep(self):
     runs = {}
     for finished in (True, False):
@@ -150,9 +164,11 @@ class PlotTest(temporary_folders.TestCase):
     self.assertEqual(
       self._written(),
       [
+        'barrier_accuracy.pdf',
         'barrier_panels_accuracy_fixed_rounds.pdf',
         'captions.txt',
         'comparison.csv',
+        *(f'{name}.pdf' for name in _CURVES),
         'local_epochs_accuracy_fixed_rounds.pdf',
         'methods.csv',
         'methods.tex',
@@ -161,6 +177,12 @@ class PlotTest(temporary_folders.TestCase):
       ],
     )
     self.assertIn('Not finished, so not drawn: fed_avg_1_False', out)
+    for layout, needed in {
+      'fixed_compute': 'equal rounds times local epochs',
+      'stragglers': 'clients with speeds',
+    }.items():
+      self.assertRegex(out, f'The layout {layout} is left out: .*{needed}')
+    self.assertNotIn('The layout barrier is left out', out)
     # Letters of Type 3 fonts are drawings, which some publishers refuse.
     content = (self._output / self._written()[0]).read_bytes()
     self.assertIn(b'/CIDFontType2', content)

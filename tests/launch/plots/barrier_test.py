@@ -32,6 +32,13 @@ class DrawTest(absltest.TestCase):
     x, y = positions['lower for FedAvg']
     self.assertLess(y, x)
 
+  def test_a_method_without_barriers_is_named(self):
+    runs = [fake_runs.make_run(a) for a in ('fed_avg', 'fed_fish', 'scaffold')]
+    del runs[-1].columns['csb/accuracy']
+    (figure,) = barrier.draw(fake_runs.frames(runs), 'csb/accuracy').values()
+    note = figure.legends[0].get_title().get_text()
+    self.assertEndsWith(note, 'Without a barrier to compare: SCAFFOLD.')
+
   def test_long_labels_fit(self):
     figure, (axis, *_) = panels.new_grid('abc', (panels.PAPER_COLUMN, 2.3))
     values, rate = np.zeros(2), 'client learning rate 0.01'

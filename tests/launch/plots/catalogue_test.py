@@ -9,6 +9,8 @@ from fedfish_tff import errors
 from launch.plots import barrier
 from launch.plots import catalogue
 from launch.plots import curves
+from launch.plots import panels
+from launch.plots import style
 from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
@@ -51,7 +53,7 @@ class ChooseMetricTest(absltest.TestCase):
       _choose(fake_runs.make_run(), metric='nothing')
 
 
-class DrawTest(absltest.TestCase):
+class DrawTest(parameterized.TestCase):
   def test_many_methods_fit(self):
     algorithms = [f'a_rather_long_method_{i}' for i in range(8)]
     runs = [fake_runs.make_run(a, evaluated=True) for a in algorithms]
@@ -62,6 +64,23 @@ class DrawTest(absltest.TestCase):
     for name, figure in figures.items():
       with self.subTest(name):
         drawn_figures.check_fits(self, figure)
+
+  @parameterized.parameters('column', 'page')
+  def test_figures_of_a_paper_fit(self, width):
+    for algorithms in (
+      ['fed_avg', 'fed_fish', 'fed_prox'],
+      ['fed_avg', *(f'a_rather_long_method_{i}' for i in range(5))],
+    ):
+      runs = [fake_runs.make_run(a, evaluated=True) for a in algorithms]
+      with style.figures_of_width(panels.WIDTHS[width]):
+        figures = catalogue.draw(
+          fake_runs.frames(runs), _METRIC, catalogue.OF_METHODS
+        )
+      self.assertLen(figures, 7)
+      for name, figure in figures.items():
+        with self.subTest(f'{name}, {len(algorithms)}'):
+          self.assertEqual(figure.get_figwidth(), panels.WIDTHS[width])
+          style.styled_for_paper(drawn_figures.check_fits)(self, figure)
 
 
 class PlotWorkdirTest(absltest.TestCase):
@@ -89,7 +108,8 @@ def _draw_layouts(runs, layouts=catalogue.LAYOUTS):
 class DrawLayoutsTest(parameterized.TestCase):
   def test_all_layouts_in_both_views(self):
     runs = fake_runs.make_setting_runs([(1, 6), (4, 6), (1, 24)])
-    drawings = _draw_layouts(fake_runs.with_transfer(runs))
+    drawings, left_out = _draw_layouts(fake_runs.with_transfer(runs))
+    self.assertEqual(list(left_out), ['stragglers'])
     self.assertEqual(
       list(drawings),
       [
@@ -110,17 +130,21 @@ class DrawLayoutsTest(parameterized.TestCase):
 
   def test_runs_of_one_number_of_local_epochs_make_no_views(self):
     runs = fake_runs.with_transfer(fake_runs.make_setting_runs([(4, 6)]))
+    drawings, left_out = _draw_layouts(runs)
     self.assertEqual(
-      list(_draw_layouts(runs)),
-      ['barrier_panels_accuracy', 'transfer_accuracy'],
+      list(drawings), ['barrier_panels_accuracy', 'transfer_accuracy']
     )
+    self.assertEqual(
+      list(left_out), ['fixed_compute', 'local_epochs', 'stragglers']
+    )
+    self.assertIn('several numbers of local epochs', left_out['local_epochs'])
 
   @parameterized.parameters('fixed_compute', 'local_epochs', 'transfer')
   def test_a_layout_that_runs_do_not_make_is_refused(self, layout):
     runs = fake_runs.make_setting_runs([(4, 6)])
     with self.assertRaisesRegex(
       errors.InputError,
-      f'{layout} must suit the runs and {_METRIC}.* got FedAvg on digits, 6 r',
+      f'layout {layout} must have .*, got FedAvg on digits, 6 rounds',
     ):
       _draw_layouts(runs, [layout])
 
@@ -132,7 +156,7 @@ class DrawLayoutsTest(parameterized.TestCase):
       (many, ['digits']),
       (many, ['digits', 'emnist', 'cifar100', 'stackoverflow']),
     ):
-      drawings = _draw_layouts(
+      drawings, _ = _draw_layouts(
         fake_runs.make_setting_runs([(1, 48), (8, 6), (16, 3)], some, tasks)
       )
       self.assertLen(drawings, 5)

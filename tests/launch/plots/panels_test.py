@@ -36,6 +36,18 @@ class NewGridTest(parameterized.TestCase):
     self.assertLen(axes, count)
     self.assertEqual(tuple(figure.get_size_inches()), (width, height))
 
+  @parameterized.parameters('column', 'page')
+  def test_a_given_width_is_kept_by_all(self, name):
+    width = panels.WIDTHS[name]
+    with style.figures_of_width(width):
+      for count in range(1, 9):
+        figure, axes = panels.new_grid(range(count), (3.3, 2.6), columns=8)
+        self.assertLen(axes, count)
+        self.assertEqual(figure.get_figwidth(), width)
+        self.assertGreater(panels.cell_width(axes[0]), 1.5)
+    figure, _ = panels.new_grid(['a'], (7, 4.2))
+    self.assertEqual(figure.get_figwidth(), 7)
+
   def test_gaps_are_left(self):
     figure, axes = panels.new_grid(['a', None, 'b', 'c'], (3, 2), columns=2)
     self.assertEqual(figure.axes, axes)
@@ -94,6 +106,43 @@ class DrawLegendTest(absltest.TestCase):
       self.assertGreaterEqual(box.x0, 0)
       self.assertLessEqual(box.x1, figure.bbox.width)
       self.assertFalse(box.overlaps(axis.get_tightbbox()))
+
+
+class StripTest(absltest.TestCase):
+  @style.styled
+  def test_title_and_note_become_a_caption_and_panels_keep_their_size(self):
+    figures = [panels.new_grid(['a'], (3, 2)) for _ in range(2)]
+    for (figure, _), note in zip(figures, ('', '1 seed.')):
+      panels.draw_legend(figure, [panels.entry('a', **_LOOK)], note=note)
+    full = figures[1][0]
+    panels.set_figure_title(full, 'A long title of a figure (digits) ' * 3)
+    caption = panels.strip(full)
+    self.assertEqual(
+      caption, ' '.join(['A long title of a figure (digits)'] * 3) + '. 1 seed.'
+    )
+    heights = []
+    for figure, (axis,) in figures:
+      figure.draw_without_rendering()
+      heights.append(axis.get_window_extent().height)
+    np.testing.assert_allclose(*heights, rtol=0.1)
+    self.assertEqual(
+      [text.get_text() for text in full.legends[0].get_texts()], ['a']
+    )
+
+
+class LimitSharesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/accuracy', 1.0, 1.0),
+    ('eval/global/accuracy', 100.0, None),
+    ('eval/global/loss', 1.0, None),
+  )
+  def test_the_range_of_shares_ends_at_one(self, metric, largest, expected):
+    axis = _new_axis()
+    axis.plot([0, 1], [0, largest])
+    before = axis.get_ylim()
+    panels.limit_shares([axis], metric)
+    ends = before if expected is None else (0.0, expected)
+    self.assertEqual(axis.get_ylim(), ends)
 
 
 class DrawLinesTest(absltest.TestCase):
