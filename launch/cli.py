@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Start and end of every binary, with one clear line for bad input.
 
-Exit codes are 0; 2 for input that cannot be used, with one line on stderr; and
-130 for Ctrl-C, SIGTERM and SIGHUP, which all let a run save its state. Any
-other error is a defect and keeps its traceback.
+Exit codes are 0; 1 for a run that has diverged or a sweep with a failed run; 2
+for input that cannot be used, with one line on stderr; and 130 for Ctrl-C,
+SIGTERM and SIGHUP, which all let a run save its state. Any other error is a
+defect and keeps its traceback.
 """
 
 import atexit

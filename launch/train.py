@@ -58,6 +58,7 @@ states. A workdir of another config, or of a run on other data, is refused;
 
 from collections.abc import Sequence
 import json
+import sys
 
 import fedfish_tff
 from fedfish_tff import errors
@@ -177,7 +178,9 @@ def main(argv: Sequence[str]) -> None:
     print(run_plan.describe(config, options))
     return
   _SET_CONTEXT()
-  training_run.train(config, options)
+  summary = training_run.train(config, options)
+  if 'diverged' in summary:
+    sys.exit(1)
 
 
 if __name__ == '__main__':

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.communication import *
   from fedfish_tff.simulation.criterion import *
   from fedfish_tff.simulation.deadlines import *
+  from fedfish_tff.simulation.divergence import Divergence as Divergence
   from fedfish_tff.simulation.early_stopping import *
   from fedfish_tff.simulation.federated_round import (
     has_client_states as has_client_states,
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.power_of_choice import *
   from fedfish_tff.simulation.privacy_loss import *
   from fedfish_tff.simulation.progress import *
+  from fedfish_tff.simulation.round_problems import Cause as Cause
+  from fedfish_tff.simulation.round_problems import (
+    DIVERGED_COLUMN as DIVERGED_COLUMN,
+  )
   from fedfish_tff.simulation.round_problems import (
     training_weights as training_weights,
   )
@@ -61,6 +66,7 @@ _EXPORTS = {
   """,
   'criterion': 'Criterion CriterionFn',
   'deadlines': 'Deadline',
+  'divergence': 'Divergence',
   'early_stopping': 'EarlyStopping',
   'federated_round': 'has_client_states run_round',
   'files': 'check_entries make_folder write_atomically',
@@ -81,7 +87,7 @@ _EXPORTS = {
     Epsilon fixed_size_epsilon poisson_epsilon PrivacyLoss tree_epsilon
   """,
   'progress': 'ProgressReporter report_line report_step',
-  'round_problems': 'training_weights',
+  'round_problems': 'Cause DIVERGED_COLUMN training_weights',
   'run_recorder': 'RunRecorder',
   'schedules': 'Schedules',
   'simulated_time': 'SimulatedTime',

@@ -15,6 +15,7 @@ from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.simulation import client_state_store
 from fedfish_tff.simulation import costs
 from fedfish_tff.simulation import metrics_flattening
+from fedfish_tff.simulation import progress
 from fedfish_tff.simulation import round_problems
 
 from absl import logging
@@ -22,7 +23,7 @@ import tensorflow_federated as tff
 
 # The prefixes of columns that are averages over clients.
 _AVERAGES = ('train/', 'aggregator/sent/')
-_NON_FINITE_COLUMN = 'finalizer/update_non_finite'
+NON_FINITE_COLUMN = 'finalizer/update_non_finite'
 
 
 class RoundResult(NamedTuple):
@@ -120,7 +121,7 @@ def report_problems(
   round_number: int,
   result: RoundResult,
 ) -> None:
-  """Warns of excluded clients and of a round that changed nothing.
+  """Reports excluded clients and what was not finite, in one line on stderr.
 
   In a round without clients, or with excluded clients only, the row's
   averages become NaN.
@@ -136,28 +137,35 @@ def report_problems(
   if not cohort:
     logging.info('Round %d: no client came.', round_number)
     _forget_averages(row)
-    if _NON_FINITE_COLUMN in row:
+    if NON_FINITE_COLUMN in row:
       # The mean over no clients is NaN, but no client has diverged.
-      row[_NON_FINITE_COLUMN] = 0
+      row[NON_FINITE_COLUMN] = 0
     return
+  told, cause = [], row.get(round_problems.DIVERGED_COLUMN)
   num_excluded = row.get(costs.EXCLUDED_COLUMN)
   if num_excluded:
-    round_problems.name_excluded_clients(
-      process,
-      state,
-      cohort,
-      num_excluded,
-      round_number,
-      client_states=result.old_client_states,
+    told.append(
+      round_problems.name_excluded_clients(
+        process,
+        state,
+        cohort,
+        num_excluded,
+        client_states=result.old_client_states,
+      )
     )
-    if num_excluded == len(cohort):
-      _forget_averages(row)
-  if row.get(_NON_FINITE_COLUMN):
-    logging.warning(
-      'Round %d: the aggregated update was not finite; the server '
-      'keeps what it had.',
-      round_number,
+  if num_excluded == len(cohort):
+    _forget_averages(row)
+    told.append('the server keeps what it had')
+  elif row.get(NON_FINITE_COLUMN):
+    told.append(
+      'the aggregated update was not finite; the server keeps what it had'
     )
+  elif cause == round_problems.Cause.LOSS:
+    told.append(f'the training loss was {row["train/loss"]:.3g}')
+  elif cause == round_problems.Cause.MODEL:
+    told.append("the model is not finite after the server's step")
+  if told:
+    progress.report_line(f'Round {round_number}: {"; ".join(told)}.')
 
 
 def _forget_averages(row: dict[str, Any]) -> None:

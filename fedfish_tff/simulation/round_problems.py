@@ -9,6 +9,7 @@ of a check that fails inside a computation by one sentence.
 from collections.abc import Iterator
 from collections.abc import Sequence
 import contextlib
+import enum
 from typing import Any
 
 from fedfish_tff import errors
@@ -18,10 +19,30 @@ from fedfish_tff.datasets import batches as batches_lib
 from absl import logging
 import tensorflow_federated as tff
 
+# The column of a `Cause`, which only diverged rounds have.
+DIVERGED_COLUMN = 'train/diverged'
+_MAX_NAMES = 5
+
 AnyProcess = (
   tff.learning.templates.LearningProcess
   | client_state_process.ClientStateProcess
 )
+
+
+class Cause(enum.IntEnum):
+  """The first thing that was not finite in a diverged round.
+
+  Attributes:
+    CLIENTS: The updates of all clients.
+    LOSS: The training loss; one far beyond that of the initial model counts.
+    AGGREGATE: The aggregate of updates, some of which were finite.
+    MODEL: The model after the server's step.
+  """
+
+  CLIENTS = 1
+  LOSS = 2
+  AGGREGATE = 3
+  MODEL = 4
 
 
 def training_weights(
@@ -78,28 +99,26 @@ def name_excluded_clients(
   state: Any,
   cohort: Sequence[batches_lib.ClientBatches],
   num_excluded: int,
-  round_number: int,
   *,
   client_states: Sequence[Any] | None = None,
-) -> None:
-  """Logs the clients that a round left out.
+) -> str:
+  """Returns a clause on the clients that a round left out, and advice.
 
   Sums do not identify them, so each client's local training is repeated. That
   may not find a client that was left out because of its round's values, such as
-  Mime Lite's optimizer state; the log counts those that are not found.
+  Mime Lite's optimizer state; the clause counts those that are not found.
 
   Args:
     process: The process.
     state: The process' state before the round.
     cohort: The round's clients.
     num_excluded: The number of clients that the process left out.
-    round_number: The round.
     client_states: The clients' states before the round, if they have any.
   """
   if num_excluded == len(cohort):
     # A diverged run leaves out all clients in every round, and repeating their
     # training would take longer than the rounds.
-    names = ', '.join(client.client_id for client in cohort)
+    names = name_clients([client.client_id for client in cohort])
   elif not hasattr(process, 'update_is_finite'):
     names = 'unknown to this process'
   else:
@@ -113,20 +132,26 @@ def name_excluded_clients(
       )
     ]
     num_missing = num_excluded - len(found)
+    names = name_clients(found)
     if num_missing > 0:
-      found.append(f'{num_missing} not identified')
-    names = ', '.join(found)
-  logging.warning(
-    'Round %d: the update of %d of %d clients was not finite and was left '
-    'out: %s. %s',
-    round_number,
-    num_excluded,
-    len(cohort),
-    names,
-    'A smaller client learning rate may help.'
+      missing = f'{num_missing} not identified'
+      names = f'{names}, {missing}' if found else missing
+  advice = (
+    'a smaller learning rate may help'
     if _uses_weights(process)
-    else 'Their inputs, or features of them, are not finite or too large.',
+    else 'their inputs, or features of them, are not finite or too large'
   )
+  return (
+    f'the update of {num_excluded} of {len(cohort)} clients was not finite and '
+    f'was left out: {names}; {advice}'
+  )
+
+
+def name_clients(client_ids: Sequence[str]) -> str:
+  """Returns the first names of clients, and the number of others."""
+  others = len(client_ids) - _MAX_NAMES
+  names = ', '.join(client_ids[:_MAX_NAMES])
+  return f'{names} and {others} others' if others > 0 else names
 
 
 def _start_weights(

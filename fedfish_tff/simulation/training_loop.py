@@ -95,7 +95,7 @@ def run_training(
 
   Args:
     process: Any learning process, or one with client states. Processes of this
-      package also count clients with a non-finite update; a warning names them.
+      package also count clients with a non-finite update; a line names them.
     train_data: The clients that may take part. Another thread reads the next
       round's clients while a round computes.
     participation: The function that returns the cohort of a round; called from

@@ -97,6 +97,8 @@ def create_config(
       # The rounds between two evaluations, and between two checkpoints.
       'evaluate_every': 5,
       'checkpoint_every': 10,
+      # 0 to train on, whatever happens.
+      'stop_after_diverged_rounds': 5,
       # 0 means no cap.
       'max_examples_per_client': 0,
       'participation': {'name': 'uniform'},

@@ -38,6 +38,7 @@ FIELDS_OF_THE_LOOP = frozenset(
     'evaluate_every',
     'max_examples_per_client',
     'rounds',
+    'stop_after_diverged_rounds',
   )
 )
 

@@ -54,6 +54,8 @@ class Config:
       none.
     evaluate_every: The number of rounds from one evaluation to the next.
     checkpoint_every: The number of rounds from one checkpoint to the next.
+    stop_after_diverged_rounds: The number of consecutive rounds without a
+      finite update after which a run ends; 0 for never.
     algorithm: The method's name and its own fields.
     task: The task's name and options.
     client_learning_rate: The clients' learning rate; None for a method without
@@ -75,6 +77,7 @@ class Config:
   max_examples_per_client: int
   evaluate_every: int
   checkpoint_every: int
+  stop_after_diverged_rounds: int
   algorithm: Values
   task: Mapping[str, Any]
   client_learning_rate: float | None = None

@@ -26,6 +26,7 @@ _SIZES: Mapping[str, fields.Check] = {
   'max_examples_per_client': fields.integer(0),
   'evaluate_every': fields.integer(1),
   'checkpoint_every': fields.integer(1),
+  'stop_after_diverged_rounds': fields.integer(0),
 }
 # The blocks that every config has.
 _BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')

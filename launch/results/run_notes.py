@@ -25,12 +25,20 @@ def describe(
   """
   ends = frames.drawn('round', metric)['round'].groupby('run').last()
   runs = frames.runs.assign(end=ends).dropna(subset='end')
+  counts = list(runs.groupby('label')['end'].count()) or [0]
+  runs = runs[runs['diverged_round'].isna()]
   ends = runs.groupby('label', sort=False)['end'].agg(list).to_dict()
-  counts = [len(found) for found in ends.values()] or [0]
   seeds = f'{count_seeds(counts)}: {pooling}'
   if max(counts) < 2:
     seeds = '1 seed, nothing is pooled'
-  return join([seeds, tell_clients(frames.runs), tell_lengths(ends)])
+  return join(
+    [
+      seeds,
+      tell_clients(frames.runs),
+      tell_lengths(ends),
+      tell_diverged(frames.runs, 'label'),
+    ]
+  )
 
 
 def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
@@ -41,9 +49,18 @@ def describe_finished(runs: pd.DataFrame, pooling: str) -> str:
     pooling: The way in which several seeds of a group are shown.
   """
   seeds = count_seeds(runs.groupby('group').size())
-  finished = runs[runs['is_finished'].astype(bool)]
+  finished = runs[
+    runs['is_finished'].astype(bool) & runs['diverged_round'].isna()
+  ]
   ends = finished.groupby('variant', sort=False)['length'].agg(list).to_dict()
-  return join([f'{seeds}: {pooling}', tell_clients(runs), tell_lengths(ends)])
+  return join(
+    [
+      f'{seeds}: {pooling}',
+      tell_clients(runs),
+      tell_lengths(ends),
+      tell_diverged(runs, 'variant'),
+    ]
+  )
 
 
 def join(parts: Iterable[str]) -> str:
@@ -110,6 +127,27 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
     return ''
   told = '; '.join(f'{", ".join(of)}: {end}' for end, of in labels.items())
   return f'Runs of different lengths, whose ends do not compare, up to {told}'
+
+
+def tell_diverged(runs: pd.DataFrame, column: str) -> str:
+  """Returns 'Diverged in round 3: FedAvg', or '' if no run has diverged.
+
+  Args:
+    runs: The runs.
+    column: The column with the labels.
+  """
+  told: dict[str, list[str]] = {}
+  for label, of in runs.groupby(column, sort=False):
+    rounds = of['diverged_round'].dropna()
+    if rounds.empty:
+      continue
+    share = f' ({len(rounds)} of {len(of)} runs)' * (len(of) > 1)
+    told.setdefault(f'round {span(rounds)}', []).append(f'{label}{share}')
+  if not told:
+    return ''
+  return 'Diverged in ' + '; in '.join(
+    f'{when}: {", ".join(labels)}' for when, labels in told.items()
+  )
 
 
 def span(numbers: Iterable[float]) -> str:

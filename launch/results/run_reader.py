@@ -65,6 +65,8 @@ SUMMARY = {
   'test': {...: (float, None)},
   'totals': {...: (float, None)},
   'early_stopping': ({'model_round': int, 'stopped': (str, None)}, None),
+  'status': (str, None),
+  'diverged': ({'round': int, 'reason': str}, None),
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
 # The files that launch.evaluate --targets writes.
@@ -155,33 +157,45 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   folder = simulation.Workdir(pathlib.Path(workdir))
   config = read_config(workdir)
   folder.check_files()
-  rounds = read_rounds(folder)
+  about = describe_run(folder, config, folder.read_summary(SUMMARY))
+  rounds = read_rounds(folder, about['diverged_round'])
   if rounds.empty:
     raise errors.InputError(f'{folder.metrics_path} holds no round yet.')
-  about = describe_run(folder, config, folder.read_summary(SUMMARY))
   of_round = about['model_round']
   if of_round is None:
     of_round = rounds.index[-1]
+  clients = _read_current_clients(folder.path, of_round)
   return Run(
     about=about,
     rounds=rounds,
-    clients=_read_current_clients(folder.path, of_round),
+    # The model of a diverged run is no result, whatever its clients score.
+    clients=clients if about['diverged_round'] is None else clients + math.inf,
     transfer=_read_scores(folder.path),
   )
 
 
-def read_rounds(folder: simulation.Workdir) -> pd.DataFrame:
+def read_rounds(
+  folder: simulation.Workdir, diverged_round: int | None = None
+) -> pd.DataFrame:
   """Returns the whole rows of metrics.csv, float64, indexed by round.
 
   Args:
     folder: The run's workdir.
+    diverged_round: The first round of which all numbers count as infinite; None
+      for a run that has not diverged.
 
   Raises:
     errors.InputError: If the file is missing or damaged.
   """
   rows = metrics_rows.read_rows(folder.metrics_path)
   return pd.DataFrame(
-    [_mark_diverged(row) for row in rows],
+    [
+      _mark_diverged(
+        row,
+        diverged=diverged_round is not None and row['round'] >= diverged_round,
+      )
+      for row in rows
+    ],
     index=pd.Index([row['round'] for row in rows], name='round'),
     dtype=float,
   )
@@ -202,8 +216,9 @@ def describe_run(
   Returns:
     `workdir`; `run`, its name; `seed`; `config`; `fields`, the config by dotted
     names; `algorithm`; `task`, its title, which describes synthetic data;
-    `synthetic`, that description alone; `is_finished`; `model_round`, None for an unfinished
-    run; `length`, the number of rounds of the finished run, as far as known;
+    `synthetic`, that description alone; `is_finished`; `status`, finished,
+    stopped early, diverged or unfinished; `diverged_round`, None for a run that
+    has not diverged; `model_round`, None for an unfinished run; `length`, the number of rounds of the finished run, as far as known;
     the notes of `run_label.describe`; and the numbers of summary.json for the
     run's model: `validation/global/<metric>`, `test/global/<metric>`,
     `csb/<metric>`, `total/local_steps` and so on.
@@ -234,6 +249,8 @@ def describe_run(
     'algorithm': algorithm,
     'synthetic': synthetic,
     'is_finished': bool(summary),
+    'status': _status(summary),
+    'diverged_round': diverged_round(summary),
     'model_round': model_round(summary) if summary else None,
     'length': summary.get('rounds') or config['rounds'],
     # Further names in an untrusted label must not replace the values above.
@@ -247,17 +264,41 @@ def describe_run(
         for prefix, block in blocks.items()
         for name, value in block.items()
         if '/' in prefix + name
-      }
+      },
+      diverged=diverged_round(summary) is not None,
     ),
   }
 
 
-def _mark_diverged(row: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns a row with infinity for non-finite values (null in JSON)."""
+def _mark_diverged(
+  row: Mapping[str, Any], *, diverged: bool = False
+) -> dict[str, Any]:
+  """Returns a row with infinity for non-finite values (null in JSON).
+
+  Args:
+    row: The row.
+    diverged: Whether the run has diverged. Then all values are infinite, since
+      the scores of a model that training has left as it was are no result.
+  """
   return {
-    name: value if value is not None and math.isfinite(value) else math.inf
+    name: math.inf
+    if value is None or not math.isfinite(value) or (diverged and '/' in name)
+    else value
     for name, value in row.items()
   }
+
+
+def _status(summary: Mapping[str, Any]) -> str:
+  if not summary:
+    return 'unfinished'
+  stopped = (summary.get('early_stopping') or {}).get('stopped')
+  usual = 'finished' if stopped is None else 'stopped early'
+  return summary.get('status') or usual
+
+
+def diverged_round(summary: Mapping[str, Any]) -> int | None:
+  """Returns the round in which a finished run has diverged; None if it has not."""
+  return (summary.get('diverged') or {}).get('round')
 
 
 def model_round(summary: Mapping[str, Any]) -> int:

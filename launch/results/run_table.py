@@ -34,7 +34,8 @@ def to_csv(
   ).fillna('')
   numbers = runs[[name for name in runs if '/' in name]]
   # A number that is not there is empty, one that has diverged is NaN.
-  numbers = numbers.where(numbers.notna(), '').replace(np.inf, math.nan)
+  diverged = numbers == np.inf
+  numbers = numbers.where(numbers.notna(), '').mask(diverged, math.nan)
   table = pd.concat(
     [of.reset_index(drop=True) for of in (told, costs, numbers)], axis=1
   )
@@ -49,6 +50,8 @@ def describe(runs: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
     failures: The reasons why runs have failed, by name.
   """
   status = np.where(runs['is_finished'].astype(bool), 'done', 'unfinished')
+  diverged = 'diverged in round ' + runs['diverged_round'].astype(str)
+  status = np.where(runs['diverged_round'].notna(), diverged, status)
   varied = pd.DataFrame(list(runs['varied']), runs.index, dtype=object)
   return pd.concat(
     [runs[['run', 'variant']], varied.where(varied.notna(), '')], axis=1

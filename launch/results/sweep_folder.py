@@ -134,7 +134,11 @@ class SweepFolder:
 def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
   """Returns whether a summary is that of a finished run of a config."""
   stopped = (summary.get('early_stopping') or {}).get('stopped')
-  return summary['rounds'] == config['rounds'] or stopped is not None
+  return (
+    summary['rounds'] == config['rounds']
+    or stopped is not None
+    or run_reader.diverged_round(summary) is not None
+  )
 
 
 def to_json(value: Any) -> Any:

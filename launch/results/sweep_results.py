@@ -85,10 +85,12 @@ def to_frames(
   names = tabulate(runs)['name']
   found = {}
   if with_rounds:
-    finished = runs['workdir'][runs['is_finished'].astype(bool)]
+    finished = runs[runs['is_finished'].astype(bool)]
     found = {
-      run: run_reader.read_rounds(simulation.Workdir(workdir))
-      for run, workdir in finished.items()
+      run: run_reader.read_rounds(simulation.Workdir(workdir), diverged)
+      for run, workdir, diverged in zip(
+        finished.index, finished['workdir'], finished['diverged_round']
+      )
     }
   return frames_lib.Frames(
     runs.assign(label=runs['group'].map(names)),

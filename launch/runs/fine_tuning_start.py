@@ -86,6 +86,7 @@ def start_config(
       'max_examples_per_client',
       'evaluate_every',
       'checkpoint_every',
+      'stop_after_diverged_rounds',
       'task',
     )
   }

@@ -22,6 +22,8 @@ from launch.runs import tuned_evaluation
 
 # The diagnostics of FedFish that are compared between runs.
 _EFFECTIVE_CLIENTS = 'aggregator/effective_clients_mean'
+# The values of `status`.
+FINISHED, STOPPED_EARLY, DIVERGED = 'finished', 'stopped early', 'diverged'
 _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 
@@ -32,6 +34,7 @@ def summarize(
   *,
   client_states: simulation.ClientStateStore | None = None,
   stopping: simulation.EarlyStopping | None = None,
+  divergence: simulation.Divergence | None = None,
   model: simulation.TrainingResult | None = None,
 ) -> Mapping[str, Any]:
   """Returns the content of summary.json; only here are test clients scored.
@@ -42,6 +45,7 @@ def summarize(
     rows: The rows of metrics.csv.
     client_states: The states that clients keep; None if they keep none.
     stopping: The early stopping of the run; None for a config without it.
+    divergence: The decision on divergence; None for a closed form.
     model: The result of the round of the run's model; None for the last round.
   """
   task = experiment.task
@@ -63,6 +67,7 @@ def summarize(
     'algorithm': experiment.config.method.name,
     'label': run_label.describe(experiment.config, task),
     'rounds': result.round_number,
+    **_status(stopping, divergence),
     **_early_stopping(stopping, model),
     'final': {
       name: _to_json(value)
@@ -84,6 +89,27 @@ def summarize(
       **{name: importlib.metadata.version(name) for name in _PACKAGES},
     },
   }
+
+
+def tell_divergence(summary: Mapping[str, Any]) -> str:
+  """Returns 'Diverged in round 3: ...' of a diverged run's summary."""
+  found = summary['diverged']
+  return f'Diverged in round {found["round"]}: {found["reason"]}'
+
+
+def _status(
+  stopping: simulation.EarlyStopping | None,
+  divergence: simulation.Divergence | None,
+) -> Mapping[str, Any]:
+  """Returns the way in which the run has ended."""
+  first = divergence and divergence.first_diverged_round
+  if first is not None:
+    return {
+      'status': DIVERGED,
+      'diverged': {'round': first, 'reason': divergence.describe()},
+    }
+  stopped = stopping is not None and stopping.reason is not None
+  return {'status': STOPPED_EARLY if stopped else FINISHED}
 
 
 def _early_stopping(

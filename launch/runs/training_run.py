@@ -18,6 +18,7 @@ from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.plots import catalogue
+from launch.runs import divergence as divergence_lib
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import longer_run
@@ -141,6 +142,7 @@ def train_task(
     )
     rows = simulation.read_rows(folder.metrics_path)
     stopping = experiment.build_stopping(rows)
+    divergence = divergence_lib.build_hook(experiment, rows)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,
@@ -148,6 +150,7 @@ def train_task(
       rows,
       client_states=client_states,
       stopping=stopping,
+      divergence=divergence,
       model=trained_run.load_best(experiment, folder, stopping)
       if early_stopping.restores_best(config)
       and stopping.best_round is not None
@@ -318,6 +321,7 @@ def _build_hooks(
     built.solve_path
     and regularization_choice.RegularizationChoice(experiment, folder.path),
     barrier and simulation.Barrier(barrier),
+    divergence_lib.build_hook(experiment),
     stopping,
     progress,
   ]
@@ -345,6 +349,13 @@ def _print_closing_line(
   experiment: experiment_lib.Experiment,
   summary: Mapping[str, Any],
 ) -> None:
+  files = (
+    f'See {folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, '
+    f'or run tensorboard --logdir={folder.tensorboard_path}.'
+  )
+  if summary['status'] == run_summary.DIVERGED:
+    print(f'{run_summary.tell_divergence(summary)}. {files}')
+    return
   metric = experiment.task.metric
   judged_by = experiment.judged_by
   if judged_by == 'unseen':
@@ -368,8 +379,4 @@ def _print_closing_line(
     epsilon = privacy['epsilon']
     spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
     whose += f', epsilon {spent} at delta {privacy["delta"]:g}'
-  print(
-    f'Done: {rounds}, {metric} {score} on {whose}. See '
-    f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, or '
-    f'run tensorboard --logdir={folder.tensorboard_path}.'
-  )
+  print(f'Done: {rounds}, {metric} {score} on {whose}. {files}')

@@ -24,6 +24,7 @@ from launch import installed
 from launch.methods import fine_tuning
 from launch.methods import registry
 from launch.results import result_table
+from launch.results import run_reader
 from launch.results import run_table
 from launch.results import sweep_folder
 from launch.results import sweep_page
@@ -114,7 +115,7 @@ class Sweep:
       except KeyboardInterrupt as error:
         self._write_tables(failures)
         raise KeyboardInterrupt(
-          f'Interrupted: {self._tell_done()} runs are finished. The same '
+          f'Interrupted: {self._tell_done()} are finished. The same '
           'command continues the sweep.'
         ) from error
       failures |= self._find_other_data()
@@ -124,7 +125,7 @@ class Sweep:
         folder, runs, table, figures=figures, failures=failures
       )
       print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
-      print(f'\nDone: {self._tell_done()} runs. See {folder.path}.')
+      print(f'\nDone: {self._tell_done()}. See {folder.path}.')
       _say_failures(folder, failures)
       return failures
 
@@ -133,7 +134,14 @@ class Sweep:
 
   def _tell_done(self) -> str:
     number = len(self.runs)
-    return f'{number - len(self._find_todo())} of {number}'
+    diverged = sum(self._find_divergence(run) is not None for run in self.runs)
+    told = f'{number - len(self._find_todo())} of {number} runs'
+    return f'{told}, {diverged} of them diverged' if diverged else told
+
+  def _find_divergence(self, run: plan_lib.PlannedRun) -> int | None:
+    """Returns the round in which a finished run has diverged."""
+    summary = self._folder.read_summary(run.name, run.config.values)
+    return run_reader.diverged_round(summary or {})
 
   def _execute_runs(self, failures: dict[str, str]) -> None:
     """Runs the unfinished runs; adds the reasons of failures by name."""
@@ -163,7 +171,8 @@ class Sweep:
         error = 'its process ended without a result'
       if error:
         failures[run.name] = error
-      progress.update(run, error, outcome.seconds)
+      diverged = None if error else self._find_divergence(run)
+      progress.update(run, error, outcome.seconds, diverged)
 
     with self._runner(len(todo)) as runner:
       progress = _Progress(self.runs, todo, runner.num_processes)
@@ -336,7 +345,7 @@ class _Progress:
   ) -> None:
     self._num_runs = len(runs)
     self._finished = len(runs) - len(todo)
-    self._failed = 0
+    self._failed = self._diverged = 0
     _say(
       f'{len(runs)} runs, {self._finished} finished before, up to '
       f'{num_processes} at a time'
@@ -353,18 +362,26 @@ class _Progress:
 
   def _counts(self) -> str:
     failed = f', {self._failed} failed' if self._failed else ''
-    return f'{self._finished}/{self._num_runs} runs{failed}'
+    diverged = f', {self._diverged} diverged' if self._diverged else ''
+    return f'{self._finished}/{self._num_runs} runs{diverged}{failed}'
 
   def update(
-    self, run: plan_lib.PlannedRun, error: str | None, seconds: float
+    self,
+    run: plan_lib.PlannedRun,
+    error: str | None,
+    seconds: float,
+    diverged: int | None = None,
   ) -> None:
-    """Shows that a run has ended."""
+    """Shows that a run has ended, maybe since it diverged in a round."""
+    self._diverged += diverged is not None
     self._failed += bool(error)
     self._finished += not error
     line = f'FAILED {run.name}: {error}' if error else run.name
+    if diverged is not None:
+      line = f'{run.name} diverged in round {diverged}'
     if self._bar.disable:
       _say(f'{self._counts()}: {line} ({seconds:.0f} s)')
-    elif error:
+    elif error or diverged is not None:
       self._bar.write(line, file=sys.stderr)
     self._bar.set_postfix_str(self._counts(), refresh=False)
     self._bar.update(run.work)

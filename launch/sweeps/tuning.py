@@ -24,6 +24,7 @@ _UNMATCHED = (
   'rounds',
   'evaluate_every',
   'checkpoint_every',
+  'stop_after_diverged_rounds',
 )
 _DIAGNOSTICS = 'algorithm.diagnostics'
 

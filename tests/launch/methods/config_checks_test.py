@@ -51,7 +51,12 @@ class CheckConfigTest(parameterized.TestCase):
 
   @given(
     st.sampled_from(
-      ('seed', 'max_examples_per_client', 'evaluation.personalization_epochs')
+      (
+        'seed',
+        'max_examples_per_client',
+        'stop_after_diverged_rounds',
+        'evaluation.personalization_epochs',
+      )
     ),
     st.integers(max_value=-1) | st.floats() | st.booleans() | st.none(),
   )

@@ -41,6 +41,7 @@ class FakeRun:
     metric: The metric that decides.
     judged_by: Whose values of it decide.
     synthetic: What synthetic data are.
+    diverged_round: The round in which the run has diverged, if it has.
   """
 
   workdir: pathlib.Path
@@ -53,6 +54,7 @@ class FakeRun:
   metric: str = 'accuracy'
   judged_by: str = 'global'
   synthetic: str | None = None
+  diverged_round: int | None = None
 
   @property
   def algorithm(self):
@@ -75,6 +77,7 @@ def as_config(values):
   )
   sizes = ('seed', 'rounds', 'cohort_size', 'local_epochs', 'batch_size')
   sizes += ('max_examples_per_client', 'evaluate_every', 'checkpoint_every')
+  sizes += ('stop_after_diverged_rounds',)
   return config_lib.Config(
     values=values,
     method=method,
@@ -139,7 +142,12 @@ def to_run(fake):
 
 def _make_summary(fake):
   """Returns the summary.json of a finished run."""
+  diverged = {}
+  if fake.diverged_round is not None:
+    found = {'round': fake.diverged_round, 'reason': 'nothing was finite'}
+    diverged = {'status': 'diverged', 'diverged': found}
   return {
+    **diverged,
     'rounds': fake.config['rounds'],
     'label': make_label(fake.config),
     'final': {},

@@ -2,6 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what one has to know of runs."""
 
+import dataclasses
+import math
+
+from launch.results import frames
 from launch.results import run_notes
 from tests.launch.results import fake_runs
 from tests.launch.sweeps import fake_sweeps
@@ -83,6 +87,46 @@ class RunNotesTest(parameterized.TestCase):
       'lengths, whose ends do not compare, up to fed_avg: round 20 to 50; '
       'fed_fish: round 10.',
     )
+
+  def test_runs_that_have_diverged(self):
+    runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'fed_prox'], seed=(0, 1))
+    each = [{}, {'diverged': 3}, {'diverged': 3}, {'diverged': 5}, {}, {}]
+    _, found = fake_sweeps.write_results(self, runs, [0.5] * 6, each)
+    told = (
+      'Diverged in round 3: fed_avg (1 of 2 runs); '
+      'in round 3 to 5: fed_fish (2 of 2 runs)'
+    )
+    self.assertEqual(run_notes.tell_diverged(found, 'variant'), told)
+    # Their ends are no lengths.
+    note = run_notes.describe_finished(found, 'a mean')
+    self.assertEndsWith(note, f'per round. {told}.')
+    self.assertEqual(run_notes.tell_diverged(found[4:], 'variant'), '')
+
+  def test_a_diverged_run_is_drawn_up_to_there(self):
+    runs = [
+      dataclasses.replace(
+        fake_runs.make_run(seed=seed),
+        values={'test/global/accuracy': 0.5},
+        diverged_round=diverged,
+      )
+      for seed, diverged in ((0, None), (1, fake_runs.ROUNDS[1]))
+    ]
+    workdirs = [
+      fake_runs.write_run(run, self.create_tempdir().full_path + '/w')
+      for run in runs
+    ]
+    found = frames.read(workdirs)
+    column = 'eval/global/accuracy'
+    drawn = found.drawn(column)
+    self.assertEqual(
+      [list(drawn.loc[run].index) for run in (0, 1)],
+      [list(fake_runs.ROUNDS), [fake_runs.ROUNDS[0]]],
+    )
+    note = run_notes.describe(found, 'a mean', column)
+    self.assertEndsWith(note, 'Diverged in round 4: FedAvg (1 of 2 runs).')
+    self.assertNotIn('different lengths', note)
+    self.assertEqual(list(found.runs['status']), ['finished', 'diverged'])
+    self.assertEqual(found.runs['test/global/accuracy'][1], math.inf)
 
   def test_a_title_names_the_only_task(self):
     runs = [fake_runs.make_run(task=task) for task in ('digits', 'emnist')]

@@ -36,6 +36,27 @@ class ReadRunTest(temporary_folders.TestCase):
     pd.testing.assert_frame_equal(run.rounds, expected.rounds)
     pd.testing.assert_frame_equal(run.clients, expected.clients)
 
+  def test_nothing_of_a_diverged_run_is_a_result(self):
+    run = dataclasses.replace(
+      fake_runs.make_run(),
+      values={'test/global/accuracy': 0.5},
+      diverged_round=fake_runs.ROUNDS[1],
+    )
+    workdir = fake_runs.write_run(run, self.folder / 'w')
+    fake_runs.write_clients(
+      workdir, fake_runs.make_clients(), fake_runs.ROUNDS[-1]
+    )
+    found = run_reader.read_run(workdir)
+    self.assertEqual(found.about['status'], 'diverged')
+    self.assertEqual(found.about['diverged_round'], fake_runs.ROUNDS[1])
+    self.assertTrue(found.about['is_finished'])
+    self.assertEqual(found.about['test/global/accuracy'], np.inf)
+    self.assertNotEmpty(found.clients)
+    self.assertFalse(np.isfinite(found.clients).any(axis=None))
+    scores = found.rounds['eval/global/accuracy']
+    self.assertEqual(list(np.isfinite(scores)), [True, False, False])
+    self.assertEqual(list(found.rounds['round']), list(fake_runs.ROUNDS))
+
   def test_an_evaluation_of_an_earlier_round_is_not_used(self):
     workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
     with open(workdir / 'metrics.csv', 'a', encoding='utf-8') as file:

@@ -62,6 +62,23 @@ class SweepTableTest(absltest.TestCase):
     rows = _read(run_table.to_csv(self.results, failures={}, usage={}))
     self.assertEqual(rows[-1]['status'], 'unfinished')
 
+  def test_runs_that_have_diverged(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg'], client_learning_rate=(0.01, 0.05), seed=(0, 1)
+    )
+    _, results = fake_sweeps.write_results(
+      self, runs, [0.2, 0.2, 0.9, 0.9], [{}, {}, {}, {'diverged': 3}]
+    )
+    rows = _read(run_table.to_csv(results, failures={}, usage={}))
+    self.assertEqual(
+      [row['status'] for row in rows], ['done'] * 3 + ['diverged in round 3']
+    )
+    self.assertEqual(rows[3][_VALIDATION], 'nan')
+    # Its rates, which look better, are not the best.
+    self.assertEqual(
+      [row['best'] for row in _read_groups(results)], ['yes', '']
+    )
+
   def test_a_row_a_group(self):
     rows = _read_groups(self.results)
     self.assertLen(rows, 4)

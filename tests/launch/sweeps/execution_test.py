@@ -96,6 +96,19 @@ class SweepExecutionTest(temporary_folders.TestCase):
     self.assertEqual(folder.path, self.path)
     self.assertEqual(list(runs['variant'].unique()), ['fed_avg', 'fed_fish'])
 
+  def test_runs_that_diverge_are_counted(self):
+    (self.data_dir / 'diverge_fed_avg-seed_1').touch()
+    for again in (False, True):
+      failures, stdout, stderr = self._execute()
+      self.assertEmpty(failures)
+      self.assertIn('\nDone: 4 of 4 runs, 1 of them diverged. See', stdout)
+      self.assertIn('diverged: 1', stdout)
+      line = 'fed_avg-seed_1 diverged in round 3 ('
+      self.assertEqual(line in stderr, not again)
+    rows = {row['run']: row['status'] for row in self._rows('runs.csv')}
+    self.assertEqual(rows.pop('fed_avg-seed_1'), 'diverged in round 3')
+    self.assertEqual(set(rows.values()), {'done'})
+
   def test_fine_tunings_start_from_runs_of_the_sweep(self):
     ft = 'fed_avg,fine_tuning=ft_lp,start=fed3r'
     runs = fake_sweeps.plan(

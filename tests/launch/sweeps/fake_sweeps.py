@@ -71,8 +71,12 @@ def write_result(
   totals=None,
   judged_by='global',
   stopped_at=None,
+  diverged=None,
 ):
-  """Writes what is in the workdir of a finished run; None has diverged."""
+  """Writes what is in the workdir of a finished run; None has diverged.
+
+  A run that has diverged in a round ended with the round after it.
+  """
   workdir = folder.workdir(run.name)
   workdir.mkdir(parents=True, exist_ok=True)
   (workdir / 'config.json').write_text(json.dumps(run.config.values))
@@ -83,6 +87,15 @@ def write_result(
   }
   summary = {
     'rounds': stopped_at or run.config.values['rounds'],
+    **(
+      {
+        'rounds': diverged + 1,
+        'status': 'diverged',
+        'diverged': {'round': diverged, 'reason': 'nothing was finite'},
+      }
+      if diverged
+      else {}
+    ),
     'label': fake_runs.make_label(
       run.config.values,
       metric=metric,

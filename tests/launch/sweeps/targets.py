@@ -122,7 +122,10 @@ def train(
     workdir.mkdir(parents=True, exist_ok=True)
     data = {'train': pathlib.Path(data_dir).name}
     (workdir / 'data_fingerprint.json').write_text(json.dumps(data))
-    fake_sweeps.write_result(folder, run, config['seed'] / 10)
+    diverges = (pathlib.Path(data_dir) / f'diverge_{workdir.name}').exists()
+    fake_sweeps.write_result(
+      folder, run, config['seed'] / 10, diverged=3 if diverges else None
+    )
   if evaluated:
     fake_sweeps.write_evaluation(folder, run)
 
