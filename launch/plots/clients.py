@@ -59,7 +59,8 @@ def draw_personalization(
       (change > 0).sum(), (change < 0).sum(), *map(style.format_value, means)
     )
     y_label = f'{name} after fine-tuning'
-    panels.set_labels(axis, f'{name} before', y_label, label, summary)
+    x_label = f'{name} before fine-tuning'
+    panels.set_labels(axis, x_label, y_label, label, summary)
   for (label, table), axis in zip(tables.items(), lower):
     look = looks[label] | {'linestyle': '-'}
     axis.plot(shares, table, color=look['color'], linewidth=0.6, alpha=0.35)
@@ -79,7 +80,8 @@ def draw_personalization(
   title = run_notes.name_task(f'Few-shot {title}', frames.runs)
   panels.set_figure_title(few_shot, title)
   scored = _tell_clients(frames, columns)
-  panels.draw_legend(scatter, note=f'{scored} Cross: their mean.')
+  half = 'Scores are on the half of their data that fine-tuning does not see.'
+  panels.draw_legend(scatter, note=f'{scored} {half} Cross: their mean.')
   note = f'{scored} Thick line and numbers: their mean.'
   panels.draw_legend(few_shot, note=note)
   return {

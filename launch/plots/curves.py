@@ -208,12 +208,11 @@ def plot_fixed_compute(
   panels.limit_shares(axes, metric)
   panels.draw_legend(figure, *entries)
   total = ', '.join(f'{n} ({task})' for task, n in totals.items())
-  seeds = run_notes.count_seeds(len(ys) for _, ys in points.values())
+  told = run_notes.tell_lines(len(ys) for _, ys in points.values())
   caption = (
     f'{column_titles.describe(metric)}, against {words}, at fixed '
-    f'compute: rounds times local epochs are {total}. Lines: means over '
-    f'{seeds}; bands, where there are few: lowest to highest seed.'
+    f'compute: rounds times local epochs are {total}.'
   )
   runs = settings.runs[settings.runs['label'].isin(drawn.index)]
-  note = run_notes.join([run_notes.tell_clients(runs)])
+  note = run_notes.join([told, run_notes.tell_clients(runs)])
   return panels.Drawing(figure, f'{caption} {note}')

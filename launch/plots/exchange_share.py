@@ -70,7 +70,7 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     by_bytes = _read_lines(runs, prefix + metric, _BYTES)
     for name, score, words, points in (
       (metric, metric, title, _read_lines(runs, prefix + metric)),
-      ('f1', 'F1', f'F1 of each class {whose}', _class_scores(runs, prefix)),
+      ('f1', 'f1', f'F1 of each class {whose}', _class_scores(runs, prefix)),
       (f'{metric}_by_bytes', metric, f'{title} {_BY_BYTES}', by_bytes),
     ):
       in_bytes = points is by_bytes
@@ -79,7 +79,7 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
         figures[file_name] = plot_scores(
           points,
           x_label='Sent by all clients' if in_bytes else share,
-          y_label=column_titles.title(f'test/{score}'),
+          metric=score,
           title=run_notes.name_task(words, runs),
           note=note,
           in_bytes=in_bytes,
@@ -189,7 +189,7 @@ def _describe(field: str, value: Any) -> str:
 def plot_scores(
   points: pd.DataFrame,
   *,
-  y_label: str,
+  metric: str,
   title: str,
   note: str = '',
   x_label: str,
@@ -205,7 +205,7 @@ def plot_scores(
     title: The title of the figure.
     note: A note on the runs.
     x_label: The label of x.
-    y_label: The label of y.
+    metric: The metric of y, on test clients.
     in_bytes: Whether x are bytes.
   """
   shown = dict(list(points.groupby(['row', 'panel'], sort=False)))
@@ -217,6 +217,7 @@ def plot_scores(
     columns=len(names) if len(rows) > 1 else _MOST_COLUMNS,
     sharey=True,
   )
+  y_label = column_titles.title(f'test/{metric}')
   looks = style.series_looks(points['line'].unique())
   sent = points['x'][points['x'] > 0]
   logarithmic = in_bytes and sent.max() > curves.BYTES_RATIO * sent.min()
@@ -243,6 +244,7 @@ def plot_scores(
     panels.set_labels(axis, x_label, label, name)
     handles = axis.get_legend_handles_labels()[0]
     entries |= {handle.get_label(): handle for handle in handles}
+  panels.limit_shares(axes, metric)
   panels.draw_legend(figure, list(entries.values()), note=note)
   panels.set_figure_title(figure, title)
   return figure

@@ -123,6 +123,8 @@ def plot_local_epochs(
       what = f'{rounds.pop()} rounds'
     x_label = f'Local epochs per round ({what})'
     panels.set_labels(axis, x_label, y_label, ', '.join(titles))
+  of_scores = [axis for axis, (_, j) in zip(axes, cells) if not j]
+  panels.limit_shares(of_scores, name)
   look = {'linestyle': 'none', 'marker': 'o', 'color': style.MUTED}
   panels.draw_legend(
     figure,

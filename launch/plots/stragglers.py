@@ -156,8 +156,8 @@ def _describe_timed(frames: frames_lib.Frames) -> frames_lib.Frames:
   return frames.of(
     runs.assign(
       conditions=[
-        f'{block.get("concurrency") or config.get("cohort_size")} clients per '
-        f'round, {block["speeds"]["kind"]} speeds'
+        f'at most {block.get("concurrency") or config.get("cohort_size")} clients '
+        f'per round, {block["speeds"]["kind"]} speeds'
         for config, block in zip(runs['config'], blocks)
       ],
       cost=costs,
@@ -231,7 +231,7 @@ def format_table(lines: pd.DataFrame, costs: Sequence[float]) -> str:
     bests = means.groupby('line').agg(best)
     target = sorted(bests, reverse=higher_is_better)[(len(bests) - 1) // 2]
     rows = [
-      ('method', 'clients', 'seeds', 'rounds', 'best')
+      ('method', 'participation', 'seeds', 'rounds', 'best')
       + tuple(f'seconds until {target:.3f}, messages {c:g}' for c in costs)
     ]
     for name, of in kept.groupby(['method', 'policy'], sort=False):
@@ -326,14 +326,14 @@ def _plot(lines: pd.DataFrame, runs: pd.DataFrame) -> panels.Drawing:
       column_titles.title(metric),
       f'{task}, {title}' if len(tasks) > 1 else title,
     )
+  panels.limit_shares(axes, metric)
   panels.draw_legend(figure, *entries)
-  seeds = run_notes.count_seeds(lines.groupby('line')['run'].nunique())
+  seeds = lines.groupby('line')['run'].nunique()
+  notes = run_notes.tell_lines(seeds), run_notes.tell_clients(runs)
   caption = (
     f'{column_titles.describe(metric)}, against the simulated time of rounds, '
     f'whose messages cost more from row to row; {lines["conditions"].iloc[0]}. '
-    f'Lines: means over {seeds}; bands, where there are few: lowest to highest '
-    f'seed. {run_notes.tell_clients(runs)}.\n'
-    + format_table(lines, COMMUNICATION_SECONDS)
+    f'{run_notes.join(notes)}\n' + format_table(lines, COMMUNICATION_SECONDS)
   )
   return panels.Drawing(figure, caption)
 

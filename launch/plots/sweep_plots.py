@@ -3,6 +3,7 @@
 """Draws the plots that suit a sweep."""
 
 from collections.abc import Collection
+from collections.abc import Mapping
 import pathlib
 
 from fedfish_tff.evaluation import ranking
@@ -70,7 +71,7 @@ def _varies(runs: pd.DataFrame, field: str) -> bool:
 def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   """Returns a figure for each setting without its variant, by file name."""
   judged = sweep_results.judged(runs)
-  title = f'Validation clients after the last round ({runs["task"].iloc[0]})'
+  title = f'Scores by learning rates ({runs["task"].iloc[0]})'
   figures = {}
   labels = _describe(runs, sweep_results.RATES)
   for label, of in runs.groupby(labels, sort=False):
@@ -79,13 +80,13 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     name = style.slug(f'learning_rates {label}')
     figures[name] = plot_heat_map(
       table.set_index(['method', *rates])['validation'],
-      metric=judged.metric,
+      columns=dict(zip(table['method'], table['column'])),
       higher_is_better=judged.higher_is_better,
       title=f'{title}, {label}' if label else title,
       note=run_notes.describe_finished(
         of,
-        'a cell is their mean; crossed where one has diverged or is not '
-        'finished',
+        'a cell is their mean, the best is framed, and a cross tells that one '
+        'has diverged or is not finished',
       ),
     )
   return figures
@@ -95,20 +96,21 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
 def plot_heat_map(
   values: pd.Series,
   *,
-  metric: str,
+  columns: Mapping[str, str],
   higher_is_better: bool,
   title: str,
   note: str = '',
 ) -> mpl_figure.Figure:
   """Draws a metric over client and server learning rates.
 
-  The best cell of a panel has a frame, on a tie the first given. A cell without
+  Panels with scores of different columns name theirs. The best cell of a panel has a frame, on a tie the first given. A cell without
   a finite value, since a run has diverged or is not finished, is blank and
   crossed.
 
   Args:
     values: The metric by the panel's title, the client and the server rate.
-    metric: The metric's name.
+    columns: The column that the values are of, such as
+      `'validation/global/accuracy'`, by the panel's title.
     higher_is_better: Whether higher values of the metric are better.
     title: The title of the figure.
     note: A note on the runs.
@@ -124,6 +126,8 @@ def plot_heat_map(
   highest = 1.0 if higher_is_better else 0.8
   low, high = np.quantile(finite, [0, highest]) if len(finite) else (0, 1)
   norm = mpl_colors.Normalize(low, high, clip=True)
+  scored = {name: column_titles.title(of) for name, of in columns.items()}
+  several = len(set(scored.values())) > 1
   figure, axes = panels.new_grid(
     tables,
     (0.62 * len(server) + 1.2, 0.5 * len(client) + 1.0),
@@ -141,8 +145,8 @@ def plot_heat_map(
     axis.set_facecolor('none')
     texts = np.array([[style.format_value(v) for v in row] for row in table])
     heat_map.write_cells(image, texts, size=8)
-    rows, columns = np.nonzero(~np.isfinite(table))
-    axis.plot(columns, rows, 'x', color=style.MUTED, markersize=6)
+    at_y, at_x = np.nonzero(~np.isfinite(table))
+    axis.plot(at_x, at_y, 'x', color=style.MUTED, markersize=6)
     best = ranking.select_best(
       by_panel[name][np.isfinite(by_panel[name])].to_dict(),
       higher_is_better=higher_is_better,
@@ -157,11 +161,15 @@ def plot_heat_map(
     # The last panel of a column need not be in the last row.
     axis.tick_params(labelbottom=True)
     panels.set_labels(
-      axis, 'Server learning rate', 'Client learning rate', name
+      axis,
+      'Server learning rate',
+      'Client learning rate',
+      name,
+      scored[name] if several else '',
     )
   if len(finite):
     extend = 'max' if high < finite.max() else 'neither'
-    label = column_titles.title(f'validation/{metric}')
+    label = 'Score' if several else next(iter(scored.values()))
     panels.draw_colorbar(image, axes, label, extend=extend)
   panels.set_figure_title(figure, title)
   panels.draw_legend(figure, note=note)

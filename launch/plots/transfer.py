@@ -124,6 +124,7 @@ def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
       column_titles.title(f'{one.split}/{one.metric}') + ', unseen half',
       f'{f"{task} to " * (len(tasks) > 1)}{target}, round {at}',
     )
+  panels.limit_shares(axes, points['metric'].iloc[0])
   panels.draw_legend(figure, *(entries if len(settings) > 1 else ()))
   return figure
 

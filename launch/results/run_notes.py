@@ -161,6 +161,21 @@ def count_seeds(counts: Iterable[int]) -> str:
   return method_labels.count(span(counts), 'seed')
 
 
+def tell_lines(counts: Iterable[int]) -> str:
+  """Returns the meaning of lines and bands in a caption.
+
+  Args:
+    counts: The number of seeds of each line.
+  """
+  counts = list(counts)
+  if max(counts, default=0) < 2:
+    return 'Lines are of 1 seed'
+  return (
+    f'Lines: means over {count_seeds(counts)}; bands, where there are few: '
+    'lowest to highest seed'
+  )
+
+
 def name_task(text: str, runs: pd.DataFrame) -> str:
   """Returns a title with what all runs share: task, and setting of a sweep."""
   shared = [

@@ -43,7 +43,7 @@ def _plot(rows, panels, lines, **kwargs):
   return exchange_share.plot_scores(
     pd.DataFrame(points, columns=columns),
     x_label='Share',
-    y_label='Test accuracy',
+    metric='accuracy',
     title='Accuracy of some rather long title',
     **kwargs,
   )

@@ -76,6 +76,12 @@ class RunNotesTest(parameterized.TestCase):
       'up to a: round 4 to 6; b, c: round 6',
     )
 
+  def test_lines_of_one_seed_are_no_means(self):
+    self.assertEqual(run_notes.tell_lines([1, 1]), 'Lines are of 1 seed')
+    self.assertStartsWith(
+      run_notes.tell_lines([1, 3]), 'Lines: means over 1 to'
+    )
+
   def test_groups_of_a_sweep(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
     runs += fake_sweeps.grid(['fed_fish'], rounds=(10,), seed=(0, 1))
