@@ -30,7 +30,8 @@ _EXPORTS = {
   'gradient_norm': 'AccuracyCriterion build_gradient_norm',
   'own_data_evaluation': 'LoadClientStateFn own_models OwnDataEvaluation',
   'paired_comparison': """
-    adjust_holm compare_nested compare_paired flip_signs PairedComparison
+    ALPHA adjust_holm compare_nested compare_paired fewest_pairs flip_signs
+    PairedComparison
   """,
   'ranking': 'gains is_better select_best Selection',
   'round_evaluation': 'HeldOutEvaluation SharedComputations',

@@ -24,14 +24,13 @@ from scipy import stats
 
 # The bound on the memory of the nested bootstrap: about 64 MB of counts.
 _MAX_COUNTS = 8_000_000
-# With fewer pairs, a percentile interval is nearly their minimum and maximum.
-_FEWEST_PAIRS = 5
-# With fewer pairs, even wins in all of them have a probability above 5 %
-# (two-sided) if the methods do not differ.
-_FEW_PAIRS = 6
+# All flips of the signs of more pairs would take too long.
 _MOST_FLIPPED = 13
 _NUM_RESAMPLES = 9_999
 _CONFIDENCE = 0.95
+# The level of tests: a method stands out if its p-values, corrected for their
+# number, are lower.
+ALPHA = 0.05
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -48,8 +47,9 @@ class PairedComparison:
     ties: The number of pairs in which A and B differ by rounding at most, see
       `ranking.gains`; such a difference counts as 0.
     note: A remark on the interval, often empty.
-    p: The p-value of `flip_signs`, from 5 to 13 pairs; NaN for clients nested
-      in seeds.
+    p: The p-value of `flip_signs` for the given comparison alone, see
+      `adjust_holm`; NaN for fewer than six pairs and for clients nested in
+      seeds.
   """
 
   mean: float
@@ -70,8 +70,6 @@ class PairedComparison:
     text += f', better in {self.wins} of {self.n}'
     if self.ties:
       text += f' ({self.ties} {"tie" if self.ties == 1 else "ties"})'
-    if not math.isnan(self.p):
-      text += f', p = {self.p:.2g}'
     return f'{text}; {self.note}' if self.note else text
 
 
@@ -82,19 +80,31 @@ def flip_signs(differences: Sequence[float]) -> float:
   other sign.
 
   Args:
-    differences: The paired differences, such as those of seeds; of more than 13
-      the p-value is NaN, since flips of all would take too long.
+    differences: The paired differences, such as those of seeds. Up to 13 have
+      all flips, more of them 9,999 random ones of fixed random numbers.
   """
-  if len(differences) > _MOST_FLIPPED:
-    return math.nan
+  many = len(differences) > _MOST_FLIPPED
   return float(
     stats.permutation_test(
       (np.asarray(differences),),
       np.mean,
       permutation_type='samples',
-      n_resamples=np.inf,
+      n_resamples=_NUM_RESAMPLES if many else np.inf,
+      random_state=np.random.default_rng(0),
     ).pvalue
   )
+
+
+def fewest_pairs(num_comparisons: int) -> int:
+  """Returns the fewest pairs with which all of some tests can be significant.
+
+  Of n pairs, the smallest two-sided p-value of `flip_signs` is 2 / 2^n, and
+  `adjust_holm` multiplies the smallest p-value by the number of tests.
+
+  Args:
+    num_comparisons: The number of tests, such as that of the other methods.
+  """
+  return math.ceil(math.log2(2 * max(1, num_comparisons) / ALPHA))
 
 
 def adjust_holm(p: Sequence[float]) -> np.ndarray:
@@ -138,7 +148,8 @@ def _compare(
   groups: list[np.ndarray],
   num_missing: int,
   higher_is_better: bool,
-  bootstrap: Callable[[list[np.ndarray]], tuple[float, float, str]],
+  bootstrap: Callable[[list[np.ndarray]], tuple[float, float]],
+  unit: str,
 ) -> PairedComparison:
   """Returns the comparison of gains in groups, each of which counts alike.
 
@@ -147,7 +158,9 @@ def _compare(
     num_missing: The number of pairs without a finite gain.
     higher_is_better: Whether a gain is a positive difference.
     bootstrap: The function from the groups' differences to the ends of the
-      interval and a note on it.
+      interval.
+    unit: The units that are drawn, `'pair'`, or `'seed'` for those of nested
+      groups.
   """
   groups = [gains for gains in groups if len(gains)]
   gains = np.concatenate([[], *groups])
@@ -160,14 +173,14 @@ def _compare(
     groups = [gains if higher_is_better else 0.0 - gains for gains in groups]
     differences = np.concatenate(groups)
     mean = float(np.mean([group.mean() for group in groups]))
-    if max(len(groups), min(map(len, groups))) < _FEWEST_PAIRS:
-      pairs = 'one pair' if len(gains) == 1 else f'{len(gains)} pairs'
-      note = f'{pairs}: no interval'
+    count = len(gains) if unit == 'pair' else len(groups)
+    if count < fewest_pairs(1):
+      note = f'{count} {unit}{"s" * (count > 1)}: no interval'
     elif np.ptp(differences) <= 1e-12 * np.abs(differences).max():
       low = high = mean
       note = 'all differences are equal'
     else:
-      low, high, note = bootstrap(groups)
+      low, high = bootstrap(groups)
   missing = f'left out for want of a finite value: {num_missing}'
   return PairedComparison(
     mean=mean,
@@ -192,7 +205,8 @@ def compare_paired(
   The 95 % interval is SciPy's percentile bootstrap, of fixed random numbers, so
   that equal values give equal intervals. From a handful of pairs, any
   bootstrap interval is too narrow: from three seeds, it would be the observed
-  spread.
+  spread. With fewer than six pairs, even wins in all of them have a two-sided
+  probability above 5 % if the methods do not differ.
 
   Args:
     a: The metric of method A for each key (a seed, or a client). A non-finite
@@ -202,9 +216,9 @@ def compare_paired(
     scale: The least scale of the metric, see `ranking.gains`.
 
   Returns:
-    The comparison. Fewer than five pairs give no interval, equal differences an
-    interval of width zero, and five pairs one that is too narrow; the note says
-    so. Without a finite pair, mean and interval are NaN.
+    The comparison. Fewer than six pairs give no interval and no p-value, and
+    equal differences an interval of width zero; the note says so. Without a
+    finite pair, mean and interval are NaN.
 
   Raises:
     errors.InputError: If the keys differ, or there are none.
@@ -212,15 +226,17 @@ def compare_paired(
   gains, num_missing = _pair(
     a, b, 'seeds or clients', higher_is_better=higher_is_better, scale=scale
   )
-  result = _compare([gains], num_missing, higher_is_better, _bootstrap_mean)
+  result = _compare(
+    [gains], num_missing, higher_is_better, _bootstrap_mean, 'pair'
+  )
   if math.isnan(result.low):
     return result
   # Two-sided, so that the direction does not matter.
   return dataclasses.replace(result, p=flip_signs(gains))
 
 
-def _bootstrap_mean(groups: list[np.ndarray]) -> tuple[float, float, str]:
-  """Returns the percentile interval of the mean of one group, and a note."""
+def _bootstrap_mean(groups: list[np.ndarray]) -> tuple[float, float]:
+  """Returns the percentile interval of the mean of one group."""
   (differences,) = groups
   interval = stats.bootstrap(
     (differences,),
@@ -235,8 +251,7 @@ def _bootstrap_mean(groups: list[np.ndarray]) -> tuple[float, float, str]:
     method='percentile',
     random_state=np.random.default_rng(0),
   ).confidence_interval
-  note = 'few pairs: too narrow' if len(differences) < _FEW_PAIRS else ''
-  return float(interval.low), float(interval.high), note
+  return float(interval.low), float(interval.high)
 
 
 def compare_nested(
@@ -251,8 +266,7 @@ def compare_nested(
   The mean is that of the seeds' means, so every seed counts alike. The
   percentile bootstrap draws seeds with replacement and then clients within each
   drawn seed. So the interval includes both sources of variation, and thousands
-  of clients cannot replace a few seeds. Fewer than five seeds are not
-  resampled, and the interval is over their clients only.
+  of clients cannot replace a few seeds.
 
   Args:
     a: The metric of method A for each client, by seed. A non-finite value is
@@ -262,9 +276,9 @@ def compare_nested(
     scale: The least scale of the metric, see `ranking.gains`.
 
   Returns:
-    The comparison; `n`, `wins` and `ties` count clients over all seeds. There
-    is no interval if there are fewer than five seeds and one of them has fewer
-    than five clients. Without a finite pair, mean and interval are NaN.
+    The comparison; `n`, `wins` and `ties` count clients over all seeds. Fewer
+    than six seeds give no interval. Without a finite pair, mean and interval
+    are NaN.
 
   Raises:
     errors.InputError: If seeds or clients differ, or there are none.
@@ -282,24 +296,15 @@ def compare_nested(
     )
     num_missing += missing
     groups.append(gains)
-  return _compare(groups, num_missing, higher_is_better, _bootstrap_nested)
+  return _compare(
+    groups, num_missing, higher_is_better, _bootstrap_nested, 'seed'
+  )
 
 
-def _bootstrap_nested(groups: list[np.ndarray]) -> tuple[float, float, str]:
-  """Returns the percentile interval of nested groups, and a note."""
+def _bootstrap_nested(groups: list[np.ndarray]) -> tuple[float, float]:
+  """Returns the percentile interval of nested groups."""
   rng = np.random.default_rng(0)
-  shape = _NUM_RESAMPLES, len(groups)
-  note = ''
-  if len(groups) < _FEWEST_PAIRS:
-    drawn = np.broadcast_to(np.arange(len(groups)), shape)
-    seeds, whose = (
-      ('one seed', 'its')
-      if len(groups) == 1
-      else (f'{len(groups)} seeds', 'their')
-    )
-    note = f'{seeds}: the interval is over {whose} clients only'
-  else:
-    drawn = rng.integers(len(groups), size=shape)
+  drawn = rng.integers(len(groups), size=(_NUM_RESAMPLES, len(groups)))
   means = np.empty(drawn.shape)
   for index, group in enumerate(groups):
     slots = np.argwhere(drawn == index)
@@ -313,4 +318,4 @@ def _bootstrap_nested(groups: list[np.ndarray]) -> tuple[float, float, str]:
       means[rows, columns] = counts @ group / len(group)
   tail = (1 - _CONFIDENCE) / 2
   low, high = np.quantile(means.mean(axis=1), [tail, 1 - tail])
-  return float(low), float(high), note
+  return float(low), float(high)

@@ -107,7 +107,10 @@ def compare_workdirs(
     drawings, left_out = _draw(frames, metric, layout, bare)
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  table = result_table.make_table(frames, keys, decides)
+  left_out = method_comparison.tell_left_out(groups)
+  table = result_table.make_table(
+    frames, keys, decides, notes=[left_out] * bool(left_out)
+  )
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
   _write(folder / 'methods.tex', latex)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 import itertools
 import math
-from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
@@ -20,13 +20,16 @@ from launch.results import text_table
 import numpy as np
 import pandas as pd
 
-# Fields in which comparable runs of two algorithms may differ.
+# Fields in which runs that are compared may differ in any case: rates are tuned
+# for each method.
 _FREE_FIELDS = (
   *method_labels.POOLED,
-  'algorithm',
+  'algorithm.name',
   'client_learning_rate',
   'server_learning_rate',
 )
+_METHOD = 'algorithm.'
+_EVALUATION = 'evaluation.'
 
 SEEDS = 'seeds'
 CLIENTS = 'clients in seeds'
@@ -44,45 +47,115 @@ Groups = Mapping[str, frames_lib.Frames]
 _COMPARISON = ['method', 'baseline', 'metric', 'rounds', 'paired_by']
 
 
-def method_pairs(groups: Groups) -> list[tuple[str, str]]:
-  """Returns pairs of labels on one task, each as (method, baseline).
+class Pairs(NamedTuple):
+  """The methods that are compared, each as (method, baseline), by label.
 
-  If some pairs differ only in the algorithm or only in other fields, pairs that
-  differ in both are left out. Learning rates may differ in any case, since they
-  are tuned for each method.
+  Attributes:
+    compared: The pairs that are compared.
+    left_out: The fields that differ, by pair that is left out.
+  """
+
+  compared: list[tuple[str, str]]
+  left_out: dict[tuple[str, str], list[str]]
+
+
+def pair_methods(groups: Groups) -> Pairs:
+  """Pairs every method with one baseline of its task.
+
+  A task's baseline is its first run with the highest positive `baseline`; of
+  several, a method's is the nearest, and the others are compared with the first.
+  Without any, it is the first method. Two runs of one method may differ in any
+  field, runs of two methods only in what follows from the methods. If a task
+  has no such pair, all its pairs are compared.
 
   Args:
     groups: The runs by label.
   """
   firsts = {label: of.runs.iloc[0] for label, of in groups.items()}
-  pairs = [
-    (one, other)
-    if firsts[one].baseline < firsts[other].baseline
-    else (other, one)
-    for one, other in itertools.combinations(groups, 2)
+  by_task: dict[str, dict[str, pd.Series]] = {}
+  for label, first in firsts.items():
     # Clients and metrics of different tasks cannot be compared.
-    if (firsts[one].task, firsts[one].config['task'])
-    == (firsts[other].task, firsts[other].config['task'])
-  ]
-  alike = [
-    pair
-    for pair in pairs
-    if _differ_in_one_thing(*(firsts[label].config for label in pair))
-  ]
-  return alike or pairs
+    task = repr((first.task, first.config['task']))
+    by_task.setdefault(task, {})[label] = first
+  compared, left_out = [], {}
+  for runs in by_task.values():
+    usual = find_baselines(runs) or list(runs)[:1]
+    pairs = {}
+    for label, run in runs.items():
+      if label != usual[0]:
+        other = usual[0] if label in usual else find_nearest(run, usual, runs)
+        pairs[label, other] = _differ_beyond_method(run, runs[other])
+    alike = [pair for pair, fields in pairs.items() if not fields]
+    compared += alike or pairs
+    if alike:
+      left_out |= {pair: fields for pair, fields in pairs.items() if fields}
+  return Pairs(compared, left_out)
 
 
-def _differ_in_one_thing(
-  one: Mapping[str, Any], other: Mapping[str, Any]
-) -> bool:
-  """Returns whether two configs share the algorithm or all other fields."""
+def find_baselines(runs: Mapping[str, pd.Series]) -> list[str]:
+  """Returns the labels of the highest positive `baseline`; empty for none.
+
+  Args:
+    runs: A run of each method of one task, by label.
+  """
+  highest = max(run.baseline for run in runs.values())
+  return [k for k, run in runs.items() if run.baseline == highest > 0]
+
+
+def find_nearest(
+  run: pd.Series, labels: Iterable[str], runs: Mapping[str, pd.Series]
+) -> str:
+  """Returns the first label whose run differs from another in fewest fields.
+
+  Args:
+    run: The other run.
+    labels: The candidates.
+    runs: A run of each label.
+  """
+  return min(labels, key=lambda k: len(differing_fields(run, runs[k])))
+
+
+def differing_fields(one: pd.Series, other: pd.Series) -> list[str]:
+  """Returns the dotted fields in which two runs differ.
+
+  Args:
+    one: A row of the frame of runs.
+    other: Another row.
+
+  Returns:
+    The fields without those of `evaluation`, learning rates, and those that
+    follow from a method, as far as `settled` of either run names them, or as
+    only one of the methods has them.
+  """
+  fields = one['fields'], other['fields']
+  free = {*_FREE_FIELDS, *(one['settled'] or ()), *(other['settled'] or ())}
+  found = []
+  for name in dict.fromkeys([*fields[0], *fields[1]]):
+    if name in free or name.startswith(_EVALUATION):
+      continue
+    values = [repr(of[name]) for of in fields if name in of]
+    if len(values) < 2 and name.startswith(_METHOD):
+      continue
+    if len(values) < 2 or values[0] != values[1]:
+      found.append(name)
+  return found
+
+
+def _differ_beyond_method(one: pd.Series, other: pd.Series) -> list[str]:
+  """Returns the fields because of which two runs do not compare methods."""
   if one['algorithm'] == other['algorithm']:
-    return True
-  return all(
-    one.get(name) == other.get(name)
-    for name in {*one, *other}
-    if name not in _FREE_FIELDS
-  )
+    return []
+  fields = differing_fields(one, other)
+  return [name for name in fields if not name.startswith(_METHOD)]
+
+
+def tell_left_out(groups: Groups) -> str:
+  """Returns a sentence that names the pairs that are not compared, else ''."""
+  told = [
+    f'{method} with {baseline} ({", ".join(fields)} differ)'
+    for (method, baseline), fields in pair_methods(groups).left_out.items()
+  ]
+  return f'Not compared: {"; ".join(told)}.' if told else ''
 
 
 def compare(
@@ -115,41 +188,80 @@ def compare(
   return paired_comparison.compare_nested(*nested, **direction)
 
 
-def stands_out(
+class Standout(NamedTuple):
+  """The best of some values, and whether it beats all others.
+
+  Attributes:
+    best: The key with the best mean; None unless all comparisons with others
+      are significant.
+    num_others: The number of comparisons.
+    num_seeds: The smallest number of common seeds of a comparison.
+    unpaired: The keys that cannot be compared, for lack of a value or of common
+      seeds.
+  """
+
+  best: Hashable | None
+  num_others: int
+  num_seeds: int
+  unpaired: list[Hashable]
+
+  @property
+  def has_too_few(self) -> bool:
+    """Whether there are too few seeds for all comparisons to be significant."""
+    needed = paired_comparison.fewest_pairs(self.num_others)
+    return self.num_others > 0 and self.num_seeds < needed
+
+
+BOLD = (
+  'Bold is the best mean of a column if p_holm < 0.05 for its difference from '
+  'each other method; docs/comparisons.md tells the test.'
+)
+
+
+def stand_out(
   values: Mapping[Hashable, pd.Series], **direction: bool | float
-) -> Hashable | None:
-  """Returns the key of values that are better than others beyond the noise.
+) -> Standout:
+  """Finds values that are better than all others by a test.
+
+  Each comparison flips the signs of differences within common seeds, see
+  `paired_comparison.flip_signs`; Holm's method corrects p for their number.
 
   Args:
-    values: The values by seed; infinite ones have diverged.
+    values: The values by seed; infinite ones have diverged. Values that have
+      diverged for all seeds are beaten; without any, nothing stands out.
     **direction: The result of `direction`.
-
-  Returns:
-    The key with the best mean, if its 95 % interval of paired differences to
-    each other key leaves out 0; None without one. Keys without a finite value
-    do not count, and fewer than five common seeds have no interval.
   """
   finite = {k: of for k, of in values.items() if np.isfinite(of).any()}
+  unpaired = [k for k, of in values.items() if of.empty]
   higher_is_better = bool(direction['higher_is_better'])
   means = {
     key: float(of.mean()) if np.isfinite(of).all() else math.nan
     for key, of in finite.items()
   }
   found = ranking.select_best(means, higher_is_better=higher_is_better)
-  others = [k for k in finite if found and k != found.best]
-  for key in others:
-    result = compare(finite[found.best], finite[key], **direction)
-    end = result and (result.low if higher_is_better else -result.high)
-    # NaN, without an interval, is not above 0 either.
-    if not end or not end > 0:
-      return None
-  return found.best if others else None
-
-
-BEYOND_NOISE = (
-  'Bold is what beats all others beyond the noise, by 95 % intervals of paired '
-  'differences, which need 5 seeds.'
-)
+  if found is None:
+    return Standout(None, 0, 0, unpaired)
+  others = [key for key in finite if key != found.best]
+  results = {
+    key: compare(finite[found.best], finite[key], **direction) for key in others
+  }
+  unpaired += [key for key, of in results.items() if of is None or not of.n]
+  compared = [of for of in results.values() if of is not None and of.n]
+  p = paired_comparison.adjust_holm([of.p for of in compared])
+  wins = [of.mean > 0 if higher_is_better else of.mean < 0 for of in compared]
+  # NaN, of too few seeds, is not below the level either.
+  is_best = (
+    len(compared) > 0
+    and not unpaired
+    and all(wins)
+    and all(p < paired_comparison.ALPHA)
+  )
+  return Standout(
+    found.best if is_best else None,
+    len(compared),
+    min((of.n for of in compared), default=0),
+    unpaired,
+  )
 
 
 def direction(
@@ -226,14 +338,15 @@ def compare_columns(
   Returns:
     A row for each column and pair of methods with a seed, a round and, if
     clients are paired, a client in common: the `method`, the `baseline`, the
-    three of the column, the fields of `PairedComparison`, method minus
-    baseline, its `text`, and `p_holm`, p after Holm over the pairs of methods.
+    three of the column, the number of common `seeds`, the fields of
+    `PairedComparison`, method minus baseline, its `text`, and `p_holm`, p after
+    Holm over the pairs of methods.
     A seed or client for which a method has diverged is a missing pair, which
     the note counts.
   """
   fields = list(paired_comparison.PairedComparison.__dataclass_fields__)
   rows = []
-  pairs = method_pairs(groups)
+  pairs = pair_methods(groups).compared
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
     both = [groups[label] for label in pair]
     if paired_by == CLIENTS:
@@ -245,8 +358,12 @@ def compare_columns(
     result = compare(*values, **direction(both, metric))
     if result is not None:
       found = (getattr(result, field) for field in fields)
-      rows.append((*pair, metric, rounds, paired_by, *found, str(result)))
-  table = pd.DataFrame(rows, columns=[*_COMPARISON, *fields, 'text'])
+      seeds = set(
+        values[0].index.intersection(values[1].index).get_level_values(0)
+      )
+      key = *pair, metric, rounds, paired_by, len(seeds)
+      rows.append((*key, *found, str(result)))
+  table = pd.DataFrame(rows, columns=[*_COMPARISON, 'seeds', *fields, 'text'])
   family = table.groupby(['metric', 'rounds', 'paired_by'])['p']
   table['p_holm'] = family.transform(paired_comparison.adjust_holm)
   return table
@@ -305,10 +422,23 @@ def value_by_seed(values: pd.Series, which: str) -> pd.Series:
 
 
 def format_table(comparisons: pd.DataFrame) -> str:
-  """Returns the comparisons as lines of text for a terminal."""
+  """Returns the comparisons of several seeds as text for a terminal."""
+  shown = comparisons[comparisons['seeds'] > 1]
+  if shown.empty:
+    return (
+      'No differences are shown: the methods have one seed in common, whose '
+      'difference cannot be told from noise.'
+    )
   head = ('difference', 'metric', 'of', 'paired by', 'mean [95 % interval]')
-  told = comparisons[[*_COMPARISON, 'text']].itertuples(index=False)
   lines = [
-    (f'{method} - {baseline}', *rest) for method, baseline, *rest in told
+    (
+      f'{of.method} - {of.baseline}',
+      of.metric,
+      of.rounds,
+      of.paired_by,
+      of.text
+      + ('' if math.isnan(of.p_holm) else f', p_holm = {of.p_holm:.2g}'),
+    )
+    for of in shown.itertuples()
   ]
   return text_table.align([head, *lines])

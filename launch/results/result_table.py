@@ -288,7 +288,6 @@ def make_table(
     for found in sorted(there)
     if found[0] == column and found[1].startswith(which)
   ]
-  waiting = runs[~runs['is_finished'].astype(bool)]
   table = seed_table.make_table(
     told,
     {key: _head(*key) for key in shown},
@@ -298,7 +297,7 @@ def make_table(
       for key in shown
       if key[0] not in _COSTS
     },
-    waiting.groupby('group')['seed'].agg(list).to_dict(),
+    runs,
   )
   return table._replace(notes=[*notes, *table.notes])
 

@@ -51,6 +51,8 @@ _LABEL = {
   'one_model': bool,
   'told': {...: str},
   'untold': [str],
+  # Runs of earlier versions lack it.
+  'settled': ([str], None),
   'metric': str,
   'higher_is_better': bool,
   'judged_by': str,
@@ -82,6 +84,7 @@ _NO_LABEL = {
   'one_model': False,
   'told': {},
   'untold': [],
+  'settled': [],
   'metric': None,
   'higher_is_better': True,
   'judged_by': 'global',

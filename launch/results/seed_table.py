@@ -5,16 +5,21 @@
 from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import math
 import statistics
 from typing import Any
 
+from fedfish_tff.evaluation import paired_comparison
 from launch.results import method_comparison
 from launch.results import method_labels
+from launch.results import run_notes
 from launch.results import text_table
 
 import numpy as np
 import pandas as pd
 
+# The share of a number below which a deviation is rounding.
+_ROUNDING = 1e-6
 # The column of a result and the rounds that it is of.
 Key = tuple[str, str]
 
@@ -44,60 +49,137 @@ def make_table(
   titles: Mapping[Key, str],
   values: pd.Series,
   directions: Mapping[Key, Mapping[str, Any]],
-  waiting: Mapping[Hashable, Sequence[int]],
+  runs: pd.DataFrame,
 ) -> text_table.Table:
   """Returns a table of means and deviations, with the number of seeds in a note.
 
   A cell tells its seeds if they are not as many as those of most cells. The
-  best cell of a column is bold if it stands out; see
-  `method_comparison.stands_out`.
+  best cell of a column is bold if it stands out from those of its task; see
+  `method_comparison.stand_out`.
 
   Args:
     told: The columns at the left, such as the method, by row.
     titles: The heads of the columns of values.
     values: The values by row, column, rounds and seed; infinite ones have
       diverged.
-    directions: The arguments of `method_comparison.stands_out`, for columns in
-      which the best is bold.
-    waiting: The seeds of the runs that are not finished, by row; a cell counts
-      those without a value as missing.
+    directions: The arguments of `method_comparison.stand_out`, for columns of
+      scores. Costs, which have none, are never bold.
+    runs: The runs, with their row as `group`.
   """
   row, *key = values.index.names[:3]
   cells = over_seeds(values, [row, *key])
   usual = statistics.mode(cells['seeds'][cells['seeds'] > 0].tolist() or [0])
-  texts = {of.Index: _format(of, usual) for of in cells.itertuples()}
+  by_row = dict(iter(runs.groupby('group')))
+  texts = {
+    of.Index: _format(
+      of, usual, by_row[of.Index[0]], of.Index[1:] in directions
+    )
+    for of in cells.itertuples()
+  }
   there = set(values.index)
   lines = [[*told, *titles.values()]]
   for index, first in told.iterrows():
     parts = []
     for of in titles:
-      left = [s for s in waiting.get(index, ()) if (index, *of, s) not in there]
+      waiting = by_row[index].loc[lambda of: ~of['is_finished'].astype(bool)]
+      left = [s for s in waiting['seed'] if (index, *of, s) not in there]
       told_left = f'missing: {len(left)}' if left else ''
       parts.append((texts.get((index, *of), ''), told_left))
     lines.append([*first, *(', '.join(filter(None, p)) for p in parts)])
-  bold = []
-  for of, found in values.groupby(key, sort=False):
-    if of in directions:
-      rows = {
-        i: v.droplevel([0, 1, 2]) for i, v in found.groupby(row, sort=False)
-      }
-      best = method_comparison.stands_out(rows, **directions[of])
-      if best is not None:
-        column = len(told.columns) + list(titles).index(of)
-        bold.append((1 + told.index.get_loc(best), column))
+  bold, notes = _find_bold(told, titles, values, directions, runs)
   spread = 'mean ± sample standard deviation over ' if usual > 1 else 'of '
   seeds = method_labels.count(usual, 'seed')
   note = f'Numbers are {spread}{seeds}, unless a cell tells another number.'
-  return text_table.Table([note, method_comparison.BEYOND_NOISE], lines, bold)
+  return text_table.Table([note, *notes], lines, bold, len(told.columns))
 
 
-def _format(cell: Any, usual: int) -> str:
-  """Returns '0.5000 ± 0.1000 (3 seeds), diverged: 1 of 4', or ''."""
+def _find_bold(
+  told: pd.DataFrame,
+  titles: Mapping[Key, str],
+  values: pd.Series,
+  directions: Mapping[Key, Mapping[str, Any]],
+  runs: pd.DataFrame,
+) -> tuple[list[tuple[int, int]], list[str]]:
+  """Returns the cells that stand out, and sentences on bold."""
+  names = {
+    index: ', '.join(filter(None, map(str, first)))
+    for index, first in told.iterrows()
+  }
+  tasks = runs.drop_duplicates('group').set_index('group')['task'][told.index]
+  families = [list(of) for of in tasks.groupby(tasks).groups.values()]
+  families = [of for of in families if len(of) > 1]
+  bold, few, apart = [], {}, []
+  for column, (of, head) in enumerate(titles.items(), len(told.columns)):
+    for rows in families if of in directions else ():
+      by_seed = {i: _of_cell(values, (i, *of)) for i in rows}
+      found = method_comparison.stand_out(by_seed, **directions[of])
+      if found.best is not None:
+        bold.append((1 + told.index.get_loc(found.best), column))
+      if found.unpaired:
+        apart.append(f'{head} ({", ".join(names[i] for i in found.unpaired)})')
+      elif found.has_too_few:
+        few.setdefault((found.num_others, found.num_seeds), []).append(head)
+  if not families:
+    return [], []
+  notes = [method_comparison.BOLD]
+  for (others, seeds), heads in few.items():
+    where = '' if len(heads) == len(directions) else f' in {"; ".join(heads)}'
+    needed = paired_comparison.fewest_pairs(others)
+    notes.append(
+      f'Of {others + 1} methods this takes {needed} common seeds, and there '
+      f'{"is" if seeds == 1 else "are"} {seeds}: nothing is bold{where}.'
+    )
+  if apart:
+    notes.append(
+      'Nothing is bold where methods have no value, or no seed in common with '
+      f'the best: {"; ".join(apart)}.'
+    )
+  return bold, notes
+
+
+def _of_cell(values: pd.Series, key: tuple[Hashable, ...]) -> pd.Series:
+  """Returns the values of a cell by seed."""
+  found = values[[index[:3] == key for index in values.index]]
+  return found.droplevel([0, 1, 2])
+
+
+def _format(cell: Any, usual: int, runs: pd.DataFrame, is_score: bool) -> str:
+  """Returns '0.50 ± 0.10 (3 seeds), diverged in round 3 (1 of 4)', or ''."""
   parts = []
   if cell.seeds:
-    spread = f' ± {cell.deviation:.4f}' if cell.seeds > 1 else ''
+    text = format_number(cell.mean, cell.deviation, is_score=is_score)
     seeds = f' ({method_labels.count(cell.seeds, "seed")})'
-    parts.append(f'{cell.mean:.4f}{spread}{seeds * (cell.seeds != usual)}')
+    parts.append(text + seeds * (cell.seeds != usual))
   if cell.diverged:
-    parts.append(f'diverged: {cell.diverged} of {cell.seeds + cell.diverged}')
+    rounds = runs.reindex(columns=['diverged_round'])['diverged_round'].dropna()
+    when = f' in round {run_notes.span(rounds)}' if len(rounds) else ''
+    whole = cell.seeds + cell.diverged
+    parts.append(f'diverged{when} ({cell.diverged} of {whole})')
   return ', '.join(parts)
+
+
+def format_number(
+  mean: float, deviation: float = math.nan, *, is_score: bool = True
+) -> str:
+  """Returns a number with as many digits as its deviation allows.
+
+  Args:
+    mean: The number.
+    deviation: Its standard deviation, with two significant digits; one below
+      the rounding of the number is that of a constant, and left out.
+    is_score: Whether a number without a deviation has four significant digits,
+      zeros at its end too.
+
+  Returns:
+    `'0.953 ± 0.043'`, `'0.3180'`, or, for a cost, `'0.318'` and `'1250'`.
+  """
+  if deviation > _ROUNDING * abs(mean):
+    # Rounded first: 0.0996 is 0.10.
+    places = 1 - math.floor(math.log10(float(f'{deviation:.1e}')))
+    shown = (
+      f'{round(x, places):.{max(places, 0)}f}' for x in (mean, deviation)
+    )
+    return ' ± '.join(shown)
+  if abs(mean) >= 1e3:
+    return f'{mean:.0f}'
+  return f'{mean:#.4g}' if is_score else f'{mean:.4g}'

@@ -6,23 +6,14 @@ A setting is one method at one number of local epochs and rounds, with several
 seeds, whose runs share a label.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from fedfish_tff import errors
 from launch.results import frames as frames_lib
+from launch.results import method_comparison
 from launch.results import method_labels
 
 import pandas as pd
 
 COLUMNS = ('task', 'method', 'local_epochs', 'rounds', 'total_epochs')
-# Fields that follow from tuning or local epochs do not distinguish methods.
-_UNCOUNTED = (
-  'rounds',
-  'evaluate_every',
-  'client_learning_rate',
-  'server_learning_rate',
-)
 
 
 def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
@@ -115,30 +106,22 @@ def _select(
 def pair_with_baselines(settings: frames_lib.Frames) -> dict[str, str]:
   """Returns the label of the baseline of each setting that has one, by label.
 
-  Both settings of a pair have equal local epochs and rounds. A method's
-  baseline is the FedAvg, or without one the FedSGD, that shares most fields
-  with it, such as the server optimizer. Only a FedAvg that sends all weights is
-  a baseline, if there is one.
+  Both settings of a pair have equal local epochs and rounds; see
+  `method_comparison.find_baselines` and `find_nearest`.
   """
   pairs = {}
   for _, of_task in settings.runs.groupby('task', sort=False):
-    methods = of_task.drop_duplicates('method').set_index('method')
-    ranks, fields = methods['baseline'], methods['fields']
-    usual = methods.index[(ranks > 0) & (ranks == ranks.max())]
-    at = ['method', 'local_epochs', 'rounds']
-    labels = of_task.drop_duplicates('label').set_index(at)['label'].to_dict()
-    for (method, *numbers), label in labels.items():
-      if len(usual) and method not in usual:
-        other = min(usual, key=lambda m: _distance(fields[m], fields[method]))
-        if (other, *numbers) in labels:
-          pairs[label] = labels[other, *numbers]
+    firsts = of_task.drop_duplicates('label').set_index('label')
+    runs = {label: run for label, run in firsts.iterrows()}
+    usual = method_comparison.find_baselines(runs)
+    for label, run in runs.items():
+      alike = [
+        other
+        for other in usual
+        if label not in usual
+        and runs[other].local_epochs == run.local_epochs
+        and runs[other].rounds == run.rounds
+      ]
+      if alike:
+        pairs[label] = method_comparison.find_nearest(run, alike, runs)
   return pairs
-
-
-def _distance(one: Mapping[str, Any], other: Mapping[str, Any]) -> int:
-  """Returns the number of common fields in which two configs differ."""
-  return sum(
-    one[name] != other[name]
-    for name in one
-    if name in other and name not in _UNCOUNTED
-  )

@@ -41,8 +41,11 @@ body { font: 15px/1.45 sans-serif; color: #222; max-width: 75em;
 h1 { font-size: 1.4em; overflow-wrap: anywhere; }
 h2 { font-size: 1.15em; margin-top: 1.5em; }
 table { border-collapse: collapse; font-size: 13px; }
+.table { overflow-x: auto; }
 th, td { padding: .25em .6em .25em 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid #ddd; overflow-wrap: anywhere; min-width: 4.6em; }
+  border-bottom: 1px solid #ddd; overflow-wrap: normal; word-break: normal; }
+td.number { white-space: nowrap; }
+th.number, td.number { text-align: right; }
 dl { display: grid; grid-template-columns: auto 1fr; gap: .1em 1em; }
 dt { font-weight: bold; }
 dd { margin: 0; }

@@ -21,16 +21,23 @@ import pandas as pd
 NOTHING = 'No run has a result to show yet.'
 
 
-def align(rows: Sequence[Sequence[str]]) -> str:
-  """Returns rows as lines with left-aligned columns.
+def align(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
+  """Returns rows as lines with aligned columns.
 
   Args:
     rows: The header and the rows, all of the same number of cells.
+    num_left: The number of left-aligned columns, those at the right being
+      right-aligned; None for all.
   """
   rows = [[plain_text.line(cell) for cell in row] for row in rows]
   widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
   return '\n'.join(
-    '  '.join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip()
+    '  '.join(
+      cell.ljust(width)
+      if num_left is None or i < num_left
+      else cell.rjust(width)
+      for i, (cell, width) in enumerate(zip(row, widths))
+    ).rstrip()
     for row in rows
   )
 
@@ -51,17 +58,29 @@ class Table(NamedTuple):
     rows: The header and the rows, all of the same number of cells; empty
       without a result.
     bold: The row, counted from 0 for the header, and column of each bold cell.
+    num_left: The number of columns of text, at the left; numbers at the right
+      are right-aligned. None for text alone.
   """
 
   notes: Sequence[str]
   rows: Sequence[Sequence[str]]
   bold: Collection[tuple[int, int]] = ()
+  num_left: int | None = None
+
+  def aligned(self, left: str, right: str) -> list[str]:
+    """Returns one of two words for each column."""
+    columns = range(len(self.rows[0]))
+    return [
+      left if self.num_left is None or i < self.num_left else right
+      for i in columns
+    ]
 
 
 def to_text(table: Table) -> str:
-  """Returns a table for a terminal, with its columns as lines."""
-  columns = list(zip(*_escape(table, plain_text.line, '**{}**')))
-  return '\n'.join([align(columns), *map(plain_text.line, table.notes)])
+  """Returns a table for a terminal."""
+  rows = _escape(table, plain_text.line, '**{}**')
+  notes = map(plain_text.line, table.notes)
+  return '\n'.join([align(rows, table.num_left), *notes])
 
 
 def to_markdown(title: str, table: Table) -> str:
@@ -69,7 +88,7 @@ def to_markdown(title: str, table: Table) -> str:
   text = NOTHING
   if table.rows:
     head, *rest = _escape(table, plain_text.markdown, '**{}**')
-    lines = [head, ['---'] * len(head), *rest]
+    lines = [head, table.aligned('---', '---:'), *rest]
     text = '\n'.join(f'| {" | ".join(row)} |' for row in lines)
   title, *notes = map(plain_text.markdown, [title, *table.notes])
   return '\n'.join([f'# {title}', '', *notes, '', text]) + '\n'
@@ -85,7 +104,7 @@ def to_latex(title: str, table: Table) -> str:
     escaped = _escape(table, plain_text.latex, r'\textbf{{{}}}')
     head, *rest = (' & '.join(row) + r' \\' for row in escaped)
     lines += [
-      rf'\begin{{tabular}}{{{"l" * len(table.rows[0])}}}',
+      rf'\begin{{tabular}}{{{"".join(table.aligned("l", "r"))}}}',
       r'\toprule',
       head,
       r'\midrule',
@@ -99,16 +118,15 @@ def to_latex(title: str, table: Table) -> str:
 def to_html(table: Table) -> str:
   """Returns the rows of a table in HTML, without its notes."""
   head, *rest = _escape(table, plain_text.html, '<b>{}</b>')
+  looks = table.aligned('', ' class="number"')
   lines = [('th', head), *(('td', row) for row in rest)]
+  rows = [
+    ''.join(f'<{tag}{look}>{cell}</{tag}>' for look, cell in zip(looks, cells))
+    for tag, cells in lines
+  ]
   return '\n'.join(
-    [
-      '<table>',
-      *(
-        f'<tr>{"".join(f"<{tag}>{cell}</{tag}>" for cell in row)}</tr>'
-        for tag, row in lines
-      ),
-      '</table>',
-    ]
+    ['<div class="table"><table>', *(f'<tr>{row}</tr>' for row in rows)]
+    + ['</table></div>']
   )
 
 

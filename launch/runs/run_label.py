@@ -7,11 +7,13 @@ This is plain Python; only the task needs TensorFlow.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 import typing
 from typing import Any
 
 from launch import json_config
 from launch.configs import base
+from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
 from launch.methods import fields
@@ -85,8 +87,9 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     JSON values: its `title`; `baseline`, its rank among the usual baselines,
     not positive for none, and lower if clients send a part; `one_model`,
     whether all clients end up with one model; `told`, the words, by dotted
-    name, for each field with an unusual value; and `untold`, the names of the
-    fields that the title or other words tell.
+    name, for each field with an unusual value; `untold`, the names of the
+    fields that the title or other words tell; and `settled`, the names of the
+    fields whose values follow from the method and the blocks.
   """
   method = config.method
   flat = json_config.flatten(config.values)
@@ -113,7 +116,21 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
       and (field not in usual or repr(value) != repr(usual[field]))
     },
     'untold': untold,
+    'settled': _settled(config, flat),
   }
+
+
+def _settled(config: config_lib.Config, flat: Mapping[str, Any]) -> list[str]:
+  """Returns the fields that lack of support, or a rule of a block, settles."""
+  found = set(registry.only_values(config.method))
+  for block in block_lib.blocks_of(config):
+    own = config.blocks[block.name]
+    rules = [rule for rule in block.goes_with if rule.holds(own)]
+    found |= {rule.field for rule in rules if rule.values}
+  # A closed form has as many rounds as it takes to visit all clients.
+  if 'participation.name' in found:
+    found.add('rounds')
+  return sorted(found & {*flat})
 
 
 def _rank_baseline(config: config_lib.Config) -> int:

@@ -56,14 +56,16 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertEqual(result.wins, 2)
 
   @parameterized.parameters(
-    (1, '+0.1, better in 1 of 1; one pair: no interval'),
+    (1, '+0.1, better in 1 of 1; 1 pair: no interval'),
     (2, '+0.2, better in 2 of 2; 2 pairs: no interval'),
-    (4, '+0.25, better in 4 of 4; 4 pairs: no interval'),
+    (5, '+0.22, better in 5 of 5; 5 pairs: no interval'),
   )
-  def test_fewer_than_five_pairs_have_no_interval(self, num_pairs, text):
-    values = [0.1, 0.3, 0.2, 0.4][:num_pairs]
+  def test_fewer_than_six_pairs_have_neither_interval_nor_p(
+    self, num_pairs, text
+  ):
+    values = [0.1, 0.3, 0.2, 0.4, 0.1][:num_pairs]
     result = _compare(values, [0.0] * num_pairs)
-    self.assertTrue(np.isnan([result.low, result.high]).all())
+    self.assertTrue(np.isnan([result.low, result.high, result.p]).all())
     self.assertEqual(str(result), text)
 
   def test_what_rounding_decides_is_a_tie(self):
@@ -79,16 +81,16 @@ class ComparePairedTest(parameterized.TestCase):
       self.assertAlmostEqual(result.mean, 0.0053 / 3)
 
   def test_all_ties(self):
-    a, b = _keyed([0.5 + 1e-9] * 5), _keyed([0.5] * 5)
+    a, b = _keyed([0.5 + 1e-9] * 6), _keyed([0.5] * 6)
     for higher_is_better in (True, False):
       result = paired_comparison.compare_paired(
         a, b, higher_is_better=higher_is_better
       )
       self.assertEqual(
         str(result),
-        '+0 [+0, +0], better in 0 of 5 (5 ties), p = 1; all differences are '
-        'equal',
+        '+0 [+0, +0], better in 0 of 6 (6 ties); all differences are equal',
       )
+      self.assertEqual(result.p, 1.0)
 
   def test_it_is_repeatable(self):
     a, b = _keyed([1.0, 2.0, 4.0, 3.0, 2.0]), _keyed([0.0, 2.5, 1.0, 2.0, 3.0])
@@ -110,14 +112,14 @@ class ComparePairedTest(parameterized.TestCase):
   def test_equal_differences_have_an_interval_of_no_width(self):
     with warnings.catch_warnings():
       warnings.simplefilter('error')
-      result = _compare([1.0, 2.0, 3.0, 4.0, 5.0], [0.5, 1.5, 2.5, 3.5, 4.5])
+      result = _compare(np.arange(1.0, 7.0), np.arange(0.5, 6.0))
     self.assertEqual((result.low, result.mean, result.high), (0.5, 0.5, 0.5))
     self.assertIn('equal', result.note)
 
   def test_differences_equal_but_for_rounding_count_as_equal(self):
-    a = _keyed([0.1 + 0.2, 0.3, 0.3, 0.3, 0.3])
+    a = _keyed([0.1 + 0.2, *[0.3] * 5])
     result = paired_comparison.compare_paired(
-      a, _keyed([0.0] * 5), higher_is_better=True
+      a, _keyed([0.0] * 6), higher_is_better=True
     )
     self.assertIn('equal', result.note)
     self.assertEqual(result.low, result.high)
@@ -130,13 +132,6 @@ class ComparePairedTest(parameterized.TestCase):
     self.assertEqual(result.n, 2)
     self.assertAlmostEqual(result.mean, 1.25)
     self.assertIn('for want of a finite value: 1', result.note)
-
-  def test_few_pairs_say_that_the_interval_is_too_narrow(self):
-    for n, expected in ((4, False), (5, True), (6, False), (20, False)):
-      a = {i: float(i) for i in range(n)}
-      b = {i: -float(i) for i in range(n)}
-      result = paired_comparison.compare_paired(a, b, higher_is_better=True)
-      self.assertEqual('too narrow' in result.note, expected, n)
 
   def test_a_diverged_pair_is_missing_not_infinite(self):
     inf = float('inf')
@@ -173,7 +168,7 @@ class ComparePairedTest(parameterized.TestCase):
 
   @hypothesis.settings(max_examples=30, deadline=None)
   @hypothesis.given(
-    strategies.lists(strategies.floats(-1e3, 1e3), min_size=5, max_size=12)
+    strategies.lists(strategies.floats(-1e3, 1e3), min_size=6, max_size=12)
   )
   def test_the_interval_lies_within_the_differences(self, values):
     result = _compare(values, [0.0] * len(values))
@@ -185,7 +180,7 @@ class ComparePairedTest(parameterized.TestCase):
 
 
 class SignFlipsTest(parameterized.TestCase):
-  @hypothesis.given(strategies.lists(strategies.integers(-9, 9), min_size=5))
+  @hypothesis.given(strategies.lists(strategies.integers(-9, 9), min_size=6))
   @hypothesis.settings(max_examples=20, deadline=None)
   def test_equals_all_flips(self, differences):
     differences = differences[:8]
@@ -198,12 +193,26 @@ class SignFlipsTest(parameterized.TestCase):
     ]
     expected = np.mean(np.abs(sums) >= abs(sum(differences)))
     self.assertAlmostEqual(result.p, expected)
-    self.assertEndsWith(str(result).partition(';')[0], f', p = {expected:.2g}')
 
-  def test_many_pairs_have_none(self):
-    result = _compare(np.arange(14.0), np.zeros(14))
-    self.assertTrue(np.isnan(result.p))
-    self.assertNotIn('p =', str(result))
+  def test_many_pairs_have_that_of_random_flips(self):
+    # Of 16 equal differences, k of at least 12 or at most 4 are positive.
+    differences = [1.0] * 12 + [-1.0] * 4
+    expected = stats.binomtest(12, 16).pvalue
+    p = paired_comparison.flip_signs(differences)
+    deviation = np.sqrt(expected * (1 - expected) / 9_999)
+    self.assertAlmostEqual(p, expected, delta=4 * deviation)
+    self.assertEqual(p, paired_comparison.flip_signs(differences))
+    # Twenty wins are significant among many methods.
+    self.assertLess(paired_comparison.flip_signs(np.arange(1.0, 21.0)), 1e-3)
+
+  @parameterized.parameters((1, 6), (2, 7), (3, 7), (4, 8), (10, 9))
+  def test_the_fewest_pairs_that_reach_the_level(self, num_tests, expected):
+    self.assertEqual(paired_comparison.fewest_pairs(num_tests), expected)
+    for pairs, reaches in ((expected, True), (expected - 1, False)):
+      p = paired_comparison.adjust_holm(
+        [paired_comparison.flip_signs(np.ones(pairs))] * num_tests
+      )
+      self.assertEqual((p < paired_comparison.ALPHA).all(), reaches)
 
   def test_holm_leaves_out_what_has_no_p(self):
     adjusted = paired_comparison.adjust_holm([0.04, np.nan, 0.01, 0.03])
@@ -213,34 +222,38 @@ class SignFlipsTest(parameterized.TestCase):
 
 class CompareNestedTest(absltest.TestCase):
   def test_every_seed_counts_alike(self):
-    a = {0: _keyed([5.0]), **dict.fromkeys(range(1, 5), _keyed([1.0] * 3))}
-    b = {0: _keyed([0.0]), **dict.fromkeys(range(1, 5), _keyed([0.0] * 3))}
+    a = {0: _keyed([7.0]), **dict.fromkeys(range(1, 6), _keyed([1.0] * 3))}
+    b = {0: _keyed([0.0]), **dict.fromkeys(range(1, 6), _keyed([0.0] * 3))}
     result = paired_comparison.compare_nested(a, b, higher_is_better=True)
-    self.assertEqual(result.mean, 1.8)
-    # Of five draws, k are seed 0 with a chance of C(5, k) 4^(5-k) / 5^5: none
-    # with 0.33, four or more with 0.007.
-    np.testing.assert_allclose((result.low, result.high), (1.0, 3.4))
-    self.assertEqual((result.n, result.wins), (13, 13))
+    self.assertEqual(result.mean, 2.0)
+    # Of six draws, k are seed 0 with the chance of a binomial distribution: none
+    # with 0.33, more than three with 0.0087.
+    low, high = stats.binom(6, 1 / 6).ppf([0.025, 0.975])
+    np.testing.assert_allclose((result.low, result.high), (1 + low, 1 + high))
+    self.assertEqual((result.n, result.wins), (16, 16))
 
-  def test_few_seeds_are_all_taken_for_an_interval_over_their_clients(self):
-    rng = np.random.default_rng(7)
-    # Seeds that differ by far more than their clients.
-    values = np.array([[0.0], [10.0]]) + rng.normal(size=(2, 50))
-    a = {s: _keyed(values[s]) for s in range(2)}
-    b = {s: _keyed(np.zeros(50)) for s in range(2)}
+  def test_clients_of_a_seed_are_not_independent(self):
+    # Each seed moves all its clients alike, so that a thousand clients tell no
+    # more than their seven seeds.
+    seeds = np.random.default_rng(5).normal(size=7)
+    a = {i: _keyed([seed] * 150) for i, seed in enumerate(seeds)}
+    b = {i: _keyed([0.0] * 150) for i in a}
     result = paired_comparison.compare_nested(a, b, higher_is_better=True)
-    self.assertIn('2 seeds: the interval is over their clients', result.note)
-    half_width = 1.96 * np.sqrt(values.var(axis=1).mean() / 50 / 2)
-    self.assertAlmostEqual(
-      (result.high - result.low) / 2, half_width, delta=0.05 * half_width
-    )
+    expected = stats.bootstrap(
+      (seeds,), np.mean, method='percentile', random_state=0
+    ).confidence_interval
+    width = expected.high - expected.low
+    self.assertAlmostEqual(result.low, expected.low, delta=0.05 * width)
+    self.assertAlmostEqual(result.high, expected.high, delta=0.05 * width)
+    # That of a thousand independent clients is twelve times narrower.
+    self.assertTrue(np.isnan(result.p))
 
-  def test_no_interval_of_few_seeds_of_few_clients(self):
-    a = {0: _keyed([1.0, 2.0]), 1: _keyed(np.arange(9.0))}
-    b = {0: _keyed([0.0, 0.0]), 1: _keyed(np.zeros(9))}
+  def test_few_seeds_have_no_interval_however_many_their_clients(self):
+    a = {seed: _keyed(np.arange(100.0)) for seed in range(5)}
+    b = {seed: _keyed(np.zeros(100)) for seed in range(5)}
     result = paired_comparison.compare_nested(a, b, higher_is_better=True)
     self.assertTrue(np.isnan([result.low, result.high]).all())
-    self.assertEqual(result.note, '11 pairs: no interval')
+    self.assertEqual(result.note, '5 seeds: no interval')
 
   def test_variance_is_that_of_both_levels(self):
     rng = np.random.default_rng(3)
@@ -261,18 +274,6 @@ class CompareNestedTest(absltest.TestCase):
       (result.high - result.low) / 2, half_width, delta=0.04 * half_width
     )
 
-  def test_one_seed_says_that_its_interval_is_over_clients(self):
-    rng = np.random.default_rng(4)
-    values = rng.normal(size=30)
-    result = paired_comparison.compare_nested(
-      {5: _keyed(values)}, {5: _keyed(np.zeros(30))}, higher_is_better=False
-    )
-    flat = _compare(values, np.zeros(30), higher_is_better=False)
-    self.assertIn('one seed', result.note)
-    self.assertAlmostEqual(result.low, flat.low, delta=0.05)
-    self.assertAlmostEqual(result.high, flat.high, delta=0.05)
-    self.assertEqual(result.wins, np.sum(values < 0))
-
   def test_diverged_clients_are_counted_in_the_note(self):
     nan = float('nan')
     a = {0: _keyed([1.0, nan]), 1: _keyed([nan, float('inf')])}
@@ -286,13 +287,13 @@ class CompareNestedTest(absltest.TestCase):
       {0: {'c': 1.0}}, {0: {'c': 0.5}}, higher_is_better=True
     )
     self.assertTrue(np.isnan(result.low))
-    self.assertIn('one pair', result.note)
+    self.assertIn('1 seed', result.note)
     equal = paired_comparison.compare_nested(
-      {seed: {'c': 1.0} for seed in range(5)},
-      {seed: {'c': 1.0} for seed in range(5)},
+      {seed: {'c': 1.0} for seed in range(6)},
+      {seed: {'c': 1.0} for seed in range(6)},
       higher_is_better=True,
     )
-    self.assertEqual((equal.low, equal.high, equal.ties), (0.0, 0.0, 5))
+    self.assertEqual((equal.low, equal.high, equal.ties), (0.0, 0.0, 6))
 
   def test_differing_seeds_and_clients_are_named(self):
     with self.assertRaisesRegex(errors.InputError, 'same seeds.*only: 2'):

@@ -34,7 +34,7 @@ class CompareWorkdirsTest(absltest.TestCase):
     return out.getvalue()
 
   def test_large_tables_are_not_printed(self):
-    out = self._compare(('fed_avg', *'abcdefg'))
+    out = self._compare(('fed_avg', *'abcdefghij'))
     self.assertIn(str(self._output / 'methods.csv'), out)
     self.assertNotIn('mean of rounds', out)
     with open(self._output / 'comparison.csv', encoding='utf-8') as file:

@@ -45,7 +45,7 @@ class LabelTest(absltest.TestCase):
     groups = fake_runs.frames([real, synthetic]).groups()
     self.assertLen(groups, 2)
     self.assertIn('generated pages', list(groups)[1])
-    self.assertEmpty(method_comparison.method_pairs(groups))
+    self.assertEmpty(method_comparison.pair_methods(groups).compared)
 
 
 class FramesTest(absltest.TestCase):

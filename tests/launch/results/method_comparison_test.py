@@ -7,12 +7,14 @@ import dataclasses
 import io
 import itertools
 
+from launch.configs import digits
 from launch.results import method_comparison
 from launch.results import text_table
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 _METRIC = 'eval/global/accuracy'
 _START = {'strategy': 'ft', 'start': {'name': 'fed3r'}}
@@ -61,7 +63,7 @@ class MethodPairsTest(parameterized.TestCase):
     (
       'baselines_come_second',
       [fake_runs.make_run(a) for a in ('fed_fish', 'fed_avg', 'fed_sgd')],
-      [('FedFish', 'FedAvg'), ('FedFish', 'FedSGD'), ('FedSGD', 'FedAvg')],
+      [('FedFish', 'FedAvg'), ('FedSGD', 'FedAvg')],
     ),
     (
       'what_is_fine_tuned_from_a_start_is_no_baseline',
@@ -80,7 +82,7 @@ class MethodPairsTest(parameterized.TestCase):
       [('Partial FedAvg, share 0.5, largest', 'FedAvg')],
     ),
     (
-      'pairs_differ_in_one_thing_besides_tuned_rates',
+      'of_several_baselines_the_nearest_whatever_the_tuned_rates',
       [
         _with(
           fake_runs.make_setting_run(algorithm, local_epochs=epochs),
@@ -97,8 +99,12 @@ class MethodPairsTest(parameterized.TestCase):
         ('FedAvg, 8 local epochs', 'FedAvg, 1 local epoch'),
         ('FedFish, 1 local epoch', 'FedAvg, 1 local epoch'),
         ('FedFish, 8 local epochs', 'FedAvg, 8 local epochs'),
-        ('FedFish, 8 local epochs', 'FedFish, 1 local epoch'),
       ],
+    ),
+    (
+      'without_a_baseline_the_first',
+      [fake_runs.make_run(a) for a in ('fed_fish', 'fed_prox', 'scaffold')],
+      [('FedProx', 'FedFish'), ('SCAFFOLD', 'FedFish')],
     ),
     # They are there to be compared.
     (
@@ -118,7 +124,38 @@ class MethodPairsTest(parameterized.TestCase):
   def test_pairs(self, runs, expected):
     for of in (runs, runs[::-1]) if len(runs) == 2 else (runs,):
       groups = fake_runs.frames(of).groups()
-      self.assertEqual(method_comparison.method_pairs(groups), expected)
+      found = method_comparison.pair_methods(groups)
+      self.assertEqual(found.compared, expected)
+      self.assertEmpty(found.left_out)
+
+  @parameterized.parameters(
+    'scaffold', 'fed_rep', 'ditto', 'fed_nova', 'hf_maml'
+  )
+  def test_what_follows_from_a_method_is_no_difference(self, algorithm):
+    runs = [
+      _with(fake_runs.make_run(of), **digits.get_config(of).to_dict())
+      for of in ('fed_avg', 'fed_fish', algorithm)
+    ]
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.pair_methods(groups)
+    self.assertEqual(
+      found.compared, [(label, 'FedAvg') for label in list(groups)[1:]]
+    )
+    self.assertEmpty(method_comparison.tell_left_out(groups))
+
+  def test_a_pair_that_is_left_out_is_named_with_its_fields(self):
+    runs = [
+      fake_runs.make_run(),
+      fake_runs.make_run('fed_fish'),
+      _with(fake_runs.make_run('scaffold'), local_epochs=8, cohort_size=3),
+    ]
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.pair_methods(groups)
+    self.assertLen(found.compared, 1)
+    self.assertStartsWith(found.compared[0][0], 'FedFish')
+    told = method_comparison.tell_left_out(groups)
+    self.assertIn('SCAFFOLD', told)
+    self.assertIn('local_epochs, cohort_size differ', told)
 
 
 class MethodComparisonTest(parameterized.TestCase):
@@ -260,7 +297,7 @@ class MethodComparisonTest(parameterized.TestCase):
 
   def test_csv_and_table_say_the_same(self):
     comparisons = method_comparison.compare_columns(
-      fake_runs.frames(_runs((0,), (0,))).groups(),
+      fake_runs.frames(_runs((0, 1), (0, 1))).groups(),
       itertools.product(
         [_METRIC, 'csb/accuracy'], _ROUNDS, [method_comparison.SEEDS]
       ),
@@ -272,8 +309,135 @@ class MethodComparisonTest(parameterized.TestCase):
       [_METRIC, _METRIC, 'csb/accuracy', 'csb/accuracy'],
     )
     self.assertAlmostEqual(float(rows[0]['mean']), 0.1)
-    self.assertEqual((rows[0]['low'], rows[0]['n']), ('', '1'))
+    self.assertEqual((rows[0]['low'], rows[0]['n']), ('', '2'))
     table = method_comparison.format_table(comparisons).splitlines()
     self.assertLen(table, 5)
     self.assertIn('FedFish - FedAvg', table[1])
     self.assertIn('+0.1', table[1])
+
+  def test_a_difference_of_one_seed_is_not_printed(self):
+    # Of seven seeds each, one is common.
+    for seeds in ((0,), range(6, 13)):
+      groups = fake_runs.frames(_runs(range(7), seeds)).groups()
+      found = method_comparison.compare_methods(groups, _METRIC)
+      self.assertNotEmpty(found)
+      self.assertStartsWith(
+        method_comparison.format_table(found), 'No differences are shown'
+      )
+
+  def test_p_is_that_of_all_flips_and_printed_after_holm(self):
+    noise = np.array([0.3, 0.1, 0.2, -0.1, 0.4, 0.2, 0.3])
+    gains = {
+      'fed_fish': noise,
+      'scaffold': np.arange(1, 8),
+      'fed_sgd': noise / 9,
+    }
+    runs = [_run('fed_avg', [1], [0], seed) for seed in range(7)]
+    runs += [
+      _run(algorithm, [1], [gain], seed)
+      for algorithm, of in gains.items()
+      for seed, gain in enumerate(of)
+    ]
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.compare_columns(
+      groups, [(_METRIC, method_comparison.LAST_ROUND, method_comparison.SEEDS)]
+    )
+    signs = np.array(list(itertools.product((-1, 1), repeat=7)))
+    p = [
+      np.mean(np.abs(signs @ of) >= abs(of.sum()) * (1 - 1e-12))
+      for of in gains.values()
+    ]
+    np.testing.assert_allclose(found['p'], p)
+    np.testing.assert_allclose(
+      found['p_holm'], _adjust_holm(p), err_msg=str(found[['method', 'p']])
+    )
+    printed = method_comparison.format_table(found)
+    for of in found['p_holm']:
+      self.assertIn(f'p_holm = {of:.2g}', printed)
+
+  @parameterized.parameters('csb/accuracy', 'csb/accuracy_by_examples')
+  def test_barriers_are_compared_however_clients_are_weighted(self, metric):
+    runs = _runs()
+    for run in runs:
+      barrier = 0.5 - 0.2 * (run.algorithm == 'fed_fish') + 0.01 * run.seed
+      run.columns[metric] = np.full(len(run.columns['round']), barrier)
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.compare_methods(groups, _METRIC)
+    rows = found[found['metric'] == metric]
+    self.assertLen(rows, 2)
+    np.testing.assert_allclose(rows['mean'], -0.2)
+    # A lower barrier is better.
+    self.assertEqual(list(rows['wins']), [3, 3])
+
+
+class StandOutTest(parameterized.TestCase):
+  def _find(self, *rows, **kwargs):
+    values = {
+      name: pd.Series(of, dtype=float)
+      for name, of in zip('abcde', rows, strict=False)
+    }
+    return method_comparison.stand_out(
+      values, **{'higher_is_better': True, **kwargs}
+    )
+
+  @parameterized.parameters(
+    (5, 2, False),
+    (6, 2, True),
+    (6, 3, False),
+    (7, 3, True),
+    (7, 5, False),
+    (8, 5, True),
+  )
+  def test_seeds_are_enough_for_that_many_methods(self, seeds, methods, enough):
+    best = np.arange(1.0, seeds + 1)
+    found = self._find(best, *[0 * best] * (methods - 1))
+    self.assertEqual(
+      (found.best, found.has_too_few), ('a' if enough else None, not enough)
+    )
+    # It is the worst if lower is better.
+    found = self._find(
+      best, *[0 * best] * (methods - 1), higher_is_better=False
+    )
+    self.assertNotEqual(found.best, 'a')
+
+  def test_each_p_after_holm_must_be_below_the_level(self):
+    rng = np.random.default_rng(0)
+    seen = set()
+    for scale in np.linspace(0.2, 3, 25):
+      best = rng.normal(1, scale, 9)
+      others = rng.normal(0, scale, (2, 9)) * 0.3
+      p = []
+      for other in others:
+        flips = np.array(list(itertools.product((-1, 1), repeat=9)))
+        sums = np.abs(flips @ (best - other))
+        p.append(np.mean(sums >= sums[0] * (1 - 1e-12)))
+      is_best = best.mean() > others.mean(axis=1).max()
+      expected = is_best and max(_adjust_holm(p)) < 0.05
+      found = self._find(best, *others)
+      self.assertEqual(found.best == 'a', expected, p)
+      seen.add(expected)
+    self.assertEqual(seen, {True, False})
+
+  def test_a_method_without_common_seeds_or_values_is_not_beaten(self):
+    best, other = np.arange(1.0, 8), pd.Series(0.0, range(7))
+    apart = pd.Series(0.0, range(10, 17))
+    for last in (apart, []):
+      found = self._find(best, other, last)
+      self.assertIsNone(found.best)
+      self.assertEqual(found.unpaired, ['c'])
+    # One that has diverged is.
+    found = self._find(best, other, [np.inf] * 7)
+    self.assertEqual((found.best, found.unpaired), ('a', []))
+    # If it lacks pairs in all common seeds, it is not.
+    found = self._find(best, other, [np.inf] * 7 + [0.0])
+    self.assertEqual((found.best, found.unpaired), (None, ['c']))
+
+
+def _adjust_holm(p):
+  """Returns p-values after Holm, by their definition."""
+  order = sorted(range(len(p)), key=p.__getitem__)
+  found = [
+    max(min(1, (len(p) - j) * p[order[j]]) for j in range(order.index(i) + 1))
+    for i in range(len(p))
+  ]
+  return found

@@ -178,7 +178,7 @@ class MethodTableTest(parameterized.TestCase):
     )
     self.assertEqual(
       [row[:2] for row in rows],
-      [['A', '6.5000 ± 2.1213'], ['B', '4.0000 (1 seed)']],
+      [['A', '6.5 ± 2.1'], ['B', '4.000 (1 seed)']],
     )
     # No run is finished: there is nothing of test clients.
     self.assertEqual(
@@ -197,7 +197,7 @@ class MethodTableTest(parameterized.TestCase):
     chosen = ['test/global/accuracy', 'train/loss']
     head, (_, test, loss) = _make({'A': runs}, chosen).rows
     self.assertEqual(head, ['Method', 'Test accuracy', 'Training loss'])
-    self.assertStartsWith(test, '1.0000')
+    self.assertEqual(test, '1.00 ± 0.71')
     self.assertStartsWith(loss, '0.3333')
     with self.assertRaisesRegex(
       errors.InputError, "'train/los'. Did you mean train/loss"

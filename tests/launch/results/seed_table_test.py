@@ -6,28 +6,37 @@ import math
 
 from launch.results import seed_table
 
-from absl.testing import absltest
+from absl.testing import parameterized
 import numpy as np
 import pandas as pd
 
 _KEY = ('a', 'last')
 
 
-def _make(rows, waiting=(), **direction):
+def _make(rows, waiting=(), runs=None, **direction):
   values = pd.concat(
     {(name, *_KEY): pd.Series(of, dtype=float) for name, of in rows.items()},
     names=['method', 'metric', 'rounds', 'seed'],
   )
+  if runs is None:
+    runs = pd.DataFrame(
+      [
+        (name, seed, seed not in waiting, 'a')
+        for name in rows
+        for seed in range(10)
+      ],
+      columns=['group', 'seed', 'is_finished', 'task'],
+    )
   return seed_table.make_table(
     pd.DataFrame({'Method': list(rows)}, index=list(rows)),
     {_KEY: 'A'},
     values,
     {_KEY: direction} if direction else {},
-    dict.fromkeys(rows, waiting),
+    runs,
   )
 
 
-class SeedTableTest(absltest.TestCase):
+class SeedTableTest(parameterized.TestCase):
   def test_statistics_of_finite_values(self):
     values = [0.1, 0.25, math.nan, 0.7, math.inf, -math.inf, 0.5, math.inf]
     groups = pd.Series([*'aaaaaabc'])
@@ -43,38 +52,88 @@ class SeedTableTest(absltest.TestCase):
 
   def test_cells_tell_seeds_where_they_are_others(self):
     table = _make(
-      {'x': [0.1, 0.2], 'y': [0.3, 0.5], 'z': [0.4, math.inf], 'none': []}
+      {'x': [0.1, 0.2], 'y': [0.3, 0.5], 'z': [0.4, math.inf], 'none': []},
+      higher_is_better=True,
     )
     self.assertEqual(
       table.rows,
       [
         ['Method', 'A'],
-        ['x', '0.1500 ± 0.0707'],
-        ['y', '0.4000 ± 0.1414'],
-        ['z', '0.4000 (1 seed), diverged: 1 of 2'],
+        ['x', '0.150 ± 0.071'],
+        ['y', '0.40 ± 0.14'],
+        ['z', '0.4000 (1 seed), diverged (1 of 2)'],
         ['none', ''],
       ],
     )
     self.assertIn('over 2 seeds', table.notes[0])
-    _, *rows = _make({'x': [0.5], 'none': []}, waiting=[0, 1]).rows
+    _, *rows = _make(
+      {'x': [0.5], 'none': []}, [0, 1], higher_is_better=True
+    ).rows
     self.assertEqual(
       rows, [['x', '0.5000, missing: 1'], ['none', 'missing: 2']]
     )
 
-  def test_what_beats_all_others_in_each_interval_is_bold(self):
-    low = np.random.default_rng(0).normal(0.5, 0.1, 6)
+  def test_a_cell_tells_the_round_in_which_runs_have_diverged(self):
+    runs = pd.DataFrame(
+      [('x', s, True, 'a', at) for s, at in enumerate((None, 3, 3))],
+      columns=['group', 'seed', 'is_finished', 'task', 'diverged_round'],
+    )
+    rows = {'x': [0.5, math.inf, math.inf]}
+    ((_, cell),) = _make(rows, runs=runs, higher_is_better=True).rows[1:]
+    self.assertEqual(cell, '0.5000, diverged in round 3 (2 of 3)')
+
+  @parameterized.parameters(
+    (0.95254, 0.0426, '0.953 ± 0.043'),
+    (0.95254, 0.0996, '0.95 ± 0.10'),
+    (0.31801, 0.000123, '0.31801 ± 0.00012'),
+    (12.345, 3.21, '12.3 ± 3.2'),
+    (1234.5, 56.7, '1234 ± 57'),
+    (12345.6, 567.8, '12350 ± 570'),
+    # The deviation of a constant is rounding.
+    (0.318, 0.0, '0.3180'),
+    (0.318, 1e-12, '0.3180'),
+    (-0.25, math.nan, '-0.2500'),
+    (0.0, 0.0, '0.000'),
+    (12345.6, math.nan, '12346'),
+  )
+  def test_numbers_have_as_many_digits_as_their_deviation_allows(
+    self, mean, deviation, expected
+  ):
+    self.assertEqual(seed_table.format_number(mean, deviation), expected)
+
+  @parameterized.parameters((0.318, '0.318'), (1250, '1250'), (3.0, '3'))
+  def test_costs_have_no_zeros_at_their_ends(self, number, expected):
+    self.assertEqual(seed_table.format_number(number, is_score=False), expected)
+
+  def test_bold_is_what_beats_all_others_of_its_task(self):
+    low = np.random.default_rng(0).normal(0.5, 0.1, 7)
     rows = {'low': low, 'middle': low + 0.1, 'high': low + 0.2}
     self.assertEqual(_make(rows, higher_is_better=True).bold, [(3, 1)])
     self.assertEqual(_make(rows, higher_is_better=False).bold, [(1, 1)])
     self.assertEmpty(_make(rows).bold)
-    # Differences of both signs, a tie, a seed that diverged, and few seeds.
-    noise = np.array([0.1, -0.1, 0.2, -0.2, 0.1, 0.0])
-    two = {'low': low, 'high': low + 0.2}
-    for other in (low + 0.2 - noise, low + 0.2, [math.inf, *low[1:] + 0.3]):
-      table = _make({**two, 'other': other}, higher_is_better=True)
-      self.assertEmpty(table.bold)
-    few = {name: of[:4] for name, of in two.items()}
-    self.assertEmpty(_make(few, higher_is_better=True).bold)
-    # What has diverged in all seeds is beaten.
-    table = _make({**two, 'none': [math.inf] * 6}, higher_is_better=True)
-    self.assertEqual(table.bold, [(2, 1)])
+    # One of another task does not compare with it.
+    runs = pd.DataFrame(
+      [
+        (name, seed, True, task)
+        for name, task in zip([*rows, 'far'], 'aaab')
+        for seed in range(7)
+      ],
+      columns=['group', 'seed', 'is_finished', 'task'],
+    )
+    table = _make({**rows, 'far': low + 1}, runs=runs, higher_is_better=True)
+    self.assertEqual(table.bold, [(3, 1)])
+
+  def test_the_note_tells_why_nothing_is_bold(self):
+    rows = {name: np.arange(6.0) + i for i, name in enumerate('abc')}
+    table = _make(rows, higher_is_better=True)
+    self.assertEmpty(table.bold)
+    self.assertIn(
+      'Of 3 methods this takes 7 common seeds, and there are 6: nothing is bold',
+      table.notes[-1],
+    )
+    rows = {name: np.arange(7.0) + i for i, name in enumerate('abc')}
+    table = _make({**rows, 'lone': []}, higher_is_better=True)
+    self.assertEmpty(table.bold)
+    self.assertEndsWith(table.notes[-1], 'A (lone).')
+    # One method is not compared.
+    self.assertLen(_make({'a': np.arange(7)}, higher_is_better=True).notes, 1)

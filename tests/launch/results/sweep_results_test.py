@@ -78,3 +78,25 @@ class SweepResultsTest(parameterized.TestCase):
     self.assertEqual(list(best['variant']), ['fed_avg', 'fed_fish'])
     rates = [varied['client_learning_rate'] for varied in best['varied']]
     self.assertEqual(rates, [expected, 0.01])
+
+  @parameterized.parameters(*sweep_results.RATES)
+  def test_groups_that_differ_in_a_rate_are_one_setting(self, rate):
+    runs = fake_sweeps.grid(
+      ['fed_avg'], **{rate: (0.01, 0.05), 'local_epochs': (1, 2)}, seed=(0, 1)
+    )
+    results = self._results(runs, [0.1, 0.1, 0.4, 0.4, 0.3, 0.3, 0.2, 0.2])
+    self.assertTrue(sweep_results.is_tuned(results))
+    table = sweep_results.tabulate(results)
+    best = table[table['is_best']]['varied']
+    self.assertLen(best, 2)
+    self.assertEqual({of['local_epochs'] for of in best}, {1, 2})
+
+  def test_both_rates_are_tuned(self):
+    rates = ('client_learning_rate', 'server_learning_rate')
+    runs = fake_sweeps.grid(['fed_avg'], **dict.fromkeys(rates, (0.01, 0.05)))
+    results = self._results(runs, [0.1, 0.2, 0.4, 0.3])
+    table = sweep_results.tabulate(results)
+    self.assertEqual(
+      [tuple(of[r] for r in rates) for of in table[table['is_best']]['varied']],
+      [(0.05, 0.01)],
+    )
