@@ -79,7 +79,7 @@ class SweepResultsTest(parameterized.TestCase):
     rates = [varied['client_learning_rate'] for varied in best['varied']]
     self.assertEqual(rates, [expected, 0.01])
 
-  @parameterized.parameters(*sweep_results.RATES)
+  @parameterized.parameters('client_learning_rate', 'server_learning_rate')
   def test_groups_that_differ_in_a_rate_are_one_setting(self, rate):
     runs = fake_sweeps.grid(
       ['fed_avg'], **{rate: (0.01, 0.05), 'local_epochs': (1, 2)}, seed=(0, 1)
