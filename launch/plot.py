@@ -3,9 +3,9 @@
 r"""Plots and compares finished or running workdirs of launch.train.
 
 Runs that differ only in their seed are pooled: lines are means over seeds, and
-methods are compared by paired differences within seeds, and within clients of
-seeds, with bootstrap intervals if there are at least five. Differences below
-1e-6 of a metric's scale are ties. For example:
+every method is compared with one baseline by paired differences within seeds,
+and within clients of seeds. Differences below 1e-6 of a metric's scale are ties.
+For example:
 
   python -m launch.plot --output_dir=plots \
     --workdirs=runs/fed_avg_0,runs/fed_avg_1,runs/fed_fish_0,runs/fed_fish_1
@@ -30,10 +30,29 @@ The files of --output_dir, as far as the workdirs have the data, are:
   personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
     before and after fine-tuning; they need evaluation/clients.csv in the
     workdirs, which launch.evaluate writes
-  methods.csv, methods.tex: each method's results, mean and deviation over seeds
-  comparison.csv: the paired differences
+  methods.tex: a row per method, mean and deviation over seeds, of the scores on
+    test clients that judge the runs, their worst tenth and the personalised
+    score. Unfinished runs have no such scores. Bold is the best mean of a column
+    if p_holm < 0.05 for its difference from each other method
+  methods.csv: the same of every column, a line for each
+  comparison.csv: the differences from the baseline: their mean, the ends low and
+    high of its 95 % bootstrap interval, n pairs with wins and ties, p of flips of
+    the signs of the differences within seeds, and p_holm, which is p corrected
+    for the number of methods. Fewer than six seeds have neither interval nor p;
+    docs/comparisons.md says more
 
-The tables are also printed unless they are large.
+The tables are also printed unless they are large; so are methods that are not
+compared, with the fields that differ, but no differences of a single seed.
+
+--columns chooses the columns of the table, separated by commas:
+
+  test/global/accuracy     a number of summary.json
+  eval/global/accuracy     a column of metrics.csv at the last round
+  ...:mean                 its mean over the rounds after the initial model
+  ...:equal_bytes          its value when as much was sent by all runs
+  csb, bytes, seconds      the barrier in the metric, the megabytes sent both
+                           ways, the simulated seconds
+  seconds:until            those until the metric is as good as in all runs
 
 --layout draws other figures instead, the layouts of papers, and captions.txt with
 their descriptions; --layout=all draws them beside the figures above:
@@ -110,8 +129,7 @@ _METRIC = flags.DEFINE_string(
 _COLUMNS = flags.DEFINE_list(
   'columns',
   None,
-  'The columns of the table of methods: columns of metrics.csv, at the last '
-  'round, or numbers of summary.json, such as test/global/accuracy.',
+  'The columns of the table of methods in place of the usual ones; see above.',
 )
 _NAMES = flags.DEFINE_multi_string(
   'names',

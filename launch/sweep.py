@@ -41,9 +41,12 @@ Sweeps of every task (a config file may omit some and add others):
   runs/       a workdir of launch.train for each run, as if it had run alone
   logs/       the output of each run
   runs.csv    a row per run: its fields, its outcome, all its numbers
-  table.csv, table.md, table.tex  mean and deviation over seeds; where rates
+  table.md, table.tex  mean and deviation over seeds: the scores on test clients
+              that judge the runs, their worst tenth and the personalised
+              score, or the --columns that launch.plot --help lists; where rates
               differ, the best by the metric on validation clients, never on
-              test clients
+              test clients. Bold is what docs/comparisons.md says
+  table.csv   the same of every column and every rate, a line for each
   index.html  all results on one page, with figures and configs, for offline use
   plots/      heat maps of learning rates, or scores against the share of
               weights that clients send; otherwise launch.plot's curves
@@ -122,6 +125,12 @@ _TUNED_METRIC = flags.DEFINE_string(
   'best, such as loss, which short runs tell apart better; by default the '
   "task's.",
 )
+_COLUMNS = flags.DEFINE_list(
+  'columns',
+  None,
+  'The columns of the table in place of the usual ones; launch.plot --help says '
+  'which there are.',
+)
 _EVALUATE = flags.DEFINE_bool(
   'evaluate', False, 'Whether to evaluate each run by launch.evaluate, too.'
 )
@@ -171,6 +180,7 @@ def main(argv: Sequence[str]) -> None:
     num_processes=num_processes,
     trust_saved_models=_TRUST_SAVED_MODELS.value,
     on_ray=_ON.value == 'ray',
+    columns=_COLUMNS.value,
     **_RAY_OPTIONS(),
   )
   if _DRY_RUN.value:

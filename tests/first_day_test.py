@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 
+from launch.results import seed_table
 from tests import repository
 
 from absl.testing import absltest
@@ -160,7 +161,9 @@ class FirstDayTest(absltest.TestCase):
     self.assertEqual(
       shown,
       {
-        row: rf'{np.mean(s):.4f} $\pm$ {np.std(s, ddof=1):.4f}'
+        row: seed_table.format_number(np.mean(s), np.std(s, ddof=1)).replace(
+          '±', r'$\pm$'
+        )
         for row, s in scores.items()
       },
     )

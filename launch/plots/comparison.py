@@ -107,15 +107,16 @@ def compare_workdirs(
     drawings, left_out = _draw(frames, metric, layout, bare)
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  left_out = method_comparison.tell_left_out(groups)
-  table = result_table.make_table(
-    frames, keys, decides, notes=[left_out] * bool(left_out)
-  )
+  apart = method_comparison.tell_left_out(groups)
+  notes = [apart] if apart else []
+  table = result_table.make_table(frames, keys, decides, notes=notes)
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
   _write(folder / 'methods.tex', latex)
   if len(groups) <= _MAX_PRINTED_METHODS:
     print(text_table.to_text(table))
+  elif apart:
+    print(apart)
   comparisons = method_comparison.compare_methods(groups, metric)
   if len(comparisons):
     rows = comparisons.drop(columns='text')

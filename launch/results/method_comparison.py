@@ -207,7 +207,7 @@ class Standout(NamedTuple):
 
   @property
   def has_too_few(self) -> bool:
-    """Whether there are too few seeds for all comparisons to be significant."""
+    """True if no number of wins makes all comparisons significant."""
     needed = paired_comparison.fewest_pairs(self.num_others)
     return self.num_others > 0 and self.num_seeds < needed
 
