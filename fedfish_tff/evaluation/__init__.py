@@ -23,8 +23,9 @@ _EXPORTS = {
   'client_scorer': 'ClientInput ClientScorer Scores',
   'client_server_barrier': 'BarrierScores client_barriers CohortBarrier',
   'client_statistics': """
-    count_diverged count_diverged_clients mean_over_clients metric_values
-    score_names spread standard_deviation weighted_mean worst_tenth
+    count_diverged count_diverged_clients jain_index mean_over_clients
+    metric_values quantiles score_names spread standard_deviation weighted_mean
+    worst_tenth
   """,
   'few_shot': 'FewShotEvaluation FewShotScores',
   'gradient_norm': 'AccuracyCriterion build_gradient_norm',

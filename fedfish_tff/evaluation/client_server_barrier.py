@@ -70,7 +70,7 @@ class CohortBarrier:
 
     They are means of equation 5 of FedFish as read above: lower is better.
     Clients for which their own or the merged model gives no finite score are
-    left out and counted as `csb/diverged_clients`.
+    counted as `csb/diverged_clients`; the means are then NaN.
 
     Args:
       before: The global weights before the round.

@@ -3,13 +3,15 @@
 """Statistics over the clients of an evaluation, in plain NumPy.
 
 A client without examples to score (`num_examples` 0) is missing, whatever its
-metrics' values, and a client with a non-finite value has diverged. All
-statistics here leave out both. Code that prints one should also print the
-number of diverged clients.
+metrics' values, and is left out. A client with a non-finite value has diverged.
+Statistics are over all scored clients, so that one that has diverged makes them
+NaN: the mean over the others would look like that of all.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 from typing import Any
 
 from fedfish_tff import errors
@@ -18,6 +20,7 @@ from fedfish_tff.evaluation import metric_names
 import numpy as np
 
 _WEIGHTINGS = ('uniform', 'examples')
+_QUANTILES = {'low_tenth': 0.1, 'median': 0.5, 'high_tenth': 0.9}
 
 
 def metric_values(
@@ -52,7 +55,7 @@ def metric_values(
 
 
 def count_diverged(values: Sequence[float] | np.ndarray) -> int:
-  """Returns the number of non-finite values, which statistics leave out."""
+  """Returns the number of non-finite values."""
   return int(np.sum(~np.isfinite(np.asarray(values, np.float64))))
 
 
@@ -77,14 +80,13 @@ def weighted_mean(
   """Returns the mean over clients, each weighted once or by its examples.
 
   Args:
-    values: A float array of shape `[num_clients]`; non-finite values are left
-      out.
+    values: A float array of shape `[num_clients]`.
     sizes: The number of examples of each client, a float array of shape
       `[num_clients]`.
     weighting: The weights, `'uniform'` or `'examples'`.
 
   Returns:
-    The mean; NaN if no client has a finite value.
+    The mean; NaN if there is no client or a value is not finite.
 
   Raises:
     errors.InputError: If `weighting` is unknown.
@@ -93,11 +95,19 @@ def weighted_mean(
     raise errors.InputError(
       f'weighting must be one of {", ".join(_WEIGHTINGS)}, got {weighting!r}.'
     )
-  kept = np.isfinite(values)
-  if not kept.any():
+  weights = sizes if weighting == 'examples' else None
+  return _over_all(values, lambda x: np.average(x, weights=weights))
+
+
+def _over_all(
+  values: Sequence[float] | np.ndarray,
+  statistic: Callable[[np.ndarray], float],
+) -> float:
+  """Returns a statistic of values; NaN without a value, or of non-finite ones."""
+  values = np.asarray(values, np.float64)
+  if not values.size or not np.isfinite(values).all():
     return float('nan')
-  weights = sizes[kept] if weighting == 'examples' else None
-  return float(np.average(values[kept], weights=weights))
+  return float(statistic(values))
 
 
 def mean_over_clients(
@@ -115,14 +125,12 @@ def standard_deviation(values: Sequence[float] | np.ndarray) -> float:
   """Returns the standard deviation over clients (divided by their number).
 
   Args:
-    values: One value per scored client; non-finite values are left out.
+    values: One value per scored client.
 
   Returns:
-    The standard deviation; NaN if no client has a finite value.
+    The standard deviation; NaN if there is no client or a value is not finite.
   """
-  values = np.asarray(values, np.float64)
-  values = values[np.isfinite(values)]
-  return float(np.std(values)) if values.size else float('nan')
+  return _over_all(values, np.std)
 
 
 def worst_tenth(
@@ -131,30 +139,64 @@ def worst_tenth(
   """Returns the mean over the tenth of the clients with the worst values.
 
   Args:
-    values: One value per scored client; non-finite values are left out. The
-      tenth of the others is rounded up, so it holds at least one client.
+    values: One value per scored client. The tenth is rounded up, so it holds at
+      least one client.
     higher_is_better: Whether a higher value is better (accuracy) or a lower one
       (loss).
 
   Returns:
-    The mean of the worst tenth; NaN if no client has a finite value.
+    The mean of the worst tenth; NaN if there is no client or a value is not
+    finite.
   """
-  values = np.asarray(values, np.float64)
-  values = values[np.isfinite(values)]
-  if not values.size:
-    return float('nan')
-  ordered = np.sort(values if higher_is_better else -values)
-  worst = ordered[: -(-values.size // 10)].mean()
-  return float(worst if higher_is_better else -worst)
+  sign = 1 if higher_is_better else -1
+
+  def mean_of_worst(values: np.ndarray) -> float:
+    return sign * np.sort(sign * values)[: -(-values.size // 10)].mean()
+
+  return _over_all(values, mean_of_worst)
+
+
+def jain_index(values: Sequence[float] | np.ndarray) -> float:
+  """Returns Jain's fairness index, (sum x)^2 / (n sum x^2).
+
+  It is 1 if all clients have the same value, and 1/n if one client has all
+  (Jain, Chiu and Hawe, 1984, DEC-TR-301).
+
+  Args:
+    values: One value of 0 or more per scored client.
+
+  Returns:
+    The index; 1 if all values are 0, and NaN if there is no client or a value
+    is not finite.
+  """
+  return _over_all(
+    values,
+    lambda x: x.sum() ** 2 / (len(x) * np.square(x).sum()) if x.any() else 1.0,
+  )
+
+
+def quantiles(column: str, values: np.ndarray) -> dict[str, float]:
+  """Returns `<column>_low_tenth`, `_median` and `_high_tenth` of the values."""
+  return {
+    f'{column}_{suffix}': _over_all(
+      values, functools.partial(np.quantile, q=share)
+    )
+    for suffix, share in _QUANTILES.items()
+  }
 
 
 def spread(
   column: str, values: np.ndarray, *, higher_is_better: bool
 ) -> dict[str, float]:
-  """Returns `<column>_client_std` and `<column>_worst_tenth` of the values."""
+  """Returns statistics of the spread of values over clients.
+
+  These are `<column>_client_std`, `<column>_worst_tenth` and
+  `<column>_jain_index`.
+  """
   return {
     f'{column}_client_std': standard_deviation(values),
     f'{column}_worst_tenth': worst_tenth(
       values, higher_is_better=higher_is_better
     ),
+    f'{column}_jain_index': jain_index(values),
   }

@@ -15,12 +15,17 @@ ALLOWED_GRADIENT = f'{GRADIENT}_allowed'
 # over clients.
 _BEFORE = '_before'
 _STD = '_client_std'
+_JAIN = '_jain_index'
+# The ends of the groups of columns of a model.
+_PERSONALIZED = 'personalized'
+_FINE_TUNED = '_fine_tuned'
+_GLOBAL = '_global'
 # The suffix of barriers weighted by the clients' examples.
 _BY_EXAMPLES = '_by_examples'
 SUFFIXES = (_BEFORE, '_worst_tenth', '_low_tenth', '_median', '_high_tenth')
 # The numbers of examples of one class that were predicted as another.
 _CONFUSION = re.compile(r'confusion_(.+)_as_(.+)')
-_COUNTS = ('num_examples', 'num_tokens')
+_COUNTS = ('num_examples', 'num_tokens', 'diverged_clients')
 # The metrics of this package's models.
 _KNOWN = re.compile(
   r'loss|mse|accuracy|accuracy_without_oov_and_eos|perplexity|num_tokens|macro_f1|'
@@ -37,27 +42,34 @@ def higher_is_better(metric: str) -> bool:
   """Returns whether a higher value of a column is better."""
   if metric.startswith('csb/') or metric.endswith(_STD):
     return False
+  if metric.endswith(_JAIN):
+    return True
   return without_suffix(metric).rpartition('/')[2] not in _LOWER_IS_BETTER
 
 
 def before(metric: str) -> str | None:
-  """Returns the column of a metric before personalisation.
+  """Returns the column of the model that is fine-tuned, before that.
 
   Args:
-    metric: A column, such as a metric or its median over clients.
+    metric: A column after fine-tuning, such as a metric or its median over
+      clients.
 
   Returns:
-    The column `_before` of the metric itself, since its statistics have none;
-    None if `metric` is that column.
+    `own_global/<metric>` for `own_fine_tuned/<metric>`, and
+    `personalized/<metric>_before` for `personalized/<metric>`; None for other
+    columns, such as statistics of `personalized`, which have none before it.
   """
-  if metric.endswith(_BEFORE):
-    return None
-  return without_suffix(metric) + _BEFORE
+  prefix, _, name = metric.rpartition('/')
+  if prefix.endswith(_FINE_TUNED):
+    return f'{prefix.removesuffix(_FINE_TUNED)}{_GLOBAL}/{name}'
+  if prefix.endswith(_PERSONALIZED) and name == without_suffix(name):
+    return metric + _BEFORE
+  return None
 
 
 def without_suffix(metric: str) -> str:
   """Returns a column's name without suffixes, such as those of statistics."""
-  for suffix in (*SUFFIXES, _STD, _BY_EXAMPLES):
+  for suffix in (*SUFFIXES, _STD, _JAIN, _BY_EXAMPLES):
     metric = metric.removesuffix(suffix)
   return metric
 

@@ -1,18 +1,19 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluation of each client's own model on its own test data.
+"""Evaluation of models on clients' own test data.
 
-A client's own model is the one with which it would begin a round: the server's,
-with the client's own weights if clients keep some. It is tuned on the client's
-training data and scored on its test data, as in FedRep (Collins et al., 2021,
-arXiv:2102.07078, section 5) and SRPFL (Tziotis et al., 2022, section 5). A
-client that was never in a round begins like any new one.
+A client's own model is the one with which it would begin a round: the server's
+with the client's own weights. After fine-tuning it is tuned on the client's
+training data, as in FedRep (Collins et al., 2021, arXiv:2102.07078, section 5)
+and SRPFL (Tziotis et al., 2022, section 5). A client that was never in a round
+begins like any new one.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import datasets
@@ -22,10 +23,9 @@ from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.evaluation import scorer_inputs
 
-import numpy as np
 import tensorflow_federated as tff
 
-_TENTHS = {'low_tenth': 0.1, 'median': 0.5, 'high_tenth': 0.9}
+_Scores = list[Mapping[str, Any]]
 
 # Maps (client id, a state of the same structure) to the client's state; None
 # for a client that was never in a round.
@@ -67,7 +67,13 @@ def _load_states(
 
 
 class OwnDataEvaluation:
-  """Metrics of clients' own models on their own test data, as columns."""
+  """Metrics of models on clients' own test data, as columns.
+
+  A group of columns scores one model: `own_global` the server's model; `own`
+  each client's own model as it is, if clients keep some; and `own_fine_tuned`
+  the client's own model, or the server's, after fine-tuning, if there is any.
+  For held-out clients the groups are `new_global` and `new_fine_tuned`.
+  """
 
   def __init__(
     self,
@@ -81,6 +87,8 @@ class OwnDataEvaluation:
     eval_batch_size: int,
     higher_is_better: Mapping[str, bool],
     seed: int,
+    own_models: bool = False,
+    new_clients: bool = False,
   ) -> None:
     """Prepares the evaluation.
 
@@ -90,11 +98,13 @@ class OwnDataEvaluation:
       train: The clients to score, with the data that they tune on.
       test: The data that they are scored on, under the same ids; clients
         without examples there are left out.
-      tuning_spec: The batches and epochs of the tuning; None for no tuning.
+      tuning_spec: The batches and epochs of the fine-tuning; None for none.
       eval_batch_size: The number of examples per batch in evaluation.
       higher_is_better: The metrics to return, each with whether a higher value
         is better.
       seed: The seed of the order of the batches.
+      own_models: Whether the clients' states hold models or layers of theirs.
+      new_clients: Whether the clients are held out, so that none has a state.
     """
     self._process = process
     self._has_states = isinstance(
@@ -106,67 +116,95 @@ class OwnDataEvaluation:
     self._eval_batch_size = eval_batch_size
     self._higher_is_better = dict(higher_is_better)
     self._seed = seed
+    prefix = 'new' if new_clients else 'own'
+    groups = {f'{prefix}_global': 'global_model'}
+    if own_models and not new_clients:
+      groups['own'] = 'own_models'
+    if tuning_spec is not None:
+      groups[f'{prefix}_fine_tuned'] = 'tuned_own_models'
+    self._scorers = groups
+
+  @property
+  def groups(self) -> tuple[str, ...]:
+    """The groups of columns."""
+    return tuple(self._scorers)
+
+  @property
+  def client_ids(self) -> list[str]:
+    """The clients with test data of their own."""
+    known = set(self._test.client_ids)
+    return [c for c in self._train.client_ids if c in known]
 
   def __call__(
     self,
     state: Any,
     load_client_state: LoadClientStateFn | None = None,
+    *,
+    groups: Sequence[str] | None = None,
   ) -> dict[str, float]:
-    """Returns each `<metric>`'s mean over clients and its spread.
+    """Returns `<group>/<metric>`, means over clients, and their spread.
 
-    The suffix `_before` marks the mean before tuning, if there is tuning. The
-    suffixes of the values after tuning are `_client_std` (the standard
-    deviation), `_worst_tenth` (the mean over the tenth of the clients with the
-    worst values), and the quantiles `_low_tenth`, `_median` and `_high_tenth`.
-    Each client counts alike. Clients with a diverged model are left out and
-    counted as `diverged_clients`.
+    Suffixes of the spread are `_client_std` (the standard deviation),
+    `_worst_tenth` (the mean over the tenth of the clients with the worst
+    values), `_jain_index` (Jain's fairness index), and the quantiles
+    `_low_tenth`, `_median` and `_high_tenth`. Each client counts alike. Clients
+    with a diverged model are counted as `<group>/diverged_clients`; all other
+    columns of the group are then NaN.
 
     Args:
       state: The process's state.
       load_client_state: The function that loads clients' states after the same
         round; None to use the states of new clients.
+      groups: The groups; None for all.
     """
-    before, after = self._score(state, load_client_state)
-    columns = {
-      'diverged_clients': client_statistics.count_diverged_clients(after)
-    }
-    for name, higher_is_better in self._higher_is_better.items():
-      values, sizes = client_statistics.metric_values(after, name)
-      columns[name] = client_statistics.weighted_mean(values, sizes)
-      if self._spec is not None:
-        columns[f'{name}_before'] = client_statistics.mean_over_clients(
-          before, name
+    scores = self.score_clients(state, load_client_state, groups=groups)
+    columns = {}
+    for group, of_group in scores.items():
+      for name, higher_is_better in self._higher_is_better.items():
+        values, sizes = client_statistics.metric_values(of_group, name)
+        column = f'{group}/{name}'
+        columns[column] = client_statistics.weighted_mean(values, sizes)
+        columns |= client_statistics.spread(
+          column, values, higher_is_better=higher_is_better
         )
-      columns |= client_statistics.spread(
-        name, values, higher_is_better=higher_is_better
+        columns |= client_statistics.quantiles(column, values)
+      columns[f'{group}/diverged_clients'] = (
+        client_statistics.count_diverged_clients(of_group)
       )
-      finite = values[np.isfinite(values)]
-      for suffix, share in _TENTHS.items():
-        columns[f'{name}_{suffix}'] = (
-          float(np.quantile(finite, share)) if finite.size else float('nan')
-        )
     return columns
 
-  def _score(
-    self, state: Any, load_client_state: LoadClientStateFn | None
-  ) -> tuple[list[Mapping[str, Any]], list[Mapping[str, Any]]]:
-    """Returns each client's scores before and after tuning, if there is any."""
-    known = set(self._test.client_ids)
-    client_ids = [c for c in self._train.client_ids if c in known]
-    sent = state if self._has_states else self._process.get_model_weights(state)
-    before, after = [], []
-    for chunk in scorer_inputs.chunk_clients(client_ids):
+  def score_clients(
+    self,
+    state: Any,
+    load_client_state: LoadClientStateFn | None = None,
+    *,
+    groups: Sequence[str] | None = None,
+  ) -> dict[str, _Scores]:
+    """Returns `num_examples` and the metrics of `client_ids`, by group.
+
+    Args:
+      state: See `__call__`.
+      load_client_state: See `__call__`.
+      groups: See `__call__`.
+    """
+    weights = self._process.get_model_weights(state)
+    sent = state if self._has_states else weights
+    scores = {group: [] for group in groups or self.groups}
+    for chunk in scorer_inputs.chunk_clients(self.client_ids):
       clients = [self._load(client_id) for client_id in chunk]
       if self._has_states:
         states = _load_states(self._process, state, chunk, load_client_state)
         for client, client_state in zip(clients, states, strict=True):
           client['state'] = client_state
-      before += self._computations.own_models.score_group(sent, clients)
-      if self._spec is not None:
-        after += self._computations.tuned_own_models.score_group(sent, clients)
+      for group, found in scores.items():
+        name = self._scorers[group]
+        scorer = getattr(self._computations, name)
+        found += scorer.score_group(
+          weights if name == 'global_model' else sent, clients
+        )
       # Frees the group before the next one is made.
       del clients
-    return before, before if self._spec is None else after
+    return scores
 
   def _load(self, client_id: str) -> dict[str, Any]:
     scored = scorer_inputs.plan_whole_client(

@@ -149,13 +149,15 @@ class HeldOutEvaluation:
 
     The former are over all examples. The latter are means over the clients'
     unseen halves, by their numbers of examples; the suffix `_before` marks
-    those before fine-tuning. Clients with a diverged model are left out and
-    counted as `personalized/diverged_clients`.
+    those before fine-tuning. Clients with a diverged model are counted as
+    `global/diverged_clients` and `personalized/diverged_clients`; means over
+    clients are then NaN.
 
-    The spread over clients, if requested, has the suffixes `_client_mean` and
-    `_client_std`, in which every client counts alike, and `_worst_tenth`, the
-    mean over the tenth of the clients with the worst values. Counts by pairs of
-    classes have no means, so they have no personalised columns.
+    The spread over clients, if requested, has the suffixes `_client_mean`,
+    `_client_std` and `_jain_index`, in which every client counts alike, and
+    `_worst_tenth`, the mean over the tenth of the clients with the worst values.
+    Counts by pairs of classes have no means, so they have no personalised
+    columns.
     """
     return self.score_global(weights) | self.score_personalized(weights)
 
@@ -172,6 +174,9 @@ class HeldOutEvaluation:
       for name, value in result.total.items()
       if name != 'num_examples'
     }
+    columns['global/diverged_clients'] = (
+      client_statistics.count_diverged_clients(result.per_client)
+    )
     return columns | self._spread('global', result.per_client)
 
   def score_personalized(self, weights: Any) -> dict[str, float]:

@@ -11,18 +11,18 @@ from fedfish_tff.simulation import hooks
 
 import tqdm
 
-# The columns to show if a run has them, with short names, the one that counts most
-# at the end.
-_SHOWN = {
-  'privacy/epsilon': 'epsilon',
-  'train/loss': 'loss',
-  'train/accuracy': 'accuracy',
-  'eval/global/loss': 'validation loss',
-  'eval/global/accuracy': 'validation accuracy',
-  'eval/own/accuracy': 'own accuracy',
+# By prefix of a column, the data and the model that it scores.
+_SCORES = {
+  'train': ('train', ''),
+  'eval/own_global': ("training clients' own-test", 'global model'),
+  'eval/own': ("training clients' own-test", 'own models'),
+  'eval/own_fine_tuned': ("training clients' own-test", 'fine-tuned'),
+  'eval/new_global': ("validation clients' own-test", 'global model'),
+  'eval/new_fine_tuned': ("validation clients' own-test", 'fine-tuned'),
+  'eval/personalized': ('validation', 'fine-tuned'),
+  'eval/global': ('validation', 'global model'),
 }
-# The names of splits in other columns.
-_SPLITS = {'global': 'validation', 'personalized': 'personalised validation'}
+_JUDGED = 'eval/global/accuracy'
 # A line of 80 columns has no room for more figures, nor for the rate.
 _BAR_FORMAT = (
   '{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{remaining}{postfix}]'
@@ -81,13 +81,8 @@ class ProgressReporter(hooks.Hook):
     self._stream = sys.stderr if stream is None else stream
     self._show_bar = self._stream.isatty() if show_bar is None else show_bar
     self._first_round = first_round
-    self._names = dict(_SHOWN)
-    if judged_column is not None:
-      name = self._names.pop(judged_column, None)
-      _, split, metric = judged_column.split('/')
-      self._names[judged_column] = (
-        name or f'{_SPLITS.get(split, split)} {metric}'
-      )
+    self._names = _name_columns(judged_column or _JUDGED)
+    self._judged_column = judged_column
     self._shown = {}
     self._started = False
     self._bar = None
@@ -109,8 +104,8 @@ class ProgressReporter(hooks.Hook):
     if self._bar is not None:
       self._update_bar(self._bar, round_number)
     elif round_number % self._report_every == 0 or round_number == self._rounds:
-      shown = ', '.join(f'{k} {v}' for k, v in self._shown.items())
       line = f'round {round_number}/{self._rounds}'
+      shown = self._format_shown()
       _print(f'{line}: {shown}' if shown else line, self._stream)
     self._started = True
 
@@ -139,7 +134,41 @@ class ProgressReporter(hooks.Hook):
     bar.set_postfix(self._judged(), refresh=not self._started)
     bar.update(round_number - bar.n)
 
+  def _format_shown(self) -> str:
+    """Returns the figures in the order of their names, the judging one last."""
+    shown = {
+      n: self._shown[n] for n in self._names.values() if n in self._shown
+    }
+    judged = self._names.get(self._judged_column)
+    told = ', '.join(f'{n} {v}' for n, v in shown.items() if n != judged)
+    if judged not in shown:
+      return told
+    own = f'judged by {judged} {shown[judged]}'
+    return f'{told}; {own}' if told else own
+
   def _judged(self) -> dict[str, str]:
     """Returns the figure that counts most, of those that rows have had."""
     known = [name for name in self._names.values() if name in self._shown]
     return {name: self._shown[name] for name in known[-1:]}
+
+
+def _name_columns(judged: str) -> dict[str, str]:
+  """Returns the columns to show with names for people, the judging one last.
+
+  Args:
+    judged: The column that judges; its metric is shown of all models.
+  """
+  metric = judged.rpartition('/')[2]
+  columns = [
+    f'{prefix}/{name}'
+    for prefix in _SCORES
+    for name in dict.fromkeys(
+      ('loss', metric) if prefix in ('train', 'eval/global') else (metric,)
+    )
+  ]
+  names = {'privacy/epsilon': 'epsilon'}
+  for column in (*(c for c in columns if c != judged), judged):
+    prefix, _, name = column.rpartition('/')
+    data, model = _SCORES.get(prefix, (prefix, ''))
+    names[column] = f'{data} {name}' + (f' ({model})' if model else '')
+  return names

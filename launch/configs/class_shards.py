@@ -161,7 +161,11 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     server_learning_rate=1.0,
     evaluate_every=10,
     checkpoint_every=50,
-    evaluation={'personalization_epochs': 10, 'barrier': False},
+    evaluation={
+      'personalization_epochs': 10,
+      'judged_by': 'fine_tuned',
+      'barrier': False,
+    },
     fields={
       'algorithm.body_epochs': body_epochs,
       'algorithm.client_weighting': 'uniform',

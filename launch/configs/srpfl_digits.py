@@ -12,7 +12,9 @@ clients, and each fine-tunes the model. For evaluation, clients train the heads,
 or the model, for 10 epochs on their own data, and are scored on test data of
 the same digits. The last table gives the simulated seconds after which each
 method reaches an accuracy that all methods reach;
-plots/eval_own_accuracy_by_simulated_seconds.png shows the curves.
+plots/eval_new_fine_tuned_accuracy_by_simulated_seconds.png shows the curves of
+held-out clients, which judge, and launch.plot with
+--metric=eval/own_fine_tuned/accuracy those of training clients.
 
 Expect, with seed 0, that FedRep and SRPFL reach similar accuracies, SRPFL in
 half of the time; it takes a quarter of FedRep's time to 0.91. FedAvg with
@@ -62,7 +64,11 @@ def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
     server_learning_rate=1.0,
     evaluate_every=2,
     checkpoint_every=20,
-    evaluation={'personalization_epochs': 10, 'barrier': False},
+    evaluation={
+      'personalization_epochs': 10,
+      'judged_by': 'fine_tuned',
+      'barrier': False,
+    },
     fields={'participation.n0': 8},
   )
 

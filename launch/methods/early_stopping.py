@@ -16,8 +16,9 @@ from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import fields
 
-# `eval/own/*` is left out: it scores training clients on their test data.
-_COLUMNS = ('eval/global/', 'eval/personalized/', 'eval/unseen/')
+# `eval/own*` is left out: it scores training clients on their test data.
+_TUNED_COLUMNS = ('eval/personalized/', 'eval/new_fine_tuned/')
+_COLUMNS = ('eval/global/', 'eval/new_global/', *_TUNED_COLUMNS)
 _HIGHER_IS_BETTER = {'max': True, 'min': False}
 
 
@@ -70,7 +71,7 @@ def _check(config: config_lib.Config) -> None:
   if not metric:
     return
   if (
-    metric.startswith('eval/personalized/')
+    metric.startswith(_TUNED_COLUMNS)
     and not config.evaluation.personalization_epochs
   ):
     raise errors.InputError(

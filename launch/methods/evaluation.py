@@ -2,8 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """The block `evaluation`: what a run's evaluations measure; all configs have it."""
 
+from fedfish_tff import errors
 from launch.methods import block
+from launch.methods import config as config_lib
 from launch.methods import fields
+
+
+def _check(config: config_lib.Config) -> None:
+  own = config.evaluation
+  # A method that trains no model is refused with this reason elsewhere.
+  if (
+    own.judged_by == 'fine_tuned'
+    and not own.personalization_epochs
+    and 'learning_rates' in config.method.supports
+  ):
+    raise errors.InputError(
+      'evaluation.personalization_epochs must be a positive integer for '
+      "evaluation.judged_by 'fine_tuned', got 0."
+    )
+
 
 BLOCK = block.Block(
   name='evaluation',
@@ -22,6 +39,14 @@ BLOCK = block.Block(
       'empty for client_learning_rate.',
       goes_with={'personalization_epochs': range(1, 2**31)},
     ),
+    'judged_by': fields.Field(
+      'auto',
+      fields.one_of('auto', 'global', 'fine_tuned'),
+      'The model whose score on held-out clients judges runs: the best round, '
+      "early stopping, tuning, tables and plots go by it. global: the server's; "
+      'fine_tuned: that model after these epochs; auto: fine_tuned for methods '
+      'that promise it, such as fed_rep.',
+    ),
     'barrier': fields.Field(
       True,
       fields.boolean,
@@ -31,6 +56,8 @@ BLOCK = block.Block(
   only={
     'barrier': ('barrier', (False,)),
     'personalization_epochs': ('learning_rates', (0,)),
+    'judged_by': ('learning_rates', ('auto', 'global')),
   },
+  check=_check,
   in_loop=True,
 )

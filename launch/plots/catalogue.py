@@ -34,9 +34,6 @@ from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
 
-# For clients that judge runs, the columns that are drawn in place of the server
-# model's.
-_OF_CLIENTS = {'unseen': 'own', 'personalized': 'personalized'}
 _CLIENTS = (clients.draw_personalization, clients.draw_spread)
 Plot = Callable[[frames_lib.Frames, str], Mapping[str, mpl_figure.Figure]]
 # The plots of several methods, and those of a single run.
@@ -93,14 +90,16 @@ def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
   """
   columns = list(frames.rounds)
   if metric is None:
-    # A column that judges some runs and that all runs have.
-    judged = set(zip(frames.runs['judged_by'], frames.runs['metric']))
-    for judged_by, name in sorted(judged, key=str, reverse=True):
-      column = f'eval/{_OF_CLIENTS.get(judged_by, "global")}/{name}'
-      if judged_by in _OF_CLIENTS and column in columns:
-        written = frames.rounds[column].dropna().index.unique('run')
-        if len(written) == len(frames.runs):
-          return column
+    judged = dict.fromkeys(
+      f'eval/{judged_by}/{name}'
+      for judged_by, name in zip(
+        frames.runs['judged_by'], frames.runs['metric']
+      )
+    )
+    of_all = [column for column in judged if _is_of_all(frames, column)]
+    if of_all:
+      # For some methods the server's model is no model to use.
+      return min(of_all, key=lambda column: 'global/' in column)
     evaluated = [
       name
       for name in columns
@@ -115,6 +114,14 @@ def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
       f'{metric!r}.{errors.suggest(metric, columns)}'
     )
   return metric
+
+
+def _is_of_all(frames: frames_lib.Frames, column: str) -> bool:
+  """Returns whether all runs have written a column of metrics.csv."""
+  if column not in frames.rounds:
+    return False
+  written = frames.rounds[column].dropna().index.unique('run')
+  return len(written) == len(frames.runs)
 
 
 def draw(

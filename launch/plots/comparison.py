@@ -16,6 +16,7 @@ from launch.plots import style
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
 from launch.results import result_table
+from launch.results import run_notes
 from launch.results import settings as settings_lib
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -105,6 +106,8 @@ def compare_workdirs(
   )
   with style.figures_of_width(panels.WIDTHS.get(width)):
     drawings, left_out = _draw(frames, metric, layout, bare)
+  if note := run_notes.tell_judged(frames.runs, metric):
+    print(f'{note}.')
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
   apart = method_comparison.tell_left_out(groups)

@@ -83,10 +83,14 @@ def draw(
 def draw_others(
   frames: frames_lib.Frames, metric: str
 ) -> dict[str, mpl_figure.Figure]:
-  """Draws the other measurements of a run against rounds."""
+  """Draws the training loss and the metric's other columns against rounds."""
   name = metric.rpartition('/')[2]
   columns = [
-    f'{of}/{name}' for of in ('eval/personalized', 'eval/unseen', 'csb')
+    column
+    for column in frames.rounds
+    if column.startswith(('eval/', 'csb/'))
+    and column.endswith(f'/{name}')
+    and column != metric
   ]
   figures = {}
   for column in ('train/loss', *columns):
@@ -142,7 +146,12 @@ def _plot(
     panels.set_labels(axis, x_label, column_titles.title(metric), text)
   panels.set_figure_title(figure, title)
   pooling = 'lines are their means, bands from the lowest to the highest'
-  note = run_notes.describe(frames, pooling, metric)
+  note = run_notes.join(
+    [
+      run_notes.describe(frames, pooling, metric).removesuffix('.'),
+      run_notes.tell_judged(frames.runs, metric),
+    ]
+  )
   panels.draw_legend(figure, entries, note=note)
   return figure
 

@@ -29,7 +29,6 @@ import pandas as pd
 _SECONDS = result_table.SECONDS
 # The suffix of methods that train one model of all clients and fine-tune it.
 _TUNED = '+FT'
-_BEFORE_SUFFIX = '_before'
 _UNIFORM = 'uniform'
 _POLICY = 'participation.name'
 _ASYNCHRONOUS = 'asynchronous'
@@ -76,10 +75,11 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
     share: the most clients per round, and the kind of speeds; `base`, the
     method; `method`, the same with +FT if the model of all clients is
     fine-tuned; `policy`, the title of the choice of clients; `metric`, a column
-    of metrics.csv; `run`; `round`; `value`; `seconds`, the simulated time, mean
-    over seeds, without messages, or with them if there is an `only_cost`; and
-    `only_cost`, the one cost of messages at which the runs are as they are,
-    since it decides on the first answers, NaN if it only takes time.
+    of metrics.csv; `is_before`, whether that is before fine-tuning; `run`;
+    `round`; `value`; `seconds`, the simulated time, mean over seeds, without
+    messages, or with them if there is an `only_cost`; and `only_cost`, the one
+    cost of messages at which the runs are as they are, since it decides on the
+    first answers, NaN if it only takes time.
   """
   frames = _describe_timed(frames)
   if frames.runs.empty:
@@ -96,10 +96,11 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
     policy = first.config['participation']['name']
     title, *told = name.split(', ', 1)
     shown = {name: metric}
-    if first.one_model and len(of.column(str(metric_names.before(metric)))):
+    before = metric_names.before(metric)
+    if first.one_model and before and len(of.column(before)):
       shown = {', '.join([title + _TUNED, *told]): metric}
       if policy == _UNIFORM:
-        shown[name] = metric + _BEFORE_SUFFIX
+        shown[name] = before
     for method, column in shown.items():
       found = of.drawn(column)[column].unstack('run')
       runs = of.runs[of.runs.index.isin(found.columns)]
@@ -118,6 +119,7 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
             method=method,
             policy=first.told.get(_POLICY, policy),
             metric=column,
+            is_before=column == before,
             only_cost=first.only_cost,
           )
   numbered = [of.assign(line=i) for i, of in enumerate(lines.values())]
@@ -303,7 +305,7 @@ def _plot(lines: pd.DataFrame, runs: pd.DataFrame) -> panels.Drawing:
   """Plots lines of one conditions, of the given runs."""
   tasks = lines['task'].unique()
   looks, entries = _looks(lines.drop_duplicates('line').set_index('line'))
-  metric = min(lines['metric'].unique(), key=len)
+  metric = lines['metric'][~lines['is_before'].astype(bool)].iloc[0]
   cells = [(cost, task) for cost in COMMUNICATION_SECONDS for task in tasks]
   figure, axes = panels.new_grid(
     cells, (panels.PAPER_COLUMN, 1.8), columns=len(tasks)
@@ -343,8 +345,7 @@ def _looks(
 ) -> tuple[dict[int, style.Look], list[list[mpl_lines.Line2D]]]:
   """Returns the looks of lines and the two groups of the legend's entries."""
   methods = style.method_looks(lines['base'])
-  is_before = lines['metric'].str.endswith(_BEFORE_SUFFIX)
-  told = lines['policy'].mask(is_before, _BEFORE)
+  told = lines['policy'].mask(lines['is_before'].astype(bool), _BEFORE)
   styles = {of: {'linestyle': _STYLES.get(of, '-')} for of in told}
   looks = {
     line: methods[base] | styles[of]

@@ -3,34 +3,40 @@
 """Titles of columns of metrics.csv and summary.json in figures and tables."""
 
 _ACRONYMS = ('auc', 'f1', 'mae', 'mse', 'rmse')
-# The split of clients and data, by the prefix of a column.
-_SPLITS = {
-  'eval/own': 'own test',
-  'eval/unseen': "new clients' test",
+# The clients, by the first part of a column.
+_CLIENTS = {
   'eval': 'validation',
   'test': 'test',
   'train': 'training',
   'validation': 'validation',
-  'validation/own': 'own test',
 }
-_DESCRIPTIONS = {
-  'eval/global': 'global model on validation clients',
-  'eval/own': "clients' own models on test data of their own",
-  'eval/personalized': 'validation clients after personalisation',
-  'eval/unseen': 'new clients on test data of their own',
-  'csb': 'clients against the server',
-  'train': 'training clients',
-}
+_BARRIER = 'clients against the server'
+# By the second part, the model that is scored, and the data.
 _MODELS = {
-  'clients': ", clients' models",
-  'personalized': ', personalised',
-  'unseen': ', new clients',
+  'clients': "clients' models",
+  'global': 'global model',
+  'new_fine_tuned': 'after fine-tuning',
+  'new_global': 'global model',
+  'own': 'own models',
+  'own_fine_tuned': 'after fine-tuning',
+  'own_global': 'global model',
+  'personalized': 'after fine-tuning',
 }
+_DATA = {
+  'global': '{} clients',
+  'new_fine_tuned': "{} clients' own test data",
+  'new_global': "{} clients' own test data",
+  'own': "training clients' own test data",
+  'own_fine_tuned': "training clients' own test data",
+  'own_global': "training clients' own test data",
+  'personalized': 'the other half of the data of {} clients',
+}
+_BEFORE = '_before'
 _STATISTICS = {
-  '_before': ' before',
   '_by_examples': ' by examples',
   '_client_std': ', deviation over clients',
   '_high_tenth': ', best tenth',
+  '_jain_index': ", Jain's index",
   '_low_tenth': ', low tenth',
   '_median': ', median',
   '_worst_tenth': ', worst tenth',
@@ -38,32 +44,59 @@ _STATISTICS = {
 
 
 def title(column: str) -> str:
-  """Returns 'Validation accuracy', 'Barrier in MSE' or 'Accuracy'.
+  """Returns 'Validation accuracy, global model', 'Barrier in MSE' or 'Accuracy'.
 
   Args:
     column: A column of metrics.csv, a number of summary.json, such as
       `'test/personalized/accuracy_worst_tenth'`, or the name of a metric. The
-      title tells the split, the model, if it is not the global one, and the
-      statistic over clients.
+      title tells the clients, their own test data, if it is scored on it, the
+      model and the statistic over clients.
   """
-  prefix, _, name = column.rpartition('/')
-  group, _, model = prefix.partition('/')
-  statistic = next((s for s in _STATISTICS if name.endswith(s)), '')
-  name = name.removesuffix(statistic)
-  text = name.upper() if name in _ACRONYMS else name.replace('_', ' ')
+  group, model, name, statistic = _parse(column)
   if group == 'csb':
-    text = f'barrier in {text}'
-  if prefix in _SPLITS:
-    text = f'{_SPLITS[prefix]} {text}'
-  elif group in _SPLITS:
-    text = f'{_SPLITS[group]} {text}{_MODELS.get(model, "")}'
-  text += _STATISTICS.get(statistic, '')
-  return text[0].upper() + text[1:]
+    text = f'barrier in {name}'
+  elif model in _DATA and 'own test' in _DATA[model]:
+    whose = _DATA[model].format(_CLIENTS.get(group, group))
+    text = f'{whose.removesuffix(" data")} {name}'
+  else:
+    text = f'{_CLIENTS[group]} {name}' if group in _CLIENTS else name
+  told = [text, *([_MODELS[model]] if model in _MODELS else [])]
+  text = ', '.join(told) + _STATISTICS.get(statistic, '')
+  return _model_before(column, text[0].upper() + text[1:])
 
 
 def describe(column: str) -> str:
   """Returns 'Accuracy, global model on validation clients', or the column."""
+  group, model, name, statistic = _parse(column)
+  text = title(name) + _STATISTICS.get(statistic, '')
+  if group == 'csb':
+    return f'Barrier in {name}, {_BARRIER}'
+  if group == 'train' and not model:
+    return f'{text}, training clients'
+  if group not in _CLIENTS or model not in _DATA:
+    return column
+  whose = _DATA[model].format(_CLIENTS[group])
+  comma = ',' if _MODELS[model].startswith('after') else ''
+  return _model_before(column, f'{text}, {_MODELS[model]}{comma} on {whose}')
+
+
+def judges(judged_by: str, metric: str) -> str:
+  """Returns a clause with the score that judges, on validation clients."""
+  return describe(f'validation/{judged_by}/{metric}')
+
+
+def _parse(column: str) -> tuple[str, str, str, str]:
+  """Returns the group, the model, the words of the metric and its suffix."""
   prefix, _, name = column.rpartition('/')
-  what = _DESCRIPTIONS.get(prefix)
-  barrier = 'csb/' if prefix == 'csb' else ''
-  return f'{title(barrier + name)}, {what}' if what else column
+  group, _, model = prefix.partition('/')
+  name = name.removesuffix(_BEFORE)
+  statistic = next((s for s in _STATISTICS if name.endswith(s)), '')
+  name = name.removesuffix(statistic)
+  name = name.upper() if name in _ACRONYMS else name.replace('_', ' ')
+  return group, model, name, statistic
+
+
+def _model_before(column: str, text: str) -> str:
+  if column.endswith(_BEFORE):
+    return text.replace('after fine-tuning', 'before fine-tuning')
+  return text

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_labels
 
@@ -148,6 +149,24 @@ def tell_diverged(runs: pd.DataFrame, column: str) -> str:
   return 'Diverged in ' + '; in '.join(
     f'{when}: {", ".join(labels)}' for when, labels in told.items()
   )
+
+
+def tell_judged(runs: pd.DataFrame, metric: str) -> str:
+  """Returns a warning if different columns judge the runs, else ''.
+
+  Args:
+    runs: The labelled runs.
+    metric: The column that is shown.
+  """
+  labels: dict[str, list[str]] = {}
+  for run in runs.drop_duplicates('label').to_dict('records'):
+    if run['metric'] is not None:
+      column = column_titles.judges(run['judged_by'], run['metric'])
+      labels.setdefault(column, []).append(run['label'])
+  if len(labels) < 2:
+    return ''
+  told = '; '.join(f'{", ".join(of)} by {c}' for c, of in labels.items())
+  return f'Runs are judged differently, {told}; shown is {metric}'
 
 
 def span(numbers: Iterable[float]) -> str:

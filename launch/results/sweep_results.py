@@ -231,14 +231,16 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
     f'{table["finished"].sum()} of {len(runs)} runs are finished. Results are '
     'those after the last round.'
   ]
+  if judged(runs).metric is not None:
+    decide = map(column_titles.describe, dict.fromkeys(table['column']))
+    notes.append(f'Judged by {" or ".join(decide)}.')
   synthetic = dict.fromkeys(runs['synthetic'].dropna())
   if synthetic:
     notes.append(f'The data are synthetic: {", ".join(synthetic)}.')
   if tuned and len(shown):
-    decide = map(column_titles.title, dict.fromkeys(shown['column']))
     notes.append(
-      f'Of the learning rates, those that were best by {" or ".join(decide)} are '
-      'shown; test clients had no part in the choice. table.csv has all.'
+      'Of the learning rates, the best are shown; test clients had no part in '
+      'the choice. table.csv has all.'
     )
     notes += _tell_without_best(table) + tell_edges(table)
   told = {'Method': shown['method']}

@@ -18,6 +18,7 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import early_stopping
+from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
 from launch.methods import privacy
@@ -250,12 +251,13 @@ class Experiment:
     )
 
   def build_own_data_evaluation(
-    self, clients: datasets.ClientData
+    self, clients: datasets.ClientData, *, new_clients: bool = False
   ) -> evaluation.OwnDataEvaluation | None:
-    """Builds the evaluation of clients' own models on their own test data.
+    """Builds the evaluation of models on clients' own test data.
 
     Args:
       clients: The clients to score, which tune as in personalisation.
+      new_clients: Whether they are held out.
 
     Returns:
       The evaluation in the task's metric; None for a task without such data.
@@ -271,6 +273,9 @@ class Experiment:
       eval_batch_size=self.task.eval_batch_size,
       higher_is_better={self.task.metric: self.task.higher_is_better},
       seed=self.config.seed,
+      own_models=simulation.has_client_states(self.process)
+      and exchange.clients_keep_models(self.config),
+      new_clients=new_clients,
     )
 
   def build_barrier(self) -> evaluation.CohortBarrier | None:

@@ -250,15 +250,17 @@ def summarize(
   baseline = {
     client: rows[client][other] if other else 0.0 for client in scored
   }
-  differences = np.array([values[c] - baseline[c] for c in scored], np.float64)
+  every = np.array([values[c] - baseline[c] for c in scored], np.float64)
   result = evaluation.compare_paired(
     values, baseline, higher_is_better=higher_is_better
   )
   of_all = evaluation_name in ('global', 'ensemble', 'barrier')
   size = 'num_examples' if of_all else 'num_unseen'
   sizes = np.array([rows[client][size] for client in scored], np.float64)
+  finite = np.isfinite(every)
+  differences, sizes = every[finite], sizes[finite]
   return summary | dict(
-    num_diverged=client_statistics.count_diverged(differences),
+    num_diverged=client_statistics.count_diverged(every),
     mean=client_statistics.weighted_mean(differences, sizes),
     low=result.low,
     high=result.high,

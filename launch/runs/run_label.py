@@ -64,17 +64,24 @@ def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
 
 
 def judged_by(config: config_lib.Config, task: Task) -> str:
-  """Returns the prefix of the columns of held-out clients that judge a run.
+  """Returns the group of columns of held-out clients that judges a run.
+
+  `evaluation.judged_by` chooses the model, and the task the data: those of
+  clients' own test data, if it has any.
 
   Args:
     config: The config.
     task: The task.
   """
+  chosen = config.evaluation.judged_by
+  if chosen == 'auto' and config.method.personalizes:
+    chosen = 'fine_tuned'
+  tuned = (
+    chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0
+  )
   if task.own_test is not None:
-    return 'unseen'
-  if config.method.personalizes and config.evaluation.personalization_epochs:
-    return 'personalized'
-  return 'global'
+    return 'new_fine_tuned' if tuned else 'new_global'
+  return 'personalized' if tuned else 'global'
 
 
 def describe_method(config: config_lib.Config) -> dict[str, Any]:

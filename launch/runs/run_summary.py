@@ -137,10 +137,8 @@ def _score_test_clients(
   columns = experiment.build_held_out_evaluation(clients, spread=True)(
     experiment.process.get_model_weights(state)
   )
-  unseen = experiment.build_own_data_evaluation(clients)
-  if unseen is not None:
-    columns |= {f'unseen/{n}': value for n, value in unseen(state).items()}
-  return columns
+  own = experiment.build_own_data_evaluation(clients, new_clients=True)
+  return columns | (own(state) if own is not None else {})
 
 
 def _score_client_models(

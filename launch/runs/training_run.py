@@ -18,6 +18,7 @@ from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.plots import catalogue
+from launch.runs import closing_line
 from launch.runs import divergence as divergence_lib
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
@@ -160,7 +161,11 @@ def train_task(
     folder.write_summary(summary)
     if plots:
       catalogue.plot_workdir(folder.path)
-      _print_closing_line(folder, experiment, summary)
+      print(
+        f'{closing_line.format_line(experiment, summary)} See '
+        f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, '
+        f'or run tensorboard --logdir={folder.tensorboard_path}.'
+      )
   return summary
 
 
@@ -342,41 +347,3 @@ def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
       num_coming,
       num_clients,
     )
-
-
-def _print_closing_line(
-  folder: simulation.Workdir,
-  experiment: experiment_lib.Experiment,
-  summary: Mapping[str, Any],
-) -> None:
-  files = (
-    f'See {folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, '
-    f'or run tensorboard --logdir={folder.tensorboard_path}.'
-  )
-  if summary['status'] == run_summary.DIVERGED:
-    print(f'{run_summary.tell_divergence(summary)}. {files}')
-    return
-  metric = experiment.task.metric
-  judged_by = experiment.judged_by
-  if judged_by == 'unseen':
-    value = summary['final'][f'eval/own/{metric}']
-    whose = "clients' own test data"
-  else:
-    value = summary['test'][f'{judged_by}/{metric}']
-    whose = 'test clients'
-    if judged_by == 'personalized':
-      whose += ' after personalisation'
-  if experiment.task.synthetic:
-    whose += f' of {experiment.task.synthetic}'
-  rounds = f'{summary["rounds"]} rounds'
-  decided = summary.get('early_stopping', {})
-  if decided.get('stopped'):
-    rounds += f' of {experiment.config.rounds}, since {decided["stopped"]}'
-  if decided.get('model_round', summary['rounds']) != summary['rounds']:
-    whose += f' with the model of round {decided["model_round"]}'
-  score = 'not finite' if value is None else f'{value:.4f}'
-  if privacy := summary.get('privacy'):
-    epsilon = privacy['epsilon']
-    spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
-    whose += f', epsilon {spent} at delta {privacy["delta"]:g}'
-  print(f'Done: {rounds}, {metric} {score} on {whose}. {files}')

@@ -24,6 +24,8 @@ from launch.methods import building
 from launch.methods import config as config_lib
 from launch.runs import experiment as experiment_lib
 
+# The group of columns of held-out clients that choose a rate.
+_NEW = 'new_fine_tuned'
 # The rate for `tuned_with` that stands for the rate of training.
 _CLIENT_RATE = math.nan
 
@@ -91,7 +93,9 @@ class TunedEvaluation:
     task = experiment.task
     self._experiment = experiment
     self._held_out = experiment.build_held_out_evaluation(task.validation)
-    self._unseen = experiment.build_own_data_evaluation(task.validation)
+    self._new = experiment.build_own_data_evaluation(
+      task.validation, new_clients=True
+    )
     self._own = experiment.build_own_data_evaluation(task.train)
 
   def __call__(
@@ -99,10 +103,13 @@ class TunedEvaluation:
     state: Any,
     load_client_state: evaluation.LoadClientStateFn | None = None,
   ) -> dict[str, float]:
-    """Returns the columns `global/*`, `personalized/*`, `own/*`, `unseen/*`.
+    """Returns the columns `global/*` and `personalized/*`, and further groups.
 
-    A config with rates of personalisation adds a column with the rate, NaN if
-    validation clients could not choose one.
+    For tasks with test data of each client these are `own_global/*`, `own/*` if
+    clients keep models or layers, `own_fine_tuned/*`, `new_global/*` and
+    `new_fine_tuned/*`; see `evaluation.OwnDataEvaluation`. A config with rates of
+    personalisation adds a column with the rate, NaN if validation clients could
+    not choose one.
 
     Args:
       state: The process's state.
@@ -115,8 +122,8 @@ class TunedEvaluation:
     if self._own is not None:
       with tuned_with(self._experiment, rate):
         columns |= self._held_out.score_personalized(weights)
-        scores = self._own(state, load_client_state)
-      columns |= {f'own/{name}': value for name, value in scores.items()}
+        columns |= self._own(state, load_client_state)
+      columns |= self._new(state, groups=['new_global'])
     columns |= chosen
     if self._experiment.tuning_rates:
       columns[metric_names.PERSONALIZATION_RATE] = rate
@@ -125,31 +132,26 @@ class TunedEvaluation:
   def choose(self, state: Any) -> tuple[float, dict[str, float]]:
     """Returns the rate, and the scores of validation clients with it.
 
-    The best rate is the one with the fewest diverged clients, since the mean
-    leaves these out; then the one with the best mean of the task's metric; then
-    the smallest. A rate without a finite score is not chosen; if no rate has
+    The best rate is the one with the best mean of the task's metric, on a tie
+    the smallest. A rate with which a client diverges has no mean. If no rate has
     one, the rate is that of training.
 
     Args:
       state: The process's state.
 
     Returns:
-      The rate in the form of `tuned_with`, and the columns `unseen/*` for tasks
-      with test data of each client, or else `personalized/*`.
+      The rate in the form of `tuned_with`, and the columns `new_fine_tuned/*`
+      for tasks with test data of each client, or else `personalized/*`.
     """
     task, rates = self._experiment.task, self._experiment.tuning_rates
-    prefix = 'personalized' if self._unseen is None else 'unseen'
+    group = 'personalized' if self._new is None else _NEW
     scores = {
       rate: self._score(state, rate)
       for rate in (rates if len(rates) > 1 else ())
     }
-    column, diverged = f'{prefix}/{task.metric}', f'{prefix}/diverged_clients'
-    values = {
-      r: s[column] for r, s in scores.items() if math.isfinite(s[column])
-    }
-    fewest = min((scores[rate][diverged] for rate in values), default=0)
+    column = f'{group}/{task.metric}'
     best = evaluation.select_best(
-      {r: v for r, v in values.items() if scores[r][diverged] == fewest},
+      {r: s[column] for r, s in scores.items() if math.isfinite(s[column])},
       higher_is_better=task.higher_is_better,
     )
     if best is not None:
@@ -159,12 +161,12 @@ class TunedEvaluation:
 
   def _score(self, state: Any, rate: float) -> dict[str, float]:
     with tuned_with(self._experiment, rate):
-      if self._unseen is None:
+      if self._new is None:
         return self._held_out.score_personalized(
           self._experiment.process.get_model_weights(state)
         )
-      scores = self._unseen(state)
-      return {f'unseen/{name}': value for name, value in scores.items()}
+      tuned = [group for group in self._new.groups if group == _NEW]
+      return self._new(state, groups=tuned) if tuned else {}
 
 
 def _rate_without_choice(experiment: experiment_lib.Experiment) -> float:

@@ -40,11 +40,9 @@ class ClientStatisticsTest(parameterized.TestCase):
 
   def test_the_deviation_follows_numpy(self):
     values = [0.2, 0.4, 0.9]
-    for extra in ([], [float('nan')], [float('inf')]):
-      self.assertAlmostEqual(
-        client_statistics.standard_deviation([*values, *extra]),
-        np.std(values),
-      )
+    self.assertAlmostEqual(
+      client_statistics.standard_deviation(values), np.std(values)
+    )
     self.assertEqual(client_statistics.standard_deviation([0.3]), 0)
 
   def test_no_scored_client_is_missing_not_zero(self):
@@ -57,23 +55,32 @@ class ClientStatisticsTest(parameterized.TestCase):
       self.assertTrue(np.isnan(mean))
     self.assertTrue(np.isnan(client_statistics.worst_tenth([])))
 
-  def test_diverged_clients_are_left_out_and_counted(self):
-    values = [0.5, float('nan'), 0.2, float('inf')]
-    clients = _clients(values, [2, 3, 4, 9])
-    self.assertAlmostEqual(
-      client_statistics.mean_over_clients(clients, 'accuracy'), 0.35
-    )
-    self.assertAlmostEqual(
-      client_statistics.mean_over_clients(
-        clients, 'accuracy', weighting='examples'
+  @parameterized.parameters(float('nan'), float('inf'))
+  def test_a_diverged_client_makes_all_statistics_nan(self, value):
+    values = [0.5, value, 0.2]
+    clients = _clients(values, [2, 3, 4])
+    found = [
+      *(
+        client_statistics.mean_over_clients(clients, 'accuracy', weighting=w)
+        for w in ('uniform', 'examples')
       ),
-      0.3,  # (0.5 * 2 + 0.2 * 4) / 6
-    )
-    self.assertEqual(client_statistics.worst_tenth(values), 0.2)
-    self.assertEqual(
-      client_statistics.worst_tenth(values, higher_is_better=False), 0.5
-    )
-    self.assertEqual(client_statistics.count_diverged(values), 2)
+      *client_statistics.spread(
+        'x', np.array(values), higher_is_better=True
+      ).values(),
+      *client_statistics.quantiles('x', np.array(values)).values(),
+    ]
+    self.assertLen(found, 8)
+    self.assertTrue(np.isnan(found).all())
+    self.assertEqual(client_statistics.count_diverged(values), 1)
+
+  @parameterized.parameters(
+    ([0.3, 0.3, 0.3], 1.0),
+    ([1.0, 0.0, 0.0, 0.0], 0.25),
+    ([1.0, 2.0, 3.0], 36 / 42),
+    ([0.0, 0.0], 1.0),
+  )
+  def test_jain_s_index(self, values, expected):
+    self.assertAlmostEqual(client_statistics.jain_index(values), expected)
 
   def test_unknown_metric_and_weighting_are_named(self):
     clients = _clients([0.5], [2])

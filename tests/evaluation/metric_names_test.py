@@ -17,9 +17,10 @@ class MetricNamesTest(parameterized.TestCase):
     ('personalized/loss_before', False),
     ('global/loss_worst_tenth', False),
     ('global/accuracy_worst_tenth', True),
-    ('unseen/mse_median', False),
-    ('unseen/accuracy_low_tenth', True),
-    ('unseen/accuracy_client_std', False),
+    ('new_global/mse_median', False),
+    ('new_global/accuracy_low_tenth', True),
+    ('new_global/accuracy_client_std', False),
+    ('new_global/mse_jain_index', True),
   )
   def test_direction_of_a_column(self, metric, expected):
     self.assertEqual(metric_names.higher_is_better(metric), expected)
@@ -53,7 +54,20 @@ class MetricNamesTest(parameterized.TestCase):
     ('eval/global/num_examples', True),
     ('num_tokens', True),
     ('eval/personalization_learning_rate', True),
+    ('csb/diverged_clients', True),
     ('eval/global/accuracy', False),
   )
   def test_counts(self, metric, expected):
     self.assertEqual(metric_names.is_count(metric), expected)
+
+  @parameterized.parameters(
+    ('eval/own_fine_tuned/accuracy_median', 'eval/own_global/accuracy_median'),
+    ('test/new_fine_tuned/mse', 'test/new_global/mse'),
+    ('eval/personalized/mse', 'eval/personalized/mse_before'),
+    ('test/personalized/mse_worst_tenth', None),
+    ('eval/personalized/mse_before', None),
+    ('eval/own/mse', None),
+    ('eval/global/mse', None),
+  )
+  def test_the_column_before_fine_tuning(self, metric, expected):
+    self.assertEqual(metric_names.before(metric), expected)

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients' own models on their own test data, against NumPy."""
+"""Models on clients' own test data, against NumPy."""
 
 import functools
 
@@ -52,7 +52,7 @@ def _computations(has_states):
   )
 
 
-def _evaluation(has_states, *, epochs=_EPOCHS):
+def _evaluation(has_states, *, epochs=_EPOCHS, **options):
   clients = _clients()
   return own_data_evaluation.OwnDataEvaluation(
     _process(has_states),
@@ -68,6 +68,7 @@ def _evaluation(has_states, *, epochs=_EPOCHS):
     eval_batch_size=4,
     higher_is_better={'loss': False, 'accuracy': True},
     seed=0,
+    **{'own_models': has_states, **options},
   )
 
 
@@ -88,39 +89,51 @@ def _values(metrics, name):
 
 
 class OwnDataEvaluationTest(absltest.TestCase):
-  def _check(self, columns, weights_of, epochs=_EPOCHS):
-    before, after = _expected(weights_of, epochs)
-    self.assertEqual(columns['diverged_clients'], 0)
-    for name, worst in (('loss', np.max), ('accuracy', np.min)):
-      values = _values(after, name)
-      expected = {
-        name: np.mean(values),
-        f'{name}_client_std': np.std(values),
-        # Of three clients, one.
-        f'{name}_worst_tenth': worst(values),
-        f'{name}_low_tenth': np.quantile(values, 0.1),
-        f'{name}_median': np.median(values),
-        f'{name}_high_tenth': np.quantile(values, 0.9),
-      }
-      if epochs:
-        expected[f'{name}_before'] = np.mean(_values(before, name))
-      found = {c: v for c, v in columns.items() if c.startswith(name)}
-      self.assertEqual(found.keys(), expected.keys())
-      for column, value in expected.items():
-        tolerance.assert_close(
-          found[column],
-          value,
-          relative=tolerance.FLOAT32_STEPS,
-          scale=max(1, value),
-          err_msg=column,
-        )
+  def _check(self, columns, scores):
+    """Checks columns against each client's scores by group."""
+    expected = {f'{group}/diverged_clients': 0 for group in scores}
+    for group, of_group in scores.items():
+      for name, worst in (('loss', np.max), ('accuracy', np.min)):
+        values = _values(of_group, name)
+        expected |= {
+          f'{group}/{name}': np.mean(values),
+          f'{group}/{name}_client_std': np.std(values),
+          # Of three clients, one.
+          f'{group}/{name}_worst_tenth': worst(values),
+          f'{group}/{name}_low_tenth': np.quantile(values, 0.1),
+          f'{group}/{name}_median': np.median(values),
+          f'{group}/{name}_high_tenth': np.quantile(values, 0.9),
+          f'{group}/{name}_jain_index': np.sum(values) ** 2
+          / (len(values) * np.sum(values**2)),
+        }
+    self.assertEqual(columns.keys(), expected.keys())
+    for column, value in expected.items():
+      tolerance.assert_close(
+        columns[column],
+        value,
+        relative=tolerance.FLOAT32_STEPS,
+        scale=max(1, value),
+        err_msg=column,
+      )
 
-  def test_the_server_s_model_tuned(self):
+  def test_the_server_s_model_as_it_is_and_fine_tuned(self):
     state = _process(False).initialize()
     weights = softmax_regression.initial_weights()
-    self._check(_evaluation(False)(state), lambda _: weights)
+    before, after = _expected(lambda _: weights, _EPOCHS)
+    evaluation = _evaluation(False)
+    self.assertEqual(evaluation.client_ids, ['a', 'b', 'c'])
+    self._check(
+      evaluation(state), {'own_global': before, 'own_fine_tuned': after}
+    )
+    self._check(
+      _evaluation(False, new_clients=True)(state),
+      {'new_global': before, 'new_fine_tuned': after},
+    )
+    self._check(
+      evaluation(state, groups=['own_global']), {'own_global': before}
+    )
 
-  def test_own_weights_tuned_and_not(self):
+  def test_own_weights_as_they_are_and_fine_tuned(self):
     process = _process(True)
     state = process.initialize()
     kernel, bias = softmax_regression.initial_weights()
@@ -135,15 +148,26 @@ class OwnDataEvaluationTest(absltest.TestCase):
     def weights_of(name):
       return kernel, bias + shifts.get(name, 0) * np.arange(4)
 
-    self._check(_evaluation(True)(state, load), weights_of)
-    self._check(_evaluation(True, epochs=0)(state, load), weights_of, epochs=0)
-    # New clients.
-    self._check(_evaluation(True)(state), lambda _: (kernel, bias))
+    server, of_new = _expected(lambda _: (kernel, bias), _EPOCHS)
+    own, after = _expected(weights_of, _EPOCHS)
+    groups = {'own_global': server, 'own': own, 'own_fine_tuned': after}
+    self._check(_evaluation(True)(state, load), groups)
+    del groups['own_fine_tuned']
+    self._check(_evaluation(True, epochs=0)(state, load), groups)
+    # Such as with control variates in the states.
+    del groups['own']
+    self._check(
+      _evaluation(True, epochs=0, own_models=False)(state, load), groups
+    )
+    self._check(
+      _evaluation(True, new_clients=True)(state),
+      {'new_global': server, 'new_fine_tuned': of_new},
+    )
     found = own_data_evaluation.own_models(process, state, 'abc', load)
     for name, model in zip('abc', found, strict=True):
       tolerance.assert_all_close(model.trainable, weights_of(name))
 
-  def test_a_diverged_client_is_left_out(self):
+  def test_a_diverged_client_leaves_no_mean(self):
     process = _process(True)
     state = process.initialize()
 
@@ -152,10 +176,9 @@ class OwnDataEvaluationTest(absltest.TestCase):
       return tf.nest.map_structure(lambda w: w + np.float32(value), structure)
 
     columns = _evaluation(True)(state, load)
-    self.assertEqual(columns['diverged_clients'], 1)
-    _, after = _expected(lambda _: softmax_regression.initial_weights(), 2)
-    tolerance.assert_close(
-      columns['loss'],
-      np.mean(_values(after[1:], 'loss')),
-      relative=tolerance.FLOAT32_STEPS,
-    )
+    self.assertEqual(columns['own_global/diverged_clients'], 0)
+    self.assertTrue(np.isfinite(columns['own_global/loss']))
+    for group in ('own', 'own_fine_tuned'):
+      self.assertEqual(columns[f'{group}/diverged_clients'], 1)
+      for name in ('loss', 'accuracy_worst_tenth', 'accuracy_median'):
+        self.assertTrue(np.isnan(columns[f'{group}/{name}']), name)

@@ -118,7 +118,8 @@ class RoundEvaluationTest(absltest.TestCase):
         err_msg=name,
       )
     self.assertEqual(columns['personalized/diverged_clients'], 0)
-    self.assertLen(columns, 7)
+    self.assertEqual(columns['global/diverged_clients'], 0)
+    self.assertLen(columns, 8)
 
   def test_the_spread_over_clients(self):
     clients = _clients('a', 'b')
@@ -128,6 +129,7 @@ class RoundEvaluationTest(absltest.TestCase):
       'global/mse_client_mean': np.mean(scores),
       'global/mse_client_std': np.std(scores),
       'global/mse_worst_tenth': np.max(scores),
+      'global/mse_jain_index': sum(scores) ** 2 / (2 * sum(np.square(scores))),
     }.items():
       tolerance.assert_close(
         columns[name],
@@ -137,7 +139,7 @@ class RoundEvaluationTest(absltest.TestCase):
       )
     plain = self._build(clients)(self.model_weights)
     self.assertContainsSubset(plain, columns)
-    self.assertLen(columns, len(plain) + 6)
+    self.assertLen(columns, len(plain) + 8)
     alone = [
       self._build(_clients(c))(self.model_weights)['personalized/mse']
       for c in 'ab'
@@ -165,7 +167,9 @@ class RoundEvaluationTest(absltest.TestCase):
 
   def test_without_personalization(self):
     columns = self._build(_clients('a'), epochs=0)(self.model_weights)
-    self.assertCountEqual(columns, ['global/loss', 'global/mse'])
+    self.assertCountEqual(
+      columns, ['global/loss', 'global/mse', 'global/diverged_clients']
+    )
 
   def test_a_client_of_one_example_is_not_personalized(self):
     with self.assertLogs(level='WARNING') as logs:
@@ -184,9 +188,9 @@ class RoundEvaluationTest(absltest.TestCase):
     x, y = clients['a']
     clients['a'] = (x * np.float32(1e38), y)
     clients = datasets.InMemoryClientData(clients)
-    columns = self._build(clients)(self.model_weights)
-    alone = self._build(_clients('b'))(self.model_weights)
-    self.assertEqual(columns['personalized/diverged_clients'], 1)
-    tolerance.assert_close(
-      columns['personalized/mse'], alone['personalized/mse']
-    )
+    columns = self._build(clients, spread_of={'mse': False})(self.model_weights)
+    for group in ('global', 'personalized'):
+      self.assertEqual(columns.pop(f'{group}/diverged_clients'), 1)
+    # Of one client they would look like the scores of both.
+    for name, value in columns.items():
+      self.assertFalse(np.isfinite(value), name)

@@ -42,7 +42,36 @@ class ProgressReporterTest(absltest.TestCase):
     self.assertEqual(
       stream.getvalue(),
       'round 0/5\n'
-      + ''.join(f'round {r}/5: loss 0.1235, accuracy 0.5\n' for r in (2, 4, 5)),
+      + ''.join(
+        f'round {r}/5: train loss 0.1235, train accuracy 0.5\n'
+        for r in (2, 4, 5)
+      ),
+    )
+
+  def test_a_line_names_each_score_and_what_judges(self):
+    stream = io.StringIO()
+    progress.ProgressReporter(
+      5, stream=stream, judged_column='eval/new_fine_tuned/mse'
+    ).observe(
+      0,
+      {
+        'train/loss': 0.1,
+        'eval/global/mse': 0.2,
+        'eval/new_fine_tuned/mse': 0.3,
+        'eval/own_global/mse': 0.4,
+        'eval/own/mse': 0.5,
+        'eval/own_fine_tuned/mse': 0.6,
+        'eval/own_fine_tuned/mse_median': 0.7,
+      },
+    )
+    self.assertEqual(
+      stream.getvalue(),
+      'round 0/5: train loss 0.1, '
+      "training clients' own-test mse (global model) 0.4, "
+      "training clients' own-test mse (own models) 0.5, "
+      "training clients' own-test mse (fine-tuned) 0.6, "
+      'validation mse (global model) 0.2; judged by '
+      "validation clients' own-test mse (fine-tuned) 0.3\n",
     )
 
   def test_bar_on_a_terminal(self):
@@ -56,8 +85,8 @@ class ProgressReporterTest(absltest.TestCase):
     shown = stream.getvalue()
     self.assertIn('\rresumed after round 2\n', shown)
     self.assertIn('4/4', shown)
-    self.assertIn('accuracy=0.5', shown)
-    self.assertIn('validation accuracy=0.75', shown)
+    self.assertIn('train accuracy=0.5', shown)
+    self.assertIn('validation accuracy (global model)=0.75', shown)
     self.assertEndsWith(shown, '\n')
 
   def test_the_bar_has_room_for_the_figure_that_counts(self):
@@ -68,12 +97,12 @@ class ProgressReporterTest(absltest.TestCase):
       'privacy/epsilon': 2.0,
     }
     for judged, name, value in (
-      (None, 'validation accuracy', '0.5'),
-      ('eval/global/accuracy', 'validation accuracy', '0.5'),
-      ('eval/global/loss', 'validation loss', '1.25'),
+      (None, 'validation accuracy (global model)', '0.5'),
+      ('eval/global/accuracy', 'validation accuracy (global model)', '0.5'),
+      ('eval/global/loss', 'validation loss (global model)', '1.25'),
       (
         'eval/personalized/accuracy',
-        'personalised validation accuracy',
+        'validation accuracy (fine-tuned)',
         '0.875',
       ),
     ):

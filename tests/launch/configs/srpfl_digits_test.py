@@ -12,6 +12,8 @@ from tests.launch import small_configs
 from absl.testing import absltest
 import pytest
 
+_SCORE = 'eval/own_fine_tuned/accuracy'
+
 
 def _configs():
   """Returns the configs of FedRep, SRPFL and FedAvg, by these names."""
@@ -46,22 +48,22 @@ class SrpflDigitsTest(absltest.TestCase):
       config['evaluation']['personalization_epochs'] = 1
       small_configs.train(config, workdir / name)
       with open(workdir / name / 'metrics.csv', newline='') as file:
-        rows[name] = [r for r in csv.DictReader(file) if r['eval/own/accuracy']]
+        rows[name] = [r for r in csv.DictReader(file) if r[_SCORE]]
       self.assertEqual([r['round'] for r in rows[name]], ['0', '2', '4'])
       summary = json.loads((workdir / name / 'summary.json').read_text())
       self.assertEqual(
-        summary['best_validation']['metric'], 'eval/unseen/accuracy'
+        summary['best_validation']['metric'], 'eval/new_fine_tuned/accuracy'
       )
-      self.assertIn('unseen/accuracy', summary['test'])
+      self.assertIn('new_fine_tuned/accuracy', summary['test'])
     # One start, one test set, whatever comes of it; FedAvg tunes the whole
     # model, FedRep the head.
     self.assertEqual(
-      rows['srpfl'][0]['eval/own/accuracy'],
-      rows['fed_rep'][0]['eval/own/accuracy'],
+      rows['srpfl'][0][_SCORE],
+      rows['fed_rep'][0][_SCORE],
     )
     self.assertGreater(
-      float(rows['fed_avg'][0]['eval/own/accuracy']),
-      float(rows['fed_rep'][0]['eval/own/accuracy']),
+      float(rows['fed_avg'][0][_SCORE]),
+      float(rows['fed_rep'][0][_SCORE]),
     )
     seconds = {n: float(rows[n][-1]['simulated/seconds']) for n in rows}
     self.assertEqual(seconds['fed_rep'], seconds['fed_avg'])

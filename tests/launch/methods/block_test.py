@@ -24,6 +24,7 @@ _OTHER_VALUES = {
   'algorithm.diagnostics': True,
   'algorithm.server_optimizer': 'adam',
   'evaluation.barrier': True,
+  'evaluation.judged_by': 'fine_tuned',
   'evaluation.personalization_epochs': 3,
   'exchange.unsent': 'client_keeps',
   'fine_tuning.start.name': 'fed3r',

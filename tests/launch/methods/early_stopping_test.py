@@ -26,7 +26,11 @@ _ACCURACY = 'eval/global/accuracy'
 class BlockTest(parameterized.TestCase):
   @parameterized.parameters(
     ('fed_avg', {'metric': 'test/global/loss'}, 'a column of validation cl'),
-    ('fed_avg', {'metric': 'eval/own/accuracy'}, 'a column of validation cl'),
+    (
+      'fed_avg',
+      {'metric': 'eval/own_fine_tuned/accuracy'},
+      'a column of validation cl',
+    ),
     ('fed_avg', {'metric': 'eval/global/acuracy'}, 'a metric of task digits'),
     ('fed_avg', {'metric': 'eval/global/'}, 'a metric of task digits'),
     ('fed_avg', {'metric': 'eval/personalized/loss'}, 'epochs must be .*got 0'),

@@ -3,6 +3,7 @@
 """Tests of the block `evaluation`."""
 
 from fedfish_tff import errors
+from launch.configs import class_shards
 from launch.methods import config_checks
 from tests.launch import small_configs
 
@@ -24,3 +25,22 @@ class EvaluationTest(absltest.TestCase):
         config_checks.read(
           small_configs.make_config('fed_avg', **(valid | changes))
         )
+
+  def test_a_fine_tuned_model_that_judges_needs_fine_tuning(self):
+    with self.assertRaisesRegex(
+      errors.InputError, r"personalization_epochs must be .*'fine_tuned', got 0"
+    ):
+      config_checks.read(
+        small_configs.make_config(
+          'fed_avg',
+          **{
+            'evaluation.judged_by': 'fine_tuned',
+            'evaluation.personalization_epochs': 0,
+          },
+        )
+      )
+
+  def test_all_methods_of_srpfl_are_judged_after_fine_tuning(self):
+    for method in class_shards.METHODS:
+      config = config_checks.read(class_shards.get_config(method).to_dict())
+      self.assertEqual(config.evaluation.judged_by, 'fine_tuned', method)

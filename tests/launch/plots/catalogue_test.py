@@ -44,9 +44,10 @@ class ChooseMetricTest(absltest.TestCase):
     self.assertEqual(_choose(plain, kept), column)
     plain.columns.pop(column)
     self.assertEqual(_choose(plain, kept), 'eval/global/accuracy')
-    own = dataclasses.replace(kept, judged_by='unseen')
-    own.columns['eval/own/accuracy'] = own.columns['round']
-    self.assertEqual(_choose(own), 'eval/own/accuracy')
+    for group in ('new_global', 'new_fine_tuned'):
+      new = dataclasses.replace(kept, judged_by=group)
+      new.columns[f'eval/{group}/accuracy'] = new.columns['round']
+      self.assertEqual(_choose(new), f'eval/{group}/accuracy')
 
   def test_an_unknown_metric_lists_what_there_is(self):
     with self.assertRaisesRegex(errors.InputError, "csb/accuracy.*'nothing'"):

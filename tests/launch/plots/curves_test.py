@@ -60,7 +60,9 @@ class PlotCurvesTest(parameterized.TestCase):
       ['FedAvg', 'FedFish'],
     )
     self.assertEqual(figure.axes[0].get_xlabel(), 'Round')
-    self.assertEqual(figure.axes[0].get_ylabel(), 'Validation accuracy')
+    self.assertEqual(
+      figure.axes[0].get_ylabel(), 'Validation accuracy, global model'
+    )
 
   def test_a_note_tells_seeds_clients_and_lengths(self):
     groups = _groups()

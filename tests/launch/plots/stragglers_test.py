@@ -12,7 +12,8 @@ from tests.launch.results import fake_runs
 from absl.testing import absltest
 import numpy as np
 
-_METRIC = 'eval/own/accuracy'
+_METRIC = 'eval/own_fine_tuned/accuracy'
+_BEFORE = 'eval/own_global/accuracy'
 
 
 def _read(runs, metric=_METRIC):
@@ -51,7 +52,7 @@ class StragglerLinesTest(absltest.TestCase):
       _each(lines, 'method', 'policy', 'metric'),
       [
         ('FedAvg+FT', 'uniform', _METRIC),
-        ('FedAvg', 'uniform', f'{_METRIC}_before'),
+        ('FedAvg', 'uniform', _BEFORE),
         ('FedAvg+FT', 'FLANP', _METRIC),
         ('FedRep', 'SRPFL', _METRIC),
       ],
@@ -93,7 +94,14 @@ class StragglerLinesTest(absltest.TestCase):
       [fake_runs.make_timed_run('ditto'), fake_runs.make_timed_run('fed_avg')],
       f'{_METRIC}_median',
     )
-    self.assertEqual(_each(lines, 'method'), [('Ditto',), ('FedAvg+FT',)])
+    self.assertEqual(
+      _each(lines, 'method', 'metric', 'is_before'),
+      [
+        ('Ditto', f'{_METRIC}_median', False),
+        ('FedAvg+FT', f'{_METRIC}_median', False),
+        ('FedAvg', f'{_BEFORE}_median', True),
+      ],
+    )
 
   def test_seeds_without_values_are_left_out_and_counted(self):
     runs = [

@@ -9,15 +9,37 @@ from absl.testing import parameterized
 
 class ColumnTitlesTest(parameterized.TestCase):
   @parameterized.parameters(
-    ('eval/global/accuracy', 'Validation accuracy'),
-    ('eval/own/accuracy', 'Own test accuracy'),
-    ('validation/own/accuracy_worst_tenth', 'Own test accuracy, worst tenth'),
-    ('eval/unseen/accuracy', "New clients' test accuracy"),
-    ('validation/personalized/mse', 'Validation MSE, personalised'),
+    ('eval/global/accuracy', 'Validation accuracy, global model'),
+    (
+      'eval/own_global/accuracy',
+      "Training clients' own test accuracy, global model",
+    ),
+    (
+      'validation/own/accuracy_worst_tenth',
+      "Training clients' own test accuracy, own models, worst tenth",
+    ),
+    (
+      'eval/own_fine_tuned/accuracy',
+      "Training clients' own test accuracy, after fine-tuning",
+    ),
+    (
+      'eval/new_global/accuracy_jain_index',
+      "Validation clients' own test accuracy, global model, Jain's index",
+    ),
+    (
+      'test/new_fine_tuned/accuracy',
+      "Test clients' own test accuracy, after fine-tuning",
+    ),
+    ('validation/personalized/mse', 'Validation MSE, after fine-tuning'),
+    (
+      'eval/personalized/mse_before',
+      'Validation MSE, before fine-tuning',
+    ),
     (
       'test/personalized/accuracy_worst_tenth',
-      'Test accuracy, personalised, worst tenth',
+      'Test accuracy, after fine-tuning, worst tenth',
     ),
+    ('validation/mse', 'Validation MSE'),
     ('train/num_examples', 'Training num examples'),
     ('csb/mse', 'Barrier in MSE'),
     ('accuracy', 'Accuracy'),
@@ -29,6 +51,15 @@ class ColumnTitlesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('eval/global/mse', 'MSE, global model on validation clients'),
+    (
+      'eval/new_fine_tuned/accuracy',
+      "Accuracy, after fine-tuning, on validation clients' own test data",
+    ),
+    (
+      'test/personalized/mse_before',
+      'MSE, before fine-tuning, on the other half of the data of test clients',
+    ),
+    ('train/loss', 'Loss, training clients'),
     ('csb/accuracy', 'Barrier in accuracy, clients against the server'),
     ('other/column', 'other/column'),
   )

@@ -313,9 +313,10 @@ def make_timed_run(
   columns = {
     'round': rounds,
     'simulated/seconds': rounds * 10,
-    'eval/own/accuracy': final * rounds / 6 + 0.01 * seed,
-    'eval/own/accuracy_before': final * rounds / 12 + 0.01 * seed,
-    'eval/own/accuracy_median': final * rounds / 6 + 0.01 * seed,
+    'eval/own_fine_tuned/accuracy': final * rounds / 6 + 0.01 * seed,
+    'eval/own_global/accuracy': final * rounds / 12 + 0.01 * seed,
+    'eval/own_fine_tuned/accuracy_median': final * rounds / 6 + 0.01 * seed,
+    'eval/own_global/accuracy_median': final * rounds / 12 + 0.01 * seed,
   }
   return dataclasses.replace(run, columns=columns)
 

@@ -170,8 +170,8 @@ class MethodTableTest(parameterized.TestCase):
       head,
       [
         'Method',
-        'Validation accuracy',
-        'Validation accuracy, mean of rounds',
+        'Validation accuracy, global model',
+        'Validation accuracy, global model, mean of rounds',
         'Barrier in accuracy',
         'Barrier in accuracy, mean of rounds',
       ],
@@ -196,7 +196,9 @@ class MethodTableTest(parameterized.TestCase):
     ]
     chosen = ['test/global/accuracy', 'train/loss']
     head, (_, test, loss) = _make({'A': runs}, chosen).rows
-    self.assertEqual(head, ['Method', 'Test accuracy', 'Training loss'])
+    self.assertEqual(
+      head, ['Method', 'Test accuracy, global model', 'Training loss']
+    )
     self.assertEqual(test, '1.00 ± 0.71')
     self.assertStartsWith(loss, '0.3333')
     with self.assertRaisesRegex(

@@ -103,7 +103,9 @@ class SweepTableTest(absltest.TestCase):
       'Sweep x', result_table.of_sweep(self.results, _COLUMNS)
     )
     self.assertIn('# Sweep x\n\n7 of 8 runs are finished.', text)
-    self.assertIn('best by Validation accuracy', text)
+    self.assertIn(
+      'Judged by Accuracy, global model on validation clients.', text
+    )
     self.assertIn(
       'edge of its grid, so a wider one may hold better: '
       'client learning rate 0.05 of FedAvg.',
@@ -114,8 +116,8 @@ class SweepTableTest(absltest.TestCase):
     self.assertEqual(
       lines,
       [
-        '| Method | Client learning rate | Validation accuracy | '
-        'Test accuracy | Barrier in accuracy |',
+        '| Method | Client learning rate | Validation accuracy, global model | '
+        'Test accuracy, global model | Barrier in accuracy |',
         '| --- | --- | ---: | ---: | ---: |',
         '| FedAvg | 0.05 | 0.70 ± 0.14 | 0.70 ± 0.14 | 0.2500 |',
       ],
@@ -181,7 +183,7 @@ class SweepTableTest(absltest.TestCase):
       self.assertTrue(line.startswith('%') or r'\input' not in line, line)
     text = text_table.to_markdown(evil, result_table.of_sweep(found))
     self.assertNotRegex(text, r'<b>|[^\\]\[a|\x1b')
-    self.assertLen(text.splitlines(), 9)
+    self.assertLen(text.splitlines(), 10)
     for table in (
       result_table.sweep_to_csv(found),
       run_table.to_csv(found, failures={}, usage={}),

@@ -49,12 +49,18 @@ class DescribeTest(parameterized.TestCase):
     self.assertEqual(described['one_model'], expected)
 
   @parameterized.parameters(
-    (digits, 'fed_avg', 'global'),
-    (digits, 'fed_per', 'personalized'),
-    (srpfl_digits, 'fed_avg', 'unseen'),
+    (digits, 'fed_avg', 'auto', 'global'),
+    (digits, 'fed_avg', 'fine_tuned', 'personalized'),
+    (digits, 'fed_per', 'auto', 'personalized'),
+    (digits, 'fed_per', 'global', 'global'),
+    (srpfl_digits, 'fed_avg', 'fine_tuned', 'new_fine_tuned'),
+    (srpfl_digits, 'fed_avg', 'auto', 'new_global'),
+    (srpfl_digits, 'fed_per', 'auto', 'new_fine_tuned'),
+    (srpfl_digits, 'fed_per', 'global', 'new_global'),
   )
-  def test_whose_scores_count(self, module, variant, expected):
+  def test_which_scores_judge(self, module, variant, judged_by, expected):
     config = module.get_config(variant).to_dict()
+    config['evaluation']['judged_by'] = judged_by
     config = config_checks.read(config)
     task = experiment.create_task(config, data_dir=None)
     described = run_label.describe(config, task)

@@ -132,6 +132,16 @@ def _losses_by_rate(split):
   }
 
 
+def _untuned_loss(split):
+  weights = softmax_regression.initial_weights()
+  return np.mean(
+    [
+      softmax_regression.numpy_metrics(weights, _clients()[c][1])['loss']
+      for c in _SIZES[split]
+    ]
+  )
+
+
 def _best(losses):
   return min(losses, key=losses.get)
 
@@ -158,8 +168,10 @@ class TunedEvaluationTest(parameterized.TestCase):
     self._assert_close(
       columns,
       {
-        'unseen/loss': by_rate['validation'][rate],
-        'own/loss': by_rate['train'][rate],
+        'new_fine_tuned/loss': by_rate['validation'][rate],
+        'own_fine_tuned/loss': by_rate['train'][rate],
+        'new_global/loss': _untuned_loss('validation'),
+        'own_global/loss': _untuned_loss('train'),
         **self._halves(rate),
       },
     )
@@ -194,7 +206,7 @@ class TunedEvaluationTest(parameterized.TestCase):
   def test_one_rate_is_taken_as_it_is(self):
     self._assert_close(
       _evaluate(_experiment((10.0,))),
-      {'unseen/loss': _losses_by_rate('validation')[10.0]},
+      {'new_fine_tuned/loss': _losses_by_rate('validation')[10.0]},
     )
 
   def test_a_rate_with_which_clients_diverge_is_not_chosen(self):
@@ -205,12 +217,11 @@ class TunedEvaluationTest(parameterized.TestCase):
     self.assertEqual(columns, _evaluate(_experiment(())))
 
   @parameterized.parameters(
-    (False, {0.1: (0.5, 0), 0.2: (0.4, 0), 0.3: (0.6, 0)}, 0.2),
-    (True, {0.1: (0.5, 0), 0.2: (0.4, 0), 0.3: (0.6, 0)}, 0.3),
-    (True, {0.1: (0.5, 0), 0.2: (0.6, 0), 0.3: (0.6, 0)}, 0.2),
-    # Those who are left do well.
-    (False, {0.1: (0.5, 0), 0.2: (0.1, 1)}, 0.1),
-    (False, {0.1: (math.nan, 3), 0.2: (0.5, 1), 0.3: (0.4, 2)}, 0.2),
+    (False, {0.1: 0.5, 0.2: 0.4, 0.3: 0.6}, 0.2),
+    (True, {0.1: 0.5, 0.2: 0.4, 0.3: 0.6}, 0.3),
+    (True, {0.1: 0.5, 0.2: 0.6, 0.3: 0.6}, 0.2),
+    # With a client that has diverged.
+    (False, {0.1: math.nan, 0.2: 0.5, 0.3: 0.6}, 0.2),
   )
   def test_the_best(self, higher_is_better, scores, expected):
     evaluation = tuned_evaluation.TunedEvaluation(
@@ -218,13 +229,12 @@ class TunedEvaluationTest(parameterized.TestCase):
     )
 
     def score(unused_state, rate):
-      value, diverged = scores[rate]
-      return {'unseen/loss': value, 'unseen/diverged_clients': diverged}
+      return {'new_fine_tuned/loss': scores[rate]}
 
     with mock.patch.object(evaluation, '_score', score):
       rate, columns = evaluation.choose(None)
     self.assertEqual(rate, expected)
-    self.assertEqual(columns['unseen/loss'], scores[expected][0])
+    self.assertEqual(columns['new_fine_tuned/loss'], scores[expected])
 
   @parameterized.parameters('scaffold', 'hf_maml')
   def test_methods_whose_rate_is_their_own_are_refused(self, variant):

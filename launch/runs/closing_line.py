@@ -1,0 +1,111 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The last line of a run: its scores, each with its model and data."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fedfish_tff import datasets
+from launch.results import column_titles
+from launch.runs import experiment as experiment_lib
+from launch.runs import run_summary
+
+# By group of columns, the model in a part that names the data.
+_HELD_OUT = {'global': 'global model', 'personalized': 'after fine-tuning'}
+_NEW = {'new_global': 'global model', 'new_fine_tuned': 'after fine-tuning'}
+_OWN = {
+  'own_global': 'global model',
+  'own': 'own models',
+  'own_fine_tuned': 'after fine-tuning',
+}
+
+
+def format_line(
+  experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
+) -> str:
+  """Returns the line, without the paths of files.
+
+  Args:
+    experiment: The experiment that was run.
+    summary: The content of summary.json.
+  """
+  if summary['status'] == run_summary.DIVERGED:
+    return f'{run_summary.tell_divergence(summary)}.'
+  task = experiment.task
+  final = {
+    name.removeprefix('eval/'): value
+    for name, value in summary['final'].items()
+  }
+  clients = len(task.test.client_ids)
+  whose = f'{clients} test clients'
+  if task.synthetic:
+    whose += f' of {task.synthetic}'
+  parts = [_tell(experiment, _HELD_OUT, summary['test'], whose, task.test)]
+  if task.own_test is not None:
+    data = 'own test data of {} clients'
+    for groups, values, split in (
+      (_NEW, summary['test'], 'test'),
+      (_OWN, final, 'train'),
+    ):
+      scored = _with_own_test(task, getattr(task, split))
+      name = 'training' if split == 'train' else split
+      whose = data.format(f'{len(scored)} {name}')
+      parts.append(_tell(experiment, groups, values, whose, scored))
+  title = column_titles.title(task.metric)
+  return f'Done: {_rounds(experiment, summary)}. {title} {"; ".join(parts)}.'
+
+
+def _rounds(
+  experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
+) -> str:
+  rounds = f'{summary["rounds"]} rounds'
+  decided = summary.get('early_stopping', {})
+  if decided.get('stopped'):
+    rounds += f' of {experiment.config.rounds}, since {decided["stopped"]}'
+  if decided.get('model_round', summary['rounds']) != summary['rounds']:
+    rounds += f', with the model of round {decided["model_round"]}'
+  if privacy := summary.get('privacy'):
+    epsilon = privacy['epsilon']
+    spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
+    rounds += f', epsilon {spent} at delta {privacy["delta"]:g}'
+  return rounds
+
+
+def _with_own_test(task: Any, clients: datasets.ClientData) -> list[str]:
+  known = set(task.own_test.client_ids)
+  return [client for client in clients.client_ids if client in known]
+
+
+def _tell(
+  experiment: experiment_lib.Experiment,
+  groups: Mapping[str, str],
+  values: Mapping[str, float | None],
+  whose: str,
+  clients: Any,
+) -> str:
+  """Returns 'on 8 test clients: global model 0.83 (judges), ...'."""
+  told = []
+  for group, model in groups.items():
+    column = f'{group}/{experiment.task.metric}'
+    if column not in values:
+      continue
+    value = values[column]
+    score = f'{value:.4f}' if value is not None else 'diverged'
+    if value is None and (count := values.get(f'{group}/diverged_clients')):
+      score += f' for {int(count)} of {_count(group, clients)} clients'
+    told.append(f'{model} {score}')
+    # Validation clients judge; of the test clients this is the same score.
+    if group == experiment.judged_by:
+      told[-1] += ' (judges)'
+  return f'on {whose}: {", ".join(told)}'
+
+
+def _count(group: str, clients: Any) -> int:
+  """Returns the number of clients that are scored."""
+  if group != 'personalized':
+    return len(getattr(clients, 'client_ids', clients))
+  # The others have no half to be scored on.
+  return sum(
+    datasets.count_examples(clients.load_client(client_id)) > 1
+    for client_id in clients.client_ids
+  )
