@@ -110,7 +110,8 @@ def _draw_panels(
     columns = len(methods)
     every = itertools.product(tasks, methods)
     cells = [cell if cell in shown else None for cell in every]
-  figure, axes = panels.new_grid(cells, size, columns=columns)
+  # Words beside the points need room.
+  figure, axes = panels.new_grid(cells, size, columns=columns, least_width=2.1)
   markers = panels.epoch_markers(points['local_epochs'])
   for axis, (task, method) in zip(axes, filter(None, cells)):
     of = shown[task, method]
@@ -212,6 +213,8 @@ def plot_barrier_panels(
     f'Client-server barrier in {name} of the cohorts, one point per seed and '
     f'round, {_count_seeds(points)}; lower is better, so points above the line '
     'y = x speak for the method on the x axis. Shades: rounds; markers: local '
-    'epochs.\n'
+    'epochs.'
   )
+  clients = run_notes.join([run_notes.tell_clients(settings.runs)])
+  caption = f'{caption} {clients}'.rstrip() + '\n'
   return panels.Drawing(figure, caption + '\n'.join(lines))

@@ -55,6 +55,7 @@ def new_grid(
   size: tuple[float, float],
   *,
   columns: int = 3,
+  least_width: float = _LEAST_PANEL,
   **sharing: Any,
 ) -> tuple[mpl_figure.Figure, list[mpl_axes.Axes]]:
   """Returns a figure and the axes of the cells that are not None.
@@ -66,14 +67,16 @@ def new_grid(
       of a given width, they keep about their shape.
     columns: The most panels side by side; fewer, without gaps, where a given
       width has no room for them.
+    least_width: The least width of panels side by side in figures of a given
+      width, in inches.
     **sharing: The options of `Figure.subplots`, for example `sharey=True`.
   """
   columns = min(columns, len(cells))
   height, given = size[1], style.figure_width()
   if given:
-    if columns * _LEAST_PANEL > given:
+    if columns * least_width > given:
       cells = [cell for cell in cells if cell is not None]
-      columns = min(int(given / _LEAST_PANEL), len(cells))
+      columns = min(int(given / least_width), len(cells))
     width = given
     height = float(np.clip(height * given / (columns * size[0]), *_HEIGHTS))
   elif size[0] == PAPER_COLUMN:

@@ -370,7 +370,9 @@ def create_task(
   """
   options = dict(config.task)
   name = options.pop('name')
-  simulation.report_step(f'Reading the data of task {name}')
+  # The function of a task of one's own is no name of it.
+  whose = name if ':' in name else f'task {name}'
+  simulation.report_step(f'Reading the data of {whose}')
   options |= dict(seed=config.seed, data_dir=data_dir)
   task = task_registry.create_task(name, **options)
   if datasets.takes_references():
