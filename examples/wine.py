@@ -84,7 +84,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     local_epochs=2,
     batch_size=8,
     client_learning_rate=0.1,
-    server_learning_rate=0.02,
+    adaptive_server_rate=0.02,
   )
 
 

@@ -43,8 +43,7 @@ _TOY_SEEDS = flags.DEFINE_integer(
 )
 _CONTEXT = context_flag.define()
 
-# The variant of each run, by the run's name.
-_VARIANTS = {'fed_avg': 'fed_avg,server=sgd', 'fed_fish': 'fed_fish,server=sgd'}
+_VARIANTS = ('fed_avg', 'fed_fish')
 _METRIC = 'eval/global/accuracy'
 
 
@@ -53,13 +52,13 @@ def create_configs(
 ) -> Iterator[tuple[str, base.ConfigDict]]:
   """Yields (name of the workdir, config) of every run."""
   for seed in range(seeds):
-    for name, variant in _VARIANTS.items():
+    for variant in _VARIANTS:
       config = digits.get_config(variant)
       config.seed = seed
       config.rounds = rounds
       config.evaluate_every = 2
       config.checkpoint_every = 10
-      yield f'{name}_seed{seed}', config
+      yield f'{variant}_seed{seed}', config
 
 
 def main(argv: Sequence[str]) -> None:

@@ -142,7 +142,6 @@ def get_config(
   return base.create_config(
     variant if 'model' in chosen else f'{variant},model={model}',
     axes={'model': _MODELS, 'adapters': _ADAPTERS},
-    server_optimizer='sgd',
     task={
       'name': 'ag_news',
       # A value of the axis model, where that of memo is roberta.
@@ -179,7 +178,6 @@ def get_config(
     evaluate_every=1,
     checkpoint_every=1,
     client_learning_rate=3e-3,
-    server_learning_rate=1.0,
     evaluation={'personalization_epochs': 0, 'barrier': False},
     # Only adamw, the optimizer of a RoBERTa, has weight decay.
     **({'client_weight_decay': 1e-3} if model in ('roberta', 'memo') else {}),

@@ -43,7 +43,6 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     local_epochs=1,
     batch_size=10,
     client_learning_rate=0.05,
-    server_learning_rate=0.01,
     evaluate_every=10,
   )
 

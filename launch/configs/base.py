@@ -6,7 +6,8 @@ A variant is a method, or a variant of one, with axes that change its
 combination with blocks, such as
 
   fed_fish                          the method with the config's values
-  per_example,server=sgd            FedFish's variant, plain steps at the server
+  fed_avg,server=adam               FedAvg with Adam at the server: FedAdam
+  per_example                       FedFish's variant
   fed_avg,exchange=partial          clients send the half that moved furthest
   fed_avg,fine_tuning=ft_lp,start=fed3r
                                     only the classifier, starting from Fed3R's
@@ -15,7 +16,7 @@ combination with blocks, such as
 fields, and the blocks, which give axes their names and values. Further axes
 overrule a value of the config:
 
-  server      the server's optimizer; sgd has rate 1, which takes the aggregate
+  server      the server's optimizer; the usual sgd of rate 1 takes the aggregate
               as it is: FedAvg as in McMahan et al., FedFish as in Algorithms 1
               and 2
   size        and others that the config's docstring names
@@ -41,12 +42,6 @@ ConfigDict = ml_collections.ConfigDict
 # The changes that each value of an axis makes, by the dotted names of fields.
 Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-_SERVERS = {
-  name: {'algorithm.server_optimizer': name} for name in optimizers.OPTIMIZERS
-}
-# The rate of the paper's rule, theta <- theta - eta_g * mean. The published
-# eta_g, 1e-3, would hardly change the weights; 1 takes the mean as it is.
-_SERVERS['sgd']['server_learning_rate'] = 1.0
 # The published client learning rate of Fed3R's fine-tuning.
 _FINE_TUNING_LEARNING_RATE = 0.01
 
@@ -61,7 +56,8 @@ FEW_ROUNDS: Mapping[str, Any] = {
 def create_config(
   variant: str,
   *,
-  server_optimizer: str = 'adam',
+  server_optimizer: str = 'sgd',
+  adaptive_server_rate: float = 0.01,
   axes: Axes | None = None,
   visiting_rounds: int | None = None,
   fields: Mapping[str, Any] | None = None,
@@ -71,8 +67,11 @@ def create_config(
 
   Args:
     variant: A method or a variant of one, and axes; see the module.
-    server_optimizer: The task's server optimizer for all methods, since at
-      table 2's rate of 1e-3 plain steps would barely move the weights.
+    server_optimizer: The server's optimizer unless the axis server chooses it.
+    adaptive_server_rate: The server's learning rate with an adaptive optimizer,
+      such as Adam. With others it is 1, so that sgd takes the aggregate as it
+      is; or for FedSGD, whose server steps along the gradient, the clients'. A
+      `server_learning_rate` among the values holds without the axis server.
     axes: The axes of the task itself.
     visiting_rounds: The number of rounds in which all training clients of a
       task with features come once. A closed form has these rounds, and so has
@@ -107,15 +106,17 @@ def create_config(
   )
   config.update(values)
   if 'server_optimizer' in config.algorithm:
-    config.algorithm.server_optimizer = server_optimizer
+    config.algorithm.server_optimizer = chosen.get('server', server_optimizer)
   elif 'server' in chosen:
     raise errors.InputError(
       f'The variant {variant!r} must have no axis server, since {method.name} '
       'has no server optimizer.'
     )
-  for axis, changes in {**own, 'server': _SERVERS}.items():
+  for axis, changes in own.items():
     for field, value in changes.get(chosen.get(axis), {}).items():
       _set(config, field, [value])
+  if 'server' in chosen or config_lib.SERVER_RATE not in config:
+    _set_server_rate(config, method, adaptive_server_rate)
   _leave_out_unsupported(config, method, visiting_rounds)
   for block in _ordered_blocks():
     _add_block(config, block, chosen)
@@ -127,6 +128,20 @@ def create_config(
   for field, value in (fields or {}).items():
     _set(config, field, [value])
   return config
+
+
+def _set_server_rate(
+  config: ConfigDict, method: method_lib.Method, adaptive_rate: float
+) -> None:
+  """Sets the server's learning rate; see `create_config`."""
+  optimizer = config.algorithm.get('server_optimizer', 'sgd')
+  if optimizers.OPTIMIZERS[optimizer].is_adaptive:
+    config.server_learning_rate = adaptive_rate
+  elif not method.steps_at_server:
+    config.server_learning_rate = 1.0
+  elif config_lib.CLIENT_RATE in config:
+    # Its step is the one that a client of FedAvg takes with a single batch.
+    config.server_learning_rate = config.client_learning_rate
 
 
 def _ordered_blocks() -> list[block_lib.Block]:
@@ -189,7 +204,7 @@ def value_of(axis: str, variant: str, known: Iterable[str]) -> str:
 
 
 def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
-  known = {'server': _SERVERS}
+  known = {'server': optimizers.OPTIMIZERS}
   needed = {}
   for block in _ordered_blocks():
     known |= block.all_axes()

@@ -96,7 +96,6 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     batch_size=4,
     max_examples_per_client=16,
     client_learning_rate=1e-3,
-    server_learning_rate=1e-2,
     evaluate_every=500,
     checkpoint_every=100,
     evaluation={'personalization_epochs': 4},
@@ -106,13 +105,14 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 def _comparison_sweeps(
   get_config: sweeps.GetConfig,
 ) -> dict[str, sweeps.MakeRuns]:
-  """Returns `sweeps.ready_sweeps` of FedAvg and FedFish, by name.
+  """Returns `sweeps.ready_sweeps` of FedAdam and FedFish with Adam, by name.
 
-  Both have Adam at the server and the paper's local epochs for text, and on
-  CC-News the rates of C4.
+  Both have the paper's local epochs for text, and on CC-News the rates of C4.
   """
   found = sweeps.ready_sweeps(
-    get_config, methods=('fed_avg', 'fed_fish'), local_epochs=_LOCAL_EPOCHS
+    get_config,
+    methods=('fed_avg,server=adam', 'fed_fish,server=adam'),
+    local_epochs=_LOCAL_EPOCHS,
   )
   if get_config('fed_avg').task.name == 'c4':
     return found

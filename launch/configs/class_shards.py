@@ -142,7 +142,6 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   few = {'rounds': 30, 'evaluate_every': 3, 'max_examples_per_client': 60}
   config = base.create_config(
     variant,
-    server_optimizer='sgd',
     axes={
       'images': dict.fromkeys(_TASKS, {}),
       'size': {'compact': compact, 'results': {**compact, **few}},
@@ -158,7 +157,6 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     local_epochs=body_epochs,
     batch_size=10,
     client_learning_rate=0.01,
-    server_learning_rate=1.0,
     evaluate_every=10,
     checkpoint_every=50,
     evaluation={

@@ -57,27 +57,26 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     local_epochs=16,
     batch_size=10,
     client_learning_rate=0.05,
-    server_learning_rate=0.03,
+    adaptive_server_rate=0.03,
   )
 
 
 def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
   """Returns `sweeps.ready_sweeps`, and three of this task.
 
-  `heterogeneity` has plain steps at the server, clients of few digits up to
-  clients that are all alike, and the 20 rounds of `make demo`. The others are
-  `sweeps.surfaces`.
+  `heterogeneity` has clients of few digits up to clients that are all alike,
+  and the 20 rounds of `make demo`. The others are `sweeps.surfaces`.
   """
   return {
     **sweeps.ready_sweeps(get_config),
     'heterogeneity': lambda: sweeps.grid(
-      ('fed_avg,server=sgd', 'fed_fish,server=sgd', 'per_example,server=sgd'),
+      sweeps.ESTIMATORS[:3],
       {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
       fixed={'rounds': 20, 'evaluate_every': 2},
     ),
     **sweeps.surfaces(
       (0.05, 0.1, 0.3, 1.0, 100.0),
-      variants=(*sweeps.SURFACE_VARIANTS, 'damped,server=sgd'),
+      variants=(*sweeps.SURFACE_VARIANTS, 'damped'),
     ),
   }
 

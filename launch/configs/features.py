@@ -37,12 +37,10 @@ VARIANTS = (
 )
 # The values of Fed3R's published fine-tuning.
 PUBLISHED: Mapping[str, Any] = {
-  'server_optimizer': 'sgd',
   'cohort_size': 10,
   'local_epochs': 5,
   'batch_size': 64,
   'client_learning_rate': 0.01,
-  'server_learning_rate': 1.0,
 }
 # The other sweeps of `sweeps.ready_sweeps` set the rounds, which may end before
 # all clients have been visited and fine-tuning starts.

@@ -49,14 +49,12 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
       'validation_fraction': 0.2,
       'test_fraction': 0.2,
     },
-    server_optimizer='sgd',
     # For training by gradients, after the visiting rounds if it has a start.
     rounds=10,
     cohort_size=5,
     local_epochs=5,
     batch_size=16,
     client_learning_rate=0.1,
-    server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=10,
     # The runs are compared by the global model.

@@ -32,13 +32,11 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
       'split': 'inaturalist_users_120k',
       'num_features': 1280,
     },
-    server_optimizer='sgd',
     rounds=928,
     cohort_size=10,
     local_epochs=1,
     batch_size=64,
     client_learning_rate=0.1,
-    server_learning_rate=1.0,
     evaluate_every=100,
     checkpoint_every=100,
   )

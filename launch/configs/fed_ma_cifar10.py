@@ -47,7 +47,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
   return base.create_config(
     variant,
-    server_optimizer='sgd',
     axes={'size': _SIZES},
     task={
       'name': 'cifar10_dirichlet',
@@ -63,7 +62,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
     local_epochs=20,
     batch_size=64,
     client_learning_rate=0.01,
-    server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=1,
     evaluation={'personalization_epochs': 0, 'barrier': False},

@@ -33,7 +33,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
   return base.create_config(
     variant,
-    server_optimizer='sgd',
     task={
       'name': 'digits',
       'num_clients': 12,
@@ -47,7 +46,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
     local_epochs=20,
     batch_size=10,
     client_learning_rate=0.01,
-    server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=3,
     evaluation={'personalization_epochs': 0, 'barrier': False},

@@ -58,7 +58,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   return base.create_config(
     variant,
-    server_optimizer='sgd',
     axes={'size': {'compact': _COMPACT}},
     task={
       'name': 'shakespeare',
@@ -77,7 +76,6 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
     local_epochs=5,
     batch_size=10,
     client_learning_rate=0.25,
-    server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=5,
     evaluation={'personalization_epochs': 0, 'barrier': False},

@@ -110,19 +110,19 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     # 0.1 to deal training images anew, few classes to each client.
     'alpha': config_dict.placeholder(float),
   }
-  compact = {**_COMPACT, 'server_learning_rate': _ADAM_RATES[images]}
+  size = base.value_of('size', variant, ('published', 'compact', 'results'))
   return base.create_config(
     variant,
     axes={
       'images': dict.fromkeys(_FIELDS, {}),
-      'size': {'compact': compact, 'results': {**compact, **base.FEW_ROUNDS}},
+      'size': {'compact': _COMPACT, 'results': {**_COMPACT, **base.FEW_ROUNDS}},
     },
     rounds=1500,
     cohort_size=64,
     local_epochs=1,
     max_examples_per_client=100,
     client_learning_rate=1e-3,
-    server_learning_rate=1e-3,
+    adaptive_server_rate=1e-3 if size == 'published' else _ADAM_RATES[images],
     evaluate_every=50,
     checkpoint_every=50,
     **{**fields, 'task': task},
@@ -151,10 +151,7 @@ def _create_results_sweeps(
     get_config: A function that returns the config of a variant.
   """
   images = get_config('fed_avg').task.name
-  fed_avg, fed_fish, damped = claimed = (
-    *sweeps.PLAIN_ESTIMATORS[:2],
-    'damped,server=sgd',
-  )
+  fed_avg, fed_fish, damped = claimed = ('fed_avg', 'fed_fish', 'damped')
   epochs = {'local_epochs': sweeps.LOCAL_EPOCHS[-1]}
   seeds = {'seed': tuple(range(10, 18))}
   only_global = {
@@ -171,8 +168,8 @@ def _create_results_sweeps(
     (damped, usual | plain),
     (fed_avg, low | plain),
     (fed_fish, low | plain),
-    ('fed_avg', usual | adam),
-    ('fed_fish', usual | adam),
+    ('fed_avg,server=adam', usual | adam),
+    ('fed_fish,server=adam', usual | adam),
   )
   rates = (0.003, 0.01, 0.03, 0.1)
   tuning = {
@@ -189,7 +186,9 @@ def _create_results_sweeps(
     **plain,
   }
   return {
-    **sweeps.ready_sweeps(get_config, methods=sweeps.PLAIN_ESTIMATORS),
+    **sweeps.ready_sweeps(
+      get_config, methods=sweeps.ESTIMATORS, tunes_plain_servers=True
+    ),
     'settings': lambda: [
       run
       for variant, changes in settings
@@ -206,7 +205,7 @@ def _create_results_sweeps(
       claimed, tuning, fixed=epochs | only_global
     ),
     'stability': lambda: sweeps.grid(
-      (*claimed, 'relatively_damped,server=sgd'),
+      (*claimed, 'relatively_damped'),
       seeds,
       fixed=many_rounds | only_global,
     ),

@@ -31,7 +31,6 @@ _COMPACT = {
   'cohort_size': 20,
   'max_examples_per_client': 100,
   'client_learning_rate': 0.5,
-  'server_learning_rate': 1.0,
   'evaluate_every': 20,
   'checkpoint_every': 50,
 }
@@ -39,9 +38,11 @@ _COMPACT = {
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
+  central = base.parse_variant(variant)[1].get('training') == 'central'
   config = base.create_config(
     variant,
-    server_optimizer='nesterov',
+    # In one place, the texts are one client's: its steps are SGD's.
+    server_optimizer='sgd' if central else 'nesterov',
     axes={
       'size': {'compact': _COMPACT},
       'training': {
@@ -66,14 +67,12 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
     batch_size=16,
     max_examples_per_client=400,
     client_learning_rate=0.3,
-    server_learning_rate=1.0,
     evaluate_every=100,
     checkpoint_every=100,
     evaluation={'personalization_epochs': 0, 'barrier': False},
   )
-  if config.task.central:
-    # One client with the sentences of a cohort, and plain server steps: SGD.
+  if central:
+    # One client with the sentences of a cohort.
     config.max_examples_per_client *= config.cohort_size
     config.cohort_size = 1
-    config.algorithm.server_optimizer = 'sgd'
   return config

@@ -24,7 +24,6 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   config = base.create_config(
     variant,
-    server_optimizer='sgd',
     task={
       'name': 'linear_representation',
       'num_clients': 64,
@@ -38,7 +37,6 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     local_epochs=11,
     batch_size=10,
     client_learning_rate=0.1,
-    server_learning_rate=1.0,
   )
   config.evaluation.personalization_epochs = 10
   if config.participation.name == 'srpfl':

@@ -46,7 +46,6 @@ def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
   """Returns the config of a variant of the method."""
   return base.create_config(
     variant,
-    server_optimizer='sgd',
     task={
       'name': 'digits_shards',
       'num_clients': 64,
@@ -61,7 +60,6 @@ def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
     local_epochs=11,
     batch_size=10,
     client_learning_rate=0.05,
-    server_learning_rate=1.0,
     evaluate_every=2,
     checkpoint_every=20,
     evaluation={

@@ -44,7 +44,6 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     batch_size=4,
     max_examples_per_client=16,
     client_learning_rate=1e-3,
-    server_learning_rate=1e-2,
     evaluate_every=50,
     checkpoint_every=50,
     evaluation={'personalization_epochs': 4},

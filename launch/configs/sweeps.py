@@ -32,6 +32,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from launch.configs import base
+from launch.methods import config as config_lib
+from launch.methods import optimizers
 from launch.methods import registry
 
 # The paper's grid for both rates.
@@ -39,13 +41,11 @@ LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
 # The paper's local epochs.
 LOCAL_EPOCHS = (1, 8, 16)
 SEEDS = (0, 1, 2)
-# FedAvg, and FedFish with each Fisher estimator, all with one server optimizer.
+# FedAvg, and FedFish with each Fisher estimator.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
-# The same with plain steps at the server, as in Algorithm 2.
-PLAIN_ESTIMATORS = tuple(f'{method},server=sgd' for method in ESTIMATORS)
 # FedAvg and FedFish with diagnostics.
-SURFACE_VARIANTS = ('fed_avg,server=sgd', 'diagnosed,server=sgd')
+SURFACE_VARIANTS = ('fed_avg', 'diagnosed')
 # Every method that trains one model of all clients by gradients, with the
 # task's server optimizer and with others.
 VARIANTS = (
@@ -58,11 +58,7 @@ VARIANTS = (
   *(
     f'{method},server={optimizer}'
     for method in ('fed_avg', 'fed_fish')
-    for optimizer in ('sgd', 'adam', 'yogi')
-  ),
-  *(
-    f'{method},server=sgd'
-    for method in ('mime_lite', 'per_example', 'sampled_label', 'damped')
+    for optimizer in ('adagrad', 'adam', 'sgdm', 'yogi')
   ),
 )
 
@@ -231,20 +227,40 @@ def rates_around(rate: float) -> tuple[float, ...]:
   return tuple(series[first : first + 3])
 
 
+def tuned_rates(config: base.ConfigDict) -> tuple[str, ...]:
+  """Returns the fields of the learning rates that a method's tuning varies.
+
+  Plain steps of the server are of rate 1, and FedSGD's clients take none.
+
+  Args:
+    config: The config of a run.
+  """
+  method = registry.find_method(config.algorithm.name)
+  if method.steps_at_server:
+    return (config_lib.SERVER_RATE,)
+  server = config.algorithm.get('server_optimizer')
+  if server and optimizers.OPTIMIZERS[server].is_adaptive:
+    return (config_lib.CLIENT_RATE, config_lib.SERVER_RATE)
+  return (config_lib.CLIENT_RATE,)
+
+
 def ready_sweeps(
   get_config: GetConfig,
   *,
   methods: Sequence[str] = METHODS,
   variants: Sequence[str] | None = None,
   local_epochs: Sequence[int] = LOCAL_EPOCHS,
+  tunes_plain_servers: bool = False,
 ) -> dict[str, MakeRuns]:
   """Returns the sweeps that every task has, by name.
 
   `seeds`: the methods with the config's values, each with every seed.
   `variants`: all variants, each with every seed.
-  `learning_rates`: the methods with the paper's grid of 7 x 7 rates.
-  `tuning`: the methods and local epochs with 3 x 3 rates around the config's,
-    one seed and a quarter of the rounds: for `--tuned_by` of fixed_rounds.
+  `learning_rates`: the methods with the paper's grid of 7 client rates, and of
+    as many of an adaptive server.
+  `tuning`: the methods and local epochs with 3 client rates around the
+    config's, and as many of an adaptive server, one seed and a quarter of the
+    rounds: for `--tuned_by` of fixed_rounds.
   `fixed_rounds`: the methods, local epochs and seeds; the config's rounds.
   `fixed_compute_tuning`, `fixed_compute`: the same two at equal totals of local
     epochs. The most local epochs have the rounds of the two; fewer have more
@@ -254,16 +270,23 @@ def ready_sweeps(
     get_config: A function that returns the config of a variant.
     methods: The variants that are compared closely.
     variants: The variants of the sweep `variants`; None for VARIANTS. Of
-      variants with the same config in this task, such as fed_avg and
-      fed_avg,server=adam, only the first runs.
+      variants with the same config in this task, such as keyboard's fed_avg and
+      fed_avg,server=nesterov, only the first runs.
     local_epochs: The numbers of local epochs.
+    tunes_plain_servers: Whether tuning varies the rates of plain servers, too,
+      which are 1 as published.
   """
 
   def rates(config: base.ConfigDict) -> dict[str, tuple[float, ...]]:
-    return {
-      rate: rates_around(config[rate])
-      for rate in ('client_learning_rate', 'server_learning_rate')
-    }
+    varied = tuned_rates(config)
+    if tunes_plain_servers:
+      varied = (config_lib.CLIENT_RATE, config_lib.SERVER_RATE)
+    return {rate: rates_around(config[rate]) for rate in varied}
+
+  def grids() -> Iterator[Run]:
+    for method in methods:
+      grid_of = dict.fromkeys(tuned_rates(get_config(method)), LEARNING_RATES)
+      yield from grid([method], {**grid_of, 'seed': SEEDS[:1]})
 
   def tuning_rounds(config: base.ConfigDict) -> int:
     return max(1, config.rounds // 4)
@@ -308,14 +331,7 @@ def ready_sweeps(
   return {
     'seeds': lambda: grid(methods, {'seed': SEEDS}),
     'variants': vary,
-    'learning_rates': lambda: grid(
-      methods,
-      {
-        'client_learning_rate': LEARNING_RATES,
-        'server_learning_rate': LEARNING_RATES,
-        'seed': SEEDS[:1],
-      },
-    ),
+    'learning_rates': grids,
     'tuning': tune,
     'fixed_rounds': lambda: grid(
       methods,

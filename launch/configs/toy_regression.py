@@ -6,9 +6,8 @@ r"""The FedFish paper's toy: two clients see sin(3x) on different intervals.
     --workdir=runs/toy_fed_fish --config.task.overlap=none
 
 The run is one round of many local epochs from the same initial weights for all
-methods; the server then takes the aggregate unchanged (plain SGD with rate 1).
-Variants: see launch/configs/base.py; because the server's steps are plain here,
-fed_avg is fed_avg,server=sgd and so on.
+methods; the server then takes the aggregate as it is.
+Variants: see launch/configs/base.py.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
@@ -32,15 +31,13 @@ _UNITS = {
   },
 }
 
-# All of them have plain server steps here: fed_avg equals fed_avg,server=sgd.
 _METHODS = ('fed_avg', 'fed_fish', 'per_example', 'damped')
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
-  config = base.create_config(
+  return base.create_config(
     variant,
-    server_optimizer='sgd',
     axes={'units': _UNITS},
     task={
       'name': 'toy_regression',
@@ -56,17 +53,9 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     local_epochs=50,
     batch_size=10,
     client_learning_rate=0.05,
-    server_learning_rate=1.0,
     evaluate_every=1,
     checkpoint_every=1,
   )
-  if config.algorithm.get('server_optimizer', 'sgd') != 'sgd':
-    # The steps of other optimizers do not scale with the update.
-    config.server_learning_rate = 0.01
-  if config.algorithm.name == 'fed_sgd':
-    # In FedSGD it is the rate of a gradient step, not of a mean of models.
-    config.server_learning_rate = config.client_learning_rate
-  return config
 
 
 def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:

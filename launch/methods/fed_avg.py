@@ -64,6 +64,13 @@ METHOD = method.Method(
     'privacy',
     'repeated_visits',
   },
+  # Reddi et al. (2021), algorithm 2, and Hsu et al. (2019).
+  server_titles={
+    'adagrad': 'FedAdagrad',
+    'adam': 'FedAdam',
+    'sgdm': 'FedAvgM',
+    'yogi': 'FedYogi',
+  },
   baseline=2,
   shared_across=building.SHARED,
   build=_build,

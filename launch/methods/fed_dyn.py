@@ -24,8 +24,8 @@ METHOD = method.Method(
   name='fed_dyn',
   title='FedDyn',
   fields={
-    'client_optimizer': optimizers.FIELDS['client_optimizer'],
     'server_optimizer': optimizers.FIELDS['server_optimizer'],
+    'client_optimizer': optimizers.FIELDS['client_optimizer'],
     'regularization': fields.Field(
       0.1,
       fields.number(positive=True),

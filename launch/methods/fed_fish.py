@@ -51,31 +51,37 @@ METHOD = method.Method(
       'batch_gradient',
       fields.member_of(choices.FisherEstimator),
       "Whose squares make the Fisher diagonal: batch_gradient is the paper's.",
+      label=lambda value: value.replace('_', ' '),
     ),
     'fisher_normalization': fields.Field(
       'sum',
       fields.member_of(choices.FisherNormalization),
       'Whether their sum or their mean over batches or examples is taken.',
+      label=lambda value: f'{value} of Fisher values',
     ),
     'fisher_granularity': fields.Field(
       'weight',
       fields.member_of(choices.FisherGranularity),
       "Which weights share a value: none (weight, the paper's) or a tensor's.",
+      label=lambda value: f'one Fisher value per {value}',
     ),
     'damping': fields.Field(
       0.0,
       fields.number(positive=False),
       'Added to every Fisher value; the larger, the more it is FedAvg.',
+      label=lambda value: f'damping {value:g}',
     ),
     'relative_damping': fields.Field(
       0.0,
       fields.number(positive=False),
       "This multiple of a client's mean Fisher value is added as well.",
+      label=lambda value: f'relative damping {value:g}',
     ),
     'minimum_denominator': fields.Field(
       0.0,
       fields.number(positive=False),
       'A sum of Fisher values at or below it counts as 0; for inexact sums.',
+      label=lambda value: f'minimum denominator {value:g}',
     ),
     'diagnostics': fields.Field(
       False,

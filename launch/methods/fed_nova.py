@@ -20,12 +20,12 @@ METHOD = method.Method(
   name='fed_nova',
   title='FedNova',
   fields={
-    'client_optimizer': fields.Field(
-      'sgd',
-      fields.one_of('mean_sgdm', 'nesterov', 'sgd', 'sgdm', 'sgdm_half'),
-      'What clients take local steps with, which are linear in the gradients.',
-    ),
     **optimizers.SERVER_FIELDS,
+    'client_optimizer': optimizers.FIELDS['client_optimizer']._replace(
+      check=fields.one_of('mean_sgdm', 'nesterov', 'sgd', 'sgdm', 'sgdm_half'),
+      help='What clients take local steps with, which are linear in the '
+      'gradients.',
+    ),
   },
   supports=fed_avg.METHOD.supports - {'client_keeps', 'exchange', 'privacy'},
   reasons={

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """FedSGD (McMahan et al., 2017): one server step on the mean gradient.
 
-The client's learning rate is only used for personalisation.
+The server's learning rate is that of a step along the gradient; configs give it
+the value of their clients' rate, with which FedSGD is FedAvg with one batch and
+epoch per round. The client's learning rate is only used for personalisation.
 """
 
 from fedfish_tff import algorithms
@@ -29,7 +31,13 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
 METHOD = method.Method(
   name='fed_sgd',
   title='FedSGD',
-  fields=optimizers.FIELDS,
+  fields={
+    **optimizers.FIELDS,
+    # It makes no other method: clients only take steps to personalise.
+    'client_optimizer': optimizers.FIELDS['client_optimizer']._replace(
+      label=None
+    ),
+  },
   supports={
     'fine_tuning',
     'learning_rates',

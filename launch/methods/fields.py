@@ -38,12 +38,16 @@ class Field(NamedTuple):
     help: A description in one line.
     goes_with: The values of other fields of the block, by name, for which this
       field has an effect; otherwise it must have its default.
+    label: A function from a value to its words in labels. The default is then
+      the published form, and labels tell every other value. None for a field
+      that makes no other method, such as a rate that its paper tunes.
   """
 
   default: Any
   check: Check
   help: str
   goes_with: Mapping[str, Container[Any]] = {}
+  label: Callable[[Any], str] | None = None
 
 
 def error(name: str, value: Any, expected: str) -> errors.InputError:

@@ -41,6 +41,7 @@ METHOD = method.Method(
       fields.member_of(choices.MetaGradient),
       'How its Hessian is had: by differences of gradients (of models without '
       'dropout), exact by automatic differentiation, or first_order, left out.',
+      label=lambda value: f'{value} meta-gradients'.replace('_', ' '),
     ),
     'difference': fields.Field(
       1e-3,
@@ -53,6 +54,7 @@ METHOD = method.Method(
       fields.member_of(choices.MetaBatches),
       "Whether a step takes a client's next three batches (two, if first_order) "
       'or has one, shared, for all.',
+      label=lambda value: f'{value} batches',
     ),
   },
   supports=fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'exchange'},

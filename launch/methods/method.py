@@ -45,6 +45,8 @@ class Method:
     reasons: The reasons why it does not support something, where they differ
       from those of SUPPORTS.
     variants: The changed values of fields, by the name of the variant.
+    server_titles: The method's other names in plots and tables, by the server
+      optimizer that gives it such a name.
     baseline: The rank among the methods that others are usually compared with;
       0 for none.
     personalizes: Whether the server's model needs a client's training or layers
@@ -73,6 +75,7 @@ class Method:
     default_factory=dict
   )
 
+  server_titles: Mapping[str, str] = dataclasses.field(default_factory=dict)
   baseline: int = 0
   personalizes: bool = False
   keeps_models: bool = False
@@ -105,6 +108,13 @@ class Method:
     # A method without a server step has no server optimizer.
     at_server = 'server_optimizer' in self.fields
     return config_lib.CLIENT_RATE, *([config_lib.SERVER_RATE] * at_server)
+
+  @property
+  def steps_at_server(self) -> bool:
+    """True of a method such as FedSGD, where only the server steps on data."""
+    return 'local_epochs' not in self.supports and (
+      config_lib.SERVER_RATE in self.learning_rates
+    )
 
   @property
   def scheduled_rates(self) -> tuple[str, ...]:

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mime Lite (Karimireddy et al., 2021): clients step with server momentum.
 
-The clients' optimizer is the adaptive one. The paper's server takes the mean as
-it is, which is the variant's axis server=sgd.
+The clients' optimizer is the adaptive one. The server takes the mean as it is.
 """
 
 from fedfish_tff import algorithms

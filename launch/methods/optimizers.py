@@ -29,19 +29,24 @@ class _Optimizer(NamedTuple):
     function: The name of the function that builds it.
     arguments: The function's arguments beside the learning rate.
     scale: The factor of the learning rate.
+    is_adaptive: Whether the length of a step is that of the rate, whatever that
+      of the gradient; else it is proportional to the gradient.
   """
 
   title: str
   function: str
   arguments: Mapping[str, Any] = {}
   scale: float = 1.0
+  is_adaptive: bool = False
 
 
 OPTIMIZERS: Mapping[str, _Optimizer] = {
-  'adagrad': _Optimizer('Adagrad', 'build_adagrad'),
-  'adam': _Optimizer('Adam', 'build_adam'),
+  'adagrad': _Optimizer('Adagrad', 'build_adagrad', is_adaptive=True),
+  'adam': _Optimizer('Adam', 'build_adam', is_adaptive=True),
   # TFF's default decay would not show in the config.
-  'adamw': _Optimizer('AdamW', 'build_adamw', {'weight_decay': 0.0}),
+  'adamw': _Optimizer(
+    'AdamW', 'build_adamw', {'weight_decay': 0.0}, is_adaptive=True
+  ),
   # m <- momentum m + (1 - momentum) g, a mean of gradients, as in Karimireddy
   # et al. (2021): a step is as long as one without momentum.
   'mean_sgdm': _Optimizer(
@@ -50,7 +55,7 @@ OPTIMIZERS: Mapping[str, _Optimizer] = {
   'nesterov': _Optimizer(
     'SGD with Nesterov momentum', 'build_nesterov', {'momentum': _MOMENTUM}
   ),
-  'rmsprop': _Optimizer('RMSProp', 'build_rmsprop'),
+  'rmsprop': _Optimizer('RMSProp', 'build_rmsprop', is_adaptive=True),
   'sgd': _Optimizer('SGD', 'build_sgdm'),
   'sgdm': _Optimizer(
     'SGD with momentum', 'build_sgdm', {'momentum': _MOMENTUM}
@@ -59,19 +64,26 @@ OPTIMIZERS: Mapping[str, _Optimizer] = {
   'sgdm_half': _Optimizer(
     'SGD with momentum 0.5', 'build_sgdm', {'momentum': 0.5}
   ),
-  'yogi': _Optimizer('Yogi', 'build_yogi'),
+  'yogi': _Optimizer('Yogi', 'build_yogi', is_adaptive=True),
+}
+
+_WEIGHTINGS = {
+  'num_examples': 'clients weighted by examples',
+  'uniform': 'clients weighted equally',
 }
 
 SERVER_FIELDS: Mapping[str, fields.Field] = {
   'server_optimizer': fields.Field(
-    'adam',
+    'sgd',
     fields.one_of(*OPTIMIZERS),
-    'What the server applies to the aggregate; sgd takes it as it is.',
+    'What the server applies to the aggregate; sgd of rate 1 takes it as it is.',
+    label=lambda name: f'{OPTIMIZERS[name].title} at the server',
   ),
   'client_weighting': fields.Field(
     'num_examples',
-    fields.one_of('num_examples', 'uniform'),
+    fields.one_of(*_WEIGHTINGS),
     'How much a client counts.',
+    label=_WEIGHTINGS.__getitem__,
   ),
 }
 # Of methods in whose papers all clients count alike.
@@ -81,10 +93,13 @@ UNIFORM: Mapping[str, fields.Field] = {
   )
 }
 FIELDS: Mapping[str, fields.Field] = {
-  'client_optimizer': fields.Field(
-    'sgd', fields.one_of(*OPTIMIZERS), 'What clients take local steps with.'
-  ),
   **SERVER_FIELDS,
+  'client_optimizer': fields.Field(
+    'sgd',
+    fields.one_of(*OPTIMIZERS),
+    'What clients take local steps with.',
+    label=lambda name: f'clients with {OPTIMIZERS[name].title}',
+  ),
 }
 
 

@@ -24,6 +24,7 @@ from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
+from launch.methods import optimizers
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -118,8 +119,61 @@ def build_method(
 
 
 def label(config: config_lib.Config) -> str:
-  """Returns the name of a config's method and blocks, as 'Partial FedAvg'."""
-  name = config.method.title
+  """Returns the name of a config's method with all that makes it another one.
+
+  Args:
+    config: The config.
+
+  Returns:
+    The published name with that of blocks, and the differences from the
+    published form after commas: 'Partial FedAvg, clients weighted equally'.
+  """
+  return ', '.join([name_method(config), *deviations(config).values()])
+
+
+def deviations(config: config_lib.Config) -> dict[str, str]:
+  """Returns words for what differs from a method's published form, by field."""
+  method = config.method
+  found = {}
+  for name, field in method.fields.items():
+    value = getattr(config.algorithm, name)
+    if field.label and value != field.default:
+      found[f'algorithm.{name}'] = field.label(value)
+  # What a block needs is part of its own published form.
+  for field in needed_by_blocks(config) & found.keys():
+    del found[field]
+  server = getattr(config.algorithm, 'server_optimizer', None)
+  if server in method.server_titles:
+    del found['algorithm.server_optimizer']
+  rate = config.server_learning_rate
+  # The steps of adaptive servers, and FedSGD's, have no published rate.
+  if (
+    rate not in (None, 1)
+    and not method.steps_at_server
+    and not optimizers.OPTIMIZERS[server].is_adaptive
+  ):
+    found[config_lib.SERVER_RATE] = f'server rate {rate:g}'
+  if cap := config.max_examples_per_client:
+    examples = 'example' if cap == 1 else 'examples'
+    found['max_examples_per_client'] = f'at most {cap} {examples} per client'
+  return found
+
+
+def needed_by_blocks(config: config_lib.Config) -> set[str]:
+  """Returns the fields that can have one value only, with a config's blocks."""
+  return {
+    rule.field
+    for block in block_lib.blocks_of(config)
+    for rule in block.goes_with
+    if len(rule.values) == 1 and rule.holds(config.blocks[block.name])
+  }
+
+
+def name_method(config: config_lib.Config) -> str:
+  """Returns the name of a config's method and blocks, as 'Partial FedAdam'."""
+  name = config.method.server_titles.get(
+    getattr(config.algorithm, 'server_optimizer', None), config.method.title
+  )
   for block in block_lib.blocks_of(config):
     name = block.label(config, name)
   return name

@@ -170,12 +170,16 @@ _LOOKS = tuple(
   }
   for i, color in enumerate(_COLORS)
 )
-# These methods always look the same; of others, the name decides.
-_METHODS = (
-  ['FedAvg', 'FedFish', 'FedSGD', 'FedProx', 'SCAFFOLD', 'FedDyn', 'FedNova']
-  + ['Mime Lite', 'FedPer', 'FedRep', 'LG-FedAvg', 'Ditto', 'HF-MAML']
-  + ['Fed3R', 'Fed3R-RF', 'FedMA']
-)
+# These methods always look the same; of others, the name decides. The last ones
+# have looks of methods that they are seldom compared with.
+_METHODS = {
+  name: index
+  for index, name in enumerate(
+    ['FedAvg', 'FedFish', 'FedSGD', 'FedProx', 'SCAFFOLD', 'FedDyn', 'FedNova']
+    + ['Mime Lite', 'FedPer', 'FedRep', 'LG-FedAvg', 'Ditto', 'HF-MAML']
+    + ['Fed3R', 'Fed3R-RF', 'FedMA']
+  )
+} | {'FedAdam': 15, 'FedYogi': 14, 'FedAdagrad': 13, 'FedAvgM': 12}
 
 
 def method_looks(labels: Iterable[str]) -> dict[str, Look]:
@@ -196,7 +200,7 @@ def method_looks(labels: Iterable[str]) -> dict[str, Look]:
   taken = {}
   for label in ordered:
     name = names[label]
-    wanted = _METHODS.index(name) if name in _METHODS else -1
+    wanted = _METHODS.get(name, -1)
     if wanted < 0 or wanted in taken.values():
       text = label if wanted >= 0 else name
       wanted = zlib.crc32(text.encode()) % len(_LOOKS)

@@ -16,9 +16,6 @@ POOLED = ('seed', 'checkpoint_every', 'stop_after_diverged_rounds')
 # Labels name fields in this order; all other fields stand between the two
 # lists. A field that earlier ones settle is left out.
 _FIRST = (
-  'algorithm.fisher_estimator',
-  'algorithm.damping',
-  'algorithm.server_optimizer',
   'exchange.sent',
   'exchange.direction',
   'exchange.unsent',
@@ -30,11 +27,9 @@ _LAST = (
   'server_learning_rate',
   'evaluate_every',
 )
-# Fields that labels tell even if all runs have the same unusual value: the
-# variants of FedFish, and what clients send.
+# Fields that labels tell even if all runs have the same unusual value: what
+# clients send.
 _ALWAYS_TOLD = (
-  'algorithm.fisher_estimator',
-  'algorithm.damping',
   'exchange.sent',
   'exchange.direction',
   'exchange.unsent',
@@ -55,7 +50,7 @@ _OF_THE_METHOD = (
 def label_methods(
   runs: pd.DataFrame, *, besides: Sequence[str] = ()
 ) -> list[str]:
-  """Returns a label for each run: 'FedFish, per example, server SGD'.
+  """Returns a label for each run: 'FedFish, per example, 8 local epochs'.
 
   Args:
     runs: The runs; see `run_reader.describe_run`.
@@ -63,23 +58,36 @@ def label_methods(
       `'local_epochs'`; runs that differ only in these get the same label.
 
   Returns:
-    The labels. A label is the method's name, then the task if there are
-    several, then the fields in which the runs differ, except those with the
+    The labels. A label is the method's name with its differences from the
+    published form, then the task if there are several, then the other fields in which the runs differ, except those with the
     usual value and those that other fields settle.
   """
+  titles = [
+    _title(*of, besides) for of in zip(runs['title'], runs['deviations'])
+  ]
   values = [
-    {n: repr(v) for n, v in fields.items() if n not in (*untold, *POOLED)}
+    {
+      n: repr(v)
+      for n, v in fields.items()
+      if n not in (*untold, *deviations, *POOLED)
+    }
     | {n: repr(text) for n, text in told.items() if n not in fields}
     | {_METHOD: title, _TASK: task}
-    for fields, told, untold, title, task in zip(
-      runs['fields'], runs['told'], runs['untold'], runs['title'], runs['task']
+    for fields, told, untold, deviations, title, task in zip(
+      *(runs[of] for of in ('fields', 'told', 'untold', 'deviations')),
+      titles,
+      runs['task'],
     )
   ]
-  parts = _tell_in_tasks(values, list(runs['told']), besides)
+  words = [
+    {n: text for n, text in told.items() if n not in deviations}
+    for told, deviations in zip(runs['told'], runs['deviations'])
+  ]
+  parts = _tell_in_tasks(values, words, besides)
   tells_task = runs['task'].nunique() > 1 and _TASK not in besides
   return [
     ', '.join([title, *([task] if tells_task else []), *part])
-    for title, task, part in zip(runs['title'], runs['task'], parts)
+    for title, task, part in zip(titles, runs['task'], parts)
   ]
 
 
@@ -99,6 +107,15 @@ def label_tasks(runs: pd.DataFrame) -> list[str]:
   ]
   parts = _tell_in_tasks(options, words, ())
   return [', '.join([task, *part]) for task, part in zip(runs['task'], parts)]
+
+
+def _title(
+  title: str, deviations: Mapping[str, str], besides: Sequence[str]
+) -> str:
+  """Returns a method's title without deviations that are told elsewhere."""
+  name = title.removesuffix(''.join(f', {of}' for of in deviations.values()))
+  told = [of for field, of in deviations.items() if field not in besides]
+  return ', '.join([name, *told])
 
 
 def count(number: int | str, what: str) -> str:

@@ -47,6 +47,7 @@ CONFIG = {
 # The form of a run's notes on its method; see `run_label.describe`.
 _LABEL = {
   'title': str,
+  'deviations': {...: str},
   'baseline': int,
   'one_model': bool,
   'told': {...: str},
@@ -80,6 +81,7 @@ _CLIENTS_HEAD = {'client_id': str, 'round': int, 'split': str}
 FEW_SHOT_COLUMNS = {0.0: 'before', 0.25: 'few_shot_25', 0.5: 'after'}
 # The notes on a run that has not begun.
 _NO_LABEL = {
+  'deviations': {},
   'baseline': 0,
   'one_model': False,
   'told': {},

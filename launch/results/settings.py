@@ -14,6 +14,7 @@ from launch.results import method_labels
 import pandas as pd
 
 COLUMNS = ('task', 'method', 'local_epochs', 'rounds', 'total_epochs')
+_RATE = 'server_learning_rate'
 
 
 def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
@@ -37,12 +38,16 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
   fields = {name for of in firsts['fields'] for name in of}
   of_tasks = sorted(name for name in fields if name.startswith('task.'))
   configs = firsts['config']
+  elsewhere = ['local_epochs', 'rounds', *of_tasks]
+  methods = method_labels.label_methods(firsts, besides=[*elsewhere, _RATE])
+  rates = configs.map(lambda of: of.get(_RATE)).groupby(methods)
+  if rates.nunique().gt(1).any():
+    # It is tuned for each number of local epochs.
+    elsewhere.append(_RATE)
   told = pd.DataFrame(
     {
       'task': method_labels.label_tasks(firsts),
-      'method': frames_lib.name_methods(
-        frames, firsts, ['local_epochs', 'rounds', *of_tasks]
-      ),
+      'method': frames_lib.name_methods(frames, firsts, elsewhere),
       'local_epochs': [of.get('local_epochs') or 1 for of in configs],
       'rounds': [of['rounds'] for of in configs],
     },

@@ -18,15 +18,12 @@ from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
 from launch.methods import fields
 from launch.methods import fine_tuning
-from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import registry
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
-# The field that each task sets, so that no value is usual.
-_OF_THE_TASK = 'algorithm.server_optimizer'
 # The fields of an exchange that `exchange.sent` describes together.
 _SENT = (
   'selection',
@@ -91,7 +88,8 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     config: The config.
 
   Returns:
-    JSON values: its `title`; `baseline`, its rank among the usual baselines,
+    JSON values: its `title`, and `deviations`, the words at its end for what
+    differs from the published form, by dotted name; `baseline`, its rank among the usual baselines,
     not positive for none, and lower if clients send a part; `one_model`,
     whether all clients end up with one model; `told`, the words, by dotted
     name, for each field with an unusual value; `untold`, the names of the
@@ -103,21 +101,27 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
   untold = ['algorithm.name', 'aggregation.rule']
   if 'local_epochs' not in method.supports and config.local_epochs == 1:
     untold.append('local_epochs')
+  deviations = registry.deviations(config)
+  if getattr(config.algorithm, 'server_optimizer', '') in method.server_titles:
+    untold.append('algorithm.server_optimizer')
   if 'exchange' in config.blocks:
     untold += [f'exchange.{field}' for field in _SENT]
     flat['exchange.sent'] = _describe_sent(config.blocks['exchange'])
   usual = json_config.flatten(base.create_config('fed_fish').to_dict())
   own = json_config.flatten({'algorithm': fields.defaults(method.fields)})
   usual |= {field: value for field, value in own.items() if field in usual}
+  # The name of a block tells the values that it needs.
+  needed = registry.needed_by_blocks(config) & own.keys()
+  untold += sorted(f for f in needed if flat[f] != own[f])
   usual['exchange.unsent'] = exchange_lib.SERVER_KEEPS
-  usual.pop(_OF_THE_TASK)
   return {
     'title': registry.label(config),
+    'deviations': deviations,
     'baseline': _rank_baseline(config),
     'one_model': not exchange_lib.clients_keep_models(config)
     and not method.personalizes,
     'told': {
-      field: _describe(field, value)
+      field: deviations.get(field) or _describe(field, value)
       for field, value in flat.items()
       if field not in untold
       and (field not in usual or repr(value) != repr(usual[field]))
@@ -143,8 +147,10 @@ def _settled(config: config_lib.Config, flat: Mapping[str, Any]) -> list[str]:
 def _rank_baseline(config: config_lib.Config) -> int:
   # Fed3R+FT is FedAvg by its algorithm, but more than a baseline.
   rank = 0 if fine_tuning.has_start(config) else config.method.baseline
-  # A method that sends a part is compared with one that sends all.
-  return 2 * rank - ('exchange' in config.blocks)
+  server = getattr(config.algorithm, 'server_optimizer', 'sgd')
+  # A method that sends a part is compared with one that sends all, and one with
+  # other steps at the server with the plain one.
+  return 4 * rank - 2 * ('exchange' in config.blocks) - (server != 'sgd')
 
 
 def _describe_sent(own: config_lib.Values) -> str:
@@ -170,18 +176,14 @@ def _number(value: float) -> str:
 
 
 def _describe(name: str, value: Any) -> str:
-  """Returns the words of a label for a field and its value: 'server SGD'."""
+  """Returns the words of a label for a field and its value: 'n0 8'."""
   if name == 'participation.name':
     return participation.POLICIES[value].title
   short = name.rpartition('.')[2]
-  if short.endswith('_optimizer'):
-    if value in optimizers.OPTIMIZERS:
-      value = optimizers.OPTIMIZERS[value].title
-    return f'{short.removesuffix("_optimizer")} {value}'
   text = str(value).replace('_', ' ')
-  if name.startswith('exchange.') or short == 'fisher_estimator':
+  if name.startswith('exchange.'):
     return text
   if name in ('local_epochs', 'rounds'):
     what = name.removesuffix('s').replace('_', ' ')
     return f'{text} {what}' if text == '1' else f'{text} {what}s'
-  return f'{short.removeprefix("fisher_").replace("_", " ")} {text}'
+  return f'{short.replace("_", " ")} {text}'

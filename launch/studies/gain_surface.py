@@ -46,7 +46,7 @@ _HETEROGENEITY, _EPOCHS = 'task.alpha', 'local_epochs'
 _CELL = [_HETEROGENEITY, _EPOCHS]
 _METRIC = 'test/global/accuracy'
 _EFFECTIVE = 'aggregator/effective_clients_mean'
-_BASELINE, _METHOD = 'fed_avg,server=sgd', 'diagnosed,server=sgd'
+_BASELINE, _METHOD = 'fed_avg', 'diagnosed'
 _LEVEL = 0.05
 # Clients that no alpha has drawn, such as writers.
 _PUBLISHED = 'published'
@@ -84,8 +84,9 @@ def measure(runs: pd.DataFrame, *, cohort_size: int) -> pd.DataFrame:
   alphas = runs[_HETEROGENEITY].map('{:g}'.format, na_action='ignore')
   alphas = alphas.fillna(_PUBLISHED)
   runs[_HETEROGENEITY] = pd.Categorical(alphas, alphas.unique(), ordered=True)
-  # Axes that all runs share follow, such as size=results.
-  pattern = f'^({_BASELINE}|{_METHOD})(?:,|$)'
+  # Axes that all runs share follow, such as size=results; older sweeps name the
+  # plain server.
+  pattern = f'^({_BASELINE}|{_METHOD})(?:,server=sgd)?(?:,(?!server=)|$)'
   runs['variant'] = runs['variant'].str.extract(pattern)
   wide = runs.dropna(subset='variant').pivot(
     index=[*_CELL, 'seed'], columns='variant', values=_METRIC

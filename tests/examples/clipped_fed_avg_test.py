@@ -19,7 +19,7 @@ class ClippedFedAvgTest(absltest.TestCase):
   def test_no_round_moves_the_model_further_than_the_norm(self):
     contexts.set_default_context()
     for norm in (0.01, 100.0):
-      config = wine.get_config(f'{_METHOD},server=sgd').to_dict()
+      config = wine.get_config(f'{_METHOD}').to_dict()
       config['algorithm']['clipping_norm'] = norm
       config = config_checks.read(config)
       task = experiment.create_task(config)

@@ -32,7 +32,7 @@ class InstalledTest(parameterized.TestCase):
   @parameterized.parameters(
     # What is in the working directory comes first.
     ('mine.py:x', 'mine.py:x'),
-    ('digits:fed_avg,server=sgd', '{}/digits.py:fed_avg,server=sgd'),
+    ('digits:fed_avg', '{}/digits.py:fed_avg'),
     ('launch/configs/digits.py', '{}/digits.py'),
     ('nothing.py:x', 'nothing.py:x'),
     ('/nowhere/digits.py', '/nowhere/digits.py'),

@@ -106,12 +106,6 @@ def run_rounds(config, folder, *, rounds, batch_size=None):
   return task, process, result.state
 
 
-def with_plain_server(name):
-  """Returns a method's variant with plain steps at the server, if it has any."""
-  has_server = 'server_optimizer' in registry.find_method(name).fields
-  return name + ',server=sgd' * has_server
-
-
 # Of all tests of the process: what is traced once serves the next file, too.
 _built = {}
 

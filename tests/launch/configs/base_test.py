@@ -25,7 +25,7 @@ def _config(variant, **values):
       'local_epochs': 4,
       'batch_size': 4,
       'client_learning_rate': 0.1,
-      'server_learning_rate': 0.2,
+      'adaptive_server_rate': 0.2,
       **values,
     },
   )
@@ -62,7 +62,12 @@ class VariantsTest(parameterized.TestCase):
         'evaluation.barrier': False,
       },
     ),
+    ('fed_fish', {'server_learning_rate': 1.0}),
     ('fed_fish,server=yogi', {'server_learning_rate': 0.2}),
+    ('fed_fish,server=nesterov', {'server_learning_rate': 1.0}),
+    # Its server takes the step that clients take elsewhere.
+    ('fed_sgd', {'server_learning_rate': 0.1}),
+    ('fed_sgd,server=adam', {'server_learning_rate': 0.2}),
     ('fed_fish,size=small', {'rounds': 3, 'algorithm.diagnostics': False}),
     # Which has no diagnostics to leave out.
     ('fed_prox,size=small', {'rounds': 3}),
@@ -105,6 +110,14 @@ class VariantsTest(parameterized.TestCase):
     config = base.create_config(variant)
     with self.assertRaisesRegex(errors.InputError, 'has no field rounds'):
       config_checks.read({**config.to_dict(), 'task': {'name': 'digits'}})
+
+  def test_a_server_rate_of_a_task_holds_without_an_axis(self):
+    values = {'server_learning_rate': 0.3}
+    rates = [
+      _config(variant, **values).get('server_learning_rate')
+      for variant in ('fed_avg', 'fed_avg,server=sgd', 'fed3r')
+    ]
+    self.assertEqual(rates, [0.3, 1.0, None])
 
   def test_configs_do_not_share_blocks(self):
     variant = 'fed_avg,fine_tuning=ft,start=fed3r'

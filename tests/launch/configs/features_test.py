@@ -68,13 +68,11 @@ class FeaturesTest(parameterized.TestCase):
     self.assertEqual(config['local_epochs'], 3)
     # The visits count.
     self.assertEqual(config['rounds'], _VISITING_ROUNDS + 20)
-    self.assertEqual(
-      config['algorithm'], _config('fed_avg,server=sgd')['algorithm']
-    )
+    self.assertEqual(config['algorithm'], _config('fed_avg')['algorithm'])
 
   @parameterized.parameters(
-    ('fed_avg,fine_tuning=ft_lp', 'fed_avg,server=sgd'),
-    ('fed_fish,fine_tuning=ft_lp', 'fed_fish,server=sgd'),
+    ('fed_avg,fine_tuning=ft_lp', 'fed_avg'),
+    ('fed_fish,fine_tuning=ft_lp', 'fed_fish'),
   )
   def test_linear_probes_are_the_method_itself(self, variant, method):
     config = _config(variant)

@@ -65,9 +65,32 @@ class SweepsTest(parameterized.TestCase):
     self.assertEqual(
       sweeps.LEARNING_RATES, (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
     )
-    runs = _digits('learning_rates')[:49]
-    self.assertEqual({run.variant for run in runs}, {'fed_avg'})
-    self.assertLen({repr(run.overrides) for run in runs}, 49)
+    self.assertEqual(
+      collections.Counter(run.variant for run in _digits('learning_rates')),
+      dict.fromkeys(sweeps.METHODS, 7),
+    )
+
+  @parameterized.parameters(
+    ('fed_avg', ['client_learning_rate']),
+    ('fed_avg,server=sgdm', ['client_learning_rate']),
+    ('fed_avg,server=adam', ['client_learning_rate', 'server_learning_rate']),
+    ('fed_async', ['client_learning_rate']),
+    ('fed_sgd', ['server_learning_rate']),
+  )
+  def test_tuning_varies_the_rates_that_a_method_leaves_open(
+    self, variant, rates
+  ):
+    module = importlib.import_module('launch.configs.digits')
+    ready = sweeps.ready_sweeps(module.get_config, methods=[variant])
+    config = module.get_config(variant)
+    for name, values in (
+      ('learning_rates', dict.fromkeys(rates, sweeps.LEARNING_RATES)),
+      ('tuning', {r: sweeps.rates_around(config[r]) for r in rates}),
+    ):
+      runs = [run.overrides for run in ready[name]()]
+      for rate in ('client_learning_rate', 'server_learning_rate'):
+        found = {run.get(rate) for run in runs}
+        self.assertEqual(found, set(values.get(rate, [None])), (name, rate))
 
   def test_fixed_compute_has_equally_many_local_epochs(self):
     runs = sweeps.fixed_compute(
@@ -168,11 +191,11 @@ class SweepsTest(parameterized.TestCase):
   def test_ready_sweeps_are_what_they_say(self):
     methods, seeds, epochs = 5, 3, 3
     self.assertLen(_digits('seeds'), methods * seeds)
-    self.assertLen(_digits('learning_rates'), methods * 49)
+    self.assertLen(_digits('learning_rates'), methods * 7)
     self.assertLen(_digits('fixed_rounds'), methods * epochs * seeds)
     self.assertLen(_digits('fixed_compute'), methods * epochs * seeds)
     tuning = _digits('tuning')
-    self.assertLen(tuning, methods * epochs * 9)
+    self.assertLen(tuning, methods * epochs * 3)
     config = importlib.import_module('launch.configs.digits').get_config()
     for run in tuning:
       self.assertEqual(run.overrides['rounds'], config.rounds // 4)
@@ -197,7 +220,7 @@ class SweepsTest(parameterized.TestCase):
       self.assertEqual(run.overrides['seed'], 0)
       pairs[run.variant, run.overrides['local_epochs']] += 1
     self.assertEqual(
-      pairs, {(v, e): 9 for v in sweeps.METHODS for e in sweeps.LOCAL_EPOCHS}
+      pairs, {(v, e): 3 for v in sweeps.METHODS for e in sweeps.LOCAL_EPOCHS}
     )
     self.assertLen({repr(run) for run in tuning}, len(tuning))
 
@@ -278,11 +301,20 @@ class SweepsTest(parameterized.TestCase):
     self.assertLen(tuning, 3 * 8 * 2)
 
   def test_variants_of_one_config_run_once(self):
-    variants = list(dict.fromkeys(run.variant for run in _digits('variants')))
-    self.assertContainsSubset(variants, sweeps.VARIANTS)
-    self.assertIn('fed_avg', variants)
-    self.assertNotIn('fed_avg,server=adam', variants)
-    self.assertContainsSubset(sweeps.METHODS, variants)
+    module = importlib.import_module('launch.configs.digits')
+    variants = ('fed_avg', 'fed_avg,server=sgd', 'fed_avg,server=adam')
+    ready = sweeps.ready_sweeps(module.get_config, variants=variants)
+    runs = ready['variants']()
+    self.assertEqual(
+      [*dict.fromkeys(run.variant for run in runs)], [variants[0], variants[2]]
+    )
+
+  def test_the_sweep_of_variants_has_all_methods(self):
+    variants = {run.variant for run in _digits('variants')}
+    self.assertEqual(variants, set(sweeps.VARIANTS))
+    self.assertContainsSubset(
+      (*sweeps.METHODS, 'fed_avg,server=adam'), variants
+    )
 
   @parameterized.parameters(
     ('c4', 'fixed_compute,size=results', True),

@@ -75,7 +75,7 @@ class BuildTest(parameterized.TestCase):
 
   def _check_limit(self, name, preset, **changes):
     cohort = {'cohort_size': _NUM_CLIENTS}
-    variant = small_configs.with_plain_server(name)
+    variant = name
     _, plain, _, _ = self._train(variant, **cohort)
     _, found, _, process = self._train(
       f'{variant},aggregation={preset}', **cohort | changes
@@ -101,7 +101,7 @@ class BuildTest(parameterized.TestCase):
   def test_a_round_is_that_of_numpy(self):
     """The median of what clients train, each from its whole batch."""
     start, found, task, process = self._train(
-      'fed_avg,server=sgd,aggregation=median',
+      'fed_avg,aggregation=median',
       rounds=1,
       batch_size=10_000,
       cohort_size=_NUM_CLIENTS,
@@ -130,14 +130,14 @@ class BuildTest(parameterized.TestCase):
   def test_a_cohort_that_is_too_small_keeps_the_weights(self):
     """Cohorts from which some drawn clients do not come."""
     start, found, _, _ = self._train(
-      'fed_avg,server=sgd,aggregation=krum',
+      'fed_avg,aggregation=krum',
       rounds=1,
       cohort_size=_NUM_CLIENTS,
       **{'aggregation.num_attackers': 2, 'aggregation.num_selected': 8},
     )
     self.assertFalse(np.array_equal(start.trainable[0], found.trainable[0]))
     config = small_configs.read_config(
-      'fed_avg,server=sgd,aggregation=krum', cohort_size=_NUM_CLIENTS
+      'fed_avg,aggregation=krum', cohort_size=_NUM_CLIENTS
     )
     task = experiment.create_task(config)
     process = registry.build_method(config, task).process

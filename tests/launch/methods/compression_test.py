@@ -29,7 +29,7 @@ class RunTest(absltest.TestCase):
 
   def _check(self, axes=''):
     """The sent values are nearly the same, in about half of the bytes."""
-    variant = f'fed_avg,server=sgd{axes}'
+    variant = f'fed_avg{axes}'
     _, plain = self._train(variant)
     summary, found = self._train(
       f'{variant},compression=quantized',

@@ -24,7 +24,7 @@ _SHAPES = ((64, 8), (8,), (8, 10), (10,))
 
 def _config(variant='fed_avg,exchange=partial', **changes):
   """Returns a config of few clients with other values of fields."""
-  return small_configs.make_config(f'{variant},server=sgd', **changes)
+  return small_configs.make_config(f'{variant}', **changes)
 
 
 def _small_config(variant, **fields):

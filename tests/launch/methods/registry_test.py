@@ -19,8 +19,13 @@ from absl.testing import parameterized
 class LabelTest(parameterized.TestCase):
   @parameterized.parameters(
     ('mime_lite', 'Mime Lite'),
-    ('fed_avg,server=yogi', 'FedAvg'),
-    ('damped', 'FedFish'),
+    ('fed_avg,server=yogi', 'FedYogi'),
+    ('fed_prox,server=yogi', 'FedProx, Yogi at the server'),
+    ('damped', 'FedFish, mean of Fisher values, damping 0.0001'),
+    (
+      'fed_avg,server=adam,fine_tuning=ft_lp,start=fed3r',
+      'Fed3R+FT-LP by FedAdam',
+    ),
     ('fed_fish,fine_tuning=ft', 'FedFish'),
     ('fed_avg,fine_tuning=ft_lp,privacy=gaussian', 'DP-FedAvg-LP'),
     ('fed_fish,fine_tuning=ft_lp,start=fed3r_rf', 'Fed3R-RF+FT-LP by FedFish'),

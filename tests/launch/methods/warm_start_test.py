@@ -66,7 +66,7 @@ class RunTest(small_configs.TestCase):
       f'{variant},warm_start=model', **{'warm_start.path': str(path), **changes}
     )
 
-  @parameterized.parameters('fed_prox', 'fed_rep,server=sgd')
+  @parameterized.parameters('fed_prox', 'fed_rep')
   def test_the_first_row_is_the_last_of_the_other_run(self, variant):
     small_configs.train(self._config(self.other, variant), self.workdir)
     first, *_, last = run_files.read_rows(self.workdir)

@@ -12,6 +12,7 @@ from launch.configs import base
 from launch.configs import digits
 from launch.methods import block
 from launch.methods import config as config_lib
+from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
 from launch.results import frames as frames_lib
@@ -24,6 +25,7 @@ import pandas as pd
 
 ROUNDS = (2, 4, 6)
 NUM_CLIENTS = {'train': 24, 'validation': 8, 'test': 8}
+_RATES = (config_lib.CLIENT_RATE, config_lib.SERVER_RATE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -82,7 +84,10 @@ def as_config(values):
     values=values,
     method=method,
     **{name: values.get(name) for name in sizes},
-    algorithm=config_lib.Values.of(algorithm),
+    algorithm=config_lib.Values.of(
+      {**fields.defaults(method.fields), **algorithm}
+    ),
+    **{rate: values.get(rate) for rate in _RATES},
     task=values['task'],
     blocks={
       name: config_lib.Values.of(values[name])

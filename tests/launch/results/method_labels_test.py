@@ -37,7 +37,7 @@ def _variant(name, *, local_epochs=1, **fields):
   config = base.create_config(
     name,
     client_learning_rate=0.05,
-    server_learning_rate=0.03,
+    adaptive_server_rate=0.03,
     local_epochs=local_epochs,
     task={'name': 'digits'},
   )
@@ -55,8 +55,6 @@ def _exchange(variant, **fields):
   """Returns the config of a variant whose clients may send a part."""
   config = base.create_config(
     variant,
-    server_optimizer='sgd',
-    server_learning_rate=1.0,
     evaluation={'personalization_epochs': 0, 'barrier': False},
     client_learning_rate=0.05,
     local_epochs=1,
@@ -81,12 +79,15 @@ def _tuned(variant, epochs, client, server):
 
 # FedAvg has no estimator, and yet each method has its own rates.
 _ESTIMATORS = {
-  'FedAvg, 1 local epoch': _tuned('fed_avg', 1, 0.1, 0.03),
-  'FedAvg, 16 local epochs': _tuned('fed_avg', 16, 0.01, 0.01),
-  'FedFish, 1 local epoch': _tuned('fed_fish', 1, 0.05, 0.03),
-  'FedFish, 16 local epochs': _tuned('fed_fish', 16, 0.05, 0.1),
-  'FedFish, per example, 1 local epoch': _tuned('per_example', 1, 0.5, 0.01),
-  'FedFish, per example, 16 local epochs': _tuned('per_example', 16, 0.1, 0.3),
+  'FedAvg, 1 local epoch': _tuned('fed_avg', 1, 0.1, 1.0),
+  'FedAdam, 1 local epoch': _tuned('fed_avg,server=adam', 1, 0.1, 0.03),
+  'FedAdam, 16 local epochs': _tuned('fed_avg,server=adam', 16, 0.01, 0.01),
+  'FedFish, 1 local epoch': _tuned('fed_fish', 1, 0.05, 1.0),
+  'FedFish, 16 local epochs': _tuned('fed_fish', 16, 0.1, 1.0),
+  'FedFish, per example, server rate 0.3, 1 local epoch': (
+    _tuned('per_example', 1, 0.5, 0.3)
+  ),
+  'FedFish, per example, 16 local epochs': _tuned('per_example', 16, 0.1, 1.0),
 }
 _FINE_TUNED = {
   'Fed3R': _fed3r('fed3r'),
@@ -114,14 +115,14 @@ _CASES = {
     for n in (2, 4)
   },
   'privacy_rules_and_bits_make_other_methods': {
-    label: _variant(f'fed_avg{of}', algorithm__client_weighting='uniform')
-    for label, of in {
-      'FedAvg': '',
-      'DP-FedAvg': ',privacy=gaussian',
-      'Median FedAvg': ',aggregation=median',
-      'Clipped FedAvg': ',aggregation=clipped',
-      'Quantised Clipped FedAvg': ',aggregation=clipped,compression=quantized',
-    }.items()
+    'FedAvg': _variant('fed_avg'),
+    # These take no weights, as published.
+    'DP-FedAvg': _variant('fed_avg,privacy=gaussian'),
+    'Median FedAvg': _variant('fed_avg,aggregation=median'),
+    'Clipped FedAvg': _variant('fed_avg,aggregation=clipped'),
+    'Quantised Clipped FedAvg': _variant(
+      'fed_avg,aggregation=clipped,compression=quantized'
+    ),
   },
   'tasks': {
     f'FedAvg, {of}': fake_runs.make_config(task=of)
@@ -131,12 +132,14 @@ _CASES = {
     'FedAvg': _variant('fed_avg'),
     'FedFish, per example': _variant('per_example'),
   },
-  'a_damping_alone': {'FedFish, damping 0.0001': _variant('damped')},
+  'a_damping_alone': {
+    'FedFish, mean of Fisher values, damping 0.0001': _variant('damped')
+  },
   'estimators': {
     'FedFish': _variant('fed_fish'),
     'FedFish, per example': _variant('per_example'),
     'FedFish, sampled label': _variant('sampled_label'),
-    'FedFish, damping 0.0001': _variant('damped'),
+    'FedFish, mean of Fisher values, damping 0.0001': _variant('damped'),
   },
   'local_epochs_of_a_method_that_has_one_epoch': {
     'FedSGD, local epochs unset': _variant('fed_sgd'),
@@ -144,22 +147,57 @@ _CASES = {
   },
   # The plain server has another rate, which the optimizer settles.
   'server_optimizers': {
-    'FedAvg, server Adam': _variant('fed_avg'),
-    'FedAvg, server SGD': _variant('fed_avg,server=sgd'),
-  },
-  # They would seem to be the same.
-  'a_server_optimizer_for_each_method': {
-    'FedAvg, server Adam': _variant('fed_avg'),
-    'FedFish, server SGD': _variant('fed_fish,server=sgd'),
+    'FedAdam': _variant('fed_avg,server=adam'),
+    'FedYogi': _variant('fed_avg,server=yogi'),
+    'FedAdagrad': _variant('fed_avg,server=adagrad'),
+    'FedAvgM': _variant('fed_avg,server=sgdm'),
+    'FedAvg, SGD with Nesterov momentum at the server': _variant(
+      'fed_avg,server=nesterov'
+    ),
+    'FedFish, Adam at the server': _variant('fed_fish,server=adam'),
+    'FedAvg': _variant('fed_avg'),
+    'FedFish': _variant('fed_fish'),
   },
   'one_server_optimizer': {
-    'FedAvg': _variant('fed_avg,server=sgd'),
-    'FedFish': _variant('fed_fish,server=sgd'),
+    'FedAdam': _variant('fed_avg,server=adam'),
+    'FedFish, Adam at the server': _variant('fed_fish,server=adam'),
+  },
+  'a_server_optimizer_of_a_part': {
+    'Partial FedAdam, share 0.5, largest': _variant(
+      'fed_avg,server=adam,exchange=partial'
+    ),
+  },
+  'what_differs_from_the_published_form': {
+    'FedAvg, clients weighted equally': _variant(
+      'fed_avg', algorithm__client_weighting='uniform'
+    ),
+    'SCAFFOLD, clients weighted by examples': _variant(
+      'scaffold', algorithm__client_weighting='num_examples'
+    ),
+    'SCAFFOLD': _variant('scaffold'),
+    'FedAvg, clients with SGD with momentum 0.5': _variant(
+      'fed_avg', algorithm__client_optimizer='sgdm_half'
+    ),
+    'Mime Lite': _variant('mime_lite'),
+    'FedAvg, server rate 0.5, at most 64 examples per client': _variant(
+      'fed_avg', server_learning_rate=0.5, max_examples_per_client=64
+    ),
+    'FedAvg, at most 1 example per client': _variant(
+      'fed_avg', max_examples_per_client=1
+    ),
+    # No rate of its server is the published one.
+    'FedSGD': _variant('fed_sgd', server_learning_rate=0.5),
+  },
+  'server_rates_of_a_grid': {
+    'FedAvg, server rate 0.5': _variant('fed_avg', server_learning_rate=0.5),
+    'FedAvg, server rate 5': _variant('fed_avg', server_learning_rate=5.0),
+    'FedAvg': _variant('fed_avg'),
   },
   'local_epochs_settle_rounds_and_tuned_rates': _ESTIMATORS,
   'tuned_rates_of_estimators': {
-    label.partition(', 1 local')[0]: config
-    for label, config in [*_ESTIMATORS.items()][::2]
+    'FedAvg': _tuned('fed_avg', 1, 0.1, 1.0),
+    'FedFish': _tuned('fed_fish', 1, 0.05, 1.0),
+    'FedFish, per example': _tuned('per_example', 1, 0.5, 1.0),
   },
   'local_epochs_that_differ_between_methods': {
     'FedAvg, 1 local epoch': _variant('fed_avg'),
@@ -178,7 +216,7 @@ _CASES = {
     for told, damping, normalization in (
       ('', 0.0, 'sum'),
       (', damping 0.1', 0.1, 'sum'),
-      (', damping 0.1, normalization mean', 0.1, 'mean'),
+      (', mean of Fisher values, damping 0.1', 0.1, 'mean'),
     )
   },
   'an_unknown_method': {'fed_new': fake_runs.make_config('fed_new')},
@@ -255,18 +293,22 @@ class LabelMethodsTest(parameterized.TestCase):
     self.assertEqual(_label(*configs.values()), list(configs))
 
   def test_what_is_told_elsewhere_is_left_out(self):
-    labels = _label(*_ESTIMATORS.values(), besides=('local_epochs', 'rounds'))
-    methods = ['FedAvg', 'FedFish', 'FedFish, per example']
-    self.assertEqual(labels, [method for method in methods for _ in range(2)])
+    elsewhere = ('local_epochs', 'rounds', 'server_learning_rate')
+    labels = _label(*_ESTIMATORS.values(), besides=elsewhere)
+    methods = ['FedAvg', 'FedAdam', 'FedFish', 'FedFish, per example']
+    self.assertEqual(labels, [methods[i] for i in (0, 1, 1, 2, 2, 3, 3)])
 
   @hypothesis.settings(deadline=None, max_examples=50)
   @hypothesis.given(
     st.lists(
-      st.dictionaries(
-        st.sampled_from(
-          ['damping', 'fisher_estimator', 'server_optimizer', 'diagnostics']
-        ),
-        st.sampled_from([0.0, 0.1, 'sgd', 'adam', 'batch_gradient', True]),
+      st.fixed_dictionaries(
+        {},
+        optional={
+          'damping': st.sampled_from([0.1, 0.2]),
+          'fisher_estimator': st.just('per_example'),
+          'server_optimizer': st.sampled_from(['adam', 'nesterov']),
+          'diagnostics': st.just(True),
+        },
       ),
       min_size=1,
       max_size=6,

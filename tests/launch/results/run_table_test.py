@@ -131,7 +131,9 @@ class SweepTableTest(absltest.TestCase):
     self.assertIn('| FedAvg | 0.5000 |', text)
     self.assertIn('| FedFish | 0.650 ± 0.071 |', text)
     self.assertIn(
-      '| FedFish, damping 0.0001 | diverged (1 of 1), missing: 1 |', text
+      '| FedFish, mean of Fisher values, damping 0.0001 | diverged (1 of 1), '
+      'missing: 1 |',
+      text,
     )
     table = result_table.of_sweep(found, _COLUMNS)
     lines = text_table.to_latex('x', table).splitlines()

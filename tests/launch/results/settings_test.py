@@ -35,8 +35,8 @@ def _keys(found):
   return list(table.itertuples(index=False, name=None))
 
 
-def _with(algorithm='fed_avg', optimizer=None, **fields):
-  own = {'server_optimizer': optimizer} if optimizer else {}
+def _with(algorithm='fed_avg', optimizer='sgd', *, server='sgd', **fields):
+  own = {'client_optimizer': optimizer, 'server_optimizer': server}
   run = fake_runs.make_setting_run(algorithm, **own)
   run.config.update(fields)
   return run
@@ -94,24 +94,36 @@ class SettingsTest(parameterized.TestCase):
           algorithm,
           optimizer,
           client_learning_rate=rate,
-          server_learning_rate=2 * rate,
         )
         for algorithm, optimizer, rate in (
           ('fed_avg', 'adam', 0.1),
           ('fed_avg', 'sgd', 0.2),
           ('fed_fish', 'adam', 0.2),
           ('fed_fish', 'sgd', 0.1),
-          ('fed_sgd', 'adam', 0.2),
         )
       ],
       {
-        f'{method}, server {optimizer}': f'FedAvg, server {optimizer}'
-        for method, optimizer in (
-          ('FedFish', 'Adam'),
-          ('FedFish', 'SGD'),
-          ('FedSGD', 'Adam'),
-        )
+        'FedFish, clients with Adam': 'FedAvg, clients with Adam',
+        'FedFish': 'FedAvg',
       },
+    ),
+    (
+      'that_takes_plain_steps_at_the_server',
+      [
+        _with(algorithm, server=server)
+        for server in ('adam', 'sgd')
+        for algorithm in ('fed_avg', 'fed_fish')
+      ],
+      {
+        'FedAdam': 'FedAvg',
+        'FedFish, Adam at the server': 'FedAvg',
+        'FedFish': 'FedAvg',
+      },
+    ),
+    (
+      'fed_adam_without_fed_avg',
+      [_with(server='adam'), _with('fed_fish', server='adam')],
+      {'FedFish, Adam at the server': 'FedAdam'},
     ),
     (
       'fed_sgd_without_fed_avg',
@@ -139,6 +151,18 @@ class SettingsTest(parameterized.TestCase):
     self.assertEqual(
       {methods[label]: methods[other] for label, other in pairs}, expected
     )
+
+  @parameterized.parameters(
+    # Tuned for each number of local epochs, or the same for all.
+    ((1.0, 0.3), ['FedAvg', 'FedAvg']),
+    ((0.3, 0.3), ['FedAvg, server rate 0.3'] * 2),
+  )
+  def test_server_rates_that_epochs_settle_make_no_methods(self, rates, names):
+    runs = _runs(('fed_avg', 1, 6), ('fed_avg', 8, 6))
+    for run, rate in zip(runs, rates):
+      run.config['server_learning_rate'] = rate
+    found = settings.read_settings(fake_runs.frames(runs))
+    self.assertEqual(list(settings.describe(found)['method']), names)
 
   def test_names_that_unite_methods(self):
     found = fake_runs.frames(

@@ -15,15 +15,22 @@ from absl.testing import parameterized
 
 class DescribeTest(parameterized.TestCase):
   def test_what_is_not_usual_is_told(self):
-    config = digits.get_config('per_example,server=sgd').to_dict()
+    config = digits.get_config('per_example,server=adam').to_dict()
     described = run_label.describe_method(config_checks.read(config))
     self.assertEqual(described, json.loads(json.dumps(described)))
     self.assertEqual(
-      (described['title'], described['baseline']), ('FedFish', 0)
+      described['title'], 'FedFish, Adam at the server, per example'
+    )
+    self.assertLessEqual(described['baseline'], 0)
+    self.assertEqual(
+      described['deviations'],
+      {
+        'algorithm.server_optimizer': 'Adam at the server',
+        'algorithm.fisher_estimator': 'per example',
+      },
     )
     told = described['told']
     self.assertEqual(told['algorithm.fisher_estimator'], 'per example')
-    self.assertEqual(told['algorithm.server_optimizer'], 'server SGD')
     self.assertNotIn('algorithm.damping', told)
     # launch.evaluate reads the config that launch.train has written.
     written = json.loads(json.dumps(config))
@@ -39,6 +46,23 @@ class DescribeTest(parameterized.TestCase):
     self.assertContainsSubset(
       ['exchange.share', 'exchange.group_by'], described['untold']
     )
+
+  def test_the_usual_baseline_is_plain_and_sends_all(self):
+    ranks = [
+      run_label.describe_method(
+        config_checks.read(digits.get_config(variant).to_dict())
+      )['baseline']
+      for variant in (
+        'fed_avg',
+        'fed_avg,server=adam',
+        'fed_avg,exchange=partial',
+        'fed_sgd',
+        'fed_fish',
+      )
+    ]
+    self.assertEqual(ranks, sorted(ranks, reverse=True))
+    self.assertLen(set(ranks), len(ranks))
+    self.assertGreater(ranks[3], 0)
 
   @parameterized.parameters(
     ('fed_avg', True), ('fed_fish', True), ('fed_rep', False), ('ditto', False)

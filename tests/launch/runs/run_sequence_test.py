@@ -106,7 +106,7 @@ class RunSequenceTest(_Test):
 
   def test_a_run_among_others_is_as_by_itself(self):
     sequence = run_sequence.RunSequence()
-    config = _make_config('fed_avg,server=sgd')
+    config = _make_config('fed_avg')
     sequence.train(config_checks.read(config), self.folder / 'first')
     # One whose clients all diverge, and one that cannot run.
     diverging = {**config, 'client_learning_rate': 1e30}
@@ -133,7 +133,7 @@ class RunSequenceTest(_Test):
     )
     tasks = []
     sequence = run_sequence.RunSequence()
-    config = _make_config('fed_avg,server=sgd')
+    config = _make_config('fed_avg')
     for seed in (0, 0, 1):
       sequence.train(config_checks.read({**config, 'seed': seed}), self.folder)
       call = train_task.call_args

@@ -19,7 +19,7 @@ def _runs():
   return pd.DataFrame(
     [
       {
-        'variant': f'{variant},size=results',
+        'variant': variant,
         'task.alpha': alpha,
         'local_epochs': epochs,
         'seed': seed,
@@ -27,7 +27,12 @@ def _runs():
         'aggregator/effective_clients_mean': rng.uniform(1, 5),
       }
       for variant, alpha, epochs, seed in itertools.product(
-        ('fed_avg,server=sgd', 'diagnosed,server=sgd'),
+        # The first is of a stored sweep, and the last is none of the two.
+        (
+          'fed_avg,server=sgd,size=results',
+          'diagnosed,size=results',
+          'fed_avg,server=adam,size=results',
+        ),
         # 12 comes last of numbers, and the clients without one after it.
         (12.0, 2.0, None),
         (1, 4),
@@ -53,8 +58,8 @@ class GainSurfaceTest(parameterized.TestCase):
         & (runs['local_epochs'] == cell[1])
       ].sort_values('seed')
       fish, average = (
-        of[of['variant'] == f'{name},server=sgd,size=results']
-        for name in ('diagnosed', 'fed_avg')
+        of[of['variant'] == f'{name},size=results']
+        for name in ('diagnosed', 'fed_avg,server=sgd')
       )
       accuracies = [
         m['test/global/accuracy'].to_numpy() for m in (fish, average)

@@ -181,7 +181,7 @@ class SweepTuningTest(absltest.TestCase):
   def test_another_algorithm_is_refused(self):
     self._tuned(lambda run: 0.5)
     runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_avg')])
-    planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=sgd')
+    planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=adam')
     with self.assertRaisesRegex(
       errors.InputError, 'with another algorithm.server_optimizer'
     ):
