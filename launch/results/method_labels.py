@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Short labels that distinguish the methods of a set of runs."""
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
@@ -59,11 +60,12 @@ def label_methods(
 
   Returns:
     The labels. A label is the method's name with its differences from the
-    published form, then the task if there are several, then the other fields in which the runs differ, except those with the
-    usual value and those that other fields settle.
+    published form, then the task if there are several, then the other fields in
+    which the runs differ, except those with the usual value and those that
+    other fields settle.
   """
   titles = [
-    _title(*of, besides) for of in zip(runs['title'], runs['deviations'])
+    title_without(*of, besides) for of in zip(runs['title'], runs['deviations'])
   ]
   values = [
     {
@@ -109,13 +111,20 @@ def label_tasks(runs: pd.DataFrame) -> list[str]:
   return [', '.join([task, *part]) for task, part in zip(runs['task'], parts)]
 
 
-def _title(
-  title: str, deviations: Mapping[str, str], besides: Sequence[str]
+def title_without(
+  title: str, deviations: Mapping[str, str], besides: Collection[str]
 ) -> str:
-  """Returns a method's title without deviations that are told elsewhere."""
-  name = title.removesuffix(''.join(f', {of}' for of in deviations.values()))
-  told = [of for field, of in deviations.items() if field not in besides]
-  return ', '.join([name, *told])
+  """Returns a method's title without deviations that are told elsewhere.
+
+  Args:
+    title: The title.
+    deviations: Its words, by field, for differences from the published form.
+    besides: The fields that are told elsewhere.
+  """
+  for field, words in deviations.items():
+    if field in besides:
+      title = title.replace(f', {words}', '', 1)
+  return title
 
 
 def count(number: int | str, what: str) -> str:

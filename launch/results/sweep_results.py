@@ -52,10 +52,8 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     rows[-1]['variant'] = run['variant']
   # A run notes the titles of its method and task when it begins.
   begun = [row for row in rows if row['metric']]
-  titles = {row['variant']: row['title'] for row in begun}
   tasks = {row['config']['task']['name']: row['task'] for row in begun}
   for row in rows:
-    row['title'] = titles.get(row['variant'], row['title'])
     row['task'] = tasks.get(row['config']['task']['name'], row['task'])
   names = dict.fromkeys(f for run in planned.values() for f in run['fields'])
   varied = [
@@ -63,7 +61,15 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     for name in names
     if len({repr(row['fields'].get(name)) for row in rows}) > 1
   ]
+  titles = {
+    row['variant']: method_labels.title_without(
+      row['title'], row['deviations'], varied
+    )
+    for row in begun
+  }
   for row in rows:
+    if not row['metric']:
+      row['title'] = titles.get(row['variant'], row['title'])
     row['varied'] = {f: row['fields'][f] for f in varied if f in row['fields']}
     row['group'] = repr((row['variant'], _without(row['varied'], _SEED)))
   runs = pd.DataFrame(rows, dtype=object)

@@ -475,7 +475,7 @@ def build_experiment_of(
   Raises:
     errors.InputError: If a field cannot be used.
   """
-  simulation.report_step(f'Tracing {config.method.title}')
+  simulation.report_step(f'Tracing {registry.label(config)}')
   built = registry.build_method(
     config, task, start_weights=start and start.weights
   )
