@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import datasets
+from launch.methods import registry
 from launch.results import column_titles
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_summary
@@ -58,10 +59,10 @@ def format_line(
 def _rounds(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
-  rounds = f'{summary["rounds"]} rounds'
+  rounds = f'{summary["rounds"]} rounds of {registry.label(experiment.config)}'
   decided = summary.get('early_stopping', {})
   if decided.get('stopped'):
-    rounds += f' of {experiment.config.rounds}, since {decided["stopped"]}'
+    rounds += f', not {experiment.config.rounds}, since {decided["stopped"]}'
   if decided.get('model_round', summary['rounds']) != summary['rounds']:
     rounds += f', with the model of round {decided["model_round"]}'
   if privacy := summary.get('privacy'):

@@ -102,7 +102,7 @@ class DivergedRunTest(small_configs.TestCase):
     )
     self.assertEqual(summary['status'], 'finished')
     self.assertNotIn('diverged', summary)
-    self.assertStartsWith(line, 'Done: 2 rounds, ')
+    self.assertStartsWith(line, 'Done: 2 rounds of FedAvg')
 
   @pytest.mark.thorough
   def test_a_kill_among_diverged_rounds(self):
