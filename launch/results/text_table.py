@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from collections.abc import Sequence
 import csv
 import io
+import textwrap
 from typing import Any
 from typing import NamedTuple
 
@@ -18,6 +19,8 @@ from launch import plain_text
 
 import pandas as pd
 
+# The characters of a line of a head, or of a number, in LaTeX.
+_LINE_WIDTH = 14
 NOTHING = 'No run has a result to show yet.'
 
 
@@ -101,10 +104,22 @@ def to_latex(title: str, table: Table) -> str:
     notes.append(NOTHING)
   lines = [f'% {plain_text.line(note)}' for note in notes]
   if table.rows:
-    escaped = _escape(table, plain_text.latex, r'\textbf{{{}}}')
-    head, *rest = (' & '.join(row) + r' \\' for row in escaped)
+    aligns = table.aligned('l', 'r')
+    head, *rest = (
+      ' & '.join(
+        # The words of methods stay in one line.
+        _latex_cell(
+          str(cell),
+          align if align == 'r' or i == 0 else '',
+          is_bold=(i, j) in table.bold,
+        )
+        for j, (cell, align) in enumerate(zip(row, aligns))
+      )
+      + r' \\'
+      for i, row in enumerate(table.rows)
+    )
     lines += [
-      rf'\begin{{tabular}}{{{"".join(table.aligned("l", "r"))}}}',
+      rf'\begin{{tabular}}{{@{{}}{"".join(aligns)}@{{}}}}',
       r'\toprule',
       head,
       r'\midrule',
@@ -113,6 +128,21 @@ def to_latex(title: str, table: Table) -> str:
       r'\end{tabular}',
     ]
   return '\n'.join(lines) + '\n'
+
+
+def _latex_cell(text: str, align: str, *, is_bold: bool) -> str:
+  """Returns a cell for LaTeX, in short lines if it is aligned."""
+  text = plain_text.line(text)
+  lines = [text]
+  if align:
+    # A number keeps its deviation.
+    whole = text.replace(' ± ', '_±_')
+    lines = textwrap.wrap(whole, _LINE_WIDTH, break_long_words=False) or ['']
+    lines = [line.replace('_±_', ' ± ') for line in lines]
+  found = r' \\ '.join(map(plain_text.latex, lines))
+  if len(lines) > 1:
+    found = rf'\shortstack[{align}]{{{found}}}'
+  return rf'\textbf{{{found}}}' if is_bold else found
 
 
 def to_html(table: Table) -> str:

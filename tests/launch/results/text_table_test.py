@@ -35,7 +35,7 @@ class TextTableTest(absltest.TestCase):
         '% A title',
         '% A note.',
         r'% It needs \usepackage{booktabs}.',
-        r'\begin{tabular}{ll}',
+        r'\begin{tabular}{@{}ll@{}}',
         r'\toprule',
         r'a\_b & 50\% \& \textasciitilde{}\$x\textasciicircum{}2\$ \\',
         r'\midrule',
@@ -52,7 +52,7 @@ class TextTableTest(absltest.TestCase):
     self.assertEqual(
       text_table.to_text(table), 'Method      A\nx       **1**\nA note.'
     )
-    self.assertIn(r'\begin{tabular}{lr}', text_table.to_latex('t', table))
+    self.assertIn(r'\begin{tabular}{@{}lr@{}}', text_table.to_latex('t', table))
     self.assertIn('| --- | ---: |', text_table.to_markdown('t', table))
     self.assertIn('<td>x</td><td class="number">', text_table.to_html(table))
 
