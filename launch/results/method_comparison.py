@@ -213,8 +213,8 @@ class Standout(NamedTuple):
 
 
 BOLD = (
-  'Bold is the best mean of a column if p_holm < 0.05 for its difference from '
-  'each other method; docs/comparisons.md tells the test.'
+  'Bold is the best mean of a column if p_holm of its difference from each '
+  'other method is below 0.05; docs/comparisons.md tells the test.'
 )
 
 

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import math
-import statistics
 from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
@@ -68,7 +67,8 @@ def make_table(
   """
   row, *key = values.index.names[:3]
   cells = over_seeds(values, [row, *key])
-  usual = statistics.mode(cells['seeds'][cells['seeds'] > 0].tolist() or [0])
+  counts = cells['seeds'][cells['seeds'] > 0].value_counts()
+  usual = max(counts.index, key=lambda n: (counts[n], n), default=0)
   by_row = dict(iter(runs.groupby('group')))
   texts = {
     of.Index: _format(

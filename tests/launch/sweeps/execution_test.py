@@ -102,7 +102,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
       failures, stdout, stderr = self._execute()
       self.assertEmpty(failures)
       self.assertIn('\nDone: 4 of 4 runs, 1 of them diverged. See', stdout)
-      self.assertIn('diverged: 1', stdout)
+      self.assertIn('diverged in round 3 (1 of 2)', stdout)
       line = 'fed_avg-seed_1 diverged in round 3 ('
       self.assertEqual(line in stderr, not again)
     rows = {row['run']: row['status'] for row in self._rows('runs.csv')}
