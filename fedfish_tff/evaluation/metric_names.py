@@ -67,6 +67,14 @@ def before(metric: str) -> str | None:
   return None
 
 
+def is_fine_tuned(metric: str) -> bool:
+  """Returns whether a column scores models after fine-tuning."""
+  prefix = metric.rpartition('/')[0]
+  return prefix.endswith((_PERSONALIZED, _FINE_TUNED)) and not metric.endswith(
+    _BEFORE
+  )
+
+
 def without_suffix(metric: str) -> str:
   """Returns a column's name without suffixes, such as those of statistics."""
   for suffix in (*SUFFIXES, _STD, _JAIN, _BY_EXAMPLES):

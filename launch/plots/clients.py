@@ -81,8 +81,12 @@ def draw_personalization(
   panels.set_figure_title(few_shot, title)
   scored = _tell_clients(frames, columns)
   half = 'Scores are on the half of their data that fine-tuning does not see.'
-  panels.draw_legend(scatter, note=f'{scored} {half} Cross: their mean.')
-  note = f'{scored} Thick line and numbers: their mean.'
+  tuned = run_notes.join(
+    [run_notes.tell_fine_tuning(frames.runs, [f'test/personalized/{metric}'])]
+  )
+  note = f'{scored} {half} Cross: their mean. {tuned}'.rstrip()
+  panels.draw_legend(scatter, note=note)
+  note = f'{scored} Thick line and numbers: their mean. {tuned}'.rstrip()
   panels.draw_legend(few_shot, note=note)
   return {
     style.slug(f'personalization_{metric}'): scatter,

@@ -150,6 +150,7 @@ def _plot(
     [
       run_notes.describe(frames, pooling, metric).removesuffix('.'),
       run_notes.tell_judged(frames.runs, metric),
+      run_notes.tell_fine_tuning(frames.runs, [metric]),
     ]
   )
   panels.draw_legend(figure, entries, note=note)
@@ -223,5 +224,11 @@ def plot_fixed_compute(
     f'compute: rounds times local epochs are {total}.'
   )
   runs = settings.runs[settings.runs['label'].isin(drawn.index)]
-  note = run_notes.join([told, run_notes.tell_clients(runs)])
+  note = run_notes.join(
+    [
+      told,
+      run_notes.tell_clients(runs),
+      run_notes.tell_fine_tuning(runs, [metric]),
+    ]
+  )
   return panels.Drawing(figure, f'{caption} {note}')

@@ -147,6 +147,11 @@ def plot_local_epochs(
     for s in table.itertuples()
     if (missing := scores[s.Index]['global'].isna().sum())
   ]
+  tuned = run_notes.tell_fine_tuning(
+    kept.runs, [f'{split}/personalized/{name}']
+  )
+  if tuned:
+    caption += f' {tuned}.'
   if left_out:
     caption += f' Left out, diverged or not finished: {"; ".join(left_out)}.'
   if pairs:

@@ -331,7 +331,11 @@ def _plot(lines: pd.DataFrame, runs: pd.DataFrame) -> panels.Drawing:
   panels.limit_shares(axes, metric)
   panels.draw_legend(figure, *entries)
   seeds = lines.groupby('line')['run'].nunique()
-  notes = run_notes.tell_lines(seeds), run_notes.tell_clients(runs)
+  notes = (
+    run_notes.tell_lines(seeds),
+    run_notes.tell_clients(runs),
+    run_notes.tell_fine_tuning(runs, lines['metric'].unique()),
+  )
   caption = (
     f'{column_titles.describe(metric)}, against the simulated time of rounds, '
     f'whose messages cost more from row to row; {lines["conditions"].iloc[0]}. '

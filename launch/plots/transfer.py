@@ -48,7 +48,11 @@ def plot_transfer(
   order = {transfer_table.HALF: 0, transfer_table.LAST: 1}
   points = points.sort_values('at', key=lambda at: at.map(order), kind='stable')
   figure = _plot(points, (panels.PAPER_COLUMN, 1.9))
-  return panels.Drawing(figure, _caption(points, metric))
+  tuned = run_notes.tell_fine_tuning(
+    settings.runs, [f'test/personalized/{metric}']
+  )
+  caption = _caption(points, metric) + (f' {tuned}.' if tuned else '')
+  return panels.Drawing(figure, caption)
 
 
 @style.styled

@@ -16,6 +16,7 @@ from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
+from launch.results import run_notes
 from launch.results import seed_table
 from launch.results import sweep_results
 from launch.results import text_table
@@ -299,7 +300,10 @@ def make_table(
     },
     runs,
   )
-  return table._replace(notes=[*notes, *table.notes])
+  tuned = run_notes.tell_fine_tuning(runs, [column for column, _ in shown])
+  return table._replace(
+    notes=[*notes, *([f'{tuned}.'] if tuned else []), *table.notes]
+  )
 
 
 def name_groups(frames: frames_lib.Frames) -> pd.DataFrame:

@@ -5,8 +5,10 @@
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import math
 from typing import Any
 
+from fedfish_tff.evaluation import metric_names
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_labels
@@ -167,6 +169,51 @@ def tell_judged(runs: pd.DataFrame, metric: str) -> str:
     return ''
   told = '; '.join(f'{", ".join(of)} by {c}' for c, of in labels.items())
   return f'Runs are judged differently, {told}; shown is {metric}'
+
+
+def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:
+  """Returns a warning if runs with personalised scores fine-tune differently.
+
+  Args:
+    runs: The labelled runs.
+    columns: The columns that are shown; without one of fine-tuned models there
+      is no warning.
+
+  Returns:
+    'Fine-tuning differs: FedAvg with rate 0.05, FedFish with rate 0.1', or ''.
+  """
+  if not any(map(metric_names.is_fine_tuned, columns)):
+    return ''
+  epochs, rates = {}, {}
+  for label, of in runs.groupby('label', sort=False):
+    found = [_fine_tuning(run) for run in of.to_dict('records')]
+    found = [(number, rate) for number, rate in found if number and rate]
+    if found:
+      epochs[label], rates[label] = (span(part) for part in zip(*found))
+  told = [
+    ' and '.join(
+      [f'for {method_labels.count(epochs[label], "epoch")}']
+      * (len(set(epochs.values())) > 1)
+      + [f'with rate {rates[label]}'] * (len(set(rates.values())) > 1)
+    )
+    for label in epochs
+  ]
+  if not any(told):
+    return ''
+  each = ', '.join(f'{label} {words}' for label, words in zip(epochs, told))
+  return f'Fine-tuning differs: {each}'
+
+
+def _fine_tuning(run: Mapping[str, Any]) -> tuple[int | None, float | None]:
+  """Returns the epochs and the rate with which a run's clients fine-tune."""
+  fields = run['fields']
+  chosen = run.get(f'validation/{metric_names.PERSONALIZATION_RATE}')
+  # Infinite if validation clients could not choose one.
+  if chosen is None or not math.isfinite(chosen):
+    chosen = fields.get(
+      'algorithm.personal_learning_rate', fields.get('client_learning_rate')
+    )
+  return fields.get('evaluation.personalization_epochs'), chosen
 
 
 def span(numbers: Iterable[float]) -> str:

@@ -128,7 +128,7 @@ class HeatMapTest(parameterized.TestCase):
     self.assertEqual(first.get_title(loc='left'), 'fed_avg')
     # The bar, or else each panel, tells what is scored.
     title = column_titles.title('validation/global/accuracy')
-    own = [text.get_text() for text in first.texts]
+    own = [text.get_text().replace('\n', ' ') for text in first.texts]
     self.assertEqual(bar.get_ylabel() == title, group == 'global')
     self.assertEqual(title in own, group != 'global')
     # Rows are client rates, columns server rates, both rising.

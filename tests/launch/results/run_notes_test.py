@@ -139,3 +139,70 @@ class RunNotesTest(parameterized.TestCase):
     found = fake_runs.named({'a': runs}).runs
     self.assertEqual(run_notes.name_task('Loss', found[:1]), 'Loss (digits)')
     self.assertEqual(run_notes.name_task('Loss', found), 'Loss')
+
+  @parameterized.parameters(
+    ([{}, {}], ''),
+    ([{'rate': 0.05}, {}], 'FedAvg with rate 0.05, FedFish with rate 0.1'),
+    # Validation clients chose it.
+    (
+      [{'chosen': 0.5}, {'rate': 0.02}],
+      'FedAvg with rate 0.5, FedFish with rate 0.02',
+    ),
+    ([{'chosen': math.inf}, {}], ''),
+    # A method with a rate of its own.
+    (
+      [{'own': 0.01}, {}],
+      'FedAvg with rate 0.01, FedFish with rate 0.1',
+    ),
+    ([{'epochs': 4}, {}], 'FedAvg for 4 epochs, FedFish for 1 epoch'),
+    (
+      [{'epochs': 4, 'rate': 0.02}, {}],
+      'FedAvg for 4 epochs and with rate 0.02, FedFish for 1 epoch and with '
+      'rate 0.1',
+    ),
+    # Without fine-tuning there is nothing to tell.
+    ([{'epochs': 0, 'rate': 0.02}, {}], ''),
+  )
+  def test_runs_that_fine_tune_differently(self, each, expected):
+    runs = {}
+    for label, own in zip(('FedAvg', 'FedFish'), each):
+      run = fake_runs.make_run()
+      run.config['client_learning_rate'] = own.get('rate', 0.1)
+      run.config['evaluation'] = {
+        'personalization_epochs': own.get('epochs', 1)
+      }
+      if 'own' in own:
+        run.config['algorithm']['personal_learning_rate'] = own['own']
+      runs[label] = [run]
+    table = fake_runs.named(runs).runs
+    chosen = [own.get('chosen') for own in each]
+    table['validation/personalization_learning_rate'] = chosen
+    told = run_notes.tell_fine_tuning(table, ['test/personalized/accuracy'])
+    self.assertEqual(told, expected and f'Fine-tuning differs: {expected}')
+    self.assertEqual(
+      run_notes.tell_fine_tuning(
+        table, ['test/global/accuracy', 'eval/personalized/accuracy_before']
+      ),
+      '',
+    )
+
+  def test_runs_that_are_judged_differently(self):
+    runs = {
+      'FedAvg': [fake_runs.make_run()],
+      'FedPer': [
+        dataclasses.replace(fake_runs.make_run(), judged_by='personalized')
+      ],
+    }
+    told = run_notes.tell_judged(
+      fake_runs.named(runs).runs, 'eval/global/accuracy'
+    )
+    self.assertEqual(
+      told,
+      'Runs are judged differently, FedAvg by Accuracy, global model on '
+      'validation clients; FedPer by Accuracy, after fine-tuning, on the other '
+      'half of the data of validation clients; shown is eval/global/accuracy',
+    )
+    of_one = {'FedAvg': runs['FedAvg']}
+    self.assertEqual(
+      run_notes.tell_judged(fake_runs.named(of_one).runs, 'train/loss'), ''
+    )
