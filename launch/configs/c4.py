@@ -107,27 +107,29 @@ def _comparison_sweeps(
 ) -> dict[str, sweeps.MakeRuns]:
   """Returns `sweeps.ready_sweeps` of FedAdam and FedFish with Adam, by name.
 
-  Both have the paper's local epochs for text, and on CC-News the rates of C4.
+  Both have the paper's local epochs for text, TFF's values of Adam, and on
+  CC-News the rates of C4.
   """
-  found = sweeps.ready_sweeps(
+  ready = sweeps.ready_sweeps(
     get_config,
     methods=('fed_avg,server=adam', 'fed_fish,server=adam'),
     local_epochs=_LOCAL_EPOCHS,
   )
-  if get_config('fed_avg').task.name == 'c4':
-    return found
+  is_tuned = get_config('fed_avg').task.name == 'c4'
 
-  def with_rates(name: str) -> Iterator[sweeps.Run]:
-    for run in found[name]():
-      method, _ = base.parse_variant(run.variant)
-      client, server = _C4_RATES[name][method, run.overrides['local_epochs']]
-      rates = {'client_learning_rate': client, 'server_learning_rate': server}
-      yield sweeps.Run(run.variant, {**run.overrides, **rates})
+  def complete(name: str) -> Iterator[sweeps.Run]:
+    for run in ready[name]():
+      fields = {**run.overrides}
+      if name != 'variants':
+        fields |= sweeps.TFF_ADAM
+      if not is_tuned and name in _C4_RATES:
+        method, _ = base.parse_variant(run.variant)
+        client, server = _C4_RATES[name][method, fields['local_epochs']]
+        fields['client_learning_rate'] = client
+        fields['server_learning_rate'] = server
+      yield sweeps.Run(run.variant, fields)
 
-  return {
-    **found,
-    **{name: functools.partial(with_rates, name) for name in _C4_RATES},
-  }
+  return {name: functools.partial(complete, name) for name in ready}
 
 
 sweep = sweeps.choice(

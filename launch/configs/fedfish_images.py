@@ -159,7 +159,7 @@ def _create_results_sweeps(
     'evaluation.personalization_epochs': 0,
   }
   plain = {'server_learning_rate': 1.0}
-  adam = {'server_learning_rate': _ADAM_RATES[images]}
+  adam = {'server_learning_rate': _ADAM_RATES[images], **sweeps.TFF_ADAM}
   usual = {'client_learning_rate': _TUNED_RATES[images]}
   low = {'client_learning_rate': 0.01}
   settings = (

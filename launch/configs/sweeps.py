@@ -44,6 +44,8 @@ SEEDS = (0, 1, 2)
 # FedAvg, and FedFish with each Fisher estimator.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
+# Adam at the server with TFF's values instead of the published ones.
+TFF_ADAM = {'algorithm.server_epsilon': 1e-7, 'algorithm.server_beta_2': 0.999}
 # FedAvg and FedFish with diagnostics.
 SURFACE_VARIANTS = ('fed_avg', 'diagnosed')
 # Every method that trains one model of all clients by gradients, with the

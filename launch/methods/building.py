@@ -128,6 +128,7 @@ class Ingredients:
 
   @property
   def client_optimizer(self) -> tff.learning.optimizers.Optimizer:
+    decay = self.config.client_weight_decay
     return self.change(
       block_lib.CLIENT_OPTIMIZER,
       optimizers.build(
@@ -135,7 +136,7 @@ class Ingredients:
         self.config.client_learning_rate,
         parameter=config_lib.CLIENT_RATE,
         factor=schedules.parameter_of(self.config, config_lib.CLIENT_RATE),
-        weight_decay=self.config.client_weight_decay,
+        **({} if decay is None else {'weight_decay': decay}),
       ),
     )
 
@@ -146,6 +147,7 @@ class Ingredients:
       self.config.server_learning_rate,
       parameter=config_lib.SERVER_RATE,
       factor=schedules.parameter_of(self.config, config_lib.SERVER_RATE),
+      **optimizers.server_arguments(self.algorithm),
     )
 
   @property

@@ -24,7 +24,7 @@ METHOD = method.Method(
   name='fed_dyn',
   title='FedDyn',
   fields={
-    'server_optimizer': optimizers.FIELDS['server_optimizer'],
+    **optimizers.SERVER,
     'client_optimizer': optimizers.FIELDS['client_optimizer'],
     'regularization': fields.Field(
       0.1,

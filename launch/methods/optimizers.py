@@ -13,6 +13,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import client_work
+from launch.methods import config as config_lib
 from launch.methods import fields
 
 if typing.TYPE_CHECKING:
@@ -72,13 +73,50 @@ _WEIGHTINGS = {
   'uniform': 'clients weighted equally',
 }
 
-SERVER_FIELDS: Mapping[str, fields.Field] = {
+_ADAPTIVE = tuple(n for n, of in OPTIMIZERS.items() if of.is_adaptive)
+_WITH_BETAS = ('adam', 'adamw', 'yogi')
+_WITH_MOMENTUM = ('nesterov', 'sgdm')
+
+# The defaults are those of Reddi et al. (ICLR 2021) for FedAdagrad, FedAdam and
+# FedYogi, and of Hsu et al. (2019) for FedAvgM.
+SERVER: Mapping[str, fields.Field] = {
   'server_optimizer': fields.Field(
     'sgd',
     fields.one_of(*OPTIMIZERS),
     'What the server applies to the aggregate; sgd of rate 1 takes it as it is.',
     label=lambda name: f'{OPTIMIZERS[name].title} at the server',
   ),
+  'server_epsilon': fields.Field(
+    1e-3,
+    fields.number(positive=True),
+    'tau, which is added to the root by which an adaptive server divides.',
+    goes_with={'server_optimizer': _ADAPTIVE},
+    label=lambda value: f'server epsilon of {value:g}',
+  ),
+  'server_beta_1': fields.Field(
+    0.9,
+    fields.below_1,
+    "The decay of an adaptive server's mean of aggregates.",
+    goes_with={'server_optimizer': _WITH_BETAS},
+    label=lambda value: f'server beta_1 of {value:g}',
+  ),
+  'server_beta_2': fields.Field(
+    0.99,
+    fields.below_1,
+    "The decay of an adaptive server's mean of squares.",
+    goes_with={'server_optimizer': _WITH_BETAS},
+    label=lambda value: f'server beta_2 of {value:g}',
+  ),
+  'server_momentum': fields.Field(
+    _MOMENTUM,
+    fields.below_1,
+    "The decay of the momentum of the server's sgdm or nesterov.",
+    goes_with={'server_optimizer': _WITH_MOMENTUM},
+    label=lambda value: f'server momentum of {value:g}',
+  ),
+}
+SERVER_FIELDS: Mapping[str, fields.Field] = {
+  **SERVER,
   'client_weighting': fields.Field(
     'num_examples',
     fields.one_of(*_WEIGHTINGS),
@@ -109,7 +147,7 @@ def build(
   *,
   parameter: str,
   factor: str | None = None,
-  weight_decay: float | None = None,
+  **arguments: float,
 ) -> tff.learning.optimizers.Optimizer:
   """Builds an optimizer.
 
@@ -120,14 +158,13 @@ def build(
       `scaled_rate`; see `fedfish_tff.parameters`.
     factor: The name of the parameter by which a schedule multiplies the rate;
       None without a schedule.
-    weight_decay: The weight decay of adamw; None for none.
+    **arguments: The arguments of the optimizer's function beside the rate, in
+      place of its usual ones.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
   optimizer = OPTIMIZERS[name]
-  arguments = dict(optimizer.arguments)
-  if weight_decay is not None:
-    arguments['weight_decay'] = weight_decay
+  arguments = {**optimizer.arguments, **arguments}
   owner = tff.learning.optimizers
   if hasattr(client_work, optimizer.function):
     owner = client_work
@@ -137,6 +174,32 @@ def build(
     parameter,
     factor_name=factor,
   )
+
+
+def server_arguments(algorithm: config_lib.Values) -> dict[str, float]:
+  """Returns the arguments of `build` for the server's optimizer.
+
+  Args:
+    algorithm: The fields of the method, including those of `SERVER`.
+  """
+  name, epsilon = algorithm.server_optimizer, algorithm.server_epsilon
+  found = {}
+  if name in _WITH_MOMENTUM:
+    found['momentum'] = algorithm.server_momentum
+  if name in _WITH_BETAS:
+    found |= {
+      'beta_1': algorithm.server_beta_1,
+      'beta_2': algorithm.server_beta_2,
+    }
+  if name == 'adagrad':
+    # TFF adds it to the sum below the root.
+    found['epsilon'] = epsilon**2
+  elif name in _ADAPTIVE:
+    found['epsilon'] = epsilon
+  if name in ('adagrad', 'yogi'):
+    # The published v at first is at least tau squared.
+    found['initial_preconditioner_value'] = epsilon**2
+  return found
 
 
 def scaled_rate(name: str, learning_rate: float) -> float:

@@ -244,7 +244,11 @@ class SweepsTest(parameterized.TestCase):
       differing(fed_fish, damped),
       {'algorithm.damping', 'algorithm.fisher_normalization'},
     )
-    server = {'algorithm.server_optimizer', 'server_learning_rate'}
+    server = {
+      'algorithm.server_optimizer',
+      'server_learning_rate',
+      *sweeps.TFF_ADAM,
+    }
     for plain, pair in ((fed_avg, rest[0::2]), (fed_fish, rest[1::2])):
       self.assertEqual(differing(plain, pair[0]), {'client_learning_rate'})
       self.assertEqual(differing(plain, pair[1]), server)
