@@ -34,12 +34,12 @@ export/weights.npz (docs/export.md).
 
 --targets scores a language model on clients of several tasks instead: FOLDER of
 NAME=FOLDER is the task's --data_dir, and a NAME alone is the workdir's own task
-(or synthetic pages, if it was trained on them). The models of the half-way round
-and of the last checkpoint are fine-tuned, with the config's personalisation, on
-0, 25 and 50 % of each held-out client, and scored on the same unseen half. It
-adds evaluation/transfer.csv, evaluation/transfer_clients.csv and
-plots/transfer_<metric>.png, which launch.plot --layout=transfer draws for
-several workdirs (docs/text.md).
+(or synthetic pages, if it was trained on them). The models of the half-way round,
+if the config has evaluation.half_way_checkpoint, and of the last checkpoint are
+fine-tuned, with the config's personalisation, on 0, 25 and 50 % of each held-out
+client, and scored on the same unseen half. It adds evaluation/transfer.csv,
+evaluation/transfer_clients.csv and plots/transfer_<metric>.png, which launch.plot
+--layout=transfer draws for several workdirs (docs/text.md).
 """
 
 from collections.abc import Sequence
@@ -75,8 +75,9 @@ _AT = flags.DEFINE_list(
   'at',
   None,
   'The model: half, last, or best (with early_stopping, where it is the default '
-  'unless early_stopping.restore_best is False). Several with --targets, by '
-  'default half,last.',
+  'unless early_stopping.restore_best is False). half is for runs with '
+  'evaluation.half_way_checkpoint. Several with --targets, by default half,last '
+  'where there is a half.',
 )
 _MAX_CLIENTS = flags.DEFINE_integer(
   'max_clients',

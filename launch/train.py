@@ -49,11 +49,11 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
 The workdir then holds config.json, metrics.csv (a row per round), summary.json,
 plots/, tensorboard/ and checkpoints/. You can stop it at any time: the same
 command resumes from the last checkpoint, with the same result as without the
-stop. A larger --config.rounds continues a finished run. checkpoints/ keeps the
-last two checkpoints and that of the half-way round, which launch.evaluate
---targets also scores: the disk space of three models and their optimizers'
-states. A workdir of another config, or of a run on other data, is refused;
---overwrite starts afresh.
+stop. A larger --config.rounds continues a finished run from its last round.
+checkpoints/ keeps the last two checkpoints: the disk space of two models and
+their optimizers' states, and of a third with evaluation.half_way_checkpoint,
+whose model launch.evaluate --targets also scores. A workdir of another config,
+or of a run on other data, is refused; --overwrite starts afresh.
 """
 
 from collections.abc import Sequence

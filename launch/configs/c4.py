@@ -98,7 +98,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     client_learning_rate=1e-3,
     evaluate_every=500,
     checkpoint_every=100,
-    evaluation={'personalization_epochs': 4},
+    evaluation=language.evaluation_fields(),
   )
 
 

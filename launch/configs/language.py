@@ -29,6 +29,12 @@ RESULTS: Mapping[str, Any] = {
 }
 
 
+def evaluation_fields() -> dict[str, Any]:
+  """Returns the fields of `evaluation` of all language models."""
+  # launch.evaluate --targets also scores the half-way model, as in the paper.
+  return {'personalization_epochs': 4, 'half_way_checkpoint': True}
+
+
 def task_fields() -> dict[str, Any]:
   """Returns the fields that the blocks of all tasks of text have."""
   return {

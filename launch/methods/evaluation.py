@@ -52,6 +52,12 @@ BLOCK = block.Block(
       fields.boolean,
       "Whether to measure the client-server barrier on the round's cohort.",
     ),
+    'half_way_checkpoint': fields.Field(
+      False,
+      fields.boolean,
+      'Whether the run keeps the checkpoint of its half-way round, for '
+      'launch.evaluate --at=half and --targets.',
+    ),
   },
   only={
     'barrier': ('barrier', (False,)),

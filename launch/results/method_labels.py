@@ -13,7 +13,12 @@ _METHOD = 'algorithm.name'
 _TASK = 'task.name'
 _UNSET = 'unset'
 # Fields in which runs of one experiment may differ. No label tells them.
-POOLED = ('seed', 'checkpoint_every', 'stop_after_diverged_rounds')
+POOLED = (
+  'seed',
+  'checkpoint_every',
+  'stop_after_diverged_rounds',
+  'evaluation.half_way_checkpoint',
+)
 # Labels name fields in this order; all other fields stand between the two
 # lists. A field that earlier ones settle is left out.
 _FIRST = (

@@ -152,8 +152,10 @@ class Experiment:
     return getattr(self.participation, 'planned', self.participation)
 
   @property
-  def half_round(self) -> int:
-    """The half-way round; its model is kept beside that of the last round."""
+  def half_round(self) -> int | None:
+    """The half-way round, if its checkpoint is kept beside the last ones."""
+    if not self.config.evaluation.half_way_checkpoint:
+      return None
     return (self.first_round + self.config.rounds) // 2
 
   @property

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Preparation of a workdir for more rounds than its run had.
 
-The run goes on from the newest checkpoint that a run of all the rounds would
-also have had, so that it ends with the same files bit for bit, but for times.
+The run goes on from its last checkpoint, and ends with the weights of a run of
+all the rounds, bit for bit; the row of its earlier last round keeps its
+evaluation. What an evaluation decides on, and a half-way checkpoint, must be
+those of a run of all the rounds, which such a run goes back for.
 """
 
 from fedfish_tff import simulation
@@ -37,6 +39,8 @@ def prepare(
     + (
       'the beginning, since it has no checkpoint that such a run has, too.'
       if checkpoint < 0
+      else f'round {checkpoint}.'
+      if checkpoint == before
       else f'round {checkpoint}, its newest checkpoint that such a run has, too.'
     )
   )
@@ -54,10 +58,11 @@ def find_checkpoint(
   """
   kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
   rows = simulation.read_rows(folder.metrics_path) if kept else []
-  # After its last round, a run evaluates and chooses among lambdas.
-  ends_alike = (
-    before % experiment.config.evaluate_every == 0
-    and experiment.built.solve_path is None
+  # After its last round, a run evaluates, by which early stopping decides, and
+  # chooses among lambdas.
+  config = experiment.config
+  ends_alike = experiment.built.solve_path is None and (
+    'early_stopping' not in config.blocks or before % config.evaluate_every == 0
   )
   for checkpoint in reversed(kept):
     if checkpoint > before or (checkpoint == before and not ends_alike):

@@ -43,5 +43,6 @@ def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
     config: The config; with early_stopping, the number of rounds and so the
       half-way round are unknown.
   """
-  half = () if 'early_stopping' in config.blocks else (HALF,)
+  keeps_half = config.evaluation.half_way_checkpoint
+  half = (HALF,) if keeps_half and 'early_stopping' not in config.blocks else ()
   return *half, of_the_model(config)

@@ -100,6 +100,12 @@ def load_result(
     return load_best(experiment, folder, experiment.build_stopping(rows))
   if at == model_rounds.HALF:
     half = experiment.half_round
+    if half is None:
+      raise errors.InputError(
+        'evaluation.half_way_checkpoint must be True for the model half-way, '
+        f'got False in {folder.config_path}: train a run that keeps it, or score '
+        'the last checkpoint only, by --at=last.'
+      )
     result = _load_round(experiment, folder, half) if half else None
     if result is None:
       raise errors.InputError(

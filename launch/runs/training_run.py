@@ -249,11 +249,12 @@ def _run(
   ]
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
   stopping = experiment.build_stopping()
+  half = [] if experiment.half_round is None else [experiment.half_round]
 
   def kept_rounds() -> list[int]:
     # These are kept for launch.evaluate --at=half,best.
     best = stopping and stopping.best_round
-    return [experiment.half_round] + ([] if best is None else [best])
+    return half + ([] if best is None else [best])
 
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path,
@@ -283,7 +284,7 @@ def _run(
       evaluation_fn=evaluate,
       evaluate_every=config.evaluate_every,
       checkpoint_every=config.checkpoint_every,
-      checkpoint_at=[experiment.half_round],
+      checkpoint_at=half,
       program_state_manager=checkpoints,
       client_states=client_states,
       metrics_managers=[

@@ -23,6 +23,7 @@ FLAGS = (
   '--config.checkpoint_every=1',
   '--config.evaluate_every=1',
   '--config.evaluation.personalization_epochs=1',
+  '--config.evaluation.half_way_checkpoint=True',
   '--config.task.num_clients=12',
   '--config.task.hidden_units=(8,)',
 )

@@ -251,7 +251,7 @@ class BarrierTest(small_configs.TestCase):
     barrier = (
       'barrier' in registry.find_method(config['algorithm']['name']).supports
     )
-    config['evaluation']['barrier'] = barrier
+    config['evaluation'].update(barrier=barrier, half_way_checkpoint=True)
     small_configs.train(config, workdir)
     evaluation_run.evaluate(workdir, at='half')
     found = {

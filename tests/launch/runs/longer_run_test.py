@@ -4,6 +4,7 @@
 
 import contextlib
 import sqlite3
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -11,8 +12,10 @@ from tests.launch import run_files
 from tests.launch import small_configs
 
 from absl.testing import parameterized
+import numpy as np
 import pytest
 
+_HALF = 'evaluation.half_way_checkpoint'
 _LAMBDAS = (1000.0, 0.01, 1.0)
 _PATH = {
   'participation.name': 'first_visits',
@@ -36,7 +39,56 @@ def _read(workdir):
   return contents
 
 
+def _read_training(workdir, evaluated):
+  """Returns the arrays and rows of a run, but for the evaluation of a round."""
+  path = workdir / 'checkpoints'
+  with np.load(max(path.iterdir(), key=lambda p: (len(p.name), p))) as arrays:
+    state = {
+      name: array.tobytes()
+      for name, array in arrays.items()
+      # The total of seconds, and the digest of all rows.
+      if array.dtype != np.float64 and name != 'manifest'
+    }
+  rows = run_files.read_rows(workdir)
+  return state, [
+    {
+      name: value
+      for name, value in row.items()
+      if row['round'] != evaluated or not name.startswith(('eval/', 'csb/'))
+    }
+    for row in rows
+  ]
+
+
 class LongerRunTest(small_configs.TestCase):
+  @parameterized.parameters(
+    (7, 9, {'evaluate_every': 5, 'checkpoint_every': 10}),
+    (4, 5, {'evaluate_every': 2}),
+    (1, 3, {'evaluate_every': 10, 'evaluation.barrier': True}),
+  )
+  def test_goes_on_from_its_last_round(self, before, rounds, changes):
+    config = small_configs.make_config('fed_avg', rounds=rounds, **changes)
+    whole = self.folder / 'whole'
+    small_configs.train(config, whole)
+    small_configs.train({**config, 'rounds': before}, self.workdir)
+    seen = []
+    with mock.patch.object(
+      simulation.ProgressReporter,
+      'observe',
+      lambda reporter, number, row: seen.append(number),
+    ):
+      small_configs.train(config, self.workdir)
+    self.assertEqual(seen, list(range(before + 1, rounds + 1)))
+    found, expected = (
+      _read_training(folder, before) for folder in (self.workdir, whole)
+    )
+    self.assertEqual(found, expected)
+    # The earlier last round keeps its evaluation.
+    (row,) = (
+      row for row in run_files.read_rows(self.workdir) if row['round'] == before
+    )
+    self.assertIn('eval/global/accuracy', row)
+
   def _assert_goes_on(self, config, before, *, stop_after=None):
     """Trains to a round, then on, and compares with a run from the start."""
     whole = self.folder / 'whole'
@@ -54,19 +106,12 @@ class LongerRunTest(small_configs.TestCase):
       self.assertTrue(found[name] == content, name)
 
   @parameterized.named_parameters(
-    # From round 4, half of 8, which is evaluated in both.
-    ('from_the_last_round', 'fed_avg', 4, 8, {}),
-    # The shorter run evaluates round 5, and has a barrier there for the first.
-    (
-      'from_before_its_last_evaluation',
-      'fed_avg',
-      5,
-      10,
-      {'evaluate_every': 10, 'evaluation.barrier': True},
-    ),
+    # Which is evaluated in both.
+    ('from_the_last_round', 'fed_avg', 4, 7, {}),
+    ('from_half_of_all', 'fed_avg', 4, 8, {_HALF: True}),
     # The half-way round 3 has no checkpoint any more.
-    ('from_its_half_way_round', 'fed_avg', 4, 7, {}),
-    ('from_the_beginning', 'fed_avg', 1, 3, {}),
+    ('from_before_half_of_all', 'fed_avg', 4, 7, {_HALF: True}),
+    ('from_the_beginning', 'fed_avg', 2, 3, {_HALF: True}),
   )
   def test_rounds(self, variant, before, rounds, changes):
     config = small_configs.make_config(variant, rounds=rounds, **changes)
@@ -100,7 +145,7 @@ class LongerRunTest(small_configs.TestCase):
     ('fed_avg,early_stopping=keep_best', 5, 8, {}),
     # The model of the last round has another lambda.
     ('fed3r', 4, 8, _PATH),
-    ('fed_avg,fine_tuning=ft_lp,start=fed3r', 5, 9, {}),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', 4, 9, {}),
   )
   @pytest.mark.thorough
   def test_methods_and_blocks(self, variant, before, rounds, changes):

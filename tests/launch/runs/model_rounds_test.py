@@ -8,6 +8,8 @@ from tests.launch import small_configs
 
 from absl.testing import absltest
 
+_HALF = 'evaluation.half_way_checkpoint'
+
 
 class ModelRoundsTest(absltest.TestCase):
   def test_parse(self):
@@ -20,8 +22,9 @@ class ModelRoundsTest(absltest.TestCase):
 
   def test_usual_ones(self):
     for axes, changes, usual in (
-      ('', {}, ('half', 'last')),
-      (',early_stopping=stop', {}, ('best',)),
+      ('', {}, ('last',)),
+      ('', {_HALF: True}, ('half', 'last')),
+      (',early_stopping=stop', {_HALF: True}, ('best',)),
       (
         ',early_stopping=stop',
         {'early_stopping.restore_best': False},

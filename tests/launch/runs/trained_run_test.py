@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models of damaged runs, and files about a split's clients."""
 
+import dataclasses
 import json
 import os
 import pathlib
 
 from fedfish_tff import errors
 from launch.configs import arrays
+from launch.methods import config_checks
 from launch.runs import trained_run
 from tests.launch import small_configs
 from tests.launch import trained_runs
@@ -54,6 +56,24 @@ class TrainedRunTest(absltest.TestCase):
           trained_run.open_run(workdir) as (experiment, folder),
         ):
           trained_run.load_result(experiment, folder, at)
+
+  def test_no_run_has_a_model_half_way_unless_it_keeps_one(self):
+    workdir = trained_runs.fed_fish_on_digits().workdir
+    with (
+      small_configs.built_once(),
+      trained_run.open_run(workdir) as (experiment, folder),
+    ):
+      self.assertEqual(
+        trained_run.load_result(experiment, folder, 'half').round_number, 1
+      )
+      values = small_configs.with_fields(
+        experiment.config.values, {'evaluation.half_way_checkpoint': False}
+      )
+      other = dataclasses.replace(experiment, config=config_checks.read(values))
+      with self.assertRaisesRegex(
+        errors.InputError, '^evaluation.half_way_checkpoint must be True'
+      ):
+        trained_run.load_result(other, folder, 'half')
 
   def test_data_are_found_where_they_were_last(self):
     folder = pathlib.Path(self.create_tempdir().full_path)

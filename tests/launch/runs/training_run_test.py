@@ -68,9 +68,12 @@ class TrainTest(small_configs.TestCase):
     config.checkpoint_every = 2
     config.evaluate_every = 7
     config.evaluation.update(barrier=False, personalization_epochs=0)
-    small_configs.train(config.to_dict(), self.folder / 'w')
-    manager = simulation.CheckpointManager(self.folder / 'w' / 'checkpoints')
-    self.assertEqual(asyncio.run(manager.get_versions()), [3, 6, 7])
+    for kept, versions in ((True, [3, 6, 7]), (False, [6, 7])):
+      config.evaluation.half_way_checkpoint = kept
+      workdir = self.folder / f'w{kept}'
+      small_configs.train(config.to_dict(), workdir)
+      manager = simulation.CheckpointManager(workdir / 'checkpoints')
+      self.assertEqual(asyncio.run(manager.get_versions()), versions)
 
   @pytest.mark.thorough
   def test_a_figure_that_was_changed_is_trained_again(self):

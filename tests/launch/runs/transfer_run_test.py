@@ -51,7 +51,9 @@ def _make_config(task):
     checkpoint_every=3,
     task=task,
   )
-  config['evaluation'].update(personalization_epochs=1, barrier=False)
+  config['evaluation'].update(
+    personalization_epochs=1, barrier=False, half_way_checkpoint=True
+  )
   return config
 
 
