@@ -22,7 +22,9 @@ A config file lists the runs: a grid of values, seeds, or both.
     python -m launch.sweep --config=launch/configs/digits.py:fixed_rounds \
       --sweep_dir=runs/digits_rounds --tuned_by=runs/digits_tuning
 
-  (--tuned_metric=loss chooses the rates by another metric)
+  (--tuned_metric=loss chooses the rates by another metric). In the second sweep,
+  validation clients choose the rate of fine-tuning for each run, from the client
+  rates of the first.
 
 Sweeps of every task (a config file may omit some and add others):
 
@@ -169,6 +171,8 @@ def main(argv: Sequence[str]) -> None:
     runs = tuned.tune(runs, overrides)
   planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
   if _TUNED_BY.value:
+    runs = tuned.add_candidates(runs, planned, overrides)
+    planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
     for line in tuned.describe(planned, overrides):
       print(line)
   sweep = execution.Sweep(

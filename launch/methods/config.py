@@ -19,6 +19,7 @@ if typing.TYPE_CHECKING:
 
 # The names of the fields of learning rates.
 CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
+FINE_TUNING_RATES = 'evaluation.personalization_learning_rates'
 
 
 class Values(types.SimpleNamespace):

@@ -62,6 +62,7 @@ METHOD = method.Method(
     'barrier': "a client's own model is made by other steps than those of a round"
   },
   personalizes=True,
+  fine_tunes_by='algorithm.personal_learning_rate',
   # Costs depend on the epochs.
   shared_across=building.SHARED - {'local_epochs'},
   build=_build,

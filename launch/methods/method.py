@@ -61,6 +61,7 @@ class Method:
       except through the model's initial weights and
       `building.parameter_values`. Runs of a sweep that differ only in these
       fields share what is built; by default no two runs do.
+    fine_tunes_by: The dotted field with the rate of clients' fine-tuning.
     draws: A function from the method's fields to whether `build` depends on the
       seed through more than initial weights.
   """
@@ -82,6 +83,7 @@ class Method:
   sized: bool = False
   is_asynchronous: bool = False
   shared_across: frozenset[str] = frozenset()
+  fine_tunes_by: str = config_lib.CLIENT_RATE
   draws: Callable[[config_lib.Values], bool] = lambda algorithm: False
 
   def __post_init__(self) -> None:
@@ -115,6 +117,11 @@ class Method:
     return 'local_epochs' not in self.supports and (
       config_lib.SERVER_RATE in self.learning_rates
     )
+
+  @property
+  def chooses_fine_tuning_rate(self) -> bool:
+    """True if clients can fine-tune with other rates than that of training."""
+    return self.fine_tunes_by in self.shared_across
 
   @property
   def scheduled_rates(self) -> tuple[str, ...]:

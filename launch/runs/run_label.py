@@ -138,6 +138,8 @@ def _settled(config: config_lib.Config, flat: Mapping[str, Any]) -> list[str]:
     own = config.blocks[block.name]
     rules = [rule for rule in block.goes_with if rule.holds(own)]
     found |= {rule.field for rule in rules if rule.values}
+  if not config.method.chooses_fine_tuning_rate:
+    found.add(config_lib.FINE_TUNING_RATES)
   # A closed form has as many rounds as it takes to visit all clients.
   if 'participation.name' in found:
     found.add('rounds')

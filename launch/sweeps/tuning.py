@@ -4,6 +4,7 @@
 
 from collections.abc import Collection
 from collections.abc import Sequence
+import dataclasses
 import os
 from typing import Any
 
@@ -11,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch import json_config
 from launch.configs import sweeps
+from launch.methods import config as config_lib
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
@@ -25,6 +27,7 @@ _UNMATCHED = (
   'evaluate_every',
   'checkpoint_every',
   'stop_after_diverged_rounds',
+  config_lib.FINE_TUNING_RATES,
 )
 _DIAGNOSTICS = 'algorithm.diagnostics'
 
@@ -140,6 +143,39 @@ class Tuning:
     rates = {f: config[f] for f in sweep_results.RATES if f in config}
     return sweeps.Run(run.variant, {**run.overrides, **rates})
 
+  def add_candidates(
+    self,
+    runs: Sequence[sweeps.Run],
+    planned: Sequence[plan_lib.PlannedRun],
+    arguments: Sequence[str] = (),
+  ) -> tuple[sweeps.Run, ...]:
+    """Gives runs the candidates for the learning rate of fine-tuning.
+
+    All methods share them, the client rates of the other sweep; in each run
+    validation clients choose one. Runs without fine-tuning, those of methods
+    whose rate is their own, and those that set candidates are left as they are.
+
+    Args:
+      runs: The runs of `tune`.
+      planned: The same runs with their configs.
+      arguments: The arguments of `tune`.
+    """
+    if config_lib.FINE_TUNING_RATES in map(
+      plan_lib.overridden_field, arguments
+    ):
+      return tuple(runs)
+    rates = self._groups['flat'].str.get(config_lib.CLIENT_RATE).dropna()
+    candidates = tuple(sorted(set(rates)))
+    return tuple(
+      dataclasses.replace(
+        run,
+        overrides={**run.overrides, config_lib.FINE_TUNING_RATES: candidates},
+      )
+      if _chooses(one.config)
+      else run
+      for run, one in zip(runs, planned, strict=True)
+    )
+
   def describe(
     self,
     planned: Sequence[plan_lib.PlannedRun],
@@ -165,6 +201,7 @@ class Tuning:
       f'{server:g} ({len(names)} runs, such as {names[0]})'
       for (variant, client, server), names in lines.items()
     ]
+    told += _tell_fine_tuning(planned)
     told += sweep_results.tell_edges(self._groups)
     if self._failed:
       told.append(
@@ -218,6 +255,36 @@ class Tuning:
         f'one with another {", ".join(other)}.'
       )
     return found
+
+
+def _chooses(config: config_lib.Config) -> bool:
+  """Returns whether a run can take candidates, and has none of its own."""
+  own = config.evaluation
+  return bool(
+    own.personalization_epochs
+    and not own.personalization_learning_rates
+    and config.method.chooses_fine_tuning_rate
+  )
+
+
+def _tell_fine_tuning(planned: Sequence[plan_lib.PlannedRun]) -> list[str]:
+  """Returns a line for each way to set the rate of fine-tuning."""
+  variants: dict[str, list[str]] = {}
+  for run in planned:
+    own = run.config.evaluation
+    if not own.personalization_epochs:
+      continue
+    rates = ', '.join(f'{r:g}' for r in own.personalization_learning_rates)
+    how = (
+      f'with the rate among {rates} that is best on validation clients'
+      if rates
+      else f'with {run.config.method.fine_tunes_by}'
+    )
+    variants.setdefault(how, []).append(run.variant)
+  return [
+    f'Fine-tuning {how}: {", ".join(dict.fromkeys(of))}.'
+    for how, of in variants.items()
+  ]
 
 
 def _check_metric(

@@ -12,6 +12,7 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
@@ -294,6 +295,13 @@ class ContractTest(small_configs.TestCase):
     built = _effects(_config(name)).built
     weights = built.process.get_model_weights.type_signature.result
     self.assertLen(weights.trainable, len(built.model.initial_weights[0]))
+    method = registry.find_method(name)
+    if 'learning_rates' in method.supports:
+      self.assertEqual(
+        method.chooses_fine_tuning_rate,
+        config_lib.CLIENT_RATE
+        in parameters.names_in(built.process.local_training),
+      )
 
   @parameterized.parameters(*_BLOCKS)
   def test_fields_of_blocks(self, axis):

@@ -76,13 +76,60 @@ class SweepTuningTest(absltest.TestCase):
           'server_learning_rate': server,
         },
       )
-    *lines, edges = tuning.Tuning(self.path).describe(fake_sweeps.plan(tuned))
+    *lines, _, edges = tuning.Tuning(self.path).describe(
+      fake_sweeps.plan(tuned)
+    )
     self.assertLen(lines, 4)
     self.assertIn('client learning rate 0.01 of FedAvg, local epochs 1', edges)
     self.assertIn('client_learning_rate 0.01, server_learning_rate 1', lines[0])
     # The names need no rates: they follow from variant and epochs.
     names = [run.name for run in fake_sweeps.plan(tuned)]
     self.assertEqual(names[0], 'fed_avg-local_epochs_1-seed_0')
+
+  def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
+    variants = ['fed_avg', 'scaffold', 'hf_maml']
+    tuned_runs = fake_sweeps.plan(
+      [
+        sweeps.Run(v, {'client_learning_rate': rate})
+        for v, rates in zip(variants, ((0.1, 0.05), (0.2,), (0.3,)))
+        for rate in rates
+      ]
+    )
+    folder = fake_sweeps.write_sweep(self.path, tuned_runs)
+    for run in tuned_runs:
+      fake_sweeps.write_result(folder, run, 0.5)
+    field = 'evaluation.personalization_learning_rates'
+    epochs = 'evaluation.personalization_epochs'
+    runs = [
+      *(sweeps.Run(variant) for variant in variants),
+      sweeps.Run('fed_avg', {epochs: 0}),
+      sweeps.Run('fed_avg', {field: (7.0,)}),
+    ]
+    tuned = tuning.Tuning(self.path)
+    found = tuned.add_candidates(runs, fake_sweeps.plan(runs))
+    rates = (0.05, 0.1, 0.2, 0.3)
+    self.assertEqual(
+      [run.overrides.get(field) for run in found],
+      # A rate is built into the other two.
+      [rates, None, None, None, (7.0,)],
+    )
+    argument = f'--config.{field}=(0.01,)'
+    self.assertEqual(
+      tuned.add_candidates(
+        runs[:1], fake_sweeps.plan(runs[:1], argument), [argument]
+      ),
+      tuple(runs[:1]),
+    )
+    lines = tuned.describe(fake_sweeps.plan(found[:3]))
+    self.assertContainsSubset(
+      [
+        'Fine-tuning with the rate among 0.05, 0.1, 0.2, 0.3 that is best on '
+        'validation clients: fed_avg.',
+        'Fine-tuning with client_learning_rate: scaffold.',
+        'Fine-tuning with algorithm.personal_learning_rate: hf_maml.',
+      ],
+      lines,
+    )
 
   def test_what_differs_besides_is_said(self):
     self._tuned(lambda run: 0.5)
