@@ -126,6 +126,8 @@ def compare_workdirs(
     _write(folder / 'comparison.csv', text_table.frame_to_csv(rows))
     if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
       print(method_comparison.format_table(comparisons))
+    if absent := method_comparison.tell_absent(groups, comparisons):
+      print(absent)
   if layout in ('transfer', 'all'):
     scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
     if len(scores):

@@ -421,6 +421,31 @@ def value_by_seed(values: pd.Series, which: str) -> pd.Series:
   return by_seed.agg(lambda of: of.mean())  # Infinite if any value is.
 
 
+def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
+  """Returns a sentence that names methods which a column does not compare.
+
+  Args:
+    groups: The runs by label.
+    comparisons: The result of `compare_columns`, of which those that pair
+      clients are left out: few runs may have been evaluated.
+  """
+  methods = [method for method, _ in pair_methods(groups).compared]
+  of_seeds = comparisons[comparisons['paired_by'] == SEEDS]
+  absent: dict[str, list[str]] = {}
+  for metric, of in of_seeds.groupby('metric', sort=False):
+    there = set(of['method'])
+    without = [method for method in methods if method not in there]
+    if without:
+      absent.setdefault(', '.join(without), []).append(metric)
+  told = [f'{", ".join(of)} of {names}' for names, of in absent.items()]
+  return (
+    'Not compared, without values in common with the baseline: '
+    f'{"; ".join(told)}.'
+    if told
+    else ''
+  )
+
+
 def format_table(comparisons: pd.DataFrame) -> str:
   """Returns the comparisons of several seeds as text for a terminal."""
   shown = comparisons[comparisons['seeds'] > 1]

@@ -369,6 +369,19 @@ class MethodComparisonTest(parameterized.TestCase):
     # A lower barrier is better.
     self.assertEqual(list(rows['wins']), [3, 3])
 
+  def test_methods_without_a_column_are_named(self):
+    runs = [*_runs(), *(fake_runs.make_run('scaffold', s) for s in range(3))]
+    for run in runs:
+      if run.algorithm == 'scaffold':
+        del run.columns['csb/accuracy']
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.compare_methods(groups, _METRIC)
+    told = method_comparison.tell_absent(groups, found)
+    self.assertEndsWith(told, ': csb/accuracy of SCAFFOLD.')
+    groups = {k: of for k, of in groups.items() if k != 'SCAFFOLD'}
+    found = method_comparison.compare_methods(groups, _METRIC)
+    self.assertEmpty(method_comparison.tell_absent(groups, found))
+
 
 class StandOutTest(parameterized.TestCase):
   def _find(self, *rows, **kwargs):
