@@ -30,9 +30,11 @@ Sweeps of every task (a config file may omit some and add others):
 
   seeds           the methods as configured, three seeds each
   variants        all variants of the config, three seeds each
-  learning_rates  the methods with the paper's 7 x 7 learning rates
-  tuning          the methods at 1, 8 and 16 local epochs with 3 x 3 rates
-                  around the config's, one seed, a quarter of the rounds
+  learning_rates  the methods with the paper's 7 rates of clients, times 7 of
+                  an adaptive server
+  tuning          the methods at 1, 8 and 16 local epochs with 3 client rates
+                  around the config's, times 3 of an adaptive server, one seed,
+                  a quarter of the rounds
   fixed_rounds    the methods at 1, 8 and 16 local epochs, three seeds
   fixed_compute   the same with a fixed total of local epochs: fewer per round,
                   more rounds; fixed_compute_tuning tunes for it

@@ -7,7 +7,8 @@ r"""Your own data: a folder with one .npz file of arrays x and y per client.
 
 x is [examples, ...], y is [examples]: integers make it classification, floats
 regression, unless task.kind says otherwise. The file's name is the client's id.
-Some clients are held out for validation and test. The run describes the data
+Plain server steps are the default; server=adam has a server rate of 0.01. Some
+clients are held out for validation and test. The run describes the data
 and warns of possible mistakes: features that need task.scale, classes that no
 client has. Results depend on the data.
 """

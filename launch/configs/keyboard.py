@@ -8,7 +8,8 @@ r"""Next-word prediction of a keyboard as in Hard et al. (arXiv:1811.03604).
 The fields are the paper's (2018): a CIFG-LSTM, about 400 sentences per client,
 Nesterov momentum of 0.9 with rate 1 at the server, 3,000 rounds, and 500
 clients per round, the most of its 100 to 500, to match its 600 M sentences. The
-clients' rate and batch size are not published, so they are our choice.
+clients' rate and batch size are not published, so they are our choice. Labels
+tell the server's momentum, since FedAvg has none.
 path/to/users is a folder of launch.group_dataset, or that of
 stackoverflow.sqlite; without it, texts are synthetic: docs/keyboard.md.
 

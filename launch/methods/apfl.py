@@ -25,6 +25,7 @@ METHOD = method.Method(
   title='APFL',
   fields={
     **optimizers.FIELDS,
+    **optimizers.UNIFORM,
     'mixture': fields.Field(
       0.5,
       fields.number(positive=False),

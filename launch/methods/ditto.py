@@ -25,6 +25,7 @@ METHOD = method.Method(
   title='Ditto',
   fields={
     **optimizers.FIELDS,
+    **optimizers.UNIFORM,
     'personal_strength': fields.Field(
       1.0,
       fields.number(positive=False),

@@ -24,6 +24,7 @@ METHOD = method.Method(
   title='LG-FedAvg',
   fields={
     **optimizers.FIELDS,
+    **optimizers.UNIFORM,
     'global_layers': fields.Field(
       '',
       fields.text,

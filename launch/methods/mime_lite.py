@@ -22,6 +22,7 @@ METHOD = method.Method(
   title='Mime Lite',
   fields={
     **optimizers.FIELDS,
+    **optimizers.UNIFORM,
     'client_optimizer': optimizers.FIELDS['client_optimizer']._replace(
       default='mean_sgdm'
     ),

@@ -25,6 +25,7 @@ from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
 from launch.methods import optimizers
+from launch.methods import participation
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -32,6 +33,7 @@ if typing.TYPE_CHECKING:
   import tensorflow_federated as tff
 
 ENTRY_POINTS = 'fedfish_tff.methods'
+_PARTICIPATION = 'participation.name'
 
 
 @functools.cache
@@ -139,9 +141,6 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
     value = getattr(config.algorithm, name)
     if field.label and value != field.default:
       found[f'algorithm.{name}'] = field.label(value)
-  # What a block needs is part of its own published form.
-  for field in needed_by_blocks(config) & found.keys():
-    del found[field]
   server = getattr(config.algorithm, 'server_optimizer', None)
   if server in method.server_titles:
     del found['algorithm.server_optimizer']
@@ -153,19 +152,32 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
     and not optimizers.OPTIMIZERS[server].is_adaptive
   ):
     found[config_lib.SERVER_RATE] = f'server rate {rate:g}'
+  policy = config.participation.name
+  if not _is_usual_participation(config, policy):
+    found[_PARTICIPATION] = participation.POLICIES[policy].title
   if cap := config.max_examples_per_client:
     examples = 'example' if cap == 1 else 'examples'
     found['max_examples_per_client'] = f'at most {cap} {examples} per client'
+  # What a block needs is part of its own published form.
+  for field in needed_by_blocks(config).keys() & found.keys():
+    del found[field]
   return found
 
 
-def needed_by_blocks(config: config_lib.Config) -> set[str]:
-  """Returns the fields that can have one value only, with a config's blocks."""
+def _is_usual_participation(config: config_lib.Config, policy: str) -> bool:
+  if policy == 'asynchronous':
+    return config.method.is_asynchronous
+  _, usual = only_values(config.method).get(_PARTICIPATION, ('', ('uniform',)))
+  return policy in ('uniform', *usual)
+
+
+def needed_by_blocks(config: config_lib.Config) -> dict[str, Sequence[Any]]:
+  """Returns the values that fields can have with a config's blocks, by field."""
   return {
-    rule.field
+    rule.field: rule.values
     for block in block_lib.blocks_of(config)
     for rule in block.goes_with
-    if len(rule.values) == 1 and rule.holds(config.blocks[block.name])
+    if rule.values and rule.holds(config.blocks[block.name])
   }
 
 

@@ -128,6 +128,14 @@ def _refuse(method: method_lib.Method, *, rate: str) -> str:
   return '' if rate in method.scheduled_rates else f'no step has its {rate}'
 
 
+def _label(config: config_lib.Config, name: str, *, schedule: str) -> str:
+  own = config.blocks[schedule]
+  what = 'warm-up' if own.name == 'constant' else own.name
+  if own.warmup_rounds and own.name != 'constant':
+    what = f'{what} and warm-up'
+  return f'{name}, {what} of {schedule.removesuffix("_schedule")} rates'
+
+
 def _length_field(config: config_lib.Config, *, name: str) -> str:
   return f'{name}.name' if config.blocks[name].name == 'cosine' else ''
 
@@ -141,6 +149,7 @@ def _declare(rate: str, name: str) -> block.Block:
     supports='learning_rates',
     refuse=functools.partial(_refuse, rate=rate),
     check=functools.partial(_check, name=name),
+    label=functools.partial(_label, schedule=name),
     length_field=functools.partial(_length_field, name=name),
   )
 

@@ -41,5 +41,6 @@ BLOCK = block.Block(
   },
   presets={'ema': {}},
   supports='learning_rates',
+  label=lambda config, name: f'{name}, averaged weights',
   build={block.PROCESS: _build},
 )

@@ -18,7 +18,6 @@ from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
 from launch.methods import fields
 from launch.methods import fine_tuning
-from launch.methods import participation
 from launch.methods import registry
 
 if typing.TYPE_CHECKING:
@@ -111,8 +110,12 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
   own = json_config.flatten({'algorithm': fields.defaults(method.fields)})
   usual |= {field: value for field, value in own.items() if field in usual}
   # The name of a block tells the values that it needs.
-  needed = registry.needed_by_blocks(config) & own.keys()
-  untold += sorted(f for f in needed if flat[f] != own[f])
+  needed = registry.needed_by_blocks(config)
+  untold += [
+    field
+    for field, values in needed.items()
+    if len(values) == 1 and flat.get(field) != own.get(field, flat.get(field))
+  ]
   usual['exchange.unsent'] = exchange_lib.SERVER_KEEPS
   return {
     'title': registry.label(config),
@@ -179,8 +182,6 @@ def _number(value: float) -> str:
 
 def _describe(name: str, value: Any) -> str:
   """Returns the words of a label for a field and its value: 'n0 8'."""
-  if name == 'participation.name':
-    return participation.POLICIES[value].title
   short = name.rpartition('.')[2]
   text = str(value).replace('_', ' ')
   if name.startswith('exchange.'):

@@ -21,6 +21,15 @@ class LabelTest(parameterized.TestCase):
     ('mime_lite', 'Mime Lite'),
     ('fed_avg,server=yogi', 'FedYogi'),
     ('fed_prox,server=yogi', 'FedProx, Yogi at the server'),
+    ('fed_rep,participation=srpfl', 'FedRep, SRPFL'),
+    ('fed3r', 'Fed3R'),
+    ('fed_buff,participation=asynchronous', 'FedBuff'),
+    ('fed_avg,privacy=tree', 'DP-FedAvg'),
+    ('lg_fed_avg', 'LG-FedAvg'),
+    (
+      'fed_avg,weight_average=ema,client_schedule=warmup,server_schedule=cosine',
+      'FedAvg, averaged weights, warm-up of client rates, cosine of server rates',
+    ),
     ('damped', 'FedFish, mean of Fisher values, damping 0.0001'),
     (
       'fed_avg,server=adam,fine_tuning=ft_lp,start=fed3r',

@@ -77,6 +77,7 @@ def as_config(values):
     supports=frozenset(['local_epochs']),
     build=lambda parts: None,
   )
+  shown = {'participation': {'name': 'uniform'}, **values}
   sizes = ('seed', 'rounds', 'cohort_size', 'local_epochs', 'batch_size')
   sizes += ('max_examples_per_client', 'evaluate_every', 'checkpoint_every')
   sizes += ('stop_after_diverged_rounds',)
@@ -90,9 +91,9 @@ def as_config(values):
     **{rate: values.get(rate) for rate in _RATES},
     task=values['task'],
     blocks={
-      name: config_lib.Values.of(values[name])
+      name: config_lib.Values.of(shown[name])
       for name in block.own_blocks()
-      if name in values
+      if name in shown
     },
   )
 

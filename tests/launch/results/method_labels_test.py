@@ -109,7 +109,7 @@ _CASES = {
     'FedAvg, FLANP': _variant('fed_avg,participation=flanp'),
   },
   'a_field_of_participation': {
-    f'FedAvg, n0 {n}': _variant(
+    f'FedAvg, SRPFL, n0 {n}': _variant(
       'fed_avg,participation=srpfl', participation__n0=n
     )
     for n in (2, 4)
