@@ -8,7 +8,7 @@ r"""A task of your own, in one file, with its config and a sweep: wines.
 The 178 wines of three cultivars that are embedded in scikit-learn are divided
 among ten clients with heterogeneous shares. The package does not know this
 file: its name in the config's task, package.module:NAME, is enough. With seed
-0, expect an accuracy of 0.944 on the two test clients after a few seconds.
+0, expect an accuracy of 0.972 on the two test clients after a few seconds.
 
 Three seeds of FedAvg, FedFish and a method of your own:
 
