@@ -74,9 +74,7 @@ def pair_methods(groups: Groups) -> Pairs:
   firsts = {label: of.runs.iloc[0] for label, of in groups.items()}
   by_task: dict[str, dict[str, pd.Series]] = {}
   for label, first in firsts.items():
-    # Clients and metrics of different tasks cannot be compared.
-    task = repr((first.task, first.config['task']))
-    by_task.setdefault(task, {})[label] = first
+    by_task.setdefault(task_key(first), {})[label] = first
   compared, left_out = [], {}
   for runs in by_task.values():
     usual = find_baselines(runs) or list(runs)[:1]
@@ -90,6 +88,12 @@ def pair_methods(groups: Groups) -> Pairs:
     if alike:
       left_out |= {pair: fields for pair, fields in pairs.items() if fields}
   return Pairs(compared, left_out)
+
+
+def task_key(run: pd.Series) -> str:
+  """Returns a text that is equal for runs whose scores can be compared."""
+  # Clients and metrics of different tasks, or of their options, cannot be.
+  return repr((run['task'], run['config']['task']))
 
 
 def find_baselines(runs: Mapping[str, pd.Series]) -> list[str]:

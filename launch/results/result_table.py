@@ -43,7 +43,7 @@ ROUNDS = {
 }
 _BYTES = 'communication/wire_bytes_total'
 _TOTAL_BYTES = 'total/wire_bytes'
-# The heads of columns in which no method is the best.
+# The heads of columns that are costs.
 _COSTS = {MEGABYTES: MEGABYTES, SECONDS: 'Simulated seconds'}
 # The numbers of held-out clients and barriers in the frame of runs.
 _KINDS = ('validation/', 'test/', 'csb/')
@@ -279,6 +279,7 @@ def make_table(
   runs = frames.runs
   if told is None:
     told = name_groups(frames)
+    notes = [*notes, *_tell_unfinished(runs)]
   values = read_values(frames, keys, metric)
   values = values[values.index.isin(told.index, 'group')]
   # A column that the first group lacks still has its place.
@@ -296,14 +297,37 @@ def make_table(
     {
       key: method_comparison.direction([frames], key[0])
       for key in shown
-      if key[0] not in _COSTS
+      if _is_score(key[0])
     },
-    runs,
+    runs.assign(
+      task=[method_comparison.task_key(run) for _, run in runs.iterrows()]
+    ),
   )
   tuned = run_notes.tell_fine_tuning(runs, [column for column, _ in shown])
   return table._replace(
     notes=[*notes, *([f'{tuned}.'] if tuned else []), *table.notes]
   )
+
+
+def _is_score(column: str) -> bool:
+  """Returns whether a method can be the best in a column."""
+  if column.startswith('train/'):
+    return metric_names.is_known(column)
+  return (
+    column.startswith((*_KINDS, 'eval/'))
+    and not metric_names.is_count(column)
+    and not column.endswith(('/num_clients', '/diverged_clients'))
+  )
+
+
+def _tell_unfinished(runs: pd.DataFrame) -> list[str]:
+  """Returns a sentence on runs without a summary.json, if there are any."""
+  waiting = int((~runs['is_finished'].astype(bool)).sum())
+  verb = 'is' if waiting == 1 else 'are'
+  return [
+    f'{waiting} of {len(runs)} runs {verb} not finished, without scores on test '
+    'clients.'
+  ] * bool(waiting)
 
 
 def name_groups(frames: frames_lib.Frames) -> pd.DataFrame:

@@ -226,6 +226,38 @@ class MethodTableTest(parameterized.TestCase):
     keys = result_table.usual_columns(fake_runs.named({'A': [run]}))
     self.assertEqual(keys, [('test/personalized/accuracy', _LAST)])
 
+  def test_the_best_is_that_of_scores_on_one_task(self):
+    runs = {
+      label: [
+        dataclasses.replace(
+          fake_runs.make_run(seed=seed),
+          values={
+            'test/global/my_metric': seed + best,
+            'test/global/num_examples': seed + best,
+            'test/global/diverged_clients': seed + best,
+          },
+        )
+        for seed in range(6)
+      ]
+      for label, best in (('A', 1.0), ('B', 0.0))
+    }
+    columns = [
+      *('train/loss', 'compute/local_steps_total', 'test/global/num_examples'),
+      *('test/global/diverged_clients', 'test/global/my_metric'),
+    ]
+    self.assertEqual(_make(runs, columns).bold, [(1, 5)])
+    # With other clients, a higher score is no better one.
+    for run in runs['A']:
+      run.config['task'] = {**run.config['task'], 'alpha': 10.0}
+    self.assertEmpty(_make(runs, columns).bold)
+
+  def test_unfinished_runs_are_counted(self):
+    runs = [fake_runs.make_run(seed=seed) for seed in (0, 1, 2)]
+    runs[0] = dataclasses.replace(runs[0], values={'test/global/accuracy': 0.5})
+    table = _make({'A': runs})
+    self.assertEqual(table.rows[1:], [['A', '0.5000, missing: 2']])
+    self.assertStartsWith(table.notes[0], '2 of 3 runs are not finished')
+
   def test_columns_of_clients_are_no_results(self):
     run = fake_runs.make_run(evaluated=True)
     with self.assertRaisesRegex(errors.InputError, "got 'after/accuracy'"):
