@@ -94,6 +94,12 @@ class ProgressReporter(hooks.Hook):
         bar_format=_BAR_FORMAT,
       )
 
+  def begin(self, run: hooks.Run) -> None:
+    # A finished run has no round left that could move the bar.
+    if self._bar is not None and run.last_round is not None:
+      self._bar.initial = self._bar.n = run.last_round
+      self._bar.refresh()
+
   def observe(self, round_number: int, row: Mapping[str, float]) -> None:
     """Reports the end of a round with its row."""
     for column, name in self._names.items():

@@ -7,10 +7,8 @@ import functools
 
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
+from launch.methods import optimizers
 from launch.runs import experiment as experiment_lib
-
-# Their steps are about as long as the rate, whatever the clients send.
-_ADAPTIVE = ('adagrad', 'adam', 'adamw', 'rmsprop', 'yogi')
 
 
 def build_hook(
@@ -68,7 +66,8 @@ def advise(
       # The server moves no further than the clients do.
       suspects = [client]
     elif rate > 1 and (
-      optimizer in _ADAPTIVE or cause == simulation.Cause.MODEL
+      optimizers.OPTIMIZERS[optimizer].is_adaptive
+      or cause == simulation.Cause.MODEL
     ):
       suspects = [server]
   told = ' or '.join(f'{name} {getattr(config, name):g}' for name in suspects)

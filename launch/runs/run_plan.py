@@ -14,12 +14,15 @@ from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import fine_tuning
+from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import registry
+from launch.results import method_labels
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import longer_run
+from launch.runs import run_summary
 from launch.runs import trained_run
 from launch.runs import training_run
 from tasks import task as task_lib
@@ -27,6 +30,10 @@ from tasks import task as task_lib
 import numpy as np
 import tensorflow as tf
 
+_ROUND_SECONDS, _EVALUATION_SECONDS = (
+  'time/round_seconds',
+  'time/evaluation_seconds',
+)
 # The number of a split's clients that are read; others count like these.
 _MAX_CLIENTS = 1000
 
@@ -58,6 +65,8 @@ def describe(
     *_describe_data(task, config.cohort_size),
     *_describe_rounds(experiment),
   ]
+  if has_run:
+    rows += _describe_time(experiment, folder)
   if options.workdir:
     rows.append(('workdir', _describe_workdir(experiment, folder, has_run)))
   return text_table.align(rows)
@@ -125,12 +134,18 @@ def _describe_rounds(
     first = fine_tuning_start.start_config(
       config, num_clients=len(task.train.client_ids)
     ).rounds
+  yield from _describe_steps(config)
+  judged = (
+    f'{experiment.judged_column} on {len(task.validation.client_ids):,} '
+    f'validation clients; reported on {len(task.test.client_ids):,} test clients'
+  )
+  yield 'judged by', judged
   numbers = range(first + 1, config.rounds + 1)
   yield (
     'rounds',
     f'{config.rounds}'
     + (f', {first} of them for the start' if first else '')
-    + f'; evaluated every {config.evaluate_every}, checkpoint every '
+    + f'; evaluated every {config.evaluate_every} and after the last, checkpoint every '
     f'{config.checkpoint_every}',
   )
   if isinstance(experiment.participation, simulation.Asynchronous):
@@ -153,6 +168,80 @@ def _describe_rounds(
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
     f'{about}{text_table.quantity(total)}B in {len(numbers)} rounds, '
     f'{visits:,} visits',
+  )
+
+
+def _describe_steps(config: config_lib.Config) -> Iterator[tuple[str, str]]:
+  """Yields names and values for what clients and the server do in a round."""
+  algorithm, rates = config.algorithm, config.method.learning_rates
+  told = []
+  if (
+    config_lib.CLIENT_RATE in rates and 'local_epochs' in config.method.supports
+  ):
+    told += [
+      f'{_describe_optimizer(algorithm, "client")}, rate '
+      f'{config.client_learning_rate:g}',
+      method_labels.count(config.local_epochs, 'local epoch'),
+    ]
+  told.append(f'batches of {config.batch_size}')
+  if cap := config.max_examples_per_client:
+    told.append(f'at most {method_labels.count(cap, "example")} per round')
+  weighting = getattr(algorithm, 'client_weighting', None)
+  if weighting is not None:
+    told.append(
+      {'uniform': 'all weighted alike'}.get(weighting, 'weighted by examples')
+    )
+  yield 'clients', ', '.join(told)
+  if config_lib.SERVER_RATE in rates:
+    yield (
+      'server',
+      f'{_describe_optimizer(algorithm, "server")}, rate '
+      f'{config.server_learning_rate:g}',
+    )
+
+
+def _describe_optimizer(algorithm: config_lib.Values, of: str) -> str:
+  name = getattr(algorithm, f'{of}_optimizer', 'sgd')
+  return optimizers.OPTIMIZERS[name].title
+
+
+def _describe_time(
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+) -> Iterator[tuple[str, str]]:
+  """Yields the time of a round and of the remaining ones, once measured."""
+  if not folder.metrics_path.exists():
+    return
+  rows = [
+    row
+    for row in simulation.read_rows(folder.metrics_path)
+    if _ROUND_SECONDS in row
+  ]
+  if not rows:
+    return
+  # The first round also traces.
+  later = rows[1:] or rows
+  seconds = float(np.median([row[_ROUND_SECONDS] for row in later]))
+  evaluations = [
+    r[_EVALUATION_SECONDS] for r in rows if _EVALUATION_SECONDS in r
+  ]
+  left = range(int(rows[-1]['round']) + 1, experiment.config.rounds + 1)
+  every = experiment.config.evaluate_every
+  total = seconds * len(left)
+  if evaluations:
+    due = sum(r % every == 0 or r == experiment.config.rounds for r in left)
+    total += float(np.median(evaluations)) * due
+  told = f'{seconds:.3g} s per round, measured in {len(later)} rounds'
+  if left:
+    told += f'; about {_duration(total)} for the {len(left)} that are left'
+  yield 'time', told
+
+
+def _duration(seconds: float) -> str:
+  """Returns '40 s', '3 min' or '2.5 h'."""
+  if seconds < 120:
+    return f'{seconds:.0f} s'
+  return (
+    f'{seconds / 60:.0f} min' if seconds < 7200 else f'{seconds / 3600:.1f} h'
   )
 
 
@@ -193,7 +282,9 @@ def _describe_workdir(
   last = kept[-1] if kept else -1
   if before < config.rounds:
     last = longer_run.find_checkpoint(experiment, folder, before)
-  elif folder.read_summary():
+  elif summary := folder.read_summary():
+    if 'diverged' in summary:
+      return f'{folder.path}: {run_summary.tell_divergence(summary)}'
     return f'{folder.path}: a finished run, which is scored and plotted again'
   where = 'at the beginning' if last < 0 else f'after round {last}'
   return f'{folder.path}: a run of {before} rounds, which goes on {where}'

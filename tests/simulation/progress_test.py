@@ -7,6 +7,7 @@ import io
 import os
 from unittest import mock
 
+from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import progress
 
 from absl.testing import absltest
@@ -31,6 +32,24 @@ class ProgressReporterTest(absltest.TestCase):
     self.assertStartsWith(stream.getvalue(), 'reading ...\n\r')
     self.assertIn('\revaluating ...\n', stream.getvalue())
     self.assertIn('loss=0.5', stream.getvalue())
+
+  def test_a_run_that_goes_on_does_not_begin_at_0(self):
+    for last, share in ((5, '100%'), (2, ' 40%')):
+      stream = io.StringIO()
+      report = progress.ProgressReporter(5, show_bar=True, stream=stream)
+      report.begin(
+        hooks.Run(
+          first_round=0,
+          last_round=last,
+          participation=lambda number: (),
+          start_totals={},
+          read_rows=list,
+          load=lambda number: None,
+        )
+      )
+      report.close()
+      shown = stream.getvalue().rstrip().rpartition('\r')[2]
+      self.assertStartsWith(shown, f'{share}|')
 
   def test_plain_lines_without_a_terminal(self):
     stream = io.StringIO()

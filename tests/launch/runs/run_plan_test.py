@@ -3,6 +3,7 @@
 """A plan says what a run then does."""
 
 import re
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -14,6 +15,7 @@ from tests.launch import small_configs
 
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 from sklearn import datasets as sklearn_datasets
 
 
@@ -78,6 +80,69 @@ class RunPlanTest(small_configs.TestCase):
     if 'choice' not in variant:  # Candidates send and receive, too.
       self.assertEqual((_number(down) + _number(up)) * _number(visits), sent)
     self.assertEqual(size, f'{sent / 1e3:.3g}')
+
+  @parameterized.parameters(
+    (
+      'fed_avg,server=sgd',
+      'SGD, rate 0.05, 3 local epochs, batches of 7, at most 5 examples per '
+      'round, weighted by examples',
+      'SGD, rate 0.25',
+    ),
+    (
+      'fed_nova,server=adam',
+      'SGD, rate 0.05, 3 local epochs, batches of 7, at most 5 examples per '
+      'round, weighted by examples',
+      'Adam, rate 0.25',
+    ),
+    # Clients send a gradient; the closed form has no steps.
+    (
+      'fed_sgd,server=sgd',
+      'batches of 7, at most 5 examples per round, weighted by examples',
+      'SGD, rate 0.25',
+    ),
+    ('fed3r', 'batches of 7, at most 5 examples per round', None),
+  )
+  def test_what_clients_and_the_server_do(self, variant, clients, server):
+    config = small_configs.make_config(
+      variant, batch_size=7, max_examples_per_client=5
+    )
+    if 'client_learning_rate' in config:
+      config['client_learning_rate'] = 0.05
+    if 'local epochs' in clients:
+      config['local_epochs'] = 3
+    if server:
+      config['server_learning_rate'] = 0.25
+    plan = self._plan(config, workdir='')
+    self.assertEqual(plan['clients'], clients)
+    self.assertEqual(plan.get('server'), server)
+    self.assertEqual(
+      plan['judged by'],
+      'eval/global/accuracy on 2 validation clients; reported on 2 test clients',
+    )
+    self.assertNotIn('time', plan)
+
+  def test_the_time_of_rounds_that_were_measured(self):
+    config = small_configs.make_config('fed_avg', rounds=3, evaluate_every=2)
+    small_configs.train(config, self.workdir)
+    path = self.workdir / 'metrics.csv'
+    table = pd.read_csv(path)
+    # The first round has traced.
+    table['time/round_seconds'] = [np.nan, 900.0, 1.5, 2.5]
+    table['time/evaluation_seconds'] = [np.nan, np.nan, 10.0, 30.0]
+    with mock.patch.object(
+      simulation,
+      'read_rows',
+      return_value=[row.dropna().to_dict() for _, row in table.iterrows()],
+    ):
+      plan = self._plan({**config, 'rounds': 8})
+      # Rounds 4 to 8 of 2 s, and evaluations of 20 s in 4, 6 and 8.
+      self.assertEqual(
+        plan['time'],
+        '2 s per round, measured in 2 rounds; about 70 s for the 5 that are left',
+      )
+      self.assertEqual(
+        self._plan(config)['time'], '2 s per round, measured in 2 rounds'
+      )
 
   def test_the_workdir(self):
     config = small_configs.make_config('fed_avg', rounds=4)
