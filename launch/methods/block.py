@@ -90,6 +90,8 @@ class Block:
       values in the block, where `goes_with` cannot express it.
     label: A function from a config and its method's name, in tables and
       figures, to the name of the method with the block.
+    deviations: A function from a config to further words of the method's label,
+      by field, which follow the name after commas.
     in_loop: Whether the block only concerns the loop of rounds: no process is
       built from it.
     length_field: A function from a config to the dotted name of a field by
@@ -116,6 +118,7 @@ class Block:
   goes_with: Sequence[Rule] = ()
   check: Callable[[config_lib.Config], None] = lambda config: None
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
+  deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   in_loop: bool = False
   length_field: Callable[[config_lib.Config], str] = lambda config: ''
   shares: Callable[[config_lib.Config], frozenset[str] | None] = lambda config: (

@@ -135,6 +135,35 @@ def _create_selector(
   return client_work.build_share_selector(own.share, **arguments)
 
 
+def _describe_sent(own: config_lib.Values) -> str:
+  """Returns words for what is sent, without fields that a selection ignores."""
+  sent = f'share {fields.exact(own.share)}'
+  if own.selection == 'coordinates':
+    sent += ' of coordinates'
+    if own.coordinate_score != 'change':
+      sent += f' by {own.coordinate_score}'
+  else:
+    if own.selection == 'threshold':
+      sent = f'threshold {fields.exact(own.threshold)}'
+    if own.group_by == 'layer':
+      sent += ' of layers'
+    if own.normalize:
+      sent += ', normalized'
+  return sent
+
+
+def _deviations(config: config_lib.Config) -> dict[str, str]:
+  """Returns what clients send, and what becomes of the rest."""
+  own = config.blocks['exchange']
+  told = {
+    'exchange.sent': _describe_sent(own),
+    'exchange.direction': own.direction,
+  }
+  if own.unsent == CLIENT_KEEPS:
+    told['exchange.unsent'] = 'client keeps'
+  return told
+
+
 _KEEPS = {'unsent': (CLIENT_KEEPS,)}
 _MEAN_AS_IT_IS = 'whose server takes the mean of what was sent as it is'
 BLOCK = block.Block(
@@ -180,4 +209,5 @@ BLOCK = block.Block(
     block.Rule('server_schedule', (), _MEAN_AS_IT_IS, when=_KEEPS),
   ),
   label=lambda config, name: f'Partial {name}',
+  deviations=_deviations,
 )

@@ -69,19 +69,19 @@ METHOD = method.Method(
       0.0,
       fields.number(positive=False),
       'Added to every Fisher value; the larger, the more it is FedAvg.',
-      label=lambda value: f'damping {value:g}',
+      label=lambda value: f'damping {fields.exact(value)}',
     ),
     'relative_damping': fields.Field(
       0.0,
       fields.number(positive=False),
       "This multiple of a client's mean Fisher value is added as well.",
-      label=lambda value: f'relative damping {value:g}',
+      label=lambda value: f'relative damping {fields.exact(value)}',
     ),
     'minimum_denominator': fields.Field(
       0.0,
       fields.number(positive=False),
       'A sum of Fisher values at or below it counts as 0; for inexact sums.',
-      label=lambda value: f'minimum denominator {value:g}',
+      label=lambda value: f'minimum denominator {fields.exact(value)}',
     ),
     'diagnostics': fields.Field(
       False,

@@ -50,6 +50,11 @@ class Field(NamedTuple):
   label: Callable[[Any], str] | None = None
 
 
+def exact(value: float) -> str:
+  """Returns a number for labels, with all digits: no two share a label."""
+  return repr(float(value)).removesuffix('.0')
+
+
 def error(name: str, value: Any, expected: str) -> errors.InputError:
   """Returns an error that names the field, its value and what must hold."""
   return errors.InputError(f'{name} must be {expected}, got {value!r}.')

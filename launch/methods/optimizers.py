@@ -91,28 +91,28 @@ SERVER: Mapping[str, fields.Field] = {
     fields.number(positive=True),
     'tau, which is added to the root by which an adaptive server divides.',
     goes_with={'server_optimizer': _ADAPTIVE},
-    label=lambda value: f'server epsilon of {value:g}',
+    label=lambda value: f'server epsilon of {fields.exact(value)}',
   ),
   'server_beta_1': fields.Field(
     0.9,
     fields.below_1,
     "The decay of an adaptive server's mean of aggregates.",
     goes_with={'server_optimizer': _WITH_BETAS},
-    label=lambda value: f'server beta_1 of {value:g}',
+    label=lambda value: f'server beta_1 of {fields.exact(value)}',
   ),
   'server_beta_2': fields.Field(
     0.99,
     fields.below_1,
     "The decay of an adaptive server's mean of squares.",
     goes_with={'server_optimizer': _WITH_BETAS},
-    label=lambda value: f'server beta_2 of {value:g}',
+    label=lambda value: f'server beta_2 of {fields.exact(value)}',
   ),
   'server_momentum': fields.Field(
     _MOMENTUM,
     fields.below_1,
     "The decay of the momentum of the server's sgdm or nesterov.",
     goes_with={'server_optimizer': _WITH_MOMENTUM},
-    label=lambda value: f'server momentum of {value:g}',
+    label=lambda value: f'server momentum of {fields.exact(value)}',
   ),
 }
 SERVER_FIELDS: Mapping[str, fields.Field] = {

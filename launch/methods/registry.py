@@ -23,6 +23,7 @@ from fedfish_tff import plug_ins
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation
@@ -151,10 +152,12 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
     and not method.steps_at_server
     and not optimizers.OPTIMIZERS[server].is_adaptive
   ):
-    found[config_lib.SERVER_RATE] = f'server rate {rate:g}'
+    found[config_lib.SERVER_RATE] = f'server rate {fields.exact(rate)}'
   policy = config.participation.name
   if not _is_usual_participation(config, policy):
     found[_PARTICIPATION] = participation.POLICIES[policy].title
+  for block in block_lib.blocks_of(config):
+    found |= block.deviations(config)
   if cap := config.max_examples_per_client:
     examples = 'example' if cap == 1 else 'examples'
     found['max_examples_per_client'] = f'at most {cap} {examples} per client'

@@ -21,24 +21,12 @@ POOLED = (
 )
 # Labels name fields in this order; all other fields stand between the two
 # lists. A field that earlier ones settle is left out.
-_FIRST = (
-  'exchange.sent',
-  'exchange.direction',
-  'exchange.unsent',
-  'local_epochs',
-)
+_FIRST = ('local_epochs',)
 _LAST = (
   'rounds',
   'client_learning_rate',
   'server_learning_rate',
   'evaluate_every',
-)
-# Fields that labels tell even if all runs have the same unusual value: what
-# clients send.
-_ALWAYS_TOLD = (
-  'exchange.sent',
-  'exchange.direction',
-  'exchange.unsent',
 )
 # Fields that may have other values for each method: rates are tuned, and rounds
 # follow from the epochs.
@@ -78,10 +66,9 @@ def label_methods(
       for n, v in fields.items()
       if n not in (*untold, *deviations, *POOLED)
     }
-    | {n: repr(text) for n, text in told.items() if n not in fields}
     | {_METHOD: title, _TASK: task}
-    for fields, told, untold, deviations, title, task in zip(
-      *(runs[of] for of in ('fields', 'told', 'untold', 'deviations')),
+    for fields, untold, deviations, title, task in zip(
+      *(runs[of] for of in ('fields', 'untold', 'deviations')),
       titles,
       runs['task'],
     )
@@ -169,12 +156,12 @@ def _tell_apart(
     if name in (_METHOD, _TASK, *besides):
       continue
     constant = len({v[name] for v in values if name in v}) < 2
-    if constant and name not in _ALWAYS_TOLD:
+    if constant:
       continue
     settling = [*told, *besides]
     if name.startswith(_OF_THE_METHOD):
       settling.append(_METHOD)
-    if constant or not _settle(values, settling, name):
+    if not _settle(values, settling, name):
       told.append(name)
   texts = [
     {

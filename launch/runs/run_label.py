@@ -105,7 +105,6 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     untold.append('algorithm.server_optimizer')
   if 'exchange' in config.blocks:
     untold += [f'exchange.{field}' for field in _SENT]
-    flat['exchange.sent'] = _describe_sent(config.blocks['exchange'])
   usual = json_config.flatten(base.create_config('fed_fish').to_dict())
   own = json_config.flatten({'algorithm': fields.defaults(method.fields)})
   usual |= {field: value for field, value in own.items() if field in usual}
@@ -158,34 +157,10 @@ def _rank_baseline(config: config_lib.Config) -> int:
   return 4 * rank - 2 * ('exchange' in config.blocks) - (server != 'sgd')
 
 
-def _describe_sent(own: config_lib.Values) -> str:
-  """Returns words for what is sent, without fields that a selection ignores."""
-  sent = f'share {_number(own.share)}'
-  if own.selection == 'coordinates':
-    sent += ' of coordinates'
-    if own.coordinate_score != 'change':
-      sent += f' by {own.coordinate_score}'
-  else:
-    if own.selection == 'threshold':
-      sent = f'threshold {_number(own.threshold)}'
-    if own.group_by == 'layer':
-      sent += ' of layers'
-    if own.normalize:
-      sent += ', normalized'
-  return sent
-
-
-def _number(value: float) -> str:
-  # All digits, so that no two values share a label.
-  return repr(float(value)).removesuffix('.0')
-
-
 def _describe(name: str, value: Any) -> str:
   """Returns the words of a label for a field and its value: 'n0 8'."""
   short = name.rpartition('.')[2]
   text = str(value).replace('_', ' ')
-  if name.startswith('exchange.'):
-    return text
   if name in ('local_epochs', 'rounds'):
     what = name.removesuffix('s').replace('_', ' ')
     return f'{text} {what}' if text == '1' else f'{text} {what}s'

@@ -41,8 +41,12 @@ class DescribeTest(parameterized.TestCase):
   def test_what_is_sent_is_told_in_other_words(self):
     config = digits.get_config('fed_avg,exchange=layers').to_dict()
     described = run_label.describe_method(config_checks.read(config))
-    self.assertEqual(described['title'], 'Partial FedAvg')
-    self.assertEqual(described['told']['exchange.sent'], 'share 0.5 of layers')
+    self.assertEqual(
+      described['title'], 'Partial FedAvg, share 0.5 of layers, largest'
+    )
+    self.assertEqual(
+      described['deviations']['exchange.sent'], 'share 0.5 of layers'
+    )
     self.assertContainsSubset(
       ['exchange.share', 'exchange.group_by'], described['untold']
     )
