@@ -16,6 +16,8 @@ is discarded, and measures its client-server barrier. It adds to the workdir:
 
   evaluation/clients.csv: a row per held-out client; global/<metric> on all its
     examples; before/, few_shot_25/ and after/<metric> on the unseen half
+  evaluation/own_clients.csv: for tasks with clients' own test data, a row per
+    training client; own_global/, own/ and own_fine_tuned/<metric> on that data
   evaluation/barrier.csv: a row per client of the additional round
   evaluation/summary.csv: means over clients, with 95 % bootstrap intervals for
     five or more, the worst tenth of the clients, and the mean over all examples

@@ -34,7 +34,11 @@ from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
 
-_CLIENTS = (clients.draw_personalization, clients.draw_spread)
+_CLIENTS = (
+  clients.draw_personalization,
+  clients.draw_spread,
+  clients.draw_own_spread,
+)
 Plot = Callable[[frames_lib.Frames, str], Mapping[str, mpl_figure.Figure]]
 # The plots of several methods, and those of a single run.
 OF_METHODS: tuple[Plot, ...] = (curves.draw, barrier.draw, *_CLIENTS)

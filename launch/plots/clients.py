@@ -132,14 +132,93 @@ def draw_spread(
   The clients are those that launch.evaluate has scored.
   """
   metric = metric.rpartition('/')[2]
-  higher_is_better = metric_names.higher_is_better(metric)
   column = f'global/{metric}'
   scores = {
     of: values for of, (values,) in _read_scores(frames, [column]).items()
   }
   if not scores:
     return {}
-  figure, (axis,) = panels.new_grid([column], (7, 4.2))
+  figure = _plot_spread(
+    frames,
+    scores,
+    metric,
+    f'{column_titles.title(f"test/{metric}")} of the global model',
+    'Test clients, from the worst to the best',
+    _tell_clients(frames, [column]),
+  )
+  return {style.slug(f'client_spread_{metric}'): figure}
+
+
+@style.styled
+def draw_own_spread(
+  frames: frames_lib.Frames, metric: str
+) -> dict[str, mpl_figure.Figure]:
+  """Draws training clients' sorted scores on their own test data.
+
+  Each method is scored with the model that it promises: after fine-tuning if
+  that judges the run, else the clients' own models, or the server's if clients
+  keep none.
+  """
+  metric = metric.rpartition('/')[2]
+  scores, told = {}, []
+  for label, of in frames.groups().items():
+    model, column = _promised(of, metric)
+    if column not in of.own_clients:
+      continue
+    values = of.own_clients[column].dropna()
+    finite = values[np.isfinite(values)].to_numpy()
+    if len(finite):
+      scores[f'{label}, {model}'] = finite
+    if len(finite) < len(values):
+      told.append(
+        f'{label}: {len(values) - len(finite)} of {len(values)} clients have '
+        'diverged and are left out'
+      )
+  if not scores:
+    return {}
+  counts = frames.own_clients.groupby('run').size()
+  told = [
+    f'{run_notes.span(counts)} training clients per run',
+    *told,
+    run_notes.tell_fine_tuning(
+      frames.runs,
+      [f'eval/{run.judged_by}/_' for run in frames.runs.itertuples()],
+    ),
+  ]
+  figure = _plot_spread(
+    frames,
+    scores,
+    metric,
+    f'{column_titles.title(metric)} on own test data',
+    'Training clients, from the worst to the best',
+    run_notes.join(told),
+  )
+  return {style.slug(f'own_client_spread_{metric}'): figure}
+
+
+def _promised(frames: frames_lib.Frames, metric: str) -> tuple[str, str]:
+  """Returns words for the model that a method promises, and its column."""
+  groups = ['own', 'own_global']
+  if metric_names.is_fine_tuned(f'{frames.runs["judged_by"].iloc[0]}/{metric}'):
+    groups.insert(0, 'own_fine_tuned')
+  columns = [f'{group}/{metric}' for group in groups]
+  found = [of for of in columns if of in frames.own_clients.dropna(axis=1)]
+  column = (found or columns)[0]
+  model = column_titles.title(f'eval/{column}').rpartition(', ')[2]
+  return model, column
+
+
+def _plot_spread(
+  frames: frames_lib.Frames,
+  scores: dict[str, np.ndarray],
+  metric: str,
+  y_label: str,
+  title: str,
+  note: str,
+) -> mpl_figure.Figure:
+  """Plots sorted scores of clients, a line per label."""
+  higher_is_better = metric_names.higher_is_better(metric)
+  figure, (axis,) = panels.new_grid([title], (7, 4.2))
   axis.axvspan(0, 0.1, color=style.GRID, alpha=0.6, linewidth=0, zorder=0)
   lines = {}
   for label, values in scores.items():
@@ -161,10 +240,8 @@ def draw_spread(
   panels.set_labels(
     axis,
     'Share of the clients (shaded: the worst tenth)',
-    f'{column_titles.title(f"test/{metric}")} of the global model',
+    y_label,
   )
-  title = 'Test clients, from the worst to the best'
   panels.set_figure_title(figure, run_notes.name_task(title, frames.runs))
-  note = _tell_clients(frames, [column])
   panels.draw_legend(figure, entries, note=note)
-  return {style.slug(f'client_spread_{metric}'): figure}
+  return figure

@@ -31,6 +31,8 @@ class Frames:
       run has written nothing.
     clients: The rows of evaluation/clients.csv, indexed by `run` and `client`.
     transfer: The rows of evaluation/transfer.csv, indexed by `run`.
+    own_clients: The rows of evaluation/own_clients.csv, indexed by `run` and
+      `client`: training clients on test data of their own.
     names: The names that replace labels of methods, or their first words.
   """
 
@@ -38,6 +40,7 @@ class Frames:
   rounds: pd.DataFrame
   clients: pd.DataFrame
   transfer: pd.DataFrame
+  own_clients: pd.DataFrame
   names: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
   def of(self, runs: pd.DataFrame) -> Frames:
@@ -48,6 +51,7 @@ class Frames:
       self.rounds.loc[self.rounds.index.isin(kept, 'run')],
       self.clients.loc[self.clients.index.isin(kept, 'run')],
       self.transfer.loc[self.transfer.index.isin(kept)],
+      self.own_clients.loc[self.own_clients.index.isin(kept, 'run')],
       self.names,
     )
 
@@ -108,6 +112,7 @@ def join(runs: Iterable[run_reader.Run]) -> Frames:
     stack(dict(enumerate(run.transfer for run in runs)), 'row').droplevel(
       'row'
     ),
+    stack(dict(enumerate(run.own_clients for run in runs)), 'client'),
   )
 
 

@@ -23,7 +23,8 @@ def read(*paths: str | os.PathLike[str]) -> frames_lib.Frames:
   Returns:
     The frames. `runs` has a row for each run, with `label`, `seed`, `status`
     and the numbers of summary.json; `rounds` has the rows of metrics.csv by run
-    and round, and `clients` those of evaluation/clients.csv by run and client.
+    and round, `clients` those of evaluation/clients.csv by run and client, and
+    `own_clients` those of evaluation/own_clients.csv.
     The index `run` is that of `runs`.
 
   Raises:

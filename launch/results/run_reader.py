@@ -72,6 +72,7 @@ SUMMARY = {
   'diverged': ({'round': int, 'reason': str}, None),
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
+OWN_CLIENTS_CSV = 'evaluation/own_clients.csv'
 # The files that launch.evaluate --targets writes.
 TRANSFER_CSV = 'evaluation/transfer.csv'
 TRANSFER_CLIENTS_CSV = 'evaluation/transfer_clients.csv'
@@ -136,6 +137,8 @@ class Run:
     rounds: The rows of metrics.csv, float64, indexed by round.
     clients: The rows of evaluation/clients.csv, float64, indexed by client;
       empty if the run's model has not been evaluated.
+    own_clients: The rows of evaluation/own_clients.csv in the same form; empty
+      for a task without test data of each client.
     transfer: The rows of evaluation/transfer.csv for any round; see
       `TransferScore`.
   """
@@ -144,6 +147,7 @@ class Run:
   rounds: pd.DataFrame
   clients: pd.DataFrame
   transfer: pd.DataFrame
+  own_clients: pd.DataFrame = dataclasses.field(default_factory=pd.DataFrame)
 
 
 def read_run(workdir: str | os.PathLike[str]) -> Run:
@@ -169,13 +173,21 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
   of_round = about['model_round']
   if of_round is None:
     of_round = rounds.index[-1]
-  clients = _read_current_clients(folder.path, of_round)
+  tables = {
+    name: _read_current_clients(folder.path / path, of_round)
+    for name, path in (
+      ('clients', CLIENTS_CSV),
+      ('own_clients', OWN_CLIENTS_CSV),
+    )
+  }
+  if about['diverged_round'] is not None:
+    # The model of a diverged run is no result, whatever its clients score.
+    tables = {name: table + math.inf for name, table in tables.items()}
   return Run(
     about=about,
     rounds=rounds,
-    # The model of a diverged run is no result, whatever its clients score.
-    clients=clients if about['diverged_round'] is None else clients + math.inf,
     transfer=_read_scores(folder.path),
+    **tables,
   )
 
 
@@ -321,18 +333,18 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   return regular_files.read_json(path, CONFIG)
 
 
-def _read_current_clients(workdir: pathlib.Path, of_round: int) -> pd.DataFrame:
-  """Returns the test clients of the run's model; empty without them."""
+def _read_current_clients(path: pathlib.Path, of_round: int) -> pd.DataFrame:
+  """Returns the clients of a table of the run's model; empty without them."""
   try:
-    found, clients = read_clients(workdir / CLIENTS_CSV)
+    found, clients = read_clients(path)
   except regular_files.MissingFileError:
     return pd.DataFrame()
   if found == of_round:
     return clients
   logging.warning(
-    "The evaluation in %s is of round %s, the run's model is that of round %s: "
+    "The table %s is of round %s, the run's model is that of round %s: "
     'it is not used; run launch.evaluate again.',
-    workdir,
+    path,
     found,
     of_round,
   )

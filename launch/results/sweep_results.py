@@ -103,6 +103,7 @@ def to_frames(
     rounds=frames_lib.stack(found, 'round'),
     clients=frames_lib.stack({}, 'client'),
     transfer=frames_lib.stack({}, 'row').droplevel('row'),
+    own_clients=frames_lib.stack({}, 'client'),
   )
 
 

@@ -19,6 +19,7 @@ from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
+from launch.runs import own_clients
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 
@@ -60,7 +61,10 @@ def evaluate(
       f'{workdir}: model of round {result.round_number} of '
       f'{experiment.config.rounds}, {len(clients.client_ids)} {split} clients'
     )
-    rows, summaries = _evaluate_clients(experiment, result, clients, split)
+    rate = tuned_evaluation.choose_rate(experiment, result.state)
+    rows, summaries = _evaluate_clients(
+      experiment, result, clients, split, rate
+    )
     tables = {
       run_reader.CLIENTS_CSV: held_out_evaluation.rows_to_csv(
         rows, round_number=result.round_number, split=split
@@ -76,6 +80,7 @@ def evaluate(
     )
     print(held_out_evaluation.format_summaries(summaries))
     paths = trained_run.write_tables(folder.path, split, tables)
+    paths += _write_own_clients(experiment, result, folder, rate)
     if export:
       paths += _export(
         experiment, result, simulation.make_folder(folder.path / 'export')
@@ -83,11 +88,46 @@ def evaluate(
     return paths + catalogue.plot_workdir(folder.path)
 
 
+def _write_own_clients(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  folder: simulation.Workdir,
+  rate: float,
+) -> list[pathlib.Path]:
+  """Scores training clients on their own test data, if the task has some."""
+  if experiment.task.own_test is None:
+    return []
+  simulation.report_step("Scoring training clients' own test data")
+  return own_clients.write(
+    experiment, folder, result, _open_states(experiment, result, folder), rate
+  )
+
+
+def _open_states(
+  experiment: experiment_lib.Experiment,
+  result: simulation.TrainingResult,
+  folder: simulation.Workdir,
+) -> simulation.ClientStateStore | None:
+  """Opens and checks the clients' states after a round, if they have any."""
+  client_states = experiment.open_client_states(folder.client_states_path)
+  if client_states is not None:
+    client_states.check(
+      result.round_number,
+      result.client_states_digest,
+      (
+        (earlier, experiment.participation(earlier))
+        for earlier in range(result.round_number, experiment.first_round, -1)
+      ),
+    )
+  return client_states
+
+
 def _evaluate_clients(
   experiment: experiment_lib.Experiment,
   result: simulation.TrainingResult,
   clients: datasets.ClientData,
   split: str,
+  rate: float,
 ) -> tuple[held_out_evaluation.Rows, list[Mapping[str, Any]]]:
   """Returns the held-out clients' rows and statistics over them."""
   weights = experiment.process.get_model_weights(result.state)
@@ -102,7 +142,6 @@ def _evaluate_clients(
   personalized = experiment.fine_tune_spec is not None
   if personalized:
     simulation.report_step('Fine-tuning on parts of their examples')
-    rate = tuned_evaluation.choose_rate(experiment, result.state)
     with tuned_evaluation.tuned_with(experiment, rate):
       by_share = held_out_evaluation.score_shares(experiment, weights, clients)
     for client_id, row in by_share.rows.items():
@@ -146,16 +185,7 @@ def _evaluate_barrier(
   process = experiment.process
   round_number = result.round_number + 1
   cohort = experiment.load_cohort(round_number)
-  client_states = experiment.open_client_states(folder.client_states_path)
-  if client_states is not None:
-    client_states.check(
-      result.round_number,
-      result.client_states_digest,
-      (
-        (earlier, experiment.participation(earlier))
-        for earlier in range(result.round_number, experiment.first_round, -1)
-      ),
-    )
+  client_states = _open_states(experiment, result, folder)
   directions = held_out_evaluation.metric_directions(
     ['loss', experiment.task.metric], experiment.task
   )

@@ -24,6 +24,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
 from launch.runs import longer_run
 from launch.runs import metrics_managers as managers_lib
+from launch.runs import own_clients
 from launch.runs import regularization_choice
 from launch.runs import run_summary
 from launch.runs import tensorboard_hparams
@@ -144,6 +145,9 @@ def train_task(
     rows = simulation.read_rows(folder.metrics_path)
     stopping = experiment.build_stopping(rows)
     divergence = divergence_lib.build_hook(experiment, rows)
+    model = None
+    if early_stopping.restores_best(config) and stopping.best_round is not None:
+      model = trained_run.load_best(experiment, folder, stopping)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,
@@ -152,11 +156,12 @@ def train_task(
       client_states=client_states,
       stopping=stopping,
       divergence=divergence,
-      model=trained_run.load_best(experiment, folder, stopping)
-      if early_stopping.restores_best(config)
-      and stopping.best_round is not None
-      else None,
+      model=model,
     )
+    model = model or result
+    row = next(row for row in rows if row['round'] == model.round_number)
+    rate = tuned_evaluation.rate_of(row)
+    own_clients.write(experiment, folder, model, client_states, rate)
     tensorboard_hparams.write(folder, config, summary)
     folder.write_summary(summary)
     if plots:
