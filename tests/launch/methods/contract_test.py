@@ -296,11 +296,10 @@ class ContractTest(small_configs.TestCase):
     weights = built.process.get_model_weights.type_signature.result
     self.assertLen(weights.trainable, len(built.model.initial_weights[0]))
     method = registry.find_method(name)
-    if 'learning_rates' in method.supports:
-      self.assertEqual(
-        method.chooses_fine_tuning_rate,
-        config_lib.CLIENT_RATE
-        in parameters.names_in(built.process.local_training),
+    if method.chooses_fine_tuning_rate:
+      self.assertIn(
+        config_lib.CLIENT_RATE,
+        parameters.names_in(built.process.local_training),
       )
 
   @parameterized.parameters(*_BLOCKS)

@@ -65,7 +65,7 @@ class ReadRunTest(temporary_folders.TestCase):
       run = run_reader.read_run(workdir)
     self.assertEmpty(run.clients)
     (line,) = logs.output
-    self.assertRegex(line, f'{workdir} is of round 6, .* that of round 8')
+    self.assertRegex(line, f'{workdir}.* is of round 6, .* that of round 8')
 
   def test_the_best_model_may_be_the_initial_one(self):
     run = dataclasses.replace(

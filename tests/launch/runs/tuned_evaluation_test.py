@@ -13,92 +13,30 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from launch.configs import base
 from launch.configs import srpfl_digits
 from launch.methods import config_checks
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
 from launch.runs import tuned_evaluation
-from tasks import task as task_lib
 from tests import tolerance
 from tests.evaluation import softmax_regression
 from tests.launch import small_configs
+from tests.launch.runs import softmax_task
 
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
 
-# How many examples clients tune on, and how many test examples they have.
-_SIZES = {
-  'train': {'a': (9, 5), 'b': (4, 8), 'c': (6, 3)},
-  'validation': {'d': (6, 3), 'e': (12, 7), 'f': (3, 10)},
-  'test': {'g': (8, 4), 'h': (5, 9)},
-}
-_CLIENT_RATE = 0.3
 _RATES = (3.0, 0.1, 10.0, 1.0)
-_EPOCHS = 3
 _RATE_COLUMN = 'personalization_learning_rate'
-
-
-@functools.cache
-def _clients():
-  """Returns what each client tunes on, and its test examples."""
-  sizes = {c: size for split in _SIZES.values() for c, size in split.items()}
-  clients = {}
-  for seed, (client_id, (train, test)) in enumerate(sizes.items()):
-    examples = softmax_regression.draw_examples(train + test, seed=seed)
-    clients[client_id] = (
-      tuple(part[:train] for part in examples),
-      tuple(part[train:] for part in examples),
-    )
-  return clients
-
-
-def _task(**changes):
-  def examples_of(client_ids, part):
-    return datasets.InMemoryClientData(
-      {c: _clients()[c][part] for c in client_ids}
-    )
-
-  return task_lib.Task(
-    name='softmax',
-    create_model=softmax_regression.create_functional_model,
-    tensor_names=('body/kernel', 'head/bias'),
-    metric='loss',
-    **{
-      'higher_is_better': False,
-      'own_test': examples_of(_clients(), 1),
-      **{split: examples_of(ids, 0) for split, ids in _SIZES.items()},
-      **changes,
-    },
-  )
-
-
-def _config(variant, rates):
-  return base.create_config(
-    variant,
-    server_optimizer='sgd',
-    task={'name': 'softmax'},
-    rounds=1,
-    cohort_size=2,
-    local_epochs=1,
-    # All of a client's examples: no order.
-    batch_size=20,
-    client_learning_rate=_CLIENT_RATE,
-    server_learning_rate=1.0,
-    evaluation={
-      'personalization_epochs': _EPOCHS,
-      'personalization_learning_rates': rates,
-      'barrier': False,
-    },
-  ).to_dict()
 
 
 @functools.cache
 def _built(variant):
   return experiment_lib.build_experiment_of(
-    config_checks.read(_config(variant, ())), _task()
+    config_checks.read(softmax_task.make_config(variant, ())),
+    softmax_task.make_task(),
   )
 
 
@@ -106,8 +44,8 @@ def _experiment(rates, *, variant='fed_avg', **changes):
   """Returns an experiment with rates; its tasks differ in no graph."""
   return dataclasses.replace(
     _built(variant),
-    config=config_checks.read(_config(variant, rates)),
-    task=_task(**changes),
+    config=config_checks.read(softmax_task.make_config(variant, rates)),
+    task=softmax_task.make_task(**changes),
   )
 
 
@@ -119,7 +57,9 @@ def _evaluate(experiment):
 
 def _loss(tuned_on, scored_on, rate):
   weights = softmax_regression.numpy_train(
-    softmax_regression.initial_weights(), [tuned_on] * _EPOCHS, rate=rate
+    softmax_regression.initial_weights(),
+    [tuned_on] * softmax_task.EPOCHS,
+    rate=rate,
   )
   return softmax_regression.numpy_metrics(weights, scored_on)['loss']
 
@@ -127,7 +67,12 @@ def _loss(tuned_on, scored_on, rate):
 def _losses_by_rate(split):
   """Returns the mean over a split's clients, on test data of their own."""
   return {
-    rate: np.mean([_loss(*_clients()[c], rate) for c in _SIZES[split]])
+    rate: np.mean(
+      [
+        _loss(*softmax_task.clients()[c], rate)
+        for c in softmax_task.SIZES[split]
+      ]
+    )
     for rate in _RATES
   }
 
@@ -136,8 +81,10 @@ def _untuned_loss(split):
   weights = softmax_regression.initial_weights()
   return np.mean(
     [
-      softmax_regression.numpy_metrics(weights, _clients()[c][1])['loss']
-      for c in _SIZES[split]
+      softmax_regression.numpy_metrics(weights, softmax_task.clients()[c][1])[
+        'loss'
+      ]
+      for c in softmax_task.SIZES[split]
     ]
   )
 
@@ -161,7 +108,7 @@ class TunedEvaluationTest(parameterized.TestCase):
   @parameterized.parameters('fed_avg', 'fed_per')
   def test_validation_clients_choose_by_their_own_test_data(self, variant):
     columns = _evaluate(_experiment(_RATES, variant=variant))
-    by_rate = {split: _losses_by_rate(split) for split in _SIZES}
+    by_rate = {split: _losses_by_rate(split) for split in softmax_task.SIZES}
     rate = _best(by_rate['validation'])
     self.assertNotIn(rate, (_best(by_rate['train']), _best(by_rate['test'])))
     self.assertEqual(columns[_RATE_COLUMN], rate)
@@ -186,8 +133,8 @@ class TunedEvaluationTest(parameterized.TestCase):
   def _halves(self, rate):
     """Returns validation clients' mean on one half, tuned on the other."""
     losses, sizes = [], []
-    for client_id in _SIZES['validation']:
-      x, y = _clients()[client_id][0]
+    for client_id in softmax_task.SIZES['validation']:
+      x, y = softmax_task.clients()[client_id][0]
       tuned_on, unseen = (
         (x[rows], y[rows])
         for rows in datasets.split_rows(
@@ -199,8 +146,8 @@ class TunedEvaluationTest(parameterized.TestCase):
     return {'personalized/loss': np.average(losses, weights=sizes)}
 
   def test_the_rate_of_training_alone_changes_nothing(self):
-    columns = _evaluate(_experiment((_CLIENT_RATE,)))
-    self.assertEqual(columns.pop(_RATE_COLUMN), _CLIENT_RATE)
+    columns = _evaluate(_experiment((softmax_task.CLIENT_RATE,)))
+    self.assertEqual(columns.pop(_RATE_COLUMN), softmax_task.CLIENT_RATE)
     self.assertEqual(columns, _evaluate(_experiment(())))
 
   def test_one_rate_is_taken_as_it_is(self):
@@ -242,7 +189,8 @@ class TunedEvaluationTest(parameterized.TestCase):
       errors.InputError, rf'_rates must be empty, .*{variant} .*got \(0.1,\)'
     ):
       experiment_lib.build_experiment_of(
-        config_checks.read(_config(variant, (0.1,))), _task()
+        config_checks.read(softmax_task.make_config(variant, (0.1,))),
+        softmax_task.make_task(),
       )
 
   def test_contexts_that_know_no_parameters_are_refused(self):
