@@ -95,7 +95,7 @@ class FirstDayTest(absltest.TestCase):
     )
     shutil.rmtree(checkout)
     files, commands, shown = _read_doc()
-    self.assertLen(files, 2)
+    self.assertLen(files, 3)
     for name, text in files.items():
       (day / name).write_text(text, encoding='utf-8')
     out = subprocess.run(
@@ -112,6 +112,8 @@ class FirstDayTest(absltest.TestCase):
     self._check_first_runs(day / 'runs' / 'digits', day / 'runs' / 'warm')
     self._check_table(day / 'runs' / 'comparison')
     self.assertTrue((day / 'runs/bounded/evaluation/clients.csv').exists())
+    captions = (day / 'paper' / 'captions.txt').read_text(encoding='utf-8')
+    self.assertIn('8 seeds: lines are their means', captions)
     figures = list((day / 'figures').glob('*.pdf'))
     self.assertIn(
       'eval_global_accuracy_by_round.pdf', [f.name for f in figures]

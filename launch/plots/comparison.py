@@ -28,6 +28,8 @@ import pandas as pd
 # Larger tables are only written to files, since a terminal would break them.
 _MAX_PRINTED_METHODS = 6
 _MAX_PRINTED_COMPARISONS = 60
+# The most workdirs that a line names.
+_MAX_NAMED = 4
 
 
 def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
@@ -173,9 +175,11 @@ def _draw(
 
 
 def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:
-  """Returns the workdirs of the runs that have no row in another frame."""
+  """Returns the workdirs of runs that have no row in another frame, or ''."""
   there = runs.index.isin(found.index.get_level_values('run'))
-  return ', '.join(map(str, runs['workdir'][~there]))
+  absent = list(map(str, runs['workdir'][~there]))
+  told, more = absent[:_MAX_NAMED], len(absent) - _MAX_NAMED
+  return ', '.join(told) + f' and {more} more of {len(runs)} runs' * (more > 0)
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

@@ -27,6 +27,8 @@ import pandas as pd
 
 RATES = ('client_learning_rate', 'server_learning_rate')
 _SEED = 'seed'
+# Tuned comparisons set this field for the methods that can choose.
+_CANDIDATES = 'evaluation.personalization_learning_rates'
 
 
 def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
@@ -60,6 +62,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     name
     for name in names
     if len({repr(row['fields'].get(name)) for row in rows}) > 1
+    and not (name == _CANDIDATES and _follows_variant(rows, name))
   ]
   titles = {
     row['variant']: method_labels.title_without(
@@ -74,6 +77,12 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     row['group'] = repr((row['variant'], _without(row['varied'], _SEED)))
   runs = pd.DataFrame(rows, dtype=object)
   return runs.assign(group=pd.factorize(runs['group'])[0])
+
+
+def _follows_variant(rows: Sequence[Mapping[str, Any]], field: str) -> bool:
+  """Returns whether runs of one variant agree in a field."""
+  found = {(row['variant'], repr(row['fields'].get(field))) for row in rows}
+  return len(found) == len({row['variant'] for row in rows})
 
 
 def to_frames(

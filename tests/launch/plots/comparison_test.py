@@ -54,6 +54,17 @@ class CompareWorkdirsTest(absltest.TestCase):
       ['methods.csv', 'methods.tex', 'comparison.csv'],
     )
 
+  def test_many_runs_without_an_evaluation_are_counted(self):
+    workdirs = [
+      fake_runs.write_workdir(self._runs / f'run_{s}', seed=s) for s in range(6)
+    ]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs(workdirs, self._output)
+    line = out.getvalue().splitlines()[-1]
+    self.assertEndsWith(line, f'{workdirs[3]} and 2 more of 6 runs.')
+    self.assertNotIn(str(workdirs[4]), line)
+
   def test_runs_without_the_metric_are_named(self):
     workdir = fake_runs.write_workdir(self._runs / 'other')
     (workdir / 'metrics.csv').write_text('round,a\n2,0.5\n')

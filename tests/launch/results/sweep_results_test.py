@@ -3,6 +3,7 @@
 """Tests of reading and grouping what runs of a sweep have reached."""
 
 from fedfish_tff import simulation
+from launch.configs import sweeps
 from launch.results import sweep_results
 from tests.launch.sweeps import fake_sweeps
 
@@ -53,6 +54,21 @@ class SweepResultsTest(parameterized.TestCase):
     begun.write_summary(summary)
     found = sweep_results.read_results(folder)
     self.assertEqual(list(found['task']), ['Digits', 'Digits'])
+
+  @parameterized.parameters(([0.1, 1.0],), ([[0.1], [1.0]],))
+  def test_candidates_of_fine_tuning_that_tuning_sets_are_no_setting(self, of):
+    field = 'evaluation.personalization_learning_rates'
+    several = isinstance(of[0], list)
+    runs = fake_sweeps.plan(
+      [
+        *sweeps.grid(['fed_avg'], {field: of if several else [of]}),
+        *sweeps.grid(['fed_fish'], {'seed': (0,)}),
+      ]
+    )
+    results = self._results(runs, [0.5] * len(runs))
+    self.assertEqual(
+      {field in varied for varied in results['varied']}, {several}
+    )
 
   def test_what_has_diverged_is_not_judged_by_another(self):
     runs = fake_sweeps.grid(['fed_avg'], client_learning_rate=(0.01, 0.05))
