@@ -110,6 +110,8 @@ def compare_workdirs(
     drawings, left_out = _draw(frames, metric, layout, bare)
   if note := run_notes.tell_judged(frames.runs, metric):
     print(f'{note}.')
+  if note := run_notes.tell_diverged(frames.runs, 'label'):
+    print(f'{note}.')
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
   apart = method_comparison.tell_left_out(groups)

@@ -20,6 +20,7 @@ from launch.runs import experiment as experiment_lib
 from launch.runs import export as export_lib
 from launch.runs import held_out_evaluation
 from launch.runs import own_clients
+from launch.runs import run_summary
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 
@@ -61,6 +62,9 @@ def evaluate(
       f'{workdir}: model of round {result.round_number} of '
       f'{experiment.config.rounds}, {len(clients.client_ids)} {split} clients'
     )
+    summary = folder.read_summary()
+    if 'diverged' in summary:
+      print(f'The run is no result. {run_summary.tell_divergence(summary)}.')
     rate = tuned_evaluation.choose_rate(experiment, result.state)
     rows, summaries = _evaluate_clients(
       experiment, result, clients, split, rate

@@ -11,6 +11,7 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import digits
 from launch.methods import config_checks
+from launch.methods import registry
 from launch.plots import catalogue
 from launch.runs import divergence
 from launch.runs import training_run
@@ -103,6 +104,28 @@ class DivergedRunTest(small_configs.TestCase):
     self.assertEqual(summary['status'], 'finished')
     self.assertNotIn('diverged', summary)
     self.assertStartsWith(line, 'Done: 2 rounds of FedAvg')
+
+  @parameterized.parameters(
+    *(
+      name
+      for name, method in registry.own_methods().items()
+      if method.learning_rates
+    ),
+    'fed_buff,participation=asynchronous',
+    'fed_avg,exchange=partial,unsent=client_keeps',
+    'fed_avg,aggregation=median',
+    'fed_avg,weight_average=ema',
+  )
+  @pytest.mark.thorough
+  def test_every_method_is_found_out(self, variant):
+    config = _make_config(variant, rounds=12)
+    if variant == 'fed_sgd':
+      config |= {_CLIENT: 0.1, _SERVER: 1e30}
+    summary = small_configs.train(config, self.workdir)
+    self.assertEqual(summary['status'], 'diverged')
+    self.assertLess(summary['rounds'], config['rounds'])
+    suspect = _SERVER if variant == 'fed_sgd' else _CLIENT
+    self.assertIn(f'; {suspect} 1e+30', summary['diverged']['reason'])
 
   @pytest.mark.thorough
   def test_a_kill_among_diverged_rounds(self):
