@@ -43,7 +43,7 @@ def draw_personalization(
   name = column_titles.title(f'test/{metric}')
   bounds = (0, 1) if metric_names.is_share(metric) else (-np.inf, np.inf)
   pooled = np.concatenate(list(tables.values()), axis=1)
-  scatter, upper = panels.new_grid(cells, (width, 4.1))
+  scatter, upper = panels.new_grid(cells, (width, 4.5))
   few_shot, lower = panels.new_grid(cells, (width, 3.5), sharey=True)
   for (label, table), axis in zip(tables.items(), upper):
     before, after = table[0], table[-1]
@@ -59,7 +59,7 @@ def draw_personalization(
       (change > 0).sum(), (change < 0).sum(), *map(style.format_value, means)
     )
     y_label = f'{name} after fine-tuning'
-    x_label = f'{name} before fine-tuning'
+    x_label = f'{name} before'
     panels.set_labels(axis, x_label, y_label, label, summary)
   for (label, table), axis in zip(tables.items(), lower):
     look = looks[label] | {'linestyle': '-'}
