@@ -3,6 +3,7 @@
 """Progress of a run on stderr, for a person who watches it."""
 
 from collections.abc import Mapping
+import math
 import sys
 import threading
 from typing import TextIO
@@ -104,7 +105,10 @@ class ProgressReporter(hooks.Hook):
     """Reports the end of a round with its row."""
     for column, name in self._names.items():
       if column in row:
-        self._shown[name] = f'{row[column]:.4g}'
+        value = row[column]
+        # A mean over clients of which one has diverged.
+        diverged = column.startswith('eval/') and not math.isfinite(value)
+        self._shown[name] = 'diverged' if diverged else f'{value:.4g}'
     if not self._started and round_number > self._first_round:
       _print(f'resumed after round {round_number - 1}', self._stream)
     if self._bar is not None:

@@ -147,7 +147,8 @@ def _caption(points: pd.DataFrame, metric: str) -> str:
     numbers, too_small = (
       run_notes.span(of[name]) for name in ('num_clients', 'num_too_small')
     )
-    caption += (
-      f' {task} to {target}: {numbers} clients ({too_small} too small).'
-    )
+    left_out = f'{too_small} too small'
+    if of['num_diverged'].any():
+      left_out += f', {run_notes.span(of["num_diverged"])} diverged'
+    caption += f' {task} to {target}: {numbers} clients ({left_out}).'
   return caption

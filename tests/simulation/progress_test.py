@@ -78,7 +78,7 @@ class ProgressReporterTest(absltest.TestCase):
         'eval/global/mse': 0.2,
         'eval/new_fine_tuned/mse': 0.3,
         'eval/own_global/mse': 0.4,
-        'eval/own/mse': 0.5,
+        'eval/own/mse': float('nan'),
         'eval/own_fine_tuned/mse': 0.6,
         'eval/own_fine_tuned/mse_median': 0.7,
       },
@@ -87,7 +87,7 @@ class ProgressReporterTest(absltest.TestCase):
       stream.getvalue(),
       'round 0/5: train loss 0.1, '
       "training clients' own-test mse (global model) 0.4, "
-      "training clients' own-test mse (own models) 0.5, "
+      "training clients' own-test mse (own models) diverged, "
       "training clients' own-test mse (fine-tuned) 0.6, "
       'validation mse (global model) 0.2; judged by '
       "validation clients' own-test mse (fine-tuned) 0.3\n",

@@ -10,6 +10,7 @@ from tests.launch.results import fake_runs
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pandas as pd
 
 _BEFORE = np.array([0.4, 0.5, 0.6, 0.7])
 _AFTER = np.array([0.6, 0.5, 0.5, 0.9])
@@ -98,3 +99,56 @@ class DrawSpreadTest(absltest.TestCase):
       np.testing.assert_array_equal(line.get_ydata(), expected)
       np.testing.assert_allclose(line.get_xdata(), [0.125, 0.375, 0.625, 0.875])
       self.assertIn(f'worst tenth {expected[0]}.000', line.get_label())
+
+
+class DrawOwnSpreadTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('new_global', ['global model', 'own models'], [[0.1, 0.2], [0.3, 0.6]]),
+    ('new_fine_tuned', ['after fine-tuning'] * 2, [[0.7, 0.8], [0.4, 0.5]]),
+  )
+  def test_each_method_has_the_model_that_it_promises(
+    self, judged_by, models, expected
+  ):
+    runs = {
+      name: [dataclasses.replace(fake_runs.make_run(), judged_by=judged_by)]
+      for name in ('FedAvg', 'Ditto')
+    }
+    frames = fake_runs.named(runs)
+    rows = {
+      ('FedAvg', 'a'): {'own_global': 0.2, 'own_fine_tuned': 0.7},
+      ('FedAvg', 'b'): {'own_global': 0.1, 'own_fine_tuned': 0.8},
+      ('Ditto', 'a'): {'own_global': 0.2, 'own': 0.6, 'own_fine_tuned': 0.5},
+      ('Ditto', 'b'): {'own_global': 0.1, 'own': 0.3, 'own_fine_tuned': 0.4},
+      ('Ditto', 'c'): dict.fromkeys(
+        ('own_global', 'own', 'own_fine_tuned'), np.inf
+      ),
+    }
+    index = {label: i for i, label in frames.runs['label'].items()}
+    table = pd.DataFrame(
+      list(rows.values()),
+      index=pd.MultiIndex.from_tuples(
+        [(index[label], client) for label, client in rows],
+        names=['run', 'client'],
+      ),
+    ).add_suffix('/accuracy')
+    frames = dataclasses.replace(frames, own_clients=table)
+    (figure,) = clients.draw_own_spread(
+      frames, 'eval/new_global/accuracy'
+    ).values()
+    lines = figure.axes[0].get_lines()
+    np.testing.assert_allclose([line.get_ydata() for line in lines], expected)
+    legend = [
+      text.get_text().replace('\n', ' ')
+      for of in figure.legends
+      for text in (of.get_title(), *of.get_texts())
+    ]
+    for name, model in zip(('FedAvg', 'Ditto'), models):
+      self.assertTrue(
+        any(text.startswith(f'{name}, {model}: mean') for text in legend),
+        legend,
+      )
+    self.assertIn('Ditto: 1 of 3 clients have diverged', ' '.join(legend))
+
+  def test_without_own_test_data_there_is_none(self):
+    frames = fake_runs.named({'FedAvg': [fake_runs.make_run()]})
+    self.assertEmpty(clients.draw_own_spread(frames, 'eval/global/accuracy'))

@@ -49,6 +49,12 @@ class PlotTransferTest(parameterized.TestCase):
     self.assertIn('c4 to cc_news: 20 clients (3 too small).', caption)
     drawn_figures.check_fits(self, figure)
 
+  def test_a_caption_tells_diverged_clients(self):
+    run = _runs()[0]
+    scores = [score._replace(num_diverged=2) for score in run.transfer]
+    _, caption = _draw([dataclasses.replace(run, transfer=tuple(scores))])
+    self.assertIn('20 clients (3 too small, 2 diverged).', caption)
+
   def test_several_tasks_and_runs_without_scores(self):
     runs = _runs(tasks=('c4', 'cc_news'), epochs=(1,))
     runs[0] = dataclasses.replace(runs[0], transfer=())
