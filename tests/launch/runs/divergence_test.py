@@ -14,9 +14,11 @@ from launch.methods import config_checks
 from launch.methods import registry
 from launch.plots import catalogue
 from launch.runs import divergence
+from launch.runs import evaluation_run
 from launch.runs import training_run
 from tests.launch import run_files
 from tests.launch import small_configs
+from tests.launch import trained_runs
 
 from absl.testing import parameterized
 import pytest
@@ -104,6 +106,19 @@ class DivergedRunTest(small_configs.TestCase):
     self.assertEqual(summary['status'], 'finished')
     self.assertNotIn('diverged', summary)
     self.assertStartsWith(line, 'Done: 2 rounds of FedAvg')
+
+  @pytest.mark.thorough
+  def test_the_binaries(self):
+    outcome = trained_runs.run_train(
+      f'--workdir={self.workdir}', '--config.client_learning_rate=1e30'
+    )
+    self.assertEqual(outcome.code, 1)
+    last = outcome.stdout.splitlines()[-1]
+    self.assertStartsWith(last, 'Diverged in round 1: ')
+    with contextlib.redirect_stdout(io.StringIO()) as stream:
+      evaluation_run.evaluate(self.workdir)
+    told = last.partition('. See')[0]
+    self.assertIn(f'The run is no result. {told}.', stream.getvalue())
 
   @parameterized.parameters(
     *(
