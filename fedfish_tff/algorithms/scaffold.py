@@ -14,6 +14,7 @@ import math
 
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff import parameters
 from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
@@ -22,6 +23,7 @@ from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
+from fedfish_tff.client_work import rate_parameter as rate_parameter_lib
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -40,6 +42,7 @@ def build_scaffold(
     tff.learning.ClientWeighting.UNIFORM
   ),
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
+  rate_parameter: str | None = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds SCAFFOLD (Karimireddy et al., 2020, Algorithm 1).
 
@@ -75,6 +78,8 @@ def build_scaffold(
       whatever their sizes, and are never weighted. With NUM_EXAMPLES deltas are
       weighted by |D_i| (times local epochs).
     model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
+    rate_parameter: The name of the parameter that can replace
+      `client_learning_rate`, see `fedfish_tff.parameters`; None for none.
 
   Returns:
     The process. A client's state is its control variate. A client with a delta
@@ -113,6 +118,8 @@ def build_scaffold(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
   sgd = tff.learning.optimizers.build_sgdm(client_learning_rate)
+  if rate_parameter is not None:
+    sgd = rate_parameter_lib.build_rate_parameter_optimizer(sgd, rate_parameter)
 
   def client_update(bound, sent, client_state, dataset):
     weights = model_functions.flatten_weights(sent['weights'])
@@ -138,8 +145,11 @@ def build_scaffold(
       )
       has_data = epoch_examples > 0
     else:
+      rate = client_learning_rate
+      if rate_parameter is not None:
+        rate = parameters.create(rate_parameter, client_learning_rate)
       control = tuple(
-        d / (tf.cast(trained.num_batches, d.dtype) * client_learning_rate) - c
+        d / (tf.cast(trained.num_batches, d.dtype) * tf.cast(rate, d.dtype)) - c
         for d, c in zip(update.update['delta'], correction)
       )
     control = tuple(

@@ -22,6 +22,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
       control_update=choices.ControlUpdate(parts.algorithm.control_update),
       local_epochs=parts.config.local_epochs,
       client_weighting=parts.client_weighting,
+      rate_parameter=config_lib.CLIENT_RATE,
     ),
   )
 
@@ -46,8 +47,7 @@ METHOD = method.Method(
     'privacy': 'its control variates are a second sum',
     'fine_tuning': 'its clients take plain steps of a rate, without a decay',
   },
-  # The clients' rate is built in, and the number of clients may depend on the
-  # seed.
-  shared_across=building.SHARED - {config_lib.CLIENT_RATE, 'seed'},
+  # The number of clients may depend on the seed.
+  shared_across=building.SHARED - {'seed'},
   build=_build,
 )

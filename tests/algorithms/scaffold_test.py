@@ -6,6 +6,7 @@ import functools
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
+from fedfish_tff import parameters
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -192,6 +193,26 @@ class ScaffoldTest(rounds.TestCase):
     for client, a, target in zip(clients, curvatures, _TARGETS):
       np.testing.assert_allclose(
         client['control'][0], a @ (optimum - target), atol=1e-4
+      )
+
+  @parameterized.parameters(*_OPTIONS)
+  def test_its_rate_can_be_a_parameter(self, option):
+    # The control variates of option II depend on the rate, too.
+    process = algorithms.build_scaffold(
+      rounds.MODELS['functional'],
+      10 * _RATE,
+      rounds.sgd(_SERVER_RATE),
+      num_clients=len(rounds.SIZES),
+      control_update=_OPTIONS[option],
+      local_epochs=_EPOCHS,
+      rate_parameter='rate',
+    )
+    run = rounds.Rounds(process, epochs=_EPOCHS)
+    with parameters.replaced({'rate': _RATE}):
+      self.check_follows(
+        run,
+        _reference(run.server(), option=option),
+        server=_weights_and_control,
       )
 
   @pytest.mark.thorough

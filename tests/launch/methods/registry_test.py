@@ -70,7 +70,7 @@ class SharingKeyTest(parameterized.TestCase):
     ('sampled_label', {'seed': 1}, False),
     ('scaffold', {'local_epochs': 7}, True),
     ('scaffold', {'server_learning_rate': 0.3}, True),
-    ('scaffold', {'client_learning_rate': 0.3}, False),
+    ('scaffold', {'client_learning_rate': 0.3}, True),
     ('scaffold', {'seed': 1}, False),
     ('fed_per', {'local_epochs': 7}, True),
     ('fed_per', {'client_learning_rate': 0.3}, True),
