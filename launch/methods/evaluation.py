@@ -45,7 +45,7 @@ BLOCK = block.Block(
       'The model whose score on held-out clients judges runs: the best round, '
       "early stopping, tuning, tables and plots go by it. global: the server's; "
       'fine_tuned: that model after these epochs; auto: fine_tuned for methods '
-      'that promise it, such as fed_rep.',
+      'whose clients end up with models of their own, such as fed_rep.',
     ),
     'barrier': fields.Field(
       True,

@@ -69,8 +69,9 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
     config: The config.
     task: The task.
   """
-  chosen = config.evaluation.judged_by
-  if chosen == 'auto' and config.method.personalizes:
+  chosen, method = config.evaluation.judged_by, config.method
+  # A held-out client gets a model of its own by its first training.
+  if chosen == 'auto' and (method.personalizes or method.keeps_models):
     chosen = 'fine_tuned'
   tuned = (
     chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0

@@ -81,6 +81,7 @@ class DescribeTest(parameterized.TestCase):
     (digits, 'fed_avg', 'fine_tuned', 'personalized'),
     (digits, 'fed_per', 'auto', 'personalized'),
     (digits, 'fed_per', 'global', 'global'),
+    (digits, 'ditto', 'auto', 'personalized'),
     (srpfl_digits, 'fed_avg', 'fine_tuned', 'new_fine_tuned'),
     (srpfl_digits, 'fed_avg', 'auto', 'new_global'),
     (srpfl_digits, 'fed_per', 'auto', 'new_fine_tuned'),
