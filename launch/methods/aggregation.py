@@ -122,6 +122,12 @@ def _build(
   )
 
 
+def _label(config: config_lib.Config, name: str) -> str:
+  own = config.blocks['aggregation']
+  multiple = 'Multi-' if own.rule == 'krum' and own.num_selected > 1 else ''
+  return f'{multiple}{_TITLES[own.rule]} {name}'
+
+
 BLOCK = block.Block(
   name='aggregation',
   help='another rule than the mean of updates; with median, trimmed_mean, krum '
@@ -153,8 +159,6 @@ BLOCK = block.Block(
     ),
   ),
   check=_check,
-  label=lambda config, name: (
-    f'{_TITLES[config.blocks["aggregation"].rule]} {name}'
-  ),
+  label=_label,
   build={block.AGGREGATOR: _build},
 )

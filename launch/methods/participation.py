@@ -48,7 +48,7 @@ class Policy(NamedTuple):
 
 _N0 = fields.Field(2, fields.integer(1), 'Clients in the first stage.')
 POLICIES: Mapping[str, Policy] = {
-  'uniform': Policy('uniform', 'cohorts drawn anew', {}),
+  'uniform': Policy('uniform participation', 'cohorts drawn anew', {}),
   'poisson': Policy(
     'Poisson', 'each client by chance, cohort_size of them on average', {}
   ),

@@ -140,6 +140,22 @@ def _share(config: config_lib.Config) -> frozenset[str] | None:
 
 
 _AS_DRAWN = 'whose noise is for cohorts as they are drawn'
+
+
+def _label(config: config_lib.Config, name: str) -> str:
+  if config.blocks['privacy'].mechanism == 'gaussian':
+    return f'DP-{name}'
+  # Kairouz et al. (2021) name FedAvg with it so.
+  is_fed_avg = config.method.name == 'fed_avg' and name == config.method.title
+  return 'DP-FTRL' if is_fed_avg else f'DP-FTRL-{name}'
+
+
+def _deviations(config: config_lib.Config) -> dict[str, str]:
+  if config.blocks['privacy'].clipping == 'fixed':
+    return {}
+  return {'privacy.clipping': 'adaptive clipping'}
+
+
 BLOCK = block.Block(
   name='privacy',
   help='updates that are clipped and noised, with independent noise (gaussian, '
@@ -182,7 +198,8 @@ BLOCK = block.Block(
     block.Rule('participation.dropout', (0,), _AS_DRAWN),
     block.Rule('participation.over_selection', (0,), _AS_DRAWN),
   ),
-  label=lambda config, name: f'DP-{name}',
+  label=_label,
+  deviations=_deviations,
   shares=_share,
   build={block.AGGREGATOR: _build},
 )

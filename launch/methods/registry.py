@@ -168,8 +168,10 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
 
 
 def _is_usual_participation(config: config_lib.Config, policy: str) -> bool:
-  if policy == 'asynchronous':
-    return config.method.is_asynchronous
+  is_asynchronous = policy == 'asynchronous'
+  if is_asynchronous or config.method.is_asynchronous:
+    # Without late answers, such a method is another one: FedBuff is FedAvg.
+    return is_asynchronous and config.method.is_asynchronous
   _, usual = only_values(config.method).get(_PARTICIPATION, ('', ('uniform',)))
   return policy in ('uniform', *usual)
 

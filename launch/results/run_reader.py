@@ -47,7 +47,8 @@ CONFIG = {
 # The form of a run's notes on its method; see `run_label.describe`.
 _LABEL = {
   'title': str,
-  'deviations': {...: str},
+  # Runs of earlier versions lack it.
+  'deviations': ({...: str}, None),
   'baseline': int,
   'one_model': bool,
   'told': {...: str},
@@ -271,7 +272,10 @@ def describe_run(
     'model_round': model_round(summary) if summary else None,
     'length': summary.get('rounds') or config['rounds'],
     # Further names in an untrusted label must not replace the values above.
-    **{name: label.get(name) for name in _LABEL},
+    **{
+      name: _NO_LABEL.get(name) if label.get(name) is None else label[name]
+      for name in _LABEL
+    },
     # A function's place, as in config.json, is no name for people.
     'task': label.get('task')
     or (f'{synthetic}, task {task}' if synthetic else task),

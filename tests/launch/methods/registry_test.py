@@ -24,7 +24,15 @@ class LabelTest(parameterized.TestCase):
     ('fed_rep,participation=srpfl', 'FedRep, SRPFL'),
     ('fed3r', 'Fed3R'),
     ('fed_buff,participation=asynchronous', 'FedBuff'),
-    ('fed_avg,privacy=tree', 'DP-FedAvg'),
+    # Without late answers it is FedAvg with uniform weights.
+    ('fed_buff', 'FedBuff, uniform participation'),
+    ('fed_async,participation=poisson', 'FedAsync, Poisson'),
+    ('fed_avg,privacy=tree', 'DP-FTRL'),
+    ('fed_avg,server=adam,privacy=tree', 'DP-FTRL-FedAdam'),
+    ('fed_avg,privacy=adaptive', 'DP-FedAvg, adaptive clipping'),
+    ('fed_avg,privacy=tree_adaptive', 'DP-FTRL, adaptive clipping'),
+    ('fed_avg,aggregation=krum', 'Krum FedAvg'),
+    ('fed_avg,aggregation=multi_krum', 'Multi-Krum FedAvg'),
     ('lg_fed_avg', 'LG-FedAvg'),
     (
       'fed_avg,weight_average=ema,client_schedule=warmup,server_schedule=cosine',

@@ -3,11 +3,13 @@
 """Tests of reading and grouping runs."""
 
 import dataclasses
+import json
 import os
 import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from fedfish_tff.simulation import checked_json
 from launch.results import frames
 from launch.results import run_reader
 from tests import temporary_folders
@@ -56,6 +58,19 @@ class ReadRunTest(temporary_folders.TestCase):
     scores = found.rounds['eval/global/accuracy']
     self.assertEqual(list(np.isfinite(scores)), [True, False, False])
     self.assertEqual(list(found.rounds['round']), list(fake_runs.ROUNDS))
+
+  def test_notes_of_an_earlier_version(self):
+    workdir = fake_runs.write_workdir(self.folder / 'w')
+    path = workdir / 'data.json'
+    data = json.loads(path.read_text())
+    del data['checksum']
+    for name in ('deviations', 'settled'):
+      del data['label'][name]
+    path.write_text(json.dumps(checked_json.add_checksum(data)))
+    about = run_reader.read_run(workdir).about
+    self.assertEqual(about['status'], 'unfinished')
+    self.assertEqual(about['title'], data['label']['title'])
+    self.assertEqual((about['deviations'], about['settled']), ({}, []))
 
   def test_an_evaluation_of_an_earlier_round_is_not_used(self):
     workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
