@@ -20,7 +20,7 @@ is discarded, and measures its client-server barrier. It adds to the workdir:
     training client; own_global/, own/ and own_fine_tuned/<metric> on that data
   evaluation/barrier.csv: a row per client of the additional round
   evaluation/summary.csv: means over clients, with 95 % bootstrap intervals for
-    five or more, the worst tenth of the clients, and the mean over all examples
+    six or more, the worst tenth of the clients, and the mean over all examples
   plots/: the plots of training, and those of the clients
 
 A client with a diverged model has the value nan; the summary excludes and

@@ -14,7 +14,6 @@ import math
 
 from fedfish_tff import choices
 from fedfish_tff import errors
-from fedfish_tff import parameters
 from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
@@ -145,12 +144,12 @@ def build_scaffold(
       )
       has_data = epoch_examples > 0
     else:
-      rate = client_learning_rate
-      if rate_parameter is not None:
-        rate = parameters.create(rate_parameter, client_learning_rate)
+      delta = update.update['delta']
+      specs = [tf.TensorSpec(d.shape, d.dtype) for d in delta]
+      rate = sgd.get_hparams(sgd.initialize(specs))['learning_rate']
       control = tuple(
         d / (tf.cast(trained.num_batches, d.dtype) * tf.cast(rate, d.dtype)) - c
-        for d, c in zip(update.update['delta'], correction)
+        for d, c in zip(delta, correction)
       )
     control = tuple(
       tf.where(has_data, new, old)

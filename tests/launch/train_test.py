@@ -495,7 +495,7 @@ class KillTest(temporary_folders.TestCase):
       'launch.train', *self._arguments(workdir), '--dry_run'
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertRegex(outcome.stdout, r'(?m)^rounds +300; evaluated every 4, ')
+    self.assertRegex(outcome.stdout, r'(?m)^rounds +300; evaluated every 4 ')
     self.assertFalse(workdir.exists())
 
   def test_tells_its_version(self):

@@ -97,13 +97,13 @@ class SummarizeTest(absltest.TestCase):
     # Two clients have no interval.
     self.assertTrue(np.isnan([summary['low'], summary['high']]).all())
 
-  def test_five_clients_have_an_interval(self):
+  def test_six_clients_have_an_interval(self):
     rows = {
-      c: {'num_examples': 1, 'global/x': i} for i, c in enumerate('abcde')
+      c: {'num_examples': 1, 'global/x': i} for i, c in enumerate('abcdef')
     }
     summary = _summarize('global', rows, 'x', higher_is_better=True)
-    self.assertBetween(summary['low'], 0.5, 1.5)
-    self.assertBetween(summary['high'], 2.5, 3.5)
+    self.assertBetween(summary['low'], 0.8, 1.6)
+    self.assertBetween(summary['high'], 3.4, 4.2)
 
   def test_differences_are_paired_by_client(self):
     summary = _summarize(
