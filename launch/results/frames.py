@@ -55,6 +55,10 @@ class Frames:
       self.names,
     )
 
+  def finished(self) -> Frames:
+    """Returns the frames of finished runs, which alone have results."""
+    return self.of(self.runs[self.runs['is_finished'].astype(bool)])
+
   def groups(self) -> dict[str, Frames]:
     """Returns the frames of each label, in the order of the runs."""
     grouped = self.runs.groupby('label', sort=False)

@@ -346,13 +346,14 @@ def compare_columns(
     `PairedComparison`, method minus baseline, its `text`, and `p_holm`, p after
     Holm over the pairs of methods.
     A seed or client for which a method has diverged is a missing pair, which
-    the note counts.
+    the note counts. Unfinished runs have no results.
   """
   fields = list(paired_comparison.PairedComparison.__dataclass_fields__)
   rows = []
   pairs = pair_methods(groups).compared
+  finished = {label: of.finished() for label, of in groups.items()}
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
-    both = [groups[label] for label in pair]
+    both = [finished[label] for label in pair]
     if paired_by == CLIENTS:
       values = [of.column(metric) for of in both]
     elif metric.startswith(_TEST):
@@ -387,11 +388,11 @@ def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
 def _pair_rounds(
   one: frames_lib.Frames, other: frames_lib.Frames, metric: str, which: str
 ) -> list[pd.Series]:
-  """Returns a column's summaries by seed for each of two methods.
+  """Returns a column's summaries by seed for finished runs of two methods.
 
   Runs of different length, such as those of a fixed total of local epochs or
   those that stop early, are only compared at their ends, since their rounds do
-  not correspond. An unfinished run has no end.
+  not correspond.
   """
   both = one, other
   columns = [of.column(metric) for of in both]
@@ -399,12 +400,10 @@ def _pair_rounds(
   alike = lengths[0].index[lengths[0] == lengths[1].reindex(lengths[0].index)]
   common = columns[0].index.intersection(columns[1].index)
   found = []
-  for of, column, length in zip(both, columns, lengths):
-    last = of.column('round').groupby(level=0).max().reindex(length.index)
-    ends = length.index[last >= length] if which == LAST_ROUND else []
-    seeds = column.index.get_level_values(0)
-    is_alike = seeds.isin(alike)
-    kept = is_alike & column.index.isin(common) | ~is_alike & seeds.isin(ends)
+  for column in columns:
+    is_alike = column.index.isin(alike, 0)
+    at_ends = ~is_alike & (which == LAST_ROUND)
+    kept = is_alike & column.index.isin(common) | at_ends
     found.append(value_by_seed(column[kept], which))
   return found
 

@@ -82,11 +82,11 @@ def parse_columns(
       )
     which = ROUNDS[end] if colon else method_comparison.LAST_ROUND
     keys.append((short.get(column, column), which))
-    if read_values(frames, keys[-1:], metric).empty:
-      known = [*short, *frames.rounds, *_numbers(frames)]
+    there = [*frames.rounds, *_numbers(frames)]
+    if keys[-1][0] not in (*there, *[MEGABYTES] * bool(len(_sent(frames)))):
       raise errors.InputError(
         '--columns must name columns of metrics.csv that a run has, or numbers '
-        f'of summary.json, got {text!r}.{errors.suggest(column, known)}'
+        f'of summary.json, got {text!r}.{errors.suggest(column, [*short, *there])}'
       )
   return list(dict.fromkeys(keys))
 
@@ -166,10 +166,12 @@ def read_values(
   """Returns the results by group, metric, rounds and seed.
 
   Args:
-    frames: The labelled runs; values of diverged runs are infinite.
+    frames: The labelled runs; values of diverged runs are infinite, and
+      unfinished runs have none.
     keys: The columns. The rounds `UNTIL` become 'until <value>'.
     metric: The column that decides; None for the usual one.
   """
+  frames = frames.finished()
   budget = _common_bytes(frames)
   found = {}
   for column, which in keys:
@@ -200,9 +202,27 @@ def _values(
   values = frames.rounds.reindex(columns=[column])[column].dropna()
   if which != EQUAL_BYTES:
     return method_comparison.value_by_seed(values, which)
+  if math.isnan(budget):
+    return values[:0].groupby('run').last()
   sent = frames.rounds.reindex(columns=[_BYTES])[_BYTES]
   within = sent[values.index] <= budget
-  return values[within].groupby('run').last()
+  return _mark_diverged(frames, column, values[within].groupby('run').last())
+
+
+def _mark_diverged(
+  frames: frames_lib.Frames, column: str, values: pd.Series
+) -> pd.Series:
+  """Returns values by run, infinite for diverged runs with the column."""
+  there = frames.rounds.reindex(columns=[column])[column].dropna()
+  diverged = there.index.unique('run').difference(_converged(frames))
+  return pd.concat(
+    [values.drop(diverged, errors='ignore'), pd.Series(math.inf, diverged)]
+  )
+
+
+def _converged(frames: frames_lib.Frames) -> pd.Index:
+  """Returns the index of the runs that have not diverged."""
+  return frames.runs.index[frames.runs['diverged_round'].isna()]
 
 
 def _until_common_value(
@@ -217,11 +237,12 @@ def _until_common_value(
 
   Returns:
     'until <value>', and the values of the column by run. The common value is
-    the worst of the runs' best values.
+    the worst of the best values of runs that have not diverged.
   """
   if metric is None:
     metric = 'eval/{}/{}'.format(*_judges(frames.runs)[0])
   timed = frames.drawn(metric, column)
+  timed = timed[timed.index.isin(_converged(frames), 'run')]
   if timed.empty:
     return UNTIL, pd.Series(dtype=float)
   higher_is_better = metric_names.higher_is_better(metric)
@@ -232,13 +253,20 @@ def _until_common_value(
     for other in timed[metric]
   ]
   first = timed[column][np.invert(worse)].groupby('run').first()
-  return f'until {value:.4f}', first
+  return f'until {value:.4f}', _mark_diverged(frames, column, first)
 
 
 def _common_bytes(frames: frames_lib.Frames) -> float:
-  """Returns the smallest total of bytes; NaN if all runs sent the same."""
+  """Returns the smallest total of bytes; NaN if all runs sent the same.
+
+  Runs that have diverged may have sent less, and do not count.
+  """
+  converged = _converged(frames)
   totals = _sent(frames)
-  if len(totals) < len(frames.runs) or np.allclose(totals, totals.min()):
+  totals = totals[totals.index.isin(converged)]
+  if len(totals) < max(1, len(converged)):
+    return math.nan
+  if np.allclose(totals, totals.min()):
     return math.nan
   return totals.min()
 
@@ -284,12 +312,13 @@ def make_table(
   values = values[values.index.isin(told.index, 'group')]
   # A column that the first group lacks still has its place.
   there = set(values.index.droplevel(['group', 'seed']))
-  shown = [
-    found
-    for column, which in keys
-    for found in sorted(there)
-    if found[0] == column and found[1].startswith(which)
-  ]
+  shown, without = [], []
+  for column, which in keys:
+    found = [of for of in there if of[0] == column and of[1].startswith(which)]
+    shown += found
+    without += [_head(column, which)] * (not found)
+  if without:
+    notes = [*notes, f'Not shown, without a value: {"; ".join(without)}.']
   table = seed_table.make_table(
     told,
     {key: _head(*key) for key in shown},
@@ -325,8 +354,7 @@ def _tell_unfinished(runs: pd.DataFrame) -> list[str]:
   waiting = int((~runs['is_finished'].astype(bool)).sum())
   verb = 'is' if waiting == 1 else 'are'
   return [
-    f'{waiting} of {len(runs)} runs {verb} not finished, without scores on test '
-    'clients.'
+    f'{waiting} of {len(runs)} runs {verb} not finished, so without results.'
   ] * bool(waiting)
 
 

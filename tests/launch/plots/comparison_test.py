@@ -66,7 +66,7 @@ class CompareWorkdirsTest(absltest.TestCase):
     self.assertNotIn(str(workdirs[4]), line)
 
   def test_runs_without_the_metric_are_named(self):
-    workdir = fake_runs.write_workdir(self._runs / 'other')
+    workdir = fake_runs.write_workdir(self._runs / 'other', finished=False)
     (workdir / 'metrics.csv').write_text('round,a\n2,0.5\n')
     complete = fake_runs.write_workdir(self._runs / 'complete', 'fed_fish')
     out = io.StringIO()

@@ -58,7 +58,7 @@ class PlotLocalEpochsTest(absltest.TestCase):
 
   def test_an_unfinished_setting_is_left_out_and_named(self):
     runs = fake_runs.make_setting_runs()
-    runs[0] = dataclasses.replace(runs[0], values={})
+    runs[0] = dataclasses.replace(runs[0], values={}, is_finished=False)
     figure, caption = _draw(runs)
     self.assertEqual(figure.axes[0].get_ylabel(), 'Test accuracy')
     np.testing.assert_allclose(

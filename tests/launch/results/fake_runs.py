@@ -38,7 +38,8 @@ class FakeRun:
     columns: metrics.csv by column.
     empty: The empty cells by column; all other NaN have been written.
     clients: evaluation/clients.csv by client and column.
-    values: The numbers of summary.json; none before the run is finished.
+    values: The numbers of summary.json on test clients.
+    is_finished: Whether there is a summary.json.
     transfer: The rows of evaluation/transfer.csv.
     metric: The metric that decides.
     judged_by: Whose values of it decide.
@@ -52,6 +53,7 @@ class FakeRun:
   empty: dict = dataclasses.field(default_factory=dict)
   clients: dict | None = None
   values: dict = dataclasses.field(default_factory=dict)
+  is_finished: bool = True
   transfer: tuple = ()
   metric: str = 'accuracy'
   judged_by: str = 'global'
@@ -122,7 +124,7 @@ def to_run(fake):
   about = run_reader.describe_run(
     simulation.Workdir(fake.workdir),
     fake.config,
-    _make_summary(fake) if fake.values else {},
+    _make_summary(fake) if fake.is_finished else {},
   )
   about |= make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by)
   about['synthetic'] = fake.synthetic
@@ -273,7 +275,10 @@ def make_setting_run(
     'test/personalized/accuracy': score + 0.3,
   }
   return dataclasses.replace(
-    run, columns=columns, values=values if finished else {}
+    run,
+    columns=columns,
+    values=values if finished else {},
+    is_finished=finished,
   )
 
 
@@ -390,7 +395,7 @@ def write_run(run, folder):
   data = {'data_dir': None, 'synthetic': None, 'label': make_label(run.config)}
   content = json.dumps(checked_json.add_checksum(data))
   (folder / 'data.json').write_text(content)
-  if run.values:
+  if run.is_finished:
     simulation.Workdir(folder).write_summary(_make_summary(run))
   if run.transfer:
     path = folder / run_reader.TRANSFER_CSV
@@ -401,9 +406,12 @@ def write_run(run, folder):
   return folder
 
 
-def write_workdir(folder, algorithm='fed_avg', seed=0, *, evaluated=False):
-  """Writes config.json, metrics.csv and, if asked, evaluation/clients.csv."""
-  folder = write_run(make_run(algorithm, seed), folder)
+def write_workdir(
+  folder, algorithm='fed_avg', seed=0, *, evaluated=False, finished=True
+):
+  """Writes the files of a run and, if asked, evaluation/clients.csv."""
+  run = make_run(algorithm, seed)
+  folder = write_run(dataclasses.replace(run, is_finished=finished), folder)
   if evaluated:
     write_clients(folder, make_clients(algorithm, seed), ROUNDS[-1])
   return folder

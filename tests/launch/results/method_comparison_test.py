@@ -211,10 +211,10 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertAlmostEqual(last.mean, 0.3)
     self.assertAlmostEqual(mean.mean, 0.6 - 0.3)
 
-  @parameterized.parameters((32, 1), (16, 0))
+  @parameterized.parameters((True, 1), (False, 0))
   def test_runs_of_other_lengths_are_compared_at_their_ends(self, done, count):
     short = _run('fed_fish', [0, 1, 2], [0.1, 0.4, 0.6])
-    long = _run('fed_avg', [0, 1, done], [0.1, 0.3, 0.5])
+    long = _run('fed_avg', [0, 1, 32], [0.1, 0.3, 0.5], is_finished=done)
     # What is not finished is not at its end.
     found = _compare(
       [
@@ -226,6 +226,18 @@ class MethodComparisonTest(parameterized.TestCase):
       [(c.rounds, round(c.mean, 9)) for c in found],
       [(method_comparison.LAST_ROUND, 0.1)] * count,
     )
+
+  def test_a_run_that_is_not_finished_is_in_no_pair(self):
+    runs = _runs(evaluated=True)
+    runs[-1] = dataclasses.replace(runs[-1], is_finished=False)
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.compare_methods(groups, _METRIC)
+    self.assertEqual(
+      set(found['metric']),
+      {_METRIC, *('csb/accuracy', 'global/accuracy', 'before/accuracy')}
+      | {'few_shot_25/accuracy', 'after/accuracy'},
+    )
+    self.assertEqual(set(found['seeds']), {2})
 
   def test_test_clients_are_compared_by_seed(self):
     runs = [
@@ -246,7 +258,9 @@ class MethodComparisonTest(parameterized.TestCase):
       )
       for seed, value in enumerate(values)
     ]
-    runs += _runs((4,), (4,))  # Not finished.
+    runs += [
+      dataclasses.replace(run, is_finished=False) for run in _runs((4,), (4,))
+    ]
     groups = fake_runs.frames(runs).groups()
 
     def compare(name):

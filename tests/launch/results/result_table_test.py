@@ -253,10 +253,63 @@ class MethodTableTest(parameterized.TestCase):
 
   def test_unfinished_runs_are_counted(self):
     runs = [fake_runs.make_run(seed=seed) for seed in (0, 1, 2)]
-    runs[0] = dataclasses.replace(runs[0], values={'test/global/accuracy': 0.5})
-    table = _make({'A': runs})
-    self.assertEqual(table.rows[1:], [['A', '0.5000, missing: 2']])
+    values = {'test/global/accuracy': 0.5}
+    for seed in (1, 2):
+      runs[seed] = dataclasses.replace(runs[seed], is_finished=False)
+    runs[0] = dataclasses.replace(runs[0], values=values)
+    columns = ['test/global/accuracy', _METRIC, f'{_METRIC}:mean', 'bytes']
+    table = _make({'A': runs}, columns)
+    mean = statistics.mean(runs[0].columns[_METRIC])
+    self.assertEqual(
+      table.rows[1:],
+      [
+        ['A']
+        + [
+          f'{cell}, missing: 2'
+          for cell in ('0.5000', '0.6000', f'{mean:.4f}', '6')
+        ]
+      ],
+    )
     self.assertStartsWith(table.notes[0], '2 of 3 runs are not finished')
+
+  def test_a_column_without_values_is_named(self):
+    runs = {'A': [fake_runs.make_run(seed=seed) for seed in (0, 1)]}
+    table = _make(runs, [_METRIC, f'{_METRIC}:equal_bytes'])
+    self.assertLen(table.rows[0], 2)
+    self.assertStartsWith(table.notes[0], 'Not shown, without a value')
+    self.assertIn(result_table.EQUAL_BYTES, table.notes[0])
+
+  @parameterized.parameters({'is_finished': False}, {'diverged_round': 2})
+  def test_what_ended_early_sets_no_common_budget(self, **fields):
+    def run(name, rounds, **fields):
+      numbers = np.arange(1.0, rounds + 1)
+      columns = {
+        'round': numbers,
+        _METRIC: numbers / 10,
+        'communication/wire_bytes_total': numbers * (1 + (name == 'fed_sgd')),
+        'simulated/seconds': numbers * 10,
+      }
+      return dataclasses.replace(
+        fake_runs.make_run(name), columns=columns, **fields
+      )
+
+    groups = {'A': [run('fed_avg', 6)], 'B': [run('fed_sgd', 5)]}
+    expected = _rows(groups)
+    short = run('fed_fish', 2, **fields)
+    rows = _rows({**groups, 'C': [short]})
+    kept = {key: row for key, row in rows.items() if key[0] != 'C'}
+    np.testing.assert_equal(kept, expected)
+    # Bytes: 6 of A, after its last and B's third round. The target is 0.5.
+    self.assertEqual(rows['A', _METRIC, result_table.EQUAL_BYTES]['mean'], 0.6)
+    self.assertEqual(rows['B', _METRIC, result_table.EQUAL_BYTES]['mean'], 0.3)
+    self.assertEqual(rows['A', 'simulated/seconds', 'until 0.5000']['mean'], 50)
+    if short.is_finished:
+      key = 'C', _METRIC, result_table.EQUAL_BYTES
+      self.assertEqual((rows[key]['seeds'], rows[key]['diverged']), (0, 1))
+      key = 'C', 'simulated/seconds', 'until 0.5000'
+      self.assertEqual((rows[key]['seeds'], rows[key]['diverged']), (0, 1))
+    else:
+      self.assertIn(('C', '', ''), rows)
 
   def test_columns_of_clients_are_no_results(self):
     run = fake_runs.make_run(evaluated=True)

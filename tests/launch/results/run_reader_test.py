@@ -73,7 +73,9 @@ class ReadRunTest(temporary_folders.TestCase):
     self.assertEqual((about['deviations'], about['settled']), ({}, []))
 
   def test_an_evaluation_of_an_earlier_round_is_not_used(self):
-    workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
+    workdir = fake_runs.write_workdir(
+      self.folder / 'w', evaluated=True, finished=False
+    )
     with open(workdir / 'metrics.csv', 'a', encoding='utf-8') as file:
       file.write('8,0.25,0.9,0.3,800,8e6\n')
     with self.assertLogs(level='WARNING') as logs:
@@ -97,7 +99,7 @@ class ReadRunTest(temporary_folders.TestCase):
     self.assertNotEmpty(run_reader.read_run(workdir).clients)
 
   def test_cells_without_a_finite_value_are_told_apart_and_not_drawn(self):
-    workdir = fake_runs.write_workdir(self.folder / 'w')
+    workdir = fake_runs.write_workdir(self.folder / 'w', finished=False)
     # The last row is being written.
     (workdir / 'metrics.csv').write_text(
       'round,a,b\n1,0.5,\n2,,1\n3,nan,1\n4,inf,1\n5,0.25,7\n6,0.1'
@@ -127,7 +129,9 @@ class ReadRunTest(temporary_folders.TestCase):
     ('evaluation/transfer.csv', f'{_SCORE}\nc4,half\n', 'Line 2 .* damaged'),
   )
   def test_damaged_files_are_named(self, name, content, message):
-    workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
+    workdir = fake_runs.write_workdir(
+      self.folder / 'w', evaluated=True, finished=False
+    )
     if content is None:
       (workdir / name).unlink()
     else:
@@ -138,7 +142,7 @@ class ReadRunTest(temporary_folders.TestCase):
 
   @parameterized.parameters('config.json', 'metrics.csv')
   def test_a_pipe_is_not_waited_for(self, name):
-    workdir = fake_runs.write_workdir(self.folder / 'w')
+    workdir = fake_runs.write_workdir(self.folder / 'w', finished=False)
     (workdir / name).unlink(missing_ok=True)
     os.mkfifo(workdir / name)
     with self.assertRaisesRegex(errors.InputError, name):
