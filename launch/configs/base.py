@@ -31,6 +31,7 @@ from fedfish_tff import errors
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import evaluation
+from launch.methods import exchange
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import registry
@@ -127,7 +128,20 @@ def create_config(
       config.rounds += visiting_rounds or 0
   for field, value in (fields or {}).items():
     _set(config, field, [value])
+  if _ends_in_own_models(config, method):
+    # Their promise is a fine-tuned model, whatever the task's other configs do.
+    own = config.evaluation
+    own.personalization_epochs = own.personalization_epochs or 1
   return config
+
+
+def _ends_in_own_models(config: ConfigDict, method: method_lib.Method) -> bool:
+  unsent = config.get('exchange', {}).get('unsent')
+  return (
+    method.personalizes
+    or method.keeps_models
+    or unsent == exchange.CLIENT_KEEPS
+  )
 
 
 def _set_server_rate(

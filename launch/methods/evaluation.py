@@ -30,7 +30,9 @@ BLOCK = block.Block(
       1,
       fields.integer(0),
       "Epochs on half of a held-out client's data, with scores on the other "
-      'half; 0 to leave out personalisation.',
+      'half; 0 to leave out personalisation. Methods whose clients end up with '
+      'models of their own have 1 or more, unless the command sets 0; judged_by '
+      'auto is then global.',
     ),
     'personalization_learning_rates': fields.Field(
       (),

@@ -69,9 +69,11 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
     config: The config.
     task: The task.
   """
-  chosen, method = config.evaluation.judged_by, config.method
+  chosen = config.evaluation.judged_by
   # A held-out client gets a model of its own by its first training.
-  if chosen == 'auto' and (method.personalizes or method.keeps_models):
+  if chosen == 'auto' and (
+    config.method.personalizes or exchange_lib.clients_keep_models(config)
+  ):
     chosen = 'fine_tuned'
   tuned = (
     chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0

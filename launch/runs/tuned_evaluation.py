@@ -73,13 +73,21 @@ def choose_rate(experiment: experiment_lib.Experiment, state: Any) -> float:
   """
   if len(experiment.tuning_rates) < 2:
     return _rate_without_choice(experiment)
-  rate, _ = TunedEvaluation(experiment).choose(state)
-  print(f'Learning rate of personalisation, by validation clients: {rate:g}')
+  tuned = TunedEvaluation(experiment)
+  rate, columns = tuned.choose(state)
+  why = 'by validation clients'
+  if not math.isfinite(columns[tuned.deciding_column]):
+    why = 'the smallest, since validation clients diverge with all'
+  print(f'Learning rate of personalisation, {why}: {rate:g}')
   return rate
 
 
 class TunedEvaluation:
-  """An evaluation for metrics.csv, without test clients."""
+  """An evaluation for metrics.csv, without test clients.
+
+  Attributes:
+    deciding_column: The column, without `eval/`, that chooses a rate.
+  """
 
   def __init__(self, experiment: experiment_lib.Experiment) -> None:
     """Prepares the evaluation.
@@ -97,6 +105,8 @@ class TunedEvaluation:
       task.validation, new_clients=True
     )
     self._own = experiment.build_own_data_evaluation(task.train)
+    group = 'personalized' if self._new is None else _NEW
+    self.deciding_column = f'{group}/{task.metric}'
 
   def __call__(
     self,
@@ -108,8 +118,7 @@ class TunedEvaluation:
     For tasks with test data of each client these are `own_global/*`, `own/*` if
     clients keep models or layers, `own_fine_tuned/*`, `new_global/*` and
     `new_fine_tuned/*`; see `evaluation.OwnDataEvaluation`. A config with rates of
-    personalisation adds a column with the rate, NaN if validation clients could
-    not choose one.
+    personalisation adds a column with the rate.
 
     Args:
       state: The process's state.
@@ -134,7 +143,7 @@ class TunedEvaluation:
 
     The best rate is the one with the best mean of the task's metric, on a tie
     the smallest. A rate with which a client diverges has no mean. If no rate has
-    one, the rate is that of training.
+    one, the smallest stands for all, with scores that are not finite.
 
     Args:
       state: The process's state.
@@ -144,18 +153,18 @@ class TunedEvaluation:
       for tasks with test data of each client, or else `personalized/*`.
     """
     task, rates = self._experiment.task, self._experiment.tuning_rates
-    group = 'personalized' if self._new is None else _NEW
     scores = {
       rate: self._score(state, rate)
       for rate in (rates if len(rates) > 1 else ())
     }
-    column = f'{group}/{task.metric}'
+    column = self.deciding_column
     best = evaluation.select_best(
       {r: s[column] for r, s in scores.items() if math.isfinite(s[column])},
       higher_is_better=task.higher_is_better,
     )
-    if best is not None:
-      return best.best, scores[best.best]
+    if scores:
+      rate = best.best if best is not None else min(scores)
+      return rate, scores[rate]
     rate = _rate_without_choice(self._experiment)
     return rate, self._score(state, rate)
 

@@ -111,6 +111,22 @@ class VariantsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'has no field rounds'):
       config_checks.read({**config.to_dict(), 'task': {'name': 'digits'}})
 
+  @parameterized.parameters(
+    ('fed_avg', 0),
+    ('fed_avg,exchange=partial', 0),
+    ('fed3r', 0),
+    ('fed_rep', 1),
+    ('ditto', 1),
+    ('fed_avg,exchange=partial,unsent=client_keeps', 1),
+  )
+  def test_own_models_are_fine_tuned_in_every_config(self, variant, epochs):
+    config = _config(variant, evaluation={'personalization_epochs': 0})
+    self.assertEqual(config.evaluation.personalization_epochs, epochs)
+    config.evaluation.personalization_epochs = 0
+    self.assertFalse(
+      config_checks.read(config.to_dict()).evaluation.personalization_epochs
+    )
+
   def test_a_server_rate_of_a_task_holds_without_an_axis(self):
     values = {'server_learning_rate': 0.3}
     rates = [

@@ -82,6 +82,13 @@ class DescribeTest(parameterized.TestCase):
     (digits, 'fed_per', 'auto', 'personalized'),
     (digits, 'fed_per', 'global', 'global'),
     (digits, 'ditto', 'auto', 'personalized'),
+    (digits, 'fed_avg,exchange=partial', 'auto', 'global'),
+    (
+      digits,
+      'fed_avg,exchange=partial,unsent=client_keeps',
+      'auto',
+      'personalized',
+    ),
     (srpfl_digits, 'fed_avg', 'fine_tuned', 'new_fine_tuned'),
     (srpfl_digits, 'fed_avg', 'auto', 'new_global'),
     (srpfl_digits, 'fed_per', 'auto', 'new_fine_tuned'),

@@ -5,6 +5,7 @@
 import contextlib
 import dataclasses
 import functools
+import io
 import math
 import pathlib
 from unittest import mock
@@ -159,9 +160,20 @@ class TunedEvaluationTest(parameterized.TestCase):
   def test_a_rate_with_which_clients_diverge_is_not_chosen(self):
     columns = _evaluate(_experiment((3e38, 10.0)))
     self.assertEqual(columns[_RATE_COLUMN], 10.0)
-    columns = _evaluate(_experiment((2e38, 3e38)))
-    self.assertTrue(math.isnan(columns.pop(_RATE_COLUMN)))
-    self.assertEqual(columns, _evaluate(_experiment(())))
+
+  def test_without_a_finite_rate_the_smallest_is_reported(self):
+    rates = (3e38, 2e38)
+    columns = _evaluate(_experiment(rates))
+    self.assertEqual(columns[_RATE_COLUMN], min(rates))
+    self.assertTrue(math.isnan(columns['new_fine_tuned/loss']))
+    self.assertTrue(math.isfinite(columns['new_global/loss']))
+    experiment = _experiment(rates)
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+      rate = tuned_evaluation.choose_rate(
+        experiment, experiment.initial_state()
+      )
+    self.assertEqual(rate, min(rates))
+    self.assertRegex(printed.getvalue(), 'diverge with all: 2e[+]38$')
 
   @parameterized.parameters(
     (False, {0.1: 0.5, 0.2: 0.4, 0.3: 0.6}, 0.2),
