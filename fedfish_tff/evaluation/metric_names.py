@@ -38,12 +38,20 @@ _SHARE = re.compile(r'(\w+_)?(accuracy|precision|recall|f1|auc)(_\w+)?')
 _LOWER_IS_BETTER = ('loss', 'mse', 'mae', 'rmse', 'perplexity')
 
 
-def higher_is_better(metric: str) -> bool:
-  """Returns whether a higher value of a column is better."""
+def higher_is_better(metric: str, declared: bool | None = None) -> bool:
+  """Returns whether a higher value of a column is better.
+
+  Args:
+    metric: The column.
+    declared: Whether a higher value of its metric is better, as a task declares
+      it; None if its name decides.
+  """
   if metric.startswith('csb/') or metric.endswith(_STD):
     return False
   if metric.endswith(_JAIN):
     return True
+  if declared is not None:
+    return declared
   return without_suffix(metric).rpartition('/')[2] not in _LOWER_IS_BETTER
 
 

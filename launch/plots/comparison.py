@@ -114,28 +114,32 @@ def compare_workdirs(
     print(f'{note}.')
   folder = simulation.make_folder(folder)
   # Tables come first, so that they are complete even if a plot fails.
-  apart = method_comparison.tell_left_out(groups)
-  notes = [apart] if apart else []
+  notes = method_comparison.tell_differences(groups)
   table = result_table.make_table(frames, keys, decides, notes=notes)
   latex = text_table.to_latex(f'Methods by {metric}', table).encode()
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
   _write(folder / 'methods.tex', latex)
   if len(groups) <= _MAX_PRINTED_METHODS:
     print(text_table.to_text(table))
-  elif apart:
-    print(apart)
+  else:
+    print(f'{len(groups)} methods are too many to print; methods.tex has all.')
+    print(*notes, sep='\n', end='\n' * bool(notes))
   comparisons = method_comparison.compare_methods(groups, metric)
-  if len(comparisons):
-    rows = comparisons.drop(columns='text')
-    _write(folder / 'comparison.csv', text_table.frame_to_csv(rows))
-    if len(comparisons) <= _MAX_PRINTED_COMPARISONS:
-      print(method_comparison.format_table(comparisons))
-    if absent := method_comparison.tell_absent(groups, comparisons):
-      print(absent)
+  rows = comparisons.drop(columns='text')
+  _write_frame(folder / 'comparison.csv', rows)
+  if len(comparisons) > _MAX_PRINTED_COMPARISONS:
+    print(
+      f'{len(comparisons)} comparisons are too many to print; comparison.csv '
+      'has all.'
+    )
+  elif len(comparisons):
+    print(method_comparison.format_table(comparisons))
+  if absent := method_comparison.tell_absent(groups, comparisons):
+    print(absent)
+  scores = pd.DataFrame()
   if layout in ('transfer', 'all'):
     scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
-    if len(scores):
-      _write(folder / 'transfer_table.csv', text_table.frame_to_csv(scores))
+  _write_frame(folder / 'transfer_table.csv', scores)
   captions = catalogue.format_captions(drawings)
   if captions:
     _write(folder / 'captions.txt', captions.encode())
@@ -182,6 +186,14 @@ def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:
   absent = list(map(str, runs['workdir'][~there]))
   told, more = absent[:_MAX_NAMED], len(absent) - _MAX_NAMED
   return ', '.join(told) + f' and {more} more of {len(runs)} runs' * (more > 0)
+
+
+def _write_frame(path: pathlib.Path, rows: pd.DataFrame) -> None:
+  """Writes a table; removes that of an earlier call if it has no rows."""
+  if len(rows):
+    _write(path, text_table.frame_to_csv(rows))
+  else:
+    path.unlink(missing_ok=True)
 
 
 def _write(path: pathlib.Path, content: bytes) -> None:

@@ -6,7 +6,6 @@ Beside the scores are their paired differences to the baseline, seed by seed,
 which are much less noisy (arXiv 2311.10291, section 5).
 """
 
-from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
 from launch.plots import style
@@ -82,7 +81,7 @@ def plot_local_epochs(
       result = method_comparison.compare(
         a[state].dropna(),
         b[state].dropna(),
-        higher_is_better=metric_names.higher_is_better(name),
+        higher_is_better=frames_lib.higher_is_better(kept.runs, name),
       )
       if result is not None:
         told = ', '.join(table.loc[label, ['task', 'name']])

@@ -43,6 +43,7 @@ def plot_transfer(
   """
   points = transfer_table.read_points(settings)
   points = points[points['metric'] == metric]
+  points = points[np.isfinite(points['mean'])]
   if points.empty:
     return None
   order = {transfer_table.HALF: 0, transfer_table.LAST: 1}

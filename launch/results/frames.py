@@ -11,6 +11,7 @@ import dataclasses
 import os
 
 from fedfish_tff import errors
+from fedfish_tff.evaluation import metric_names
 from launch.results import method_labels
 from launch.results import run_reader
 
@@ -85,6 +86,21 @@ class Frames:
     # An infinite loss is part of a run, but cannot be drawn.
     rows = self.rounds.reindex(columns=list(dict.fromkeys(names)))
     return rows[np.isfinite(rows).all(axis=1)]
+
+
+def higher_is_better(runs: pd.DataFrame, metric: str) -> bool:
+  """Returns whether a higher value of a column is better.
+
+  Args:
+    runs: The runs. If one is judged by the column's metric, what its task
+      declares counts, else the name.
+    metric: The column.
+  """
+  name = metric_names.without_suffix(metric).rpartition('/')[2]
+  declared = runs['higher_is_better'][runs['metric'] == name]
+  return metric_names.higher_is_better(
+    metric, bool(declared.iloc[0]) if len(declared) else None
+  )
 
 
 def read(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Comparisons of the methods of several runs, paired by seed and by client."""
 
+from collections.abc import Collection
 from collections.abc import Hashable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -53,10 +54,12 @@ class Pairs(NamedTuple):
   Attributes:
     compared: The pairs that are compared.
     left_out: The fields that differ, by pair that is left out.
+    different: The fields that differ, by pair that is compared all the same.
   """
 
   compared: list[tuple[str, str]]
   left_out: dict[tuple[str, str], list[str]]
+  different: dict[tuple[str, str], list[str]]
 
 
 def pair_methods(groups: Groups) -> Pairs:
@@ -75,7 +78,7 @@ def pair_methods(groups: Groups) -> Pairs:
   by_task: dict[str, dict[str, pd.Series]] = {}
   for label, first in firsts.items():
     by_task.setdefault(task_key(first), {})[label] = first
-  compared, left_out = [], {}
+  compared, left_out, different = [], {}, {}
   for runs in by_task.values():
     usual = find_baselines(runs) or list(runs)[:1]
     pairs = {}
@@ -85,9 +88,12 @@ def pair_methods(groups: Groups) -> Pairs:
         pairs[label, other] = _differ_beyond_method(run, runs[other])
     alike = [pair for pair, fields in pairs.items() if not fields]
     compared += alike or pairs
+    others = {pair: fields for pair, fields in pairs.items() if fields}
     if alike:
-      left_out |= {pair: fields for pair, fields in pairs.items() if fields}
-  return Pairs(compared, left_out)
+      left_out |= others
+    else:
+      different |= others
+  return Pairs(compared, left_out, different)
 
 
 def task_key(run: pd.Series) -> str:
@@ -153,13 +159,21 @@ def _differ_beyond_method(one: pd.Series, other: pd.Series) -> list[str]:
   return [name for name in fields if not name.startswith(_METHOD)]
 
 
-def tell_left_out(groups: Groups) -> str:
-  """Returns a sentence that names the pairs that are not compared, else ''."""
-  told = [
-    f'{method} with {baseline} ({", ".join(fields)} differ)'
-    for (method, baseline), fields in pair_methods(groups).left_out.items()
-  ]
-  return f'Not compared: {"; ".join(told)}.' if told else ''
+def tell_differences(groups: Groups) -> list[str]:
+  """Returns sentences that name the pairs that differ beyond their methods."""
+  pairs = pair_methods(groups)
+  found = {
+    'Not compared': pairs.left_out,
+    'Compared, though not only the methods differ': pairs.different,
+  }
+  told = {
+    words: [
+      f'{method} with {baseline} ({", ".join(fields)})'
+      for (method, baseline), fields in of.items()
+    ]
+    for words, of in found.items()
+  }
+  return [f'{words}: {"; ".join(of)}.' for words, of in told.items() if of]
 
 
 def compare(
@@ -269,7 +283,7 @@ def stand_out(
 
 
 def direction(
-  groups: Iterable[frames_lib.Frames], metric: str
+  groups: Collection[frames_lib.Frames], metric: str
 ) -> dict[str, bool | float]:
   """Returns the arguments of `ranking.gains` for a column.
 
@@ -289,7 +303,9 @@ def direction(
   sizes = np.abs(np.concatenate([*values, []]))
   sizes = sizes[np.isfinite(sizes)]
   return {
-    'higher_is_better': metric_names.higher_is_better(metric),
+    'higher_is_better': frames_lib.higher_is_better(
+      pd.concat([of.runs for of in groups]), metric
+    ),
     'scale': float(np.median(sizes)) if sizes.size else 0.0,
   }
 
@@ -344,12 +360,12 @@ def compare_columns(
     clients are paired, a client in common: the `method`, the `baseline`, the
     three of the column, the number of common `seeds`, the fields of
     `PairedComparison`, method minus baseline, its `text`, and `p_holm`, p after
-    Holm over the pairs of methods.
+    Holm over the pairs of methods of a task.
     A seed or client for which a method has diverged is a missing pair, which
     the note counts. Unfinished runs have no results.
   """
   fields = list(paired_comparison.PairedComparison.__dataclass_fields__)
-  rows = []
+  rows, tasks = [], []
   pairs = pair_methods(groups).compared
   finished = {label: of.finished() for label, of in groups.items()}
   for (metric, rounds, paired_by), pair in itertools.product(columns, pairs):
@@ -368,8 +384,9 @@ def compare_columns(
       )
       key = *pair, metric, rounds, paired_by, len(seeds)
       rows.append((*key, *found, str(result)))
+      tasks.append(task_key(groups[pair[1]].runs.iloc[0]))
   table = pd.DataFrame(rows, columns=[*_COMPARISON, 'seeds', *fields, 'text'])
-  family = table.groupby(['metric', 'rounds', 'paired_by'])['p']
+  family = table.groupby([tasks, 'metric', 'rounds', 'paired_by'])['p']
   table['p_holm'] = family.transform(paired_comparison.adjust_holm)
   return table
 
@@ -434,6 +451,9 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
   """
   methods = [method for method, _ in pair_methods(groups).compared]
   of_seeds = comparisons[comparisons['paired_by'] == SEEDS]
+  head = 'Not compared, without values in common with the baseline'
+  if of_seeds.empty:
+    return f'{head}: {", ".join(methods)}.' if methods else ''
   absent: dict[str, list[str]] = {}
   for metric, of in of_seeds.groupby('metric', sort=False):
     there = set(of['method'])
@@ -441,12 +461,7 @@ def tell_absent(groups: Groups, comparisons: pd.DataFrame) -> str:
     if without:
       absent.setdefault(', '.join(without), []).append(metric)
   told = [f'{", ".join(of)} of {names}' for names, of in absent.items()]
-  return (
-    'Not compared, without values in common with the baseline: '
-    f'{"; ".join(told)}.'
-    if told
-    else ''
-  )
+  return f'{head}: {"; ".join(told)}.' if told else ''
 
 
 def format_table(comparisons: pd.DataFrame) -> str:
@@ -469,4 +484,11 @@ def format_table(comparisons: pd.DataFrame) -> str:
     )
     for of in shown.itertuples()
   ]
-  return text_table.align([head, *lines])
+  text = text_table.align([head, *lines])
+  is_single = ~comparisons['method'].isin(shown['method'])
+  if not is_single.any():
+    return text
+  names = ', '.join(comparisons['method'][is_single].unique())
+  return (
+    f'{text}\nNot shown, with one seed in common with the baseline: {names}.'
+  )

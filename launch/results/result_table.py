@@ -16,6 +16,7 @@ from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
+from launch.results import method_labels
 from launch.results import run_notes
 from launch.results import seed_table
 from launch.results import sweep_results
@@ -245,7 +246,7 @@ def _until_common_value(
   timed = timed[timed.index.isin(_converged(frames), 'run')]
   if timed.empty:
     return UNTIL, pd.Series(dtype=float)
-  higher_is_better = metric_names.higher_is_better(metric)
+  higher_is_better = frames_lib.higher_is_better(frames.runs, metric)
   bests = timed[metric].groupby('run')
   value = bests.max().min() if higher_is_better else bests.min().max()
   worse = [
@@ -329,10 +330,13 @@ def make_table(
       if _is_score(key[0])
     },
     runs.assign(
-      task=[method_comparison.task_key(run) for _, run in runs.iterrows()]
+      task=method_labels.label_tasks(runs),
+      family=[method_comparison.task_key(run) for _, run in runs.iterrows()],
     ),
   )
-  tuned = run_notes.tell_fine_tuning(runs, [column for column, _ in shown])
+  tuned = run_notes.tell_fine_tuning(
+    runs[runs['group'].isin(told.index)], [column for column, _ in shown]
+  )
   return table._replace(
     notes=[*notes, *([f'{tuned}.'] if tuned else []), *table.notes]
   )

@@ -181,15 +181,13 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
       ('own_clients', OWN_CLIENTS_CSV),
     )
   }
+  scores = _read_scores(folder.path)
   if about['diverged_round'] is not None:
     # The model of a diverged run is no result, whatever its clients score.
     tables = {name: table + math.inf for name, table in tables.items()}
-  return Run(
-    about=about,
-    rounds=rounds,
-    transfer=_read_scores(folder.path),
-    **tables,
-  )
+    statistics = ['mean', 'low', 'high', 'all_tokens']
+    scores[statistics] = scores[statistics].astype(float) + math.inf
+  return Run(about=about, rounds=rounds, transfer=scores, **tables)
 
 
 def read_rounds(

@@ -63,7 +63,8 @@ def make_table(
       diverged.
     directions: The arguments of `method_comparison.stand_out`, for columns of
       scores. Costs, which have none, are never bold.
-    runs: The runs, with their row as `group`.
+    runs: The runs, with their row as `group`, their `task`, and as `family` what
+      runs share that compare.
   """
   row, *key = values.index.names[:3]
   cells = over_seeds(values, [row, *key])
@@ -89,8 +90,10 @@ def make_table(
   bold, notes = _find_bold(told, titles, values, directions, runs)
   spread = 'mean ± sample standard deviation over ' if usual > 1 else 'of '
   seeds = method_labels.count(usual, 'seed')
-  note = f'Numbers are {spread}{seeds}, unless a cell tells another number.'
-  return text_table.Table([note, *notes], lines, bold, len(told.columns))
+  if usual:
+    note = f'Numbers are {spread}{seeds}, unless a cell tells another number.'
+    notes = [note, *notes]
+  return text_table.Table(notes, lines, bold, len(told.columns))
 
 
 def _find_bold(
@@ -105,28 +108,34 @@ def _find_bold(
     index: ', '.join(filter(None, map(str, first)))
     for index, first in told.iterrows()
   }
-  tasks = runs.drop_duplicates('group').set_index('group')['task'][told.index]
-  families = [list(of) for of in tasks.groupby(tasks).groups.values()]
-  families = [of for of in families if len(of) > 1]
-  bold, few, apart = [], {}, []
+  firsts = runs.drop_duplicates('group').set_index('group').loc[told.index]
+  families = [
+    (of['task'].iloc[0], list(of.index))
+    for _, of in firsts.groupby('family', sort=False)
+    if len(of) > 1
+  ]
+  several = firsts['family'].nunique() > 1
+  bold, few, apart, could = [], {}, [], False
   for column, (of, head) in enumerate(titles.items(), len(told.columns)):
-    for rows in families if of in directions else ():
+    for task, rows in families if of in directions else ():
+      where = f'{head} of {task}' if several else head
       by_seed = {i: _of_cell(values, (i, *of)) for i in rows}
       found = method_comparison.stand_out(by_seed, **directions[of])
       if found.best is not None:
         bold.append((1 + told.index.get_loc(found.best), column))
       if found.unpaired:
-        apart.append(f'{head} ({", ".join(names[i] for i in found.unpaired)})')
+        apart.append(f'{where} ({", ".join(names[i] for i in found.unpaired)})')
       elif found.has_too_few:
-        few.setdefault((found.num_others, found.num_seeds), []).append(head)
-  if not families:
-    return [], []
-  notes = [method_comparison.BOLD]
+        few.setdefault((found.num_others, found.num_seeds), []).append(where)
+      else:
+        could |= found.num_others > 0
+  notes = [method_comparison.BOLD] * could
+  num_columns = len(directions) * len(families)
   for (others, seeds), heads in few.items():
-    where = '' if len(heads) == len(directions) else f' in {"; ".join(heads)}'
+    where = '' if len(heads) == num_columns else f' in {"; ".join(heads)}'
     needed = paired_comparison.fewest_pairs(others)
     notes.append(
-      f'Of {others + 1} methods this takes {needed} common seeds, and there '
+      f'Of {others + 1} methods, bold takes {needed} common seeds, and there '
       f'{"is" if seeds == 1 else "are"} {seeds}: nothing is bold{where}.'
     )
   if apart:

@@ -20,7 +20,9 @@ HALF, LAST = 'R/2', 'R'
 # to high.
 _POINT = ['at', 'percent', 'metric']
 _LINE = ['task', 'target', 'method', 'local_epochs', 'rounds', *_POINT]
-_SCORES = ['seeds', 'mean', 'deviation', 'all_tokens']
+# The number of diverged seeds, and that of diverged clients of all seeds.
+_DIVERGED = ['diverged', 'num_diverged']
+_SCORES = ['seeds', *_DIVERGED, 'mean', 'deviation', 'all_tokens']
 _DIFFERENCE = {
   'difference': 'mean',
   'low': 'low',
@@ -35,12 +37,12 @@ COLUMNS = [*_LINE, *_SCORES, 'baseline', *_DIFFERENCE]
 
 
 def read_points(settings: frames_lib.Frames) -> pd.DataFrame:
-  """Returns all finite scores at half of the rounds and at the end.
+  """Returns all scores at half of the rounds and at the end.
 
   Returns:
     A row per run and score: the columns of the run's setting, `label`, `at`
     (R/2 or R), `seed`, and those of `run_reader.TransferScore` without its
-    round.
+    round. Scores that have diverged are infinite.
   """
   scores = settings.transfer.reindex(columns=run_reader.TransferScore._fields)
   told = settings.runs[[*settings_lib.COLUMNS, 'label', 'seed', 'model_round']]
@@ -50,7 +52,7 @@ def read_points(settings: frames_lib.Frames) -> pd.DataFrame:
   points['at'] = np.select(
     [of_round == last, of_round == points['rounds'] // 2], [LAST, HALF], ''
   )
-  return points[(points['at'] != '') & np.isfinite(points['mean'])]
+  return points[(points['at'] != '') & points['mean'].notna()]
 
 
 def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
@@ -87,7 +89,7 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
       result = method_comparison.compare(
         scores,
         other,
-        higher_is_better=metric_names.higher_is_better(point[-1]),
+        higher_is_better=frames_lib.higher_is_better(settings.runs, point[-1]),
       )
       if result is not None:
         differences[-1]['baseline'] = methods[baseline]
@@ -98,6 +100,9 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
     seed_table.over_seeds(values[name], _LINE)
     for name in ('mean', 'all_tokens')
   )
-  rows = means.assign(all_tokens=of_tokens['mean']).reset_index()
+  clients = values['num_diverged'].groupby(_LINE, sort=False).sum()
+  rows = means.assign(
+    all_tokens=of_tokens['mean'], num_diverged=clients
+  ).reset_index()
   rows = pd.concat([rows, pd.DataFrame(differences)], axis=1)
   return rows.reindex(columns=COLUMNS)

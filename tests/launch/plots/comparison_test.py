@@ -37,6 +37,8 @@ class CompareWorkdirsTest(absltest.TestCase):
     out = self._compare(('fed_avg', *'abcdefghij'))
     self.assertIn(str(self._output / 'methods.csv'), out)
     self.assertNotIn('mean of rounds', out)
+    self.assertIn('11 methods are too many to print; methods.tex', out)
+    self.assertIn('too many to print; comparison.csv', out)
     with open(self._output / 'comparison.csv', encoding='utf-8') as file:
       self.assertGreater(len(list(file)), 60)
 
@@ -53,6 +55,22 @@ class CompareWorkdirsTest(absltest.TestCase):
       [path.name for path in self._output.iterdir()],
       ['methods.csv', 'methods.tex', 'comparison.csv'],
     )
+
+  def test_methods_without_a_common_seed_leave_no_earlier_comparison(self):
+    out = self._compare(('fed_avg', 'fed_fish'))
+    self.assertNotIn('Not compared', out)
+    self.assertTrue((self._output / 'comparison.csv').exists())
+    others = [
+      fake_runs.write_workdir(self._runs / f'other_{s}', 'fed_fish', s)
+      for s in (5, 6)
+    ]
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs(
+        [*(self._runs / f'fed_avg_{s}' for s in (0, 1)), *others], self._output
+      )
+    self.assertRegex(out.getvalue(), 'Not compared, .*: FedFish')
+    self.assertFalse((self._output / 'comparison.csv').exists())
 
   def test_many_runs_without_an_evaluation_are_counted(self):
     workdirs = [

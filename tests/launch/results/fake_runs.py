@@ -42,6 +42,7 @@ class FakeRun:
     is_finished: Whether there is a summary.json.
     transfer: The rows of evaluation/transfer.csv.
     metric: The metric that decides.
+    higher_is_better: Whether a higher value of it is better.
     judged_by: Whose values of it decide.
     synthetic: What synthetic data are.
     diverged_round: The round in which the run has diverged, if it has.
@@ -56,6 +57,7 @@ class FakeRun:
   is_finished: bool = True
   transfer: tuple = ()
   metric: str = 'accuracy'
+  higher_is_better: bool = True
   judged_by: str = 'global'
   synthetic: str | None = None
   diverged_round: int | None = None
@@ -126,7 +128,12 @@ def to_run(fake):
     fake.config,
     _make_summary(fake) if fake.is_finished else {},
   )
-  about |= make_label(fake.config, metric=fake.metric, judged_by=fake.judged_by)
+  about |= make_label(
+    fake.config,
+    metric=fake.metric,
+    judged_by=fake.judged_by,
+    higher=fake.higher_is_better,
+  )
   about['synthetic'] = fake.synthetic
   if fake.synthetic:
     about['task'] = f'{fake.synthetic}, task {name}'

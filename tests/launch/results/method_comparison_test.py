@@ -141,7 +141,7 @@ class MethodPairsTest(parameterized.TestCase):
     self.assertEqual(
       found.compared, [(label, 'FedAvg') for label in list(groups)[1:]]
     )
-    self.assertEmpty(method_comparison.tell_left_out(groups))
+    self.assertEmpty(method_comparison.tell_differences(groups))
 
   def test_a_pair_that_is_left_out_is_named_with_its_fields(self):
     runs = [
@@ -153,9 +153,16 @@ class MethodPairsTest(parameterized.TestCase):
     found = method_comparison.pair_methods(groups)
     self.assertLen(found.compared, 1)
     self.assertStartsWith(found.compared[0][0], 'FedFish')
-    told = method_comparison.tell_left_out(groups)
+    (told,) = method_comparison.tell_differences(groups)
+    self.assertStartsWith(told, 'Not compared')
     self.assertIn('SCAFFOLD', told)
-    self.assertIn('local_epochs, cohort_size differ', told)
+    self.assertIn('(local_epochs, cohort_size)', told)
+    # Without another pair, it is compared, and named too.
+    groups = {k: of for k, of in groups.items() if not k.startswith('FedFish')}
+    self.assertLen(method_comparison.pair_methods(groups).compared, 1)
+    (told,) = method_comparison.tell_differences(groups)
+    self.assertStartsWith(told, 'Compared, though')
+    self.assertIn('(local_epochs, cohort_size)', told)
 
 
 class MethodComparisonTest(parameterized.TestCase):
@@ -392,9 +399,68 @@ class MethodComparisonTest(parameterized.TestCase):
     found = method_comparison.compare_methods(groups, _METRIC)
     told = method_comparison.tell_absent(groups, found)
     self.assertEndsWith(told, ': csb/accuracy of SCAFFOLD.')
-    groups = {k: of for k, of in groups.items() if k != 'SCAFFOLD'}
+    kept = {k: of for k, of in groups.items() if k != 'SCAFFOLD'}
+    found = method_comparison.compare_methods(kept, _METRIC)
+    self.assertEmpty(method_comparison.tell_absent(kept, found))
+    # Without a common seed there is no comparison at all.
+    groups['FedAvg'] = groups['FedAvg'].of(
+      groups['FedAvg'].runs.assign(seed=[7, 8, 9])
+    )
     found = method_comparison.compare_methods(groups, _METRIC)
-    self.assertEmpty(method_comparison.tell_absent(groups, found))
+    self.assertEmpty(found)
+    told = method_comparison.tell_absent(groups, found)
+    self.assertEndsWith(told, ': FedFish, SCAFFOLD.')
+
+  def test_a_method_with_one_common_seed_is_named(self):
+    groups = fake_runs.frames(
+      [*_runs(), fake_runs.make_run('scaffold', 1)]
+    ).groups()
+    printed = method_comparison.format_table(
+      method_comparison.compare_methods(groups, _METRIC)
+    )
+    *table, told = printed.splitlines()
+    self.assertNotIn('SCAFFOLD', ''.join(table))
+    self.assertEndsWith(told, 'one seed in common with the baseline: SCAFFOLD.')
+
+  def test_holm_corrects_within_a_task(self):
+    runs = [
+      _run(algorithm, [1], [seed + 1.0 * (algorithm == 'fed_fish')], seed)
+      for algorithm in ('fed_avg', 'fed_fish')
+      for seed in range(6)
+    ]
+    tasks = ('digits', 'toy_regression', 'har')
+    runs = [
+      dataclasses.replace(run, config={**run.config, 'task': {'name': task}})
+      for task in tasks
+      for run in runs
+    ]
+    found = _compare(runs)
+    self.assertLen(found, len(tasks) * len(_ROUNDS))
+    # All six signs agree, in two of 64 flips.
+    for of in found:
+      self.assertEqual((of.p, of.p_holm), (2 / 2**6, 2 / 2**6))
+
+  @parameterized.parameters(
+    ('test/global/error', False),
+    ('test/global/error_worst_tenth', False),
+    ('test/global/error_client_std', False),
+    ('test/global/error_jain_index', True),
+    ('csb/error', False),
+    ('test/global/accuracy', True),
+  )
+  def test_the_direction_of_a_task_is_that_of_its_metric(self, metric, higher):
+    runs = [
+      dataclasses.replace(run, metric='error', higher_is_better=False)
+      for run in _runs()
+    ]
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.direction(list(groups.values()), metric)
+    self.assertEqual(found['higher_is_better'], higher)
+    runs = [dataclasses.replace(r, higher_is_better=True) for r in runs]
+    groups = fake_runs.frames(runs).groups()
+    found = method_comparison.direction(list(groups.values()), metric)
+    by_task = metric.removesuffix('_worst_tenth') == 'test/global/error'
+    self.assertEqual(found['higher_is_better'], by_task or higher)
 
 
 class StandOutTest(parameterized.TestCase):

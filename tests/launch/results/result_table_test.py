@@ -311,6 +311,49 @@ class MethodTableTest(parameterized.TestCase):
     else:
       self.assertIn(('C', '', ''), rows)
 
+  def test_fine_tuning_is_told_of_the_groups_that_are_shown(self):
+    runs = {
+      label: [
+        dataclasses.replace(
+          fake_runs.make_run(), values={'test/personalized/accuracy': 0.5}
+        )
+      ]
+      for label in 'ABC'
+    }
+    for label, (run,) in runs.items():
+      run.config.update(
+        client_learning_rate=0.1 * (1 + (label == 'C')),
+        evaluation={'personalization_epochs': 1},
+      )
+    named = fake_runs.named(runs)
+    keys = [('test/personalized/accuracy', _LAST)]
+    told = result_table.name_groups(named)
+    for count in (2, 3):
+      table = result_table.make_table(named, keys, told=told[:count])
+      differs = any('Fine-tuning differs' in note for note in table.notes)
+      self.assertEqual(differs, count == 3)
+
+  def test_the_target_of_a_task_of_which_lower_is_better(self):
+    def run(seconds, values):
+      return dataclasses.replace(
+        fake_runs.make_run(),
+        columns={
+          'round': np.arange(1.0, 4),
+          'eval/global/error': np.array(values),
+          'simulated/seconds': np.arange(1.0, 4) * seconds,
+        },
+        metric='error',
+        higher_is_better=False,
+      )
+
+    rows = _rows(
+      {'A': [run(10, [9, 2, 1])], 'B': [run(1, [8, 3, 2])]}, metric=None
+    )
+    # Both reach 2, the worse of the best errors.
+    for label, seconds in (('A', 20), ('B', 3)):
+      row = rows[label, 'simulated/seconds', 'until 2.0000']
+      self.assertEqual(row['mean'], seconds)
+
   def test_columns_of_clients_are_no_results(self):
     run = fake_runs.make_run(evaluated=True)
     with self.assertRaisesRegex(errors.InputError, "got 'after/accuracy'"):

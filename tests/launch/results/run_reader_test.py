@@ -44,6 +44,7 @@ class ReadRunTest(temporary_folders.TestCase):
       values={'test/global/accuracy': 0.5},
       diverged_round=fake_runs.ROUNDS[1],
     )
+    (run,) = fake_runs.with_transfer([run])
     workdir = fake_runs.write_run(run, self.folder / 'w')
     fake_runs.write_clients(
       workdir, fake_runs.make_clients(), fake_runs.ROUNDS[-1]
@@ -55,12 +56,15 @@ class ReadRunTest(temporary_folders.TestCase):
     self.assertEqual(found.about['test/global/accuracy'], np.inf)
     self.assertNotEmpty(found.clients)
     self.assertFalse(np.isfinite(found.clients).any(axis=None))
+    self.assertLen(found.transfer, len(run.transfer))
+    self.assertFalse(np.isfinite(found.transfer['mean']).any())
+    self.assertTrue(np.isfinite(found.transfer['num_diverged']).all())
     scores = found.rounds['eval/global/accuracy']
     self.assertEqual(list(np.isfinite(scores)), [True, False, False])
     self.assertEqual(list(found.rounds['round']), list(fake_runs.ROUNDS))
 
   def test_notes_of_an_earlier_version(self):
-    workdir = fake_runs.write_workdir(self.folder / 'w')
+    workdir = fake_runs.write_workdir(self.folder / 'w', finished=False)
     path = workdir / 'data.json'
     data = json.loads(path.read_text())
     del data['checksum']

@@ -4,6 +4,7 @@
 
 import math
 
+from launch.results import method_comparison
 from launch.results import seed_table
 
 from absl.testing import parameterized
@@ -32,7 +33,7 @@ def _make(rows, waiting=(), runs=None, **direction):
     {_KEY: 'A'},
     values,
     {_KEY: direction} if direction else {},
-    runs,
+    runs.assign(family=runs['task']),
   )
 
 
@@ -128,7 +129,7 @@ class SeedTableTest(parameterized.TestCase):
     table = _make(rows, higher_is_better=True)
     self.assertEmpty(table.bold)
     self.assertIn(
-      'Of 3 methods this takes 7 common seeds, and there are 6: nothing is bold',
+      'Of 3 methods, bold takes 7 common seeds, and there are 6: nothing is bold',
       table.notes[-1],
     )
     rows = {name: np.arange(7.0) + i for i, name in enumerate('abc')}
@@ -137,3 +138,30 @@ class SeedTableTest(parameterized.TestCase):
     self.assertEndsWith(table.notes[-1], 'A (lone).')
     # One method is not compared.
     self.assertLen(_make({'a': np.arange(7)}, higher_is_better=True).notes, 1)
+
+  def test_notes_are_of_the_task_that_they_are_true_of(self):
+    rows = {name: np.arange(6.0) + i for i, name in enumerate('abcd')}
+    rows['c'], rows['d'] = rows['c'][:3], rows['d'][:3]
+    runs = pd.DataFrame(
+      [
+        (name, seed, True, task)
+        for name, task in zip('abcd', ('one', 'one', 'two', 'two'))
+        for seed in range(6)
+      ],
+      columns=['group', 'seed', 'is_finished', 'task'],
+    )
+    table = _make(rows, runs=runs, higher_is_better=True)
+    self.assertEqual(table.bold, [(2, 1)])
+    self.assertIn(method_comparison.BOLD, table.notes)
+    self.assertEndsWith(table.notes[-1], 'nothing is bold in A of two.')
+    rows['d'] = []
+    table = _make(rows, runs=runs, higher_is_better=True)
+    self.assertEndsWith(table.notes[-1], ': A of two (d).')
+
+  def test_the_rule_of_bold_is_there_if_something_could_be_bold(self):
+    for seeds in (5, 6):
+      rows = {'a': np.arange(seeds), 'b': -np.arange(seeds)}
+      notes = _make(rows, higher_is_better=True).notes
+      self.assertEqual(method_comparison.BOLD in notes, seeds > 5)
+    rows = {'a': [math.inf] * 6, 'b': [math.inf] * 6}
+    self.assertEmpty(_make(rows, higher_is_better=True).notes)

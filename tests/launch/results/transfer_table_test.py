@@ -51,12 +51,27 @@ class TransferRowsTest(absltest.TestCase):
   def test_a_seed_that_diverged_is_no_pair(self):
     def change(run, scores):
       if (run.seed, run.algorithm) != (1, 'fed_fish'):
-        return scores
-      return tuple(s._replace(mean=np.nan, all_tokens=np.nan) for s in scores)
+        return tuple(s._replace(num_diverged=2) for s in scores)
+      return tuple(
+        s._replace(mean=np.inf, all_tokens=np.inf, num_diverged=20)
+        for s in scores
+      )
 
     for row in _rows(change, seeds=(0, 1, 2)).itertuples():
-      expected = (2, 2) if row.method == 'FedFish' else (3, 0)
-      self.assertEqual((row.seeds, row.pairs), expected)
+      expected = (2, 2, 1, 24) if row.method == 'FedFish' else (3, 0, 0, 6)
+      self.assertEqual(
+        (row.seeds, row.pairs, row.diverged, row.num_diverged), expected
+      )
+
+  def test_the_direction_is_that_of_the_task(self):
+    runs = [
+      dataclasses.replace(run, higher_is_better=False)
+      for run in fake_runs.make_setting_runs(tasks=('c4',))
+    ]
+    settings_of = fake_runs.read_settings(fake_runs.with_transfer(runs))
+    rows = transfer_table.transfer_rows(settings_of)
+    of = rows[(rows['metric'] == 'accuracy') & (rows['pairs'] > 0)]
+    self.assertEqual(set(of['wins']), {0})
 
   def test_rounds_have_names(self):
     run = fake_runs.make_setting_run(rounds=7)
