@@ -92,6 +92,8 @@ class Block:
       figures, to the name of the method with the block.
     deviations: A function from a config to further words of the method's label,
       by field, which follow the name after commas.
+    diverges_by: The block's own fields whose large values can make a run
+      diverge.
     in_loop: Whether the block only concerns the loop of rounds: no process is
       built from it.
     length_field: A function from a config to the dotted name of a field by
@@ -119,6 +121,7 @@ class Block:
   check: Callable[[config_lib.Config], None] = lambda config: None
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
+  diverges_by: Sequence[str] = ()
   in_loop: bool = False
   length_field: Callable[[config_lib.Config], str] = lambda config: ''
   shares: Callable[[config_lib.Config], frozenset[str] | None] = lambda config: (

@@ -73,5 +73,6 @@ METHOD = method.Method(
   },
   baseline=2,
   shared_across=building.SHARED,
+  averages_models=True,
   build=_build,
 )

@@ -112,5 +112,6 @@ METHOD = method.Method(
   draws=lambda algorithm: (
     algorithm.fisher_estimator == choices.FisherEstimator.SAMPLED_LABEL.value
   ),
+  averages_models=True,
   build=_build,
 )

@@ -33,5 +33,6 @@ METHOD = method.Method(
   # The seed's initial weights are built in.
   shared_across=building.SHARED - {'seed'},
   keeps_models=True,
+  averages_models=True,
   build=_build,
 )

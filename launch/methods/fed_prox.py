@@ -37,5 +37,6 @@ METHOD = method.Method(
     'with weights of their own do not start'
   },
   shared_across=building.SHARED,
+  averages_models=True,
   build=_build,
 )

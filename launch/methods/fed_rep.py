@@ -51,5 +51,6 @@ METHOD = method.Method(
   # The epochs and the seed's initial weights are built in.
   shared_across=building.SHARED - {'local_epochs', 'seed'},
   keeps_models=True,
+  averages_models=True,
   build=_build,
 )

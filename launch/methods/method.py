@@ -55,6 +55,8 @@ class Method:
       config; these are scored beside the server's.
     sized: Whether it trains models of other widths than the task's. Only some
       tasks have such models, so that comparisons on any task leave it out.
+    averages_models: Whether a plain server step of rate 1 gives a mean of the
+      clients' models, so that a model diverges by their steps alone.
     is_asynchronous: Whether its clients may start from earlier models, so that
       it can take answers as they come.
     shared_across: The fields of a config that `build` does not depend on,
@@ -81,6 +83,7 @@ class Method:
   personalizes: bool = False
   keeps_models: bool = False
   sized: bool = False
+  averages_models: bool = False
   is_asynchronous: bool = False
   shared_across: frozenset[str] = frozenset()
   fine_tunes_by: str = config_lib.CLIENT_RATE

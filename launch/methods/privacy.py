@@ -200,6 +200,7 @@ BLOCK = block.Block(
   ),
   label=_label,
   deviations=_deviations,
+  diverges_by=('noise_multiplier',),
   shares=_share,
   build={block.AGGREGATOR: _build},
 )

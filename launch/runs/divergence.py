@@ -1,13 +1,14 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The end of a run that diverges, and the learning rate that is too large."""
+"""The end of a run that diverges, and what is too large in its config."""
 
 from collections.abc import Iterable
 import functools
 
 from fedfish_tff import simulation
+from launch import json_config
+from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import optimizers
 from launch.runs import experiment as experiment_lib
 
 
@@ -40,35 +41,36 @@ def build_hook(
 def advise(
   config: config_lib.Config, cause: simulation.Cause, at_once: bool
 ) -> str:
-  """Returns a clause on the learning rate that is too large.
-
-  It names both rates unless one of them is certain not to be the reason.
+  """Returns a clause on what is too large: learning rates, or a block's noise.
 
   Args:
     config: The config of the run.
     cause: The cause of the first diverged round.
     at_once: Whether no round before it had finite updates.
   """
+  method = config.method
   client, server = config_lib.CLIENT_RATE, config_lib.SERVER_RATE
-  suspects = [client, server]
-  if server not in config.method.learning_rates:
-    suspects = [client]
-  elif 'local_epochs' not in config.method.supports:
-    # Clients send gradients; their rate serves evaluations only.
-    suspects = [server]
-  elif at_once and cause != simulation.Cause.MODEL:
-    # They have started from the initial weights.
-    suspects = [client]
-  else:
-    rate = config.server_learning_rate
-    optimizer = config.algorithm.server_optimizer
-    if optimizer == 'sgd' and rate <= 1:
-      # The server moves no further than the clients do.
+  by_clients = cause in (simulation.Cause.CLIENTS, simulation.Cause.LOSS)
+  if at_once and by_clients and method.steps_at_server:
+    return 'the inputs may be too large, since no step came before'
+  # The other rate of these serves evaluations only.
+  rates = [server] if method.steps_at_server else [*method.learning_rates]
+  values = json_config.flatten(config.values)
+  suspects = rates + [
+    name
+    for block in block_lib.blocks_of(config)
+    for name in (f'{block.name}.{field}' for field in block.diverges_by)
+    if values[name]
+  ]
+  if method.averages_models:
+    takes_mean = (
+      suspects == rates
+      and config.algorithm.server_optimizer == 'sgd'
+      and config.server_learning_rate <= 1
+    )
+    # Clients have started from the initial weights, or from a mean of models.
+    if takes_mean or (at_once and by_clients):
       suspects = [client]
-    elif rate > 1 and (
-      optimizers.OPTIMIZERS[optimizer].is_adaptive
-      or cause == simulation.Cause.MODEL
-    ):
-      suspects = [server]
-  told = ' or '.join(f'{name} {getattr(config, name):g}' for name in suspects)
-  return f'{told} is too large'
+  *others, last = (f'{name} {values[name]:g}' for name in suspects)
+  told = f'{", ".join(others)} or {last}' if others else last
+  return f'{told} {"is" if method.averages_models else "may be"} too large'

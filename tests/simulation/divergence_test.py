@@ -6,6 +6,7 @@ import contextlib
 import functools
 import io
 import math
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
@@ -15,6 +16,8 @@ from tests import training_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import ml_dtypes
+import numpy as np
 import tensorflow_federated as tff
 
 _DIVERGED = simulation.DIVERGED_COLUMN
@@ -45,10 +48,13 @@ class RowsTest(parameterized.TestCase):
     ('00000000', None, False),
     ('00110000', None, False),
     ('001101111', 6, True),
-    ('0011', 3, False),
-    # Half of the rounds of a run that is shorter than the streak that ends it.
-    ('01', 2, False),
+    ('0011', None, False),
+    # All rounds of a run that is shorter than the streak that ends it.
+    ('11', 1, False),
     ('1', 1, False),
+    # A cohort may be one client with unusual data.
+    ('01', None, False),
+    ('001', None, False),
     # The last of many rounds may be that of one client that never learns.
     ('000000001', None, False),
   )
@@ -65,6 +71,41 @@ class RowsTest(parameterized.TestCase):
         cohorts=lambda r, clients=clients: clients if r in (3, 4) else 'ab',
       )
       self.assertEqual(hook.first_diverged_round, None if clients else 1)
+
+  @parameterized.parameters(0, 5, 30)
+  def test_a_long_limit_hides_nothing(self, patience):
+    for streak, first in ((4, None), (5, 21), (6, 21)):
+      hook = _observed([0] * 20 + [1] * streak, patience=patience)
+      self.assertEqual(hook.first_diverged_round, first)
+
+  @parameterized.parameters(
+    ([900, 800, 700], False),
+    ([900, 800, 900], True),
+    ([900, 800, math.inf], True),
+    ([math.nan] * 3, True),
+    ([math.inf] * 3, True),
+    ([900, 800, 700, 950], True),
+  )
+  def test_losses_that_fall_end_no_run(self, losses, ends):
+    hook = simulation.Divergence(_PATIENCE, participation=lambda number: 'ab')
+    hook.observe(0, {})
+    hook.observe(1, {'train/loss': 1.0})
+    for number, loss in enumerate(losses, start=2):
+      hook.observe(
+        number, {_DIVERGED: int(simulation.Cause.LOSS), 'train/loss': loss}
+      )
+    self.assertEqual(hook.reason is not None, ends)
+    self.assertEqual(hook.first_diverged_round, 2 if ends else None)
+
+  def test_an_initial_model_that_is_not_finite_is_no_matter_of_rates(self):
+    hook = simulation.Divergence(
+      1, participation=lambda number: 'ab', advise=lambda *_: 'a rate'
+    )
+    hook.observe(0, {'eval/global/loss': math.nan})
+    hook.observe(1, {_DIVERGED: _CLIENTS})
+    self.assertEndsWith(
+      hook.reason, 'update; the loss of the initial model was not finite either'
+    )
 
   def test_without_a_limit_no_run_ends(self):
     hook = _observed([1] * 100, patience=0)
@@ -133,24 +174,52 @@ class LoopTest(training_runs.TestCase):
       )
 
   @parameterized.parameters(
-    # The factor is 50 of at least 1.
-    (0.7, 49.0, None),
-    (0.7, 51.0, simulation.Cause.LOSS),
-    (2.0, 99.0, None),
-    (2.0, 101.0, simulation.Cause.LOSS),
-    (2.0, math.inf, simulation.Cause.LOSS),
-    (math.nan, 1e30, None),
-    (math.nan, math.inf, simulation.Cause.LOSS),
+    # The factor is 50 of the initial loss, the first round's or 1.
+    (0.7, 0.5, 49.0, None),
+    (0.7, 0.5, 51.0, simulation.Cause.LOSS),
+    (2.0, 0.5, 99.0, None),
+    (2.0, 0.5, 101.0, simulation.Cause.LOSS),
+    (2.0, 3.0, 149.0, None),
+    (2.0, 3.0, 151.0, simulation.Cause.LOSS),
+    (2.0, 0.5, math.inf, simulation.Cause.LOSS),
+    (2.0, 0.5, math.nan, simulation.Cause.LOSS),
+    (math.nan, 2.0, 99.0, None),
+    (math.nan, 2.0, 101.0, simulation.Cause.LOSS),
+    # A first round that has diverged itself is no measure.
+    (2.0, 1e30, 101.0, simulation.Cause.LOSS),
+    (2.0, None, 99.0, None),
+    (2.0, None, 101.0, simulation.Cause.LOSS),
+    (2.0, None, math.inf, simulation.Cause.LOSS),
+    (math.nan, None, 1e30, None),
+    (math.nan, None, math.inf, simulation.Cause.LOSS),
   )
-  def test_losses(self, initial, loss, cause):
+  def test_losses(self, initial, first, loss, cause):
     _, result, _ = self._train(rate=0.1, rounds=1)
     hook = simulation.Divergence(1, participation=self.cohorts)
     hook.observe(0, {'eval/global/loss': initial})
-    round_ = training_runs.make_round(1, 'ab')
+    if first is not None:
+      hook.observe(1, {'train/loss': first})
+    round_ = training_runs.make_round(2, 'ab')
     round_.process, round_.state = _build_process(0.1), result.state
     round_.row = {'train/loss': loss}
     hook.after_round(round_)
     self.assertEqual(round_.row.get(_DIVERGED), cause)
+
+  def test_weights_in_bfloat16(self):
+    for value, cause in ((1.0, None), (math.inf, simulation.Cause.MODEL)):
+      hook = simulation.Divergence(1, participation=self.cohorts)
+      round_ = training_runs.make_round(1, 'ab')
+      round_.process = mock.create_autospec(
+        tff.learning.templates.LearningProcess, instance=True
+      )
+      round_.process.get_model_weights.return_value = (
+        tff.learning.models.ModelWeights(
+          [np.array([value], ml_dtypes.bfloat16)], []
+        )
+      )
+      round_.row = {'train/loss': 0.5}
+      hook.after_round(round_)
+      self.assertEqual(round_.row.get(_DIVERGED), cause)
 
   def test_a_server_step_that_overflows(self):
     seen = []

@@ -9,7 +9,6 @@ from unittest import mock
 
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from launch.configs import digits
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.plots import catalogue
@@ -36,30 +35,81 @@ def _make_config(variant='fed_avg,server=sgd', **changes):
 class AdviceTest(parameterized.TestCase):
   @parameterized.parameters(
     # Clients have started from the initial weights.
-    ('fed_avg', 1.0, _CLIENTS, True, [_CLIENT]),
-    ('fed_avg,server=adam', 1e30, _CLIENTS, True, [_CLIENT]),
+    ('fed_avg', {}, _CLIENTS, True, 'client_learning_rate 0.05 is'),
+    (
+      'fed_avg',
+      {_SERVER: 1e30},
+      _CLIENTS,
+      True,
+      'client_learning_rate 0.05 is',
+    ),
     # The server has moved no further than they did.
-    ('fed_avg', 1.0, _CLIENTS, False, [_CLIENT]),
-    ('fed_avg', 1.0, _MODEL, False, [_CLIENT]),
-    ('fed_avg', 2.0, _CLIENTS, False, [_CLIENT, _SERVER]),
-    ('fed_avg', 2.0, _MODEL, True, [_SERVER]),
-    ('fed_avg,server=adam', 0.1, _CLIENTS, False, [_CLIENT, _SERVER]),
-    ('fed_avg,server=adam', 1e30, _CLIENTS, False, [_SERVER]),
+    ('fed_avg', {}, _CLIENTS, False, 'client_learning_rate 0.05 is'),
+    ('fed_rep', {}, _MODEL, False, 'client_learning_rate 0.05 is'),
+    (
+      'fed_avg',
+      {_SERVER: 2.0},
+      _CLIENTS,
+      False,
+      'client_learning_rate 0.05 or server_learning_rate 2 is',
+    ),
+    (
+      'fed_avg,server=adam',
+      {_SERVER: 0.1},
+      _CLIENTS,
+      False,
+      'client_learning_rate 0.05 or server_learning_rate 0.1 is',
+    ),
+    # Noise may be what is too large, but not before the first round.
+    (
+      'fed_avg,privacy=gaussian',
+      {'privacy.noise_multiplier': 2000.0},
+      _CLIENTS,
+      False,
+      'client_learning_rate 0.05, server_learning_rate 1 or '
+      'privacy.noise_multiplier 2000 is',
+    ),
+    (
+      'fed_avg,privacy=gaussian',
+      {'privacy.noise_multiplier': 2000.0},
+      _CLIENTS,
+      True,
+      'client_learning_rate 0.05 is',
+    ),
+    (
+      'fed_avg,privacy=gaussian',
+      {'privacy.noise_multiplier': 0.0},
+      _CLIENTS,
+      False,
+      'client_learning_rate 0.05 is',
+    ),
+    # A correction of SCAFFOLD's may do it, too.
+    *(
+      (
+        'scaffold',
+        {},
+        _CLIENTS,
+        at_once,
+        'client_learning_rate 0.05 or server_learning_rate 1 may be',
+      )
+      for at_once in (False, True)
+    ),
     # The clients' rate only serves evaluations.
-    ('fed_sgd', 1.0, _CLIENTS, True, [_SERVER]),
+    ('fed_sgd', {_SERVER: 3.0}, _MODEL, False, 'server_learning_rate 3 may be'),
     # The server has no rate.
-    ('fed_ma', None, _CLIENTS, False, [_CLIENT]),
+    ('fed_ma', {}, _CLIENTS, False, 'client_learning_rate 0.05 may be'),
   )
-  def test_names_what_is_certain(self, variant, rate, cause, at_once, expected):
-    if 'server' not in variant and rate is not None:
-      variant += ',server=sgd'
-    values = digits.get_config(variant).to_dict()
-    if rate is not None:
-      values[_SERVER] = rate
-    config = config_checks.read(values)
-    told = ' or '.join(f'{n} {getattr(config, n):g}' for n in expected)
+  def test_names_what_is_certain(self, variant, changes, cause, at_once, told):
+    config = small_configs.make_config(variant, **{_CLIENT: 0.05, **changes})
     self.assertEqual(
-      divergence.advise(config, cause, at_once), f'{told} is too large'
+      divergence.advise(config_checks.read(config), cause, at_once),
+      f'{told} too large',
+    )
+
+  def test_first_gradients_at_the_server_have_no_rate(self):
+    config = config_checks.read(small_configs.make_config('fed_sgd'))
+    self.assertStartsWith(
+      divergence.advise(config, _CLIENTS, True), 'the inputs may be too large'
     )
 
 
