@@ -182,8 +182,8 @@ def read_run(workdir: str | os.PathLike[str]) -> Run:
     )
   }
   scores = _read_scores(folder.path)
-  if about['diverged_round'] is not None:
-    # The model of a diverged run is no result, whatever its clients score.
+  if is_diverged(about['diverged_round'], of_round):
+    # A diverged model is no result, whatever its clients score.
     tables = {name: table + math.inf for name, table in tables.items()}
     statistics = ['mean', 'low', 'high', 'all_tokens']
     scores[statistics] = scores[statistics].astype(float) + math.inf
@@ -206,10 +206,7 @@ def read_rounds(
   rows = metrics_rows.read_rows(folder.metrics_path)
   return pd.DataFrame(
     [
-      _mark_diverged(
-        row,
-        diverged=diverged_round is not None and row['round'] >= diverged_round,
-      )
+      _mark_diverged(row, diverged=is_diverged(diverged_round, row['round']))
       for row in rows
     ],
     index=pd.Index([row['round'] for row in rows], name='round'),
@@ -284,7 +281,7 @@ def describe_run(
         for name, value in block.items()
         if '/' in prefix + name
       },
-      diverged=diverged_round(summary) is not None,
+      diverged=has_diverged_model(summary),
     ),
   }
 
@@ -296,7 +293,7 @@ def _mark_diverged(
 
   Args:
     row: The row.
-    diverged: Whether the run has diverged. Then all values are infinite, since
+    diverged: Whether the model has diverged. Then all values are infinite, since
       the scores of a model that training has left as it was are no result.
   """
   return {
@@ -318,6 +315,25 @@ def _status(summary: Mapping[str, Any]) -> str:
 def diverged_round(summary: Mapping[str, Any]) -> int | None:
   """Returns the round in which a finished run has diverged; None if it has not."""
   return (summary.get('diverged') or {}).get('round')
+
+
+def is_diverged(first: int | None, round_number: int) -> bool:
+  """Returns whether a round's model is one of training that has diverged.
+
+  Args:
+    first: The first diverged round; None for a run that has not diverged.
+    round_number: The model's round.
+  """
+  return first is not None and round_number >= first
+
+
+def has_diverged_model(summary: Mapping[str, Any]) -> bool:
+  """Returns whether a finished run's model is of a diverged round.
+
+  With early stopping, it may be an earlier one, which is a result.
+  """
+  first = diverged_round(summary)
+  return first is not None and is_diverged(first, model_round(summary))
 
 
 def model_round(summary: Mapping[str, Any]) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from fedfish_tff import datasets
 from launch.methods import registry
 from launch.results import column_titles
+from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_summary
 
@@ -30,8 +31,19 @@ def format_line(
     experiment: The experiment that was run.
     summary: The content of summary.json.
   """
+  told = f'Done: {_rounds(experiment, summary)}.'
   if summary['status'] == run_summary.DIVERGED:
-    return f'{run_summary.tell_divergence(summary)}.'
+    told = run_summary.tell_divergence(summary)
+    if run_reader.has_diverged_model(summary):
+      return f'{told}.'
+    told += f'; the model is that of round {run_reader.model_round(summary)}:'
+  return f'{told} {_scores(experiment, summary)}.{_judge(experiment, summary)}'
+
+
+def _scores(
+  experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
+) -> str:
+  """Returns 'Accuracy on 8 test clients: global model 0.83, ...'."""
   task = experiment.task
   final = {
     name.removeprefix('eval/'): value
@@ -53,7 +65,31 @@ def format_line(
       whose = data.format(f'{len(scored)} {name}')
       parts.append(_tell(experiment, groups, values, whose, scored))
   title = column_titles.title(task.metric)
-  return f'Done: {_rounds(experiment, summary)}. {title} {"; ".join(parts)}.'
+  return f'{title} {"; ".join(parts)}'
+
+
+def _judge(
+  experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
+) -> str:
+  """Returns ' Judged by validation accuracy, global model: 0.81.'."""
+  column = experiment.judged_column
+  if column not in summary['final']:
+    return ''
+  score = _format(summary['final'][column])
+  told = f' Judged by {_name(column)}: {score}'
+  decided = summary.get('early_stopping', {}).get('metric', column)
+  if decided != column:
+    told += f'; stopping and the best round by {_name(decided)}'
+  return f'{told}.'
+
+
+def _name(column: str) -> str:
+  title = column_titles.title(column)
+  return title[0].lower() + title[1:]
+
+
+def _format(score: float | None) -> str:
+  return f'{score:.4f}' if score is not None else 'diverged'
 
 
 def _rounds(
@@ -84,20 +120,17 @@ def _tell(
   whose: str,
   clients: Any,
 ) -> str:
-  """Returns 'on 8 test clients: global model 0.83 (judges), ...'."""
+  """Returns 'on 8 test clients: global model 0.83, ...'."""
   told = []
   for group, model in groups.items():
     column = f'{group}/{experiment.task.metric}'
     if column not in values:
       continue
     value = values[column]
-    score = f'{value:.4f}' if value is not None else 'diverged'
+    score = _format(value)
     if value is None and (count := values.get(f'{group}/diverged_clients')):
       score += f' for {int(count)} of {_count(group, clients)} clients'
     told.append(f'{model} {score}')
-    # Validation clients judge; of the test clients this is the same score.
-    if group == experiment.judged_by:
-      told[-1] += ' (judges)'
   return f'on {whose}: {", ".join(told)}'
 
 

@@ -63,8 +63,11 @@ def evaluate(
       f'{experiment.config.rounds}, {len(clients.client_ids)} {split} clients'
     )
     summary = folder.read_summary()
-    if 'diverged' in summary:
-      print(f'The run is no result. {run_summary.tell_divergence(summary)}.')
+    if (first := run_reader.diverged_round(summary)) is not None:
+      told = 'The run is no result. '
+      if not run_reader.is_diverged(first, result.round_number):
+        told = 'This model is of a round before. '
+      print(f'{told}{run_summary.tell_divergence(summary)}.')
     rate = tuned_evaluation.choose_rate(experiment, result.state)
     rows, summaries = _evaluate_clients(
       experiment, result, clients, split, rate

@@ -63,6 +63,33 @@ class ReadRunTest(temporary_folders.TestCase):
     self.assertEqual(list(np.isfinite(scores)), [True, False, False])
     self.assertEqual(list(found.rounds['round']), list(fake_runs.ROUNDS))
 
+  def test_a_model_before_the_divergence_is_a_result(self):
+    first, best, last = fake_runs.ROUNDS
+    run = dataclasses.replace(
+      fake_runs.make_run(),
+      values={'test/global/accuracy': 0.5},
+      diverged_round=last,
+    )
+    workdir = fake_runs.write_run(run, self.folder / 'w')
+    path = workdir / 'summary.json'
+    summary = json.loads(path.read_text())
+    del summary['checksum']
+    for model_round in (best, last):
+      summary['early_stopping'] = {'model_round': model_round, 'stopped': None}
+      path.write_text(json.dumps(checked_json.add_checksum(summary)))
+      fake_runs.write_clients(workdir, fake_runs.make_clients(), model_round)
+      found = run_reader.read_run(workdir)
+      is_result = model_round == best
+      self.assertEqual(found.about['status'], 'diverged')
+      self.assertEqual(
+        found.about['test/global/accuracy'], 0.5 if is_result else np.inf
+      )
+      self.assertEqual(
+        np.isfinite(found.clients).any(axis=None), is_result, model_round
+      )
+      scores = found.rounds['eval/global/accuracy']
+      self.assertEqual(list(np.isfinite(scores)), [True, True, False])
+
   def test_notes_of_an_earlier_version(self):
     workdir = fake_runs.write_workdir(self.folder / 'w', finished=False)
     path = workdir / 'data.json'
