@@ -79,7 +79,7 @@ def _judge(
   told = f' Judged by {_name(column)}: {score}'
   decided = summary.get('early_stopping', {}).get('metric', column)
   if decided != column:
-    told += f'; stopping and the best round by {_name(decided)}'
+    told += f'; early stopping by {_name(decided)}'
   return f'{told}.'
 
 

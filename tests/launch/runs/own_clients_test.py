@@ -167,7 +167,7 @@ class ClosingLineTest(parameterized.TestCase):
     ('loss', ''),
     (
       'accuracy',
-      '; stopping and the best round by validation accuracy, global model',
+      '; early stopping by validation accuracy, global model',
     ),
   )
   def test_the_column_that_stopped_is_told_where_another_judges(
