@@ -79,6 +79,7 @@ from launch import cli
 from launch import context_flag
 from launch import path_flags
 from launch import trust_flags
+from launch.results import result_table
 from launch.sweeps import execution
 from launch.sweeps import plan as plan_lib
 from launch.sweeps import tuning
@@ -167,6 +168,8 @@ def main(argv: Sequence[str]) -> None:
     )
   if _RAY_OPTIONS() and _ON.value != 'ray':
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
+  if _COLUMNS.value is not None:
+    result_table.check_columns(_COLUMNS.value)
   get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
     tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)

@@ -70,7 +70,6 @@ def _varies(runs: pd.DataFrame, field: str) -> bool:
 
 def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   """Returns a figure for each setting without its variant, by file name."""
-  judged = sweep_results.judged(runs)
   title = f'Scores by learning rates ({runs["task"].iloc[0]})'
   figures = {}
   labels = _describe(runs, sweep_results.RATES)
@@ -81,7 +80,7 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
     figures[name] = plot_heat_map(
       table.set_index(['method', *rates])['validation'],
       columns=dict(zip(table['method'], table['column'])),
-      higher_is_better=judged.higher_is_better,
+      higher_is_better=sweep_results.judged(of).higher_is_better,
       title=f'{title}, {label}' if label else title,
       note=run_notes.describe_finished(
         of,

@@ -12,7 +12,7 @@ _CLIENTS = {
 }
 _BARRIER = 'clients against the server'
 # By the second part, the model that is scored, and the data.
-_MODELS = {
+MODELS = {
   'clients': "clients' models",
   'global': 'global model',
   'new_fine_tuned': 'after fine-tuning',
@@ -60,7 +60,7 @@ def title(column: str) -> str:
     text = f'{whose.removesuffix(" data")} {name}'
   else:
     text = f'{_CLIENTS[group]} {name}' if group in _CLIENTS else name
-  told = [text, *([_MODELS[model]] if model in _MODELS else [])]
+  told = [text, *([MODELS[model]] if model in MODELS else [])]
   text = ', '.join(told) + _STATISTICS.get(statistic, '')
   return _model_before(column, text[0].upper() + text[1:])
 
@@ -76,8 +76,8 @@ def describe(column: str) -> str:
   if group not in _CLIENTS or model not in _DATA:
     return column
   whose = _DATA[model].format(_CLIENTS[group])
-  comma = ',' if _MODELS[model].startswith('after') else ''
-  return _model_before(column, f'{text}, {_MODELS[model]}{comma} on {whose}')
+  comma = ',' if MODELS[model].startswith('after') else ''
+  return _model_before(column, f'{text}, {MODELS[model]}{comma} on {whose}')
 
 
 def judges(judged_by: str, metric: str) -> str:

@@ -44,6 +44,8 @@ ROUNDS = {
 }
 _BYTES = 'communication/wire_bytes_total'
 _TOTAL_BYTES = 'total/wire_bytes'
+# The short names of columns; the last is completed by the metric.
+_SHORT = {'bytes': MEGABYTES, 'seconds': SECONDS, 'csb': 'csb/'}
 # The heads of columns that are costs.
 _COSTS = {MEGABYTES: MEGABYTES, SECONDS: 'Simulated seconds'}
 # The numbers of held-out clients and barriers in the frame of runs.
@@ -69,18 +71,12 @@ def parse_columns(
   Raises:
     errors.InputError: If there are no columns, or no run has one of them.
   """
-  if not names:
-    raise errors.InputError('--columns must name one column at least.')
+  check_columns(names)
   _, name = _judges(frames.runs, metric)[0]
-  short = {'bytes': MEGABYTES, 'seconds': SECONDS, 'csb': f'csb/{name}'}
+  short = {**_SHORT, 'csb': f'csb/{name}'}
   keys = []
   for text in names:
     column, colon, end = text.partition(':')
-    if colon and end not in ROUNDS:
-      raise errors.InputError(
-        f'The end of a name in --columns must be one of {", ".join(ROUNDS)}, '
-        f'got {text!r}.{errors.suggest(end, ROUNDS)}'
-      )
     which = ROUNDS[end] if colon else method_comparison.LAST_ROUND
     keys.append((short.get(column, column), which))
     there = [*frames.rounds, *_numbers(frames)]
@@ -90,6 +86,38 @@ def parse_columns(
         f'of summary.json, got {text!r}.{errors.suggest(column, [*short, *there])}'
       )
   return list(dict.fromkeys(keys))
+
+
+def check_columns(names: Sequence[str]) -> None:
+  """Checks what --columns names as far as that is known before any run.
+
+  Args:
+    names: The columns; see `parse_columns`.
+
+  Raises:
+    errors.InputError: If there are no columns, or one of them cannot be there.
+  """
+  if not names:
+    raise errors.InputError('--columns must name one column at least.')
+  for text in names:
+    column, colon, end = text.partition(':')
+    if colon and end not in ROUNDS:
+      raise errors.InputError(
+        f'The end of a name in --columns must be one of {", ".join(ROUNDS)}, '
+        f'got {text!r}.{errors.suggest(end, ROUNDS)}'
+      )
+    kind, _, rest = column.partition('/')
+    group, slash, _ = rest.partition('/')
+    if (
+      kind in ('eval', 'test', 'validation')
+      and slash
+      and group not in column_titles.MODELS
+    ):
+      raise errors.InputError(
+        'The second part of a name in --columns must be one of '
+        f'{", ".join(column_titles.MODELS)}, got {text!r}.'
+        f'{errors.suggest(group, column_titles.MODELS)}'
+      )
 
 
 def usual_columns(

@@ -44,8 +44,8 @@ CONFIG = {
   ),
   'exchange': ({'selection': str, 'share': float, 'unsent': str}, None),
 }
-# The form of a run's notes on its method; see `run_label.describe`.
-_LABEL = {
+# The form of notes on a method; see `run_label.describe_method`.
+METHOD = {
   'title': str,
   # Runs of earlier versions lack it.
   'deviations': ({...: str}, None),
@@ -55,6 +55,10 @@ _LABEL = {
   'untold': [str],
   # Runs of earlier versions lack it.
   'settled': ([str], None),
+}
+# The form of a run's notes; see `run_label.describe`.
+_LABEL = {
+  **METHOD,
   'metric': str,
   'higher_is_better': bool,
   'judged_by': str,
@@ -218,6 +222,8 @@ def describe_run(
   folder: simulation.Workdir,
   config: Mapping[str, Any],
   summary: Mapping[str, Any],
+  *,
+  method: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
   """Returns a row of the frame of runs.
 
@@ -225,6 +231,8 @@ def describe_run(
     folder: The run's workdir.
     config: The config.
     summary: The content of summary.json; empty unless the run is finished.
+    method: The notes on the method of a run that has not begun; None if they
+      are unknown, so that labels tell its fields.
 
   Returns:
     `workdir`; `run`, its name; `seed`; `config`; `fields`, the config by dotted
@@ -245,7 +253,7 @@ def describe_run(
   label = (
     summary.get('label')
     or data.get('label')
-    or {**_NO_LABEL, 'title': algorithm}
+    or {**_NO_LABEL, **(method or _name(algorithm, config))}
   )
   synthetic = data.get('synthetic')
   blocks = {
@@ -283,6 +291,17 @@ def describe_run(
       },
       diverged=has_diverged_model(summary),
     ),
+  }
+
+
+def _name(algorithm: str, config: Mapping[str, Any]) -> dict[str, Any]:
+  """Returns notes on a method of which only the config is known."""
+  return {
+    'title': algorithm,
+    'told': {
+      name: f'{name.rpartition(".")[2].replace("_", " ")} {value}'
+      for name, value in json_config.flatten(config).items()
+    },
   }
 
 

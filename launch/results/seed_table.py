@@ -186,9 +186,16 @@ def format_number(
     # Rounded first: 0.0996 is 0.10.
     places = 1 - math.floor(math.log10(float(f'{deviation:.1e}')))
     shown = (
-      f'{round(x, places):.{max(places, 0)}f}' for x in (mean, deviation)
+      _fixed(round(x, places), max(places, 0)) for x in (mean, deviation)
     )
     return ' ± '.join(shown)
-  if abs(mean) >= 1e3:
-    return f'{mean:.0f}'
-  return f'{mean:#.4g}' if is_score else f'{mean:.4g}'
+  if float(f'{abs(mean):.4g}') >= 1e3:
+    return _fixed(mean, 0)
+  # Not -0.
+  return f'{mean + 0.0:#.4g}' if is_score else f'{mean + 0.0:.4g}'
+
+
+def _fixed(number: float, places: int) -> str:
+  """Returns a number with so many digits after its point."""
+  separator = ',' if abs(number) >= 1e6 else ''
+  return f'{number + 0.0:{separator}.{places}f}'

@@ -22,7 +22,15 @@ from launch.results import run_reader
 # The form of sweep.json.
 _SWEEP = {
   'config': str,
-  'runs': {...: {'variant': str, 'fields': dict, 'config': run_reader.CONFIG}},
+  'runs': {
+    ...: {
+      'variant': str,
+      'fields': dict,
+      'config': run_reader.CONFIG,
+      # Sweeps of earlier versions lack it.
+      'method': (run_reader.METHOD, None),
+    }
+  },
 }
 _USAGE = {...: {'seconds': float, 'peak_bytes': float}}
 
@@ -47,7 +55,8 @@ class SweepFolder:
   def read_runs(self) -> dict[str, Mapping[str, Any]]:
     """Returns the entries of all runs in sweep.json, by name.
 
-    Each entry has `variant`, `fields` and `config`.
+    Each entry has `variant`, `fields`, `config` and `method`, the notes of
+    `run_label.describe_method`, None if it lacks them.
 
     Raises:
       errors.InputError: If the folder is not that of a sweep.

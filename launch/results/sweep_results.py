@@ -14,10 +14,10 @@ import math
 from typing import Any
 
 from fedfish_tff import simulation
-from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
 from launch.results import frames as frames_lib
+from launch.results import method_comparison
 from launch.results import method_labels
 from launch.results import run_reader
 from launch.results import sweep_folder
@@ -50,9 +50,13 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
   for name, run in planned.items():
     workdir = simulation.Workdir(folder.workdir(name))
     summary = folder.read_summary(name, run['config']) or {}
-    rows.append(run_reader.describe_run(workdir, run['config'], summary))
+    rows.append(
+      run_reader.describe_run(
+        workdir, run['config'], summary, method=run.get('method')
+      )
+    )
     rows[-1]['variant'] = run['variant']
-  # A run notes the titles of its method and task when it begins.
+  # A run notes the title of its task when it begins.
   begun = [row for row in rows if row['metric']]
   tasks = {row['config']['task']['name']: row['task'] for row in begun}
   for row in rows:
@@ -64,15 +68,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     if len({repr(row['fields'].get(name)) for row in rows}) > 1
     and not (name == _CANDIDATES and _follows_variant(rows, name))
   ]
-  titles = {
-    row['variant']: method_labels.title_without(
-      row['title'], row['deviations'], varied
-    )
-    for row in begun
-  }
   for row in rows:
-    if not row['metric']:
-      row['title'] = titles.get(row['variant'], row['title'])
     row['varied'] = {f: row['fields'][f] for f in varied if f in row['fields']}
     row['group'] = repr((row['variant'], _without(row['varied'], _SEED)))
   runs = pd.DataFrame(rows, dtype=object)
@@ -138,7 +134,8 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
     For each group the `variant`; `method`, its label, as in figures; `varied`,
     the values of the fields in which groups differ; `setting`, the variant and
     these values without learning rates; `name`, the setting for people;
-    `config`, that of a run; `runs` and `finished`, the numbers of runs;
+    `config`, that of a run; `task`, its key; `runs`, `finished` and `results`,
+    the numbers of runs, of finished ones and of finite results;
     `column`, the column that decides, such as `validation/global/accuracy`;
     `validation`, its mean over seeds after the last round, NaN unless all have
     finished and none has diverged; `higher_is_better`; and `is_best`, whether
@@ -147,6 +144,8 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
   rows = []
   for _, group in runs.groupby('group', sort=False):
     first, run = group.iloc[0], judged(group)
+    if run.metric is None:
+      run = judged(runs)
     column = f'validation/{run.judged_by}/{metric or run.metric}'
     decides = group.reindex(columns=[column])[column].astype(float)
     varied = _without(first.varied, _SEED)
@@ -156,32 +155,31 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
         'varied': varied,
         'setting': {'variant': first.variant, **_without(varied, *RATES)},
         'config': first.config,
+        'task': method_comparison.task_key(first),
         'runs': len(group),
         'finished': int(group['is_finished'].sum()),
+        'results': int(np.isfinite(decides).sum()),
         'column': column,
         'validation': decides.mean()
         if np.isfinite(decides).all()
         else math.nan,
+        'higher_is_better': frames_lib.higher_is_better(group, column),
       }
     )
   firsts = pd.DataFrame([judged(of) for _, of in runs.groupby('group')])
   names = dict.fromkeys(name for row in rows for name in row['varied'])
   methods = method_labels.label_methods(firsts, besides=list(names))
-  higher_is_better = bool(
-    judged(runs).higher_is_better
-    if metric is None
-    else metric_names.higher_is_better(metric)
-  )
-  table = pd.DataFrame(rows).assign(
-    method=methods, higher_is_better=higher_is_better
-  )
+  table = pd.DataFrame(rows).assign(method=methods)
   table['name'] = [
     ', '.join([method, *describe_fields(varied, RATES)])
     for method, varied in zip(methods, table['varied'])
   ]
   best = [
-    ranking.select_best(values.to_dict(), higher_is_better=higher_is_better)
-    for _, values in table.groupby(table['setting'].map(repr))['validation']
+    ranking.select_best(
+      of['validation'].to_dict(),
+      higher_is_better=bool(of['higher_is_better'].iloc[0]),
+    )
+    for _, of in table.groupby(table['setting'].map(repr))
   ]
   chosen = [found.best for found in best if found is not None]
   return table.assign(is_best=table.index.isin(chosen))
@@ -244,12 +242,13 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   shown = table[table['is_best']] if tuned else table
   fields = _names(table['varied'])
   notes = [
-    f'{table["finished"].sum()} of {len(runs)} runs are finished. Results are '
-    'those after the last round.'
+    f'{table["finished"].sum()} of {len(runs)} runs are finished.'
+    f'{_tell_model(runs)}'
   ]
-  if judged(runs).metric is not None:
-    decide = map(column_titles.describe, dict.fromkeys(table['column']))
-    notes.append(f'Judged by {" or ".join(decide)}.')
+  begun = runs[runs['metric'].notna()]
+  decide = map(column_titles.judges, begun['judged_by'], begun['metric'])
+  if len(begun):
+    notes.append(f'Judged by {" or ".join(dict.fromkeys(decide))}.')
   synthetic = dict.fromkeys(runs['synthetic'].dropna())
   if synthetic:
     notes.append(f'The data are synthetic: {", ".join(synthetic)}.')
@@ -258,6 +257,7 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
       'Of the learning rates, the best are shown; test clients had no part in '
       'the choice. table.csv has all.'
     )
+  if tuned:
     notes += _tell_without_best(table) + tell_edges(table)
   told = {'Method': shown['method']}
   for field, head in zip(fields, _shorten(fields), strict=True):
@@ -265,12 +265,22 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   return pd.DataFrame(told).rename_axis('group'), notes
 
 
+def _tell_model(runs: pd.DataFrame) -> str:
+  """Returns ' Results are those after the last round.', if there are any."""
+  finished = runs[runs['is_finished'].astype(bool)]
+  if finished.empty:
+    return ''
+  if (finished['model_round'] == finished['config'].str['rounds']).all():
+    return ' Results are those after the last round.'
+  return " Results are those of each run's model."
+
+
 def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
   """Returns the columns at the left of the table for programs, by group.
 
   The column `best` marks, among groups that differ only in learning rates, the
   one that is best on validation clients. If rates do not vary, it marks the
-  best of all groups, with ties.
+  best of all groups of a task, with ties.
 
   Args:
     runs: The runs of a sweep.
@@ -303,30 +313,38 @@ def _shorten(fields: Sequence[str]) -> list[str]:
 
 
 def _tell_without_best(table: pd.DataFrame) -> list[str]:
-  """Returns a line that names the settings without a best group."""
+  """Returns lines that name settings and rates without a part in the choice."""
   keys = table['setting'].map(repr)
-  absent = table[~keys.isin(keys[table['is_best']])]
-  if absent.empty:
-    return []
-  names = dict.fromkeys(absent['name'])
-  return [
-    f'Not shown, since all runs have diverged or are not finished: '
-    f'{", ".join(names)}.'
+  has_best = keys.isin(keys[table['is_best']])
+  absent = [
+    f'{name} ({of["results"].sum()} of {of["runs"].sum()} runs have results)'
+    for name, of in table[~has_best].groupby('name', sort=False)
   ]
+  out = table[has_best & table['validation'].isna()]
+  rates = []
+  for name, varied in zip(out['name'], out['varied']):
+    told = describe_fields({r: varied[r] for r in RATES if r in varied})
+    rates.append(f'{" and ".join(told)} of {name}')
+  found = {
+    'Not shown, since no rate has all its seeds finished and finite': absent,
+    'Not chosen from, since a run has diverged or is not finished': rates,
+  }
+  return [f'{words}: {"; ".join(of)}.' for words, of in found.items() if of]
 
 
 def _best_rows(table: pd.DataFrame) -> list[int]:
-  """Returns the index of the best of all groups, and of those that tie."""
-  finite = table[table['validation'].notna()]
-  # Groups that are judged by different columns do not compare.
-  if len(finite) < 2 or finite['column'].nunique() > 1:
-    return []
-  direction = {'higher_is_better': table['higher_is_better'].iloc[0]}
-  best = ranking.select_best(finite['validation'].to_dict(), **direction).best
-  values = finite['validation']
-  return list(
-    values.index[ranking.gains(values, values[best], **direction) >= 0]
-  )
+  """Returns the index of each task's best groups, with those that tie."""
+  found = []
+  for _, of in table[table['validation'].notna()].groupby('task'):
+    # Groups that are judged by different columns do not compare.
+    if len(of) < 2 or of['column'].nunique() > 1:
+      continue
+    direction = {'higher_is_better': bool(of['higher_is_better'].iloc[0])}
+    values = of['validation']
+    best = ranking.select_best(values.to_dict(), **direction).best
+    gains = ranking.gains(values, values[best], **direction)
+    found += list(values.index[gains >= 0])
+  return found
 
 
 def _format(value: Any) -> str:

@@ -113,7 +113,9 @@ class Sweep:
       try:
         self._execute_runs(failures)
       except KeyboardInterrupt as error:
-        self._write_tables(failures)
+        # A column that no run has yet must not hide the message.
+        with contextlib.suppress(errors.InputError):
+          self._write_tables(failures)
         raise KeyboardInterrupt(
           f'Interrupted: {self._tell_done()} are finished. The same '
           'command continues the sweep.'
@@ -291,19 +293,33 @@ class Sweep:
     """Writes the tables; returns the runs and the table for people."""
     folder = self._folder
     runs = sweep_results.read_results(folder)
+    _write(
+      folder,
+      {
+        'runs.csv': run_table.to_csv(
+          runs, failures=failures, usage=folder.read_usage()
+        ),
+        'table.csv': result_table.sweep_to_csv(runs),
+      },
+    )
+    # A chosen column may be missing, all others are written by then.
     table = result_table.of_sweep(runs, self.columns)
     title = f'Sweep {self.source}'
-    tables = {
-      'runs.csv': run_table.to_csv(
-        runs, failures=failures, usage=folder.read_usage()
-      ),
-      'table.csv': result_table.sweep_to_csv(runs),
-      'table.md': text_table.to_markdown(title, table).encode(),
-      'table.tex': text_table.to_latex(title, table).encode(),
-    }
-    for name, content in tables.items():
-      simulation.write_atomically(folder.path / name, content)
+    _write(
+      folder,
+      {
+        'table.md': text_table.to_markdown(title, table).encode(),
+        'table.tex': text_table.to_latex(title, table).encode(),
+      },
+    )
     return runs, table
+
+
+def _write(
+  folder: sweep_folder.SweepFolder, contents: Mapping[str, bytes]
+) -> None:
+  for name, content in contents.items():
+    simulation.write_atomically(folder.path / name, content)
 
 
 def _plot(

@@ -208,6 +208,17 @@ class MethodTableTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'Did you mean mean'):
       _make({'A': runs}, ['train/loss:men'])
 
+  @parameterized.parameters(
+    ('test/golbal/accuracy', "'test/golbal/accuracy'. Did you mean global"),
+    ('seconds:untill', 'Did you mean until'),
+  )
+  def test_columns_are_checked_before_any_run(self, name, message):
+    with self.assertRaisesRegex(errors.InputError, message):
+      result_table.check_columns(['bytes', name])
+    result_table.check_columns(
+      ['test/num_clients', 'csb', 'test/own/mine:mean', 'time/round_seconds']
+    )
+
   def test_usual_columns_are_scores_of_test_clients(self):
     values = {
       'test/global/accuracy': 0.5,

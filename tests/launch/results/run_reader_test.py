@@ -90,6 +90,22 @@ class ReadRunTest(temporary_folders.TestCase):
       scores = found.rounds['eval/global/accuracy']
       self.assertEqual(list(np.isfinite(scores)), [True, True, False])
 
+  def test_runs_without_notes_keep_apart(self):
+    workdirs = []
+    for epochs in (2, 3):
+      run = fake_runs.make_run()
+      run.config['local_epochs'] = epochs
+      run = dataclasses.replace(run, is_finished=False)
+      workdirs.append(fake_runs.write_run(run, self.folder / str(epochs)))
+      data = {'data_dir': None, 'synthetic': None}
+      (workdirs[-1] / 'data.json').write_text(
+        json.dumps(checked_json.add_checksum(data))
+      )
+    labels = list(frames.read(workdirs).groups())
+    self.assertEqual(
+      labels, ['fed_avg, local epochs 2', 'fed_avg, local epochs 3']
+    )
+
   def test_notes_of_an_earlier_version(self):
     workdir = fake_runs.write_workdir(self.folder / 'w', finished=False)
     path = workdir / 'data.json'

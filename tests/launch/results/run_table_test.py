@@ -112,7 +112,7 @@ class SweepTableTest(absltest.TestCase):
       text,
     )
     lines = [line for line in text.splitlines() if line.startswith('|')]
-    self.assertIn('diverged or are not finished: FedFish.', text)
+    self.assertIn('seeds finished and finite: FedFish (2 of 4 runs', text)
     self.assertEqual(
       lines,
       [

@@ -96,6 +96,10 @@ class SeedTableTest(parameterized.TestCase):
     (-0.25, math.nan, '-0.2500'),
     (0.0, 0.0, '0.000'),
     (12345.6, math.nan, '12346'),
+    (999.97, math.nan, '1000'),
+    (-0.001, 0.3, '0.00 ± 0.30'),
+    (-0.0, math.nan, '0.000'),
+    (1e12, 3e9, '1,000,000,000,000 ± 3,000,000,000'),
   )
   def test_numbers_have_as_many_digits_as_their_deviation_allows(
     self, mean, deviation, expected

@@ -45,6 +45,22 @@ class SweepResultsTest(parameterized.TestCase):
     table = sweep_results.tabulate(results)
     self.assertEqual(list(table['method']), ['FedAvg', 'FedAvg'])
 
+  def test_variants_that_have_not_begun_have_their_names(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish', 'fed_fish,server=adam'], seed=(0, 1)
+    )
+    results = self._results(runs, [0.25])
+    table = sweep_results.tabulate(results)
+    names = list(table['name'])
+    self.assertLen(set(names), 3)
+    self.assertEqual(names[:2], ['FedAvg', 'FedFish'])
+    self.assertStartsWith(names[2], 'FedFish, ')
+    told, notes = sweep_results.tell_groups(results)
+    self.assertEqual(list(told['Method']), names)
+    (judged,) = [note for note in notes if note.startswith('Judged by')]
+    self.assertNotIn('None', judged)
+    self.assertNotIn(' or ', judged)
+
   def test_a_run_that_has_not_begun_has_the_title_of_its_task(self):
     runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
     folder, _ = fake_sweeps.write_results(self, runs, [0.25])
@@ -116,3 +132,56 @@ class SweepResultsTest(parameterized.TestCase):
       [tuple(of[r] for r in rates) for of in table[table['is_best']]['varied']],
       [(0.05, 0.01)],
     )
+
+  def test_each_setting_has_the_direction_of_its_task(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], client_learning_rate=(0.01, 0.05)
+    )
+    of_error = {'metric': 'error', 'higher_is_better': False}
+    results = self._results(
+      runs, [0.3, 0.5, 0.1, 0.9], each=[{}, {}, of_error, of_error]
+    )
+    table = sweep_results.tabulate(results)
+    best = table[table['is_best']]['varied'].str['client_learning_rate']
+    self.assertEqual(list(best), [0.05, 0.01])
+
+  def test_the_best_of_all_groups_is_that_of_a_task(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], **{'task.alpha': (0.1, 1.0)}
+    )
+    results = self._results(runs, [0.3, 0.8, 0.4, 0.7])
+    described = sweep_results.describe_groups(results)
+    rows = zip(described['method'], described['task.alpha'], described['best'])
+    self.assertEqual(
+      {row[:2] for row in rows if row[2]},
+      {('FedFish', 0.1), ('FedAvg', 1.0)},
+    )
+
+  def test_settings_and_rates_without_a_part_in_the_choice_are_named(self):
+    runs = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'],
+      client_learning_rate=(0.01, 0.05),
+      seed=(0, 1, 2),
+    )
+    values = [*[0.3, 0.3, 0.3], *[0.5, None, 0.5]]
+    values += [*[0.4, 0.4, 'unfinished'], *[0.6, None, 0.6]]
+    _, notes = sweep_results.tell_groups(self._results(runs, values))
+    told = ' '.join(notes)
+    self.assertIn(
+      'no rate has all its seeds finished and finite: FedFish (4 of 6 runs',
+      told,
+    )
+    self.assertIn('not finished: client learning rate 0.05 of FedAvg.', told)
+    # All are there.
+    _, notes = sweep_results.tell_groups(self._results(runs, [0.3] * 12))
+    self.assertNotIn('Not ', ' '.join(notes))
+
+  @parameterized.parameters((None, True), (4, False))
+  def test_results_are_of_the_last_round_if_all_runs_got_there(
+    self, stopped_at, expected
+  ):
+    runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
+    results = self._results(runs, [0.3, 0.3], stopped_at=stopped_at)
+    _, notes = sweep_results.tell_groups(results)
+    self.assertEqual('after the last round' in notes[0], expected)
+    self.assertEqual("of each run's model" in notes[0], not expected)

@@ -12,9 +12,11 @@ import threading
 import time
 from unittest import mock
 
+from fedfish_tff import errors
 from launch.configs import fed3r_digits
 from launch.configs import sweeps
 from launch.plots import sweep_plots
+from launch.results import result_table
 from launch.sweeps import execution
 from launch.sweeps import resources
 from launch.sweeps import worker
@@ -22,6 +24,8 @@ from tests import processes
 from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
 from tests.launch.sweeps import targets
+
+from absl.testing import parameterized
 
 _GIVE_UP_SECONDS = 60.0
 
@@ -201,7 +205,28 @@ class SweepExecutionTest(temporary_folders.TestCase):
       self.assertIn(" '--data_dir=my data'\n", stdout.getvalue())
       self.assertEndsWith(stdout.getvalue(), f'up to {most} at a time\n')
 
-  def test_an_interrupt_says_how_to_go_on(self):
+  def test_a_column_that_no_run_has_costs_no_other_result(self):
+    with (
+      mock.patch.object(
+        result_table,
+        'of_sweep',
+        autospec=True,
+        side_effect=errors.InputError('no acuracy'),
+      ),
+      self.assertRaisesRegex(errors.InputError, 'no acuracy'),
+    ):
+      self._execute()
+    self.assertNotEmpty(self._rows('table.csv'))
+    self.assertLen(self._rows('runs.csv'), 4)
+
+  @parameterized.parameters(None, errors.InputError('no acuracy'))
+  def test_an_interrupt_says_how_to_go_on(self, error):
+    if error is not None:
+      self.enter_context(
+        mock.patch.object(
+          result_table, 'of_sweep', autospec=True, side_effect=error
+        )
+      )
     self.enter_context(mock.patch.object(worker, 'train', targets.wait))
     begun = self.data_dir / 'begun'
 
