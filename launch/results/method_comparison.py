@@ -409,19 +409,23 @@ def _pair_rounds(
 
   Runs of different length, such as those of a fixed total of local epochs or
   those that stop early, are only compared at their ends, since their rounds do
-  not correspond.
+  not correspond. A run that ended since it diverged counts as diverged in both.
   """
   both = one, other
   columns = [of.column(metric) for of in both]
-  lengths = [of.runs.set_index('seed')['length'] for of in both]
+  runs = [of.runs.set_index('seed') for of in both]
+  lengths = [of['length'] for of in runs]
   alike = lengths[0].index[lengths[0] == lengths[1].reindex(lengths[0].index)]
+  diverged = [of.index[of['diverged_round'].notna()] for of in runs]
+  alike = alike.union(diverged[0]).union(diverged[1])
   common = columns[0].index.intersection(columns[1].index)
   found = []
-  for column in columns:
+  for column, ended in zip(columns, diverged):
     is_alike = column.index.isin(alike, 0)
     at_ends = ~is_alike & (which == LAST_ROUND)
     kept = is_alike & column.index.isin(common) | at_ends
-    found.append(value_by_seed(column[kept], which))
+    values = value_by_seed(column[kept], which)
+    found.append(values.mask(values.index.isin(ended), math.inf))
   return found
 
 

@@ -206,6 +206,31 @@ class MethodComparisonTest(parameterized.TestCase):
     self.assertEqual([c.n for c in comparisons], [0, 0])
     self.assertEndsWith(comparisons[0].text, 'finite value: 1')
 
+  def test_a_run_that_ended_since_it_diverged_is_a_missing_pair(self):
+    runs = [
+      _run('fed_avg', range(1, 7), np.arange(6) + seed, seed) for seed in (0, 1)
+    ]
+    runs += [
+      _run('fed_fish', range(1, 7), np.arange(6) + 2, 0),
+      _run('fed_fish', range(1, 4), [9, np.inf, np.inf], 1, diverged_round=2),
+    ]
+    # One that was last evaluated before has a finite value in common.
+    self._check_ended(runs)
+    runs[-1] = _run('fed_fish', [1], [9], 1, diverged_round=2)
+    self._check_ended(runs)
+
+  def _check_ended(self, runs):
+    read = fake_runs.frames(runs)
+    ended = read.runs['diverged_round'].notna()
+    read.runs.loc[ended, 'length'] = 3
+    found = method_comparison.compare_columns(
+      read.groups(),
+      itertools.product([_METRIC], _ROUNDS, [method_comparison.SEEDS]),
+    )
+    for of in found.itertuples():
+      self.assertEqual((of.n, of.mean), (1, 2))
+      self.assertIn('finite value: 1', of.note)
+
   def test_rounds_that_one_run_was_not_evaluated_at_are_not_diverged(self):
     rounds = [1, 2, 3, 4]
     empty = {_METRIC: np.array([True, False, True, False])}
