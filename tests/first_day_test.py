@@ -32,7 +32,7 @@ _SOURCES = (
   'setup.py',
 )
 # What every run has of a metric, in words of summary.json and of a table.
-_COLUMN = 'Test accuracy, global model'
+_COLUMN = r'\shortstack[r]{Test accuracy, \\ global model}'
 
 
 def _read_doc() -> tuple[dict[str, str], str, list[str]]:
