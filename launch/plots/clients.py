@@ -38,7 +38,7 @@ def draw_personalization(
     return {}
   cells, width = list(tables), 3.3
   looks = style.method_looks(cells)
-  higher_is_better = metric_names.higher_is_better(metric)
+  higher_is_better = frames_lib.higher_is_better(frames.runs, metric)
   # launch.evaluate writes the test clients' scores to this table.
   name = column_titles.title(f'test/{metric}')
   bounds = (0, 1) if metric_names.is_share(metric) else (-np.inf, np.inf)
@@ -217,7 +217,7 @@ def _plot_spread(
   note: str,
 ) -> mpl_figure.Figure:
   """Plots sorted scores of clients, a line per label."""
-  higher_is_better = metric_names.higher_is_better(metric)
+  higher_is_better = frames_lib.higher_is_better(frames.runs, metric)
   figure, (axis,) = panels.new_grid([title], (7, 4.2))
   axis.axvspan(0, 0.1, color=style.GRID, alpha=0.6, linewidth=0, zorder=0)
   lines = {}

@@ -75,8 +75,8 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
     share: the most clients per round, and the kind of speeds; `base`, the
     method; `method`, the same with +FT if the model of all clients is
     fine-tuned; `policy`, the title of the choice of clients; `metric`, a column
-    of metrics.csv; `is_before`, whether that is before fine-tuning; `run`;
-    `round`; `value`; `seconds`, the simulated time, mean over seeds, without
+    of metrics.csv; `higher_is_better`; `is_before`, whether that is before
+    fine-tuning; `run`; `round`; `value`; `seconds`, the simulated time, mean over seeds, without
     messages, or with them if there is an `only_cost`; and `only_cost`, the one
     cost of messages at which the runs are as they are, since it decides on the
     first answers, NaN if it only takes time.
@@ -119,6 +119,7 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
             method=method,
             policy=first.told.get(_POLICY, policy),
             metric=column,
+            higher_is_better=frames_lib.higher_is_better(of.runs, column),
             is_before=column == before,
             only_cost=first.only_cost,
           )
@@ -225,7 +226,7 @@ def format_table(lines: pd.DataFrame, costs: Sequence[float]) -> str:
       compared.
     costs: The seconds that messages add to each round, one per column.
   """
-  higher_is_better = metric_names.higher_is_better(lines['metric'].iloc[0])
+  higher_is_better = bool(lines['higher_is_better'].iloc[0])
   best = 'max' if higher_is_better else 'min'
   parts = []
   for key, kept in lines.groupby(['task', 'conditions'], sort=False):
@@ -265,7 +266,7 @@ def _seconds_to_reach(
   Returns:
     The time; None if it never does.
   """
-  higher_is_better = metric_names.higher_is_better(lines['metric'].iloc[0])
+  higher_is_better = bool(lines['higher_is_better'].iloc[0])
   lines = at_cost(lines, cost)
   first = lines[lines['line'] == lines['line'].min()]
   means = first.groupby('round').agg({'seconds': 'first', 'value': 'mean'})

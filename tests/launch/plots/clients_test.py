@@ -68,6 +68,13 @@ class DrawPersonalizationTest(parameterized.TestCase):
       lines[-1].get_xydata(), [[0, 0.55], [0.25, 0.55], [0.5, 0.625]]
     )
 
+  def test_the_task_declares_what_is_a_gain(self):
+    frames = fake_runs.named({'FedAvg': [_make_run(_BEFORE, _AFTER, 'error')]})
+    runs = frames.runs.assign(metric='error', higher_is_better=False)
+    figures = clients.draw_personalization(frames.of(runs), 'eval/global/error')
+    axis = figures['personalization_error'].axes[0]
+    self.assertStartsWith(axis.texts[0].get_text(), '1 gain, 2 lose')
+
   @parameterized.parameters(
     ('accuracy', 0.5, 0.0, 0.53),
     ('accuracy', 1.0, 0.0, 1.0),
