@@ -8,6 +8,7 @@ from typing import Any
 from fedfish_tff import datasets
 from launch.methods import registry
 from launch.results import column_titles
+from launch.results import method_labels
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_summary
@@ -49,20 +50,19 @@ def _scores(
     name.removeprefix('eval/'): value
     for name, value in summary['final'].items()
   }
-  clients = len(task.test.client_ids)
-  whose = f'{clients} test clients'
+  whose = method_labels.count(len(task.test.client_ids), 'test client')
   if task.synthetic:
     whose += f' of {task.synthetic}'
   parts = [_tell(experiment, _HELD_OUT, summary['test'], whose, task.test)]
   if task.own_test is not None:
-    data = 'own test data of {} clients'
     for groups, values, split in (
       (_NEW, summary['test'], 'test'),
       (_OWN, final, 'train'),
     ):
       scored = _with_own_test(task, getattr(task, split))
       name = 'training' if split == 'train' else split
-      whose = data.format(f'{len(scored)} {name}')
+      clients = method_labels.count(len(scored), f'{name} client')
+      whose = f'own test data of {clients}'
       parts.append(_tell(experiment, groups, values, whose, scored))
   title = column_titles.title(task.metric)
   return f'{title} {"; ".join(parts)}'

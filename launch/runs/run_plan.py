@@ -135,11 +135,14 @@ def _describe_rounds(
       config, num_clients=len(task.train.client_ids)
     ).rounds
   yield from _describe_steps(config)
-  judged = (
-    f'{experiment.judged_column} on {len(task.validation.client_ids):,} '
-    f'validation clients; reported on {len(task.test.client_ids):,} test clients'
+  validation, test = (
+    method_labels.count(len(getattr(task, split).client_ids), f'{split} client')
+    for split in ('validation', 'test')
   )
-  yield 'judged by', judged
+  yield (
+    'judged by',
+    f'{experiment.judged_column} on {validation}; reported on {test}',
+  )
   numbers = range(first + 1, config.rounds + 1)
   yield (
     'rounds',
