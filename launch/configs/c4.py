@@ -35,9 +35,9 @@ fields (algorithm.server_epsilon 1e-7, algorithm.server_beta_2 0.999), has 0.107
 size=results is tiny with sequences of 128 tokens, as in the paper's evaluation,
 and few rounds: 512 local epochs in total, 1 or 16 of them per round. Its sweeps
 have Adam at the server, because plain steps learn next to nothing in so few
-rounds. docs/results.md has the results, also on other corpora, with their commands.
-With corpus=cc_news, they have half of the rounds, 256 local epochs in total,
-because news sites have more text, and the best learning rates on C4.
+rounds. docs/results.md has the results, also on other corpora, with their
+commands. With corpus=cc_news, they have half of the rounds, 256 local epochs in
+total, because news sites have more text, and the best learning rates on C4.
 """
 
 from collections.abc import Iterator

@@ -76,10 +76,10 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
     method; `method`, the same with +FT if the model of all clients is
     fine-tuned; `policy`, the title of the choice of clients; `metric`, a column
     of metrics.csv; `higher_is_better`; `is_before`, whether that is before
-    fine-tuning; `run`; `round`; `value`; `seconds`, the simulated time, mean over seeds, without
-    messages, or with them if there is an `only_cost`; and `only_cost`, the one
-    cost of messages at which the runs are as they are, since it decides on the
-    first answers, NaN if it only takes time.
+    fine-tuning; `run`; `round`; `value`; `seconds`, the simulated time, mean
+    over seeds, without messages, or with them if there is an `only_cost`; and
+    `only_cost`, the one cost of messages at which the runs are as they are,
+    since it decides on the first answers, NaN if it only takes time.
   """
   frames = _describe_timed(frames)
   if frames.runs.empty:

@@ -102,9 +102,9 @@ def plot_heat_map(
 ) -> mpl_figure.Figure:
   """Draws a metric over client and server learning rates.
 
-  Panels with scores of different columns name theirs. The best cell of a panel has a frame, on a tie the first given. A cell without
-  a finite value, since a run has diverged or is not finished, is blank and
-  crossed.
+  Panels with scores of different columns name theirs. The best cell of a panel
+  has a frame, on a tie the first given. A cell without a finite value, since a
+  run has diverged or is not finished, is blank and crossed.
 
   Args:
     values: The metric by the panel's title, the client and the server rate.

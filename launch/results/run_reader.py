@@ -239,10 +239,11 @@ def describe_run(
     names; `algorithm`; `task`, its title, which describes synthetic data;
     `synthetic`, that description alone; `is_finished`; `status`, finished,
     stopped early, diverged or unfinished; `diverged_round`, None for a run that
-    has not diverged; `model_round`, None for an unfinished run; `length`, the number of rounds of the finished run, as far as known;
-    the notes of `run_label.describe`; and the numbers of summary.json for the
-    run's model: `validation/global/<metric>`, `test/global/<metric>`,
-    `csb/<metric>`, `total/local_steps` and so on.
+    has not diverged; `model_round`, None for an unfinished run; `length`, the
+    number of rounds of the finished run, as far as known; the notes of
+    `run_label.describe`; and the numbers of summary.json for the run's model:
+    `validation/global/<metric>`, `test/global/<metric>`, `csb/<metric>`,
+    `total/local_steps` and so on.
 
   Raises:
     errors.InputError: If data.json is damaged.

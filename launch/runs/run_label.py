@@ -91,12 +91,12 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
 
   Returns:
     JSON values: its `title`, and `deviations`, the words at its end for what
-    differs from the published form, by dotted name; `baseline`, its rank among the usual baselines,
-    not positive for none, and lower if clients send a part; `one_model`,
-    whether all clients end up with one model; `told`, the words, by dotted
-    name, for each field with an unusual value; `untold`, the names of the
-    fields that the title or other words tell; and `settled`, the names of the
-    fields whose values follow from the method and the blocks.
+    differs from the published form, by dotted name; `baseline`, its rank among
+    the usual baselines, not positive for none, and lower if clients send a
+    part; `one_model`, whether all clients end up with one model; `told`, the
+    words, by dotted name, for each field with an unusual value; `untold`, the
+    names of the fields that the title or other words tell; and `settled`, the
+    names of the fields whose values follow from the method and the blocks.
   """
   method = config.method
   flat = json_config.flatten(config.values)
