@@ -16,8 +16,8 @@ from tests import training_runs
 
 from absl.testing import absltest
 from absl.testing import parameterized
-import ml_dtypes
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 _DIVERGED = simulation.DIVERGED_COLUMN
@@ -214,7 +214,7 @@ class LoopTest(training_runs.TestCase):
       )
       round_.process.get_model_weights.return_value = (
         tff.learning.models.ModelWeights(
-          [np.array([value], ml_dtypes.bfloat16)], []
+          [np.array([value], tf.bfloat16.as_numpy_dtype)], []
         )
       )
       round_.row = {'train/loss': 0.5}
