@@ -283,8 +283,8 @@ class TrainTest(temporary_folders.TestCase):
   @pytest.mark.thorough
   def test_a_full_disk_keeps_the_checkpoints(self):
     self.workdir.mkdir()
-    # Room for what is beside the checkpoints, for one of them and a part of
-    # the next.
+    # Room for one checkpoint, and for what is beside it while metrics.csv is
+    # written anew; of the next checkpoint, a part.
     checkpoint = _disk_space(
       self.finished / 'checkpoints' / 'program_state_1.npz'
     )
@@ -300,7 +300,7 @@ class TrainTest(temporary_folders.TestCase):
     )
     # Not the hyper-parameters, which are written at the end.
     beside += sum(map(_disk_space, self.finished.glob('tensorboard/*.v2')))
-    size = beside + checkpoint * 3 // 2
+    size = beside + checkpoint
     if os.geteuid() or subprocess.call(
       ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir],
       timeout=processes.HANG_SECONDS,
