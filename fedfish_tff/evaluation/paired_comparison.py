@@ -199,6 +199,7 @@ def compare_paired(
   *,
   higher_is_better: bool,
   scale: float = 0.0,
+  with_p: bool = True,
 ) -> PairedComparison:
   """Compares two methods over exchangeable pairs, for example seeds.
 
@@ -214,6 +215,8 @@ def compare_paired(
     b: The metric of method B for the same keys.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
     scale: The least scale of the metric, see `ranking.gains`.
+    with_p: Whether to compute the p-value, which takes seconds for hundreds of
+      pairs, such as clients.
 
   Returns:
     The comparison. Fewer than six pairs give no interval and no p-value, and
@@ -229,7 +232,7 @@ def compare_paired(
   result = _compare(
     [gains], num_missing, higher_is_better, _bootstrap_mean, 'pair'
   )
-  if math.isnan(result.low):
+  if math.isnan(result.low) or not with_p:
     return result
   # Two-sided, so that the direction does not matter.
   return dataclasses.replace(result, p=flip_signs(gains))

@@ -252,7 +252,7 @@ def summarize(
   }
   every = np.array([values[c] - baseline[c] for c in scored], np.float64)
   result = evaluation.compare_paired(
-    values, baseline, higher_is_better=higher_is_better
+    values, baseline, higher_is_better=higher_is_better, with_p=False
   )
   of_all = evaluation_name in ('global', 'ensemble', 'barrier')
   size = 'num_examples' if of_all else 'num_unseen'

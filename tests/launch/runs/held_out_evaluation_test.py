@@ -7,6 +7,7 @@ from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
+from fedfish_tff.evaluation import paired_comparison
 from launch.results import run_reader
 from launch.runs import held_out_evaluation
 from tasks.task import Task
@@ -104,6 +105,15 @@ class SummarizeTest(absltest.TestCase):
     summary = _summarize('global', rows, 'x', higher_is_better=True)
     self.assertBetween(summary['low'], 0.8, 1.6)
     self.assertBetween(summary['high'], 3.4, 4.2)
+
+  def test_no_p_is_computed_for_clients(self):
+    rows = {str(i): {'num_examples': 1, 'global/x': i} for i in range(20)}
+    with mock.patch.object(
+      paired_comparison, 'flip_signs', autospec=True
+    ) as flip:
+      summary = _summarize('global', rows, 'x', higher_is_better=True)
+    self.assertLess(summary['low'], summary['high'])
+    flip.assert_not_called()
 
   def test_differences_are_paired_by_client(self):
     summary = _summarize(
