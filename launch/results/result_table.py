@@ -168,9 +168,7 @@ def all_columns(
   keys += [
     (column, last)
     for column in _numbers(frames)
-    if column.startswith(_KINDS)
-    and not column.endswith('/num_clients')
-    and not metric_names.is_count(column)
+    if column.startswith(_KINDS) and _is_score(column)
   ]
   keys += [(MEGABYTES, last), (SECONDS, last), (SECONDS, UNTIL)]
   return list(dict.fromkeys(keys))
@@ -377,7 +375,7 @@ def _is_score(column: str) -> bool:
   return (
     column.startswith((*_KINDS, 'eval/'))
     and not metric_names.is_count(column)
-    and not column.endswith(('/num_clients', '/diverged_clients'))
+    and not column.endswith('/num_clients')
   )
 
 

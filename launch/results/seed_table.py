@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Statistics over seeds, and tables of them for people."""
 
-from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import math
@@ -80,9 +79,9 @@ def make_table(
   there = set(values.index)
   lines = [[*told, *titles.values()]]
   for index, first in told.iterrows():
+    waiting = by_row[index].loc[lambda of: ~of['is_finished'].astype(bool)]
     parts = []
     for of in titles:
-      waiting = by_row[index].loc[lambda of: ~of['is_finished'].astype(bool)]
       left = [s for s in waiting['seed'] if (index, *of, s) not in there]
       told_left = f'missing: {len(left)}' if left else ''
       parts.append((texts.get((index, *of), ''), told_left))
@@ -115,11 +114,17 @@ def _find_bold(
     if len(of) > 1
   ]
   several = firsts['family'].nunique() > 1
+  by_cell = {
+    key: of.droplevel([0, 1, 2])
+    for key, of in values.groupby(level=[0, 1, 2], sort=False)
+  }
+  # A cell without a value.
+  empty = values[:0].droplevel([0, 1, 2])
   bold, few, apart, could = [], {}, [], False
   for column, (of, head) in enumerate(titles.items(), len(told.columns)):
     for task, rows in families if of in directions else ():
       where = f'{head} of {task}' if several else head
-      by_seed = {i: _of_cell(values, (i, *of)) for i in rows}
+      by_seed = {i: by_cell.get((i, *of), empty) for i in rows}
       found = method_comparison.stand_out(by_seed, **directions[of])
       if found.best is not None:
         bold.append((1 + told.index.get_loc(found.best), column))
@@ -144,12 +149,6 @@ def _find_bold(
       f'the best: {"; ".join(apart)}.'
     )
   return bold, notes
-
-
-def _of_cell(values: pd.Series, key: tuple[Hashable, ...]) -> pd.Series:
-  """Returns the values of a cell by seed."""
-  found = values[[index[:3] == key for index in values.index]]
-  return found.droplevel([0, 1, 2])
 
 
 def _format(cell: Any, usual: int, runs: pd.DataFrame, is_score: bool) -> str:
