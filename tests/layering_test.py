@@ -26,6 +26,7 @@ _LIBRARY = {
   'fedfish_tff.evaluation',
   'fedfish_tff.simulation',
   'fedfish_tff.execution',
+  'fedfish_tff.import_setup',
   'fedfish_tff.plug_ins',
   'fedfish_tff.trust',
 }
@@ -55,7 +56,7 @@ _FOR_ALL = (
   'fedfish_tff.regular_files',
 )
 ALLOWED = {
-  'fedfish_tff': set(),
+  'fedfish_tff': {'fedfish_tff.import_setup'},
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
   # What client work makes and execution replaces, without knowing each other.
@@ -75,6 +76,7 @@ ALLOWED = {
   'fedfish_tff.plug_ins': {'fedfish_tff.errors', 'fedfish_tff.trust'},
   # What may be run that is somebody else's.
   'fedfish_tff.trust': {'fedfish_tff.errors'},
+  'fedfish_tff.import_setup': set(),
   'fedfish_tff.lazy': set(),
   'fedfish_tff.locks': {'fedfish_tff.errors'},
   'fedfish_tff.new_files': set(),
