@@ -4,6 +4,7 @@
 # Every target sets up what it needs; ARGS is handed on, for example
 #   make test ARGS=tests/algorithms
 #   make demo ARGS=--help
+# STACK=tff takes the versions that TFF itself asks for, in .venv-tff.
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -13,7 +14,18 @@
 
 # cpu, cuda12, cuda13 or tpu.
 PLATFORM ?= cpu
-RUN := .venv/bin/python
+# today, with the newest TensorFlow, or tff, with TFF's own pins.
+STACK ?= today
+today_VENV := .venv
+today_PYTHONS := 3.13 3.12 3.11
+tff_VENV := .venv-tff
+tff_PYTHONS := 3.11
+VENV := $($(STACK)_VENV)
+PYTHONS := $($(STACK)_PYTHONS)
+ifeq ($(VENV),)
+$(error STACK must be today or tff, got $(STACK))
+endif
+RUN := $(VENV)/bin/python
 PYTEST := $(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 # Samples of data sets that some tests need; they skip where it is absent.
@@ -39,14 +51,14 @@ test-processors: install ## run the tests as if on several processors (slow)
 
 # Tests start several processes; each would take most of the device's memory.
 test-gpu: install ## compare and time rounds on a GPU; skips without one
-	@if JAX_PLATFORMS=cuda .venv-accelerator/bin/python -c \
+	@if JAX_PLATFORMS=cuda $(VENV)-accelerator/bin/python -c \
 	  'import jax; jax.devices()' 2>/dev/null; then \
 	  export XLA_PYTHON_CLIENT_PREALLOCATE=false; \
 	  FEDFISH_TFF_PLATFORM=cuda $(RUN) -m pytest -m '' \
 	    tests/execution/pjrt/pjrt_context_test.py && \
 	  $(RUN) -m benchmarks.accelerator --platform=cuda $(ARGS); \
 	else \
-	  echo 'make test-gpu skips: JAX in .venv-accelerator finds no GPU (make' \
+	  echo 'make test-gpu skips: JAX in $(VENV)-accelerator finds no GPU (make' \
 	    'accelerator PLATFORM=cuda13 installs it)'; \
 	fi
 
@@ -58,7 +70,7 @@ bench: install ## measure the speed and print a table
 	@$(RUN) -m benchmarks.run $(ARGS)
 
 bazel-test: install ## build all with Bazel, offline, and run its smoke tests
-	@.ci/bazel_test $(ARGS)
+	@VIRTUAL_ENV=$(abspath $(VENV)) .ci/bazel_test $(ARGS)
 
 lock: ## resolve requirements/*.in into the locks (ARGS=--upgrade for newer)
 	@.ci/with_tool uv==0.13.8 .ci/lock $(ARGS)
@@ -73,18 +85,19 @@ docs: ## build the site of the pages and of the API into build/docs
 	@.ci/with_tool \
 	  'zensical==0.0.73 mkdocstrings-python==2.0.11 ruff==0.17.5' .ci/docs
 
-# .venv counts as installed only with the stamp that is written last.
+# It counts as installed only with the stamp that is written last.
 install: ## make .venv from the locks, if it is not up to date
-	@.venv/bin/python .ci/set_up.py --check 2>/dev/null || { \
-	  python=$$(.ci/find_python) && "$$python" .ci/set_up.py; }
+	@$(RUN) .ci/set_up.py --check --stack=$(STACK) 2>/dev/null || { \
+	  python=$$(.ci/find_python $(PYTHONS)) && \
+	  "$$python" .ci/set_up.py --stack=$(STACK); }
 
 # It takes one platform's place of another's; stamps tell.
 accelerator: ## make .venv-accelerator for --context=pjrt (PLATFORM=tpu ...)
 	@python=$$(.ci/find_python) && \
-	  "$$python" .ci/set_up.py --accelerator=$(PLATFORM)
+	  "$$python" .ci/set_up.py --accelerator=$(PLATFORM) --stack=$(STACK)
 
 ray: install ## install Ray into .venv, for --context=ray
-	@python=$$(.ci/find_python) && "$$python" .ci/set_up.py --ray
+	@$(RUN) .ci/set_up.py --ray --stack=$(STACK)
 
 clean: ## remove caches and build products (no .venv, not runs/)
 	@rm -rf build dist *.egg-info .pytest_cache .ruff_cache .hypothesis

@@ -10,6 +10,7 @@ import re
 import runpy
 
 import setuptools
+from setuptools.command import build_py
 
 _ROOT = pathlib.Path(__file__).resolve().parent
 
@@ -40,6 +41,24 @@ _PROGRAMS = {
 }
 _COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
 
+# Says that fedfish_tff comes before TFF, from site-packages when Python starts.
+_FIRST = 'fedfish_tff_first'
+
+
+class _BuildWithPathFile(build_py.build_py):
+  """Builds the packages and a .pth file beside them."""
+
+  def run(self) -> None:
+    super().run()
+    self.mkpath(self.build_lib)
+    path_file = pathlib.Path(self.build_lib, f'{_FIRST}.pth')
+    path_file.write_text(f'import {_FIRST}\n', encoding='ascii')
+
+  def get_outputs(self, include_bytecode: bool = True) -> list[str]:
+    path_file = str(pathlib.Path(self.build_lib, f'{_FIRST}.pth'))
+    return [*super().get_outputs(include_bytecode), path_file]
+
+
 setuptools.setup(
   name='fedfish-tff',
   version=_read_version(),
@@ -55,6 +74,8 @@ setuptools.setup(
     *_PROGRAMS,
   ],
   package_dir=_PROGRAMS,
+  py_modules=[_FIRST],
+  cmdclass={'build_py': _BuildWithPathFile},
   package_data={'fedfish_tff': ['py.typed']},
   entry_points={
     'console_scripts': [
@@ -62,58 +83,73 @@ setuptools.setup(
       for command in _COMMANDS
     ]
   },
-  python_requires='~=3.11.0',
-  # What the library and the programs import. TFF 0.87.0 pins versions that are
-  # no longer published: docs/install.md says how to install all the same.
+  python_requires='>=3.11,<3.14',
+  # What the library and the programs import, and what TFF does, on today's
+  # stack. TFF itself, its DP library and Vizier are not among them: pip takes
+  # their pins literally, and those cannot be met. docs/install.md has the line
+  # that installs them.
   install_requires=[
     'absl-py>=1.0',
+    'attrs>=23.1',
     'cachetools>=5.3',
-    'dp-accounting>=0.4.3,<0.5',
+    'dm-tree>=0.1.8',
+    'dp-accounting>=0.4.3',
     'google-crc32c>=1.5',
+    'googleapis-common-protos>=1.61',
     'grpcio>=1.62',
     'h5py>=3.9',
+    # TFF imports jax.lib.xla_client, which later releases lack.
+    'jax<0.5',
+    'jaxlib<0.5',
     'matplotlib>=3.8',
     'ml-collections>=0.1.1',
-    'numpy>=1.25,<2',
-    'pandas>=2.1,<3',
-    'protobuf>=3.20.3,<5',
+    'ml-dtypes>=0.2',
+    'numpy>=1.25',
+    'pandas>=2.1',
+    'portpicker>=1.6',
+    'protobuf>=3.20.3',
     'psutil>=5.9',
     'pyarrow>=10',
     'scikit-learn>=1.3',
     'scipy>=1.9.3',
-    'tensorboard>=2.14,<2.15',
-    'tensorflow>=2.14,<2.15',
-    'tensorflow-federated==0.87.0',
-    'tensorflow-privacy>=0.9,<0.10',
-    'tensorflow-probability>=0.22,<0.23',
+    # google-vizier still imports pkg_resources.
+    'setuptools<81',
+    'tensorboard>=2.14,<2.22',
+    'tensorflow>=2.14,<2.22',
+    'tensorflow-model-optimization>=0.7.5',
+    'tensorflow-probability>=0.22',
+    # Keras 2, the one that TFF knows; TensorFlow 2.14 brings its own.
+    'tf-keras<2.22',
     'tokenizers>=0.20',
     'tqdm>=4.60',
+    'typing-extensions>=4.5',
   ],
   extras_require={
     # What fedfish_tff.datasets.grouping, datasets.GroupedWriter and launch.data
-    # import besides.
+    # import besides; but for dataset-grouper, whose pin of TensorFlow cannot be
+    # met either.
     'grouping': [
-      'apache-beam>=2.60,<2.65',
-      'dataset-grouper==0.3.0',
+      'apache-beam>=2.60',
       'fsspec>=2023.1',
       'pillow>=10',
       'publicsuffixlist>=0.10',
-      'tensorflow-datasets>=4.9.4,<4.9.8',
+      'tensorflow-datasets>=4.9.4',
       'zstandard>=0.18',
     ],
     # Of fedfish_tff.execution.ray.
     'ray': ['ray>=2.50,<3'],
     # Of tasks.text.roberta_checkpoint.
     'roberta': ['safetensors>=0.4', 'transformers>=4.57,<5'],
-    # Of fedfish_tff.simulation.wandb_manager; 0.19 and later need a newer
-    # typing_extensions than TFF's.
-    'wandb': ['wandb>=0.18,<0.19'],
+    # Of fedfish_tff.simulation.wandb_manager.
+    'wandb': ['wandb>=0.18'],
   },
   classifiers=[
     'Intended Audience :: Science/Research',
     'License :: OSI Approved :: Apache Software License',
     'Operating System :: POSIX :: Linux',
     'Programming Language :: Python :: 3.11',
+    'Programming Language :: Python :: 3.12',
+    'Programming Language :: Python :: 3.13',
     'Topic :: Scientific/Engineering :: Artificial Intelligence',
   ],
 )

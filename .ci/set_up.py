@@ -4,13 +4,14 @@
 
 The last thing written is a stamp with the hash of the locks: an interrupted
 installation has none and is done again from the start, and a changed lock no
-longer matches it. Needs nothing but the standard library of CPython 3.11;
-pip's own configuration (mirrors, certificates) applies.
+longer matches it. Needs nothing but the standard library of CPython; pip's own
+configuration (mirrors, certificates) applies.
 
-  python .ci/set_up.py           # install if needed
-  python .ci/set_up.py --check   # exit code 0 if .venv is up to date
+  python .ci/set_up.py               # install into .venv, if needed
+  python .ci/set_up.py --stack=tff   # TFF's own pins, into .venv-tff
+  python .ci/set_up.py --check       # exit code 0 if .venv is up to date
   python .ci/set_up.py --accelerator=cpu   # .venv-accelerator, for --context=pjrt
-  python .ci/set_up.py --ray     # Ray, into .venv, for --context=ray
+  python .ci/set_up.py --ray         # Ray, into .venv, for --context=ray
 """
 
 import argparse
@@ -31,6 +32,9 @@ from typing import NamedTuple
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _LOCKS = _ROOT / 'requirements'
 _PLATFORMS = ('cpu', 'cuda12', 'cuda13', 'tpu')
+_RAY_STAMP = 'ray.sha256'
+# TensorFlow's newest, and the versions that TFF asks for.
+_STACKS = ('today', 'tff')
 
 
 class _SetUpError(Exception):
@@ -83,43 +87,61 @@ class _Environment(NamedTuple):
       return False
 
 
-_PACKAGE = _Environment(
-  _ROOT / '.venv',
-  {
-    _LOCKS / 'build.lock': (),
-    # The build tools just installed serve the packages that come as source.
-    _LOCKS / 'requirements.lock': ('--no-build-isolation',),
-  },
-  'about 3.5 GB',
-)
+def _package(stack: str) -> _Environment:
+  """Returns the package's environment on a stack."""
+  return _Environment(
+    _ROOT / ('.venv' if stack == 'today' else f'.venv-{stack}'),
+    {
+      _LOCKS / 'build.lock': (),
+      # The build tools just installed serve the packages that come as source.
+      # TFF's metadata allows no newer Python than 3.11.
+      _LOCKS / f'{stack}.lock': (
+        '--no-build-isolation',
+        '--ignore-requires-python',
+      ),
+    },
+    'about 3.5 GB',
+  )
 
 
-# What makes the repository importable in .venv, whatever the working directory;
-# but not in Bazel's tests, which see whether their targets have all they import.
-_PATH_FILE = _PACKAGE.folder / 'lib/python3.11/site-packages/fedfish_tff.pth'
-_PATH_LINE = (
-  "import os, sys; 'TEST_SRCDIR' in os.environ or sys.path.append("
-  f'{str(_ROOT)!r})\n'
-)
+def _ray(stack: str) -> _Environment:
+  """Returns Ray's part of the package's environment, which goes with it."""
+  return _Environment(
+    _package(stack).folder,
+    {_LOCKS / f'ray-{stack}.lock': ()},
+    '0.3 GB',
+    _RAY_STAMP,
+  )
 
 
-def _is_importable() -> bool:
-  return _PATH_FILE.exists() and _PATH_FILE.read_text() == _PATH_LINE
-
-
-def _accelerator(platform_name: str) -> _Environment:
+def _accelerator(stack: str, platform_name: str) -> _Environment:
   """Returns the environment of the device process for a platform."""
   return _Environment(
-    _ROOT / '.venv-accelerator',
+    pathlib.Path(f'{_package(stack).folder}-accelerator'),
     {_LOCKS / f'accelerator-{platform_name}.lock': ()},
     'about 0.4 GB (several with a GPU)',
   )
 
 
-# Part of the package's environment, and gone with it.
-_RAY = _Environment(
-  _PACKAGE.folder, {_LOCKS / 'ray.lock': ()}, '0.3 GB', 'ray.sha256'
+# Lines that Python runs when it starts in the package's environment. They make
+# the repository importable, whatever the working directory; but not in Bazel's
+# tests, which see whether their targets have all they import.
+_PATH_LINES = (
+  "import os, sys; 'TEST_SRCDIR' in os.environ or sys.path.append("
+  f'{str(_ROOT)!r})\n'
+  "import os; 'TEST_SRCDIR' in os.environ or __import__('fedfish_tff_first')\n"
 )
+
+
+def _path_file(package: _Environment) -> pathlib.Path:
+  """Returns the file with `_PATH_LINES`."""
+  (packages,) = package.folder.glob('lib/python3.*/site-packages')
+  return packages / 'fedfish_tff.pth'
+
+
+def _is_importable(package: _Environment) -> bool:
+  file = _path_file(package)
+  return file.exists() and file.read_text() == _PATH_LINES
 
 
 def _check_platform() -> None:
@@ -200,7 +222,7 @@ def _install(environment: _Environment) -> None:
     flush=True,
   )
   stamp.unlink(missing_ok=True)  # First: removing may be interrupted too.
-  if environment is not _RAY:
+  if environment.stamp_name != _RAY_STAMP:
     if folder.exists():
       shutil.rmtree(folder)
     subprocess.run([sys.executable, '-I', '-m', 'venv', folder], check=True)
@@ -218,11 +240,16 @@ def main() -> int:
   parser.add_argument('--check', action='store_true')
   parser.add_argument('--accelerator', choices=_PLATFORMS)
   parser.add_argument('--ray', action='store_true')
+  parser.add_argument('--stack', choices=_STACKS, default='today')
   args = parser.parse_args()
-  environment = _accelerator(args.accelerator) if args.accelerator else _PACKAGE
-  environment = _RAY if args.ray else environment
+  environment = package = _package(args.stack)
+  if args.accelerator:
+    environment = _accelerator(args.stack, args.accelerator)
+  elif args.ray:
+    environment = _ray(args.stack)
   if args.check:
-    return 0 if environment.is_up_to_date() and _is_importable() else 1
+    done = package.is_up_to_date() and _is_importable(package)
+    return 0 if done else 1
   # Two make commands at once: the second waits, then finds it done.
   folder = os.open(_LOCKS, os.O_RDONLY)
   os.set_inheritable(folder, True)
@@ -230,8 +257,8 @@ def main() -> int:
   try:
     if not environment.is_up_to_date():
       _install(environment)
-    if environment is _PACKAGE and not _is_importable():
-      _PATH_FILE.write_text(_PATH_LINE)
+    if environment is package and not _is_importable(package):
+      _path_file(package).write_text(_PATH_LINES)
   except (_SetUpError, OSError, subprocess.CalledProcessError) as error:
     print(f'set_up: {error}', file=sys.stderr)
     return 2

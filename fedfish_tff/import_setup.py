@@ -1,35 +1,73 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What must happen before TensorFlow and TFF are imported."""
+"""Everything that must happen before TensorFlow and TFF are imported.
 
+`import fedfish_tff` runs this module. TFF 0.87 was published for TensorFlow 2.14
+and Python 3.11; what follows lets it run, unchanged, on newer ones.
+"""
+
+from collections.abc import Callable
+from collections.abc import Iterator
 from collections.abc import Sequence
+import contextlib
+import functools
+import importlib
 import importlib.abc
 import importlib.machinery
+import importlib.util
 import itertools
 import linecache
 import os
+import pkgutil
+import random
 import sys
 import types
 import warnings
 
-# Level 3 because TensorFlow 2.14 logs the absence of CUDA as errors.
-os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', '3')
+# TensorFlow logs the absence of CUDA as errors, hence this level.
+_NO_LOGS = '3'
+os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', _NO_LOGS)
 # NumPy's threads wait for work in a loop of 2^14 processor cycles instead of
 # 2^26. The longer loop keeps all cores busy in programs that call linear
 # algebra now and then, such as Matplotlib. The number of threads and results do
 # not change.
 os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '14')
+# From 2.16 on, tf.keras is Keras 3, which TFF does not know, unless this is
+# set: then it is tf-keras, Keras 2. TensorFlow 2.14 does not read it.
+os.environ['TF_USE_LEGACY_KERAS'] = '1'
 # Dependencies of TFF still import pkg_resources, which warns at each import.
 warnings.filterwarnings(
   'ignore', message='pkg_resources is deprecated', category=UserWarning
 )
 
+
+def _use_legacy_keras(tensorflow: types.ModuleType) -> None:
+  """Makes tf.keras Keras 2's where TensorFlow has been imported already.
+
+  Raises:
+    ImportError: If tf.keras has been used, and is Keras 3's.
+  """
+  if getattr(tensorflow, '_tf_uses_legacy_keras', True):
+    return
+  # A module that is imported at its first use, which this would be.
+  keras = vars(vars(tensorflow)['keras'])
+  if keras.get('_tfll_initialized', True) or 'tensorflow.keras' in sys.modules:
+    raise ImportError(
+      'fedfish_tff must be imported before tf.keras is used: TensorFlow '
+      'Federated needs Keras 2, and tf.keras is Keras 3 already. Restart '
+      'Python and import fedfish_tff first, or set TF_USE_LEGACY_KERAS=1.'
+    )
+  # `from tensorflow.keras import ...` looks here.
+  legacy = importlib.util.find_spec('tf_keras').submodule_search_locations[0]
+  tensorflow.__path__.insert(0, os.path.join(legacy, 'api', '_v2'))
+
+
+if 'tensorflow' in sys.modules:
+  _use_legacy_keras(sys.modules['tensorflow'])
+
 # TFF imports it in any case. Imported before TensorFlow, it loads its parts at
 # their first use, and TFF uses only one, for discrete noise.
 import tensorflow_probability  # noqa: E402, F401
-
-# Private; not in `private_apis`, since that imports TensorFlow.
-_AUTOGRAPH_LOADER = 'tensorflow.python.autograph.pyct.loader'
 
 _numbers = itertools.count()
 
@@ -62,8 +100,91 @@ def _load_generated_source(
   return module, module.__file__
 
 
-class _AutographFinder(importlib.abc.MetaPathFinder):
-  """Replaces a function of AutoGraph's loader when it is imported."""
+def _keep_code_in_memory(
+  module: types.ModuleType, execute: Callable[[types.ModuleType], None]
+) -> None:
+  """Executes AutoGraph's loader and replaces its function."""
+  execute(module)
+  module.load_source = _load_generated_source
+
+
+_DP_QUERIES = 'tensorflow_privacy.privacy.dp_query'
+
+
+def _load_dp_queries(
+  module: types.ModuleType, execute: Callable[[types.ModuleType], None]
+) -> None:
+  """Executes tensorflow_privacy with its DP queries alone.
+
+  The rest of its exports, of which TFF uses nothing, needs TensorFlow's
+  estimators, which ended with 2.15. Its own switch leaves all exports out.
+  """
+  sys.skip_tf_privacy_import = True
+  try:
+    execute(module)
+  finally:
+    del sys.skip_tf_privacy_import
+  package = importlib.import_module(_DP_QUERIES)
+  for _, name, _ in pkgutil.iter_modules(package.__path__):
+    if not name.endswith('_query') and name != 'tree_aggregation':
+      continue
+    queries = importlib.import_module(f'{_DP_QUERIES}.{name}')
+    setattr(module, name, queries)
+    for key, value in vars(queries).items():
+      if isinstance(value, type) and value.__module__ == queries.__name__:
+        setattr(module, key, value)
+
+
+def _draw_integers(
+  module: types.ModuleType, execute: Callable[[types.ModuleType], None]
+) -> None:
+  """Executes a module of TFF that asks random.randint for 1e9 at most.
+
+  Python 3.12 and later take no float there.
+  """
+  execute(module)
+  module.random = types.SimpleNamespace(
+    randint=lambda least, most: random.randint(least, int(most))
+  )
+
+
+# Modules that are changed when they are imported, and how: functions of the
+# module and of what executes it. Their names are private but one; they are not
+# in `private_apis`, since that imports TensorFlow.
+_CHANGES = {
+  'tensorflow.python.autograph.pyct.loader': _keep_code_in_memory,
+  'tensorflow_privacy': _load_dp_queries,
+  'tensorflow_federated.python.simulation.baselines.emnist.emnist_models': (
+    _draw_integers
+  ),
+  'tensorflow_federated.python.simulation.models.mnist': _draw_integers,
+}
+
+
+# Libraries that log while they are loaded, in TensorFlow 2.21: before it reads
+# the level, so that no variable of the environment keeps them quiet.
+_LOGGING_LIBRARIES = (
+  'tensorflow.python.platform._pywrap_cpu_feature_guard',
+  'tensorflow.python.profiler.internal._pywrap_profiler_plugin',
+)
+
+
+@contextlib.contextmanager
+def _no_stderr() -> Iterator[None]:
+  """Discards what native code writes to stderr in its block."""
+  sys.stderr.flush()
+  with open(os.devnull, 'wb') as nowhere:
+    saved = os.dup(2)
+    try:
+      os.dup2(nowhere.fileno(), 2)
+      yield
+    finally:
+      os.dup2(saved, 2)
+      os.close(saved)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+  """Finds modules that are imported otherwise than their authors have it."""
 
   def find_spec(
     self,
@@ -71,20 +192,21 @@ class _AutographFinder(importlib.abc.MetaPathFinder):
     path: Sequence[str] | None,
     target: types.ModuleType | None = None,
   ) -> importlib.machinery.ModuleSpec | None:
-    if name != _AUTOGRAPH_LOADER:
+    if name not in _CHANGES and name not in _LOGGING_LIBRARIES:
       return None
     spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-    execute = spec.loader.exec_module
-
-    def execute_and_change(module: types.ModuleType) -> None:
-      execute(module)
-      module.load_source = _load_generated_source
-
-    spec.loader.exec_module = execute_and_change
+    if spec is None:
+      return None
+    loader = spec.loader
+    if name in _CHANGES:
+      loader.exec_module = functools.partial(
+        _CHANGES[name], execute=loader.exec_module
+      )
+    elif os.environ['TF_CPP_MIN_LOG_LEVEL'] == _NO_LOGS:
+      loader.create_module = _no_stderr()(loader.create_module)
     return spec
 
 
-if _AUTOGRAPH_LOADER in sys.modules:
-  sys.modules[_AUTOGRAPH_LOADER].load_source = _load_generated_source
-else:
-  sys.meta_path.insert(0, _AutographFinder())
+sys.meta_path.insert(0, _Finder())
+for _name in _CHANGES.keys() & sys.modules.keys():
+  _CHANGES[_name](sys.modules[_name], execute=lambda module: None)

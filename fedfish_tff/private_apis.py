@@ -333,7 +333,9 @@ def call_in_graph(
     name: The function's name.
     arguments: The function's arguments.
   """
-  return graph._get_function(name)(*arguments)
+  function = graph._get_function(name)
+  # 2.14 has only the call, which later takes structures and captures.
+  return getattr(function, 'call_flat', function)(*arguments)
 
 
 def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:

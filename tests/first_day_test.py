@@ -28,6 +28,7 @@ _SOURCES = (
   'CITATION.cff',
   'LICENSE',
   'README.md',
+  'fedfish_tff_first.py',
   'pyproject.toml',
   'setup.py',
 )
@@ -58,7 +59,7 @@ def _without_numbers(text: str) -> str:
 
 def _environment(folder: pathlib.Path) -> dict[str, str]:
   """Returns one that has this CPython, and nothing of this repository."""
-  python = folder / 'bin' / 'python3.11'
+  python = folder / 'bin' / 'python3'
   python.parent.mkdir()
   python.symlink_to(sys._base_executable)
   kept = {
@@ -82,11 +83,11 @@ class FirstDayTest(absltest.TestCase):
       shutil.copytree(repository.ROOT / name, checkout / name)
     day = root / 'day'
     day.mkdir()
-    for name in ('build.lock', 'requirements.lock'):
+    for name in ('build.lock', 'today.lock'):
       shutil.copy(repository.ROOT / 'requirements' / name, day)
     environment = _environment(root)
     subprocess.run(
-      ['python3.11', '-m', 'pip', 'wheel', '--no-deps', f'--wheel-dir={day}']
+      ['python3', '-m', 'pip', 'wheel', '--no-deps', f'--wheel-dir={day}']
       + ['.'],
       cwd=checkout,
       env=environment,

@@ -16,7 +16,10 @@ from absl.testing import parameterized
 
 _GOOD = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
 # A pyenv shim of a version that is not selected.
-_BROKEN = '#!/bin/sh\necho "python3.11: command not found" >&2\nexit 127\n'
+_BROKEN = '#!/bin/sh\necho "python3: command not found" >&2\nexit 127\n'
+# The version of this Python, and those that set-up looks for, newest first.
+_VERSION = '{}.{}'.format(*sys.version_info)
+_VERSIONS = ('3.13', '3.12', '3.11')
 
 
 class FindPythonTest(parameterized.TestCase):
@@ -34,7 +37,7 @@ class FindPythonTest(parameterized.TestCase):
     file.chmod(0o755)
     return str(file)
 
-  def _find(self, path='bin', **variables):
+  def _find(self, *versions, path='bin', **variables):
     folders = [str(self.root / folder) for folder in path.split(':')]
     environment = {
       'HOME': str(self.root / 'home'),
@@ -42,7 +45,7 @@ class FindPythonTest(parameterized.TestCase):
       **variables,
     }
     return subprocess.run(
-      ['/bin/sh', str(repository.ROOT / '.ci' / 'find_python')],
+      ['/bin/sh', str(repository.ROOT / '.ci' / 'find_python'), *versions],
       env=environment,
       capture_output=True,
       text=True,
@@ -55,47 +58,47 @@ class FindPythonTest(parameterized.TestCase):
     self.assertEqual(result.stdout, f'{sys._base_executable}\n')
 
   @parameterized.named_parameters(
-    ('on_the_path', 'bin', {'bin/python3.11': _GOOD}),
-    ('python3_if_it_is_3_11', 'bin', {'bin/python3': _GOOD}),
-    ('folder_with_a_space', 'a b', {'a b/python3.11': _GOOD}),
+    ('on_the_path', 'bin', {f'bin/python{_VERSION}': _GOOD}),
+    ('python3_if_it_is_one', 'bin', {'bin/python3': _GOOD}),
+    ('folder_with_a_space', 'a b', {f'a b/python{_VERSION}': _GOOD}),
     (
       'beside_a_shim_that_fails',
       'shims:bin',
-      {'shims/python3.11': _BROKEN, 'bin/python3.11': _GOOD},
+      {f'shims/python{_VERSION}': _BROKEN, f'bin/python{_VERSION}': _GOOD},
     ),
     (
       'of_pyenv',
       'bin',
       {
-        'bin/python3.11': _BROKEN,
-        'home/.pyenv/versions/3.11.7/bin/python3.11': _GOOD,
+        f'bin/python{_VERSION}': _BROKEN,
+        f'home/.pyenv/versions/{_VERSION}.7/bin/python{_VERSION}': _GOOD,
       },
     ),
   )
   def test_takes_the_one(self, path, scripts):
     for name, text in scripts.items():
       self._script(name, text)
-    result = self._find(path)
+    result = self._find(path=path)
     self._assert_found(result)
     self.assertEmpty(result.stderr)
 
   def test_variable_comes_first(self):
     python = self._script('elsewhere/python', _GOOD)
-    self._script('bin/python3.11', _BROKEN)
+    self._script(f'bin/python{_VERSION}', _BROKEN)
     self._assert_found(self._find(PYTHON=python))
 
   def test_unusable_variable_is_told(self):
-    self._script('bin/python3.11', _GOOD)
+    self._script(f'bin/python{_VERSION}', _GOOD)
     result = self._find(PYTHON='/nowhere/python')
     self._assert_found(result)
     self.assertIn('PYTHON=/nowhere/python', result.stderr)
 
   def test_takes_pyenvs_from_its_own_root(self):
-    self._script('root/versions/3.11.7/bin/python3.11', _GOOD)
+    self._script(f'root/versions/{_VERSION}.7/bin/python{_VERSION}', _GOOD)
     self._assert_found(self._find(PYENV_ROOT=str(self.root / 'root')))
 
   def test_takes_uvs_and_not_a_virtual_environment(self):
-    managed = self._script('managed/python3.11', _GOOD)
+    managed = self._script('managed/python', _GOOD)
     self._script(
       'bin/uv',
       '#!/bin/sh\n'
@@ -104,13 +107,26 @@ class FindPythonTest(parameterized.TestCase):
     self._assert_found(self._find())
 
   def test_without_any_says_what_to_install(self):
-    self._script('bin/python3.11', _BROKEN)
+    self._script(f'bin/python{_VERSION}', _BROKEN)
     self._script('bin/python3', '#!/bin/sh\nexit 1\n')
     result = self._find()
     self.assertEqual(result.returncode, 2)
     self.assertEmpty(result.stdout)
     self.assertLen(result.stderr.splitlines(), 1)
-    self.assertIn('CPython 3.11', result.stderr)
+    self.assertIn('CPython 3.13 or 3.12 or 3.11 with', result.stderr)
+
+  def test_takes_the_newest_that_works(self):
+    """Each a script that says it is of its version."""
+    for version in _VERSIONS:
+      self._script(
+        f'bin/python{version}',
+        f'#!/bin/sh\n[ "$5" = {version} ] && echo /the/{version}\n',
+      )
+    self.assertEqual(self._find().stdout, '/the/3.13\n')
+    self.assertEqual(self._find('3.11', '3.12').stdout, '/the/3.11\n')
+    self._script('bin/python3.13', _BROKEN)
+    self.assertEqual(self._find().stdout, '/the/3.12\n')
+    self.assertEqual(self._find('3.13').returncode, 2)
 
 
 class SetUpTest(absltest.TestCase):
@@ -139,16 +155,18 @@ class SetUpTest(absltest.TestCase):
     python.write_text(_GOOD)
     python.chmod(0o755)
     set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
-    self.stamp.write_text(set_up._PACKAGE.expected_stamp())
-    set_up._PATH_FILE.parent.mkdir(parents=True)
-    set_up._PATH_FILE.write_text(set_up._PATH_LINE)
+    package = set_up._package('today')
+    self.stamp.write_text(package.expected_stamp())
+    packages = self.root / '.venv/lib' / f'python{_VERSION}' / 'site-packages'
+    packages.mkdir(parents=True)
+    set_up._path_file(package).write_text(set_up._PATH_LINES)
 
   def test_is_up_to_date_until_something_is_missing_or_changed(self):
     self.assertFalse(self._check())
     self._pretend_installed()
     self.assertTrue(self._check())
     python = self.root / '.venv' / 'bin' / 'python'
-    lock = self.root / 'requirements' / 'requirements.lock'
+    lock = self.root / 'requirements' / 'today.lock'
     for path, content in (
       # As after an interruption.
       (self.stamp, None),
@@ -171,8 +189,9 @@ class SetUpTest(absltest.TestCase):
       timeout=processes.HANG_SECONDS,
     )
     set_up = repository.load_script(os.fspath(self.root / '.ci' / 'set_up.py'))
-    self.stamp.write_text(set_up._PACKAGE.expected_stamp())
+    self.stamp.write_text(set_up._package('today').expected_stamp())
     (self.root / 'of_the_repository.py').write_text('')
+    (self.root / 'fedfish_tff_first.py').write_text('')
     # An environment that lacks only that is not installed anew.
     self.assertFalse(self._check())
     self.assertTrue(self._run())
@@ -193,7 +212,7 @@ class SetUpTest(absltest.TestCase):
     elsewhere = self.root / 'elsewhere'
     (self.root / '.venv').rename(elsewhere)
     (self.root / '.venv').symlink_to(elsewhere)
-    with open(self.root / 'requirements' / 'requirements.lock', 'a') as lock:
+    with open(self.root / 'requirements' / 'today.lock', 'a') as lock:
       lock.write('another==1.0\n')
     self.assertFalse(self._run())
     self.assertTrue((elsewhere / 'lock.sha256').exists())

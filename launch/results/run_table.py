@@ -31,11 +31,14 @@ def to_csv(
   costs = pd.DataFrame(
     [usage.get(name, {}) for name in runs['run']],
     columns=['seconds', 'peak_bytes'],
-  ).fillna('')
+    dtype=object,
+  )
   numbers = runs[[name for name in runs if '/' in name]]
   # A number that is not there is empty, one that has diverged is NaN.
   diverged = numbers == np.inf
-  numbers = numbers.where(numbers.notna(), '').mask(diverged, math.nan)
+  numbers = numbers.astype(object).where(numbers.notna(), '')
+  numbers = numbers.mask(diverged, math.nan)
+  costs = costs.where(costs.notna(), '')
   table = pd.concat(
     [of.reset_index(drop=True) for of in (told, costs, numbers)], axis=1
   )
@@ -57,5 +60,5 @@ def describe(runs: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
     [runs[['run', 'variant']], varied.where(varied.notna(), '')], axis=1
   ).assign(
     status=np.where(runs['run'].isin(failures), 'failed', status),
-    reason=runs['run'].map(failures).fillna(''),
+    reason=runs['run'].map(lambda run: failures.get(run, '')),
   )

@@ -53,7 +53,7 @@ def _encode(examples):
       elif values.dtype.kind == 'f':
         feature.float_list.value.extend(values)
       else:
-        feature.int64_list.value.extend(values)
+        feature.int64_list.value.extend(values.astype(np.int64))
     serialized.append(message.SerializeToString())
   return serialization.create_sequence_example(serialized).SerializeToString()
 

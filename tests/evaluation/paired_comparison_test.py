@@ -98,7 +98,8 @@ class ComparePairedTest(parameterized.TestCase):
       paired_comparison.compare_paired(a, b, higher_is_better=True)
       for _ in range(2)
     ]
-    self.assertEqual(*results)
+    # Not by ==, since NaN differs from itself.
+    self.assertEqual(*map(repr, results))
 
   def test_wins_follow_the_direction_of_the_metric(self):
     a, b = _keyed([1.0, 1.0, 3.0]), _keyed([2.0, 1.0, 2.0])

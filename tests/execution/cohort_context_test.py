@@ -307,10 +307,10 @@ class InvokeTest(_CohortContextTestCase):
   def test_starts_no_process_and_opens_no_port(self):
     process = psutil.Process()
     before = {c.pid for c in process.children(recursive=True)}
-    sockets = len(process.connections())
+    sockets = len(process.net_connections())
     self.assertEqual(_sum([1, 2]), 3)
     self.assertEqual({c.pid for c in process.children(recursive=True)}, before)
-    self.assertLen(process.connections(), sockets)
+    self.assertLen(process.net_connections(), sockets)
     self.assertEmpty(
       [t for t in threading.enumerate() if t.name.startswith('cohort')]
     )

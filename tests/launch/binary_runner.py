@@ -104,7 +104,16 @@ def flags_of(module_name: str) -> Iterator[types.ModuleType]:
   spec = importlib.util.find_spec(module_name)
   module = importlib.util.module_from_spec(spec)
   with _flags_of_a_new_process():
-    spec.loader.exec_module(module)
+    # absl looks there for the module that defines a flag.
+    before = sys.modules.get(module_name)
+    sys.modules[module_name] = module
+    try:
+      spec.loader.exec_module(module)
+    finally:
+      if before is None:
+        del sys.modules[module_name]
+      else:
+        sys.modules[module_name] = before
     yield module
 
 

@@ -193,7 +193,8 @@ def create_tfds_source(
   """
   name = builder.info.full_name
   connectors = _flatten(builder.info.features)
-  chosen = list(connectors) if features is None else list(features)
+  # TFDS reads the features of a folder in any order.
+  chosen = sorted(connectors) if features is None else list(features)
   specs = {}
   for feature in chosen:
     if feature not in connectors:

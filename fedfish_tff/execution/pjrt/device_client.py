@@ -114,8 +114,9 @@ def _tell_commands(python: pathlib.Path, platform: str) -> str:
   name = 'cuda13' if platform == 'cuda' else platform
   jax = 'jax' if platform == 'cpu' else f'"jax[{name}]"'
   folder = python.parent.parent
+  version = '{}.{}'.format(*sys.version_info)
   return (
-    f'`python3.11 -m venv {folder}` and `{folder}/bin/pip install {jax}`, or in a '
+    f'`python{version} -m venv {folder}` and `{folder}/bin/pip install {jax}`, or in a '
     f'checkout `make accelerator PLATFORM={name}`,'
   )
 

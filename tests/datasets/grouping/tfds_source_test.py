@@ -195,7 +195,7 @@ class TfdsSourceTest(tiny_tfds.TestCase):
     )
 
   @parameterized.parameters(
-    ('author', {}, r"'photo' of .* is Image.*--features=height,image,"),
+    ('author', {}, r"'boxes' of .* is Seq.*--features=author,height,image,"),
     ('author', {'features': ['boxes']}, "'boxes' of .* is Sequence"),
     ('author', {'features': ['tree']}, "no feature 'tree'; it has author"),
     ('author', {'features': []}, 'No feature of'),

@@ -10,7 +10,6 @@ import pathlib
 import platform
 import sys
 import tempfile
-import types
 from unittest import mock
 
 from launch import cli
@@ -55,19 +54,27 @@ class FormatTest(absltest.TestCase):
         self.assertLessEqual(len(line), 80, line)
 
 
+_VERSION = '{}.{}'.format(*sys.version_info)
+
+
 class InstallCellTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
     self._source = _code_cells()[0].source
+    # A checkout with an environment of this Python.
+    self._root = self.folder / 'checkout'
+    self._packages = self._root / f'.venv/lib/python{_VERSION}/site-packages'
+    self._packages.mkdir(parents=True)
+    (self._root / 'launch').mkdir()
+    (self._root / 'launch' / 'train.py').touch()
     self.enter_context(contextlib.chdir(self.folder))
-    self._shell = types.SimpleNamespace(input_transformers_cleanup=[])
 
   def _run(
     self,
     *,
     found: bool,
     installed: bool = False,
-    version: str = '3.11.9',
+    version: str = f'{_VERSION}.9',
     path=(),
     **values,
   ):
@@ -99,14 +106,13 @@ class InstallCellTest(temporary_folders.TestCase):
       contextlib.redirect_stdout(out),
     ):
       self._commands.return_value.returncode = 0 if installed else 1
-      namespace = {'get_ipython': lambda: self._shell}
-      exec(compile(source, 'cell', 'exec'), namespace)  # pylint: disable=exec-used
+      exec(compile(source, 'cell', 'exec'), {})
       self._path = list(sys.path)
     return out.getvalue()
 
   def test_where_all_is_there_it_runs_no_command(self):
-    out = self._run(found=True, path=[str(_ROOT)])
-    self.assertIn(f'FedFish-TFF in {_ROOT}, Python 3.11.9', out)
+    out = self._run(found=True, path=[str(self._root)])
+    self.assertIn(f'FedFish-TFF in {self._root}, Python {_VERSION}.9', out)
     self._commands.assert_not_called()
 
   def test_without_the_repository_it_says_what_to_set(self):
@@ -122,56 +128,52 @@ class InstallCellTest(temporary_folders.TestCase):
     )
     self.assertIn(str(pathlib.Path.cwd() / 'fedfish-tff'), self._path)
 
-  def test_another_python_has_the_next_cells_run_elsewhere(self):
-    with mock.patch('jupyter_client.KernelManager', autospec=True) as manager:
-      self._run(found=False, version='3.12.1', path=[str(_ROOT)])
-    commands = [call.args[0] for call in self._commands.call_args_list]
-    self.assertEqual(
-      [command[:3] for command in commands[1:3]],
-      [[sys.executable, '-m', name] for name in ('pip', 'uv')],
-    )
-    self.assertIn(['make', 'install'], commands)
-    self.assertEqual(commands[-1][0], _ROOT / '.venv' / 'bin' / 'python')
-    manager.return_value.start_kernel.assert_called_once()
-    (transform,) = self._shell.input_transformers_cleanup
-    (line,) = transform(['%matplotlib inline\n', 'print(1)\n'])
-    self.assertEqual(
-      line, r"run_elsewhere('%matplotlib inline\nprint(1)\n')" + '\n'
-    )
+  def test_another_python_is_refused(self):
+    with self.assertRaisesRegex(RuntimeError, '3.11, 3.12 or 3.13, got 3.14'):
+      self._run(found=False, version='3.14.0', path=[str(self._root)])
+    self._commands.assert_not_called()
+
+  def test_an_environment_of_another_python_gets_a_kernel(self):
+    other = '3.11.9' if _VERSION != '3.11' else '3.12.1'
+    with self.assertRaisesRegex(
+      RuntimeError, 'of another Python: run .*ipyker'
+    ):
+      self._run(
+        found=False, installed=True, version=other, path=[str(self._root)]
+      )
 
   def test_it_installs_the_lock_beside_what_the_runtime_has(self):
     with mock.patch.dict(sys.modules):
       for name in ('numpy', 'tensorflow'):
         sys.modules.pop(name, None)
-      self._run(found=False, path=[str(_ROOT)])
+      self._run(found=False, path=[str(self._root)])
     check, install = self._commands.call_args_list
     self.assertEqual(check.args[0][1:], ['.ci/set_up.py', '--check'])
     self.assertEqual(
-      install, mock.call(['make', 'install'], cwd=_ROOT, check=True)
+      install,
+      mock.call(
+        ['make', 'install', f'PYTHONS={_VERSION}'], cwd=self._root, check=True
+      ),
     )
-    self.assertEqual(
-      self._path[0], str(_ROOT / '.venv/lib/python3.11/site-packages')
-    )
+    self.assertEqual(self._path[0], str(self._packages))
 
   def test_what_is_installed_is_not_installed_again(self):
     with mock.patch.dict(sys.modules):
       for name in ('numpy', 'tensorflow'):
         sys.modules.pop(name, None)
-      self._run(found=False, installed=True, path=[str(_ROOT)])
+      self._run(found=False, installed=True, path=[str(self._root)])
     self._commands.assert_called_once()
-    self.assertEqual(
-      self._path[0], str(_ROOT / '.venv/lib/python3.11/site-packages')
-    )
+    self.assertEqual(self._path[0], str(self._packages))
 
   def test_what_was_imported_before_needs_a_restart(self):
     with mock.patch.dict(sys.modules, {'numpy': mock.Mock()}):
       with self.assertRaisesRegex(RuntimeError, 'its own numpy: restart'):
-        self._run(found=False, path=[str(_ROOT)])
+        self._run(found=False, path=[str(self._root)])
 
   def test_where_a_restart_has_not_helped_a_kernel_is_advised(self):
     with mock.patch.dict(sys.modules, {'numpy': mock.Mock()}):
       with self.assertRaisesRegex(RuntimeError, 'does not help; run .*ipyker'):
-        self._run(found=False, installed=True, path=[str(_ROOT)])
+        self._run(found=False, installed=True, path=[str(self._root)])
 
 
 @pytest.mark.slow

@@ -429,7 +429,7 @@ def write_clients(folder, clients, round_number):
   names = list(clients['client_0'])
   lines = [','.join(['client_id', 'round', 'split', *names])]
   for client, row in clients.items():
-    cells = [repr(row[name]) if name in row else '' for name in names]
+    cells = [str(row[name]) if name in row else '' for name in names]
     lines.append(','.join([client, str(round_number), 'test', *cells]))
   path = folder / run_reader.CLIENTS_CSV
   path.parent.mkdir(exist_ok=True)

@@ -1,0 +1,114 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""TensorFlow and TFF work together once fedfish_tff has been imported."""
+
+import ast
+import importlib.util
+import os
+import subprocess
+import sys
+import unittest
+
+import fedfish_tff  # noqa: F401  Before TensorFlow.
+from tests import processes
+from tests import repository
+
+from absl.testing import absltest
+import numpy as np
+import pytest
+import tensorflow_federated as tff
+import tensorflow_privacy
+
+_HAS_ESTIMATORS = importlib.util.find_spec('tensorflow_estimator') is not None
+
+
+class DpQueriesTest(absltest.TestCase):
+  def test_are_those_that_the_package_itself_exports(self):
+    path = importlib.util.find_spec('tensorflow_privacy').origin
+    with open(path, encoding='utf-8') as file:
+      tree = ast.parse(file.read())
+    imports = [node for node in ast.walk(tree) if type(node) is ast.ImportFrom]
+    names = [
+      (node.module, alias.name)
+      for node in imports
+      if '.dp_query' in node.module
+      for alias in node.names
+    ]
+    self.assertGreater(len(names), 15)
+    for module, name in names:
+      exported = getattr(tensorflow_privacy, name)
+      found = getattr(importlib.import_module(module), name)
+      self.assertIs(exported, found)
+
+  def test_aggregate_in_tff(self):
+    factory = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
+      noise_multiplier=1e-6, clients_per_round=2.0, clip=10.0
+    )
+    process = factory.create(tff.TensorType(np.float32))
+    output = process.next(process.initialize(), [1.0, 2.0])
+    self.assertAlmostEqual(float(output.result), 1.5, places=4)
+
+
+class OrderTest(absltest.TestCase):
+  """Each program in a process of its own."""
+
+  def _run(self, program):
+    variables = {k: v for k, v in os.environ.items() if k[:3] != 'TF_'}
+    paths = [str(repository.ROOT), *filter(None, sys.path)]
+    return subprocess.run(
+      [sys.executable, '-c', program],
+      env=variables | {'PYTHONPATH': os.pathsep.join(paths)},
+      capture_output=True,
+      text=True,
+      check=False,
+      timeout=processes.HANG_SECONDS,
+    )
+
+  def test_tensorflow_may_come_first(self):
+    result = self._run(
+      'import tensorflow as tf\n'
+      'import fedfish_tff\n'
+      'from tensorflow.keras import layers\n'
+      'import tensorflow_federated as tff\n'
+      'assert layers.Dense is tf.keras.layers.Dense\n'
+      'model = tf.keras.Sequential([layers.Dense(1, input_shape=(2,))])\n'
+      'tff.learning.models.functional_model_from_keras\n'
+      'print(model.count_params())\n'
+    )
+    self.assertEqual(result.stdout, '3\n', result.stderr)
+
+  @pytest.mark.thorough
+  @unittest.skipIf(_HAS_ESTIMATORS, 'Keras 3 came with a later TensorFlow.')
+  def test_keras_3_is_refused(self):
+    result = self._run(
+      'import tensorflow as tf\ntf.keras.layers.Dense\nimport fedfish_tff\n'
+    )
+    self.assertEqual(result.returncode, 1)
+    self.assertEndsWith(
+      result.stderr,
+      'ImportError: fedfish_tff must be imported before tf.keras is used: '
+      'TensorFlow Federated needs Keras 2, and tf.keras is Keras 3 already. '
+      'Restart Python and import fedfish_tff first, or set '
+      'TF_USE_LEGACY_KERAS=1.\n',
+    )
+
+  @unittest.skipIf(_HAS_ESTIMATORS, 'TFF can be imported alone.')
+  def test_tff_first_is_refused(self):
+    # As the .pth file of the environment has it.
+    result = self._run(
+      'import fedfish_tff_first\n'
+      'try:\n'
+      '  import tensorflow_federated\n'
+      'except ImportError as error:\n'
+      '  print(error)\n'
+      'import fedfish_tff\n'
+      'import tensorflow_federated\n'
+      'print(tensorflow_federated.__version__)\n'
+    )
+    self.assertEqual(
+      result.stdout,
+      'fedfish_tff must be imported before tensorflow_federated, which cannot '
+      'be imported alone with a TensorFlow after 2.15.\n'
+      f'{tff.__version__}\n',
+      result.stderr,
+    )
