@@ -34,6 +34,11 @@ def define() -> flags.FlagHolder[str]:
 
 # The values or the type of each option, and its help.
 OPTION_FLAGS: Mapping[str, tuple[Sequence[str] | type, str]] = {
+  'device': (
+    ['cpu', 'gpu'],
+    'What --context=cohort computes client work on: the processor (the default), '
+    'or all GPUs that TensorFlow finds, which share the clients of a round.',
+  ),
   'platform': (
     ['cpu', 'cuda', 'tpu'],
     'What --context=pjrt computes on: all devices of a platform of JAX, which '

@@ -15,7 +15,9 @@ import collections
 from collections.abc import Callable
 import functools
 from typing import Any
+from typing import Literal
 
+from fedfish_tff import errors
 from fedfish_tff import private_apis
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import runtime_errors
@@ -27,10 +29,31 @@ from fedfish_tff.execution.reading import function_arguments
 from fedfish_tff.execution.running import cohort_stages
 from fedfish_tff.execution.running import federated_interpreter
 
+import tensorflow as tf
 import tensorflow_federated as tff
 
 # Plans kept beyond the life of their computations, see `_set_up`.
 _NUM_RECENT_PLANS = 8
+
+
+def _devices(kind: str) -> list[str]:
+  """Returns the names of TensorFlow's devices of client work.
+
+  Raises:
+    errors.InputError: If there is none.
+  """
+  if kind == 'cpu':
+    return ['CPU:0']
+  if kind != 'gpu':
+    raise errors.InputError(f'device must be cpu or gpu, got {kind!r}.')
+  number = len(tf.config.list_logical_devices('GPU'))
+  if not number:
+    raise errors.InputError(
+      'device=gpu needs a GPU that TensorFlow finds, got none: pip install '
+      f"'tensorflow[and-cuda]=={tf.__version__}' installs what TensorFlow needs "
+      'beside the driver, or run client work by --context=pjrt.'
+    )
+  return [f'GPU:{i}' for i in range(number)]
 
 
 class _CohortContext:
@@ -43,6 +66,8 @@ class _CohortContext:
     self,
     default_num_clients: int = 0,
     max_concurrent_computation_calls: int = -1,
+    *,
+    device: Literal['cpu', 'gpu'] = 'cpu',
   ):
     """Creates a context.
 
@@ -51,6 +76,12 @@ class _CohortContext:
         computation do not determine it.
       max_concurrent_computation_calls: The number of clients that compute at a
         time; the number of cores if it is not positive.
+      device: The device of client work. The GPUs that TensorFlow finds share a
+        cohort: client i goes to GPU i modulo their number, and sums are merged
+        in order. The server's steps stay on the processor.
+
+    Raises:
+      errors.InputError: If there is no such device.
     """
     threads.use_one_intra_op_thread()
     private_apis.start_runtime()
@@ -59,7 +90,7 @@ class _CohortContext:
     self._set_up(
       default_num_clients,
       cohort_stages.CohortStageRunner(
-        parallelism=max_concurrent_computation_calls
+        parallelism=max_concurrent_computation_calls, devices=_devices(device)
       ),
     )
 
@@ -101,7 +132,8 @@ class _CohortContext:
         local_values.infer_cardinalities(arg, plan.parameter_type)
       )
       arg = local_values.to_local_value(arg, plan.parameter_type)
-    with runtime_errors.as_rpc_errors():
+    # Client work has its own devices; TensorFlow would put the rest on a GPU.
+    with tf.device('CPU:0'), runtime_errors.as_rpc_errors():
       result = federated_interpreter.run_plan(
         plan, arg, cardinalities, self._runner_of(comp, plan)
       )

@@ -13,6 +13,7 @@ from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
 import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -51,6 +52,28 @@ class ContextsTest(absltest.TestCase):
       with self.subTest(name):
         contexts.set_default_context(name)
         self.assertEqual(compute([1, 2, 3]), 6)
+
+  def test_client_work_on_a_device(self):
+    @tff.tensorflow.computation(tff.TensorType(np.float32))
+    def halve(value):
+      return value / 2.0
+
+    @tff.federated_computation(tff.FederatedType(np.float32, tff.CLIENTS))
+    def compute(values):
+      return tff.federated_sum(tff.federated_map(halve, values))
+
+    contexts.set_default_context('cohort', device='cpu')
+    self.assertEqual(compute([1.0, 2.0]), 1.5)
+    if tf.config.list_logical_devices('GPU'):
+      contexts.set_default_context('cohort', device='gpu')
+      self.assertEqual(compute([1.0, 2.0]), 1.5)
+      return
+    with self.assertRaisesRegex(
+      errors.InputError, r'needs a GPU .* got none: .*tensorflow\[and-cuda\]'
+    ):
+      contexts.create_context(device='gpu')
+    with self.assertRaisesRegex(errors.InputError, "cpu or gpu, got 'tpu'"):
+      contexts.create_context(device='tpu')
 
   def test_takes_the_place_of_tffs_own(self):
     execution.set_sync_cohort_execution_context(default_num_clients=3)
