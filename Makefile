@@ -54,6 +54,7 @@ test-gpu: install ## compare and time rounds on a GPU; skips without one
 	@if JAX_PLATFORMS=cuda $(VENV)-accelerator/bin/python -c \
 	  'import jax; jax.devices()' 2>/dev/null; then \
 	  export XLA_PYTHON_CLIENT_PREALLOCATE=false; \
+	  export TF_FORCE_GPU_ALLOW_GROWTH=true; \
 	  FEDFISH_TFF_PLATFORM=cuda $(RUN) -m pytest -m '' \
 	    tests/execution/pjrt/pjrt_context_test.py && \
 	  $(RUN) -m benchmarks.accelerator --platform=cuda $(ARGS); \

@@ -7,8 +7,9 @@ r"""Measures rounds on a PJRT device, in process and in a loop of plain JAX.
 Prints one Markdown table of FedAvg on softmax regression and on a CNN, with
 random data. On a CPU, rounds of the CNN with eight clients side by side take
 minutes. Rounds in process are measured in turns with rounds of --context=pjrt,
-in which clients compute one after the other or eight side by side; all lead to
-the same weights. Then a loop over the same batches in plain JAX, in the
+in which clients compute one after the other or eight side by side, and, where
+TensorFlow finds a GPU, with rounds in process on it; all lead to the same
+weights. Then a loop over the same batches in plain JAX, in the
 environment of `make accelerator`, gets the device and must lead to these
 weights, too.
 """
@@ -28,6 +29,7 @@ from launch import cli
 
 from absl import flags
 import numpy as np
+import tensorflow as tf
 
 _PLATFORM = flags.DEFINE_enum(
   'platform', 'cpu', device_client.PLATFORMS, 'Kind of device.'
@@ -44,26 +46,35 @@ _REPEATS = flags.DEFINE_integer(
 )
 
 
+# The columns of rounds: in process, and on devices.
+_IN_PROCESS, _ON_GPU = 'in process', 'in process, GPU'
+_WIDTHS = {'pjrt': 1, '8 side by side': 8}
+_ON_DEVICES = (_ON_GPU, *_WIDTHS)
+
+
 def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
   """Returns the cells of a workload, and the version of JAX."""
   clients = rounds.NETWORKS[workload.network].generate_clients(_CLIENTS.value)
   built = rounds.Rounds(workload, clients)
   with tempfile.TemporaryDirectory() as folder:
-    rows = [built.build('cohort')()]
-    for width in (1, 8):
+    rows = {_IN_PROCESS: built.build('cohort')()}
+    if tf.config.list_logical_devices('GPU'):
+      context = execution.create_context(device='gpu')
+      rows[_ON_GPU] = built.build('cohort', context)()
+    for name, width in _WIDTHS.items():
       # A new cache, so nothing is compiled before the first round.
       context = execution.create_context(
         'pjrt', platform=_PLATFORM.value, vectorized_clients=width, cache=folder
       )
-      rows.append(built.build('cohort', context)())
-    first = [measurement.seconds_of(run) for run in rows]
-    expected, *others = (run() for run in rows)
+      rows[name] = built.build('cohort', context)()
+    first = {
+      name: f'{measurement.seconds_of(run):.2f}' for name, run in rows.items()
+    }
+    expected, *others = (run() for run in rows.values())
     for weights in others:
       for a, b in zip(weights, expected, strict=True):
         np.testing.assert_allclose(a, b, atol=1e-4)
-    seconds = measurement.measure_in_turns(
-      dict(enumerate(rows)), repeats=_REPEATS.value
-    )
+    seconds = measurement.measure_in_turns(rows, repeats=_REPEATS.value)
     task_path = os.path.join(folder, 'round.npz')
     built.write_task(task_path, expected, repeats=_REPEATS.value)
     loop = peer_rounds.measure(
@@ -72,11 +83,11 @@ def _measure(workload: workloads.Workload) -> tuple[list[str], str]:
       task_path,
       JAX_PLATFORMS=_PLATFORM.value,
     )
-  in_process, *on_device = seconds.values()
+  in_process = seconds[_IN_PROCESS]
   cells = [f'{in_process:.4f}']
-  for s in (*on_device, loop.seconds):
-    cells += [f'{s:.4f}', f'{s / in_process:.2f}']
-  return [*cells, *(f'{s:.2f}' for s in first[1:])], loop.versions
+  for s in (*map(seconds.get, _ON_DEVICES), loop.seconds):
+    cells += [f'{s:.4f}', f'{s / in_process:.2f}'] if s else ['', '']
+  return [*cells, *(first.get(n, '') for n in _ON_DEVICES)], loop.versions
 
 
 def main(argv: Sequence[str]) -> None:
@@ -85,8 +96,9 @@ def main(argv: Sequence[str]) -> None:
   # Fails at once if there is no such environment or device.
   device_client.DeviceProcess(_PLATFORM.value, cache='').stop()
   lines = [
-    ['seconds a round', 'in process', 'pjrt', 'ratio', '8 side by side']
-    + ['ratio', 'JAX loop', 'ratio', 'first, pjrt', 'first, side by side']
+    ['seconds a round', _IN_PROCESS]
+    + [cell for name in _ON_DEVICES for cell in (name, 'ratio')]
+    + ['JAX loop', 'ratio', *(f'first, {name}' for name in _ON_DEVICES)]
   ]
   versions = ''
   for name in dict.fromkeys(_WORKLOADS.value):

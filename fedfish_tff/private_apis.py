@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Private APIs of TensorFlow and TFF that this package uses, with the reasons.
 
-New versions may drop them without notice; the test of this module then names
-the missing ones. No other module uses them, except `fedfish_tff` itself, which
-ends TFF's default context, keeps AutoGraph's generated code in memory, and must
-not import TensorFlow.
+TensorFlow 2.14 and 2.21 have all of them in one form, unless an entry says what
+differs. New versions may drop them without notice; the test of this module then
+names the missing ones. No other module uses them, except `fedfish_tff` itself
+and its `import_setup`, which must not import TensorFlow.
 
 The protocol buffers of `tensorflow.core` and `tensorflow_federated.proto` do
 not count as private: they are the format of saved graphs and computations.
@@ -19,6 +19,7 @@ from collections.abc import Sequence
 import contextlib
 import functools
 import importlib
+import inspect
 import itertools
 from typing import Any
 from typing import Literal
@@ -32,7 +33,6 @@ from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.eager import cancellation
 from tensorflow.python.eager import context as eager_context
 from tensorflow.python.eager import execute
-from tensorflow.python.eager.polymorphic_function import compiler_ir
 from tensorflow.python.framework import auto_control_deps
 from tensorflow.python.framework import convert_to_constants
 from tensorflow.python.framework import graph_to_function_def
@@ -334,7 +334,8 @@ def call_in_graph(
     arguments: The function's arguments.
   """
   function = graph._get_function(name)
-  # 2.14 has only the call, which later takes structures and captures.
+  # In 2.14 a call takes flat tensors. In 2.21 it takes structures, and a method
+  # the tensors.
   return getattr(function, 'call_flat', function)(*arguments)
 
 
@@ -351,9 +352,19 @@ def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:
     ValueError: If the function has no HLO module.
     tf.errors.OpError: If XLA does not know an operation.
   """
+  context = eager_context.context()
+  context.ensure_initialized()
+  parameters = inspect.signature(context.get_compiler_ir).parameters
   return hlo_pb2.HloModuleProto.FromString(
-    compiler_ir.from_concrete_function(function)(
-      stage='hlo_serialized', device_name='/device:CPU:0'
+    context.get_compiler_ir(
+      device_name='/device:CPU:0',
+      function_name=function.name,
+      flat_args=tf.nest.flatten(function.structured_input_signature),
+      captured_inputs=function.captured_inputs,
+      stage='hlo_serialized',
+      # 2.14 lacks it, and 2.21 warns of the public function, where a device is
+      # given.
+      **({'platform_name': None} if 'platform_name' in parameters else {}),
     )
   )
 

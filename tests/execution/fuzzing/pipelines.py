@@ -59,7 +59,7 @@ def _text(element: Any) -> Any:
 def _unbatched(dataset: _Dataset, n: int) -> _Dataset:
   """The rows of elements, but for rows of numbers that have none.
 
-  Those end the process, in TensorFlow 2.14 as in any program of it.
+  Those end the process, as in any program of TensorFlow 2.14 or 2.21.
   """
   del n  # Rows are rows.
 
