@@ -172,6 +172,9 @@ _LOGGING_LIBRARIES = (
 @contextlib.contextmanager
 def _no_stderr() -> Iterator[None]:
   """Discards what native code writes to stderr in its block."""
+  if sys.stderr is None:  # As in a daemon that has closed it.
+    yield
+    return
   sys.stderr.flush()
   with open(os.devnull, 'wb') as nowhere:
     saved = os.dup(2)
@@ -202,7 +205,7 @@ class _Finder(importlib.abc.MetaPathFinder):
       loader.exec_module = functools.partial(
         _CHANGES[name], execute=loader.exec_module
       )
-    elif os.environ['TF_CPP_MIN_LOG_LEVEL'] == _NO_LOGS:
+    elif os.environ.get('TF_CPP_MIN_LOG_LEVEL') == _NO_LOGS:
       loader.create_module = _no_stderr()(loader.create_module)
     return spec
 
