@@ -110,6 +110,7 @@ setuptools.setup(
     'protobuf>=3.20.3',
     'psutil>=5.9',
     'pyarrow>=10',
+    'safetensors>=0.4',
     'scikit-learn>=1.3',
     'scipy>=1.9.3',
     # google-vizier still imports pkg_resources.
@@ -139,7 +140,7 @@ setuptools.setup(
     # Of fedfish_tff.execution.ray.
     'ray': ['ray>=2.50,<3'],
     # Of tasks.text.roberta_checkpoint.
-    'roberta': ['safetensors>=0.4', 'transformers>=4.57,<5'],
+    'roberta': ['transformers>=4.57,<5'],
     # Of fedfish_tff.simulation.wandb_manager.
     'wandb': ['wandb>=0.18'],
   },

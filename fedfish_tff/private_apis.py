@@ -21,6 +21,8 @@ import functools
 import importlib
 import inspect
 import itertools
+import os
+import types
 from typing import Any
 from typing import Literal
 
@@ -191,6 +193,57 @@ def parallel_loop(
 def is_branch(graph: tf.Graph) -> bool:
   """Returns whether a graph is a conditional branch and not a loop's body."""
   return isinstance(graph, control_flow_v2_func_graphs.CondBranchFuncGraph)
+
+
+def keras_3() -> types.ModuleType:
+  """Returns Keras 3, which stands beside tf.keras on today's stack.
+
+  It is imported here alone, since it takes seconds and few files need it.
+
+  Raises:
+    ImportError: If `keras` is Keras 2, or has another backend than TensorFlow.
+  """
+  backend = os.environ.get('KERAS_BACKEND', 'tensorflow')
+  if backend == 'tensorflow':
+    # A dependency of TensorFlow, which chooses its version.
+    keras = importlib.import_module('keras')
+    if keras.__version__.startswith('2.'):
+      raise ImportError(
+        'Keras 3 must be installed, which comes with TensorFlow 2.16 or newer, '
+        f'got Keras {keras.__version__}'
+      )
+    # Without the variable, ~/.keras/keras.json names the backend.
+    backend = keras.backend.backend()
+  if backend != 'tensorflow':
+    raise ImportError(
+      f'KERAS_BACKEND must be tensorflow for a model of Keras 3, got {backend}'
+    )
+  return keras
+
+
+def keras_3_inputs(model: Any) -> dict[str, Any]:
+  """Returns the inputs of the layers that a model of Keras 3 calls once.
+
+  The public `layer.input` belongs to the layer's first call, in whatever model.
+
+  Args:
+    model: A functional or sequential model.
+
+  Returns:
+    The symbolic inputs of layers that take one tensor, by the layers' names.
+  """
+  # A sequential model keeps its graph in a functional one.
+  graph = getattr(model, '_functional', model)
+  nodes = list(itertools.chain(*graph._nodes_by_depth.values()))
+  calls = {
+    layer.name: [node for node in nodes if node.operation is layer]
+    for layer in model.layers
+  }
+  return {
+    name: found[0].input_tensors[0]
+    for name, found in calls.items()
+    if len(found) == 1 and len(found[0].input_tensors) == 1
+  }
 
 
 def keras_layers(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:

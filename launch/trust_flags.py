@@ -14,7 +14,8 @@ def define_saved_models() -> flags.FlagHolder[bool]:
     'trust_saved_models',
     False,
     'Whether to load a model (.h5, .hdf5, .keras or a SavedModel) that the '
-    'config names as an extractor. It is a program, which may run any code.',
+    'config names as an extractor, or a .keras of Keras 2 to begin with. It is '
+    'a program, which may run any code.',
   )
 
 

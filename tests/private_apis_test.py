@@ -24,6 +24,7 @@ from tests import processes
 from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 from tensorflow.python.data import ops
 from tensorflow.python.data.experimental.ops import cardinality
@@ -185,6 +186,18 @@ class GraphsTest(absltest.TestCase):
     self.assertNoCommonElements(
       {'Enter', 'ReadVariableOp'}, _operations(frozen)
     )
+
+
+class Keras3Test(absltest.TestCase):
+  def test_inputs_of_layers(self):
+    keras = pytest.importorskip('keras', minversion='3')
+    self.assertIs(private_apis.keras_3(), keras)
+    layers = [keras.layers.Dense(2, name=name) for name in 'ab']
+    model = keras.Sequential([keras.Input((3,)), *layers])
+    found = private_apis.keras_3_inputs(model)
+    self.assertEqual(list(found), ['a', 'b'])
+    self.assertIs(found['a'], model.inputs[0])
+    self.assertIs(found['b'], layers[0].output)
 
 
 class AutographTest(absltest.TestCase):

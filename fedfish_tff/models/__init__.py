@@ -44,7 +44,9 @@ _EXPORTS = {
     Apply create_dense_features create_identity_features Divide FeatureMap
     resize_images with_unit_features
   """,
-  'frozen_graph': 'freeze_keras_model load_extractor load_keras_model Preprocess',
+  'frozen_graph': """
+    freeze_keras_model is_from_keras_3 load_extractor load_keras_model Preprocess
+  """,
   'image_models': """
     COMPACT_CNN_TENSORS create_compact_cnn create_dropout_cnn create_fed_avg_cnn
     create_lenet5 create_vgg9 DROPOUT_CNN_TENSORS FED_AVG_CNN_TENSORS

@@ -15,27 +15,33 @@ import hashlib
 import math
 import os
 import pathlib
+import types
 from typing import Any
+import zipfile
 
 from fedfish_tff import errors
+from fedfish_tff import private_apis
 from fedfish_tff import regular_files
 from fedfish_tff import trust
 from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map
 from fedfish_tff.models import traced_graph
 
+import h5py
 import numpy as np
 import tensorflow as tf
 
 # The name of the input of the second part of a divided network.
 _PART_INPUT = 'part_input'
 _KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
+# The beginning of the version in files of Keras 3.
+_KERAS_3 = '3.'
 
 Preprocess = Callable[[tf.Tensor], tf.Tensor]
 
 
 def freeze_keras_model(
-  model: tf.keras.Model,
+  model: Any,
   *,
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
@@ -43,9 +49,9 @@ def freeze_keras_model(
   """Makes an extractor from a Keras model, which may change afterwards.
 
   Args:
-    model: A built model with one input, whose output is the features. From an
-      output [n, height, width, channels], the features are the means over the
-      image.
+    model: A built model of Keras 2 or 3 with one input, whose output is the
+      features. From an output [n, height, width, channels], the features are
+      the means over the image.
     preprocess: The function that is applied to inputs first, in the graph, for
       instance to scale and resize images.
     input_spec: The spec of a batch before `preprocess`, [None, ...]; by default
@@ -60,22 +66,27 @@ def freeze_keras_model(
 
   Raises:
     errors.InputError: If the model has more than one input or output, or an
-      output of another rank.
+      output of another rank; or is of Keras 3 without TensorFlow as backend.
   """
-  if len(model.inputs or ()) != 1:
+  library = _library_of(model)
+  # A model of Keras 3 that is not built has no such attribute.
+  model_inputs = getattr(model, 'inputs', None) or ()
+  if len(model_inputs) != 1:
     raise errors.InputError(
       f'Model {model.name!r} must be built and have one input, got '
-      f'{len(model.inputs or ())}.'
+      f'{len(model_inputs)}.'
     )
   if input_spec is None:
-    (source,) = model.inputs
+    (source,) = model_inputs
     input_spec = tf.TensorSpec([None, *source.shape[1:]], source.dtype)
-  layers = _find_splits(model)
-  if layers:
-    inputs = [layer.input for layer in layers]
+  find_splits = (
+    _find_splits if library is tf.keras else private_apis.keras_3_inputs
+  )
+  splits = find_splits(model)
+  if splits:
     # The graph has the name, and Keras would number a default one.
-    called = tf.keras.Model(
-      model.inputs, [*model.outputs, *inputs], name=model.name
+    called = library.Model(
+      model.inputs, [*model.outputs, *splits.values()], name=model.name
     )
   else:
     called = model
@@ -84,7 +95,7 @@ def freeze_keras_model(
     name=model.name,
     preprocess=preprocess,
     input_spec=input_spec,
-    layers=tuple(layer.name for layer in layers),
+    layers=tuple(splits),
   )
 
 
@@ -99,11 +110,11 @@ def load_extractor(
   A model is a program: layers of Keras may hold Python code (Lambda), and some
   of TensorFlow's operations read and write files (ReadFile, WriteFile). So
   models are loaded only after a call of `trust.trust`. Keras' own safe mode
-  refuses the Python code of Lambda layers in .keras files, not in HDF5.
+  refuses the Python code of Lambda layers, but not in HDF5 of Keras 2.
 
   Args:
-    path: A Keras model (.h5, .hdf5 or .keras), or the folder of a SavedModel
-      with one input and one output in its signature serving_default.
+    path: A model of Keras 2 or 3 (.h5, .hdf5 or .keras), or the folder of a
+      SavedModel with one input and one output in its signature serving_default.
     preprocess: The first function, see `freeze_keras_model`.
     input_spec: The spec of a batch, see `freeze_keras_model`.
 
@@ -128,18 +139,66 @@ def load_extractor(
   return _freeze_saved_model(path, **options)
 
 
-def load_keras_model(path: pathlib.Path) -> tf.keras.Model:
-  """Loads a model from a trusted file of Keras.
+def load_keras_model(path: pathlib.Path) -> Any:
+  """Loads a model from a trusted file by the Keras that has written it.
+
+  Args:
+    path: The file (.h5, .hdf5 or .keras).
+
+  Returns:
+    A `tf.keras.Model`, or a model of Keras 3.
+
+  Raises:
+    errors.InputError: If it cannot be read, or is of Keras 3, which is not
+      installed or has another backend than TensorFlow.
+  """
+  from_keras_3 = is_from_keras_3(path)
+  try:
+    library = private_apis.keras_3() if from_keras_3 else tf.keras
+    return library.models.load_model(path, compile=False)
+  # Depending on the file, Keras' layers raise any exception.
+  except Exception as error:
+    raise errors.InputError(
+      f'The model {path} cannot be read ({errors.first_line(error)}).'
+    ) from error
+
+
+def is_from_keras_3(path: pathlib.Path) -> bool:
+  """Returns whether Keras 3 has written the model in a file, without loading it.
+
+  Args:
+    path: The file (.h5, .hdf5 or .keras).
 
   Raises:
     errors.InputError: If it cannot be read.
   """
   try:
-    return tf.keras.models.load_model(path, compile=False)
-  # Depending on the file, Keras' layers raise any exception.
+    with open(path, 'rb', opener=regular_files.opener) as file:
+      if zipfile.is_zipfile(file):
+        with zipfile.ZipFile(file) as archive:
+          content = archive.read('metadata.json')
+        form = {'keras_version': str}
+        version = regular_files.parse_json(content, form)['keras_version']
+      else:
+        with h5py.File(file, 'r') as group:
+          version = str(group.attrs.get('keras_version', ''))
+  # Depending on the wrong byte, h5py raises nearly any exception.
   except Exception as error:
     raise errors.InputError(
       f'The model {path} cannot be read ({errors.first_line(error)}).'
+    ) from error
+  return version.startswith(_KERAS_3)
+
+
+def _library_of(model: Any) -> types.ModuleType:
+  """Returns the Keras of a model."""
+  if isinstance(model, tf.keras.Model):
+    return tf.keras
+  try:
+    return private_apis.keras_3()
+  except ImportError as error:
+    raise errors.InputError(
+      f'Model {model.name!r} cannot be used: {error}.'
     ) from error
 
 
@@ -184,9 +243,9 @@ def _freeze_saved_model(
   )
 
 
-def _find_splits(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
-  """Returns the layers that are called once and take one tensor."""
-  found = []
+def _find_splits(model: tf.keras.Model) -> dict[str, Any]:
+  """Returns the inputs of layers that are called once and take one tensor."""
+  found = {}
   for layer in model.layers:
     if isinstance(layer, tf.keras.layers.InputLayer):
       continue  # No layer comes before it.
@@ -194,7 +253,7 @@ def _find_splits(model: tf.keras.Model) -> list[tf.keras.layers.Layer]:
       # Keras raises for a layer that is called twice. The input of a layer may
       # be something else than a tensor.
       if tf.keras.backend.is_keras_tensor(layer.input):
-        found.append(layer)
+        found[layer.name] = layer.input
     except (AttributeError, ValueError):
       continue
   return found

@@ -1,13 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Initial weights of a model from files of NumPy and Keras, by name and shape.
+"""Initial weights of a model from files of other tools, by name and shape.
 
-Files of weights are data. A whole model of Keras (.keras) is a program, so it
-is loaded only after a call of `trust.trust`, in Keras' own safe mode.
+Files of weights are data, and so are the weights in a model of Keras 3 (.keras).
+A model of Keras 2 lacks their names without its program, so it is loaded only
+after a call of `trust.trust`, in Keras' own safe mode.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
+import io
 import os
 import pathlib
 import zipfile
@@ -22,13 +25,19 @@ from fedfish_tff.models import supervised
 
 import h5py
 import numpy as np
+import safetensors
 import tensorflow as tf
 import tensorflow_federated as tff
 
 # The names of tensors without a name, in the order of the model.
 _TRAINABLE, _OTHER = 'trainable_{}', 'non_trainable_{}'
+_SUFFIXES = ('.npz', '.safetensors', '.h5', '.keras')
+# The file of weights in a model of Keras 3.
+_MODEL_WEIGHTS = 'model.weights.h5'
 # The groups of Keras' newer files, which name layers by their classes.
 _LAYERS = ('_layer_checkpoint_dependencies', 'layers')
+# The groups of those files with other values than weights.
+_NO_WEIGHTS = {'optimizer', 'seed_generator'}
 
 
 def name_weights(
@@ -56,8 +65,8 @@ def read_weights(
   """Reads a file of weights.
 
   Args:
-    path: An .npz file of arrays; weights of Keras (.h5); or a model of Keras
-      (.keras).
+    path: An .npz or .safetensors file of arrays; weights of Keras 2 or 3 (.h5);
+      or a model of either (.keras).
     tensor_names: The names of the trainable tensors of the model that the
       weights are for, in its order.
 
@@ -70,12 +79,12 @@ def read_weights(
   """
   name, path = os.fspath(path), pathlib.Path(path)
   suffix = path.suffix.lower()
-  if suffix not in ('.npz', '.h5', '.keras') or not path.is_file():
+  if suffix not in _SUFFIXES or not path.is_file():
     raise errors.InputError(
       'A model must begin with the workdir of a run, or a file of weights ending '
-      f'in .npz, .h5 or .keras, got {name!r}.'
+      f'in {", ".join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}, got {name!r}.'
     )
-  if suffix == '.keras':
+  if suffix == '.keras' and not frozen_graph.is_from_keras_3(path):
     trust.check_saved_model(path)
     model = frozen_graph.load_keras_model(path)
     names = keras_classifier.keras_tensor_names(model)
@@ -84,12 +93,20 @@ def read_weights(
     return {name: variable.numpy() for name, variable in named.items()}
   try:
     with open(path, 'rb', opener=regular_files.opener) as file:
-      if suffix == '.npz':
-        with zipfile.ZipFile(file) as archive:
+      if suffix == '.safetensors':
+        # Opened again by its path, once it has shown to be a regular file.
+        with safetensors.safe_open(path, framework='numpy') as archive:
+          return {n: archive.get_tensor(n) for n in archive.keys()}
+      if suffix == '.h5':
+        with h5py.File(file, 'r') as group:
+          return _read_keras_weights(group, tensor_names)
+      with zipfile.ZipFile(file) as archive:
+        if suffix == '.npz':
           names = [name.removesuffix('.npy') for name in archive.namelist()]
           return {n: npz_files.read_npz_array(archive, n) for n in names}
-      with h5py.File(file, 'r') as group:
-        return _read_keras_weights(group, tensor_names)
+        content = io.BytesIO(archive.read(_MODEL_WEIGHTS))
+        with h5py.File(content, 'r') as group:
+          return _read_keras_weights(group, tensor_names)
   # Depending on the wrong byte, h5py raises nearly any exception.
   except Exception as error:
     raise errors.InputError(
@@ -175,13 +192,16 @@ def _read_keras_weights(
   """
   file = file.get('model_weights', file)
   if 'layer_names' in file.attrs:
-    return {
+    tensors = {
       name.partition(':')[0]: np.asarray(file[layer][name])
       for layer in map(_to_text, file.attrs['layer_names'])
       for name in map(_to_text, file[layer].attrs['weight_names'])
     }
-  # The newer form has no names of tensors, but numbers in their layers.
-  tensors: dict[str, np.ndarray] = {}
+    return _match_names(tensors, tensor_names)
+  # The newer form has no names of tensors, but numbers in their layers. Keras 2
+  # names layers only by their classes, Keras 3 in attributes, too.
+  by_layer: dict[str, np.ndarray] = {}
+  by_class: dict[str, np.ndarray] = {}
   positions: dict[str, str] = {}
   for name in tensor_names:
     layer = name.rpartition('/')[0]
@@ -189,13 +209,51 @@ def _read_keras_weights(
     positions[f'{layer}/vars/{number}'] = name
 
   def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
-    if isinstance(item, h5py.Dataset):
-      for layers in _LAYERS:
-        name = name.removeprefix(f'{layers}/')
-      tensors[positions.get(name, name)] = np.asarray(item)
+    parts = name.split('/')
+    if not isinstance(item, h5py.Dataset) or _NO_WEIGHTS & {*parts}:
+      return
+    for layers in _LAYERS:
+      name = name.removeprefix(f'{layers}/')
+    tensor = by_class[name] = np.asarray(item)
+    groups = ('/'.join(parts[:i]) for i in range(1, len(parts) - 1))
+    labels = [
+      _to_text(file[f'{group}/vars'].attrs['name'])
+      for group in groups
+      if 'name' in file.get(f'{group}/vars', file).attrs
+    ]
+    label = '/'.join([*labels, *parts[-2:]]) if labels else name
+    # Layers of a list may have the same name.
+    by_layer[f'{label} ({name})' if label in by_layer else label] = tensor
 
   file.visititems(visit)
-  return tensors
+  # As Keras does, takes layers of other names by the numbers of their classes.
+  found = max(
+    (_match_names(by_layer, positions), by_class),
+    key=lambda named: len(named.keys() & positions.keys()),
+  )
+  return {positions.get(name, name): tensor for name, tensor in found.items()}
+
+
+def _match_names(
+  tensors: Mapping[str, np.ndarray], known: Collection[str]
+) -> dict[str, np.ndarray]:
+  """Returns tensors under a model's names for them where it has such.
+
+  The names of a file may begin with those of the model, and in Keras 3 of the
+  models in it, around the layers.
+
+  Args:
+    tensors: The tensors by their names in a file.
+    known: The names in the model.
+  """
+  named = {name: tensors[name] for name in tensors if name in known}
+  for name, tensor in tensors.items():
+    if name not in known:
+      parts = name.split('/')
+      ends = ('/'.join(parts[i:]) for i in range(1, len(parts)))
+      fits = (end for end in ends if end in known and end not in named)
+      named[next(fits, name)] = tensor
+  return named
 
 
 def _to_text(name: str | bytes) -> str:

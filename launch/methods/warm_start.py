@@ -37,7 +37,7 @@ BLOCK = block.Block(
       '',
       fields.text,
       'The workdir of a run, whose global model it is, or a file of weights: '
-      '.npz, or .h5 or .keras of Keras.',
+      '.npz, .safetensors, or .h5 or .keras of Keras 2 or 3.',
     )
   },
   presets={'model': {}},

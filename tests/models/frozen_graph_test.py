@@ -2,9 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of extractors made of Keras models and files."""
 
+import os
 import re
 import subprocess
 import sys
+import types
+from unittest import mock
+import zipfile
 
 from fedfish_tff import errors
 from fedfish_tff import trust
@@ -15,18 +19,21 @@ from tests import tolerance
 
 from absl.testing import parameterized
 import numpy as np
+import pytest
 import tensorflow as tf
 
 
-def _create_model(name='small'):
+def _create_model(name='small', library=tf.keras):
   """A network with everything that differs in training, seeded weights."""
-  model = tf.keras.Sequential(
+  layers = library.layers
+  model = library.Sequential(
     [
-      tf.keras.layers.Conv2D(6, 3, activation='relu', input_shape=(8, 8, 3)),
-      tf.keras.layers.BatchNormalization(),
-      tf.keras.layers.Dropout(0.5),
-      tf.keras.layers.GlobalAveragePooling2D(name=f'{name}_pool'),
-      tf.keras.layers.Dense(4, activation='tanh'),
+      layers.Input((8, 8, 3)),
+      layers.Conv2D(6, 3, activation='relu'),
+      layers.BatchNormalization(),
+      layers.Dropout(0.5),
+      layers.GlobalAveragePooling2D(name=f'{name}_pool'),
+      layers.Dense(4, activation='tanh'),
     ],
     name=name,
   )
@@ -326,6 +333,120 @@ class FrozenGraphTest(temporary_folders.TestCase):
     if name == 'saved_model':
       with self.assertRaisesRegex(errors.InputError, 'whose layers are known'):
         extractor.split('small_pool')
+
+  @parameterized.parameters('model.h5', 'model.keras')
+  def test_files_of_keras_3(self, name):
+    keras = pytest.importorskip('keras', minversion='3')
+    model = _create_model(library=keras)
+    path = self.folder / name
+    model.save(path)
+    with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
+      frozen_graph.load_extractor(path)
+    trust.trust(saved_models=True)
+    extractor = frozen_graph.load_extractor(path)
+    expected = np.asarray(model(_images(), training=False))
+    tolerance.assert_close(extractor.extract(_images()), expected)
+    # A loaded model has called its layers before, for other outputs.
+    for layer, num_below in zip(extractor.layers, (0, 2, 4, 4, 4), strict=True):
+      lower, upper = extractor.split(layer)
+      tolerance.assert_close(upper.extract(lower.extract(_images())), expected)
+      self.assertLen(lower.initial_weights, num_below)
+      self.assertLen(upper.initial_weights, 6 - num_below)
+    _assert_gradients(
+      extractor,
+      tf.constant(_images()),
+      _keras_gradients(
+        model, _images(), [v.value for v in model.trainable_variables]
+      ),
+    )
+    # Other models change the numbers in the names of layers.
+    frozen_graph.freeze_keras_model(_create_model('other', library=keras))
+    self.assertEqual(
+      extractor.fingerprint, frozen_graph.load_extractor(path).fingerprint
+    )
+
+  def test_functional_models_of_keras_3(self):
+    keras = pytest.importorskip('keras', minversion='3')
+    source = keras.Input([4])
+    first = keras.layers.Dense(4, name='first')
+    within = keras.layers.Dense(4, name='within')(first(source))
+    added = keras.layers.Add(name='sum')([first(within), within])
+    model = keras.Model(source, keras.layers.Dense(2, name='last')(added))
+    x = np.random.default_rng(0).standard_normal([3, 4]).astype(np.float32)
+    whole = frozen_graph.freeze_keras_model(model)
+    # Neither what is called twice, nor what takes two tensors.
+    self.assertEqual(whole.layers, ('within', 'last'))
+    lower, upper = whole.split('last')
+    tolerance.assert_close(
+      upper.extract(lower.extract(x)), np.asarray(model(x))
+    )
+
+  def test_models_of_keras_3_that_cannot_be_used(self):
+    keras = pytest.importorskip('keras', minversion='3')
+
+    class Subclassed(keras.Model):
+      def call(self, x):
+        return x
+
+    model = _create_model(library=keras)
+    for unbuilt in (Subclassed(), keras.Sequential([keras.layers.Dense(2)])):
+      with self.assertRaisesRegex(errors.InputError, 'one input, got 0'):
+        frozen_graph.freeze_keras_model(unbuilt)
+    trust.trust(saved_models=True)
+    path = self.folder / 'lambda.keras'
+    keras.Sequential(
+      [keras.layers.Input((3,)), keras.layers.Lambda(lambda x: 2 * x)]
+    ).save(path)
+    with self.assertRaisesRegex(
+      errors.InputError, '^The model .*lambda.keras cannot be read .*Lambda.*$'
+    ):
+      frozen_graph.load_extractor(path)
+    path = self.folder / 'model.keras'
+    model.save(path)
+    with mock.patch.dict(os.environ, KERAS_BACKEND='jax'):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        '^The model .*model.keras cannot be read '
+        r'\(KERAS_BACKEND must be tensorflow for .*Keras 3, got jax\).$',
+      ):
+        frozen_graph.load_keras_model(path)
+      with self.assertRaisesRegex(
+        errors.InputError, "^Model 'small' cannot be used: KERAS_BACKEND must"
+      ):
+        frozen_graph.freeze_keras_model(model)
+    # Named by ~/.keras/keras.json.
+    with mock.patch.object(keras.backend, 'backend', lambda: 'torch'):
+      with self.assertRaisesRegex(errors.InputError, 'must be tensorflow'):
+        frozen_graph.load_keras_model(path)
+
+  def test_files_of_keras_3_where_keras_is_an_older_one(self):
+    trust.trust(saved_models=True)
+    path = self.folder / 'model.keras'
+    with zipfile.ZipFile(path, 'w') as archive:
+      archive.writestr('metadata.json', '{"keras_version": "3.9.0"}')
+    older = types.SimpleNamespace(__version__='2.14.0')
+    with mock.patch.dict(sys.modules, keras=older):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        '^The model .*model.keras cannot be read '
+        r'\(Keras 3 must be installed, .*got Keras 2.14.0\).$',
+      ):
+        frozen_graph.load_extractor(path)
+
+  def test_damaged_metadata(self):
+    trust.trust(saved_models=True)
+    path = self.folder / 'model.keras'
+    for name, content, message in (
+      ('metadata.json', '{}', 'keras_version must be a string, got None'),
+      ('metadata.json', '[', 'it is not valid JSON'),
+      ('config.json', '{}', 'no item named .*metadata.json'),
+    ):
+      with zipfile.ZipFile(path, 'w') as archive:
+        archive.writestr(name, content)
+      with self.assertRaisesRegex(
+        errors.InputError, f'^The model .* cannot be read .*{message}.*$'
+      ):
+        frozen_graph.load_extractor(path)
 
   def test_saved_model_of_a_module(self):
     module = tf.Module()

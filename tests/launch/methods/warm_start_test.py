@@ -117,7 +117,10 @@ class RunTest(small_configs.TestCase):
 
   @parameterized.parameters(
     ({'task.hidden_units': (4,)}, r"a tensor 'hidden_0/kernel' of shape"),
-    ({'warm_start.path': ''}, r"ending in .npz, .h5 or .keras, got ''\."),
+    (
+      {'warm_start.path': ''},
+      r"in .npz, .safetensors, .h5 or .keras, got ''\.",
+    ),
     ({'warm_start.path': '/tmp'}, 'Cannot read /tmp/config.json'),
   )
   def test_nothing_is_written_of_what_cannot_begin(self, changes, message):
