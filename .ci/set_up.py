@@ -100,7 +100,7 @@ def _package(stack: str) -> _Environment:
         '--ignore-requires-python',
       ),
     },
-    'about 3.5 GB',
+    'about 4 GB',
   )
 
 

@@ -56,7 +56,7 @@ def parse_interpreters(values: Sequence[str]) -> dict[str, str]:
     if not os.access(path, os.X_OK):
       raise errors.InputError(
         f'--peer={name} must name an interpreter that can be run, got {path!r}; '
-        f'`python3 -m venv E` and `E/bin/pip install -r '
+        f'`python3.11 -m venv E` and `E/bin/pip install -r '
         f'benchmarks/peers/{name}.txt` make one, E/bin/python.'
       )
   return interpreters

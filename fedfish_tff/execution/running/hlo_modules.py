@@ -8,6 +8,9 @@ from collections.abc import Sequence
 import itertools
 from typing import Any
 
+# The part of an instruction's number that is its own in its computation.
+_LOCAL_BITS = 2**32 - 1
+
 
 def mend_shapes(module: Any) -> None:
   """Marks the axes of dynamic size as XLA itself would infer them.
@@ -122,11 +125,18 @@ def _windowed_axes(
 class _Instructions:
   """The instructions of a computation that is written anew."""
 
-  def __init__(self, computation: Any, numbers: itertools.count):
-    self.kind = type(computation.instructions[0])
-    self.numbers = numbers
+  def __init__(self, computation: Any, numbers: Iterator[int]):
+    first = computation.instructions[0]
+    self.kind = type(first)
+    # The bits above are the computation's number, in older modules 0.
+    self._base = first.id & ~_LOCAL_BITS
+    self._numbers = numbers
     self.all: list[Any] = []
     self.shapes: dict[int, Any] = {}
+
+  def new_number(self) -> int:
+    """Returns a number that no instruction has."""
+    return self._base | next(self._numbers)
 
   def add(self, instruction: Any) -> int:
     """Adds an instruction and returns its number."""
@@ -138,7 +148,7 @@ class _Instructions:
     self, opcode: str, *, number: int | None = None, **fields: Any
   ) -> int:
     """Adds a new instruction and returns its number."""
-    number = next(self.numbers) if number is None else number
+    number = self.new_number() if number is None else number
     name = f'{opcode}.{number}'
     return self.add(self.kind(id=number, name=name, opcode=opcode, **fields))
 
@@ -150,7 +160,10 @@ def _rewrite(
 ) -> None:
   """Writes the computations anew that have an instruction to be changed."""
   numbers = itertools.count(
-    1 + max(i.id for c in module.computations for i in c.instructions)
+    1
+    + max(
+      i.id & _LOCAL_BITS for c in module.computations for i in c.instructions
+    )
   )
   for computation in module.computations:
     if not any(map(is_changed, computation.instructions)):
@@ -228,7 +241,7 @@ def _order_axes(new: _Instructions, instruction: Any) -> None:
     new.add(instruction)
     return
   # The transposed result takes the number by which others read it.
-  number, instruction.id = instruction.id, next(new.numbers)
+  number, instruction.id = instruction.id, new.new_number()
   instruction.shape.CopyFrom(_permuted(instruction.shape, made))
   new.add(instruction)
   transpose(instruction.id, [made.index(axis) for axis in same], number)
@@ -297,7 +310,7 @@ def _fix_sizes(new: _Instructions, instruction: Any) -> None:
     literal.s32s.append(instruction.shape.dimensions[axis])
     tensors = [resize(tensor, bound, axis, False) for tensor in tensors]
   number, shape = instruction.id, instruction.shape
-  instruction.id = next(new.numbers)
+  instruction.id = new.new_number()
   instruction.operand_ids[:] = [*tensors, start]
   shape.is_dynamic_dimension[:] = [False] * len(shape.dimensions)
   result = new.add(instruction)

@@ -25,6 +25,7 @@ from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
 
 from absl.testing import parameterized
+from google.protobuf import message as protobuf_message
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -133,8 +134,8 @@ def _messages(message: Any) -> Iterator[Any]:
   yield message
   for field, value in message.ListFields():
     if field.type == field.TYPE_MESSAGE:
-      repeated = field.label == field.LABEL_REPEATED
-      for inner in value if repeated else [value]:
+      single = isinstance(value, protobuf_message.Message)
+      for inner in [value] if single else value:
         if not isinstance(inner, (int, str)):
           yield from _messages(inner)
 
