@@ -6,14 +6,14 @@ All calls of a node share its kernel: concurrent clients, iterations of a loop,
 threads that call one function. If a call writes to the kernel, another call may
 take those sizes and values for its own.
 
-oneDNN's kernels, which TensorFlow 2.14 uses on CPUs, were read for members that
-a call writes. Convolutions and matrix products keep constant weights in
+oneDNN's kernels, which TensorFlow uses on CPUs, were read in 2.14 for members
+that a call writes. Convolutions and matrix products keep constant weights in
 oneDNN's order, behind a lock, and the primitives of all kernels belong to a
 thread. Gradients of convolutions, products of many matrices, pooling, softmax,
 quantisation and its inverse, instance and layer normalisation keep only
 attributes. TensorFlow's own random generators have a lock. Among its other
-kernels, a test runs those that Keras' layers need. Three kinds have members
-that a call writes:
+kernels, a test runs those that Keras' layers need, side by side; 300 calls of
+each found no others in 2.21. Three kinds have members that a call writes:
 
 *   Fused batch normalisation and its gradient: `make_stateless` replaces them.
 *   A convolution joined with a sum, which TensorFlow's optimiser makes of the
@@ -35,7 +35,7 @@ from tensorflow.core.framework import node_def_pb2
 
 # Their kernels keep the number of channels, and the places of the call's means
 # and variances (mkl_fused_batch_norm_op.cc, until TensorFlow's pull request
-# 99852). Keras' layer normalisation uses them, too, with the batch's rows as
+# 99852; in 2.21.0 side by side they still end the process). Keras' layer normalisation uses them, too, with the batch's rows as
 # channels.
 _NORMALIZATIONS = (
   'FusedBatchNorm',
