@@ -35,8 +35,8 @@ from tensorflow.core.framework import node_def_pb2
 
 # Their kernels keep the number of channels, and the places of the call's means
 # and variances (mkl_fused_batch_norm_op.cc, until TensorFlow's pull request
-# 99852; in 2.21.0 side by side they still end the process). Keras' layer normalisation uses them, too, with the batch's rows as
-# channels.
+# 99852; in 2.21.0 they still end the process, side by side). Keras' layer
+# normalisation uses them, too, with the batch's rows as channels.
 _NORMALIZATIONS = (
   'FusedBatchNorm',
   'FusedBatchNormV2',
