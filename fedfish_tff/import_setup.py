@@ -148,6 +148,24 @@ def _draw_integers(
   )
 
 
+def _without_keras_3(
+  module: types.ModuleType, execute: Callable[[types.ModuleType], None]
+) -> None:
+  """Executes a module that looks for a part of Keras 2 in Keras 3.
+
+  It does without the part, but the search would import Keras 3, which takes a
+  second.
+  """
+  if 'keras' in sys.modules:
+    execute(module)
+    return
+  sys.modules['keras'] = None  # Importing it fails.
+  try:
+    execute(module)
+  finally:
+    del sys.modules['keras']
+
+
 # Modules that are changed when they are imported, and how: functions of the
 # module and of what executes it. Their names are private but one; they are not
 # in `private_apis`, since that imports TensorFlow.
@@ -158,6 +176,9 @@ _CHANGES = {
     _draw_integers
   ),
   'tensorflow_federated.python.simulation.models.mnist': _draw_integers,
+  'tensorflow_model_optimization.python.core.sparsity.keras.prune_registry': (
+    _without_keras_3
+  ),
 }
 
 
