@@ -10,6 +10,7 @@ from tests import processes
 
 from absl.testing import parameterized
 import psutil
+import pytest
 
 _PROGRAM = """
 import fedfish_tff
@@ -65,6 +66,7 @@ class QuietImportTest(parameterized.TestCase):
     result = self._run(program, TF_CPP_MIN_LOG_LEVEL='1')
     self.assertEqual(result.stdout, '1\n')
 
+  @pytest.mark.thorough
   @parameterized.parameters('SIG_DFL', 'SIG_IGN')
   def test_default_context_ends_with_the_process(self, handler):
     # Ignored, as it is by what a shell without job control starts with &.
