@@ -59,8 +59,8 @@ def partition_by_pachinko(
   """
   labels = partition_checks.check_labels(labels)
   coarse_labels = partition_checks.check_labels(coarse_labels, 'coarse labels')
-  partition_checks.check_concentration('alpha', alpha)
-  partition_checks.check_concentration('beta', beta)
+  alpha = partition_checks.check_concentration('alpha', alpha)
+  beta = partition_checks.check_concentration('beta', beta)
   sizes = _client_sizes(len(labels), num_clients, examples_per_client)
   _, first, label_numbers, counts = np.unique(
     labels, return_index=True, return_inverse=True, return_counts=True

@@ -53,14 +53,21 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
   return labels
 
 
-def check_concentration(name: str, value: float) -> None:
-  """Raises an InputError unless the argument is positive and not too large."""
+def check_concentration(name: str, value: float) -> float:
+  """Returns a positive number that is not too large, as a float.
+
+  NumPy refuses integers of more than 64 bits.
+
+  Raises:
+    errors.InputError: If it is another one.
+  """
   is_number = isinstance(value, numbers.Real)
   if not is_number or not 0 < value <= _LARGEST_CONCENTRATION:
     raise errors.InputError(
       f'{name} must be a positive number of at most {_LARGEST_CONCENTRATION}, '
       f'got {value!r}.'
     )
+  return float(value)
 
 
 def check_enough_examples(

@@ -56,7 +56,7 @@ def partition_by_dirichlet(
       or there are too few examples.
   """
   labels = partition_checks.check_labels(labels)
-  partition_checks.check_concentration('alpha', alpha)
+  alpha = partition_checks.check_concentration('alpha', alpha)
   partition_checks.check_enough_examples(
     len(labels), num_clients=num_clients, min_examples=min_examples
   )
@@ -112,7 +112,7 @@ def partition_labels_by_dirichlet(
       there are too few examples, or no draw of many gives every client enough.
   """
   labels = partition_checks.check_labels(labels)
-  partition_checks.check_concentration('alpha', alpha)
+  alpha = partition_checks.check_concentration('alpha', alpha)
   partition_checks.check_enough_examples(
     len(labels), num_clients=num_clients, min_examples=min_examples
   )
