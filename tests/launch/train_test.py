@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.train through the binary: runs, faults and bad input."""
 
+import gc
 import json
 import math
 import os
@@ -307,8 +308,12 @@ class TrainTest(temporary_folders.TestCase):
     ):
       self.skipTest('A small file system can only be mounted by root.')
     self.addCleanup(
-      subprocess.call, ['umount', self.workdir], timeout=processes.HANG_SECONDS
+      subprocess.check_call,
+      ['umount', self.workdir],
+      timeout=processes.HANG_SECONDS,
     )
+    # TensorFlow closes the file of a TensorBoard writer that is garbage.
+    self.addCleanup(gc.collect)
     outcome = self._run_tiny()
     self.assertEqual(outcome.code, 2, outcome.stderr)
     last = outcome.stderr.splitlines()[-1]
