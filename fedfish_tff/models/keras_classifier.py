@@ -87,9 +87,11 @@ def create_keras_classifier(
       the model, or by a layer in a loop.
   """
   if not isinstance(keras_model, tf.keras.Model):
+    kind = type(keras_model)
     raise errors.InputError(
-      'keras_model must be a Keras model itself, whose weights are where '
-      f'training starts, got a {type(keras_model).__name__}.'
+      'keras_model must be a model of tf.keras, which is Keras 2, itself, since '
+      'its weights are where training starts, got a '
+      f'{kind.__module__}.{kind.__qualname__}.'
     )
   if not isinstance(input_spec, tf.TensorSpec) or input_spec.shape[:1] != [
     None

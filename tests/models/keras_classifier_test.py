@@ -372,7 +372,7 @@ class KerasClassifierTest(parameterized.TestCase):
         r'outputs of shape .*2, 1\)',
         _stack(dense, tf.keras.layers.Reshape([2, 1])),
       ),
-      ('a Keras model itself, .*got a function', lambda: keras_model),
+      ('Keras 2, itself, .*got a builtins.function', lambda: keras_model),
       (
         r'that of a batch of x, .*shape=\(4,\)',
         keras_model,
