@@ -124,6 +124,10 @@ def _load_dp_queries(
     execute(module)
   finally:
     del sys.skip_tf_privacy_import
+  # One of them reads distutils.version, which setuptools has since Python 3.12,
+  # and makes importable where it has been imported.
+  importlib.import_module('setuptools')
+  importlib.import_module('distutils.version')
   package = importlib.import_module(_DP_QUERIES)
   for _, name, _ in pkgutil.iter_modules(package.__path__):
     if not name.endswith('_query') and name != 'tree_aggregation':

@@ -40,6 +40,13 @@ class DpQueriesTest(absltest.TestCase):
       found = getattr(importlib.import_module(module), name)
       self.assertIs(exported, found)
 
+  def test_of_ranges_is_built(self):
+    query = tensorflow_privacy.TreeRangeSumQuery.build_central_gaussian_query(
+      l2_norm_clip=1.0, stddev=0.0, arity=2
+    )
+    state = query.initial_global_state()
+    self.assertEqual(state.arity, 2)
+
   def test_aggregate_in_tff(self):
     factory = tff.aggregators.DifferentiallyPrivateFactory.gaussian_fixed(
       noise_multiplier=1e-6, clients_per_round=2.0, clip=10.0

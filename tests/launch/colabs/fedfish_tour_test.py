@@ -22,13 +22,6 @@ import pytest
 
 _ROOT = pathlib.Path(cli.__file__).resolve().parents[1]
 _NOTEBOOK = _ROOT / 'launch' / 'colabs' / 'fedfish_tour.ipynb'
-# What the notebook is told of another Python, which need not be there.
-_AS_ANOTHER_PYTHON = """
-import sys
-
-sys.version_info = (3, 12, 1)
-sys.modules['tensorflow_federated'] = None
-"""
 
 
 def _read() -> nbformat.NotebookNode:
@@ -191,18 +184,6 @@ class ExecutionTest(absltest.TestCase):
       if cell.cell_type == 'code'
       for output in cell.outputs
     ]
-
-  def test_its_cells_run_in_a_kernel_of_another_python(self):
-    notebook = _read()
-    first, setup, toy = _code_cells()[:3]
-    before = nbformat.v4.new_code_cell(_AS_ANOTHER_PYTHON)
-    version = nbformat.v4.new_code_cell('print(sys.version_info[:2], 1 / 2)')
-    setup.source += '\nimport sys'
-    notebook.cells = [before, first, setup, version, toy]
-    outputs = self._outputs(notebook)
-    shown = ''.join(o.get('text', '') for o in outputs)
-    self.assertIn('(3, 11) 0.5', shown)
-    self.assertLen([o for o in outputs if 'image/png' in o.get('data', {})], 1)
 
   def test_it_runs_from_start_to_end_without_a_network(self):
     outputs = self._outputs(_read())
