@@ -31,17 +31,13 @@ def to_csv(
   costs = pd.DataFrame(
     [usage.get(name, {}) for name in runs['run']],
     columns=['seconds', 'peak_bytes'],
-    dtype=object,
   )
   numbers = runs[[name for name in runs if '/' in name]]
   # A number that is not there is empty, one that has diverged is NaN.
   diverged = numbers == np.inf
-  numbers = numbers.astype(object).where(numbers.notna(), '')
-  numbers = numbers.mask(diverged, math.nan)
-  costs = costs.where(costs.notna(), '')
-  table = pd.concat(
-    [of.reset_index(drop=True) for of in (told, costs, numbers)], axis=1
-  )
+  numbers = _with_empty_cells(numbers).mask(diverged, math.nan)
+  parts = (told, _with_empty_cells(costs), numbers)
+  table = pd.concat([of.reset_index(drop=True) for of in parts], axis=1)
   return text_table.frame_to_csv(table, keep_nan=True)
 
 
@@ -57,8 +53,13 @@ def describe(runs: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
   status = np.where(runs['diverged_round'].notna(), diverged, status)
   varied = pd.DataFrame(list(runs['varied']), runs.index, dtype=object)
   return pd.concat(
-    [runs[['run', 'variant']], varied.where(varied.notna(), '')], axis=1
+    [runs[['run', 'variant']], _with_empty_cells(varied)], axis=1
   ).assign(
     status=np.where(runs['run'].isin(failures), 'failed', status),
     reason=runs['run'].map(lambda run: failures.get(run, '')),
   )
+
+
+def _with_empty_cells(frame: pd.DataFrame) -> pd.DataFrame:
+  """Returns a frame with an empty text in place of what is missing."""
+  return frame.astype(object).where(frame.notna(), '')
