@@ -314,15 +314,19 @@ class FrozenGraphTest(temporary_folders.TestCase):
     fingerprints.add(frozen_graph.freeze_keras_model(model).fingerprint)
     self.assertLen(fingerprints, 5)
 
-  @parameterized.parameters('model.h5', 'model.keras', 'saved_model')
-  def test_files(self, name):
-    model = _create_model()
-    path = self.folder / name
+  def _save_and_load(self, model, path):
+    """Returns the extractor of a file, which is refused without trust."""
     model.save(path)
     with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
       frozen_graph.load_extractor(path)
     trust.trust(saved_models=True)
-    extractor = frozen_graph.load_extractor(path)
+    return frozen_graph.load_extractor(path)
+
+  @parameterized.parameters('model.h5', 'model.keras', 'saved_model')
+  def test_files(self, name):
+    model = _create_model()
+    path = self.folder / name
+    extractor = self._save_and_load(model, path)
     tolerance.assert_close(
       extractor.extract(_images()), model(_images(), training=False)
     )
@@ -339,11 +343,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
     keras = pytest.importorskip('keras', minversion='3')
     model = _create_model(library=keras)
     path = self.folder / name
-    model.save(path)
-    with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
-      frozen_graph.load_extractor(path)
-    trust.trust(saved_models=True)
-    extractor = frozen_graph.load_extractor(path)
+    extractor = self._save_and_load(model, path)
     expected = np.asarray(model(_images(), training=False))
     tolerance.assert_close(extractor.extract(_images()), expected)
     # A loaded model has called its layers before, for other outputs.
