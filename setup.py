@@ -48,15 +48,16 @@ _FIRST = 'fedfish_tff_first'
 class _BuildWithPathFile(build_py.build_py):
   """Builds the packages and a .pth file beside them."""
 
+  @property
+  def _path_file(self) -> pathlib.Path:
+    return pathlib.Path(self.build_lib, f'{_FIRST}.pth')
+
   def run(self) -> None:
     super().run()
-    self.mkpath(self.build_lib)
-    path_file = pathlib.Path(self.build_lib, f'{_FIRST}.pth')
-    path_file.write_text(f'import {_FIRST}\n', encoding='ascii')
+    self._path_file.write_text(f'import {_FIRST}\n', encoding='ascii')
 
   def get_outputs(self, include_bytecode: bool = True) -> list[str]:
-    path_file = str(pathlib.Path(self.build_lib, f'{_FIRST}.pth'))
-    return [*super().get_outputs(include_bytecode), path_file]
+    return [*super().get_outputs(include_bytecode), str(self._path_file)]
 
 
 setuptools.setup(
