@@ -17,10 +17,10 @@ PLATFORM ?= cpu
 # today, with the newest TensorFlow, or tff, with TFF's own pins.
 STACK ?= today
 today_VENV := .venv
-today_PYTHONS := 3.13 3.12 3.11
 tff_VENV := .venv-tff
 tff_PYTHONS := 3.11
 VENV := $($(STACK)_VENV)
+# Those of .ci/find_python, if none is named.
 PYTHONS := $($(STACK)_PYTHONS)
 ifeq ($(VENV),)
 $(error STACK must be today or tff, got $(STACK))

@@ -123,25 +123,24 @@ def _accelerator(stack: str, platform_name: str) -> _Environment:
   )
 
 
-# Lines that Python runs when it starts in the package's environment. They make
-# the repository importable, whatever the working directory; but not in Bazel's
+# What Python runs when it starts in the package's environment. It makes the
+# repository importable, whatever the working directory; but not in Bazel's
 # tests, which see whether their targets have all they import.
-_PATH_LINES = (
-  "import os, sys; 'TEST_SRCDIR' in os.environ or sys.path.append("
-  f'{str(_ROOT)!r})\n'
-  "import os; 'TEST_SRCDIR' in os.environ or __import__('fedfish_tff_first')\n"
+_PATH_LINE = (
+  "import os, sys; 'TEST_SRCDIR' in os.environ or (sys.path.append("
+  f"{str(_ROOT)!r}), __import__('fedfish_tff_first'))\n"
 )
 
 
 def _path_file(package: _Environment) -> pathlib.Path:
-  """Returns the file with `_PATH_LINES`."""
+  """Returns the file with `_PATH_LINE`."""
   (packages,) = package.folder.glob('lib/python3.*/site-packages')
   return packages / 'fedfish_tff.pth'
 
 
 def _is_importable(package: _Environment) -> bool:
   file = _path_file(package)
-  return file.exists() and file.read_text() == _PATH_LINES
+  return file.exists() and file.read_text() == _PATH_LINE
 
 
 def _check_platform() -> None:
@@ -258,7 +257,7 @@ def main() -> int:
     if not environment.is_up_to_date():
       _install(environment)
     if environment is package and not _is_importable(package):
-      _path_file(package).write_text(_PATH_LINES)
+      _path_file(package).write_text(_PATH_LINE)
   except (_SetUpError, OSError, subprocess.CalledProcessError) as error:
     print(f'set_up: {error}', file=sys.stderr)
     return 2

@@ -159,7 +159,7 @@ class SetUpTest(absltest.TestCase):
     self.stamp.write_text(package.expected_stamp())
     packages = self.root / '.venv/lib' / f'python{_VERSION}' / 'site-packages'
     packages.mkdir(parents=True)
-    set_up._path_file(package).write_text(set_up._PATH_LINES)
+    set_up._path_file(package).write_text(set_up._PATH_LINE)
 
   def test_is_up_to_date_until_something_is_missing_or_changed(self):
     self.assertFalse(self._check())
