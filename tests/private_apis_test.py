@@ -6,14 +6,10 @@ Where a new version has dropped or renamed something, the failure names it.
 """
 
 import importlib
-import inspect
-import os
 import pkgutil
 import subprocess
 import sys
-import tempfile
 import threading
-from unittest import mock
 
 import fedfish_tff
 from fedfish_tff import private_apis
@@ -226,54 +222,6 @@ class AutographTest(absltest.TestCase):
     self.assertIn(type(scheduled).__module__.rpartition('.')[2], calling)
     for name in calling:
       importlib.import_module(f'{private_apis.TFF_OPTIMIZERS}.{name}')
-
-
-_FIRST_TENSORFLOW = """
-import tensorflow as tf
-import fedfish_tff
-import tempfile
-tempfile.tempdir = '/dev/null'
-@tf.function(autograph=True)
-def double_if_positive(x):
-  if x > 0:
-    x = 2 * x
-  return x
-print(float(double_if_positive(tf.constant(3.0))))
-"""
-
-
-def _fail_if_positive(x):
-  if x > 0:
-    tf.ensure_shape(tf.zeros([2]), [3])
-  return x
-
-
-class GeneratedCodeTest(absltest.TestCase):
-  """The other thing that private_apis cannot hold."""
-
-  def test_it_needs_no_file(self):
-    # Of a folder that is none: TensorFlow cannot write there.
-    with mock.patch.object(tempfile, 'tempdir', os.devnull):
-      generated = tf.autograph.to_graph(_fail_if_positive)
-      with self.assertRaisesRegex(
-        ValueError, r'private_apis_test.py", line \d+, in _fail_if_positive'
-      ):
-        tf.function(_fail_if_positive)(tf.constant(1.0))
-    self.assertStartsWith(generated.__code__.co_filename, '/dev/null/')
-    # Its own lines, not those of the function around which it is.
-    self.assertIn('ag__.if_stmt(', inspect.getsource(generated))
-    self.assertIn('ag__.if_stmt(', tf.autograph.to_code(_fail_if_positive))
-
-  def test_tensorflow_may_be_imported_before(self):
-    program = self.create_tempfile('program.py', _FIRST_TENSORFLOW).full_path
-    found = subprocess.run(
-      [sys.executable, program],
-      env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
-      capture_output=True,
-      text=True,
-      timeout=processes.HANG_SECONDS,
-    )
-    self.assertEqual(found.stdout, '6.0\n', found.stderr)
 
 
 class RuntimeTest(parameterized.TestCase):
