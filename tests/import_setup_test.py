@@ -14,7 +14,6 @@ from unittest import mock
 
 import fedfish_tff  # noqa: F401  Before TensorFlow.
 from tests import processes
-from tests import repository
 
 from absl.testing import absltest
 import numpy as np
@@ -63,20 +62,8 @@ class DpQueriesTest(absltest.TestCase):
 class OrderTest(absltest.TestCase):
   """Each program in a process of its own."""
 
-  def _run(self, program):
-    variables = {k: v for k, v in os.environ.items() if k[:3] != 'TF_'}
-    paths = [str(repository.ROOT), *filter(None, sys.path)]
-    return subprocess.run(
-      [sys.executable, '-c', program],
-      env=variables | {'PYTHONPATH': os.pathsep.join(paths)},
-      capture_output=True,
-      text=True,
-      check=False,
-      timeout=processes.HANG_SECONDS,
-    )
-
   def test_tensorflow_may_come_first(self):
-    result = self._run(
+    result = processes.run_program(
       'import tensorflow as tf\n'
       'import fedfish_tff\n'
       'from tensorflow.keras import layers\n'
@@ -84,15 +71,17 @@ class OrderTest(absltest.TestCase):
       'assert layers.Dense is tf.keras.layers.Dense\n'
       'model = tf.keras.Sequential([layers.Dense(1, input_shape=(2,))])\n'
       'tff.learning.models.functional_model_from_keras\n'
-      'print(model.count_params())\n'
+      'print(model.count_params())\n',
+      check=False,
     )
     self.assertEqual(result.stdout, '3\n', result.stderr)
 
   @pytest.mark.thorough
   @unittest.skipIf(_HAS_ESTIMATORS, 'Keras 3 came with a later TensorFlow.')
   def test_keras_3_is_refused(self):
-    result = self._run(
-      'import tensorflow as tf\ntf.keras.layers.Dense\nimport fedfish_tff\n'
+    result = processes.run_program(
+      'import tensorflow as tf\ntf.keras.layers.Dense\nimport fedfish_tff\n',
+      check=False,
     )
     self.assertEqual(result.returncode, 1)
     self.assertEndsWith(
@@ -106,7 +95,7 @@ class OrderTest(absltest.TestCase):
   @unittest.skipIf(_HAS_ESTIMATORS, 'TFF can be imported alone.')
   def test_tff_first_is_refused(self):
     # As the .pth file of the environment has it.
-    result = self._run(
+    result = processes.run_program(
       'import fedfish_tff_first\n'
       'try:\n'
       '  import tensorflow_federated\n'
@@ -114,7 +103,8 @@ class OrderTest(absltest.TestCase):
       '  print(error)\n'
       'import fedfish_tff\n'
       'import sys, tensorflow_federated\n'
-      'print(tensorflow_federated.__version__, "keras" in sys.modules)\n'
+      'print(tensorflow_federated.__version__, "keras" in sys.modules)\n',
+      check=False,
     )
     # Keras 3, which nothing needs, would take a second.
     self.assertEqual(

@@ -12,6 +12,8 @@ import sys
 import threading
 import time
 
+from tests import repository
+
 import psutil
 
 # Long enough for any machine, short enough to fail a test that hangs.
@@ -47,6 +49,28 @@ def killed_if_hanging(*processes: subprocess.Popen) -> Iterator[None]:
     yield
   finally:
     timer.cancel()
+
+
+def run_program(
+  code: str, *, check: bool = True, **variables: str
+) -> subprocess.CompletedProcess[str]:
+  """Runs Python code without TensorFlow's settings; returns how it ended.
+
+  Args:
+    code: The code, which may import the repository.
+    check: Whether another exit code than 0 is an error.
+    **variables: Variables of its environment.
+  """
+  kept = {k: v for k, v in os.environ.items() if k[:3] != 'TF_'}
+  paths = [str(repository.ROOT), *filter(None, sys.path)]
+  return subprocess.run(
+    [sys.executable, '-c', code],
+    env=kept | {'PYTHONPATH': os.pathsep.join(paths)} | variables,
+    capture_output=True,
+    text=True,
+    check=check,
+    timeout=HANG_SECONDS,
+  )
 
 
 @contextlib.contextmanager

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TensorFlow Federated says nothing after fedfish_tff is imported."""
 
-import os
-import subprocess
-import sys
-
 from tests import processes
 
 from absl.testing import parameterized
@@ -32,25 +28,14 @@ for child in psutil.Process().children():
 
 
 class QuietImportTest(parameterized.TestCase):
-  def _run(self, program, **variables):
-    environment = {k: v for k, v in os.environ.items() if k[:3] != 'TF_'}
-    return subprocess.run(
-      [sys.executable, '-c', program],
-      env=environment | variables,
-      capture_output=True,
-      text=True,
-      check=True,
-      timeout=processes.HANG_SECONDS,
-    )
-
   def test_prints_nothing(self):
-    result = self._run(_PROGRAM)
+    result = processes.run_program(_PROGRAM)
     self.assertEqual(result.stderr, '')
     self.assertEqual(result.stdout, '')
 
   def test_functions_end_quietly(self):
     """Even if what TensorFlow needs to remove them is there no more."""
-    result = self._run(
+    result = processes.run_program(
       'import fedfish_tff\n'
       'import tensorflow as tf\n'
       'from tensorflow.python.eager.polymorphic_function import atomic_function\n'
@@ -63,14 +48,14 @@ class QuietImportTest(parameterized.TestCase):
     program = (
       'import fedfish_tff, os\nprint(os.environ["TF_CPP_MIN_LOG_LEVEL"])\n'
     )
-    result = self._run(program, TF_CPP_MIN_LOG_LEVEL='1')
+    result = processes.run_program(program, TF_CPP_MIN_LOG_LEVEL='1')
     self.assertEqual(result.stdout, '1\n')
 
   @pytest.mark.thorough
   @parameterized.parameters('SIG_DFL', 'SIG_IGN')
   def test_default_context_ends_with_the_process(self, handler):
     # Ignored, as it is by what a shell without job control starts with &.
-    result = self._run(
+    result = processes.run_program(
       'import signal\n'
       f'signal.signal(signal.SIGINT, signal.{handler})\n'
       f'{_DEFAULT_CONTEXT_PROGRAM}'
