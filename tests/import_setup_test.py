@@ -137,7 +137,7 @@ def _fail_if_positive(x):
 
 
 class GeneratedCodeTest(absltest.TestCase):
-  """What AutoGraph generates stays in memory."""
+  """Code that AutoGraph generates stays in memory."""
 
   def test_it_needs_no_file(self):
     # Of a folder that is none: TensorFlow cannot write there.
