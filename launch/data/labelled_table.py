@@ -2,39 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads labelled examples of CSV, Parquet and Arrow files into arrays.
 
-Arrow files are those that `save_to_disk` of a Hugging Face data set writes;
-class names and images in bytes are read in the format of that library.
+Class names and images in bytes are read in the format of Hugging Face's library.
 """
 
 from collections.abc import Sequence
-import io
 import json
-import os
 import pathlib
 
 from fedfish_tff import errors
+from launch.data import image_column
 from launch.data import labelled_dataset
+from launch.data import table_files
 
 import numpy as np
-from PIL import Image
 import pyarrow as pa
 from pyarrow import compute
-from pyarrow import csv
-from pyarrow import parquet
-import tqdm
-
-_SUFFIXES = ('.csv', '.parquet', '.arrow')
-_ONLY_SPLIT = 'train'
-
-
-def is_table(dataset: str) -> bool:
-  """Returns whether `dataset` is a file or folder that `read` accepts."""
-  path = pathlib.Path(dataset).expanduser()
-  if path.suffix in _SUFFIXES:
-    return True
-  return path.is_dir() and bool(
-    _list_files(path) or (path / 'dataset_dict.json').exists()
-  )
 
 
 def read(
@@ -66,7 +48,7 @@ def read(
     errors.InputError: If a file cannot be read, or a column is missing, has
       missing values or has the wrong type.
   """
-  table = _read_table(pathlib.Path(dataset).expanduser(), split, others)
+  table = table_files.read(pathlib.Path(dataset).expanduser(), split, others)
   label = _check_column(table, label or 'label', '--label')
   for other in others:
     _check_column(table, other, 'A column to divide by')
@@ -100,75 +82,6 @@ def read(
     others=keys,
     class_names=class_names,
   )
-
-
-def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
-  """Returns the data files of a folder, or of its subfolder data."""
-  for place in (folder, folder / 'data'):
-    files = [
-      file
-      for suffix in _SUFFIXES
-      for file in sorted(place.glob(f'*{suffix}'))
-      # Hugging Face's library keeps these files beside the data.
-      if not file.name.startswith('cache-')
-    ]
-    if files:
-      return files
-  return []
-
-
-def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
-  """Returns the files of a split."""
-  if path.suffix in _SUFFIXES and split == _ONLY_SPLIT:
-    return [path]
-  if os.path.basename(split) == split and (path / split).is_dir():
-    return _list_files(path / split)
-  files = _list_files(path) if path.is_dir() else []
-  of_split = [f for f in files if f.name.startswith((f'{split}-', f'{split}.'))]
-  has_no_splits = len(files) == 1 or (path / 'state.json').exists()
-  found = of_split or (files if split == _ONLY_SPLIT and has_no_splits else [])
-  if not found:
-    shown = ', '.join(entry.name for entry in files[:5]) or 'no files of data'
-    raise errors.InputError(
-      f'--split must name files or a folder of {path}, which has {shown}, got '
-      f'{split!r}.'
-    )
-  return found
-
-
-def _read_table(
-  path: pathlib.Path, split: str, texts: Sequence[str]
-) -> pa.Table:
-  """Returns the rows of a split, with columns of CSV files that stay texts."""
-  tables = []
-  options = csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
-  for file in tqdm.tqdm(
-    _find_files(path, split), desc='read', unit=' files', disable=None
-  ):
-    try:
-      if file.suffix == '.csv':
-        table = csv.read_csv(file, convert_options=options)
-      elif file.suffix == '.parquet':
-        table = parquet.read_table(file, partitioning=None)
-      else:
-        with pa.memory_map(str(file)) as source:
-          table = pa.ipc.open_stream(source).read_all()
-      table.validate(full=True)
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
-      raise errors.InputError(
-        f'{file} cannot be read: {errors.first_line(error)}.'
-      ) from error
-    tables.append(table)
-  try:
-    table = pa.concat_tables(tables)
-  except pa.ArrowInvalid as error:
-    raise errors.InputError(
-      f'The files of {path} must have the same columns: '
-      f'{" ".join(str(error).split())}'
-    ) from error
-  if not table.num_rows:
-    raise errors.InputError(f'{path} must have rows, got none.')
-  return table
 
 
 def _check_column(table: pa.Table, name: str, flag: str) -> str:
@@ -242,7 +155,7 @@ def _to_features(table: pa.Table, name: str) -> np.ndarray:
   """Returns a column of numbers, lists or images, [n, ...]."""
   column = table[name].combine_chunks()
   if _is_image(column.type):
-    return _decode_images(column, name)
+    return image_column.decode(column, name)
   dense = _to_dense(column, name)
   if not _is_number(column.type) and not _is_list(column.type):
     raise errors.InputError(
@@ -273,34 +186,6 @@ def _to_dense(column: pa.Array, name: str) -> np.ndarray:
     )
   values = _to_dense(compute.list_flatten(column), name)
   return values.reshape(len(column), lengths[0], *values.shape[1:])
-
-
-def _decode_images(column: pa.Array, name: str) -> np.ndarray:
-  """Returns images of one size as uint8 [n, height, width, channels]."""
-  if pa.types.is_struct(column.type):
-    column = column.field('bytes')
-  images = []
-  for i, value in enumerate(
-    tqdm.tqdm(column, desc='decode', unit=' images', disable=None)
-  ):
-    try:
-      image = Image.open(io.BytesIO(value.as_py()))
-      if image.mode not in ('L', 'RGB', 'RGBA'):
-        image = image.convert('L' if image.mode == '1' else 'RGB')
-      images.append(np.asarray(image))
-    # Pillow's decoders may raise any error.
-    except Exception as error:
-      raise errors.InputError(
-        f'Row {i} of column {name!r} must be an image, such as PNG or JPEG, in '
-        f'bytes: {" ".join(str(error).split())}'
-      ) from error
-    if images[i].shape != images[0].shape:
-      raise errors.InputError(
-        f'The images of column {name!r} must have one size, got '
-        f'{list(images[0].shape)} in row 0 and {list(images[i].shape)} in row {i}.'
-      )
-  pixels = np.stack(images)
-  return pixels if pixels.ndim == 4 else pixels[..., np.newaxis]
 
 
 def _to_keys(

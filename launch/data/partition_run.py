@@ -15,6 +15,7 @@ from launch.data import client_folder
 from launch.data import label_partition
 from launch.data import labelled_dataset
 from launch.data import labelled_table
+from launch.data import table_files
 from launch.plots import style
 from launch.results import text_table
 
@@ -68,7 +69,7 @@ def run(
     label=label,
     others=[name for name in (coarse_label, key) if name],
   )
-  if labelled_table.is_table(dataset):
+  if table_files.is_table(dataset):
     for name, value in {'data_dir': data_dir, 'download': download}.items():
       if value:
         raise errors.InputError(

@@ -7,6 +7,7 @@ import json
 
 from fedfish_tff import errors
 from launch.data import labelled_table
+from launch.data import table_files
 from tests import temporary_folders
 
 from absl.testing import parameterized
@@ -51,7 +52,7 @@ class LabelledTableTest(temporary_folders.TestCase):
       _frame().to_csv(path, index=False)
     else:
       _frame().to_parquet(path)
-    self.assertTrue(labelled_table.is_table(str(path)))
+    self.assertTrue(table_files.is_table(str(path)))
     data = self._read(path, others=['hospital'])
     self.assertEqual((data.feature, data.is_image), ('age,dose', False))
     np.testing.assert_array_equal(data.x, [[30, 0.5], [40, 1.5], [50, 2.5]])
@@ -107,7 +108,7 @@ class LabelledTableTest(temporary_folders.TestCase):
     for name in ('data-0.arrow', 'data-1.arrow', 'cache-1.arrow'):
       with pa.ipc.new_stream(folder / 'train' / name, table.schema) as writer:
         writer.write_table(table)
-    self.assertTrue(labelled_table.is_table(str(folder)))
+    self.assertTrue(table_files.is_table(str(folder)))
     data = self._read(folder)
     self.assertEqual(data.labels.tolist(), [1, 0, 1, 0])
     self.assertEqual(data.names_of('label', data.labels[:2]), expected)
@@ -155,4 +156,4 @@ class LabelledTableTest(temporary_folders.TestCase):
 
   def test_other_names_are_no_tables(self):
     for name in ('mnist', 'emnist/byclass', 'mnist:3.0.1', str(self.folder)):
-      self.assertFalse(labelled_table.is_table(name), name)
+      self.assertFalse(table_files.is_table(name), name)
