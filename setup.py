@@ -133,7 +133,7 @@ setuptools.setup(
     'grouping': [
       'apache-beam>=2.60',
       'fsspec>=2023.1',
-      'pillow>=10',
+      'pillow>=10.1',
       'publicsuffixlist>=0.10',
       'tensorflow-datasets>=4.9.4',
       'zstandard>=0.18',

@@ -22,8 +22,8 @@ Other partitions:
 --dataset is one of TensorFlow Datasets, read from --data_dir, where TFDS
 prepared it or --download lets TFDS prepare it; or a .csv, .parquet or .arrow
 file, or a folder of such files, for example a Hugging Face data set on disk,
-with columns of numbers, lists of numbers, or images as bytes (PNG, JPEG). It
-must fit into memory.
+with columns of numbers, lists of numbers, or images as bytes (PNG, JPEG, TIFF,
+BMP, WebP). It must fit into memory.
 
 The files of --output_dir, a new folder, are <client id>.npz with the arrays x
 and y of each client, clients.csv (examples and counts of each class),

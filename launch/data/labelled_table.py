@@ -54,7 +54,6 @@ def read(
     _check_column(table, other, 'A column to divide by')
   names = _choose_features(table, feature, {label, *others})
   arrays = [_to_features(table, name) for name in names]
-  is_image = len(names) == 1 and _is_image(table.schema.field(names[0]).type)
   if len(arrays) > 1:
     wide = [n for n, a in zip(names, arrays, strict=True) if a.ndim > 1]
     if wide:
@@ -77,7 +76,8 @@ def read(
     feature=','.join(names),
     label=label,
     x=np.stack(arrays, axis=1) if len(arrays) > 1 else arrays[0],
-    is_image=is_image,
+    is_image=_is_image(table.schema.field(names[0]).type)
+    and arrays[0].dtype == np.uint8,
     labels=labels if labels.dtype.kind == 'f' else labels.astype(np.int64),
     others=keys,
     class_names=class_names,

@@ -134,14 +134,6 @@ class LabelledTableTest(temporary_folders.TestCase):
     ('empty', {'x': [1], 'label': ['']}, "'label' must have a value .* in 1"),
     ('no_image', {'x': [b'a'], 'label': [0]}, 'Row 0 .* must be an image'),
     ('no_rows', {'x': pa.array([], 'int8'), 'label': []}, 'got none'),
-    (
-      'sizes',
-      {
-        'x': [_encode(np.zeros([n, 2], np.uint8)) for n in (2, 3)],
-        'label': [0, 1],
-      },
-      r'got \[2, 2\] in row 0 and \[3, 2\] in row 1',
-    ),
   )
   def test_unusable_columns(self, columns, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
