@@ -49,6 +49,18 @@ def first_line(error: BaseException) -> str:
   return lines[0].strip().rstrip('.')
 
 
+def list_some(values: Sequence[object], most: int = 20) -> str:
+  """Returns the first values, separated by commas, and the number of others.
+
+  Args:
+    values: The values.
+    most: The largest number of values to show.
+  """
+  shown = ', '.join(map(str, values[:most]))
+  more = len(values) - most
+  return f'{shown} and {more:,} more' if more > 0 else shown
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
   """Returns ' Did you mean X?' for the known name closest to a wrong one.
 

@@ -20,10 +20,11 @@ Other partitions:
   --partition=shards --num_clients=100 --classes_per_client=2   (exactly 2)
 
 --dataset is one of TensorFlow Datasets, read from --data_dir, where TFDS
-prepared it or --download lets TFDS prepare it; or a .csv, .parquet or .arrow
-file, or a folder of such files, for example a Hugging Face data set on disk,
-with columns of numbers, lists of numbers, or images as bytes (PNG, JPEG, TIFF,
-BMP, WebP). It must fit into memory.
+prepared it or --download lets TFDS prepare it; or a file (.csv, .tsv, .jsonl,
+.parquet, .arrow, .feather, with or without .gz), or a folder of the parts of
+one table, for example a Hugging Face data set on disk, with columns of numbers,
+lists of numbers, or images as bytes (PNG, JPEG, TIFF, BMP, WebP). It must fit
+into memory.
 
 The files of --output_dir, a new folder, are <client id>.npz with the arrays x
 and y of each client, clients.csv (examples and counts of each class),
@@ -52,7 +53,8 @@ _FEATURE = flags.DEFINE_string(
   'feature',
   None,
   'The feature that becomes x; by default the input of the data set. For a '
-  'table, columns separated by commas; by default all others of numbers.',
+  'table, columns separated by commas; by default all others of numbers but '
+  'for row numbers.',
 )
 _LABEL = flags.DEFINE_string(
   'label',

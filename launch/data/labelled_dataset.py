@@ -45,6 +45,7 @@ class LabelledDataset:
     others: Further features by name, [n] each: int64 for classes, objects for
       strings.
     class_names: The names of classes, by feature, for features that have them.
+    unused: The names of a table's other columns.
   """
 
   name: str
@@ -55,6 +56,7 @@ class LabelledDataset:
   labels: np.ndarray
   others: Mapping[str, np.ndarray]
   class_names: Mapping[str, Sequence[str]]
+  unused: Sequence[str] = ()
 
   def names_of(self, feature: str, values: np.ndarray) -> list[str]:
     """Returns the class names of a feature's values, or the values as text."""

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads labelled examples of CSV, Parquet and Arrow files into arrays.
+"""Reads labelled examples of tables into arrays.
 
 Class names and images in bytes are read in the format of Hugging Face's library.
 """
@@ -8,6 +8,7 @@ Class names and images in bytes are read in the format of Hugging Face's library
 from collections.abc import Sequence
 import json
 import pathlib
+import re
 
 from fedfish_tff import errors
 from launch.data import image_column
@@ -17,6 +18,16 @@ from launch.data import table_files
 import numpy as np
 import pyarrow as pa
 from pyarrow import compute
+
+# Names that pandas gives to row numbers without one.
+_ROW_NUMBERS = re.compile(r'|Unnamed: \d+|__index_level_\d+__')
+_NUMBER = r'^\s*[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*$'
+# Numbers with decimal commas, separated thousands or per cent, too.
+_LIKE_NUMBER = (
+  r"^\s*[-+]?(\d{1,3}([.,' ]\d{3})+|\d+)?[.,]?\d+([eE][-+]?\d+)?\s*%?\s*$"
+)
+# Hugging Face's library gives it to examples without a class.
+_NO_CLASS = -1
 
 
 def read(
@@ -35,7 +46,8 @@ def read(
       for data without splits.
     feature: The columns that become x, separated by commas: numbers, lists of
       numbers of one length, or one column of images. By default the only column
-      of images or lists, otherwise all other columns of numbers.
+      of images or lists, otherwise all other columns of numbers but for row
+      numbers, which pandas writes.
     label: The column that becomes y: integers and strings are classes, floats
       are targets of a regression. By default 'label'.
     others: Further columns to read, integers or strings. Those of CSV files are
@@ -46,13 +58,13 @@ def read(
 
   Raises:
     errors.InputError: If a file cannot be read, or a column is missing, has
-      missing values or has the wrong type.
+      missing, infinite or mixed values, or has the wrong type.
   """
   table = table_files.read(pathlib.Path(dataset).expanduser(), split, others)
   label = _check_column(table, label or 'label', '--label')
   for other in others:
     _check_column(table, other, 'A column to divide by')
-  names = _choose_features(table, feature, {label, *others})
+  names = _choose_features(table, feature, label, others)
   arrays = [_to_features(table, name) for name in names]
   if len(arrays) > 1:
     wide = [n for n, a in zip(names, arrays, strict=True) if a.ndim > 1]
@@ -61,12 +73,16 @@ def read(
         f'--feature must be one column of lists or images, or several of '
         f'numbers, got {", ".join(names)}, of which {wide[0]} holds lists.'
       )
+  used = {label, *others, *names}
   keys = {other: _to_keys(table, other) for other in others}
+  _check_numbers_in_text(
+    table, label, 'write a number there, or all classes as words'
+  )
   labels = _to_keys(table, label, allow_floats=True)
   class_names = {
     name: known
     for name, known in _class_names(table.schema).items()
-    if _are_numbers_of(known, keys.get(name, labels))
+    if _have_classes(name, known, keys.get(name, labels))
   }
   if labels.dtype.hasobject:
     names_of_labels, labels = np.unique(labels, return_inverse=True)
@@ -81,43 +97,91 @@ def read(
     labels=labels if labels.dtype.kind == 'f' else labels.astype(np.int64),
     others=keys,
     class_names=class_names,
+    unused=[name for name in table.column_names if name not in used],
   )
 
 
 def _check_column(table: pa.Table, name: str, flag: str) -> str:
   """Returns the name of a column; raises InputError if it cannot be used."""
-  if table.column_names.count(name) != 1:
+  places = table.schema.get_all_field_indices(name)
+  if len(places) > 1:
     raise errors.InputError(
-      f'{flag} must be one of {", ".join(table.column_names)}, got {name!r}.'
-      + errors.suggest(name, table.column_names)
+      f'Column {name!r} must stand in the table once, got {len(places)} of it.'
     )
-  missing = table[name].null_count
-  if _is_text(table[name].type):
-    missing += compute.sum(compute.equal(table[name], '')).as_py() or 0
+  if not places:
+    known = table.column_names
+    raise errors.InputError(
+      f'{flag} must be one of {errors.list_some(known)}, got {name!r}.'
+      + errors.suggest(name, known)
+    )
+  column = table.column(places[0])
+  missing = column.null_count
+  if _is_text(column.type):
+    missing += compute.sum(compute.equal(column, '')).as_py() or 0
   if missing:
     raise errors.InputError(
       f'Column {name!r} must have a value in each of {table.num_rows} rows, got '
-      f'none in {missing}.'
+      f'none in {missing}; fill them, or leave these rows or the column out.'
     )
   return name
 
 
 def _choose_features(
-  table: pa.Table, feature: str | None, used: set[str]
+  table: pa.Table, feature: str | None, label: str, others: Sequence[str]
 ) -> list[str]:
   """Returns the names of the columns that become x."""
   if feature is not None:
-    return [_check_column(table, n, '--feature') for n in feature.split(',')]
-  free = [field for field in table.schema if field.name not in used]
+    names = feature.split(',')
+    if label in names or len(set(names)) < len(names):
+      raise errors.InputError(
+        f'--feature must name each column once, and not the label {label!r}, '
+        f'got {feature}.'
+      )
+    for name in names:
+      _check_column(table, name, '--feature')
+      _check_numbers_in_text(table, name, 'mend them')
+    return names
+  free = [f for f in table.schema if f.name not in {label, *others}]
   wide = [f.name for f in free if _is_image(f.type) or _is_list(f.type)]
-  numbers = [f.name for f in free if _is_number(f.type)]
+  if not wide:
+    for field in free:
+      _check_numbers_in_text(
+        table, field.name, 'mend them, or choose other columns by --feature'
+      )
+  numbers = [
+    f.name
+    for f in free
+    if _is_number(f.type) and not _ROW_NUMBERS.fullmatch(f.name)
+  ]
   chosen = wide or numbers
   if len(wide) > 1 or not chosen:
+    known = errors.list_some([repr(field.name) for field in free])
     raise errors.InputError(
-      f'--feature must name the columns that become x, of '
-      f'{", ".join(field.name for field in free) or "which there are none"}.'
+      '--feature must name the columns that become x, of '
+      f'{known or "which there are none"}.'
     )
   return [_check_column(table, name, '--feature') for name in chosen]
+
+
+def _check_numbers_in_text(table: pa.Table, name: str, remedy: str) -> None:
+  """Raises an InputError if most texts of a column are numbers, but not all.
+
+  CSV makes texts of a column of numbers with one '?', and of decimal commas.
+  """
+  (place, *_) = table.schema.get_all_field_indices(name)
+  column = table.column(place)
+  if not _is_text(column.type):
+    return
+  is_number = compute.match_substring_regex(column, _NUMBER)
+  is_like = compute.match_substring_regex(column, _LIKE_NUMBER)
+  like = compute.sum(is_like).as_py() or 0
+  odd = column.filter(compute.invert(is_number))
+  if 2 * like >= table.num_rows and len(odd):
+    raise errors.InputError(
+      f'Column {name!r} must hold numbers such as 1.5 in each of '
+      f'{table.num_rows} rows, got {odd[0].as_py()!r:.40} or the like in '
+      f'{len(odd)}; {remedy}.'
+    )
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -134,14 +198,13 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _is_list(kind: pa.DataType) -> bool:
-  if isinstance(kind, pa.BaseExtensionType):
-    kind = kind.storage_type
+  """Returns whether values are lists of numbers, nested or not."""
   types = pa.types
   return (
     types.is_list(kind)
     or types.is_large_list(kind)
-    or (types.is_fixed_size_list(kind))
-  )
+    or types.is_fixed_size_list(kind)
+  ) and (_is_number(kind.value_type) or _is_list(kind.value_type))
 
 
 def _is_image(kind: pa.DataType) -> bool:
@@ -155,22 +218,32 @@ def _to_features(table: pa.Table, name: str) -> np.ndarray:
   """Returns a column of numbers, lists or images, [n, ...]."""
   column = table[name].combine_chunks()
   if _is_image(column.type):
-    return image_column.decode(column, name)
-  dense = _to_dense(column, name)
+    return _check_finite(image_column.decode(column, name), name)
   if not _is_number(column.type) and not _is_list(column.type):
     raise errors.InputError(
       f'Column {name!r} must hold numbers, lists of them or images, got '
       f'{column.type}.'
     )
-  return dense
+  return _check_finite(_to_dense(column, name), name)
+
+
+def _check_finite(values: np.ndarray, name: str) -> np.ndarray:
+  """Returns the values of a column; raises an InputError for NaN or infinity."""
+  if values.dtype.kind == 'f':
+    is_bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
+    if is_bad.any():
+      raise errors.InputError(
+        f'Column {name!r} must hold finite numbers in each of {len(values)} '
+        f'rows, got NaN or infinity in {np.count_nonzero(is_bad)}; leave these '
+        'rows or the column out.'
+      )
+  return values
 
 
 def _to_dense(column: pa.Array, name: str) -> np.ndarray:
   """Returns nested lists of numbers, of one length per level, as one array."""
   if isinstance(column, pa.ChunkedArray):
     column = column.combine_chunks()
-  if isinstance(column, pa.ExtensionArray):
-    column = column.storage
   if not _is_list(column.type):
     if column.null_count:
       raise errors.InputError(
@@ -192,17 +265,16 @@ def _to_keys(
   table: pa.Table, name: str, *, allow_floats: bool = False
 ) -> np.ndarray:
   """Returns a column of integers or strings, [n]; strings as objects."""
-  column = table[name].combine_chunks()
-  if pa.types.is_dictionary(column.type):
-    column = column.dictionary_decode()
+  column = table[name]
   kind = column.type
-  is_text = _is_text(kind)
   is_float = pa.types.is_floating(kind)
-  if not is_text and (not _is_number(kind) or (is_float and not allow_floats)):
+  if _is_text(kind):
+    _check_spaces(column, name)
+  elif not _is_number(kind) or (is_float and not allow_floats):
     raise errors.InputError(
       f'Column {name!r} must hold integers or strings, got {kind}.'
     )
-  values = column.to_numpy(zero_copy_only=False)
+  values = _check_finite(column.to_numpy(), name)
   if values.dtype.kind == 'u' and values.max() > np.iinfo(np.int64).max:
     raise errors.InputError(
       f'Column {name!r} must hold integers below 2**63, got {values.max()}.'
@@ -210,10 +282,30 @@ def _to_keys(
   return values
 
 
-def _are_numbers_of(names: Sequence[str], values: np.ndarray) -> bool:
-  return values.dtype.kind in 'iu' and bool(
-    np.all((values >= 0) & (values < len(names)))
-  )
+def _check_spaces(column: pa.ChunkedArray, name: str) -> None:
+  """Raises an InputError if texts differ by spaces around them alone."""
+  known = {}
+  for text in compute.unique(column).to_pylist():
+    other = known.setdefault(text.strip(), text)
+    if other != text:
+      raise errors.InputError(
+        f'Column {name!r} must hold each value in one form, got {other!r} and '
+        f'{text!r}, which differ by spaces alone.'
+      )
+
+
+def _have_classes(name: str, names: Sequence[str], values: np.ndarray) -> bool:
+  """Returns whether values are numbers of classes with these names."""
+  if values.dtype.kind not in 'iu':
+    return False
+  missing = np.count_nonzero(values == _NO_CLASS)
+  if missing:
+    raise errors.InputError(
+      f'Column {name!r} must have a class in each of {len(values)} rows, got '
+      f'{_NO_CLASS}, which stands for none, in {missing}; leave these rows out, '
+      'or choose another --split.'
+    )
+  return bool(np.all((values >= 0) & (values < len(names))))
 
 
 def _class_names(schema: pa.Schema) -> dict[str, Sequence[str]]:

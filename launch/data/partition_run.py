@@ -130,8 +130,11 @@ def run(
       folder / 'partition.json', (json.dumps(record, indent=2) + '\n').encode()
     )
   sizes = [len(indices) for indices in clients]
+  x_is = errors.list_some(data.feature.split(','))
+  unused = errors.list_some(list(map(repr, data.unused)))
   print(
-    f'{data.name}, {split}: x is {data.feature}, y is {data.label}; '
+    f'{data.name}, {split}: x is {x_is}, y is {data.label}'
+    f'{unused and f", and not used are {unused}"}; '
     f'{len(data.labels):,} examples among '
     f'{len(clients):,} clients of {min(sizes):,} to {max(sizes):,}; '
     f'{len(left_over):,} left over.'

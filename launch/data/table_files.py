@@ -1,66 +1,108 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the CSV, Parquet and Arrow files of a table.
+"""Reads the files of a table into columns of a few plain types."""
 
-Arrow files are those that `save_to_disk` of a Hugging Face data set writes.
-"""
-
+from collections.abc import Iterator
 from collections.abc import Sequence
-import os
+import csv as std_csv
+import gzip
+import io
 import pathlib
+import re
+from typing import BinaryIO
+import zlib
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 
 import pyarrow as pa
 from pyarrow import csv
+from pyarrow import json
 from pyarrow import parquet
 import tqdm
 
-_SUFFIXES = ('.csv', '.parquet', '.arrow')
+_SUFFIXES = (
+  '.csv',
+  '.tsv',
+  '.jsonl',
+  '.ndjson',
+  '.parquet',
+  '.arrow',
+  '.feather',
+)
+_GZIP = '.gz'
 _ONLY_SPLIT = 'train'
+# Spark's names of the parts of one table.
+_PART = re.compile(r'part-\d+')
+_DELIMITERS = ',;\t|'
+# A row must fit into a block.
+_BLOCK_BYTES = 2**26
+_PIECE = 2**20
+_MOST_CHARACTERS = 2**31 - 1
+_ARROW_FILE = b'ARROW1'
+_SHOWN = 5
+_READ_ERRORS = (
+  EOFError,
+  OSError,
+  pa.ArrowException,
+  zlib.error,
+)
 
 
 def is_table(dataset: str) -> bool:
-  """Returns whether `dataset` is a file or folder that `read` accepts."""
+  """Returns whether `dataset` is a file, or a folder that `read` accepts."""
   path = pathlib.Path(dataset).expanduser()
-  if path.suffix in _SUFFIXES:
-    return True
-  return path.is_dir() and bool(
-    _list_files(path) or (path / 'dataset_dict.json').exists()
-  )
+  if path.is_dir():
+    return bool(_list_files(path) or (path / 'dataset_dict.json').exists())
+  return path.exists() or _suffix_of(path) is not None
 
 
 def read(path: pathlib.Path, split: str, texts: Sequence[str]) -> pa.Table:
-  """Returns the rows of a split, with columns of CSV files that stay texts."""
+  """Returns the rows of a split.
+
+  Args:
+    path: A file, or a folder of files with the same columns. CSV is separated
+      by what its first line shows: commas, or else semicolons, tabs or bars.
+    split: The split: the prefix of files, or the name of a subfolder; 'train'
+      for data without splits.
+    texts: The columns of CSV files that stay strings.
+
+  Returns:
+    The rows, with dictionaries, extensions and views replaced by their values,
+    float16 by float32, and decimals by integers or floats.
+
+  Raises:
+    errors.InputError: If there is no such split, or a file cannot be read.
+  """
   tables = []
-  options = csv.ConvertOptions(column_types=dict.fromkeys(texts, pa.string()))
   for file in tqdm.tqdm(
     _find_files(path, split), desc='read', unit=' files', disable=None
   ):
     try:
-      if file.suffix == '.csv':
-        table = csv.read_csv(file, convert_options=options)
-      elif file.suffix == '.parquet':
-        table = parquet.read_table(file, partitioning=None)
-      else:
-        with pa.memory_map(str(file)) as source:
-          table = pa.ipc.open_stream(source).read_all()
+      with open(file, 'rb', opener=regular_files.opener) as source:
+        is_packed = file.name.lower().endswith(_GZIP)
+        table = _read_file(
+          file, gzip.GzipFile(fileobj=source) if is_packed else source, texts
+        )
       table.validate(full=True)
-    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+      tables.append(_to_plain(table))
+    except UnicodeDecodeError as error:
       raise errors.InputError(
-        f'{file} cannot be read: {errors.first_line(error)}.'
+        f'{file} must be text in UTF-8, got other bytes.'
       ) from error
-    tables.append(table)
-  try:
-    table = pa.concat_tables(tables)
-  except pa.ArrowInvalid as error:
-    raise errors.InputError(
-      f'The files of {path} must have the same columns: '
-      f'{" ".join(str(error).split())}'
-    ) from error
+    except _READ_ERRORS as error:
+      reason = getattr(error, 'strerror', None) or errors.first_line(error)
+      raise errors.InputError(f'{file} cannot be read: {reason}.') from error
+  table = _concatenate(path, tables)
   if not table.num_rows:
     raise errors.InputError(f'{path} must have rows, got none.')
   return table
+
+
+def _suffix_of(path: pathlib.Path) -> str | None:
+  """Returns the one of `_SUFFIXES` that a name ends with, without .gz."""
+  name = path.name.lower().removesuffix(_GZIP)
+  return next((suffix for suffix in _SUFFIXES if name.endswith(suffix)), None)
 
 
 def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
@@ -68,10 +110,9 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
   for place in (folder, folder / 'data'):
     files = [
       file
-      for suffix in _SUFFIXES
-      for file in sorted(place.glob(f'*{suffix}'))
-      # Hugging Face's library keeps these files beside the data.
-      if not file.name.startswith('cache-')
+      for file in sorted(place.glob('*'))
+      # Spark, macOS and Hugging Face's library keep others beside the data.
+      if _suffix_of(file) and not file.name.startswith(('.', '_', 'cache-'))
     ]
     if files:
       return files
@@ -80,18 +121,173 @@ def _list_files(folder: pathlib.Path) -> list[pathlib.Path]:
 
 def _find_files(path: pathlib.Path, split: str) -> list[pathlib.Path]:
   """Returns the files of a split."""
-  if path.suffix in _SUFFIXES and split == _ONLY_SPLIT:
+  if not path.is_dir():
+    if split != _ONLY_SPLIT:
+      raise errors.InputError(
+        f'--split must be {_ONLY_SPLIT} for one file, {path}, got {split!r}.'
+      )
+    if _suffix_of(path) is None:
+      raise errors.InputError(
+        f'The name of a table must end in one of {", ".join(_SUFFIXES)}, with '
+        f'or without {_GZIP}, got {path}.'
+      )
     return [path]
-  if os.path.basename(split) == split and (path / split).is_dir():
+  if pathlib.Path(split).name == split and (path / split).is_dir():
     return _list_files(path / split)
-  files = _list_files(path) if path.is_dir() else []
+  files = _list_files(path)
   of_split = [f for f in files if f.name.startswith((f'{split}-', f'{split}.'))]
-  has_no_splits = len(files) == 1 or (path / 'state.json').exists()
+  has_no_splits = (
+    len(files) == 1
+    or (path / 'state.json').exists()
+    or all(_PART.match(file.name) for file in files)
+  )
   found = of_split or (files if split == _ONLY_SPLIT and has_no_splits else [])
   if not found:
-    shown = ', '.join(entry.name for entry in files[:5]) or 'no files of data'
+    names = [file.name for file in files or sorted(path.glob('*'))]
     raise errors.InputError(
-      f'--split must name files or a folder of {path}, which has {shown}, got '
-      f'{split!r}.'
+      f'--split must name files or a folder of {path}, which has '
+      f'{errors.list_some(names, _SHOWN) or "nothing"}, got {split!r}; a file '
+      'per client must become one file with a column of clients, for --key.'
     )
   return found
+
+
+def _read_file(
+  file: pathlib.Path, source: BinaryIO, texts: Sequence[str]
+) -> pa.Table:
+  suffix = _suffix_of(file)
+  if suffix in ('.csv', '.tsv'):
+    return _read_csv(file, source, texts, '\t' if suffix == '.tsv' else None)
+  if suffix == '.parquet':
+    return parquet.read_table(source, partitioning=None)
+  if suffix in ('.jsonl', '.ndjson'):
+    options = json.ReadOptions(block_size=_BLOCK_BYTES)
+    return json.read_json(source, read_options=options)
+  is_file = source.read(len(_ARROW_FILE)) == _ARROW_FILE
+  source.seek(0)
+  read = pa.ipc.open_file if is_file else pa.ipc.open_stream
+  return read(source).read_all()
+
+
+def _read_csv(
+  file: pathlib.Path,
+  source: BinaryIO,
+  texts: Sequence[str],
+  delimiter: str | None,
+) -> pa.Table:
+  """Reads CSV, separated by `delimiter` or what the first line shows."""
+  if delimiter is None:
+    delimiter = next(
+      (d for d in _DELIMITERS if len(next(_rows(source, d), [])) > 1), ','
+    )
+  source.seek(0)
+  if any(b'"' in piece for piece in iter(lambda: source.read(_PIECE), b'')):
+    _check_quotes(file, source, delimiter)
+  source.seek(0)
+  table = csv.read_csv(
+    source,
+    read_options=csv.ReadOptions(block_size=_BLOCK_BYTES),
+    parse_options=csv.ParseOptions(
+      delimiter=delimiter, newlines_in_values=True
+    ),
+    convert_options=csv.ConvertOptions(
+      column_types=dict.fromkeys(texts, pa.string())
+    ),
+  )
+  for field in table.schema:
+    if pa.types.is_binary(field.type):
+      raise errors.InputError(
+        f'{file} must be text in UTF-8, got other bytes in column '
+        f'{field.name!r}.'
+      )
+  return table
+
+
+def _check_quotes(file: pathlib.Path, source: BinaryIO, delimiter: str) -> None:
+  """Raises an InputError unless the quotation marks of a CSV file are paired.
+
+  Arrow takes the rows between two marks without partners for one text.
+  """
+  rows = 0
+  try:
+    for _ in _rows(source, delimiter):
+      rows += 1
+  except std_csv.Error as error:
+    raise errors.InputError(
+      f'{file} must close each quotation mark before the next comma, got '
+      f'another one in row {rows + 1} ({error}).'
+    ) from error
+
+
+def _rows(source: BinaryIO, delimiter: str) -> Iterator[list[str]]:
+  """Yields the rows of a CSV file, read by Python's own parser."""
+  source.seek(0)
+  text = io.TextIOWrapper(source, encoding='utf-8-sig', newline='')
+  most = std_csv.field_size_limit(_MOST_CHARACTERS)
+  try:
+    yield from std_csv.reader(text, delimiter=delimiter, strict=True)
+  finally:
+    std_csv.field_size_limit(most)
+    text.detach()
+
+
+def _to_plain(table: pa.Table) -> pa.Table:
+  schema = pa.schema(
+    [field.with_type(_plain_type(field.type)) for field in table.schema],
+    table.schema.metadata,
+  )
+  columns = []
+  for field, column in zip(schema, table.columns, strict=True):
+    is_plain = field.type.equals(column.type)
+    try:
+      columns.append(column if is_plain else column.cast(field.type))
+    except pa.ArrowException as error:
+      raise errors.InputError(
+        f'Column {field.name!r} must hold values that fit {field.type}, got '
+        f'others in {column.type} ({errors.first_line(error)}).'
+      ) from error
+  return pa.Table.from_arrays(columns, schema=schema)
+
+
+def _plain_type(kind: pa.DataType) -> pa.DataType:
+  """Returns the type that holds the values of `kind` in a plain way."""
+  types = pa.types
+  if isinstance(kind, pa.BaseExtensionType):
+    return _plain_type(kind.storage_type)
+  if types.is_dictionary(kind):
+    return _plain_type(kind.value_type)
+  if types.is_decimal(kind):
+    return pa.float64() if kind.scale > 0 else pa.int64()
+  if types.is_float16(kind):
+    return pa.float32()
+  if types.is_list(kind) or types.is_large_list(kind):
+    new = pa.list_ if types.is_list(kind) else pa.large_list
+    return new(kind.value_field.with_type(_plain_type(kind.value_type)))
+  if types.is_fixed_size_list(kind):
+    field = kind.value_field.with_type(_plain_type(kind.value_type))
+    return pa.list_(field, kind.list_size)
+  # Older versions of Arrow have no functions for these.
+  views = {'string_view': pa.string(), 'binary_view': pa.binary()}
+  return views.get(str(kind), kind)
+
+
+def _concatenate(path: pathlib.Path, tables: Sequence[pa.Table]) -> pa.Table:
+  """Returns the rows of files with the same columns, in any order."""
+  if len(tables) == 1:
+    return tables[0]
+  names = tables[0].column_names
+  for table in tables:
+    others = set(names) ^ set(table.column_names)
+    if others:
+      raise errors.InputError(
+        f'The files of {path} must have the same columns, got '
+        f'{errors.list_some(sorted(others))} in some alone.'
+      )
+  try:
+    # Integers of one file become the floats of another.
+    return pa.concat_tables(tables, promote_options='permissive')
+  except pa.ArrowException as error:
+    raise errors.InputError(
+      f'The files of {path} must have the same types of columns: '
+      f'{errors.first_line(error)}.'
+    ) from error

@@ -140,7 +140,7 @@ def warn(
     if found.one_hot or found.first_client:
       values = 'vectors of one 1 among 0s' if found.one_hot else 'whole numbers'
       yield (
-        f'The labels y are {values} ({_list(sorted(found.first_client))}), '
+        f'The labels y are {values} ({errors.list_some(sorted(found.first_client), _SHOWN)}), '
         'taken as targets of a regression: task.kind=classification makes them '
         'classes.'
       )
@@ -153,13 +153,13 @@ def warn(
     yield (
       f'Labels go to {largest} (client {found.first_client[largest]!r}), so '
       f'that the model has {found.num_classes} classes, but no client has '
-      f'examples of {_list(unused)}. Correct the labels, which count from 0, or '
+      f'examples of {errors.list_some(unused, _SHOWN)}. Correct the labels, which count from 0, or '
       f'set task.num_classes={found.num_classes}.'
     )
   not_trained = sorted(set(found.first_client) - set(found.labels['train']))
   if not_trained:
     yield (
-      f'Only held-out clients have examples of {_list(not_trained)}, of which '
+      f'Only held-out clients have examples of {errors.list_some(not_trained, _SHOWN)}, of which '
       'no model will learn: task.validation_fraction and task.test_fraction say '
       'how many clients are held out.'
     )
@@ -187,9 +187,3 @@ def _propose_scale(found: Survey) -> float:
   if found.lowest >= 0 and 128 <= most <= 255:
     return 255.0
   return float(10 ** np.ceil(np.log10(most)))
-
-
-def _list(values: list[int]) -> str:
-  shown = ', '.join(map(str, values[:_SHOWN]))
-  more = len(values) - _SHOWN
-  return f'{shown} and {more} more' if more > 0 else shown

@@ -129,6 +129,10 @@ class LabelledTableTest(temporary_folders.TestCase):
     ('missing_in_list', {'x': [[1, None]], 'label': [1]}, 'missing values'),
     ('ragged', {'x': [[1], [1, 2]], 'label': [0, 1]}, 'one length, got 1, 2'),
     ('text', {'x': ['a'], 'label': [0]}, '--feature must name'),
+    ('texts', {'x': [['a']], 'label': [0]}, "--feature must name .* 'x'"),
+    ('no_target', {'x': [1, 2], 'label': [1, np.nan]}, 'NaN or infinity in 1'),
+    ('infinite', {'x': [1], 'label': [np.inf]}, 'NaN or infinity in 1'),
+    ('no_number', {'x': [[1, np.inf]], 'label': [1]}, "'x' .* infinity in 1"),
     ('dates', {'x': [1], 'label': pa.array([0], 'date32')}, 'got date32'),
     ('huge', {'x': [1], 'label': np.uint64([2**63])}, 'below 2..63, got 92'),
     ('empty', {'x': [1], 'label': ['']}, "'label' must have a value .* in 1"),
@@ -139,11 +143,53 @@ class LabelledTableTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, regex):
       self._read(self._write(columns))
 
-  @parameterized.parameters('csv', 'parquet', 'arrow')
+  @parameterized.parameters('parquet', 'arrow')
   def test_damaged_files(self, kind):
     path = self.folder / f'd.{kind}'
     path.write_bytes(b'PAR1,\xff\n1\n')
     with self.assertRaisesRegex(errors.InputError, f'd.{kind} cannot be read'):
+      self._read(path)
+
+  @parameterized.named_parameters(
+    ('question_mark', 'a,b,label\n1,5,0\n?,6,1\n3,4,1\n', "'a' .* '\\?' .* in 1"),
+    ('decimal_comma', 'a;b;label\n1;2,5;0\n2;3,5;1\n', "'b' .* '2,5' .* in 2"),
+    ('thousands', 'a,b,label\n1,"1,234.5",0\n2,7,1\n', "'b' .* '1,234.5' .* in 1"),
+    ('target', 'a,label\n1,0.5\n2,n.a.\n3,0.7\n', "'label' .* 'n.a.' .* in 1"),
+    ('column_twice', 'a,b,b,label\n1,2,3,0\n', "'b' must .* once, got 2"),
+    ('spaces', 'a,label\n1,yes\n2,yes \n3,no\n', "'yes' and 'yes ', .*spaces"),
+  )  # fmt: skip
+  def test_columns_that_csv_files_get_wrong(self, content, regex):
+    path = self.folder / 't.csv'
+    path.write_text(content)
+    with self.assertRaisesRegex(errors.InputError, regex):
+      self._read(path)
+
+  def test_texts_that_are_no_features(self):
+    path = self.folder / 't.csv'
+    path.write_text(
+      ',a,ip,code,tel,Unnamed: 0,label\n'
+      '0,5,10.0.0.1,A1,079 12 34,7,1\n1,6,10.0.0.2,B7,079 12 35,8,0\n'
+    )
+    data = self._read(path)
+    self.assertEqual((data.feature, data.x.tolist()), ('a', [5, 6]))
+    self.assertEqual(data.unused, ['', 'ip', 'code', 'tel', 'Unnamed: 0'])
+    data = self._read(path, feature='Unnamed: 0,a')
+    self.assertEqual(data.x.tolist(), [[7, 5], [8, 6]])
+    for feature in ('a,label', 'a,a'):
+      with self.assertRaisesRegex(errors.InputError, f'once, .*got {feature}'):
+        self._read(path, feature=feature)
+
+  def test_unlabelled_examples(self):
+    features = {'label': {'names': ['cat', 'dog'], '_type': 'ClassLabel'}}
+    note = json.dumps({'info': {'features': features}}).encode()
+    table = pa.table({'x': [0.5, 1, 2], 'label': [1, -1, -1]})
+    path = self.folder / 't.parquet'
+    parquet.write_table(
+      table.replace_schema_metadata({b'huggingface': note}), path
+    )
+    with self.assertRaisesRegex(
+      errors.InputError, 'a class .* got -1, .* in 2'
+    ):
       self._read(path)
 
   def test_other_names_are_no_tables(self):

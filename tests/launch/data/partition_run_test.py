@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the way from a data set to a folder of clients."""
 
+import contextlib
 import csv
+import io
 import json
 import pathlib
 
@@ -103,11 +105,14 @@ class PartitionRunTest(tiny_tfds.TestCase):
 
   def test_a_table_of_targets(self):
     table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
-    rows = [f'{i},{i / 7},{"ab"[i % 3 == 0]}' for i in range(30)]
-    table.write_text('\n'.join(['x,cost,key', *rows]))
+    rows = [f'{i},{i / 7},{"ab"[i % 3 == 0]},n{i}' for i in range(30)]
+    table.write_text('\n'.join(['x,cost,key,note', *rows]))
     options = dict(dataset=str(table), label='cost', data_dir=None)
     folder = self._new_path()
-    self._run(folder, 'key', {}, key='key', **options)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+      self._run(folder, 'key', {}, key='key', **options)
+    self.assertIn("y is cost, and not used are 'note';", printed.getvalue())
     x, y = datasets.NpzFolderClientData(folder).load_client('b')
     np.testing.assert_array_equal(x, np.arange(0, 30, 3))
     np.testing.assert_allclose(y, x / 7)
