@@ -165,6 +165,10 @@ def read(
   keys = builder.info.supervised_keys or (None, None)
   feature = _choose(builder, feature, keys[0], '--feature')
   label = _choose(builder, label, keys[1], '--label')
+  if feature == label:
+    raise errors.InputError(
+      f'--feature must be another feature than the label, got {feature!r}.'
+    )
   _check_input(builder, feature)
   _check_scalar(builder, label, allow_strings=False)
   for other in others:

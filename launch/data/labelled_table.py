@@ -60,9 +60,11 @@ def read(
     errors.InputError: If a file cannot be read, or a column is missing, has
       missing, infinite or mixed values, or has the wrong type.
   """
-  table = table_files.read(pathlib.Path(dataset).expanduser(), split, others)
-  label = _check_column(table, label or 'label', '--label')
-  for other in others:
+  label = label or 'label'
+  texts = [name for name in others if name != label]
+  table = table_files.read(pathlib.Path(dataset).expanduser(), split, texts)
+  _check_column(table, label, '--label')
+  for other in texts:
     _check_column(table, other, 'A column to divide by')
   names = _choose_features(table, feature, label, others)
   arrays = [_to_features(table, name) for name in names]
@@ -70,23 +72,30 @@ def read(
     wide = [n for n, a in zip(names, arrays, strict=True) if a.ndim > 1]
     if wide:
       raise errors.InputError(
-        f'--feature must be one column of lists or images, or several of '
-        f'numbers, got {", ".join(names)}, of which {wide[0]} holds lists.'
+        '--feature must be one column of lists or images, or several of '
+        f'numbers, got {errors.list_some(names)}, of which {wide[0]} holds '
+        'lists.'
       )
   used = {label, *others, *names}
-  keys = {other: _to_keys(table, other) for other in others}
+  keys = {name: _to_keys(table, name) for name in texts}
   _check_numbers_in_text(
     table, label, 'write a number there, or all classes as words'
   )
-  labels = _to_keys(table, label, allow_floats=True)
+  # A label that is also a key must hold classes.
+  labels = _to_keys(table, label, allow_floats=label not in others)
+  columns = {**keys, label: labels}
   class_names = {
     name: known
     for name, known in _class_names(table.schema).items()
-    if _have_classes(name, known, keys.get(name, labels))
+    if name in columns and _have_classes(name, known, columns[name])
   }
   if labels.dtype.hasobject:
     names_of_labels, labels = np.unique(labels, return_inverse=True)
     class_names[label] = names_of_labels.tolist()
+  if labels.dtype.kind != 'f':
+    labels = labels.astype(np.int64)
+  if label in others:
+    keys[label] = labels
   return labelled_dataset.LabelledDataset(
     name=pathlib.Path(dataset).name,
     feature=','.join(names),
@@ -94,7 +103,7 @@ def read(
     x=np.stack(arrays, axis=1) if len(arrays) > 1 else arrays[0],
     is_image=_is_image(table.schema.field(names[0]).type)
     and arrays[0].dtype == np.uint8,
-    labels=labels if labels.dtype.kind == 'f' else labels.astype(np.int64),
+    labels=labels,
     others=keys,
     class_names=class_names,
     unused=[name for name in table.column_names if name not in used],

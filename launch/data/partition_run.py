@@ -184,6 +184,8 @@ def _write_summary(
   if labels.dtype.kind == 'f':
     what = data.label
     tenths = pd.qcut(labels, 10, duplicates='drop')
+    if not len(tenths.categories):  # All labels are equal.
+      tenths = pd.cut(labels, 1)
     classes, counts = datasets.count_labels(tenths.codes, clients)
     class_names = [str(tenths.categories[i]) for i in classes]
   else:

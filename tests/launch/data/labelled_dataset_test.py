@@ -61,6 +61,7 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
     (dict(feature='pixels'), "feature .*'pixels'"),
     (dict(others=['writer']), "feature .*'writer'"),
     (dict(label='height'), "'height' .*integer .*example"),
+    (dict(feature='species'), "another feature than .* 'species'"),
     (dict(label='boxes'), "'boxes' .*integer .*example"),
     (dict(label='author'), "'author' .*integer .*example"),
     (dict(others=['height']), "'height' .*integer or string"),

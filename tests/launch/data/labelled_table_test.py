@@ -67,6 +67,11 @@ class LabelledTableTest(temporary_folders.TestCase):
     self.assertEqual(data.others['key'].tolist(), ['007', '7'])
     self.assertEqual(data.others['day'].tolist(), ['2026-01-02'] * 2)
     self.assertEqual(data.x.tolist(), [1, 2])
+    path.write_text('x,label\n1,0.5\n')
+    with self.assertRaisesRegex(
+      errors.InputError, "'label' must hold integers"
+    ):
+      self._read(path, others=['label'])
     path.write_text('x,label,key\n1,0,7\n2,1,\n')
     with self.assertRaisesRegex(errors.InputError, "'key' .* got none in 1"):
       self._read(path, others=['key'])

@@ -129,6 +129,19 @@ class PartitionRunTest(tiny_tfds.TestCase):
           self._new_path(), 'key', {}, key='key', **options | {name: '/x'}
         )
 
+  @parameterized.parameters(
+    ('label', 'label,x\nyes,1\nno,2\nyes,3\n', {'yes': [1, 1], 'no': [0]}),
+    ('key', 'label,x,key\n2.5,1,a\n2.5,2,b\n', {'a': [2.5], 'b': [2.5]}),
+  )
+  def test_tables_with_one_value_per_client(self, key, content, expected):
+    table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
+    table.write_text(content)
+    folder = self._new_path()
+    self._run(folder, 'key', {}, key=key, dataset=str(table), data_dir=None)
+    clients = datasets.NpzFolderClientData(folder)
+    found = {i: clients.load_client(i)[1].tolist() for i in clients.client_ids}
+    self.assertEqual(found, expected)
+
   def test_the_same_request_writes_the_same_bytes(self):
     folders = [self._new_path() for _ in range(2)]
     for folder in folders:
