@@ -124,6 +124,12 @@ def group(
   folder = pathlib.Path(folder).resolve()
   parts = source.parts()
   total_bytes = source.estimated_bytes(parts)
+  total_size = sum(part.size for part in parts)
+  if 0 < total_size < (options.num_shards or 1):
+    raise errors.InputError(
+      f'num_shards must be at most the size of the source, {total_size:,}'
+      f'{source.size_unit}, got {options.num_shards}.'
+    )
   work = work_lib.Work(
     source=source,
     placement=client_splits.plan_placement(
@@ -133,7 +139,7 @@ def group(
       bucket_bytes=_BUCKET_BYTES,
     ),
     options=options,
-    total_size=sum(part.size for part in parts),
+    total_size=total_size,
     folder=shard_folder or str(folder),
   )
   described = source.description(parts)

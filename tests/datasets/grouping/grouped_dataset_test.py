@@ -167,6 +167,10 @@ class GroupTest(_GroupTestCase):
     beam, _ = self.group('beam', num_shards=9, engine=_DIRECT)
     self._check_same(one, beam)
     self.assertLen(self._check_index(one), 1)
+    with self.assertRaisesRegex(
+      errors.InputError, r'at most the size .*, \d+B, got 1000000\.'
+    ):
+      self.group('many', num_shards=1_000_000)
 
   def test_more_buckets_hold_the_same_clients(self):
     web_pages.write_files(self.pages)
