@@ -9,8 +9,8 @@ x is [examples, ...], y is [examples]: integers make it classification, floats
 regression, unless task.kind says otherwise. The file's name is the client's id.
 Plain server steps are the default; server=adam has a server rate of 0.01. Some
 clients are held out for validation and test. The run describes the data
-and warns of possible mistakes: features that need task.scale, classes that no
-client has. Results depend on the data.
+and warns of possible mistakes: features that need task.scale or
+task.standardize, classes that no client has. Results depend on the data.
 """
 
 import functools
@@ -35,6 +35,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
       'num_classes': 0,
       # 255 for pixels.
       'scale': 1.0,
+      # True for columns of different sizes.
+      'standardize': False,
       'validation_fraction': 0.1,
       'test_fraction': 0.2,
       'skip_empty_clients': False,

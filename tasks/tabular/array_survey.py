@@ -22,6 +22,11 @@ _MOST_WHOLE_VALUES = 1000
 _SAMPLED_CLIENTS = 100
 # Perceptrons train well on features up to about this size.
 _LARGE_FEATURE = 20
+_LARGEST_PIXEL = 255.0
+# A feature below this share of the others' scale has little effect.
+_VISIBLE = 0.01
+# Squares of larger numbers leave the range of float64.
+_LARGEST_SQUARED = 1e150
 _SHOWN = 3
 
 
@@ -31,8 +36,8 @@ class Survey:
 
   Attributes:
     sizes: The number of examples of each client that was read.
-    lowest: The smallest feature.
-    highest: The largest feature.
+    lowest: The smallest feature, of each column where x is [n, columns].
+    highest: The largest feature, of each column where x is [n, columns].
     labels: For each split, the number of examples of each label; empty if
       labels are not whole numbers, or are too many.
     one_hot: Whether each label is a vector of one 1 among 0s.
@@ -40,8 +45,12 @@ class Survey:
   """
 
   sizes: list[int] = dataclasses.field(default_factory=list)
-  lowest: float = np.inf
-  highest: float = -np.inf
+  lowest: np.ndarray = dataclasses.field(
+    default_factory=lambda: np.array(np.inf)
+  )
+  highest: np.ndarray = dataclasses.field(
+    default_factory=lambda: np.array(-np.inf)
+  )
   labels: dict[str, collections.Counter[int]] = dataclasses.field(
     default_factory=dict
   )
@@ -87,8 +96,10 @@ def survey(
     x, y = splits[split].load_client(client_id)
     found.sizes.append(len(x))
     if x.size:
-      found.lowest = min(found.lowest, float(x.min()))
-      found.highest = max(found.highest, float(x.max()))
+      columns = x if x.ndim == 2 else x.reshape(-1, 1)
+      lowest, highest = columns.min(axis=0), columns.max(axis=0)
+      found.lowest = np.minimum(found.lowest, lowest.astype(np.float64))
+      found.highest = np.maximum(found.highest, highest.astype(np.float64))
     found.one_hot = found.one_hot and is_one_hot(y)
     if found.one_hot:
       y = y.argmax(axis=-1)
@@ -118,8 +129,42 @@ def survey(
   return found
 
 
+def moments(clients: datasets.ClientData) -> tuple[np.ndarray, np.ndarray]:
+  """Returns the mean and standard deviation of each feature, float64.
+
+  The deviation of a constant feature is replaced by 1.
+
+  Args:
+    clients: Clients with arrays x and y.
+
+  Raises:
+    errors.InputError: If a client cannot be read, or its features are not
+      finite or exceed what can be squared.
+  """
+  # Imported late: scikit-learn takes a second.
+  from sklearn import preprocessing  # pylint: disable=g-import-not-at-top
+
+  scaler = preprocessing.StandardScaler()
+  for client_id in tqdm.tqdm(
+    clients.client_ids, desc='standardize', unit=' clients', disable=None
+  ):
+    x, _ = clients.load_client(client_id)
+    flat = x.reshape(len(x), -1).astype(np.float64)
+    if not np.all(np.abs(flat) <= _LARGEST_SQUARED):
+      raise errors.InputError(
+        f"Array 'x' of client {client_id!r} must hold finite numbers of at most "
+        f'{_LARGEST_SQUARED:g} to be standardized, got others.'
+      )
+    scaler.partial_fit(flat)
+  return scaler.mean_, scaler.scale_
+
+
 def warn(
-  found: Survey, *, is_regression: bool, num_classes: int, scale: float
+  found: Survey,
+  *,
+  is_regression: bool,
+  num_classes: int,
+  scale: float | None,
 ) -> Iterator[str]:
   """Yields a sentence for each possible mistake.
 
@@ -127,14 +172,25 @@ def warn(
     found: The survey of all clients, in whole or in part.
     is_regression: Whether the task is a regression.
     num_classes: The number of classes that the user has set; 0 for none.
-    scale: The number that features are divided by.
+    scale: The number that features are divided by; None for features that are
+      standardized.
   """
-  most = max(abs(found.lowest), abs(found.highest)) / scale
-  if most > _LARGE_FEATURE:
+  largest = np.maximum(np.abs(found.lowest), np.abs(found.highest))
+  if scale is not None and largest.max() / scale > _LARGE_FEATURE:
+    proposed = _propose_scale(found)
+    # Of a feature that is 0 everywhere, nothing can vanish.
+    varied = largest[largest > 0]
+    if proposed == _LARGEST_PIXEL or varied.min() >= _VISIBLE * proposed:
+      remedy = f'task.scale={proposed:g} brings them below 1.'
+    else:
+      remedy = (
+        f'task.standardize=True gives each mean 0 and deviation 1 (with '
+        f'task.scale={proposed:g}, the {np.sum(varied < _VISIBLE * proposed):,} '
+        'smallest would vanish).'
+      )
     yield (
-      f'Features are {found.lowest:g} to {found.highest:g}, divided by '
-      f'{scale:g}, and networks train badly on values so large: '
-      f'task.scale={_propose_scale(found):g} brings them below 1.'
+      f'Features are {found.lowest.min():g} to {found.highest.max():g}, divided '
+      f'by {scale:g}, and networks train badly on values so large: {remedy}'
     )
   if is_regression:
     if found.one_hot or found.first_client:
@@ -183,7 +239,7 @@ def is_one_hot(y: np.ndarray) -> bool:
 
 def _propose_scale(found: Survey) -> float:
   """Returns 255 for features that look like pixels, else a power of ten."""
-  most = max(abs(found.lowest), abs(found.highest))
-  if found.lowest >= 0 and 128 <= most <= 255:
-    return 255.0
-  return float(10 ** np.ceil(np.log10(most)))
+  lowest, highest = found.lowest.min(), found.highest.max()
+  if lowest >= 0 and 128 <= highest <= _LARGEST_PIXEL:
+    return _LARGEST_PIXEL
+  return float(10 ** np.ceil(np.log10(max(abs(lowest), abs(highest)))))

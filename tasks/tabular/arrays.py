@@ -8,6 +8,7 @@ x [n, ...] learns it. The task describes the data and warns of possible
 mistakes, with the option that resolves each.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
@@ -36,6 +37,7 @@ def create_task(
   hidden_units: Sequence[int] = (64,),
   num_classes: int = 0,
   scale: float = 1.0,
+  standardize: bool = False,
   validation_fraction: float = 0.1,
   test_fraction: float = 0.2,
   skip_empty_clients: bool = False,
@@ -54,6 +56,8 @@ def create_task(
     num_classes: The number of classes, labels being 0 to num_classes - 1; 0 to
       read every client now and count them. It must be 0 in a regression.
     scale: The number that features are divided by, such as 255 for pixels.
+    standardize: Whether each feature gets mean 0 and standard deviation 1 over
+      the examples of all training clients, which are read for it.
     validation_fraction: The share of clients held out for validation.
     test_fraction: The share of clients held out for testing.
     skip_empty_clients: Whether clients without examples are left out.
@@ -72,6 +76,11 @@ def create_task(
     )
   checks.check_choice('kind', kind, KINDS)
   checks.check_positive('scale', scale)
+  checks.check_boolean('standardize', standardize)
+  if standardize and scale != 1:
+    raise errors.InputError(
+      f'scale must be 1 where standardize is set, got {scale:g}.'
+    )
   for name, value, least in (
     ('num_classes', num_classes, 0),
     ('cache_megabytes', cache_megabytes, 1),
@@ -114,8 +123,16 @@ def create_task(
     whole=not is_regression and not num_classes,
   )
   warnings = array_survey.warn(
-    found, is_regression=is_regression, num_classes=num_classes, scale=scale
+    found,
+    is_regression=is_regression,
+    num_classes=num_classes,
+    scale=None if standardize else scale,
   )
+  if standardize:
+    mean, deviation = array_survey.moments(splits['train'])
+    prepare = functools.partial(_standardize, mean=mean, deviation=deviation)
+  else:
+    prepare = functools.partial(_divide, scale=scale)
   if is_regression:
     num_targets = math.prod(y_spec.shape.as_list())
     learned = f'regression, {num_targets} targets'
@@ -124,7 +141,7 @@ def create_task(
       metric='mse',
       higher_is_better=False,
       label_sampler=models.gaussian_label_sampler(),
-      preprocess=functools.partial(_prepare_regression, scale=scale),
+      preprocess=functools.partial(_prepare_regression, prepare=prepare),
     )
     create_model = functools.partial(
       models.create_mlp_regressor, num_targets=num_targets
@@ -139,7 +156,7 @@ def create_task(
       higher_is_better=True,
       label_sampler=models.categorical_label_sampler(),
       preprocess=functools.partial(
-        _prepare_classification, scale=scale, num_classes=num_classes
+        _prepare_classification, prepare=prepare, num_classes=num_classes
       ),
     )
     create_model = functools.partial(
@@ -158,8 +175,9 @@ def create_task(
     tensor_names=models.mlp_tensor_names(len(hidden_units)),
     description=(
       f'{_describe_clients(splits, found)}; features '
-      f'{x_spec.dtype.name}{x_spec.shape.as_list()} of {found.lowest:g} to '
-      f'{found.highest:g}; {learned}'
+      f'{x_spec.dtype.name}{x_spec.shape.as_list()} of '
+      f'{found.lowest.min():g} to {found.highest.max():g}'
+      f'{", standardized" if standardize else ""}; {learned}'
     ),
     warnings=tuple(warnings),
   )
@@ -196,23 +214,30 @@ def _describe_clients(
   )
 
 
-def _prepare_features(x: np.ndarray, scale: float) -> np.ndarray:
+def _divide(x: np.ndarray, *, scale: float) -> np.ndarray:
   flat = x.reshape(len(x), -1).astype(np.float32)
   return flat if scale == 1 else flat / np.float32(scale)
 
 
+def _standardize(
+  x: np.ndarray, *, mean: np.ndarray, deviation: np.ndarray
+) -> np.ndarray:
+  flat = x.reshape(len(x), -1).astype(np.float64)
+  return ((flat - mean) / deviation).astype(np.float32)
+
+
 def _prepare_regression(
-  examples: datasets.Examples, *, scale: float
+  examples: datasets.Examples, *, prepare: Callable[[np.ndarray], np.ndarray]
 ) -> datasets.Examples:
   x, y = examples
-  return (
-    _prepare_features(x, scale),
-    y.reshape(len(y), -1).astype(np.float32),
-  )
+  return prepare(x), y.reshape(len(y), -1).astype(np.float32)
 
 
 def _prepare_classification(
-  examples: datasets.Examples, *, scale: float, num_classes: int
+  examples: datasets.Examples,
+  *,
+  prepare: Callable[[np.ndarray], np.ndarray],
+  num_classes: int,
 ) -> datasets.Examples:
   x, y = examples
   if array_survey.is_one_hot(y):
@@ -222,4 +247,4 @@ def _prepare_classification(
       "array 'y' must hold one class per example, got other numbers."
     )
   checks.check_labels('y', y, num_classes)
-  return _prepare_features(x, scale), y.astype(np.int32)
+  return prepare(x), y.astype(np.int32)

@@ -50,6 +50,11 @@ class ArraySurveyTest(parameterized.TestCase):
     self.assertIn(f'task.scale={scale} ', warning)
     self.assertEmpty(_warn([0, 1], [0], features=features, scale=scale))
 
+  def test_columns_of_different_sizes(self):
+    (warning,) = _warn([0, 1], [0], features=(1e6, 2.0))
+    self.assertRegex(warning, 'task.standardize=True .* the 1 smallest would')
+    self.assertEmpty(_warn([0, 1], [0], features=(1e6, 2.0), scale=None))
+
   @parameterized.named_parameters(
     ('whole', [0.0, 3.0], [1.0]), ('one_hot', np.eye(2), np.eye(2))
   )

@@ -118,6 +118,7 @@ class ArraysTest(temporary_folders.TestCase):
     (dict(num_classes=-1), 'num_classes .*-1'),
     (dict(kind='ordinal'), "kind .*'ordinal'"),
     (dict(scale=0.0), 'scale .*0.0'),
+    (dict(scale=255, standardize=True), 'scale must be 1 .* 255'),
     (dict(cache_megabytes=0), 'cache_megabytes .*0'),
     (dict(test_fraction=-0.5), 'test_fraction .*-0.5'),
   )
@@ -165,6 +166,40 @@ class ArraysTest(temporary_folders.TestCase):
       plain.train.load_client(client_id)[0] / 255,
       rtol=1e-6,
     )
+
+  @parameterized.parameters(False, True)
+  def test_standardize(self, regression):
+    rng = np.random.default_rng(0)
+    for i in range(10):
+      x = rng.normal(i, 1 + i, [5 + i, 4]) * [1e6, 1, 1e-6, 0] + [0, 5, 0, 7]
+      self._save(f'c{i}', x, self._labels(rng, 5 + i, regression=regression))
+    task = self._create(standardize=True)
+    self.assertEmpty(task.warnings)
+    self.assertIn(', standardized;', task.description)
+
+    def saved(ids):
+      return [
+        np.load(self.folder / f'{client_id}.npz')['x'] for client_id in ids
+      ]
+
+    pooled = np.concatenate(saved(task.train.client_ids))
+    deviation = np.where(pooled.std(axis=0) > 1e-12, pooled.std(axis=0), 1)
+    for clients in (task.train, task.test):
+      for client_id, x in zip(clients.client_ids, saved(clients.client_ids)):
+        np.testing.assert_allclose(
+          clients.load_client(client_id)[0],
+          (x - pooled.mean(axis=0)) / deviation,
+          rtol=1e-6,
+          atol=1e-6,
+        )
+    usable_tasks.check(task)
+
+  @parameterized.parameters(np.inf, np.nan, 1e200)
+  def test_values_that_cannot_be_standardized(self, value):
+    for i in range(3):
+      self._save(f'c{i}', np.full([2, 1], value), np.zeros(2, np.int64))
+    with self.assertRaisesRegex(errors.InputError, "'x' of client 'c.' must"):
+      self._create(standardize=True)
 
   @parameterized.named_parameters(
     ('whole_floats', [np.array([0.0, 1.0, 2.0])] * 5),
