@@ -261,9 +261,9 @@ def _to_dense(column: pa.Array, name: str) -> np.ndarray:
       )
     return column.to_numpy(zero_copy_only=False)
   lengths = compute.unique(compute.list_value_length(column)).to_pylist()
-  if len(lengths) > 1:
+  if len(lengths) > 1 or not lengths[0]:
     raise errors.InputError(
-      f'The lists of column {name!r} must have one length, got '
+      f'The lists of column {name!r} must have one length of at least 1, got '
       f'{", ".join(map(str, lengths[:5]))}.'
     )
   values = _to_dense(compute.list_flatten(column), name)

@@ -36,7 +36,9 @@ _ONLY_SPLIT = 'train'
 _PART = re.compile(r'part-\d+')
 _DELIMITERS = ',;\t|'
 # A row must fit into a block.
-_BLOCK_BYTES = 2**26
+_JSON_BLOCK_BYTES = 2**26
+# The largest block that Arrow takes.
+_MOST_BLOCK_BYTES = 2**31 - 1
 _PIECE = 2**20
 _MOST_CHARACTERS = 2**31 - 1
 _ARROW_FILE = b'ARROW1'
@@ -161,7 +163,7 @@ def _read_file(
   if suffix == '.parquet':
     return parquet.read_table(source, partitioning=None)
   if suffix in ('.jsonl', '.ndjson'):
-    options = json.ReadOptions(block_size=_BLOCK_BYTES)
+    options = json.ReadOptions(block_size=_JSON_BLOCK_BYTES)
     return json.read_json(source, read_options=options)
   is_file = source.read(len(_ARROW_FILE)) == _ARROW_FILE
   source.seek(0)
@@ -178,15 +180,21 @@ def _read_csv(
   """Reads CSV, separated by `delimiter` or what the first line shows."""
   if delimiter is None:
     delimiter = next(
-      (d for d in _DELIMITERS if len(next(_rows(source, d), [])) > 1), ','
+      (d for d in _DELIMITERS if _count_names(source, d) > 1), ','
     )
   source.seek(0)
-  if any(b'"' in piece for piece in iter(lambda: source.read(_PIECE), b'')):
+  size, is_quoted = 0, False
+  for piece in iter(lambda: source.read(_PIECE), b''):
+    size += len(piece)
+    is_quoted = is_quoted or b'"' in piece
+  if is_quoted:
     _check_quotes(file, source, delimiter)
   source.seek(0)
+  # In one block: between two, Arrow may lose the \n of a quoted \r\n.
+  block_size = min(size + 1, _MOST_BLOCK_BYTES)
   table = csv.read_csv(
     source,
-    read_options=csv.ReadOptions(block_size=_BLOCK_BYTES),
+    read_options=csv.ReadOptions(block_size=block_size),
     parse_options=csv.ParseOptions(
       delimiter=delimiter, newlines_in_values=True
     ),
@@ -201,6 +209,14 @@ def _read_csv(
         f'{field.name!r}.'
       )
   return table
+
+
+def _count_names(source: BinaryIO, delimiter: str) -> int:
+  """Returns the number of names in the first line; 0 where they do not fit."""
+  try:
+    return len(next(filter(None, _rows(source, delimiter)), []))
+  except std_csv.Error:
+    return 0
 
 
 def _check_quotes(file: pathlib.Path, source: BinaryIO, delimiter: str) -> None:

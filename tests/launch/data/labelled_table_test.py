@@ -88,6 +88,12 @@ class LabelledTableTest(temporary_folders.TestCase):
     data = self._read(self._write({'x': x.tolist(), 'label': [0, 1]}))
     np.testing.assert_array_equal(data.x, x)
 
+  def test_deep_images_are_not_scaled(self):
+    pixels = np.uint16([[0, 300]])
+    data = self._read(self._write({'x': [_encode(pixels)], 'label': [0]}))
+    self.assertFalse(data.is_image)
+    np.testing.assert_array_equal(data.x, pixels[None, ..., None])
+
   @parameterized.parameters((1,), (3,), (4,))
   def test_images(self, channels):
     pixels = np.random.default_rng(0).integers(0, 255, [2, 5, 4, channels])
@@ -132,7 +138,16 @@ class LabelledTableTest(temporary_folders.TestCase):
     ('no_label', {'x': [1], 'labels': [1]}, r'x, labels, .*mean labels\?'),
     ('missing_value', {'x': [1, 2], 'label': [1, None]}, 'got none in 1'),
     ('missing_in_list', {'x': [[1, None]], 'label': [1]}, 'missing values'),
-    ('ragged', {'x': [[1], [1, 2]], 'label': [0, 1]}, 'one length, got 1, 2'),
+    (
+      'ragged',
+      {'x': [[1], [1, 2]], 'label': [0, 1]},
+      'one length .*, got 1, 2',
+    ),
+    (
+      'no_values',
+      {'x': pa.array([[]], pa.list_(pa.int64())), 'label': [0]},
+      'got 0',
+    ),  # fmt: skip
     ('text', {'x': ['a'], 'label': [0]}, '--feature must name'),
     ('texts', {'x': [['a']], 'label': [0]}, "--feature must name .* 'x'"),
     ('no_target', {'x': [1, 2], 'label': [1, np.nan]}, 'NaN or infinity in 1'),
