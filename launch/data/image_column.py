@@ -82,7 +82,6 @@ def decode(column: pa.Array, name: str) -> np.ndarray:
   if 'LA' in modes and mode == 'RGB':
     mode = 'RGBA'
   pixels = np.stack([np.asarray(image.convert(mode)) for image in images])
-  pixels = pixels.astype(pixels.dtype.newbyteorder('='), copy=False)
   return pixels if pixels.ndim == 4 else pixels[..., np.newaxis]
 
 

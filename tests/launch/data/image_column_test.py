@@ -73,7 +73,7 @@ def _with_palette(**options):
 class ImageColumnTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('uint16', _encode(_DEEP), _DEEP[..., None]),
-    ('big_endian', _encode(Image.fromarray(_DEEP.astype('>u2')), 'TIFF'), _DEEP[..., None]),
+    ('big_endian', _encode(Image.frombytes('I;16B', (5, 6), _DEEP.astype('>u2').tobytes()), 'TIFF'), _DEEP[..., None]),
     ('int32', _encode(_DEEP.astype('i4') - 9, 'TIFF'), _DEEP.astype('i4')[..., None] - 9),
     ('float', _encode(_DEEP.astype('f4') / 7, 'TIFF'), (_DEEP.astype('f4') / 7)[..., None]),
     ('one_bit', _encode(Image.fromarray(_GREY > 99)), 255 * (_GREY > 99).astype('u1')[..., None]),

@@ -5,6 +5,7 @@
 import decimal
 import gzip
 import os
+from unittest import mock
 
 from fedfish_tff import errors
 from launch.data import table_files
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 _CSV = b'a,b\n1,0.5\n2,1\n'
+_LATIN = b'a,b\n' + b'1,x\n' * 9999 + '1,ä\n'.encode('latin1')
 _ROWS = {'a': [1, 2], 'b': [0.5, 1]}
 
 
@@ -47,15 +49,20 @@ class TableFilesTest(temporary_folders.TestCase):
     self.assertEqual(table.to_pydict(), {'a;b': [1], 'c\nd': [2]})
     table = self._read(self._write('t.csv', b'"a";"b,c"\n1;2\n'))
     self.assertEqual(table.to_pydict(), {'a': [1], 'b,c': [2]})
+    table = self._read(self._write('t.csv', b'\xef\xbb\xbf"b,c";a\n2;1\n'))
+    self.assertEqual(table.to_pydict(), {'b,c': [2], 'a': [1]})
 
   @parameterized.named_parameters(
     ('text', 'said ""ok"",\nnext line ' + 'x' * 40),
     ('table', 'h1,2\nh2,3\nh3,'),
   )
   def test_line_ends_in_quotes(self, note):
-    num_rows = 50_000  # More than a block of Arrow.
+    num_rows = 50_000
     rows = ''.join(f'{i},"{note}"\n' for i in range(num_rows))
-    table = self._read(self._write('t.csv', f'n,note\n{rows}'.encode()))
+    path = self._write('t.csv', f'n,note\n{rows}'.encode())
+    # As in a file of more than 2 GiB.
+    with mock.patch.object(table_files, '_MOST_BLOCK_BYTES', 2**18):
+      table = self._read(path)
     np.testing.assert_array_equal(table['n'], np.arange(num_rows))
     self.assertEqual(set(table['note'].to_pylist()), {note.replace('""', '"')})
 
@@ -120,7 +127,7 @@ class TableFilesTest(temporary_folders.TestCase):
     ('open_quotes', 't.csv', b'a,b\n1,"x\n2,y\n', 'close each .* in row 2'),
     ('lone_quotes', 't.csv', b'a,b\n1,"x\n2,"y\n', 'close each .* in row 2'),
     ('latin_names', 't.csv', 'ä,b\n1,2\n'.encode('latin1'), 'in UTF-8'),
-    ('latin_cells', 't.csv', 'a,b\n1,ä\n'.encode('latin1'), 'in UTF-8'),
+    ('latin_cells', 't.csv', _LATIN, "UTF-8, got .* column 'b'"),
     ('utf_16', 't.csv', 'a,b\n1,2\n'.encode('utf-16'), 'in UTF-8'),
     ('no_gzip', 't.csv.gz', _CSV, 'Not a gzipped file'),
     ('cut', 't.csv.gz', gzip.compress(_CSV)[:-3], 'file ended before'),
