@@ -82,26 +82,24 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     MissingFileError: If there is no such file.
     errors.InputError: If it cannot be read, is too large or no regular file.
   """
-  content = b''.join(_read_pieces(path, _MOST_BYTES))
-  if len(content) > _MOST_BYTES:
-    raise errors.InputError(
-      f'{os.fspath(path)} must have at most {_MOST_BYTES:,} bytes, got more.'
-    )
-  return content
+  return b''.join(_read_pieces(path, _MOST_BYTES))
 
 
-def digest(path: str | os.PathLike[str]) -> str:
+def digest(
+  path: str | os.PathLike[str], *, most_bytes: float = _MOST_BYTES
+) -> str:
   """Returns the SHA-256 of a regular file, in hexadecimal.
 
   Args:
     path: The file.
+    most_bytes: The size up to which it is read, as by `read_bytes`.
 
   Raises:
     MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read or is no regular file.
+    errors.InputError: If it cannot be read, is too large or no regular file.
   """
   found = hashlib.sha256()
-  for piece in _read_pieces(path):
+  for piece in _read_pieces(path, most_bytes):
     found.update(piece)
   return found.hexdigest()
 
@@ -165,7 +163,22 @@ def read_csv(
     errors.InputError: If it cannot be read, is no CSV file, or lacks a column
       or a cell.
   """
-  content = read_bytes(path)
+  return parse_csv(read_bytes(path), columns, path=path)
+
+
+def parse_csv(
+  content: bytes, columns: Sequence[str], *, path: str | os.PathLike[str]
+) -> list[tuple[int, dict[str, str]]]:
+  """Returns the rows of a CSV text; see `read_csv`.
+
+  Args:
+    content: The text.
+    columns: The columns that it must have.
+    path: The file of the text, for errors.
+
+  Raises:
+    errors.InputError: If it is no CSV text, or lacks a column or a cell.
+  """
   try:
     reader = csv.reader(io.StringIO(content.decode('utf-8-sig'), newline=''))
     head, *rows = [(reader.line_num, row) for row in reader if row] or [(0, [])]
@@ -238,13 +251,18 @@ def find_files(pattern: str) -> list[str]:
 
 
 def _read_pieces(
-  path: str | os.PathLike[str], enough: float = math.inf
+  path: str | os.PathLike[str], most_bytes: float
 ) -> Iterator[bytes]:
-  """Yields the content of a file, piece by piece, until it exceeds `enough`."""
+  """Yields the content of a file of at most `most_bytes`, piece by piece."""
   try:
     with open(path, 'rb', opener=opener) as file:
+      # Files of the kernel have a size of 0, and a file may grow.
+      size = os.fstat(file.fileno()).st_size
       length = 0
-      while length <= enough and (piece := file.read(_PIECE_BYTES)) != b'':
+      while (
+        max(size, length) <= most_bytes
+        and (piece := file.read(_PIECE_BYTES)) != b''
+      ):
         if piece is None:  # A file of the kernel that would block.
           raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
         length += len(piece)
@@ -254,6 +272,11 @@ def _read_pieces(
     kind = MissingFileError if is_missing else errors.InputError
     reason = getattr(error, 'strerror', None) or str(error)
     raise kind(f'Cannot read {os.fspath(path)}: {reason}.') from error
+  if max(size, length) > most_bytes:
+    raise errors.InputError(
+      f'{os.fspath(path)} must have at most {most_bytes:,} bytes, got '
+      f'{max(size, length):,}.'
+    )
 
 
 def _check_values(value: Any) -> None:

@@ -37,12 +37,17 @@ class RegularFilesTest(absltest.TestCase):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sparse'
     with open(path, 'wb') as file:
       file.truncate(2**40)
-    with self.assertRaisesRegex(errors.InputError, 'at most 268,435,456 bytes'):
-      regular_files.read_bytes(path)
+    for read in (regular_files.read_bytes, regular_files.digest):
+      with self.assertRaisesRegex(
+        errors.InputError, 'at most 268,435,456 bytes, got 1,099,511,627,776'
+      ):
+        read(path)
     # As the kernel's log, whose next line would be waited for.
     waiting = mock.create_autospec(io.BufferedReader, instance=True)
     waiting.__enter__.return_value = waiting
     waiting.read.return_value = None
+    waiting.fileno.return_value = os.open(os.devnull, os.O_RDONLY)
+    self.addCleanup(os.close, waiting.fileno.return_value)
     with mock.patch.object(builtins, 'open', return_value=waiting):
       with self.assertRaisesRegex(errors.InputError, 'kmsg: .*unavailable'):
         regular_files.read_bytes('kmsg')

@@ -16,6 +16,7 @@ import contextlib
 import dataclasses
 import hashlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -158,10 +159,11 @@ class Workdir:
       errors.InputError: If metrics.csv is no file of metrics.
     """
     digests = {
-      path.name: regular_files.digest(path)
-      for path in (
-        self.data_fingerprint_path,
-        *([self.start_path] if with_times else ()),
+      path.name: regular_files.digest(path, **limit)
+      for path, limit in (
+        (self.data_fingerprint_path, {}),
+        # The tensors of a model of any size.
+        *([(self.start_path, {'most_bytes': math.inf})] if with_times else ()),
       )
       if path.exists()
     }

@@ -64,18 +64,18 @@ def read_table(
     errors.InputError: If it cannot be read or was changed.
   """
   path = pathlib.Path(path)
+  content = regular_files.read_bytes(path)
   digests = _read_digests(path.with_name(FILE_NAME))
-  digest = digests.get(path.name)
-  if (
-    digest is not None
-    and digest != regular_files.digest(path)
-    or digests.get(_RUN) not in (None, _digests_of_run(path.parent))
+  digest = hashlib.sha256(content).hexdigest()
+  if digests.get(path.name) not in (None, digest) or digests.get(_RUN) not in (
+    None,
+    _digests_of_run(path.parent),
   ):
     raise errors.InputError(
       f'{path} is not what was written for this run; write it anew with '
       'launch.evaluate.'
     )
-  return regular_files.read_csv(path, columns)
+  return regular_files.parse_csv(content, columns, path=path)
 
 
 def read_frame(
