@@ -67,7 +67,8 @@ _EXPORTS = {
   'grouped_writer': 'GroupedWriter',
   'natural_key': 'partition_by_key',
   'npz_files': """
-    npz_array_names NPZ_READ_ERRORS read_npz_array read_npz_shape write_npz
+    npz_array_names NPZ_READ_ERRORS open_archive read_npz_array read_npz_header
+    read_npz_text write_npz
   """,
   'npz_folder': 'NpzFolderClientData',
   'pachinko': 'partition_by_pachinko',

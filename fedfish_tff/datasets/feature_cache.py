@@ -19,12 +19,10 @@ import pathlib
 import re
 from typing import Any
 from typing import Protocol
-import zipfile
 
 from fedfish_tff import errors
 from fedfish_tff import locks
 from fedfish_tff import new_files
-from fedfish_tff import regular_files
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import client_views
 from fedfish_tff.datasets import examples as examples_lib
@@ -257,21 +255,20 @@ def _read(
 ) -> tuple[dict[str, np.ndarray] | None, str]:
   """Returns (arrays, '') for a sound file, or (None, its damage)."""
   try:
-    file = open(path, 'rb', opener=regular_files.opener)
-  except FileNotFoundError:
-    return None, ''
-  except OSError as error:
-    raise errors.InputError(
-      f'The features in {path} cannot be read ({error.strerror}).'
-    ) from error
-  try:
     # Reading verifies the archive's checksum of each array.
-    with file, zipfile.ZipFile(file) as archive:
+    with npz_files.open_archive(path) as archive:
       arrays = {
         name: npz_files.read_npz_array(archive, name)
         for name in npz_files.npz_array_names(archive)
       }
+  except FileNotFoundError:
+    return None, ''
   except npz_files.NPZ_READ_ERRORS as error:
+    # Only errors of opening the file have its name.
+    if getattr(error, 'filename', None) is not None:
+      raise errors.InputError(
+        f'The features in {path} cannot be read ({error.strerror}).'
+      ) from error
     return None, errors.first_line(error)
   if str(arrays.pop(_IDENTITY, '')) != identity:
     return None, 'it holds those of something else'

@@ -1,23 +1,34 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Arrays in .npz files, read with no more memory than their data need.
+"""Arrays in .npz files, read with memory in proportion to the file.
 
 NumPy allocates the size promised by an array's header, whatever the file holds.
-Here both are compared first.
+Here both are compared first, and before that all that the archive promises with
+its own size.
 """
 
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import lzma
 import math
+import os
 import struct
 import tokenize
 from typing import BinaryIO
 import zipfile
 import zlib
 
+from fedfish_tff import regular_files
+
 import numpy as np
 
 _SUFFIX = '.npy'
+# The bytes that any archive may hold when decompressed, and, beyond them, how
+# many for each byte of its file: a file of zeros promises a thousand.
+_MOST_BYTES = 2**28
+_MOST_TIMES = 64
+_MOST_CHARACTERS = 2**22
 # The exceptions of NumPy and zipfile for files that are damaged or not
 # archives. They depend on the wrong byte: an OSError for an offset outside of
 # the file, a RuntimeError for a flag that asks for a password, a TokenError for
@@ -52,6 +63,35 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
         np.lib.format.write_array(member, array, allow_pickle=False)
 
 
+@contextlib.contextmanager
+def open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
+  """Opens an .npz file, or another zip archive.
+
+  Args:
+    path: The file.
+
+  Yields:
+    The archive, whose members all together need no more memory than its size
+    justifies.
+
+  Raises:
+    NPZ_READ_ERRORS: If it cannot be opened, or holds much more than its size.
+  """
+  with (
+    open(path, 'rb', opener=regular_files.opener) as file,
+    zipfile.ZipFile(file) as archive,
+  ):
+    size = os.fstat(file.fileno()).st_size
+    promised = sum(member.file_size for member in archive.infolist())
+    most = max(_MOST_BYTES, _MOST_TIMES * size)
+    if promised > most:
+      raise ValueError(
+        f'a compressed archive of {size:,} bytes must hold at most {most:,}, '
+        f'got {promised:,}; one that is not compressed may hold more'
+      )
+    yield archive
+
+
 def npz_array_names(archive: zipfile.ZipFile) -> list[str]:
   """Returns the names of the arrays in an .npz file, sorted."""
   return sorted(
@@ -61,8 +101,10 @@ def npz_array_names(archive: zipfile.ZipFile) -> list[str]:
   )
 
 
-def read_npz_shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
-  """Returns the shape of an array, reading only its header.
+def read_npz_header(
+  archive: zipfile.ZipFile, name: str
+) -> tuple[tuple[int, ...], np.dtype]:
+  """Returns the shape and dtype of an array, reading only its header.
 
   Args:
     archive: An .npz file.
@@ -82,7 +124,7 @@ def read_npz_shape(archive: zipfile.ZipFile, name: str) -> tuple[int, ...]:
         f'array {name!r} promises {promised} bytes, {dtype}{list(shape)}, and '
         f'holds {held}'
       )
-    return shape
+    return shape, dtype
 
 
 def read_npz_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
@@ -96,9 +138,29 @@ def read_npz_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
     NPZ_READ_ERRORS: If the array cannot be read, holds Python objects, or its
       header promises more or less than the file holds.
   """
-  read_npz_shape(archive, name)
+  read_npz_header(archive, name)
   with archive.open(name + _SUFFIX) as file:
     return np.lib.format.read_array(file, allow_pickle=False)
+
+
+def read_npz_text(archive: zipfile.ZipFile, name: str) -> str:
+  """Reads an array that is one text of at most 4 million characters.
+
+  Args:
+    archive: An .npz file.
+    name: The array's name.
+
+  Raises:
+    NPZ_READ_ERRORS: If the array cannot be read, or is another one.
+  """
+  shape, dtype = read_npz_header(archive, name)
+  most = np.dtype(('U', _MOST_CHARACTERS))
+  if shape or dtype.kind != 'U' or dtype.itemsize > most.itemsize:
+    raise ValueError(
+      f'array {name!r} must be a text of at most {_MOST_CHARACTERS:,} '
+      f'characters, got {dtype}{list(shape)}'
+    )
+  return str(read_npz_array(archive, name))
 
 
 def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype]:

@@ -11,7 +11,6 @@ from typing import Any
 import zipfile
 
 from fedfish_tff import errors
-from fedfish_tff import regular_files
 from fedfish_tff.datasets import client_data
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import npz_files
@@ -117,7 +116,7 @@ class NpzFolderClientData(client_data.ClientData):
   def _peek_length(self, client_id: str) -> int:
     """Returns the number of examples, from the header of array x alone."""
     with self._opened(client_id) as archive:
-      shape = npz_files.read_npz_shape(archive, 'x')
+      shape, _ = npz_files.read_npz_header(archive, 'x')
     # A single value is refused, with the reason, at loading.
     return shape[0] if shape else 1
 
@@ -126,10 +125,7 @@ class NpzFolderClientData(client_data.ClientData):
     """Opens a client's file; errors of damaged files become InputErrors."""
     path = self._path(client_id)
     try:
-      with (
-        open(path, 'rb', opener=regular_files.opener) as file,
-        zipfile.ZipFile(file) as archive,
-      ):
+      with npz_files.open_archive(path) as archive:
         found = npz_files.npz_array_names(archive)
         if not set(found).issuperset(_ARRAYS):
           raise errors.InputError(

@@ -50,7 +50,7 @@ def read(archive: zipfile.ZipFile) -> dict[str, Any]:
   Raises:
     npz_files.NPZ_READ_ERRORS: If there is none, or it is damaged.
   """
-  text = str(npz_files.read_npz_array(archive, ARRAY))
+  text = npz_files.read_npz_text(archive, ARRAY)
   return regular_files.parse_json(text, _FORM)
 
 
@@ -61,10 +61,7 @@ def read_manifests(folder: pathlib.Path) -> dict[int, dict[str, Any]]:
     # Loading a damaged or removed checkpoint reports it.
     with contextlib.suppress(*npz_files.NPZ_READ_ERRORS):
       path = checkpoint_path(folder, version)
-      with (
-        open(path, 'rb', opener=regular_files.opener) as file,
-        zipfile.ZipFile(file) as archive,
-      ):
+      with npz_files.open_archive(path) as archive:
         manifest = read(archive)
       if manifest['round'] == version:
         manifests[version] = manifest

@@ -5,10 +5,10 @@
 `tff.program.FileProgramStateManager` does not notice a state that was damaged
 after it was written, and writes each as a SavedModel, with a graph that takes a
 tenth of a second. Here a checkpoint is one .npz file, written atomically. It
-holds a manifest and the tensors, numbered in the structure's order. Reading an
-array verifies the archive's checksum of it. A damaged checkpoint is skipped,
-and so is one that does not match the run's other files by their digests in the
-manifest.
+holds a manifest and the tensors, numbered in the structure's order. Dtypes and
+shapes are compared before an array is read, and reading it verifies the
+archive's checksum of it. A damaged checkpoint is skipped, and so is one that
+does not match the run's other files by their digests in the manifest.
 """
 
 from collections.abc import Callable
@@ -21,12 +21,12 @@ import zipfile
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
-from fedfish_tff import regular_files
 from fedfish_tff.datasets import npz_files
 from fedfish_tff.simulation import checkpoint_manifest
 from fedfish_tff.simulation import files
 
 from absl import logging
+from google.protobuf import message
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -96,25 +96,11 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
         what was saved.
       errors.InputError: If it holds other tensors than `structure`.
     """
+    expected = [_describe(leaf) for leaf in tf.nest.flatten(structure)]
     try:
-      manifest, arrays = self._read(version)
+      leaves = self._read(version, expected)
     except FileNotFoundError as error:
       raise tff.program.ProgramStateNotFoundError(version) from error
-    found = manifest['tensors']
-    expected = [_describe(leaf) for leaf in tf.nest.flatten(structure)]
-    if found != expected:
-      raise errors.InputError(
-        f'The checkpoint {self._path(version)} holds other tensors than the '
-        f'run: {_first_difference(found, expected)}; it was written by another '
-        'version of the code.'
-      )
-    try:
-      leaves = [
-        _from_array(array, tensor)
-        for array, tensor in zip(arrays, found, strict=True)
-      ]
-    except (ValueError, tf.errors.OpError) as error:
-      raise _damaged_error(self._path(version), error) from error
     return tf.nest.pack_sequence_as(structure, leaves)
 
   async def load_latest(self, structure: Any) -> tuple[Any, int]:
@@ -158,23 +144,23 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     Raises:
       tff.program.ProgramStateExistsError: If this version already exists and
         is not damaged.
-      errors.InputError: If the file cannot be written, such as on a full disk.
-        Earlier checkpoints are intact.
+      errors.InputError: If the file cannot be written, such as on a full disk,
+        or one of this version or later holds other tensors. Earlier checkpoints
+        are intact.
     """
     path = self._path(version)
+    leaves = tf.nest.flatten(await tff.program.materialize_value(program_state))
+    tensors = [_describe(leaf) for leaf in leaves]
     try:
       new_files.remove_temporaries(self._root_dir)
-      if self._remove_damaged_from(version):
+      if self._remove_damaged_from(version, tensors):
         raise tff.program.ProgramStateExistsError(
           version=version, path=self._root_dir
         )
-      leaves = tf.nest.flatten(
-        await tff.program.materialize_value(program_state)
-      )
       manifest = {
         'round': version,
         'run': self._run_digests(version) if self._run_digests else {},
-        'tensors': [_describe(leaf) for leaf in leaves],
+        'tensors': tensors,
       }
       with new_files.new_file(path) as file:
         npz_files.write_npz(
@@ -213,43 +199,59 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       # Such as another user's file, which does no harm.
       logging.warning('Cannot remove %s: %s', self._path(version), error)
 
-  def _remove_damaged_from(self, version: int) -> bool:
+  def _remove_damaged_from(self, version: int, expected: list[str]) -> bool:
     """Removes damaged versions from this one on; returns if it is sound."""
     is_sound = False
     for other in checkpoint_manifest.versions_in(self._root_dir):
       if other < version:
         continue
       try:
-        self._read(other)
+        self._read(other, expected)
         is_sound |= other == version
       except DamagedCheckpointError:
         logging.warning('Removing the damaged %s.', self._path(other))
         self._remove(other)
     return is_sound
 
-  def _read(self, version: int) -> tuple[dict[str, Any], list[np.ndarray]]:
-    """Returns a version's manifest and arrays.
+  def _read(self, version: int, expected: list[str]) -> list[Any]:
+    """Returns the tensors of a version.
+
+    Args:
+      version: The version.
+      expected: The descriptions of its tensors.
 
     Raises:
       FileNotFoundError: If there is no such version.
       DamagedCheckpointError: If it cannot be read, differs from what was saved,
         or belongs to another round or run.
+      errors.InputError: If it holds other tensors.
     """
     path = self._path(version)
     try:
-      with (
-        open(path, 'rb', opener=regular_files.opener) as file,
-        zipfile.ZipFile(file) as archive,
-      ):
+      with npz_files.open_archive(path) as archive:
         manifest = checkpoint_manifest.read(archive)
-        arrays = [
-          npz_files.read_npz_array(archive, str(i))
-          for i in range(len(manifest['tensors']))
+        self._check(manifest, version, expected)
+        return [
+          _from_archive(archive, str(i), tensor)
+          for i, tensor in enumerate(expected)
         ]
     except FileNotFoundError:
       raise
-    except npz_files.NPZ_READ_ERRORS as error:
-      raise _damaged_error(path, error) from error
+    except (
+      *npz_files.NPZ_READ_ERRORS,
+      message.DecodeError,
+      tf.errors.OpError,
+    ) as error:
+      raise DamagedCheckpointError(
+        f'The checkpoint {path} is damaged or cannot be read: '
+        f'{errors.first_line(error)}.'
+      ) from error
+
+  def _check(
+    self, manifest: Mapping[str, Any], version: int, expected: list[str]
+  ) -> None:
+    """Raises what `_read` does of a manifest."""
+    path, found = self._path(version), manifest['tensors']
     if manifest['round'] != version:
       raise DamagedCheckpointError(
         f'The checkpoint {path} is damaged: it is that of round '
@@ -264,7 +266,12 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
           f'{changed} is not what it was when the checkpoint {path} was saved, '
           'or that is the checkpoint of another run.'
         )
-    return manifest, arrays
+    if found != expected:
+      raise errors.InputError(
+        f'The checkpoint {path} holds other tensors than the run: '
+        f'{_first_difference(found, expected)}; it was written by another '
+        'version of the code.'
+      )
 
 
 def _to_array(leaf: Any) -> np.ndarray:
@@ -276,27 +283,39 @@ def _to_array(leaf: Any) -> np.ndarray:
   return np.frombuffer(tf.io.serialize_tensor(array).numpy(), np.uint8)
 
 
-def _from_array(array: np.ndarray, description: str) -> Any:
+def _from_archive(archive: zipfile.ZipFile, name: str, expected: str) -> Any:
   """Returns the tensor that `_to_array` was given.
 
   Args:
-    array: The array.
-    description: The tensor's description by `_describe`.
+    archive: The checkpoint.
+    name: The array's name.
+    expected: The tensor's description by `_describe`.
 
   Raises:
-    ValueError: If the array holds another tensor.
-    tf.errors.OpError: If the array holds no tensor.
+    npz_files.NPZ_READ_ERRORS: If the array cannot be read or holds another
+      tensor.
+    message.DecodeError: If the array holds no tensor.
+    tf.errors.OpError: The same.
   """
-  dtype = tf.as_dtype(description.partition('[')[0])
+  dtype = tf.as_dtype(expected.partition('[')[0])
   if np.dtype(dtype.as_numpy_dtype).kind in _PLAIN_KINDS:
-    leaf = array[()]
-  else:
-    leaf = tf.io.parse_tensor(array.tobytes(), dtype).numpy()
-  if _describe(leaf) != description:
-    raise ValueError(
-      f'it holds {_describe(leaf)} in the place of {description}'
-    )
-  return leaf
+    shape, found = npz_files.read_npz_header(archive, name)
+    _check_description(f'{found.name}{list(shape)}', expected)
+    return npz_files.read_npz_array(archive, name)[()]
+  content = npz_files.read_npz_array(archive, name).tobytes()
+  # A few bytes can stand for a tensor of one value repeated.
+  proto = type(tf.make_tensor_proto(0)).FromString(content)
+  is_same = proto.dtype == dtype.as_datatype_enum
+  shape = [dim.size for dim in proto.tensor_shape.dim]
+  _check_description(
+    f'{dtype.name if is_same else f"type {proto.dtype}"}{shape}', expected
+  )
+  return tf.io.parse_tensor(content, dtype).numpy()
+
+
+def _check_description(found: str, expected: str) -> None:
+  if found != expected:
+    raise ValueError(f'it holds {found} in the place of {expected}')
 
 
 def _describe(leaf: Any) -> str:
@@ -310,12 +329,3 @@ def _first_difference(found: list[str], expected: list[str]) -> str:
     return f'it must have {len(expected)} tensors, got {len(found)}'
   index = next(i for i, f in enumerate(found) if f != expected[i])
   return f'tensor {index} must be {expected[index]}, got {found[index]}'
-
-
-def _damaged_error(
-  path: pathlib.Path, error: Exception
-) -> DamagedCheckpointError:
-  return DamagedCheckpointError(
-    f'The checkpoint {path} is damaged or cannot be read: '
-    f'{errors.first_line(error)}.'
-  )

@@ -14,7 +14,6 @@ import json
 import os
 import pathlib
 from typing import NamedTuple
-import zipfile
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -144,11 +143,8 @@ def load_start(workdir: str | os.PathLike[str]) -> Start | None:
   """
   path = pathlib.Path(workdir, FILE_NAME)
   try:
-    with (
-      open(path, 'rb', opener=regular_files.opener) as file,
-      zipfile.ZipFile(file) as archive,
-    ):
-      text = str(datasets.read_npz_array(archive, _STATE))
+    with datasets.open_archive(path) as archive:
+      text = datasets.read_npz_text(archive, _STATE)
       state = regular_files.parse_json(text, _STATE_FORM)
       weights = tuple(
         datasets.read_npz_array(archive, _WEIGHT.format(i))

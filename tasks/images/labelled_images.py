@@ -8,12 +8,10 @@ import dataclasses
 import os
 import pathlib
 from typing import Any
-import zipfile
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
-from fedfish_tff import regular_files
 from tasks import checks
 from tasks import tff_files
 
@@ -54,10 +52,7 @@ def read_npz(
       invalid.
   """
   try:
-    with (
-      open(path, 'rb', opener=regular_files.opener) as file,
-      zipfile.ZipFile(file) as archive,
-    ):
+    with datasets.open_archive(path) as archive:
       names = datasets.npz_array_names(archive)
       arrays = {
         name: datasets.read_npz_array(archive, name)

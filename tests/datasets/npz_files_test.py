@@ -3,6 +3,8 @@
 """Arrays in .npz files, written by NumPy."""
 
 import io
+import pathlib
+from unittest import mock
 import zipfile
 
 from fedfish_tff.datasets import npz_files
@@ -27,7 +29,14 @@ class NpzFilesTest(absltest.TestCase):
         for name, array in _ARRAYS.items():
           found = npz_files.read_npz_array(archive, name)
           np.testing.assert_array_equal(found, array, strict=True)
-          self.assertEqual(npz_files.read_npz_shape(archive, name), array.shape)
+          self.assertEqual(
+            npz_files.read_npz_header(archive, name), (array.shape, array.dtype)
+          )
+        self.assertEqual(npz_files.read_npz_text(archive, 'scalar'), 'text')
+        with self.assertRaisesRegex(
+          ValueError, "'a' must be a text .* float64"
+        ):
+          npz_files.read_npz_text(archive, 'a')
 
   def test_numpy_reads_what_is_written(self):
     contents = []
@@ -43,6 +52,31 @@ class NpzFilesTest(absltest.TestCase):
     with self.assertRaisesRegex(ValueError, 'allow_pickle=False'):
       npz_files.write_npz(io.BytesIO(), {'a': np.array(print, object)})
 
+  def test_a_small_file_of_many_values_is_refused(self):
+    path = pathlib.Path(self.create_tempdir().full_path) / 'a.npz'
+    zeros = {'a': np.zeros(2**12), 'b': np.zeros(2**12)}
+    numbers = {'a': np.random.default_rng(0).normal(size=2**13)}
+    self.enter_context(mock.patch.object(npz_files, '_MOST_BYTES', 2**15))
+    for save, arrays in (
+      (np.savez, zeros),
+      (np.savez_compressed, numbers),
+      (np.savez_compressed, {'a': zeros['a'][:4000]}),
+    ):
+      save(path, **arrays)
+      with npz_files.open_archive(path) as archive:
+        found = npz_files.read_npz_array(archive, 'a')
+        np.testing.assert_array_equal(found, arrays['a'])
+    np.savez_compressed(path, **zeros)
+    size = path.stat().st_size
+    with (
+      self.assertRaisesRegex(
+        ValueError,
+        f'archive of {size:,} bytes must hold at most .*, got 65,[0-9]+; one',
+      ),
+      npz_files.open_archive(path),
+    ):
+      pass
+
   def test_promises_are_compared_with_the_file(self):
     for shape in ((10, 5 * 10**11), (10**30,), (5,), (0, 7)):
       member = io.BytesIO()
@@ -53,6 +87,6 @@ class NpzFilesTest(absltest.TestCase):
       with zipfile.ZipFile(content, 'w') as archive:
         archive.writestr('a.npy', member.getvalue() + bytes(24))
       with zipfile.ZipFile(content) as archive:
-        for read in (npz_files.read_npz_array, npz_files.read_npz_shape):
+        for read in (npz_files.read_npz_array, npz_files.read_npz_header):
           with self.assertRaisesRegex(ValueError, 'promises .* and holds 24'):
             read(archive, 'a')
