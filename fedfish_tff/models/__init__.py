@@ -45,7 +45,7 @@ _EXPORTS = {
     resize_images with_unit_features
   """,
   'frozen_graph': """
-    freeze_keras_model is_from_keras_3 load_extractor load_keras_model Preprocess
+    freeze_keras_model keras_version load_extractor load_keras_model Preprocess
   """,
   'image_models': """
     COMPACT_CNN_TENSORS create_compact_cnn create_dropout_cnn create_fed_avg_cnn

@@ -17,23 +17,24 @@ import os
 import pathlib
 import types
 from typing import Any
-import zipfile
 
 from fedfish_tff import errors
 from fedfish_tff import private_apis
 from fedfish_tff import regular_files
 from fedfish_tff import trust
+from fedfish_tff.datasets import npz_files
 from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map
+from fedfish_tff.models import stored_tensors
 from fedfish_tff.models import traced_graph
 
-import h5py
 import numpy as np
 import tensorflow as tf
 
 # The name of the input of the second part of a divided network.
 _PART_INPUT = 'part_input'
 _KERAS_SUFFIXES = ('.h5', '.hdf5', '.keras')
+_METADATA = 'metadata.json'
 # The beginning of the version in files of Keras 3.
 _KERAS_3 = '3.'
 
@@ -110,7 +111,8 @@ def load_extractor(
   A model is a program: layers of Keras may hold Python code (Lambda), and some
   of TensorFlow's operations read and write files (ReadFile, WriteFile). So
   models are loaded only after a call of `trust.trust`. Keras' own safe mode
-  refuses the Python code of Lambda layers, but not in HDF5 of Keras 2.
+  refuses the Python code of Lambda layers, but not in HDF5 of Keras 2, whose
+  safe mode also imports any module that a model names.
 
   Args:
     path: A model of Keras 2 or 3 (.h5, .hdf5 or .keras), or the folder of a
@@ -152,7 +154,7 @@ def load_keras_model(path: pathlib.Path) -> Any:
     errors.InputError: If it cannot be read, or is of Keras 3, which is not
       installed or has another backend than TensorFlow.
   """
-  from_keras_3 = is_from_keras_3(path)
+  from_keras_3 = keras_version(path).startswith(_KERAS_3)
   try:
     library = private_apis.keras_3() if from_keras_3 else tf.keras
     return library.models.load_model(path, compile=False)
@@ -163,31 +165,29 @@ def load_keras_model(path: pathlib.Path) -> Any:
     ) from error
 
 
-def is_from_keras_3(path: pathlib.Path) -> bool:
-  """Returns whether Keras 3 has written the model in a file, without loading it.
+def keras_version(path: pathlib.Path) -> str:
+  """Returns the version of the Keras that has written a model, unloaded.
 
   Args:
     path: The file (.h5, .hdf5 or .keras).
 
   Raises:
-    errors.InputError: If it cannot be read.
+    errors.InputError: If it cannot be read, or a .keras is no zip archive: Keras
+      loads another file without its safe mode.
   """
   try:
-    with open(path, 'rb', opener=regular_files.opener) as file:
-      if zipfile.is_zipfile(file):
-        with zipfile.ZipFile(file) as archive:
-          content = archive.read('metadata.json')
-        form = {'keras_version': str}
-        version = regular_files.parse_json(content, form)['keras_version']
-      else:
-        with h5py.File(file, 'r') as group:
-          version = str(group.attrs.get('keras_version', ''))
+    if path.suffix.lower() == '.keras':
+      with npz_files.open_archive(path) as archive:
+        content = archive.read(_METADATA)
+      form = {'keras_version': str}
+      return regular_files.parse_json(content, form)['keras_version']
+    with stored_tensors.open_hdf5(path) as file:
+      return str(file.attrs.get('keras_version', ''))
   # Depending on the wrong byte, h5py raises nearly any exception.
   except Exception as error:
     raise errors.InputError(
       f'The model {path} cannot be read ({errors.first_line(error)}).'
     ) from error
-  return version.startswith(_KERAS_3)
 
 
 def _library_of(model: Any) -> types.ModuleType:

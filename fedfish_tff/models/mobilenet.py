@@ -14,6 +14,7 @@ from fedfish_tff import errors
 from fedfish_tff.models import feature_map
 from fedfish_tff.models import frozen_graph
 from fedfish_tff.models import layers
+from fedfish_tff.models import stored_tensors
 
 import tensorflow as tf
 
@@ -64,7 +65,8 @@ def load_mobilenet_v2(
       f'MobileNetV2 without top{url}.'
     )
   try:
-    with _usual_settings():
+    # Keras reads tensors before it compares them.
+    with stored_tensors.open_hdf5(path), _usual_settings():
       network = tf.keras.applications.MobileNetV2(
         input_shape=(image_size, image_size, 3),
         alpha=width,

@@ -13,6 +13,7 @@ import os
 from fedfish_tff import errors
 from fedfish_tff.models import feature_map
 from fedfish_tff.models import layers
+from fedfish_tff.models import stored_tensors
 
 import h5py
 import numpy as np
@@ -93,7 +94,7 @@ def load_squeezenet(
     )
   weights = []
   try:
-    with h5py.File(path, 'r') as file:
+    with stored_tensors.open_hdf5(path) as file:
       for layer, shape in _kernel_shapes().items():
         found = _find_weights(file, layer)
         for kind, expected in (('kernel', shape), ('bias', shape[-1:])):
@@ -104,7 +105,13 @@ def load_squeezenet(
               f'{kind} of {layer}, as SqueezeNet v1.1 has, got '
               f'{"none" if weight is None else list(weight.shape)}.'
             )
-          weights.append(np.asarray(weight, np.float32))
+          weights.append(
+            stored_tensors.cast(
+              stored_tensors.StoredTensor.of_array(weight),
+              np.dtype(np.float32),
+              name=f'The {kind} of {layer} in {os.fspath(path)}',
+            )
+          )
   except errors.InputError:
     raise
   # Depending on the wrong byte, h5py raises nearly any exception.
@@ -248,13 +255,8 @@ def _apply(
 
 def _find_weights(file: h5py.File, layer: str) -> dict[str, h5py.Dataset]:
   """Returns the weights in a layer's group by kind, a part of their names."""
-  found: dict[str, h5py.Dataset] = {}
-
-  def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
-    if isinstance(item, h5py.Dataset):
-      found[name.rpartition('/')[-1].partition(':')[0]] = item
-
-  group = file.get(layer)
-  if isinstance(group, h5py.Group):
-    group.visititems(visit)
-  return found
+  return {
+    name.rpartition('/')[-1].partition(':')[0]: dataset
+    for name, dataset in stored_tensors.find_datasets(file).items()
+    if name.startswith(f'{layer}/')
+  }

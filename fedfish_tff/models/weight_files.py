@@ -2,17 +2,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Initial weights of a model from files of other tools, by name and shape.
 
-Files of weights are data, and so are the weights in a model of Keras 3 (.keras).
-A model of Keras 2 lacks their names without its program, so it is loaded only
-after a call of `trust.trust`, in Keras' own safe mode.
+Names, shapes and dtypes are compared before any values are read. Files of
+weights are data, and so are the weights in a model of Keras 3 (.keras). A model
+of Keras 2 lacks their names without its program, so it is loaded only after a
+call of `trust.trust`.
 """
 
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
+import functools
 import io
+import itertools
 import os
 import pathlib
+import re
+from typing import Any
 import zipfile
 
 from fedfish_tff import errors
@@ -21,9 +28,10 @@ from fedfish_tff import trust
 from fedfish_tff.datasets import npz_files
 from fedfish_tff.models import frozen_graph
 from fedfish_tff.models import keras_classifier
+from fedfish_tff.models import keras_weights
+from fedfish_tff.models import stored_tensors
 from fedfish_tff.models import supervised
 
-import h5py
 import numpy as np
 import safetensors
 import tensorflow as tf
@@ -34,10 +42,9 @@ _TRAINABLE, _OTHER = 'trainable_{}', 'non_trainable_{}'
 _SUFFIXES = ('.npz', '.safetensors', '.h5', '.keras')
 # The file of weights in a model of Keras 3.
 _MODEL_WEIGHTS = 'model.weights.h5'
-# The groups of Keras' newer files, which name layers by their classes.
-_LAYERS = ('_layer_checkpoint_dependencies', 'layers')
-# The groups of those files with other values than weights.
-_NO_WEIGHTS = {'optimizer', 'seed_generator'}
+# The name of an array without one in an .npz file.
+_POSITION = 'arr_{}'
+_MOST_NAMES = 20
 
 
 def name_weights(
@@ -50,68 +57,42 @@ def name_weights(
     tensor_names: A name for each trainable tensor; other numbers of names are
       not used.
   """
-  trainable = tf.nest.flatten(weights.trainable)
+  trainable, others = map(tf.nest.flatten, weights)
   if len(tensor_names) != len(trainable):
     tensor_names = [_TRAINABLE.format(i) for i in range(len(trainable))]
-  named = dict(zip(tensor_names, trainable))
-  for i, weight in enumerate(tf.nest.flatten(weights.non_trainable)):
-    named[_OTHER.format(i)] = weight
-  return {name: np.asarray(weight) for name, weight in named.items()}
+  names = [*tensor_names, *map(_OTHER.format, range(len(others)))]
+  return dict(zip(names, map(np.asarray, [*trainable, *others]), strict=True))
 
 
 def read_weights(
-  path: str | os.PathLike[str], tensor_names: Sequence[str]
-) -> dict[str, np.ndarray]:
-  """Reads a file of weights.
+  path: str | os.PathLike[str],
+  model: tff.learning.models.FunctionalModel,
+  *,
+  tensor_names: Sequence[str],
+) -> tff.learning.models.ModelWeights:
+  """Reads a file of weights for a model.
+
+  Shapes and dtypes are compared before values are read. Tensors without the
+  model's names are taken by shape and order, if only one way fits.
 
   Args:
     path: An .npz or .safetensors file of arrays; weights of Keras 2 or 3 (.h5);
       or a model of either (.keras).
-    tensor_names: The names of the trainable tensors of the model that the
-      weights are for, in its order.
+    model: The model.
+    tensor_names: The names of the model's trainable tensors; empty for none.
 
   Returns:
-    The tensors by name.
+    The weights, flat, in the model's order.
 
   Raises:
-    errors.InputError: If the file cannot be read or is another one, or a model
-      is not trusted.
+    errors.InputError: If the file cannot be read, does not fit the model or
+      holds a value that is not finite; or a model of Keras 2 is not trusted.
   """
-  name, path = os.fspath(path), pathlib.Path(path)
-  suffix = path.suffix.lower()
-  if suffix not in _SUFFIXES or not path.is_file():
-    raise errors.InputError(
-      'A model must begin with the workdir of a run, or a file of weights ending '
-      f'in {", ".join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}, got {name!r}.'
+  expected = _shapes_of(model, tensor_names)
+  with _opened(path, expected) as (tensors, writer):
+    return _fit(
+      model, tensors, tensor_names=tensor_names, source=path, writer=writer
     )
-  if suffix == '.keras' and not frozen_graph.is_from_keras_3(path):
-    trust.check_saved_model(path)
-    model = frozen_graph.load_keras_model(path)
-    names = keras_classifier.keras_tensor_names(model)
-    named = dict(zip(names, model.trainable_variables))
-    named |= {v.name: v for v in model.non_trainable_variables}
-    return {name: variable.numpy() for name, variable in named.items()}
-  try:
-    with open(path, 'rb', opener=regular_files.opener) as file:
-      if suffix == '.safetensors':
-        # Opened again by its path, once it has shown to be a regular file.
-        with safetensors.safe_open(path, framework='numpy') as archive:
-          return {n: archive.get_tensor(n) for n in archive.keys()}
-      if suffix == '.h5':
-        with h5py.File(file, 'r') as group:
-          return _read_keras_weights(group, tensor_names)
-      with zipfile.ZipFile(file) as archive:
-        if suffix == '.npz':
-          names = [name.removesuffix('.npy') for name in archive.namelist()]
-          return {n: npz_files.read_npz_array(archive, n) for n in names}
-        content = io.BytesIO(archive.read(_MODEL_WEIGHTS))
-        with h5py.File(content, 'r') as group:
-          return _read_keras_weights(group, tensor_names)
-  # Depending on the wrong byte, h5py raises nearly any exception.
-  except Exception as error:
-    raise errors.InputError(
-      f'The weights {path} cannot be read ({" ".join(str(error).split())}).'
-    ) from error
 
 
 def fit_weights(
@@ -132,32 +113,15 @@ def fit_weights(
     source: The name of the place of the tensors, for errors.
 
   Raises:
-    errors.InputError: If a tensor is missing, unknown or of another shape; the
-      message names the first one.
+    errors.InputError: If a tensor is missing, unknown, of another shape, or has
+      a value that is not finite in the model's dtype; the message names the
+      first one.
   """
-  trainable, others = map(tf.nest.flatten, model.initial_weights)
-  if not tensor_names or _TRAINABLE.format(0) in tensors:
-    tensor_names = [_TRAINABLE.format(i) for i in range(len(trainable))]
-  names = [*tensor_names, *map(_OTHER.format, range(len(others)))]
-  fitted = []
-  for name, initial in zip(names, [*trainable, *others], strict=True):
-    initial = np.asarray(initial)
-    found = tensors.get(name)
-    if found is None or found.shape != initial.shape:
-      what = 'no such tensor' if found is None else f'one of {found.shape}'
-      raise errors.InputError(
-        f'{source} must have a tensor {name!r} of shape {initial.shape}, as the '
-        f'model has, got {what}; it has {", ".join(tensors)}.'
-      )
-    fitted.append(found.astype(initial.dtype))
-  unknown = [name for name in tensors if name not in names]
-  if unknown:
-    raise errors.InputError(
-      f'{source} must have the tensors of the model, {", ".join(names)}, got '
-      f'another one, {unknown[0]!r}.'
-    )
-  return tff.learning.models.ModelWeights(
-    tuple(fitted[: len(trainable)]), tuple(fitted[len(trainable) :])
+  return _fit(
+    model,
+    {n: stored_tensors.StoredTensor.of_array(tensors[n]) for n in tensors},
+    tensor_names=tensor_names,
+    source=source,
   )
 
 
@@ -181,80 +145,174 @@ def with_weights(
   )
 
 
-def _read_keras_weights(
-  file: h5py.Group, tensor_names: Sequence[str]
-) -> dict[str, np.ndarray]:
-  """Returns the tensors in a file of Keras' two forms by name.
-
-  Args:
-    file: The file.
-    tensor_names: The names of the model's tensors.
-  """
-  file = file.get('model_weights', file)
-  if 'layer_names' in file.attrs:
-    tensors = {
-      name.partition(':')[0]: np.asarray(file[layer][name])
-      for layer in map(_to_text, file.attrs['layer_names'])
-      for name in map(_to_text, file[layer].attrs['weight_names'])
-    }
-    return _match_names(tensors, tensor_names)
-  # The newer form has no names of tensors, but numbers in their layers. Keras 2
-  # names layers only by their classes, Keras 3 in attributes, too.
-  by_layer: dict[str, np.ndarray] = {}
-  by_class: dict[str, np.ndarray] = {}
-  positions: dict[str, str] = {}
-  for name in tensor_names:
-    layer = name.rpartition('/')[0]
-    number = sum(n.rpartition('/')[0] == layer for n in positions.values())
-    positions[f'{layer}/vars/{number}'] = name
-
-  def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
-    parts = name.split('/')
-    if not isinstance(item, h5py.Dataset) or _NO_WEIGHTS & {*parts}:
-      return
-    for layers in _LAYERS:
-      name = name.removeprefix(f'{layers}/')
-    tensor = by_class[name] = np.asarray(item)
-    groups = ('/'.join(parts[:i]) for i in range(1, len(parts) - 1))
-    labels = [
-      _to_text(file[f'{group}/vars'].attrs['name'])
-      for group in groups
-      if 'name' in file.get(f'{group}/vars', file).attrs
-    ]
-    label = '/'.join([*labels, *parts[-2:]]) if labels else name
-    # Layers of a list may have the same name.
-    by_layer[f'{label} ({name})' if label in by_layer else label] = tensor
-
-  file.visititems(visit)
-  # As Keras does, takes layers of other names by the numbers of their classes.
-  found = max(
-    (_match_names(by_layer, positions), by_class),
-    key=lambda named: len(named.keys() & positions.keys()),
+def _fit(
+  model: tff.learning.models.FunctionalModel,
+  tensors: keras_weights.Tensors,
+  *,
+  tensor_names: Sequence[str],
+  source: object,
+  writer: str = '',
+) -> tff.learning.models.ModelWeights:
+  """Returns the weights of a model after comparing all shapes; see callers."""
+  if _TRAINABLE.format(0) in tensors:
+    tensor_names = ()
+  expected = _shapes_of(model, tensor_names)
+  for name, shape in expected.items():
+    found = tensors.get(name)
+    if found is None or found.shape != shape:
+      what = 'no such tensor' if found is None else f'one of {found.shape}'
+      advice = (
+        f' ({writer} has written it); an .npz file with the names of the model '
+        'will do, numpy.savez(FILE, **{name: array})'
+      )
+      raise errors.InputError(
+        f'{source} must have a tensor {name!r} of shape {shape}, as the model '
+        f'has, got {what}; it has {_list(tensors)}'
+        f'{advice if writer and found is None else ""}.'
+      )
+  unknown = [name for name in tensors if name not in expected]
+  if unknown:
+    raise errors.InputError(
+      f'{source} must have the tensors of the model, {_list(expected)}, got '
+      f'another one, {unknown[0]!r}.'
+    )
+  trainable, others = map(tf.nest.flatten, model.initial_weights)
+  fitted = [
+    stored_tensors.cast(
+      tensors[name],
+      np.asarray(initial).dtype,
+      name=f'Tensor {name!r} of {source}',
+    )
+    for name, initial in zip(expected, [*trainable, *others], strict=True)
+  ]
+  return tff.learning.models.ModelWeights(
+    tuple(fitted[: len(trainable)]), tuple(fitted[len(trainable) :])
   )
-  return {positions.get(name, name): tensor for name, tensor in found.items()}
 
 
-def _match_names(
-  tensors: Mapping[str, np.ndarray], known: Collection[str]
-) -> dict[str, np.ndarray]:
-  """Returns tensors under a model's names for them where it has such.
+def _shapes_of(
+  model: tff.learning.models.FunctionalModel, tensor_names: Sequence[str]
+) -> dict[str, tuple[int, ...]]:
+  """Returns the shapes of a model's tensors by name, in its order."""
+  named = name_weights(
+    tff.learning.models.ModelWeights(*model.initial_weights), tensor_names
+  )
+  return {name: weight.shape for name, weight in named.items()}
 
-  The names of a file may begin with those of the model, and in Keras 3 of the
-  models in it, around the layers.
+
+@contextlib.contextmanager
+def _opened(
+  path: str | os.PathLike[str], expected: keras_weights.Shapes
+) -> Iterator[tuple[keras_weights.Tensors, str]]:
+  """Opens a file of weights.
 
   Args:
-    tensors: The tensors by their names in a file.
-    known: The names in the model.
+    path: The file.
+    expected: The shapes of the model's tensors.
+
+  Yields:
+    The tensors, by the model's names where those are certain, and the program
+    that has written them; '' if that is unknown.
   """
-  named = {name: tensors[name] for name in tensors if name in known}
-  for name, tensor in tensors.items():
-    if name not in known:
-      parts = name.split('/')
-      ends = ('/'.join(parts[i:]) for i in range(1, len(parts)))
-      fits = (end for end in ends if end in known and end not in named)
-      named[next(fits, name)] = tensor
-  return named
+  name, path = os.fspath(path), pathlib.Path(path)
+  suffix = path.suffix.lower()
+  if suffix not in _SUFFIXES or not path.is_file():
+    raise errors.InputError(
+      'A model must begin with the workdir of a run, or a file of weights ending '
+      f'in {", ".join(_SUFFIXES[:-1])} or {_SUFFIXES[-1]}, got {name!r}.'
+    )
+  version = ''
+  if suffix == '.keras':
+    version = frozen_graph.keras_version(path)
+    if not version.startswith('3.'):
+      yield _load_keras_2(path, expected), f'Keras {version}'
+      return
+  try:
+    with contextlib.ExitStack() as stack:
+      if suffix == '.safetensors':
+        # Opened again by its path, once it has shown to be a regular file.
+        stack.enter_context(open(path, 'rb', opener=regular_files.opener))
+        found = _find_safetensors(
+          stack.enter_context(safetensors.safe_open(path, framework='numpy'))
+        )
+      elif suffix == '.npz':
+        archive = stack.enter_context(npz_files.open_archive(path))
+        found = _find_arrays(archive, expected)
+      else:
+        file = path
+        if version:
+          archive = stack.enter_context(npz_files.open_archive(path))
+          file = io.BytesIO(archive.read(_MODEL_WEIGHTS))
+        group = stack.enter_context(stored_tensors.open_hdf5(file))
+        found, writer = keras_weights.find_weights(group, expected)
+        yield found, f'Keras {version}' if version else writer
+        return
+      yield found, ''
+  except errors.InputError:
+    raise
+  # Depending on the wrong byte, h5py raises nearly any exception.
+  except Exception as error:
+    raise errors.InputError(
+      f'The weights {path} cannot be read ({" ".join(str(error).split())}).'
+    ) from error
 
 
-def _to_text(name: str | bytes) -> str:
-  return name.decode() if isinstance(name, bytes) else name
+def _load_keras_2(
+  path: pathlib.Path, expected: keras_weights.Shapes
+) -> keras_weights.Tensors:
+  """Loads a trusted model, without whose program its weights have no names."""
+  trust.check_saved_model(path)
+  model = frozen_graph.load_keras_model(path)
+  names = keras_classifier.keras_tensor_names(model)
+  named = dict(zip(names, model.trainable_variables))
+  named |= {v.name: v for v in model.non_trainable_variables}
+  return keras_weights.match_names(
+    {
+      n: stored_tensors.StoredTensor.of_array(v.numpy())
+      for n, v in named.items()
+    },
+    expected,
+  )
+
+
+def _find_safetensors(archive: Any) -> keras_weights.Tensors:
+  return {
+    name: stored_tensors.StoredTensor(
+      tuple(header.get_shape()),
+      header.get_dtype(),
+      # F32, BF16, F8_E4M3, I64, U8 ..., but not BOOL, C64 and packed F4.
+      bool(re.match(r'(F|BF|I|U)(8|16|32|64)', header.get_dtype())),
+      functools.partial(archive.get_tensor, name),
+    )
+    for name in archive.keys()
+    for header in [archive.get_slice(name)]
+  }
+
+
+def _find_arrays(
+  archive: zipfile.ZipFile, expected: keras_weights.Shapes
+) -> keras_weights.Tensors:
+  """Finds the arrays in an .npz file."""
+  names = [name.removesuffix('.npy') for name in archive.namelist()]
+  tensors = {
+    name: stored_tensors.StoredTensor.of(
+      *npz_files.read_npz_header(archive, name),
+      functools.partial(npz_files.read_npz_array, archive, name),
+    )
+    for name in names
+  }
+  # numpy.savez(FILE, *model.get_weights()) names arrays by their positions, in
+  # which what is not trained stands among the rest.
+  by_position = [_POSITION.format(i) for i in range(len(expected))]
+  if set(names) != {*by_position} or _OTHER.format(0) in expected:
+    return tensors
+  in_order = {name: tensors[name] for name in by_position}
+  if not keras_weights.fits_in_order(in_order, expected):
+    return tensors
+  return dict(zip(expected, in_order.values(), strict=True))
+
+
+def _list(names: Collection[str]) -> str:
+  shown = ', '.join(itertools.islice(names, _MOST_NAMES))
+  more = len(names) - _MOST_NAMES
+  return f'{shown} and {more} more' if more > 0 else shown

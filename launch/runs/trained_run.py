@@ -180,7 +180,7 @@ def read_warm_start(
     errors.InputError: If the weights cannot be read or do not fit.
   """
   path = os.path.expanduser(config.blocks['warm_start'].path)
-  names = task.tensor_names
+  model, names = task.create_checked_model(), task.tensor_names
   if os.path.isdir(path):
     with open_run(path) as (other, folder):
       result = load_result(other, folder)
@@ -190,16 +190,15 @@ def read_warm_start(
         other.model,
         other.process.get_model_weights(result.state),
       )
-      tensors = models.name_weights(weights, other.task.tensor_names)
+      weights = models.fit_weights(
+        model,
+        models.name_weights(weights, other.task.tensor_names),
+        tensor_names=names,
+        source=path,
+      )
   else:
-    tensors = models.read_weights(path, names)
-  return fine_tuning_start.Start(
-    models.fit_weights(
-      task.create_checked_model(), tensors, tensor_names=names, source=path
-    ),
-    round_number=0,
-    totals={},
-  )
+    weights = models.read_weights(path, model, tensor_names=names)
+  return fine_tuning_start.Start(weights, round_number=0, totals={})
 
 
 def _load_round(

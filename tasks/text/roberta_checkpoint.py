@@ -11,6 +11,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import regular_files
+from fedfish_tff.models import stored_tensors
 from tasks import checks
 from tasks.text import roberta_tokens
 
@@ -171,14 +172,18 @@ def _load(
           output_loading_info=True,
           ignore_mismatched_sizes=True,
         )
-  return model_class.from_pretrained(
-    str(path.parent),
-    config=config,
-    local_files_only=True,
-    use_safetensors=path.name == _SAFETENSORS,
-    ignore_mismatched_sizes=True,
-    output_loading_info=True,
-  )
+  with contextlib.ExitStack() as stack:
+    if path.name == _HDF5:
+      # The library reads tensors before it compares them.
+      stack.enter_context(stored_tensors.open_hdf5(path))
+    return model_class.from_pretrained(
+      str(path.parent),
+      config=config,
+      local_files_only=True,
+      use_safetensors=path.name == _SAFETENSORS,
+      ignore_mismatched_sizes=True,
+      output_loading_info=True,
+    )
 
 
 def _find_weights(folder: pathlib.Path) -> str:

@@ -18,6 +18,7 @@ from tests import temporary_folders
 from tests import tolerance
 
 from absl.testing import parameterized
+import h5py
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -432,6 +433,18 @@ class FrozenGraphTest(temporary_folders.TestCase):
         r'\(Keras 3 must be installed, .*got Keras 2.14.0\).$',
       ):
         frozen_graph.load_extractor(path)
+
+  def test_an_hdf5_file_in_the_place_of_an_archive(self):
+    """Keras loads it without its safe mode, so that Python code in it runs."""
+    trust.trust(saved_models=True)
+    for name in ('model.keras', 'model.KERAS'):
+      with h5py.File(self.folder / name, 'w') as file:
+        file.attrs['keras_version'] = '2.21.0'
+      with self.assertRaisesRegex(
+        errors.InputError,
+        rf'^The model .*/{name} cannot be read \(.* not a zip',
+      ):
+        frozen_graph.load_extractor(self.folder / name)
 
   def test_damaged_metadata(self):
     trust.trust(saved_models=True)

@@ -9,6 +9,7 @@ from fedfish_tff import errors
 from fedfish_tff.models import mobilenet
 from tests import temporary_folders
 
+import h5py
 import numpy as np
 import tensorflow as tf
 
@@ -74,6 +75,11 @@ class MobilenetTest(temporary_folders.TestCase):
       errors.InputError, 'weights of MobileNetV2 of width 0.5 cannot be read'
     ):
       mobilenet.load_mobilenet_v2(path, width=0.5, image_size=32)
+    # A tensor of values that were never written, before it is compared.
+    with h5py.File(path, 'a') as file:
+      file.create_dataset('more', (2**40,), 'f4', chunks=(2**20,))
+    with self.assertRaisesRegex(errors.InputError, 'must have datasets of at '):
+      mobilenet.load_mobilenet_v2(path, width=0.35, image_size=32)
     path.write_bytes(path.read_bytes()[:1000])
     with self.assertRaisesRegex(errors.InputError, 'cannot be read'):
       mobilenet.load_mobilenet_v2(path, width=0.35, image_size=32)

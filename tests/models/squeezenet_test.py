@@ -154,6 +154,22 @@ class SqueezenetTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'complete .h5 file'):
       squeezenet.load_squeezenet(self._path)
 
+  def test_values_that_are_no_weights(self):
+    weights = random_squeezenet.draw_weights()
+    for value, message in (
+      (
+        np.float64(1e300),
+        'kernel of conv1 .* finite .*float32.*, got 1e\\+300',
+      ),
+      (np.complex128(1), 'kernel of conv1 .*, got complex128'),
+    ):
+      kernel, bias = weights['conv1']
+      changed = np.full_like(kernel, value, value.dtype)
+      other = {**weights, 'conv1': (changed, bias)}
+      random_squeezenet.write_weights(self._path, other)
+      with self.assertRaisesRegex(errors.InputError, message):
+        squeezenet.load_squeezenet(self._path)
+
   def test_small_images(self):
     with self.assertRaisesRegex(errors.InputError, 'least 31x31.*30x30'):
       squeezenet.create_squeezenet(
