@@ -19,8 +19,10 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import errors
 from fedfish_tff.models import autograph
 
+import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -403,7 +405,34 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
   Args:
     model: A functional model, or a function that returns a variable model. A
       functional model's weights are constants, the same in every process.
+
+  Raises:
+    errors.InputError: If the model has no trainable weights, or those of a
+      functional model are not finite.
   """
+  initial_weights = _trace_weights(model)
+  if not tff.structure.flatten(initial_weights.type_signature.result.trainable):
+    raise errors.InputError(
+      'A model must have trainable weights, got none; a Keras model has them '
+      'once it was built or called on a batch.'
+    )
+  if is_functional(model):
+    for i, weight in enumerate(tf.nest.flatten(model.initial_weights[0])):
+      weight = np.asarray(weight)
+      if weight.dtype.kind == 'f' and not np.all(np.isfinite(weight)):
+        raise errors.InputError(
+          f'Trainable tensor {i} of the model, of shape {weight.shape}, must '
+          f'start from finite numbers, got {weight[~np.isfinite(weight)][0]}.'
+        )
+  return initial_weights
+
+
+def weights_type(model: ModelFn) -> tff.types.StructWithPythonType:
+  """Returns the TFF type of the model's `ModelWeights`."""
+  return _trace_weights(model).type_signature.result
+
+
+def _trace_weights(model: ModelFn) -> tff.Computation:
   is_constant = is_functional(model)
 
   @tff.tensorflow.computation
@@ -417,11 +446,6 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
     )
 
   return initial_weights
-
-
-def weights_type(model: ModelFn) -> tff.types.StructWithPythonType:
-  """Returns the TFF type of the model's `ModelWeights`."""
-  return build_initial_weights(model).type_signature.result
 
 
 def metric_finalizers(model: ModelFn) -> Any:

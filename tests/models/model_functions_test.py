@@ -4,7 +4,9 @@
 
 import collections
 
+from fedfish_tff import errors
 from fedfish_tff import models
+from fedfish_tff.models import supervised
 from tests import numpy_reference as ref
 from tests import tolerance
 
@@ -167,6 +169,43 @@ class TypesTest(parameterized.TestCase):
   def test_functional_initial_weights_are_the_models_own(self):
     initial = models.build_initial_weights(ref.create_functional_model(7))()
     tolerance.assert_same(initial.trainable, ref.initial_weights(7))
+
+  def test_models_that_could_learn_nothing(self):
+    class NeverCalled(tf.keras.Model):
+      def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(3)
+
+      def call(self, inputs):
+        return self.dense(inputs)
+
+    model = ref.create_functional_model(7)
+    kernel, *others = model.initial_weights[0]
+    kernel = np.array(kernel)
+    kernel[1, 2] = np.inf
+    for model_fn, message in (
+      (
+        lambda: tff.learning.models.from_keras_model(
+          NeverCalled(),
+          loss=tf.keras.losses.MeanSquaredError(),
+          input_spec=model.input_spec,
+        ),
+        'must have trainable weights, got none; a Keras model has them once',
+      ),
+      (
+        supervised.replace_pass(model, model.predict_on_batch, ((), ())),
+        'must have trainable weights, got none',
+      ),
+      (
+        supervised.replace_pass(
+          model, model.predict_on_batch, ((*others, kernel), ())
+        ),
+        rf'tensor {len(others)} of the model, of shape \(4, 5\), must start '
+        'from finite numbers, got inf',
+      ),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        models.build_initial_weights(model_fn)
 
   def test_weights_survive_flattening(self):
     weights = tff.learning.models.ModelWeights(
