@@ -70,7 +70,7 @@ _EXPORTS = {
     batch_type bind_model BoundModel build_evaluation_pass build_initial_weights
     build_metrics_finalizer data_type flatten_weights FlatWeights is_functional
     LabelSampler metric_finalizers ModelFn split_batch TrainingGradients
-    weights_like weights_type with_trainable
+    weights_like weights_type with_trainable with_weights
   """,
   'model_partition': """
     bind_part fine_tuned_tensors join_tensors last_layer partition_model
@@ -95,6 +95,6 @@ _EXPORTS = {
   'transformer': """
     create_transformer TRANSFORMER_SIZES transformer_tensor_names
   """,
-  'weight_files': 'fit_weights name_weights read_weights with_weights',
+  'weight_files': 'fit_weights name_weights read_weights',
 }
 __getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
+from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -382,6 +383,40 @@ def with_trainable(
   return tff.learning.models.ModelWeights(
     tf.nest.pack_sequence_as(weights.trainable, list(trainable)),
     weights.non_trainable,
+  )
+
+
+def with_weights(
+  model: tff.learning.models.FunctionalModel,
+  weights: tff.learning.models.ModelWeights,
+) -> tff.learning.models.FunctionalModel:
+  """Returns a model with other initial weights.
+
+  Args:
+    model: The model.
+    weights: The weights, in the model's order.
+
+  Raises:
+    errors.InputError: If they have other shapes or dtypes than the model's.
+  """
+  given, expected = (
+    [list(map(np.asarray, tf.nest.flatten(ws))) for ws in pair]
+    for pair in (weights, model.initial_weights)
+  )
+  found, wanted = (
+    [[f'{w.dtype.name}{list(w.shape)}' for w in ws] for ws in pair]
+    for pair in (given, expected)
+  )
+  if found != wanted:
+    raise errors.InputError(
+      'The weights to start from must be those of the model, trainable '
+      f'{", ".join(wanted[0])} and others {", ".join(wanted[1]) or "none"}, '
+      f'got {", ".join(found[0])} and {", ".join(found[1]) or "none"}.'
+    )
+  return supervised.replace_pass(
+    model,
+    model.predict_on_batch,
+    tuple(map(tf.nest.pack_sequence_as, model.initial_weights, given)),
   )
 
 

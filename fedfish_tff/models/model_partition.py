@@ -104,6 +104,8 @@ def partition_model(
   Raises:
     errors.InputError: If `trained` does not fit, or weights have other shapes.
   """
+  if start is not None:
+    model = model_functions.with_weights(model, start)
   initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
   trained = tuple(map(bool, trained))
   if len(trained) != len(initial) or not any(trained):
@@ -112,19 +114,6 @@ def partition_model(
       f'{len(initial)} tensors, with one True at least, got {trained}.'
     )
   non_trainable = model.initial_weights[1]
-  if start is not None:
-    flat = model_functions.flatten_weights(start)
-    given = tuple(map(np.asarray, flat.trainable))
-    shapes, expected = ([w.shape for w in ws] for ws in (given, initial))
-    if shapes != expected:
-      raise errors.InputError(
-        'The weights to start from must have the shapes of the model, '
-        f'{expected}, got {shapes}.'
-      )
-    initial = given
-    non_trainable = tf.nest.pack_sequence_as(
-      non_trainable, [np.asarray(w) for w in flat.non_trainable]
-    )
 
   part_initial, frozen = split_tensors(initial, trained)
 

@@ -30,7 +30,6 @@ from fedfish_tff.models import frozen_graph
 from fedfish_tff.models import keras_classifier
 from fedfish_tff.models import keras_weights
 from fedfish_tff.models import stored_tensors
-from fedfish_tff.models import supervised
 
 import numpy as np
 import safetensors
@@ -122,26 +121,6 @@ def fit_weights(
     {n: stored_tensors.StoredTensor.of_array(tensors[n]) for n in tensors},
     tensor_names=tensor_names,
     source=source,
-  )
-
-
-def with_weights(
-  model: tff.learning.models.FunctionalModel,
-  weights: tff.learning.models.ModelWeights,
-) -> tff.learning.models.FunctionalModel:
-  """Returns a model with other initial weights.
-
-  Args:
-    model: The model.
-    weights: The weights, flat, in the model's order.
-  """
-  return supervised.replace_pass(
-    model,
-    model.predict_on_batch,
-    tuple(
-      tf.nest.pack_sequence_as(initial, given)
-      for initial, given in zip(model.initial_weights, weights)
-    ),
   )
 
 

@@ -207,6 +207,22 @@ class TypesTest(parameterized.TestCase):
       with self.assertRaisesRegex(errors.InputError, message):
         models.build_initial_weights(model_fn)
 
+  def test_weights_of_another_model_are_no_start(self):
+    model = ref.create_functional_model(7)
+    weights = [np.asarray(w) for w in model.initial_weights[0]]
+    for trainable, others in (
+      (weights[:-1], ()),
+      (weights[::-1], ()),
+      ([w.astype(np.float64) for w in weights], ()),
+      (weights, weights[:1]),
+    ):
+      with self.assertRaisesRegex(
+        errors.InputError, 'must be those of the mod'
+      ):
+        models.with_weights(
+          model, tff.learning.models.ModelWeights(trainable, others)
+        )
+
   def test_weights_survive_flattening(self):
     weights = tff.learning.models.ModelWeights(
       [tf.constant(1.0), [tf.constant(2.0)]], (tf.constant(3.0),)

@@ -20,6 +20,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 
+@functools.cache
 def _create_keras_model(names, *, seed=0, hidden=5, library=tf.keras):
   """Returns a model with random weights, of layers of these names or none."""
   library.backend.clear_session()
