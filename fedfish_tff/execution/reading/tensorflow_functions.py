@@ -25,6 +25,7 @@ from fedfish_tff import private_apis
 from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import type_leaves
+from fedfish_tff.execution.reading import empty_factors
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -82,6 +83,7 @@ class TensorFlowFunction:
     graph_def = tf.compat.v1.GraphDef()
     self._graph.graph_def.Unpack(graph_def)
     stateless_kernels.make_stateless(graph_def)
+    empty_factors.replace(graph_def)
     feeds = tensor_names(self._graph.parameter)
     fetches = tensor_names(self._graph.result)
     graph_def = _extract(graph_def, feeds, fetches, self._graph.initialize_op)

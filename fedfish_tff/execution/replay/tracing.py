@@ -20,6 +20,7 @@ from fedfish_tff import stateless_kernels
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
+from fedfish_tff.execution.reading import empty_factors
 from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.reading import tensorflow_functions
@@ -227,6 +228,7 @@ class GraphTracer:
       # XLA has its own kernels, without state.
       if not self._use_xla:
         stateless_kernels.make_stateless(graph_def)
+      empty_factors.replace(graph_def)
       self._graphs[id(proto)] = (
         proto,
         serialized_graph.SerializedGraph(graph_def),
