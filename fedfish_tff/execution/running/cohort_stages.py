@@ -128,7 +128,8 @@ class CohortStageRunner:
       except tf.errors.OpError as error:
         interruption.check()
         failure = error
-        # Only a run client by client tells which one failed.
+        # Only a run client by client tells which one failed. One at a time, so
+        # that no client after it has its side effects twice.
         logging.info(
           'Client work failed (%s); running the clients one by one to find the '
           'one that failed.',
@@ -138,7 +139,7 @@ class CohortStageRunner:
       stage,
       server_values,
       clients,
-      parallelism=self._parallelism // len(self.devices),
+      parallelism=1 if failure else self._parallelism // len(self.devices),
     )
     if failure is not None:
       # The graph failed, not a client, for example if XLA has no kernel.

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for cohort_stages."""
 
+import pathlib
 import threading
 from unittest import mock
 
@@ -176,6 +177,30 @@ class CohortStageRunnerTest(parameterized.TestCase):
     self.assertLen(messages, 1)
     self.assertRegex(messages[0], reason)
     self.assertIn(str(element), messages[0])
+
+  def test_the_search_for_an_error_ends_at_the_client_that_fails(self):
+    printed = pathlib.Path(self.create_tempfile().full_path)
+
+    def work(data):
+      x = data.reduce(0.0, lambda total, x: total + x[0, 0])
+      with tf.control_dependencies(
+        [tf.print(x, output_stream=f'file://{printed}')]
+      ):
+        return tf.debugging.check_numerics(2.0 / (2.0 - x), 'diverged')
+
+    stage = single_stages.stage_of(_comp_of(work))
+    clients = [
+      tf.data.Dataset.from_tensors(np.full([1, 2], x, np.float32))
+      for x in range(8)
+    ]
+    runner = cohort_stages.CohortStageRunner(parallelism=4)
+    error = tf.errors.InvalidArgumentError(None, None, 'of some client')
+    with (
+      mock.patch.object(runner._graph(stage), 'run', side_effect=error),
+      self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'Client 3 of 8'),
+    ):
+      _run(runner, stage, clients)
+    self.assertEqual(printed.read_text().split(), ['0', '1', '2'])
 
   @parameterized.parameters(
     (tf.errors.UnimplementedError, False),
