@@ -28,7 +28,8 @@ _T = TypeVar('_T')
 _STOP_TIMEOUT_SECONDS = 1.5
 
 # The interval at which a waiting caller looks for signals. Python sees a signal
-# that comes just before a wait only when the wait has ended.
+# that comes just before a wait only when the wait has ended; an event loop sees
+# what a signal's handler has called, as in Jupyter, only when it wakes.
 _SIGNAL_SECONDS = 0.2
 
 
@@ -174,7 +175,9 @@ async def run_async(work: Callable[[], _T]) -> _T:
   future = asyncio.wrap_future(call.future)
   call.start()
   try:
-    return await asyncio.shield(future)
+    while not future.done():
+      await asyncio.wait([future], timeout=_SIGNAL_SECONDS)
+    return future.result()
   except asyncio.CancelledError:
     # Read the error with which the work ends, since asyncio would log it.
     future.add_done_callback(lambda done: done.cancelled() or done.exception())

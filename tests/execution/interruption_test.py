@@ -196,3 +196,22 @@ class RunAsyncTest(absltest.TestCase):
     asyncio.run(cancel())
     self.assertTrue(work.ended.wait(interrupts.HANG_SECONDS))
     self.assertIsInstance(work.error, tf.errors.CancelledError)
+
+  def test_cancellation_by_a_signal_stops_tensorflow(self):
+    """As in Jupyter, whose handler of signals does not wake the event loop."""
+    work = _EndlessWork()
+    loop = asyncio.new_event_loop()
+    task = loop.create_task(interruption.run_async(work))
+    late = []
+    loop.call_later(interrupts.HANG_SECONDS, late.append, True)
+    with (
+      contextlib.closing(loop),
+      interrupts.interrupted_after(
+        work.begun, handler=lambda *_: loop.call_soon(task.cancel)
+      ),
+      self.assertRaises(asyncio.CancelledError),
+    ):
+      loop.run_until_complete(task)
+    self.assertEmpty(late)
+    self.assertTrue(work.ended.wait(interrupts.HANG_SECONDS))
+    self.assertIsInstance(work.error, tf.errors.CancelledError)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ctrl-C at a chosen moment, for tests of what it stops."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
 import os
@@ -20,7 +21,10 @@ def join_work() -> None:
 
 
 @contextlib.contextmanager
-def interrupted_after(*events: threading.Event) -> Iterator[None]:
+def interrupted_after(
+  *events: threading.Event,
+  handler: Callable[..., None] = signal.default_int_handler,
+) -> Iterator[None]:
   """Sends this process an interrupt, for the block, after some events."""
 
   def interrupt() -> None:
@@ -28,7 +32,7 @@ def interrupted_after(*events: threading.Event) -> Iterator[None]:
       os.kill(os.getpid(), signal.SIGINT)
 
   # A shell may have the interrupt ignored for what runs in the background.
-  handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+  before = signal.signal(signal.SIGINT, handler)
   interrupter = threading.Thread(target=interrupt)
   try:
     interrupter.start()
@@ -37,4 +41,4 @@ def interrupted_after(*events: threading.Event) -> Iterator[None]:
     finally:
       interrupter.join()
   finally:
-    signal.signal(signal.SIGINT, handler)
+    signal.signal(signal.SIGINT, before)
