@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What passes of TFF's own tests in its own runtime also passes here."""
+"""TFF's own tests: those that pass in its runtime also pass here."""
 
 import pathlib
 import textwrap

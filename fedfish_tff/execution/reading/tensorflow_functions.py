@@ -26,6 +26,7 @@ from fedfish_tff import stateless_kernels
 from fedfish_tff.execution.packing import sequence_values
 from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import empty_factors
+from fedfish_tff.execution.reading import reduction_loops
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -87,6 +88,8 @@ class TensorFlowFunction:
     feeds = tensor_names(self._graph.parameter)
     fetches = tensor_names(self._graph.result)
     graph_def = _extract(graph_def, feeds, fetches, self._graph.initialize_op)
+    if not any(isinstance(t, tff.SequenceType) for t in self._result_types):
+      reduction_loops.replace(graph_def)
     self._parameters: dict[parameters.Parameter, float] = {}
     token, _ = graph_functions.split_tensor_name(
       self._graph.session_token_tensor_name

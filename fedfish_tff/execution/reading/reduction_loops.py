@@ -1,0 +1,241 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""A reduction of a dataset as a loop over an iterator, which does it faster.
+
+At each run, a reduction instantiates its function anew, which takes longer than
+the steps of a small model. A loop is instantiated once, with the graph that has
+it. These reductions remain:
+
+*   Several in one graph, since they share the caches and shuffles of a dataset
+    that they read one after the other. Iterators do not.
+*   One with a function that draws by a seed. The draws start anew with each
+    instance of the function.
+"""
+
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
+from typing import Any
+
+from fedfish_tff import graph_functions
+from fedfish_tff import private_apis
+
+import tensorflow as tf
+from tensorflow.core.framework import function_pb2
+
+# The results of a reduction.
+_OUTPUT = 'components'
+
+# Operations that run a function at most once.
+_CALLS = (
+  'Case',
+  'If',
+  'PartitionedCall',
+  'StatefulPartitionedCall',
+  'StatelessCase',
+  'StatelessIf',
+)
+
+_NodeDef = tf.compat.v1.NodeDef
+_Functions = Mapping[str, function_pb2.FunctionDef]
+
+
+def replace(graph_def: tf.compat.v1.GraphDef) -> None:
+  """Replaces the reduction of a graph or of one of its functions.
+
+  Args:
+    graph_def: A graph that returns no dataset, in the form of
+      `graph_functions.extract`; changed in place.
+  """
+  functions = {f.signature.name: f for f in graph_def.library.function}
+  bodies = {'': graph_def.node, **{n: f.node_def for n, f in functions.items()}}
+  readers = [
+    (owner, node)
+    for owner, nodes in bodies.items()
+    for node in nodes
+    if _reads_dataset(node.op)
+  ]
+  if len(readers) != 1:
+    return
+  ((owner, node),) = readers
+  if (
+    node.op != 'ReduceDataset'
+    or not _runs_once(owner, bodies)
+    or _draws_by_seed(node.attr['f'].func.name, functions)
+  ):
+    return
+  loop = graph_functions.unique_name()
+  graph_def.library.function.extend(_loop(loop, node, functions))
+  node.op = loop
+  node.attr.clear()
+  if owner:
+    _rename_outputs(functions[owner], node.name)
+
+
+def _reads_dataset(operation: str) -> bool:
+  """Returns whether an operation reads a dataset and makes no other of it."""
+  definition = private_apis.find_operation(operation)
+  return operation == 'MakeIterator' or (
+    'Dataset' in operation
+    and definition is not None
+    and all(
+      argument.type != tf.variant.as_datatype_enum
+      for argument in definition.output_arg
+    )
+  )
+
+
+def _runs_once(name: str, bodies: Mapping[str, Sequence[_NodeDef]]) -> bool:
+  """Returns whether a graph runs one of its functions at most once.
+
+  Args:
+    name: The function's name; empty for the nodes of the graph itself.
+    bodies: The nodes of the graph and of its functions.
+  """
+  while name:
+    callers = [
+      (owner, node)
+      for owner, nodes in bodies.items()
+      for node in nodes
+      if name in _functions_of(node)
+    ]
+    if len(callers) != 1:
+      return False
+    ((owner, node),) = callers
+    if node.op != name and node.op not in _CALLS:
+      return False
+    name = owner
+  # Loops of TensorFlow 1 are parts of the graph.
+  return all(n.op != 'Enter' for nodes in bodies.values() for n in nodes)
+
+
+def _draws_by_seed(name: str, functions: _Functions) -> bool:
+  """Returns whether a function, or one that it calls, draws by a seed."""
+  seen = set()
+  pending = [name]
+  while pending:
+    name = pending.pop()
+    if name in seen or name not in functions:
+      continue
+    seen.add(name)
+    for node in functions[name].node_def:
+      if any(node.attr[s].i for s in ('seed', 'seed2') if s in node.attr):
+        return True
+      pending.extend(_functions_of(node))
+  return False
+
+
+def _functions_of(node: _NodeDef) -> Iterator[str]:
+  """Yields the names of the functions that a node may run."""
+  yield node.op
+  for value in node.attr.values():
+    if value.HasField('func'):
+      yield value.func.name
+    for function in value.list.func:
+      yield function.name
+
+
+def _loop(
+  name: str, node: _NodeDef, functions: _Functions
+) -> Sequence[function_pb2.FunctionDef]:
+  """Returns a reduction as a function, and the functions that it calls."""
+  step = functions[node.attr['f'].func.name]
+  state_types = list(node.attr['Tstate'].list.type)
+  other_types = list(node.attr['Targuments'].list.type)
+  num_state, num_others = len(state_types), len(other_types)
+  element = range(num_state, len(step.signature.input_arg) - num_others)
+  types = [step.signature.input_arg[i].type for i in element]
+  shapes = [
+    tf.TensorShape(known[0])
+    if (known := step.arg_attr[i].attr['_output_shapes'].list.shape)
+    else tf.TensorShape(None)
+    for i in element
+  ]
+  state_shapes = [
+    tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape
+  ]
+
+  with tf.Graph().as_default() as graph:
+    dataset = tf.compat.v1.placeholder(tf.variant, [])
+    state = list(map(tf.compat.v1.placeholder, state_types, state_shapes))
+    others = list(map(tf.compat.v1.placeholder, other_types))
+    iterator = tf.raw_ops.AnonymousIteratorV3(
+      output_types=types, output_shapes=shapes
+    )
+    following = functools.partial(
+      tf.raw_ops.IteratorGetNextAsOptional,
+      iterator=iterator,
+      output_types=types,
+      output_shapes=shapes,
+    )
+
+    def run_step(optional: tf.Tensor, *state: tf.Tensor) -> list[tf.Tensor]:
+      parts = tf.raw_ops.OptionalGetValue(
+        optional=optional, output_types=types, output_shapes=shapes
+      )
+      call = private_apis.create_operation(
+        'StatefulPartitionedCall',
+        [*state, *parts, *others],
+        {
+          'f': node.attr['f'],
+          'Tin': _types([*state_types, *types, *other_types]),
+          'Tout': _types(state_types),
+        },
+        node_name='step',
+      )
+      for result, shape in zip(call.outputs, state_shapes, strict=True):
+        result.set_shape(shape)
+      with tf.control_dependencies([call]):
+        return [following(), *call.outputs]
+
+    with tf.control_dependencies(
+      [tf.raw_ops.MakeIterator(dataset=dataset, iterator=iterator)]
+    ):
+      first = following()
+    _, *results = tf.while_loop(
+      lambda optional, *_: tf.raw_ops.OptionalHasValue(optional=optional),
+      run_step,
+      [first, *state],
+      shape_invariants=[tf.TensorShape([]), *state_shapes],
+    )
+  inner = graph.as_graph_def().library.function
+  definition = private_apis.function_definition(
+    name,
+    graph,
+    [dataset, *state, *others],
+    {f'{_OUTPUT}_{i}': result for i, result in enumerate(results)},
+  )
+  # Their names may be those of other functions of the graph.
+  names = {f.signature.name: f'{name}_{f.signature.name}' for f in inner}
+  for function in inner:
+    function.signature.name = names[function.signature.name]
+  for part in definition.node_def:
+    if part.op in ('StatelessWhile', 'While'):
+      # As a cycle of the graph, oneDNN's kernels would be chosen by chance.
+      part.attr.pop('_lower_using_switch_merge', None)
+      for attribute in ('cond', 'body'):
+        called = part.attr[attribute].func
+        called.name = names[called.name]
+  return [*inner, definition]
+
+
+def _types(types: Sequence[int]) -> Any:
+  value = tf.compat.v1.AttrValue()
+  value.list.type.extend(types)
+  return value
+
+
+def _rename_outputs(function: function_pb2.FunctionDef, name: str) -> None:
+  """Names the results of a call in place of those of a reduction."""
+  before = f'{name}:{_OUTPUT}:'
+
+  def renamed(tensor: str) -> str:
+    if not tensor.startswith(before):
+      return tensor
+    return f'{name}:{_OUTPUT}_{tensor.removeprefix(before)}:0'
+
+  for node in function.node_def:
+    node.input[:] = map(renamed, node.input)
+  for result, tensor in function.ret.items():
+    function.ret[result] = renamed(tensor)
