@@ -184,3 +184,15 @@ class UnitAverage(enum.Enum):
   MEAN = 'mean'
   OVER_ALL = 'over_all'
   POSTERIOR_MEAN = 'posterior_mean'
+
+
+class Accountant(enum.Enum):
+  """The accountant that bounds epsilon.
+
+  Attributes:
+    RDP: Rényi differential privacy, as in most published figures.
+    PLD: Privacy loss distributions, which are tight.
+  """
+
+  RDP = 'rdp'
+  PLD = 'pld'

@@ -127,6 +127,7 @@ ALLOWED = {
     'fedfish_tff.algorithms.process',
   },
   'fedfish_tff.simulation': {
+    'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.parameters',
     'fedfish_tff.datasets',

@@ -176,7 +176,10 @@ def _name_columns(judged: str) -> dict[str, str]:
       ('loss', metric) if prefix in ('train', 'eval/global') else (metric,)
     )
   ]
-  names = {'privacy/epsilon': 'epsilon'}
+  names = {
+    'privacy/epsilon_rdp': 'epsilon (RDP)',
+    'privacy/epsilon_pld': 'epsilon (PLD)',
+  }
   for column in (*(c for c in columns if c != judged), judged):
     prefix, _, name = column.rpartition('/')
     data, model = _SCORES.get(prefix, (prefix, ''))

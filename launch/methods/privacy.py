@@ -8,6 +8,8 @@ from collections.abc import Mapping
 import typing
 
 from fedfish_tff import aggregators
+from fedfish_tff import choices
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.datasets import random_streams
 from launch.methods import block
@@ -55,6 +57,12 @@ _FIELDS: Mapping[str, fields.Field] = {
     1e-5,
     fields.between_0_and_1,
     'For which epsilon is told; well below 1 / clients.',
+  ),
+  'accountant': fields.Field(
+    'rdp',
+    fields.member_of(choices.Accountant),
+    'What bounds epsilon: Rényi differential privacy, as most papers have it, or '
+    'privacy loss distributions, which are tight.',
   ),
 }
 
@@ -104,19 +112,35 @@ def create_epsilon(
   Args:
     config: The config.
     task: The task.
+
+  Raises:
+    errors.InputError: If delta is not below 1 / clients, or the noise is too
+      little for the accountant.
   """
   own, num_clients = config.blocks.get('privacy'), len(task.train.client_ids)
   if own is None:
     return None
   noise, delta = own.noise_multiplier, own.delta
+  if delta * num_clients >= 1:
+    raise errors.InputError(
+      f'privacy.delta must be below 1 / {num_clients}, since publishing one of '
+      f'the {num_clients} training clients at random would be as private, got '
+      f'{delta!r}.'
+    )
+  accountant = choices.Accountant(own.accountant)
   if own.mechanism == 'tree':
     rounds = simulation.count_visiting_rounds(
       num_clients, cohort_size=config.cohort_size
     )
-    return simulation.tree_epsilon(noise, delta=delta, rounds_per_tree=rounds)
+    return simulation.tree_epsilon(
+      noise, delta=delta, rounds_per_tree=rounds, accountant=accountant
+    )
   if config.participation.name == 'poisson':
     return simulation.poisson_epsilon(
-      noise, delta=delta, sampling_probability=config.cohort_size / num_clients
+      noise,
+      delta=delta,
+      sampling_probability=config.cohort_size / num_clients,
+      accountant=accountant,
     )
   return simulation.fixed_size_epsilon(
     noise, delta=delta, cohort_size=config.cohort_size, num_clients=num_clients
@@ -194,6 +218,15 @@ BLOCK = block.Block(
         when={'mechanism': (mechanism,)},
       )
       for mechanism, known in _PARTICIPATIONS.items()
+    ),
+    block.Rule(
+      'participation.name',
+      ('poisson',),
+      'which bounds no rounds of cohorts of a fixed size',
+      when={
+        'accountant': (choices.Accountant.PLD.value,),
+        'mechanism': ('gaussian',),
+      },
     ),
     block.Rule('participation.dropout', (0,), _AS_DRAWN),
     block.Rule('participation.over_selection', (0,), _AS_DRAWN),

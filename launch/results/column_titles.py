@@ -39,6 +39,8 @@ _STATISTICS = {
   '_jain_index': ", Jain's index",
   '_low_tenth': ', low tenth',
   '_median': ', median',
+  '_pld': ' by PLD',
+  '_rdp': ' by RDP',
   '_worst_tenth': ', worst tenth',
 }
 

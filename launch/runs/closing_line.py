@@ -104,7 +104,8 @@ def _rounds(
   if privacy := summary.get('privacy'):
     epsilon = privacy['epsilon']
     spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
-    rounds += f', epsilon {spent} at delta {privacy["delta"]:g}'
+    by = privacy['accountant'].upper()
+    rounds += f', epsilon {spent} at delta {privacy["delta"]:g} (by {by})'
   return rounds
 
 

@@ -212,6 +212,7 @@ def _privacy(
     'privacy': {
       'epsilon': _to_json(experiment.epsilon(result.round_number)),
       'delta': experiment.config.blocks['privacy'].delta,
+      'accountant': experiment.epsilon.accountant.value,
       'neighbours': privacy.neighbours(experiment.config),
     }
   }

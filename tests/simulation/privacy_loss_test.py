@@ -4,6 +4,8 @@
 
 import math
 
+from fedfish_tff import choices
+from fedfish_tff import errors
 from fedfish_tff import simulation
 
 from absl.testing import absltest
@@ -11,9 +13,11 @@ from absl.testing import parameterized
 import dp_accounting
 import numpy as np
 from scipy import integrate
+from scipy import optimize
 from scipy import stats
 
 _DELTA = 1e-5
+_PLD = choices.Accountant.PLD
 # The tutorial of TensorFlow Privacy on MNIST.
 _TUTORIAL = dict(noise_multiplier=1.1, sampling_probability=256 / 60000)
 _TUTORIAL_ROUNDS = 60 * 60000 // 256
@@ -39,6 +43,21 @@ def _of_losses(losses, delta):
   return min(
     loss + math.log1p(-1 / a) - math.log(delta * a) / (a - 1)
     for a, loss in losses.items()
+  )
+
+
+def _gaussian_epsilon(noise, delta):
+  """Epsilon of a Gaussian sum; Balle and Wang (2018), theorem 8."""
+
+  def log_delta_at(epsilon):
+    first = stats.norm.logcdf(0.5 / noise - epsilon * noise)
+    second = epsilon + stats.norm.logcdf(-0.5 / noise - epsilon * noise)
+    return first + math.log1p(-math.exp(min(second - first, -1e-16)))
+
+  return optimize.brentq(
+    lambda epsilon: log_delta_at(epsilon) - math.log(delta),
+    0,
+    0.5 / noise**2 + 10 / noise,
   )
 
 
@@ -68,24 +87,48 @@ class PoissonTest(parameterized.TestCase):
     )
     self.assertAlmostEqual(epsilon(round(epochs / probability)), expected)
 
-  def test_bounds_what_privacy_loss_distributions_give(self):
-    """Another accountant, which is tight."""
+  @parameterized.parameters(
+    (2.0, 0.2, 50, _DELTA, 1.15),
+    (1.1, 256 / 60000, _TUTORIAL_ROUNDS, _DELTA, 1.1),
+    # Of production: many clients and a small delta.
+    (1.0, 100 / 350_000, 1000, 1e-6, 15),
+    (0.5, 0.1, 5, 1e-3, 2),
+  )
+  def test_tight(self, noise, probability, rounds, delta, looseness):
+    """The library's accountant, with its finer default discretisation."""
     accountant = dp_accounting.pld.PLDAccountant()
     accountant.compose(
       dp_accounting.PoissonSampledDpEvent(
-        0.2, dp_accounting.GaussianDpEvent(2.0)
+        probability, dp_accounting.GaussianDpEvent(noise)
       ),
-      50,
+      rounds,
     )
-    tight = accountant.get_epsilon(_DELTA)
-    bound = simulation.poisson_epsilon(
-      2.0, delta=_DELTA, sampling_probability=0.2
-    )(50)
-    self.assertBetween(bound, tight, 1.15 * tight)
+    tight = accountant.get_epsilon(delta)
+    by_rdp, by_pld = (
+      simulation.poisson_epsilon(
+        noise,
+        delta=delta,
+        sampling_probability=probability,
+        accountant=of,
+      )(rounds)
+      for of in choices.Accountant
+    )
+    self.assertBetween(by_pld, 0.995 * tight, 1.01 * tight)
+    self.assertBetween(by_rdp, by_pld, looseness * tight)
 
-  def test_limits(self):
+  @parameterized.parameters((0.02, 1), (0.5, 10), (3.0, 100), (50.0, 9))
+  def test_all_clients_every_round(self, noise, rounds):
+    """Rounds without sampling are one Gaussian mechanism."""
+    found = simulation.poisson_epsilon(
+      noise, delta=_DELTA, sampling_probability=1.0, accountant=_PLD
+    )(rounds)
+    expected = _gaussian_epsilon(noise / math.sqrt(rounds), _DELTA)
+    self.assertBetween(found, expected, 1.01 * expected)
+
+  @parameterized.parameters(*choices.Accountant)
+  def test_limits(self, accountant):
     epsilon = simulation.poisson_epsilon(
-      0.0, delta=_DELTA, sampling_probability=0.5
+      0.0, delta=_DELTA, sampling_probability=0.5, accountant=accountant
     )
     self.assertEqual((epsilon(0), epsilon(1)), (0.0, math.inf))
 
@@ -127,6 +170,46 @@ class TreeTest(parameterized.TestCase):
       reference = _of_losses(losses, _DELTA)
       self.assertAlmostEqual(epsilon(rounds) / reference, 1, places=3)
 
-  def test_without_noise(self):
-    epsilon = simulation.tree_epsilon(0.0, delta=_DELTA, rounds_per_tree=6)
-    self.assertEqual(epsilon(1), math.inf)
+      tight = simulation.tree_epsilon(
+        3.0, delta=_DELTA, rounds_per_tree=6, accountant=_PLD
+      )(rounds)
+      gaussian = _gaussian_epsilon(3.0 / math.sqrt(nodes), _DELTA)
+      self.assertBetween(tight, gaussian, 1.01 * gaussian)
+
+  @parameterized.parameters(*choices.Accountant)
+  def test_limits(self, accountant):
+    epsilon = simulation.tree_epsilon(
+      0.0, delta=_DELTA, rounds_per_tree=6, accountant=accountant
+    )
+    self.assertEqual((epsilon(0), epsilon(1)), (0.0, math.inf))
+
+
+class ArgumentsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (
+      {'sampling_probability': 1.5},
+      'sampling_probability must be .* 1, got 1.5',
+    ),
+    ({'sampling_probability': 0.0}, 'sampling_probability must be above 0'),
+    ({'sampling_probability': math.nan}, 'sampling_probability must'),
+    ({'cohort_size': 10}, 'cohort_size must be at most 9, .* got 10'),
+    ({'cohort_size': 0}, 'cohort_size must be a positive integer'),
+    ({'rounds_per_tree': 0}, 'rounds_per_tree must be a positive integer'),
+    ({'delta': 1.0}, 'delta must be between 0 and 1, got 1.0'),
+    ({'delta': 0}, 'delta must be'),
+    ({'noise_multiplier': -1.0}, 'noise_multiplier must be 0 or more'),
+    ({'noise_multiplier': math.inf}, 'noise_multiplier must be'),
+    ({'noise_multiplier': 0.001, 'accountant': _PLD}, '0.01 for .* pld'),
+  )
+  def test_out_of_range(self, changes, message):
+    for build, own in (
+      (simulation.poisson_epsilon, {'sampling_probability': 0.5}),
+      (simulation.fixed_size_epsilon, {'cohort_size': 3, 'num_clients': 9}),
+      (simulation.tree_epsilon, {'rounds_per_tree': 3}),
+    ):
+      usual = {'noise_multiplier': 1.0, 'delta': _DELTA, **own}
+      if build is not simulation.fixed_size_epsilon:
+        usual['accountant'] = choices.Accountant.RDP
+      if changes.keys() <= usual.keys():
+        with self.assertRaisesRegex(errors.InputError, message):
+          build(**(usual | changes))

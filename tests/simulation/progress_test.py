@@ -113,7 +113,7 @@ class ProgressReporterTest(absltest.TestCase):
       'eval/global/loss': 1.25,
       'eval/global/accuracy': 0.5,
       'eval/personalized/accuracy': 0.875,
-      'privacy/epsilon': 2.0,
+      'privacy/epsilon_pld': 2.0,
     }
     for judged, name, value in (
       (None, 'validation accuracy (global model)', '0.5'),
@@ -137,7 +137,7 @@ class ProgressReporterTest(absltest.TestCase):
       self.assertLess(len(last), 80)
     lines = io.StringIO()
     progress.ProgressReporter(1, stream=lines).observe(1, row)
-    self.assertIn('epsilon 2, ', lines.getvalue())
+    self.assertIn('epsilon (PLD) 2, ', lines.getvalue())
 
   def test_a_run_that_begins_later_is_not_resumed(self):
     for first_shown, told in ((3, ''), (4, 'resumed after round 3\n')):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the block `privacy`: its checks, and what methods make of it."""
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import building
@@ -73,9 +74,12 @@ class EpsilonTest(parameterized.TestCase):
       'a client is replaced',
     ),
     (
-      {'participation.name': 'poisson'},
+      {'participation.name': 'poisson', 'privacy.accountant': 'pld'},
       simulation.poisson_epsilon,
-      {'sampling_probability': 3 / _NUM_CLIENTS},
+      {
+        'sampling_probability': 3 / _NUM_CLIENTS,
+        'accountant': choices.Accountant.PLD,
+      },
       'a client is added or removed',
     ),
     (
@@ -94,4 +98,29 @@ class EpsilonTest(parameterized.TestCase):
     reference = expected(2.0, delta=1e-3, **arguments)
     for rounds in (0, 1, 5):
       self.assertEqual(epsilon(rounds), reference(rounds))
+    self.assertEqual(epsilon.accountant, reference.accountant)
     self.assertEqual(privacy.neighbours(config), whom)
+
+  def test_a_delta_that_reveals_a_client(self):
+    for delta, is_refused in ((0.12, False), (1 / 8, True), (0.5, True)):
+      config = small_configs.read_config(
+        'fed_avg,privacy=gaussian', **{'privacy.delta': delta}
+      )
+      task = experiment.create_task(config)
+      if not is_refused:
+        privacy.create_epsilon(config, task)
+        continue
+      with self.assertRaisesRegex(
+        errors.InputError, f'privacy.delta must be below 1 / 8, .* got {delta}'
+      ):
+        privacy.create_epsilon(config, task)
+
+  def test_tight_accounting_of_fixed_cohorts(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      "participation.name must be 'poisson', got 'uniform': "
+      "privacy.accountant is 'pld'",
+    ):
+      small_configs.read_config(
+        'fed_avg,privacy=gaussian', **{'privacy.accountant': 'pld'}
+      )

@@ -42,6 +42,7 @@ class ColumnTitlesTest(parameterized.TestCase):
     ('validation/mse', 'Validation MSE'),
     ('train/num_examples', 'Training num examples'),
     ('csb/mse', 'Barrier in MSE'),
+    ('privacy/epsilon_pld', 'Epsilon by PLD'),
     ('accuracy', 'Accuracy'),
   )
   def test_a_title_tells_the_split_the_model_and_the_statistic(

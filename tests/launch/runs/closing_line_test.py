@@ -110,3 +110,9 @@ class ClosingLineTest(parameterized.TestCase):
     expected = 'Diverged in round 7: nothing was finite'
     self.assertStartsWith(line, expected + (told or '.'))
     self.assertEqual('Loss' in line, told is not None)
+
+  def test_epsilon_names_its_accountant(self):
+    line = self._format(
+      privacy={'epsilon': 1.23456, 'delta': 1e-3, 'accountant': 'pld'}
+    )
+    self.assertIn(', epsilon 1.235 at delta 0.001 (by PLD). Loss', line)

@@ -126,6 +126,7 @@ class TrainTest(small_configs.TestCase):
       experiment = experiment_lib.build_experiment_of(config, task, start=start)
       whole = getattr(experiment, part)
 
+      @functools.wraps(whole)
       def call(round_number, *arguments):
         if round_number == killed_in:
           raise _Stop()
@@ -248,7 +249,7 @@ class TrainTest(small_configs.TestCase):
     resumed = train('killed')
     summary = simulation.Workdir(self.folder / 'whole').read_summary()
     epsilon = privacy.create_epsilon(config_checks.read(config), task)
-    column = 'privacy/epsilon'
+    column = 'privacy/epsilon_rdp'
     for run in (rows, resumed):
       self.assertEqual([row[column] for row in run], [*map(epsilon, range(9))])
     self.assertEqual(rows == resumed, repeats)
@@ -257,6 +258,7 @@ class TrainTest(small_configs.TestCase):
       {
         'epsilon': epsilon(8),
         'delta': 1e-5,
+        'accountant': 'rdp',
         'neighbours': privacy.neighbours(config_checks.read(config)),
       },
     )
