@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import heapq
+import math
 import threading
 from typing import Any
 from typing import NamedTuple
@@ -81,9 +82,19 @@ class Asynchronous(hooks.Hook):
       communication_seconds: The seconds that messages add to a client's work.
 
     Raises:
-      errors.InputError: If `concurrency` is not between `size` and the number of
-        clients.
+      errors.InputError: If an argument is out of its range, or `concurrency` is
+        not between `size` and the number of clients.
     """
+    errors.check_positive_integer('size', size)
+    # Else no answer would count, or none would come first.
+    for name, value in (
+      ('max_staleness', max_staleness),
+      ('communication_seconds', communication_seconds),
+    ):
+      if not 0 <= value < math.inf:
+        raise errors.InputError(
+          f'{name} must be a number that is 0 or more, got {value!r}.'
+        )
     if not size <= concurrency <= len(client_ids):
       raise errors.InputError(
         f'concurrency must be at least {size}, the number of answers of a server '

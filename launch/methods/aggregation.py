@@ -74,25 +74,34 @@ _FIELDS: Mapping[str, fields.Field] = {
 }
 
 
+def _needed_clients(config: config_lib.Config) -> int:
+  """Returns the least number of clients of which a rule leaves out enough."""
+  own = config.blocks['aggregation']
+  if own.rule == 'trimmed_mean':
+    # The rule's own product, since 1 / share may be rounded down.
+    least = math.floor(1 / own.trimmed_share)
+    return least + (math.floor(own.trimmed_share * least) < 1)
+  if own.rule == 'krum':
+    return max(2 * own.num_attackers + 3, own.num_selected)
+  return 0
+
+
 def _check(config: config_lib.Config) -> None:
   """Checks that a rule leaves out at least one client, and not too many."""
   own, cohort_size = config.blocks['aggregation'], config.cohort_size
-  if own.rule == 'trimmed_mean':
-    share = own.trimmed_share
-    if math.floor(share * cohort_size) < 1:
+  needed = _needed_clients(config)
+  if cohort_size < needed:
+    if own.rule == 'trimmed_mean':
       raise errors.InputError(
         'aggregation.trimmed_share must be from 1 / cohort_size to below 0.5, '
         f'so that it leaves out one of a cohort of {cohort_size} '
-        f'(cohort_size), got {share}.'
+        f'(cohort_size), got {own.trimmed_share}.'
       )
-  if own.rule == 'krum':
-    needed = max(2 * own.num_attackers + 3, own.num_selected)
-    if cohort_size < needed:
-      raise errors.InputError(
-        f'cohort_size must be {needed} or more for aggregation.rule krum with '
-        f'num_attackers {own.num_attackers} and num_selected '
-        f'{own.num_selected}, got {cohort_size}.'
-      )
+    raise errors.InputError(
+      f'cohort_size must be {needed} or more for aggregation.rule krum with '
+      f'num_attackers {own.num_attackers} and num_selected '
+      f'{own.num_selected}, got {cohort_size}.'
+    )
 
 
 def _build(
@@ -159,6 +168,7 @@ BLOCK = block.Block(
     ),
   ),
   check=_check,
+  needed_clients=_needed_clients,
   label=_label,
   build={block.AGGREGATOR: _build},
 )

@@ -28,7 +28,7 @@ METHOD = method.Method(
     **optimizers.UNIFORM,
     'mixture': fields.Field(
       0.5,
-      fields.number(positive=False),
+      fields.from_0_to_1,
       "alpha at first, the local model's share; the paper has 0.25, 0.5, 0.75.",
     ),
     'adaptive': fields.Field(

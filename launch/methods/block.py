@@ -88,6 +88,9 @@ class Block:
     goes_with: The rules for other fields and blocks.
     check: A function that raises InputError for a config with inconsistent
       values in the block, where `goes_with` cannot express it.
+    needed_clients: A function from a config to the least number of clients in a
+      round for the block to do what it says. A participation whose rounds never
+      have so many is refused.
     label: A function from a config and its method's name, in tables and
       figures, to the name of the method with the block.
     deviations: A function from a config to further words of the method's label,
@@ -119,6 +122,7 @@ class Block:
   )
   goes_with: Sequence[Rule] = ()
   check: Callable[[config_lib.Config], None] = lambda config: None
+  needed_clients: Callable[[config_lib.Config], int] = lambda config: 0
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   diverges_by: Sequence[str] = ()

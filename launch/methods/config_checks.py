@@ -87,7 +87,7 @@ def _optional_fields(
   """Returns the optional fields of a method, and refuses those of others."""
   optional = dict.fromkeys(method.learning_rates, fields.number(positive=True))
   supports = {
-    _WEIGHT_DECAY: ('learning_rates', ''),
+    _WEIGHT_DECAY: ('learning_rates', _why_no_decay(method)),
     **{
       name: (block.supports, block.refuse(method))
       for name, block in block_lib.own_blocks().items()
@@ -108,6 +108,18 @@ def _optional_fields(
   return optional
 
 
+def _why_no_decay(method: method_lib.Method) -> str:
+  """Returns the reason why a method has no weight decay; '' if it can."""
+  reason = 'its clients take no steps with adamw, which decays weights'
+  if 'client_optimizer' not in method.fields:
+    return reason
+  try:
+    method.fields['client_optimizer'].check('', 'adamw')
+  except errors.InputError:
+    return reason
+  return ''
+
+
 def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:
   """Checks that a config only asks for what its method supports."""
   method = config.method
@@ -120,8 +132,10 @@ def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:
 
 
 def _check_weight_decay(config: config_lib.Config) -> None:
-  optimizer = getattr(config.algorithm, 'client_optimizer', 'sgd')
-  if config.client_weight_decay is not None and optimizer != 'adamw':
+  if config.client_weight_decay is None:
+    return
+  optimizer = config.algorithm.client_optimizer
+  if optimizer != 'adamw':
     raise errors.InputError(
       f'algorithm.client_optimizer must be adamw for {_WEIGHT_DECAY} '
       f'{config.client_weight_decay!r}, got {optimizer!r}, which has none.'

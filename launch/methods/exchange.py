@@ -104,11 +104,15 @@ def build(
   return {'selector': _create_selector(own, names), 'tensor_names': names}
 
 
+def clients_keep_unsent(config: config_lib.Config) -> bool:
+  """Returns whether clients keep the weights that they do not send."""
+  own = config.blocks.get('exchange')
+  return own is not None and own.unsent == CLIENT_KEEPS
+
+
 def clients_keep_models(config: config_lib.Config) -> bool:
   """Returns whether clients end up with models of their own."""
-  own = config.blocks.get('exchange')
-  keeps = own is not None and own.unsent == CLIENT_KEEPS
-  return keeps or config.method.keeps_models
+  return clients_keep_unsent(config) or config.method.keeps_models
 
 
 def _create_selector(

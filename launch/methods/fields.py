@@ -106,6 +106,13 @@ def share(name: str, value: Any) -> None:
   number(positive=True)(name, value)
 
 
+def from_0_to_1(name: str, value: Any) -> None:
+  """Checks a number from 0 to 1, both included."""
+  number(positive=False)(name, value)
+  if value > 1:
+    raise error(name, value, 'a number from 0 to 1')
+
+
 def between_0_and_1(name: str, value: Any) -> None:
   """Checks a number above 0 and below 1."""
   number(positive=True)(name, value)

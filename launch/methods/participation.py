@@ -17,6 +17,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
+from launch.methods import exchange
 from launch.methods import fields
 
 if typing.TYPE_CHECKING:
@@ -352,19 +353,29 @@ def _check(config: config_lib.Config) -> None:
         f'{prefix}speeds.kind must be exponential, or {prefix}rounds_per_stage '
         f'positive, got {own.speeds.kind!r} and 0.'
       )
-  if own.name == 'power_of_choice' and (
-    config.method.personalizes or config.method.sized
-  ):
-    raise errors.InputError(
-      f'{prefix}name must not be {own.name!r} for {config.method.name}, '
-      "since the loss of the server's model is not that of what its clients train."
-    )
-  if config.method.personalizes and by_accuracy(config):
-    raise errors.InputError(
-      f'{prefix}rounds_per_stage must be a positive integer for '
-      f"{config.method.name}, since the gradient at the server's model is not "
-      'that of what its clients train, got 0.'
-    )
+  if not _clients_train_servers_model(config):
+    whose = config.method.name
+    if exchange.clients_keep_unsent(config):
+      whose += f' with exchange.unsent {exchange.CLIENT_KEEPS!r}'
+    if own.name == 'power_of_choice':
+      raise errors.InputError(
+        f'{prefix}name must not be {own.name!r} for {whose}, since the loss of '
+        "the server's model is not that of what its clients train."
+      )
+    if by_accuracy(config):
+      raise errors.InputError(
+        f'{prefix}rounds_per_stage must be a positive integer for {whose}, since '
+        "the gradient at the server's model is not that of what its clients "
+        'train, got 0.'
+      )
+
+
+def _clients_train_servers_model(config: config_lib.Config) -> bool:
+  """Returns whether the server's model is what clients begin a round with."""
+  method = config.method
+  return not (
+    method.personalizes or method.sized or exchange.clients_keep_unsent(config)
+  )
 
 
 def by_accuracy(config: config_lib.Config) -> bool:
@@ -412,9 +423,20 @@ def create_participation(
       updates with each round's row; None to create it.
 
   Raises:
-    errors.InputError: If there are fewer clients than the config asks for, or
-      the file of their speeds cannot be used.
+    errors.InputError: If there are fewer clients than the config asks for, no
+      round has as many as its blocks need, or the file of their speeds cannot
+      be used.
   """
+  found = _create_policy(config, task, accuracy_stages)
+  _check_sizes(config, getattr(found, 'planned', found))
+  return found
+
+
+def _create_policy(
+  config: config_lib.Config,
+  task: Task,
+  accuracy_stages: simulation.AccuracyStages | None,
+) -> simulation.Participation:
   client_ids = task.train.client_ids
   own, seed, cohort_size = config.participation, config.seed, config.cohort_size
   speeds = own.speeds and _create_speeds(config, task)
@@ -511,6 +533,26 @@ def _create_asked(
     }
     return simulation.proportional_participation(sizes, **drawn)
   return simulation.uniform_participation(client_ids, **drawn)
+
+
+def _check_sizes(
+  config: config_lib.Config, planned: simulation.Participation
+) -> None:
+  """Checks that some round has as many clients as the config's blocks need."""
+  for block in block_lib.blocks_of(config):
+    needed, most = block.needed_clients(config), 0
+    # Accuracy ends no stage whose rounds change nothing.
+    last = 1 if by_accuracy(config) else config.rounds
+    for number in range(1, last + 1):
+      if most >= needed:
+        break
+      most = max(most, len(planned(number)))
+    if most < needed:
+      raise errors.InputError(
+        f'participation must bring {needed} clients to some round, the least '
+        f'with which the block {block.name} does what it says, got at most '
+        f'{most} in round{f"s 1 to {last}" if last > 1 else " 1"}.'
+      )
 
 
 def max_staleness(config: config_lib.Config) -> int:

@@ -210,6 +210,15 @@ BLOCK = block.Block(
       ('none',),
       'while the start is made of sums without noise',
     ),
+    block.Rule(
+      'participation.name',
+      ('poisson',),
+      'which is known for cohorts of independent clients only',
+      when={
+        'accountant': (choices.Accountant.PLD.value,),
+        'mechanism': ('gaussian',),
+      },
+    ),
     *(
       block.Rule(
         'participation.name',
@@ -218,15 +227,6 @@ BLOCK = block.Block(
         when={'mechanism': (mechanism,)},
       )
       for mechanism, known in _PARTICIPATIONS.items()
-    ),
-    block.Rule(
-      'participation.name',
-      ('poisson',),
-      'which bounds no rounds of cohorts of a fixed size',
-      when={
-        'accountant': (choices.Accountant.PLD.value,),
-        'mechanism': ('gaussian',),
-      },
     ),
     block.Rule('participation.dropout', (0,), _AS_DRAWN),
     block.Rule('participation.over_selection', (0,), _AS_DRAWN),

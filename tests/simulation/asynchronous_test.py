@@ -3,6 +3,7 @@
 """Tests of asynchronous rounds against simulations of their clients."""
 
 import collections
+import math
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import asynchronous
@@ -168,6 +169,17 @@ class AsynchronousTest(absltest.TestCase):
         f'^concurrency must be at least 3.* got {concurrency}',
       ):
         _create(concurrency=concurrency)
+
+  def test_arguments_with_which_no_step_would_come(self):
+    for name, value in (
+      ('size', 0),
+      ('max_staleness', -1),
+      ('communication_seconds', math.nan),
+    ):
+      with self.assertRaisesRegex(
+        errors.InputError, f'^{name} must be .*, got {value}'
+      ):
+        _create(**{name: value})
 
   def test_the_store_has_the_next_staleness(self):
     found = _create()

@@ -3,6 +3,8 @@
 """Tests of the block `aggregation`: its checks, limits, and an attack."""
 
 import collections
+import contextlib
+import math
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
@@ -11,6 +13,7 @@ from fedfish_tff import simulation
 from launch.configs import digits
 from launch.methods import building
 from launch.methods import config_checks
+from launch.methods import participation
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -56,6 +59,57 @@ class CheckTest(parameterized.TestCase):
       small_configs.read_config(
         f'fed_avg,aggregation={preset}', **{'cohort_size': 8, **changes}
       )
+
+
+class SizesTest(small_configs.TaskTestCase):
+  @parameterized.parameters(
+    # Of 8 clients the fastest 2, then 4, then 8; Krum needs 5.
+    ('krum', 'flanp', {'rounds_per_stage': 2}, 4, 4),
+    ('krum', 'flanp', {'rounds_per_stage': 2}, 5, None),
+    # Its first stage would never end.
+    ('krum', 'flanp', {'rounds_per_stage': 0}, 99, 2),
+    ('krum', 'srpfl', {'rounds_per_stage': 9}, 9, 2),
+    ('multi_krum', 'power_of_choice', {}, 1, None),
+    ('krum', 'epochs', {}, 1, None),
+    ('krum', 'uniform', {'dropout': 0.999}, 3, 0),
+    # It leaves out the first of 5.
+    ('trimmed_mean', 'flanp', {'rounds_per_stage': 2}, 4, 4),
+    ('trimmed_mean', 'flanp', {'rounds_per_stage': 2}, 5, None),
+    ('median', 'flanp', {'rounds_per_stage': 2}, 1, None),
+  )
+  def test_some_round_has_enough_clients(
+    self, preset, policy, changes, rounds, most
+  ):
+    config = small_configs.make_config(
+      f'fed_avg,aggregation={preset},participation={policy}',
+      rounds=rounds,
+      cohort_size=_NUM_CLIENTS,
+    )
+    config['participation'] |= changes
+    config = config_checks.read(config)
+    if most is None:
+      participation.create_participation(config, self.task)
+      return
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'must bring 5 clients .* the block aggregation .*, got at most {most} in',
+    ):
+      participation.create_participation(config, self.task)
+
+  @parameterized.parameters(0.1, 0.2, 0.29, 1 / 3, 0.49, 1 / 49, 1 / 98)
+  def test_the_least_clients_of_a_trimmed_mean(self, share):
+    least = next(n for n in range(1, 999) if math.floor(share * n) >= 1)
+    for cohort_size in (least - 1, least):
+      with contextlib.ExitStack() as stack:
+        if cohort_size < least:
+          stack.enter_context(
+            self.assertRaisesRegex(errors.InputError, 'trimmed_share')
+          )
+        small_configs.read_config(
+          'fed_avg,aggregation=trimmed_mean',
+          cohort_size=cohort_size,
+          **{'aggregation.trimmed_share': share},
+        )
 
 
 class BuildTest(parameterized.TestCase):

@@ -154,7 +154,20 @@ class CheckConfigTest(parameterized.TestCase):
       )
     )
 
-  @parameterized.parameters('fed_per', 'hf_maml')
+  @parameterized.parameters('fed_nova', 'scaffold')
+  def test_weight_decay_is_for_methods_with_adamw(self, variant):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      f'client_weight_decay does not exist for {variant}: .* adamw',
+    ):
+      config_checks.read(_config(variant) | {'client_weight_decay': 0.1})
+
+  @parameterized.parameters(
+    'fed_per',
+    'hf_maml',
+    'fed_ma',
+    'fed_avg,exchange=partial,unsent=client_keeps',
+  )
   def test_statistical_accuracy_is_of_a_model_that_all_share(self, variant):
     field = 'participation.rounds_per_stage'
     for name in ('fed_avg', variant):

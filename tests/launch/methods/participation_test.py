@@ -304,11 +304,13 @@ class SpeedsTest(small_configs.TaskTestCase):
     self.assertNotIn('\n', str(caught.exception))
 
   def test_losses_are_of_the_model_that_clients_train(self):
-    for method in ('fed_rep', 'fed_ma'):
+    keeps = 'fed_avg,exchange=partial,unsent=client_keeps'
+    for method in ('fed_rep', 'fed_ma', keeps):
       config = small_configs.make_config(method)
       config['participation'] = participation.BLOCK.defaults('power_of_choice')
       with self.assertRaisesRegex(
-        errors.InputError, f"must not be 'power_of_choice' for {method}"
+        errors.InputError,
+        f"must not be 'power_of_choice' for {method.partition(',')[0]}",
       ):
         self._create(config)
 
