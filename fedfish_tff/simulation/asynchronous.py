@@ -49,10 +49,11 @@ class Asynchronous(hooks.Hook):
   """A participation of the clients whose answers come next, and its clock.
 
   A client that has answered makes room for another one, drawn uniformly from
-  those that neither work nor have answered since the last server step; if there
-  is none, its place stays free until that step. Answers of the same moment come
-  before the clients that then begin. All follows from the seed and the speeds,
-  so that a resumed run repeats it.
+  those that neither work nor have an answer in the next server step; if there
+  is none, its place stays free until that step. A client whose answer is lost
+  may begin again at once. Answers of the same moment come before the clients
+  that then begin. All follows from the seed and the speeds, so that a resumed
+  run repeats it.
 
   As a hook, it adds the columns `simulated/staleness_median`,
   `simulated/staleness_largest` and `simulated/lost_clients`.
@@ -78,7 +79,7 @@ class Asynchronous(hooks.Hook):
       max_staleness: The number of server steps after which an answer is lost.
       speeds: The clients' seconds; a client that begins after r steps takes
         those of round r + 1.
-      seed: The seed of the clients that begin.
+      seed: The seed of the draws of clients.
       communication_seconds: The seconds that messages add to a client's work.
 
     Raises:

@@ -41,6 +41,11 @@ BLOCK = block.Block(
   },
   presets={'ema': {}},
   supports='learning_rates',
+  refuse=lambda method: (
+    'its server keeps whole models for clients at work'
+    if method.is_asynchronous
+    else ''
+  ),
   label=lambda config, name: f'{name}, averaged weights',
   build={block.PROCESS: _build},
 )

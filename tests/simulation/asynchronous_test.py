@@ -162,6 +162,20 @@ class AsynchronousTest(absltest.TestCase):
     )
     self.assertNotIn(_IDS[-1], found(10))
 
+  def test_a_client_begins_again_once_its_answer_is_lost(self):
+    # Its answers come at 1.4, 2.8, 4.2 and 5.6, those of the others at 1, 2 ...
+    found = asynchronous.Asynchronous(
+      _IDS[:2],
+      size=1,
+      concurrency=2,
+      max_staleness=0,
+      speeds=lambda _, ids: np.array([1.0 + 0.4 * (c == _IDS[1]) for c in ids]),
+      seed=0,
+    )
+    self.assertEqual(
+      [_count_lost(found, r) for r in range(1, 7)], [0, 1, 1, 0, 1, 1]
+    )
+
   def test_a_concurrency_that_cannot_be_is_refused(self):
     for concurrency in (2, 13):
       with self.assertRaisesRegex(

@@ -17,6 +17,11 @@ class BuildTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'scaffold keep something'):
       small_configs.build('scaffold,weight_average=ema')
 
+  def test_a_server_that_keeps_models(self):
+    for method in ('fed_buff', 'fed_async'):
+      with self.assertRaisesRegex(errors.InputError, f'{method}: its server'):
+        small_configs.read_config(f'{method},weight_average=ema')
+
 
 class RunTest(small_configs.TestCase):
   def _train(self, variant):
