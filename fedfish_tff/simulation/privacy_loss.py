@@ -28,6 +28,8 @@ import numpy as np
 _RELATION = dp_accounting.NeighboringRelation
 # Losses are counted in steps of this part of their deviation in a round.
 _PLD_STEP = 0.1
+# With more noise, the library's losses of fixed cohorts are logarithms of 0.
+_MOST_FIXED_SIZE_NOISE = 1e6
 # Below, distributions need gigabytes, and epsilon is in the thousands.
 _LEAST_PLD_NOISE = 0.01
 
@@ -139,11 +141,11 @@ def fixed_size_epsilon(
       f'cohort_size must be at most {num_clients}, the number of clients, got '
       f'{cohort_size}.'
     )
+  # Less noise bounds more.
+  noise = min(noise_multiplier, _MOST_FIXED_SIZE_NOISE)
   return _rdp_of_rounds(
     dp_accounting.SampledWithoutReplacementDpEvent(
-      num_clients,
-      cohort_size,
-      dp_accounting.GaussianDpEvent(noise_multiplier / 2),
+      num_clients, cohort_size, dp_accounting.GaussianDpEvent(noise / 2)
     ),
     _RELATION.REPLACE_ONE,
     noise_multiplier,

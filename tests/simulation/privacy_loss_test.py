@@ -143,6 +143,16 @@ class FixedSizeTest(absltest.TestCase):
     reference = _of_losses(losses, _DELTA)
     self.assertAlmostEqual(epsilon(7) / reference, 1, places=3)
 
+  def test_much_noise(self):
+    epsilons = [
+      simulation.fixed_size_epsilon(
+        noise, delta=_DELTA, cohort_size=5, num_clients=24
+      )(5)
+      for noise in (1e3, 1e6, 1e9, 1e30)
+    ]
+    self.assertEqual(epsilons, sorted(epsilons, reverse=True))
+    self.assertLess(epsilons[0], 0.2)
+
   def test_few_of_many_tell_less(self):
     few, all_of_them = (
       simulation.fixed_size_epsilon(
