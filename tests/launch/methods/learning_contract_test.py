@@ -32,7 +32,6 @@ _POLICIES = (
   ('srpfl', {'n0': 2, 'rounds_per_stage': 99}),
   ('deadline', {'deadline': 0.1}),
 )
-_RULES = ('', *aggregation.BLOCK.presets)
 
 
 def _read(variant: str, policy: str, changes: dict, rule: str):
@@ -140,13 +139,22 @@ class LearningContractTest(small_configs.TestCase):
       _KEEPS, '', [('power_of_choice', {}), ('flanp', {'rounds_per_stage': 0})]
     )
 
-  @parameterized.parameters(*itertools.product(_VARIANTS, _RULES))
+  @parameterized.parameters(*_VARIANTS)
   @pytest.mark.thorough
-  def test_all(self, variant, rule):
-    if not rule:
-      self.assertGreater(self._check(variant, rule), 0)
-    elif (
-      'model_aggregator'
-      in registry.find_method(variant.partition(',')[0]).supports
-    ):
-      self._check(variant, rule)
+  def test_every_participation(self, variant):
+    self.assertGreater(self._check(variant, ''), 0)
+
+  @parameterized.parameters(
+    *itertools.product(
+      (
+        variant
+        for variant in _VARIANTS
+        if 'model_aggregator'
+        in registry.find_method(variant.partition(',')[0]).supports
+      ),
+      aggregation.BLOCK.presets,
+    )
+  )
+  @pytest.mark.slow
+  def test_every_rule(self, variant, rule):
+    self._check(variant, rule)
