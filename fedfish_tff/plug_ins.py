@@ -12,13 +12,14 @@ import importlib.metadata
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 
 
 def load(
   name: Any,
   *,
   field: str,
+  trust: trust_lib.Trust,
   group: str,
   known: Callable[[], Iterable[str]],
   is_one: Callable[[Any], bool],
@@ -29,6 +30,7 @@ def load(
   Args:
     name: The name: package.module:NAME, or that of an entry point.
     field: The field that holds the name, for errors.
+    trust: The trust in the config with the field.
     group: The group of entry points that installed packages announce.
     known: The function that returns this package's own names, for errors.
     is_one: The function that tells whether an object is of the right kind.
@@ -36,7 +38,7 @@ def load(
 
   Raises:
     errors.InputError: If there is no such object, it is of another kind, or
-      named modules are not trusted.
+      its module is not trusted.
   """
   if isinstance(name, str) and ':' in name:
     trust.check_module(field, name)

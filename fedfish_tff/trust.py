@@ -1,58 +1,73 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Trust in code outside this package, of which a stranger's run can run none.
+"""Trust in programs outside this package, which belongs to the file read.
 
 A run's folder is data. But its config can name two kinds of programs: a saved
 model, which may run code in its layers and graph, and a Python module with a
-task or a method. Saved models are loaded only after the process was told to
-trust them. Modules are imported, since a library's callers name their own,
-unless the process was told that the names come from elsewhere.
+task or a method. A config carries the trust in what it names, so that trust in
+one config is none in another that the same command reads.
 
 Plain Python, without TensorFlow.
 """
 
+import dataclasses
+
 from fedfish_tff import errors
 
-_trusted = {'saved_models': False, 'modules': True}
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Trust:
+  """The trust in the programs that a config names.
 
-def trust(*, saved_models: bool = False, modules: bool = True) -> None:
-  """Sets the trust of this process.
+  By default it is that in a config written in Python, which is a program
+  itself: modules are imported, models are not loaded.
 
-  Args:
+  Attributes:
     saved_models: Whether models may be loaded from files.
-    modules: Whether modules named package.module:NAME may be imported.
+    json_modules: Whether a config that is read from JSON may name modules,
+      package.module:NAME.
+    is_json: Whether the config is read from JSON.
   """
-  _trusted.update(saved_models=saved_models, modules=modules)
+
+  saved_models: bool = False
+  json_modules: bool = False
+  is_json: bool = False
+
+  def in_run(self) -> 'Trust':
+    """Returns the trust in the config of a run that this config names."""
+    return Trust(json_modules=self.json_modules, is_json=True)
+
+  def check_module(self, field: str, name: str) -> None:
+    """Raises InputError unless a named module may be imported.
+
+    Args:
+      field: The field that holds the name.
+      name: The name, package.module:NAME.
+    """
+    if self.is_json and not self.json_modules:
+      raise errors.InputError(
+        f'{field} is {name!r}, a Python module that would be run; a config that '
+        'was read from JSON may name one only with --trust_modules.'
+      )
 
 
-def granted() -> dict[str, bool]:
-  """Returns the arguments of `trust`, to repeat the call in another process."""
-  return dict(_trusted)
+# The trust in a config written in Python.
+PYTHON = Trust()
+# The trust in a run's folder, which anyone may have written.
+NONE = Trust(is_json=True)
 
 
-def check_saved_model(path: object) -> None:
-  """Raises InputError unless saved models are trusted.
+def check_saved_model(path: object, trusted: bool) -> None:
+  """Raises InputError unless a saved model is trusted.
 
   Args:
     path: The SavedModel or file of Keras.
+    trusted: Whether it is trusted.
   """
-  if not _trusted['saved_models']:
+  if not trusted:
     raise errors.InputError(
       f'{path} is a saved model, which may run code and read and write files; '
-      'it is loaded only with --trust_saved_models (trust.trust in Python).'
-    )
-
-
-def check_module(field: str, name: str) -> None:
-  """Raises InputError unless named modules are trusted.
-
-  Args:
-    field: The field that holds the name.
-    name: The name, package.module:NAME.
-  """
-  if not _trusted['modules']:
-    raise errors.InputError(
-      f'{field} is {name!r}, a Python module that would be run; a config that '
-      'was read from JSON may name one only with --trust_modules.'
+      'it is loaded only with --trust_saved_models (trusted=True in Python), and '
+      'not for the run of a warm start, whose export/weights.npz '
+      '(launch.evaluate --export) serves as well.'
     )

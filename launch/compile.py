@@ -22,7 +22,7 @@ the first round determine the shapes.
 from collections.abc import Sequence
 
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import json_config
 from launch import path_flags
@@ -60,11 +60,12 @@ def main(argv: Sequence[str]) -> None:
   cli.check_no_arguments(argv)
   if _CONFIG.value is None:
     raise errors.InputError('--config is needed; --help shows an example.')
-  trust.trust(
+  trust = trust_lib.Trust(
     saved_models=_TRUST_SAVED_MODELS.value,
-    modules=_TRUST_MODULES.value or not json_config.is_data(),
+    json_modules=_TRUST_MODULES.value,
+    is_json=json_config.is_data(),
   )
-  config = config_checks.read(_CONFIG.value.to_dict())
+  config = config_checks.read(_CONFIG.value.to_dict(), trust=trust)
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from launch.runs import compiled_round  # pylint: disable=g-import-not-at-top

@@ -49,7 +49,7 @@ import os
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import context_flag
 from launch import path_flags
@@ -102,17 +102,19 @@ _TRUST_MODULES = trust_flags.define_modules()
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  trust.trust(
-    saved_models=_TRUST_SAVED_MODELS.value, modules=_TRUST_MODULES.value
-  )
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   evaluate = _evaluate if _TARGETS.value is None else _evaluate_transfer
-  for path in evaluate():
+  trust = trust_lib.Trust(
+    saved_models=_TRUST_SAVED_MODELS.value,
+    json_modules=_TRUST_MODULES.value,
+    is_json=True,
+  )
+  for path in evaluate(trust):
     print(path)
 
 
-def _evaluate() -> Sequence[pathlib.Path]:
+def _evaluate(trust: trust_lib.Trust) -> Sequence[pathlib.Path]:
   if _MAX_CLIENTS.value is not None:
     raise errors.InputError('--max_clients is for an evaluation by --targets.')
   at = () if _AT.value is None else model_rounds.parse_rounds(_AT.value)
@@ -132,10 +134,11 @@ def _evaluate() -> Sequence[pathlib.Path]:
     export=_EXPORT.value,
     at=at[0] if at else None,
     data_dir=_DATA_DIR.value,
+    trust=trust,
   )
 
 
-def _evaluate_transfer() -> Sequence[pathlib.Path]:
+def _evaluate_transfer(trust: trust_lib.Trust) -> Sequence[pathlib.Path]:
   if _EXPORT.value:
     raise errors.InputError('--export is for an evaluation without --targets.')
   targets = _parse_targets(_TARGETS.value)
@@ -152,6 +155,7 @@ def _evaluate_transfer() -> Sequence[pathlib.Path]:
     split=_SPLIT.value,
     max_clients=_MAX_CLIENTS.value,
     data_dir=_DATA_DIR.value,
+    trust=trust,
   )
 
 

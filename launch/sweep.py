@@ -75,6 +75,7 @@ from collections.abc import Sequence
 import sys
 
 from fedfish_tff import errors
+from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import context_flag
 from launch import path_flags
@@ -144,6 +145,7 @@ _DRY_RUN = flags.DEFINE_bool(
 )
 _RAY_OPTIONS = context_flag.define_options('ray_address')
 _TRUST_SAVED_MODELS = trust_flags.define_saved_models()
+_TRUST_MODULES = trust_flags.define_modules()
 
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
@@ -170,14 +172,21 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   if _COLUMNS.value is not None:
     result_table.check_columns(_COLUMNS.value)
+  trust = trust_lib.Trust(
+    saved_models=_TRUST_SAVED_MODELS.value, json_modules=_TRUST_MODULES.value
+  )
   get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
     tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)
     runs = tuned.tune(runs, overrides)
-  planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
+  planned = plan_lib.plan_runs(
+    _CONFIG.value, get_config, runs, overrides, trust=trust
+  )
   if _TUNED_BY.value:
     runs = tuned.add_candidates(runs, planned, overrides)
-    planned = plan_lib.plan_runs(_CONFIG.value, get_config, runs, overrides)
+    planned = plan_lib.plan_runs(
+      _CONFIG.value, get_config, runs, overrides, trust=trust
+    )
     for line in tuned.describe(planned, overrides):
       print(line)
   sweep = execution.Sweep(
@@ -187,7 +196,6 @@ def main(argv: Sequence[str]) -> None:
     data_dir=_DATA_DIR.value,
     evaluated=_EVALUATE.value,
     num_processes=num_processes,
-    trust_saved_models=_TRUST_SAVED_MODELS.value,
     on_ray=_ON.value == 'ray',
     columns=_COLUMNS.value,
     **_RAY_OPTIONS(),

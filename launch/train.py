@@ -62,7 +62,7 @@ import sys
 
 import fedfish_tff
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import context_flag
 from launch import json_config
@@ -152,12 +152,13 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError(
       '--config and --workdir are needed; --help shows examples.'
     )
-  trust.trust(
-    saved_models=_TRUST_SAVED_MODELS.value,
-    modules=_TRUST_MODULES.value or not json_config.is_data(),
-  )
   values = _CONFIG.value.to_dict()
-  config = config_checks.read(values)
+  trust = trust_lib.Trust(
+    saved_models=_TRUST_SAVED_MODELS.value,
+    json_modules=_TRUST_MODULES.value,
+    is_json=json_config.is_data(),
+  )
+  config = config_checks.read(values, trust=trust)
   if _PRINT_CONFIG.value:
     print(json.dumps(values, indent=2))
     return

@@ -15,7 +15,8 @@ def define_saved_models() -> flags.FlagHolder[bool]:
     False,
     'Whether to load a model (.h5, .hdf5, .keras or a SavedModel) that the '
     'config names as an extractor, or a .keras of Keras 2 to begin with. It is '
-    'a program, which may run any code.',
+    'a program, which may run any code. The config of a run to begin with may '
+    'name none.',
   )
 
 
@@ -25,5 +26,6 @@ def define_modules() -> flags.FlagHolder[bool]:
     'trust_modules',
     False,
     'Whether to import Python modules that a config.json names, as '
-    'package.module:NAME, for a task or method that is not of this package.',
+    'package.module:NAME, for a task or method that is not of this package. A '
+    'config.json is also that of a run to begin with (warm_start.path).',
   )

@@ -3,7 +3,8 @@
 """Tasks by name: those of this package, and those of other packages.
 
 A task is a function `create_task(*, seed, data_dir, ...)`; its further keyword
-arguments are the task's options. Every module in this package's folders that
+arguments are the task's options, except `trust_saved_models`, which says whether
+it may load models from files that options name. Every module in this package's folders that
 defines this function is a task, and is imported when its name is requested; a
 module of `_SHARED` has several tasks instead, in its mapping TASKS. A task of
 another package is named package.module:NAME, or is declared by an
@@ -12,6 +13,7 @@ installed package as an entry point of the group fedfish_tff.tasks.
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import dataclasses
 import functools
 import importlib
 import inspect
@@ -22,6 +24,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import plug_ins
+from fedfish_tff import trust as trust_lib
 from tasks.task import SPLITS
 from tasks.task import Task
 
@@ -29,7 +32,8 @@ ENTRY_POINTS = 'fedfish_tff.tasks'
 
 CreateTask = Callable[..., Task]
 
-_NOT_OPTIONS = ('seed', 'data_dir')
+_TRUST = 'trust_saved_models'
+_NOT_OPTIONS = ('seed', 'data_dir', _TRUST)
 # The modules of tasks that share one.
 _SHARED = {
   'c4': 'language',
@@ -67,11 +71,14 @@ def _find_own(name: str) -> CreateTask | None:
   return getattr(module, 'create_task', None)
 
 
-def task_options(name: str) -> Mapping[str, Any]:
+def task_options(
+  name: str, *, trust: trust_lib.Trust = trust_lib.PYTHON
+) -> Mapping[str, Any]:
   """Returns a task's own options with their default values.
 
   Args:
     name: One of `task_names()`, or the name of another package's task.
+    trust: The trust in the config that names the task.
 
   Returns:
     A mapping from names of options to values.
@@ -79,7 +86,7 @@ def task_options(name: str) -> Mapping[str, Any]:
   Raises:
     errors.InputError: If there is no such task.
   """
-  parameters = inspect.signature(_find(name)).parameters
+  parameters = inspect.signature(_find(name, trust)).parameters
   return {
     option: parameter.default
     for option, parameter in parameters.items()
@@ -88,7 +95,12 @@ def task_options(name: str) -> Mapping[str, Any]:
 
 
 def create_task(
-  name: str, *, seed: int, data_dir: str | None = None, **options: Any
+  name: str,
+  *,
+  seed: int,
+  data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.PYTHON,
+  **options: Any,
 ) -> Task:
   """Creates a task.
 
@@ -96,23 +108,26 @@ def create_task(
     name: One of `task_names()`, or the name of another package's task.
     seed: The seed of partitions, held-out clients and initial weights.
     data_dir: The folder of the files, for tasks that read files.
+    trust: The trust in the config that names the task and its options.
     **options: The task's own options, see `task_options`.
 
   Returns:
     The task.
 
   Raises:
-    errors.InputError: If there is no such task or option, or the data cannot
-      be used.
+    errors.InputError: If there is no such task or option, the data cannot be
+      used, or a program that it needs is not trusted.
   """
-  create = _find(name)
-  known = task_options(name)
+  create = _find(name, trust)
+  known = task_options(name, trust=trust)
   for option in options:
     if option not in known:
       raise errors.InputError(
         f'Task {name!r} has no option {option!r}; its options are '
         f'{", ".join(sorted(known))}.'
       )
+  if _TRUST in inspect.signature(create).parameters:
+    options[_TRUST] = trust.saved_models
   return create(seed=seed, data_dir=data_dir, **options)
 
 
@@ -122,6 +137,7 @@ def set_sources(
   name: str,
   seed: int,
   data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.PYTHON,
   **options: Any,
 ) -> None:
   """Records in a task's clients how other processes can load them.
@@ -131,6 +147,7 @@ def set_sources(
     name: See `create_task`.
     seed: See `create_task`.
     data_dir: See `create_task`; must be valid wherever clients are read.
+    trust: See `create_task`.
     **options: See `create_task`.
 
   Raises:
@@ -146,6 +163,7 @@ def set_sources(
         name=name,
         seed=seed,
         data_dir=data_dir,
+        trust=dataclasses.asdict(trust),
         options=options,
       )
 
@@ -160,13 +178,15 @@ def load_clients(
     options: The task's own options.
     **arguments: The other arguments of `create_task`.
   """
-  description = json.dumps({**arguments, **options}, sort_keys=True)
+  description = json.dumps([arguments, options], sort_keys=True)
   return getattr(_create_described(description), split)
 
 
 @functools.lru_cache(maxsize=2)
 def _create_described(description: str) -> Task:
-  return create_task(**json.loads(description))
+  arguments, options = json.loads(description)
+  trust = trust_lib.Trust(**arguments.pop('trust'))
+  return create_task(**arguments, trust=trust, **options)
 
 
 def create_transfer_task(
@@ -204,10 +224,11 @@ def create_transfer_task(
   return create_task(name, seed=seed, data_dir=data_dir, **shared)
 
 
-def _find(name: str) -> CreateTask:
+def _find(name: str, trust: trust_lib.Trust) -> CreateTask:
   return _find_own(name) or plug_ins.load(
     name,
     field='task.name',
+    trust=trust,
     group=ENTRY_POINTS,
     known=task_names,
     is_one=callable,

@@ -13,7 +13,6 @@ import tempfile
 os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
 import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
-from fedfish_tff import trust
 from fedfish_tff.execution import contexts
 from tests import local_data
 
@@ -60,13 +59,6 @@ def _default_context() -> None:
   # Of the modules that have some; others are not to wait for TFF.
   if 'tensorflow_federated' in sys.modules:
     contexts.set_default_context()
-
-
-@pytest.fixture(autouse=True)
-def _default_trust() -> Iterator[None]:
-  """Takes back what the binary of a test was told to trust."""
-  yield
-  trust.trust()
 
 
 @pytest.hookimpl(hookwrapper=True, tryfirst=True)

@@ -143,7 +143,6 @@ ALLOWED = {
     'fedfish_tff.datasets',
     'fedfish_tff.parameters',
     'fedfish_tff.private_apis',
-    'fedfish_tff.trust',
     *_EXECUTION_ROOMS,
   },
   'fedfish_tff.execution.worker': {
@@ -167,6 +166,7 @@ ALLOWED = {
     'fedfish_tff.datasets',
     'fedfish_tff.models',
     'fedfish_tff.plug_ins',
+    'fedfish_tff.trust',
   },
   'launch.installed': set(),
   'launch.plain_text': set(),

@@ -7,6 +7,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import plug_ins
+from fedfish_tff import trust
 
 from absl.testing import absltest
 
@@ -15,6 +16,7 @@ def _load(name):
   return plug_ins.load(
     name,
     field='the.field',
+    trust=trust.PYTHON,
     group='the.group',
     known=lambda: ['ours'],
     is_one=callable,

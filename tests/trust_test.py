@@ -18,7 +18,6 @@ import tensorflow as tf
 class TrustTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
-    self.addCleanup(trust.trust)
     self._folder = pathlib.Path(self.create_tempdir().full_path)
     self._written = self._folder / 'written'
 
@@ -42,8 +41,7 @@ class TrustTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
       frozen_graph.load_extractor(path)
     self.assertFalse(self._written.exists())
-    trust.trust(saved_models=True)
-    extractor = frozen_graph.load_extractor(path)
+    extractor = frozen_graph.load_extractor(path, trusted=True)
     self.assertEqual(extractor.num_features, 3)
 
   @parameterized.parameters('model.h5', 'model.hdf5', 'model.keras', 'MODEL.H5')
@@ -62,13 +60,12 @@ class TrustTest(parameterized.TestCase):
     ):
       frozen_graph.load_extractor(path)
     self.assertFalse(self._written.exists())
-    trust.trust(saved_models=True)
     if path.suffix == '.keras':
       with self.assertRaisesRegex(errors.InputError, 'cannot be read.*lambda'):
-        frozen_graph.load_extractor(path)
+        frozen_graph.load_extractor(path, trusted=True)
       self.assertFalse(self._written.exists())
     else:
-      frozen_graph.load_extractor(path)
+      frozen_graph.load_extractor(path, trusted=True)
       self.assertTrue(self._written.exists())
 
   def test_no_byte_of_keras_files_is_read(self):
@@ -92,20 +89,24 @@ class TrustTest(parameterized.TestCase):
       mock.patch.object(sys, 'path', [str(self._folder), *sys.path])
     )
 
-    def load():
+    def load(trusted):
       return plug_ins.load(
         'of_a_stranger:create_task',
         field='task.name',
+        trust=trusted,
         group='the.group',
         known=list,
         is_one=callable,
         expected='a function',
       )
 
-    trust.trust(modules=False)
-    with self.assertRaisesRegex(errors.InputError, '^task.name .*trust_modul'):
-      load()
+    of_others = trust.Trust(saved_models=True).in_run()
+    for trusted in (trust.NONE, of_others, of_others.in_run()):
+      with self.assertRaisesRegex(
+        errors.InputError, '^task.name .*trust_modul'
+      ):
+        load(trusted)
     self.assertFalse(self._written.exists())
-    trust.trust(modules=True)
-    load()
+    self.assertFalse(of_others.saved_models)
+    load(trust.Trust(json_modules=True).in_run())
     self.assertTrue(self._written.exists())

@@ -103,6 +103,7 @@ def freeze_keras_model(
 def load_extractor(
   path: str | os.PathLike[str],
   *,
+  trusted: bool = False,
   preprocess: Preprocess | None = None,
   input_spec: tf.TensorSpec | None = None,
 ) -> feature_map.FeatureMap:
@@ -110,13 +111,14 @@ def load_extractor(
 
   A model is a program: layers of Keras may hold Python code (Lambda), and some
   of TensorFlow's operations read and write files (ReadFile, WriteFile). So
-  models are loaded only after a call of `trust.trust`. Keras' own safe mode
-  refuses the Python code of Lambda layers, but not in HDF5 of Keras 2, whose
-  safe mode also imports any module that a model names.
+  models are loaded only if they are trusted. Keras' own safe mode refuses the
+  Python code of Lambda layers, but not in HDF5 of Keras 2, whose safe mode also
+  imports any module that a model names.
 
   Args:
     path: A model of Keras 2 or 3 (.h5, .hdf5 or .keras), or the folder of a
       SavedModel with one input and one output in its signature serving_default.
+    trusted: Whether the model may run its code.
     preprocess: The first function, see `freeze_keras_model`.
     input_spec: The spec of a batch, see `freeze_keras_model`.
 
@@ -125,7 +127,7 @@ def load_extractor(
 
   Raises:
     errors.InputError: If there is no such model, it cannot be read or used, or
-      saved models are not trusted.
+      is not trusted.
   """
   path = pathlib.Path(path)
   options = {'preprocess': preprocess, 'input_spec': input_spec}
@@ -135,7 +137,7 @@ def load_extractor(
       f'{path} must be the folder of a SavedModel or a file ending in '
       f'{", ".join(_KERAS_SUFFIXES)}, got no such model.'
     )
-  trust.check_saved_model(path)
+  trust.check_saved_model(path, trusted)
   if is_keras_file:
     return freeze_keras_model(load_keras_model(path), **options)
   return _freeze_saved_model(path, **options)

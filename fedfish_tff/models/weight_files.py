@@ -4,8 +4,8 @@
 
 Names, shapes and dtypes are compared before any values are read. Files of
 weights are data, and so are the weights in a model of Keras 3 (.keras). A model
-of Keras 2 lacks their names without its program, so it is loaded only after a
-call of `trust.trust`.
+of Keras 2 lacks their names without its program, so it is loaded only if it is
+trusted.
 """
 
 from collections.abc import Collection
@@ -68,6 +68,7 @@ def read_weights(
   model: tff.learning.models.FunctionalModel,
   *,
   tensor_names: Sequence[str],
+  trusted: bool = False,
 ) -> tff.learning.models.ModelWeights:
   """Reads a file of weights for a model.
 
@@ -79,6 +80,7 @@ def read_weights(
       or a model of either (.keras).
     model: The model.
     tensor_names: The names of the model's trainable tensors; empty for none.
+    trusted: Whether a model of Keras 2 may run its code.
 
   Returns:
     The weights, flat, in the model's order.
@@ -88,7 +90,7 @@ def read_weights(
       holds a value that is not finite; or a model of Keras 2 is not trusted.
   """
   expected = _shapes_of(model, tensor_names)
-  with _opened(path, expected) as (tensors, writer):
+  with _opened(path, expected, trusted) as (tensors, writer):
     return _fit(
       model, tensors, tensor_names=tensor_names, source=path, writer=writer
     )
@@ -181,13 +183,14 @@ def _shapes_of(
 
 @contextlib.contextmanager
 def _opened(
-  path: str | os.PathLike[str], expected: keras_weights.Shapes
+  path: str | os.PathLike[str], expected: keras_weights.Shapes, trusted: bool
 ) -> Iterator[tuple[keras_weights.Tensors, str]]:
   """Opens a file of weights.
 
   Args:
     path: The file.
     expected: The shapes of the model's tensors.
+    trusted: Whether a model of Keras 2 may run its code.
 
   Yields:
     The tensors, by the model's names where those are certain, and the program
@@ -204,6 +207,7 @@ def _opened(
   if suffix == '.keras':
     version = frozen_graph.keras_version(path)
     if not version.startswith('3.'):
+      trust.check_saved_model(path, trusted)
       yield _load_keras_2(path, expected), f'Keras {version}'
       return
   try:
@@ -240,7 +244,6 @@ def _load_keras_2(
   path: pathlib.Path, expected: keras_weights.Shapes
 ) -> keras_weights.Tensors:
   """Loads a trusted model, without whose program its weights have no names."""
-  trust.check_saved_model(path)
   model = frozen_graph.load_keras_model(path)
   names = keras_classifier.keras_tensor_names(model)
   named = dict(zip(names, model.trainable_variables))

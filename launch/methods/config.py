@@ -14,6 +14,8 @@ import types
 import typing
 from typing import Any
 
+from fedfish_tff import trust as trust_lib
+
 if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib
 
@@ -66,6 +68,7 @@ class Config:
     client_weight_decay: The weight decay of the clients' adamw; None without
       it.
     blocks: The blocks of `block.own_blocks` that the config has, by name.
+    trust: The trust in the programs that the config names.
   """
 
   values: Mapping[str, Any]
@@ -85,6 +88,7 @@ class Config:
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
   blocks: Mapping[str, Values] = dataclasses.field(default_factory=dict)
+  trust: trust_lib.Trust = trust_lib.PYTHON
 
   @property
   def key(self) -> str:

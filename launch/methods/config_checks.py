@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import trust as trust_lib
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
@@ -33,24 +34,28 @@ _BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
 _WEIGHT_DECAY = 'client_weight_decay'
 
 
-def read(values: Mapping[str, Any]) -> config_lib.Config:
+def read(
+  values: Mapping[str, Any], *, trust: trust_lib.Trust = trust_lib.PYTHON
+) -> config_lib.Config:
   """Reads a config, checking all fields but the task's own options.
 
   Args:
     values: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
+    trust: The trust in the programs that the config names.
 
   Returns:
     The config.
 
   Raises:
     errors.InputError: If a field is missing, unknown, of the wrong type or out
-      of range, or does not apply to the method.
+      of range, does not apply to the method, or names a module that is not
+      trusted.
   """
   values = json_config.with_tuples(values)
   if 'algorithm' not in values:
     raise errors.InputError('The config has no field algorithm.')
   fields.block('algorithm', values['algorithm'])
-  method = registry.find_method(values['algorithm'].get('name'))
+  method = registry.find_method(values['algorithm'].get('name'), trust=trust)
   optional = _optional_fields(values, method)
   checks = {**_SIZES, **dict.fromkeys(_BLOCKS, fields.block), **optional}
   fields.check_block('', values, fields.of_checks(checks), owner=method.name)
@@ -72,6 +77,7 @@ def read(values: Mapping[str, Any]) -> config_lib.Config:
       for name, block in block_lib.own_blocks().items()
       if name in values
     },
+    trust=trust,
   )
   flat = json_config.flatten(values)
   for block in block_lib.blocks_of(config):

@@ -27,15 +27,17 @@ if typing.TYPE_CHECKING:
 NO_START = 'none'
 
 
-def _check_start(field: str, start: Any) -> None:
+def _check_start(config: config_lib.Config) -> None:
   """Checks the start of a fine-tuning, a method with its fields."""
-  fields.block(field, start)
+  field, start = 'fine_tuning.start', config.values['fine_tuning']['start']
   name = start.get('name')
   if name == NO_START:
     no_fields = fields.of_checks({'name': fields.text})
     fields.check_block(f'{field}.', start, no_fields, owner=NO_START)
     return
-  method = registry.find_method(name, field=f'{field}.name', known=[NO_START])
+  method = registry.find_method(
+    name, field=f'{field}.name', known=[NO_START], trust=config.trust
+  )
   if 'fine_tuning_start' not in method.supports:
     raise errors.InputError(
       f'{field}.name must be {NO_START} or a method with a closed form, got '
@@ -59,7 +61,7 @@ _FIELDS: Mapping[str, fields.Field] = {
   ),
   'start': fields.Field(
     {'name': NO_START},
-    _check_start,
+    fields.block,
     'The closed-form method to start from, with its fields; or none.',
   ),
 }
@@ -75,6 +77,7 @@ def has_start(config: config_lib.Config) -> bool:
 
 
 def _check(config: config_lib.Config) -> None:
+  _check_start(config)
   own = config.blocks['fine_tuning']
   if config.client_weight_decay and own.weight_decay:
     raise errors.InputError(
@@ -101,7 +104,8 @@ def _label(config: config_lib.Config, name: str) -> str:
   title = _TITLES[own.strategy]
   if not has_start(config):
     return name if own.strategy == 'ft' else f'{name}-{title[3:]}'
-  title = f'{registry.find_method(own.start.name).title}+{title}'
+  start = registry.find_method(own.start.name, trust=config.trust)
+  title = f'{start.title}+{title}'
   # Other blocks may have made another method of FedAvg, with another name.
   is_usual = config.method.name == 'fed_avg' and name == config.method.title
   return title if is_usual else f'{title} by {name}'

@@ -20,6 +20,7 @@ import typing
 from typing import Any
 
 from fedfish_tff import plug_ins
+from fedfish_tff import trust as trust_lib
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
@@ -68,7 +69,11 @@ def only_values(
 
 
 def find_method(
-  name: Any, *, field: str = 'algorithm.name', known: Iterable[str] = ()
+  name: Any,
+  *,
+  field: str = 'algorithm.name',
+  known: Iterable[str] = (),
+  trust: trust_lib.Trust = trust_lib.PYTHON,
 ) -> method_lib.Method:
   """Returns a method.
 
@@ -76,15 +81,17 @@ def find_method(
     name: Its name, or package.module:NAME.
     field: The field that holds the name, for the error.
     known: The field's other values, for the error.
+    trust: The trust in the config with the field.
 
   Raises:
-    errors.InputError: If there is no such method.
+    errors.InputError: If there is no such method, or its module is not trusted.
   """
   if isinstance(name, str) and name in own_methods():
     return own_methods()[name]
   method = plug_ins.load(
     name,
     field=field,
+    trust=trust,
     group=ENTRY_POINTS,
     known=lambda: (*own_methods(), *known),
     is_one=lambda found: isinstance(found, method_lib.Method),

@@ -11,6 +11,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import parameters
 from fedfish_tff import simulation
+from fedfish_tff import trust as trust_lib
 from fedfish_tff.evaluation import metric_names
 from launch.methods import adapters
 from launch.plots import catalogue
@@ -35,6 +36,7 @@ def evaluate(
   export: bool = False,
   at: str | None = None,
   data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.NONE,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on held-out clients and writes its tables.
 
@@ -46,6 +48,7 @@ def evaluate(
     export: Whether to write the model and its weights, too.
     at: The model's name in `model_rounds.ROUNDS`; None for the run's model.
     data_dir: The folder of the data; None for that of training.
+    trust: The trust in the programs that the workdir's config names.
 
   Returns:
     The paths of the written files.
@@ -53,7 +56,10 @@ def evaluate(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  with trained_run.open_run(workdir, data_dir=data_dir) as (experiment, folder):
+  with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
+    experiment,
+    folder,
+  ):
     result = trained_run.load_result(experiment, folder, at)
     # Made first, since an unwritable folder would waste the work.
     simulation.make_folder(folder.path / 'evaluation')

@@ -368,14 +368,15 @@ def create_task(
     The task.
 
   Raises:
-    errors.InputError: If a field or the data cannot be used.
+    errors.InputError: If a field or the data cannot be used, or a program that
+      the config names is not trusted.
   """
   options = dict(config.task)
   name = options.pop('name')
   # The function of a task of one's own is no name of it.
   whose = name if ':' in name else f'task {name}'
   simulation.report_step(f'Reading the data of {whose}')
-  options |= dict(seed=config.seed, data_dir=data_dir)
+  options |= dict(seed=config.seed, data_dir=data_dir, trust=config.trust)
   task = task_registry.create_task(name, **options)
   if datasets.takes_references():
     if data_dir is not None and '://' not in data_dir:

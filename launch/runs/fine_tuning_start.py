@@ -107,7 +107,8 @@ def start_config(
         'personalization_epochs': 0,
         'barrier': False,
       },
-    }
+    },
+    trust=config.trust,
   )
 
 

@@ -11,6 +11,7 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
+from fedfish_tff import trust as trust_lib
 from launch.methods import adapters
 from launch.methods import config as config_lib
 from launch.methods import config_checks
@@ -27,6 +28,7 @@ def open_run(
   workdir: str | os.PathLike[str],
   *,
   data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.NONE,
 ) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
   """Opens a workdir and builds its experiment in the current context.
 
@@ -34,6 +36,7 @@ def open_run(
     workdir: A workdir of launch.train.
     data_dir: The folder of the data, for tasks that read files; None for the
       folder of training.
+    trust: The trust in the programs that the workdir's config names.
 
   Yields:
     The experiment and the folder, which no other process writes meanwhile.
@@ -44,7 +47,7 @@ def open_run(
   folder = simulation.Workdir(pathlib.Path(workdir))
   values = run_reader.read_config(workdir)
   try:
-    config = config_checks.read(values)
+    config = config_checks.read(values, trust=trust)
   except errors.InputError as error:
     raise errors.InputError(f'{folder.config_path}: {error}') from error
   folder.check_files()
@@ -182,7 +185,7 @@ def read_warm_start(
   path = os.path.expanduser(config.blocks['warm_start'].path)
   model, names = task.create_checked_model(), task.tensor_names
   if os.path.isdir(path):
-    with open_run(path) as (other, folder):
+    with open_run(path, trust=config.trust.in_run()) as (other, folder):
       result = load_result(other, folder)
       _, weights = adapters.merge(
         other.config,
@@ -197,7 +200,9 @@ def read_warm_start(
         source=path,
       )
   else:
-    weights = models.read_weights(path, model, tensor_names=names)
+    weights = models.read_weights(
+      path, model, tensor_names=names, trusted=config.trust.saved_models
+    )
   return fine_tuning_start.Start(weights, round_number=0, totals={})
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from fedfish_tff import trust as trust_lib
 from fedfish_tff.evaluation import metric_names
 from launch.plots import catalogue
 from launch.plots import transfer
@@ -43,6 +44,7 @@ def evaluate_transfer(
   split: str = 'test',
   max_clients: int | None = None,
   data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.NONE,
 ) -> list[pathlib.Path]:
   """Evaluates a workdir's model on targets, prints and writes the scores.
 
@@ -54,6 +56,7 @@ def evaluate_transfer(
       it.
     max_clients: The most clients of a target, drawn at random; None for all.
     data_dir: The folder of the workdir's data; None for that of training.
+    trust: The trust in the programs that the workdir's config names.
 
   Returns:
     The paths of the written files.
@@ -61,7 +64,10 @@ def evaluate_transfer(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  with trained_run.open_run(workdir, data_dir=data_dir) as (experiment, folder):
+  with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
+    experiment,
+    folder,
+  ):
     config = experiment.config
     tasks = create_target_tasks(
       experiment.task,

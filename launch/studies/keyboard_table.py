@@ -30,7 +30,7 @@ recall varies between samples of the same number of users.
 from collections.abc import Sequence
 
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
@@ -56,7 +56,6 @@ _TRUST_MODULES = trust_flags.define_modules()
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  trust.trust(modules=_TRUST_MODULES.value)
   if not _WORKDIRS.value:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
@@ -64,11 +63,13 @@ def main(argv: Sequence[str]) -> None:
   from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context()
+  trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)
   print(
     keyboards.compare(
       _WORKDIRS.value,
       order=_ORDER.value,
       data_dir=_DATA_DIR.value,
+      trust=trust,
     )
   )
 

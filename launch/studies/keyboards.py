@@ -13,6 +13,7 @@ import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from fedfish_tff import trust as trust_lib
 from launch.methods import config as config_lib
 from launch.results import run_reader
 from launch.results import text_table
@@ -34,13 +35,17 @@ Recalled = Mapping[int, np.ndarray]
 
 @contextlib.contextmanager
 def open_suggester(
-  workdir: str | os.PathLike[str], *, data_dir: str | None = None
+  workdir: str | os.PathLike[str],
+  *,
+  data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.NONE,
 ) -> Iterator[Callable[[str], list[str]]]:
   """Yields a function that suggests the next word of a text.
 
   Args:
     workdir: A workdir of the task keyboard with at least one checkpoint.
     data_dir: The folder of the data; None for that of training.
+    trust: The trust in the workdir's config.
 
   Yields:
     A function from a text, of which only the last sentence counts, to the
@@ -50,7 +55,10 @@ def open_suggester(
     errors.InputError: If the workdir or its data cannot be used or read.
   """
   check_is_keyboard(workdir)
-  with trained_run.open_run(workdir, data_dir=data_dir) as (experiment, folder):
+  with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
+    experiment,
+    folder,
+  ):
     result = trained_run.load_result(experiment, folder)
     weights = experiment.process.get_model_weights(result.state)
     vocabulary = experiment.task.transfer_options['vocabulary']
@@ -81,7 +89,11 @@ def check_is_keyboard(workdir: str | os.PathLike[str]) -> None:
 
 
 def compare(
-  workdirs: Sequence[str], *, order: int, data_dir: str | None = None
+  workdirs: Sequence[str],
+  *,
+  order: int,
+  data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.NONE,
 ) -> str:
   """Returns a table of the recall on test users.
 
@@ -89,6 +101,7 @@ def compare(
     workdirs: The workdirs of the task keyboard, with the same vocabulary.
     order: The n of the n-gram model.
     data_dir: The folder of the data; None for that of training.
+    trust: The trust in the workdirs' configs.
 
   Raises:
     errors.InputError: If a workdir or its data cannot be used or read.
@@ -100,7 +113,7 @@ def compare(
   for workdir in sorted(
     workdirs, key=lambda w: not run_reader.read_config(w)['task']['central']
   ):
-    with trained_run.open_run(workdir, data_dir=data_dir) as (
+    with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
       experiment,
       folder,
     ):

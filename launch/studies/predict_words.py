@@ -20,7 +20,7 @@ from collections.abc import Sequence
 import sys
 
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
@@ -46,7 +46,6 @@ _PREFIX = flags.DEFINE_string(
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  trust.trust(modules=_TRUST_MODULES.value)
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
@@ -54,8 +53,9 @@ def main(argv: Sequence[str]) -> None:
   from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context()
+  trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)
   with keyboards.open_suggester(
-    _WORKDIR.value, data_dir=_DATA_DIR.value
+    _WORKDIR.value, data_dir=_DATA_DIR.value, trust=trust
   ) as suggest:
     lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]
     if lines is sys.stdin and lines.isatty():

@@ -56,7 +56,6 @@ class Sweep:
     evaluated: Whether launch.evaluate also scores the runs.
     num_processes: The most runs at a time; None for as many as cores and memory
       allow.
-    trust_saved_models: Whether runs may load models from files.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: The address of the cluster; None to start one on this machine.
     columns: The columns of the table; see `result_table.parse_columns`. None
@@ -69,7 +68,6 @@ class Sweep:
   data_dir: str | None = None
   evaluated: bool = False
   num_processes: int | None = None
-  trust_saved_models: bool = False
   on_ray: bool = False
   ray_address: str | None = None
   columns: Sequence[str] | None = None
@@ -215,7 +213,7 @@ class Sweep:
         'config': run.config.values,
         'workdir': workdir[run.name],
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
-        'trust_saved_models': self.trust_saved_models,
+        'trust': run.config.trust,
         'is_trained': folder.read_summary(run.name, run.config.values)
         is not None,
         'evaluated': self.evaluated,
@@ -245,8 +243,10 @@ class Sweep:
     arguments = [f'--workdir={self._folder.workdir(run.name)}']
     if self.data_dir is not None:
       arguments.append(f'--data_dir={self.data_dir}')
-    if self.trust_saved_models:
+    if run.config.trust.saved_models:
       arguments.append('--trust_saved_models')
+    if run.config.trust.json_modules:
+      arguments.append('--trust_modules')
     program = installed.name_commands('python -m launch.train')
     return f'{program} {run.command} {shlex.join(arguments)}'
 

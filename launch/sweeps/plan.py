@@ -20,6 +20,7 @@ import types
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import json_config
 from launch.configs import sweeps
@@ -158,6 +159,8 @@ def plan_runs(
   get_config: Callable[[str], ConfigDict],
   runs: Sequence[sweeps.Run],
   arguments: Sequence[str] = (),
+  *,
+  trust: trust_lib.Trust = trust_lib.PYTHON,
 ) -> list[PlannedRun]:
   """Creates and checks the config of every run.
 
@@ -167,6 +170,7 @@ def plan_runs(
     runs: The runs.
     arguments: The fields to set in all runs, each as
       `--config.<field>=<value>`.
+    trust: The trust in the programs that the runs' configs name.
 
   Returns:
     The planned runs, in the same order.
@@ -189,7 +193,7 @@ def plan_runs(
       _set_field(config, field, value, name)
     config = _apply_arguments(config, arguments, name)
     try:
-      read = config_checks.read(config.to_dict())
+      read = config_checks.read(config.to_dict(), trust=trust)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
     if read.key in seen:

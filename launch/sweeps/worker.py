@@ -24,7 +24,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
-from fedfish_tff import trust
+from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from launch import terminal
 from launch.methods import config_checks
@@ -129,7 +129,7 @@ def train(
   config: Mapping[str, Any],
   workdir: pathlib.Path,
   data_dir: str | None,
-  trust_saved_models: bool,
+  trust: trust_lib.Trust,
   is_trained: bool,
   evaluated: bool,
   starts: Mapping[str, pathlib.Path],
@@ -140,7 +140,7 @@ def train(
     config: The config as nested mappings.
     workdir: The workdir of the run.
     data_dir: The folder of the data, for tasks that read files.
-    trust_saved_models: Whether models may be loaded from files.
+    trust: The trust in the programs that the config names.
     is_trained: Whether the run is already trained to its end.
     evaluated: Whether to evaluate the run.
     starts: The runs that a fine-tuning may start from; see
@@ -148,14 +148,16 @@ def train(
   """
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
-  trust.trust(saved_models=trust_saved_models)
   if not is_trained:
     sequence = _run_sequence(data_dir)
-    sequence.train(config_checks.read(config), workdir, starts=starts)
+    sequence.train(
+      config_checks.read(config, trust=trust), workdir, starts=starts
+    )
   if evaluated:
     # Apart from the runs', whose compiled graphs it keeps.
     contexts.set_default_context()
-    evaluation_run.evaluate(workdir, data_dir=data_dir)
+    # The workdir has no other config, which training has checked.
+    evaluation_run.evaluate(workdir, data_dir=data_dir, trust=trust)
 
 
 @functools.cache

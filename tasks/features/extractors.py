@@ -31,6 +31,7 @@ def create_extractor(
   weights: str | None,
   image_size: int,
   data_dir: str | None,
+  trusted: bool = False,
 ) -> models.FeatureMap:
   """Creates the extractor that a task's options name.
 
@@ -42,13 +43,14 @@ def create_extractor(
       Keras' own folder.
     image_size: The height and width that images are resized to.
     data_dir: The folder of the task's files.
+    trusted: Whether a model in a file may be loaded, which may run code.
 
   Returns:
     An extractor of RGB images [n, height, width, 3].
 
   Raises:
-    errors.InputError: If an option is out of range, or the file is missing or
-      cannot be used.
+    errors.InputError: If an option is out of range, or the file is missing,
+      cannot be used or is not trusted.
   """
   checks.check_choice('extractor', extractor, EXTRACTORS)
   checks.check_integer('image_size', image_size, 1)
@@ -64,6 +66,7 @@ def create_extractor(
     )
   return models.load_extractor(
     path,
+    trusted=trusted,
     preprocess=lambda images: models.resize_images(images, image_size),
     input_spec=tf.TensorSpec([None, None, None, 3], tf.float32),
   )

@@ -50,6 +50,7 @@ def create_image_features_task(
   unit_features: bool = True,
   feature_dir: str | None = extractors.FEATURE_DIR,
   validation_fraction: float = 0.5,
+  trust_saved_models: bool = False,
 ) -> Task:
   """Creates a task of a data set's images.
 
@@ -78,6 +79,7 @@ def create_image_features_task(
     feature_dir: The folder where features are kept for other runs; None to keep
       none.
     validation_fraction: The share of held-out images for validation.
+    trust_saved_models: Whether the extractor may be a model from a file.
 
   Returns:
     The task: x float32 [features], [height, width, 3] of 0 to 255 or [numbers
@@ -90,7 +92,11 @@ def create_image_features_task(
   partition = _divide(data, num_clients=num_clients, alpha=alpha, seed=seed)
   held_out = _divide_held_out(data, validation_fraction, seed)
   network = extractors.create_extractor(
-    extractor, weights=weights, image_size=image_size, data_dir=data_dir
+    extractor,
+    weights=weights,
+    image_size=image_size,
+    data_dir=data_dir,
+    trusted=trust_saved_models,
   )
   frozen, trained = extractors.divide(
     network, inputs, unit_features=unit_features

@@ -110,6 +110,7 @@ def create_photographs_task(
   feature_dir: str | None = extractors.FEATURE_DIR,
   validation_fraction: float = 0.5,
   cache_megabytes: int = 4096,
+  trust_saved_models: bool = False,
 ) -> Task:
   """Creates a task of a split's photographs.
 
@@ -135,6 +136,7 @@ def create_photographs_task(
     cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
       for each of training, validation and test clients; all features of 1,280
       numbers take 800 (iNaturalist) or 900 (Landmarks).
+    trust_saved_models: Whether the extractor may be a model from a file.
 
   Returns:
     The task: x float32 [features], [image_size, image_size, 3] of 0 to 255 or
@@ -148,7 +150,11 @@ def create_photographs_task(
   folder = _find_folder(name, data_dir, folders, made_by)
   checks.check_integer('cache_megabytes', cache_megabytes, 1)
   network = extractors.create_extractor(
-    extractor, weights=weights, image_size=image_size, data_dir=data_dir
+    extractor,
+    weights=weights,
+    image_size=image_size,
+    data_dir=data_dir,
+    trusted=trust_saved_models,
   )
   frozen, trained = extractors.divide(
     network, inputs, unit_features=unit_features

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that no binary runs a module which a stranger's workdir names."""
 
-import json
 import pathlib
 import sys
 from unittest import mock
 
 from launch.configs import digits
+from launch.configs import fed3r_generated
 from launch.configs import keyboard
 from tests.launch import binary_runner
 
@@ -17,30 +17,43 @@ _OF_KEYBOARDS = ('studies.predict_words', 'studies.keyboard_table')
 
 
 class TrustFlagsTest(parameterized.TestCase):
+  def _write_stranger(self, module, config, field):
+    """Returns a stranger's workdir, and a file that its module would write."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    written = folder / 'written'
+    (folder / f'{module}.py').write_text(
+      f'import pathlib\npathlib.Path({str(written)!r}).touch()\n'
+    )
+    config.update_from_flattened_dict({f'{field}.name': f'{module}:METHOD'})
+    workdir = folder / 'workdir'
+    workdir.mkdir()
+    (workdir / 'config.json').write_text(config.to_json())
+    (workdir / 'metrics.csv').write_text('round,eval/global/loss\n1,2.0\n')
+    self.enter_context(mock.patch.object(sys, 'path', [str(folder), *sys.path]))
+    return workdir, written
+
   @parameterized.parameters(
     ('train', 'algorithm'),
     ('train', 'task'),
     ('evaluate', 'algorithm'),
     ('evaluate', 'task'),
+    ('evaluate', 'fine_tuning.start'),
     ('plot', 'algorithm'),
     ('studies.predict_words', 'algorithm'),
     ('studies.keyboard_table', 'algorithm'),
   )
   def test_named_modules_are_not_imported(self, binary, field):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    written = folder / 'written'
-    # Python imports a name once.
-    module = f'stranger_{binary}_{field}'.replace('.', '_')
-    (folder / f'{module}.py').write_text(
-      f'import pathlib\npathlib.Path({str(written)!r}).touch()\n'
-    )
     get_config = keyboard if binary in _OF_KEYBOARDS else digits
-    config = get_config.get_config('fed_avg').to_dict()
-    config[field]['name'] = f'{module}:METHOD'
-    workdir = folder / 'workdir'
-    workdir.mkdir()
-    (workdir / 'config.json').write_text(json.dumps(config))
-    (workdir / 'metrics.csv').write_text('round,eval/global/loss\n1,2.0\n')
+    variant = 'fed_avg'
+    if field == 'fine_tuning.start':
+      get_config, variant = fed3r_generated, 'fed_avg,fine_tuning=ft_lp'
+    workdir, written = self._write_stranger(
+      # Python imports a name once.
+      f'stranger_{binary}_{field}'.replace('.', '_'),
+      get_config.get_config(variant),
+      field,
+    )
+    folder = workdir.parent
     arguments = {
       'train': [
         f'--config={workdir / "config.json"}',
@@ -49,14 +62,32 @@ class TrustFlagsTest(parameterized.TestCase):
       'plot': [f'--workdirs={workdir}', f'--output_dir={folder / "plots"}'],
       'studies.keyboard_table': [f'--workdirs={workdir}'],
     }.get(binary, [f'--workdir={workdir}'])
-    with mock.patch.object(sys, 'path', [str(folder), *sys.path]):
-      outcome = binary_runner.run_here(f'launch.{binary}', *arguments)
-      self.assertFalse(written.exists(), outcome)
-      # A plot needs none, and has no such flag.
-      if binary != 'plot':
-        self.assertEqual(outcome.code, 2, outcome)
-        self.assertIn('--trust_modules', outcome.stderr)
-        binary_runner.run_here(
-          f'launch.{binary}', *arguments, '--trust_modules'
-        )
-        self.assertTrue(written.exists())
+    outcome = binary_runner.run_here(f'launch.{binary}', *arguments)
+    self.assertFalse(written.exists(), outcome)
+    # A plot needs none, and has no such flag.
+    if binary != 'plot':
+      self.assertEqual(outcome.code, 2, outcome)
+      self.assertIn('--trust_modules', outcome.stderr)
+      binary_runner.run_here(f'launch.{binary}', *arguments, '--trust_modules')
+      self.assertTrue(written.exists())
+
+  @parameterized.parameters('--overwrite', '--dry_run')
+  def test_a_trusted_config_lends_its_warm_start_no_trust(self, flag):
+    module = f'stranger_of_warm_start_{flag[2:]}'
+    workdir, written = self._write_stranger(
+      module, digits.get_config('fed_avg'), 'task'
+    )
+    arguments = [
+      '--config=digits:fed_avg,warm_start=model',
+      f'--config.warm_start.path={workdir}',
+      f'--workdir={workdir.parent / "new"}',
+      '--trust_saved_models',
+      flag,
+    ]
+    outcome = binary_runner.run_here('launch.train', *arguments)
+    self.assertEqual(outcome.code, 2, outcome)
+    self.assertIn(f"task.name is '{module}:METHOD'", outcome.stderr)
+    self.assertIn('--trust_modules', outcome.stderr)
+    self.assertFalse(written.exists())
+    binary_runner.run_here('launch.train', *arguments, '--trust_modules')
+    self.assertTrue(written.exists())

@@ -11,7 +11,6 @@ from unittest import mock
 import zipfile
 
 from fedfish_tff import errors
-from fedfish_tff import trust
 from fedfish_tff.models import frozen_graph
 from tests import processes
 from tests import temporary_folders
@@ -240,23 +239,21 @@ class FrozenGraphTest(temporary_folders.TestCase):
 
   def test_fingerprint_is_the_same_in_every_process(self):
     model = _create_model()
-    trust.trust(saved_models=True)
     paths = [str(self.folder / name) for name in ('a.h5', 'b.keras', 'c')]
     for path in paths:
       model.save(path)
     fingerprints = [
-      frozen_graph.load_extractor(path).fingerprint for path in paths
+      frozen_graph.load_extractor(path, trusted=True).fingerprint
+      for path in paths
     ]
     code = (
       'import sys\n'
-      'from fedfish_tff import trust\n'
       'from fedfish_tff.models import frozen_graph\n'
       'from tests.models import frozen_graph_test\n'
       'other = frozen_graph_test._create_model()\n'
       'frozen_graph.freeze_keras_model(other)\n'
-      'trust.trust(saved_models=True)\n'
       'for path in sys.argv[1:]:\n'
-      '  print(frozen_graph.load_extractor(path).fingerprint)'
+      '  print(frozen_graph.load_extractor(path, trusted=True).fingerprint)'
     )
     other_process = subprocess.run(
       [sys.executable, '-c', code, *paths],
@@ -320,8 +317,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
     model.save(path)
     with self.assertRaisesRegex(errors.InputError, '--trust_saved_models'):
       frozen_graph.load_extractor(path)
-    trust.trust(saved_models=True)
-    return frozen_graph.load_extractor(path)
+    return frozen_graph.load_extractor(path, trusted=True)
 
   @parameterized.parameters('model.h5', 'model.keras', 'saved_model')
   def test_files(self, name):
@@ -333,7 +329,8 @@ class FrozenGraphTest(temporary_folders.TestCase):
     )
     self.assertLen(extractor.initial_weights, 6)
     self.assertEqual(
-      extractor.fingerprint, frozen_graph.load_extractor(path).fingerprint
+      extractor.fingerprint,
+      frozen_graph.load_extractor(path, trusted=True).fingerprint,
     )
     if name == 'saved_model':
       with self.assertRaisesRegex(errors.InputError, 'whose layers are known'):
@@ -363,7 +360,8 @@ class FrozenGraphTest(temporary_folders.TestCase):
     # Other models change the numbers in the names of layers.
     frozen_graph.freeze_keras_model(_create_model('other', library=keras))
     self.assertEqual(
-      extractor.fingerprint, frozen_graph.load_extractor(path).fingerprint
+      extractor.fingerprint,
+      frozen_graph.load_extractor(path, trusted=True).fingerprint,
     )
 
   def test_functional_models_of_keras_3(self):
@@ -393,7 +391,6 @@ class FrozenGraphTest(temporary_folders.TestCase):
     for unbuilt in (Subclassed(), keras.Sequential([keras.layers.Dense(2)])):
       with self.assertRaisesRegex(errors.InputError, 'one input, got 0'):
         frozen_graph.freeze_keras_model(unbuilt)
-    trust.trust(saved_models=True)
     path = self.folder / 'lambda.keras'
     keras.Sequential(
       [keras.layers.Input((3,)), keras.layers.Lambda(lambda x: 2 * x)]
@@ -401,7 +398,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, '^The model .*lambda.keras cannot be read .*Lambda.*$'
     ):
-      frozen_graph.load_extractor(path)
+      frozen_graph.load_extractor(path, trusted=True)
     path = self.folder / 'model.keras'
     model.save(path)
     with mock.patch.dict(os.environ, KERAS_BACKEND='jax'):
@@ -421,7 +418,6 @@ class FrozenGraphTest(temporary_folders.TestCase):
         frozen_graph.load_keras_model(path)
 
   def test_files_of_keras_3_where_keras_is_an_older_one(self):
-    trust.trust(saved_models=True)
     path = self.folder / 'model.keras'
     with zipfile.ZipFile(path, 'w') as archive:
       archive.writestr('metadata.json', '{"keras_version": "3.9.0"}')
@@ -432,11 +428,10 @@ class FrozenGraphTest(temporary_folders.TestCase):
         '^The model .*model.keras cannot be read '
         r'\(Keras 3 must be installed, .*got Keras 2.14.0\).$',
       ):
-        frozen_graph.load_extractor(path)
+        frozen_graph.load_extractor(path, trusted=True)
 
   def test_an_hdf5_file_in_the_place_of_an_archive(self):
     """Keras loads it without its safe mode, so that Python code in it runs."""
-    trust.trust(saved_models=True)
     for name in ('model.keras', 'model.KERAS'):
       with h5py.File(self.folder / name, 'w') as file:
         file.attrs['keras_version'] = '2.21.0'
@@ -444,10 +439,9 @@ class FrozenGraphTest(temporary_folders.TestCase):
         errors.InputError,
         rf'^The model .*/{name} cannot be read \(.* not a zip',
       ):
-        frozen_graph.load_extractor(self.folder / name)
+        frozen_graph.load_extractor(self.folder / name, trusted=True)
 
   def test_damaged_metadata(self):
-    trust.trust(saved_models=True)
     path = self.folder / 'model.keras'
     for name, content, message in (
       ('metadata.json', '{}', 'keras_version must be a string, got None'),
@@ -459,7 +453,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
       with self.assertRaisesRegex(
         errors.InputError, f'^The model .* cannot be read .*{message}.*$'
       ):
-        frozen_graph.load_extractor(path)
+        frozen_graph.load_extractor(path, trusted=True)
 
   def test_saved_model_of_a_module(self):
     module = tf.Module()
@@ -467,7 +461,6 @@ class FrozenGraphTest(temporary_folders.TestCase):
     module.call = tf.function(
       lambda x: tf.nn.conv2d(x, module.kernel, 1, 'VALID')
     )
-    trust.trust(saved_models=True)
     # TensorFlow would look for files that match.
     path = str(self.folder / 'a [x]*' / 'module')
     tf.saved_model.save(
@@ -477,7 +470,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
         tf.TensorSpec([None, 8, 8, 3], tf.float32)
       ),
     )
-    extractor = frozen_graph.load_extractor(path)
+    extractor = frozen_graph.load_extractor(path, trusted=True)
     tolerance.assert_close(
       extractor.extract(_images()),
       np.repeat(_images().sum(axis=(1, 2, 3))[:, np.newaxis], 2, axis=1),
@@ -485,7 +478,6 @@ class FrozenGraphTest(temporary_folders.TestCase):
     self.assertLen(extractor.initial_weights, 1)
 
   def test_files_that_cannot_be_used(self):
-    trust.trust(saved_models=True)
     model = _create_model()
     model.save_weights(self.folder / 'weights.h5')
     for name in ('model.h5', 'model.keras'):
@@ -506,7 +498,7 @@ class FrozenGraphTest(temporary_folders.TestCase):
       ('empty', 'signature serving_default'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
-        frozen_graph.load_extractor(self.folder / name)
+        frozen_graph.load_extractor(self.folder / name, trusted=True)
 
   def test_models_that_cannot_be_used(self):
     source = tf.keras.Input([2])

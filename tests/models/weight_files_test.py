@@ -7,7 +7,6 @@ import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import models
-from fedfish_tff import trust
 from fedfish_tff.models import supervised
 from tests import tolerance
 
@@ -101,7 +100,7 @@ def _zeros(**shapes):
 def _read_tensors(path, shapes):
   """Returns the tensors for a model of tensors of these shapes by name."""
   weights = models.read_weights(
-    path, _zeros(**shapes), tensor_names=tuple(shapes)
+    path, _zeros(**shapes), tensor_names=tuple(shapes), trusted=True
   )
   return dict(zip(shapes, weights.trainable, strict=True))
 
@@ -160,7 +159,6 @@ class WeightFilesTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
     self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.addCleanup(trust.trust, **trust.granted())
 
   def _read(self, path, keras_model):
     """Returns the weights of a file for a Keras model of other weights."""
@@ -177,7 +175,6 @@ class WeightFilesTest(parameterized.TestCase):
     *((name, None, _NAMES) for name in _SAVE if name not in _NAMED),
   )
   def test_reads_the_weights(self, name, layers, layers_of_other):
-    trust.trust(saved_models=True)
     written = _create_keras_model(layers)
     _SAVE[name](written, self.folder / name)
     other = _create_keras_model(layers_of_other, seed=1)
@@ -202,7 +199,6 @@ class WeightFilesTest(parameterized.TestCase):
 
   @parameterized.parameters(*_SAVE)
   def test_names_the_first_tensor_that_does_not_fit(self, name):
-    trust.trust(saved_models=True)
     _SAVE[name](_create_keras_model(None), self.folder / name)
     tensor = 'trainable_2' if name == 'exported.npz' else 'dense/kernel'
     if name == 'positions.npz':
@@ -344,7 +340,6 @@ class WeightFilesTest(parameterized.TestCase):
 
   @parameterized.parameters(*_SAVE)
   def test_damaged_files(self, name):
-    trust.trust(saved_models=True)
     path = self.folder / name
     _SAVE[name](_create_keras_model(_NAMES), path)
     content = path.read_bytes()
@@ -411,7 +406,7 @@ class WeightFilesTest(parameterized.TestCase):
     path = self.folder / 'model.keras'
     _create_keras_model(None).save(path)
     with self.assertRaisesRegex(errors.InputError, 'trust_saved_models'):
-      _read_tensors(path, {})
+      models.read_weights(path, _zeros(), tensor_names=())
 
   @parameterized.parameters('w.npz', 'w.h5', 'w.safetensors', 'w.txt', '')
   def test_files_that_cannot_be_read(self, name):

@@ -21,7 +21,6 @@ import weakref
 
 from fedfish_tff import errors
 from fedfish_tff import parameters
-from fedfish_tff import trust
 from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import threads
@@ -87,8 +86,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
       max_restarts=-1,
     )
     self._actors = [
-      actor.remote(trust.granted(), actor_cpus, device_options)
-      for _ in range(num_actors)
+      actor.remote(actor_cpus, device_options) for _ in range(num_actors)
     ]
     # The actors that have died, each with a call that returns once it is back.
     self._away: dict[int, Any] = {}

@@ -19,7 +19,6 @@ from typing import Any
 import fedfish_tff
 from fedfish_tff import errors
 from fedfish_tff import parameters
-from fedfish_tff import trust
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.pjrt import pjrt_context
@@ -133,20 +132,16 @@ class StageActor:
 
   def __init__(
     self,
-    trusted: Mapping[str, bool],
     parallelism: int = 1,
     device_options: Mapping[str, Any] | None = None,
   ):
     """Makes a runner.
 
     Args:
-      trusted: The code that may run in order to read clients, see
-        `trust.trust`.
       parallelism: The number of clients that compute at a time.
       device_options: The arguments of `pjrt_context.PjrtStageRunner`; None for
         processors.
     """
-    trust.trust(**trusted)
     threads.use_one_intra_op_thread()
     if device_options is None:
       self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)

@@ -4,7 +4,6 @@
 
 import dataclasses
 
-from fedfish_tff import trust
 from fedfish_tff.execution.ray import stage_actor
 from fedfish_tff.execution.reading import federated_plan
 from tests.execution import client_computations
@@ -46,7 +45,7 @@ class StageActorTest(absltest.TestCase):
       cohort_size=9,
       parameters={},
     )
-    return stage_actor.StageActor(trust.granted()).run(
+    return stage_actor.StageActor().run(
       self.computation,
       {aggregate.zero: [np.float32(0)]},
       dataclasses.replace(work, **changes),

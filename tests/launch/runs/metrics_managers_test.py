@@ -6,7 +6,6 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from fedfish_tff import trust
 from launch.runs import metrics_managers
 from tests.launch import small_configs
 
@@ -82,9 +81,7 @@ class MetricsManagersTest(small_configs.TestCase):
     if name in ('RELEASED', 'Missing'):
       self.assertFalse(self.workdir.exists())
 
-  def test_ours_needs_no_trust_and_says_itself_what_it_lacks(self):
-    self.addCleanup(trust.trust)
-    trust.trust(modules=False)
+  def test_ours_says_itself_what_it_lacks(self):
     managers = metrics_managers.load(['wandb'])
     self.assertEqual(managers, {'wandb': simulation.WandbManager})
     with (
@@ -94,9 +91,3 @@ class MetricsManagersTest(small_configs.TestCase):
       metrics_managers.NamedManager(
         'wandb', managers['wandb'], simulation.Workdir(self.workdir)
       )
-
-  def test_named_modules_may_not_be_trusted(self):
-    self.addCleanup(trust.trust)
-    trust.trust(modules=False)
-    with self.assertRaisesRegex(errors.InputError, 'only with --trust_modules'):
-      metrics_managers.load([f'{_HERE}:fail'])

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of what the processes of a sweep do, on a tiny run."""
 
+from fedfish_tff import trust
 from launch.configs import toy_regression
 from launch.sweeps import worker
 from tests.launch import small_configs
@@ -19,7 +20,7 @@ class SweepWorkerTest(small_configs.TestCase):
       config=config.to_dict(),
       workdir=workdir,
       data_dir=None,
-      trust_saved_models=False,
+      trust=trust.PYTHON,
       starts={},
     )
     worker.train(**arguments, is_trained=False, evaluated=False)

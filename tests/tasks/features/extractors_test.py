@@ -6,7 +6,6 @@ import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
-from fedfish_tff import trust
 from fedfish_tff.models import squeezenet
 from tasks.features import extractors
 from tests import tolerance
@@ -24,9 +23,12 @@ class ExtractorsTest(absltest.TestCase):
       [tf.keras.layers.Conv2D(4, 3, input_shape=(6, 6, 3))]
     )
     model.save(pathlib.Path(folder) / 'model.keras')
-    trust.trust(saved_models=True)
     extractor = extractors.create_extractor(
-      'file', weights='model.keras', image_size=6, data_dir=folder
+      'file',
+      weights='model.keras',
+      image_size=6,
+      data_dir=folder,
+      trusted=True,
     )
     images = np.random.default_rng(0).integers(0, 256, [2, 9, 7, 3], np.uint8)
     expected = model(tf.image.resize(images, [6, 6])).numpy()
