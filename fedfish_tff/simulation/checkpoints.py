@@ -115,7 +115,8 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       (state, version); (None, 0) if nothing was saved.
 
     Raises:
-      errors.InputError: If there are checkpoints and all are damaged.
+      errors.InputError: If there are checkpoints and all are damaged, or one
+        was removed meanwhile.
     """
     versions = await self.get_versions()
     if versions is None:
@@ -123,6 +124,12 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     for version in reversed(versions):
       try:
         return await self.load(version, structure), version
+      except tff.program.ProgramStateNotFoundError as error:
+        # A reader does not stop the run from going on.
+        raise errors.InputError(
+          f'{self._path(version)} was removed while it was read; run the same '
+          'command again.'
+        ) from error
       except DamagedCheckpointError as error:
         reason = str(error)
         if version != versions[0]:

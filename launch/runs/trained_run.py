@@ -23,14 +23,13 @@ from launch.runs import model_rounds
 from tasks.task import Task
 
 
-@contextlib.contextmanager
-def open_run(
+def read_run(
   workdir: str | os.PathLike[str],
   *,
   data_dir: str | None = None,
   trust: trust_lib.Trust = trust_lib.NONE,
-) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
-  """Opens a workdir and builds its experiment in the current context.
+) -> tuple[experiment_lib.Experiment, simulation.Workdir]:
+  """Builds the experiment of a workdir, which is neither locked nor written.
 
   Args:
     workdir: A workdir of launch.train.
@@ -38,18 +37,67 @@ def open_run(
       folder of training.
     trust: The trust in the programs that the workdir's config names.
 
-  Yields:
-    The experiment and the folder, which no other process writes meanwhile.
+  Returns:
+    The experiment, built in the current context, and the folder.
 
   Raises:
     errors.InputError: If something cannot be used or read.
   """
+  experiment, folder, _ = _build(workdir, data_dir, trust)
+  folder.check(
+    experiment.config.values,
+    experiment_lib.fingerprint_data(experiment.config, experiment.task),
+  )
+  _observe_rows(experiment, folder)
+  return experiment, folder
+
+
+@contextlib.contextmanager
+def open_run(
+  workdir: str | os.PathLike[str],
+  *,
+  data_dir: str | None = None,
+  trust: trust_lib.Trust = trust_lib.NONE,
+) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
+  """Opens a workdir to write to it, and builds its experiment.
+
+  Args:
+    workdir: See `read_run`.
+    data_dir: See `read_run`; the folder is noted in the workdir.
+    trust: See `read_run`.
+
+  Yields:
+    The experiment and the folder, which no other process writes meanwhile.
+
+  Raises:
+    errors.InputError: If something cannot be used, read or written.
+  """
+  experiment, _, data_dir = _build(workdir, data_dir, trust)
+  config, task = experiment.config, experiment.task
+  with simulation.open_workdir(
+    workdir,
+    config.values,
+    data_fingerprint=experiment_lib.fingerprint_data(config, task),
+    data=experiment_lib.note_data(config, task, data_dir),
+  ) as folder:
+    _observe_rows(experiment, folder)
+    yield experiment, folder
+
+
+def _build(
+  workdir: str | os.PathLike[str],
+  data_dir: str | None,
+  trust: trust_lib.Trust,
+) -> tuple[experiment_lib.Experiment, simulation.Workdir, str | None]:
+  """Returns a workdir's experiment, its folder, and the folder of its data."""
   folder = simulation.Workdir(pathlib.Path(workdir))
   values = run_reader.read_config(workdir)
   try:
     config = config_checks.read(values, trust=trust)
   except errors.InputError as error:
     raise errors.InputError(f'{folder.config_path}: {error}') from error
+  # Only now, since the path may be that of any large folder.
+  simulation.check_entries(workdir)
   folder.check_files()
   folder.read_summary()
   if data_dir is None:
@@ -57,17 +105,17 @@ def open_run(
   experiment = experiment_lib.build_experiment(
     config, data_dir=data_dir, workdir=workdir
   )
-  with simulation.open_workdir(
-    workdir,
-    config.values,
-    data_fingerprint=experiment_lib.fingerprint_data(config, experiment.task),
-    data=experiment_lib.note_data(config, experiment.task, data_dir),
-  ) as folder:
-    if experiment.cohort_hooks:
-      rows = simulation.read_rows(folder.metrics_path)
-      for hook in experiment.cohort_hooks:
-        hook.observe_rows(rows)
-    yield experiment, folder
+  return experiment, folder, data_dir
+
+
+def _observe_rows(
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
+) -> None:
+  """Shows the rows of a run to the hooks that decide on cohorts."""
+  if experiment.cohort_hooks:
+    rows = simulation.read_rows(folder.metrics_path)
+    for hook in experiment.cohort_hooks:
+      hook.observe_rows(rows)
 
 
 def _find_data(folder: simulation.Workdir) -> str | None:
@@ -185,20 +233,20 @@ def read_warm_start(
   path = os.path.expanduser(config.blocks['warm_start'].path)
   model, names = task.create_checked_model(), task.tensor_names
   if os.path.isdir(path):
-    with open_run(path, trust=config.trust.in_run()) as (other, folder):
-      result = load_result(other, folder)
-      _, weights = adapters.merge(
-        other.config,
-        other.task,
-        other.model,
-        other.process.get_model_weights(result.state),
-      )
-      weights = models.fit_weights(
-        model,
-        models.name_weights(weights, other.task.tensor_names),
-        tensor_names=names,
-        source=path,
-      )
+    other, folder = read_run(path, trust=config.trust.in_run())
+    result = load_result(other, folder)
+    _, weights = adapters.merge(
+      other.config,
+      other.task,
+      other.model,
+      other.process.get_model_weights(result.state),
+    )
+    weights = models.fit_weights(
+      model,
+      models.name_weights(weights, other.task.tensor_names),
+      tensor_names=names,
+      source=path,
+    )
   else:
     weights = models.read_weights(
       path, model, tensor_names=names, trusted=config.trust.saved_models
@@ -211,6 +259,8 @@ def _load_round(
   folder: simulation.Workdir,
   round_number: int | None,
 ) -> simulation.TrainingResult | None:
+  if not folder.checkpoints_path.is_dir():
+    return None  # A manager would create it.
   return simulation.load_result(
     experiment.process,
     simulation.CheckpointManager(

@@ -3,10 +3,8 @@
 """Suggestions of trained keyboards, and their recall on test users."""
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
-import contextlib
 import math
 import os
 import pathlib
@@ -33,21 +31,20 @@ _COUNTS = (1, _NUM_SUGGESTIONS)
 Recalled = Mapping[int, np.ndarray]
 
 
-@contextlib.contextmanager
-def open_suggester(
+def build_suggester(
   workdir: str | os.PathLike[str],
   *,
   data_dir: str | None = None,
   trust: trust_lib.Trust = trust_lib.NONE,
-) -> Iterator[Callable[[str], list[str]]]:
-  """Yields a function that suggests the next word of a text.
+) -> Callable[[str], list[str]]:
+  """Builds a function that suggests the next word of a text.
 
   Args:
     workdir: A workdir of the task keyboard with at least one checkpoint.
     data_dir: The folder of the data; None for that of training.
     trust: The trust in the workdir's config.
 
-  Yields:
+  Returns:
     A function from a text, of which only the last sentence counts, to the
     likeliest next words, the likeliest first.
 
@@ -55,28 +52,27 @@ def open_suggester(
     errors.InputError: If the workdir or its data cannot be used or read.
   """
   check_is_keyboard(workdir)
-  with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
-    experiment,
-    folder,
-  ):
-    result = trained_run.load_result(experiment, folder)
-    weights = experiment.process.get_model_weights(result.state)
-    vocabulary = experiment.task.transfer_options['vocabulary']
-    special = vocabulary.special_tokens
+  experiment, folder = trained_run.read_run(
+    workdir, data_dir=data_dir, trust=trust
+  )
+  result = trained_run.load_result(experiment, folder)
+  weights = experiment.process.get_model_weights(result.state)
+  vocabulary = experiment.task.transfer_options['vocabulary']
+  special = vocabulary.special_tokens
 
-    # The signature makes one trace serve any number of words.
-    @tf.function(input_signature=[tf.TensorSpec([1, None], tf.int32)])
-    def predict(x: tf.Tensor) -> tf.Tensor:
-      return experiment.model.predict_on_batch(weights, x, training=False)
+  # The signature makes one trace serve any number of words.
+  @tf.function(input_signature=[tf.TensorSpec([1, None], tf.int32)])
+  def predict(x: tf.Tensor) -> tf.Tensor:
+    return experiment.model.predict_on_batch(weights, x, training=False)
 
-    def suggest(text: str) -> list[str]:
-      typed = vocabulary.encode(keyboard.split_sentences(text)[-1])
-      logits = predict(np.array([[special.bos, *typed]], np.int32))[0, -1]
-      ids = np.argsort(-logits.numpy(), kind='stable')
-      words = ids[~np.isin(ids, special)][:_NUM_SUGGESTIONS]
-      return [vocabulary.decode([word]) for word in words]
+  def suggest(text: str) -> list[str]:
+    typed = vocabulary.encode(keyboard.split_sentences(text)[-1])
+    logits = predict(np.array([[special.bos, *typed]], np.int32))[0, -1]
+    ids = np.argsort(-logits.numpy(), kind='stable')
+    words = ids[~np.isin(ids, special)][:_NUM_SUGGESTIONS]
+    return [vocabulary.decode([word]) for word in words]
 
-    yield suggest
+  return suggest
 
 
 def check_is_keyboard(workdir: str | os.PathLike[str]) -> None:
@@ -113,28 +109,26 @@ def compare(
   for workdir in sorted(
     workdirs, key=lambda w: not run_reader.read_config(w)['task']['central']
   ):
-    with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
-      experiment,
-      folder,
-    ):
-      result = trained_run.load_result(experiment, folder)
-      if task is None:
-        task = experiment.task
-        typed = np.array([is_typed.sum() for *_, is_typed in _test_rows(task)])
-        recalled[f'{order}-gram'] = _score_ngrams(task, order)
-      if _words(experiment.task) != _words(task):
-        raise errors.InputError(
-          'The workdirs must have one vocabulary, got another one in '
-          f'{workdir}.'
-        )
-      label = _label(experiment.config)
-      if label in recalled:
-        label += f' ({pathlib.Path(workdir).name})'
-      scores = held_out_evaluation.score_all_examples(
-        experiment,
-        experiment.process.get_model_weights(result.state),
-        experiment.task.test,
+    experiment, folder = trained_run.read_run(
+      workdir, data_dir=data_dir, trust=trust
+    )
+    result = trained_run.load_result(experiment, folder)
+    if task is None:
+      task = experiment.task
+      typed = np.array([is_typed.sum() for *_, is_typed in _test_rows(task)])
+      recalled[f'{order}-gram'] = _score_ngrams(task, order)
+    if _words(experiment.task) != _words(task):
+      raise errors.InputError(
+        f'The workdirs must have one vocabulary, got another one in {workdir}.'
       )
+    label = _label(experiment.config)
+    if label in recalled:
+      label += f' ({pathlib.Path(workdir).name})'
+    scores = held_out_evaluation.score_all_examples(
+      experiment,
+      experiment.process.get_model_weights(result.state),
+      experiment.task.test,
+    )
     recalled[label] = {
       k: typed * [row[f'global/top_{k}_recall'] for row in scores.rows.values()]
       for k in _COUNTS

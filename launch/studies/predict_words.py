@@ -54,14 +54,14 @@ def main(argv: Sequence[str]) -> None:
 
   contexts.set_default_context()
   trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)
-  with keyboards.open_suggester(
+  suggest = keyboards.build_suggester(
     _WORKDIR.value, data_dir=_DATA_DIR.value, trust=trust
-  ) as suggest:
-    lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]
-    if lines is sys.stdin and lines.isatty():
-      print('Type the beginning of a text; Ctrl-D ends.')
-    for line in lines:
-      print('  '.join(suggest(line.rstrip('\n'))), flush=True)
+  )
+  lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]
+  if lines is sys.stdin and lines.isatty():
+    print('Type the beginning of a text; Ctrl-D ends.')
+  for line in lines:
+    print('  '.join(suggest(line.rstrip('\n'))), flush=True)
 
 
 if __name__ == '__main__':

@@ -105,6 +105,15 @@ class CheckpointManagerTest(parameterized.TestCase):
     with self.assertRaises(tff.program.ProgramStateNotFoundError):
       asyncio.run(manager.load(2, _state(0)))
 
+  def test_a_run_that_goes_on_while_it_is_read(self):
+    manager = self._save(1)
+    # Named by the folder, but gone when it is opened.
+    (self.root / 'program_state_2.npz').symlink_to(self.root / 'gone')
+    with self.assertRaisesRegex(
+      errors.InputError, 'program_state_2.npz was removed while it was read'
+    ):
+      asyncio.run(manager.load_latest(_state(0)))
+
   def test_keeps_named_versions_beside_the_newest(self):
     manager = checkpoints.CheckpointManager(
       self.root, keep_versions=lambda: [2, 31, 9]

@@ -9,6 +9,8 @@ import tempfile
 from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff import locks
+from fedfish_tff.simulation import files
 from launch.methods import building
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
@@ -91,6 +93,19 @@ class RunTest(small_configs.TestCase):
       run_files.read_rows(self.workdir / self.other.name),
       run_files.read_rows(self.workdir / path.name),
     )
+
+  def test_the_other_run_is_only_read(self):
+    def state():
+      return {
+        p: (p.stat().st_mtime_ns, p.is_file() and p.read_bytes())
+        for p in (self.other, *self.other.rglob('*'))
+      }
+
+    # As while it is trained.
+    with locks.hold(self.other / files.LOCK_NAME, in_use='It is in use.'):
+      before = state()
+      small_configs.train(self._config(self.other), self.workdir)
+      self.assertEqual(state(), before)
 
   @pytest.mark.thorough
   def test_a_stop_and_more_rounds_without_the_other_run(self):
