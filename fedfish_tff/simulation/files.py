@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files and folders of a run, and the errors if they cannot be written."""
 
+from collections.abc import Callable
 from collections.abc import Collection
 from collections.abc import Iterator
 import contextlib
@@ -89,7 +90,11 @@ def locked_folder(
     yield
 
 
-def check_entries(folder: str | os.PathLike[str]) -> None:
+def check_entries(
+  folder: str | os.PathLike[str],
+  *,
+  is_read: Callable[[pathlib.PurePath], bool] = lambda path: True,
+) -> None:
   """Checks that a folder holds files and folders of its own only.
 
   Opening a pipe would block, and a link that leads out of the folder would let
@@ -97,12 +102,17 @@ def check_entries(folder: str | os.PathLike[str]) -> None:
 
   Args:
     folder: The folder, which may itself be a link and need not exist.
+    is_read: A function from a path in the folder to whether anything is read
+      or written there. Others may have left what they like elsewhere.
 
   Raises:
     errors.InputError: If there is a pipe, a device, a socket or such a link.
   """
   root = os.path.realpath(folder)
   for parent, folders, names in os.walk(folder):
+    inside = pathlib.PurePath(os.path.relpath(parent, folder))
+    folders[:] = [name for name in folders if is_read(inside / name)]
+    names = [name for name in names if is_read(inside / name)]
     for path in (os.path.join(parent, name) for name in folders + names):
       try:
         mode = os.lstat(path).st_mode

@@ -53,6 +53,10 @@ class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
         or written.
     """
     wandb = _import_wandb()
+    if workdir.wandb_path.is_symlink():
+      raise errors.InputError(
+        f'{workdir.wandb_path} must be a folder or not exist, got a link.'
+      )
     if not workdir.wandb_id_path.exists():
       # A random id, since --overwrite begins another run.
       files.write_atomically(workdir.wandb_id_path, uuid.uuid4().hex.encode())
@@ -60,7 +64,7 @@ class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     earlier = [
       folder
       for folder in workdir.wandb_path.glob('offline-run-*')
-      if folder.name.endswith(f'-{run_id}')
+      if folder.name.endswith(f'-{run_id}') and not folder.is_symlink()
     ]
     self._run = wandb.init(
       dir=str(workdir.path),
@@ -109,6 +113,6 @@ def _import_wandb() -> ModuleType:
     return wandb
   except ImportError as error:
     raise errors.InputError(
-      f"wandb cannot be imported ({error}); `pip install 'wandb<0.19'` "
-      'installs it.'
+      f'wandb cannot be imported ({error}); `pip install wandb` installs it '
+      "('wandb<0.19' beside TensorFlow 2.14)."
     ) from error

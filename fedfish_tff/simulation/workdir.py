@@ -33,6 +33,8 @@ from fedfish_tff.simulation import metrics_rows
 
 # The workdir of the run that a fine-tuning starts from.
 _START_NAME = 'start'
+# The entry that the package wandb owns: it holds links to that package's cache.
+_WANDB_NAME = 'wandb'
 # The entries that --overwrite removes. The checkpoints go first, since resuming
 # from them needs the rest; the config goes last, since it marks the folder.
 _OWN_NAMES = (
@@ -49,7 +51,7 @@ _OWN_NAMES = (
   'start.npz',
   _START_NAME,
   'tensorboard',
-  'wandb',
+  _WANDB_NAME,
   'wandb_id.txt',
   'metrics.csv',
   'data_fingerprint.json',
@@ -63,6 +65,12 @@ _MAX_DIFFERENCES_SHOWN = 5
 _ROUNDS = re.compile(rb'^  "rounds": \d+', re.MULTILINE)
 # The form of data.json.
 _DATA = {'data_dir': (str, None), 'synthetic': (str, None)}
+
+
+def is_read(path: pathlib.PurePath) -> bool:
+  """Returns whether a path in a workdir is one that runs read or write."""
+  name = path.parts[0]
+  return name == files.LOCK_NAME or name in _OWN_NAMES and name != _WANDB_NAME
 
 
 def _entry(name: str) -> property:
@@ -89,9 +97,18 @@ class Workdir:
   tensorboard_path = _entry('tensorboard')
   summary_path = _entry('summary.json')
   plots_path = _entry('plots')
-  wandb_path = _entry('wandb')
+  wandb_path = _entry(_WANDB_NAME)
   wandb_id_path = _entry('wandb_id.txt')
   start_path = _entry('start.npz')
+
+  def check_entries(self) -> None:
+    """Checks the entries that runs read or write, see `files.check_entries`.
+
+    Raises:
+      errors.InputError: If there is a pipe, a device, a socket or a link that
+        leads out of the folder.
+    """
+    files.check_entries(self.path, is_read=is_read)
 
   def read_config(self) -> dict[str, Any]:
     """Returns the run's config.
@@ -343,7 +360,7 @@ def open_workdir(
   try:
     path.mkdir(parents=True, exist_ok=True)
     _check_is_ours(path)
-    files.check_entries(path)
+    Workdir(path).check_entries()
   except OSError as error:
     raise files.unwritable_error(path, error) from error
   in_use = (

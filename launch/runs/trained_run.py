@@ -97,7 +97,7 @@ def _build(
   except errors.InputError as error:
     raise errors.InputError(f'{folder.config_path}: {error}') from error
   # Only now, since the path may be that of any large folder.
-  simulation.check_entries(workdir)
+  folder.check_entries()
   folder.check_files()
   folder.read_summary()
   if data_dir is None:

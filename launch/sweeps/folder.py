@@ -11,10 +11,12 @@ from collections.abc import Sequence
 import contextlib
 import json
 import os
+import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
 from fedfish_tff.simulation import files
+from fedfish_tff.simulation import workdir
 from launch import json_config
 from launch.results import sweep_folder
 from launch.runs import run_label
@@ -45,7 +47,7 @@ def open_folder(
   """
   folder = sweep_folder.SweepFolder(path)
   check_folder(folder, runs)
-  files.check_entries(folder.path)
+  files.check_entries(folder.path, is_read=_is_read)
   try:
     for name in ('runs', 'logs'):
       (folder.path / name).mkdir(parents=True, exist_ok=True)
@@ -71,6 +73,12 @@ def open_folder(
       folder.sweep_path, f'{json.dumps(content, indent=2)}\n'.encode()
     )
     yield folder
+
+
+def _is_read(path: pathlib.PurePath) -> bool:
+  """Returns whether a path in a sweep's folder is read or written."""
+  in_run = path.parts[2:] if path.parts[0] == 'runs' else ()
+  return not in_run or workdir.is_read(pathlib.PurePath(*in_run))
 
 
 def check_folder(

@@ -7,6 +7,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import struct
 import unittest
 from unittest import mock
 
@@ -27,16 +28,28 @@ def _loss(round_number):
   return np.float32(1) / np.float32(round_number + 3)
 
 
+def _records(content):
+  """Yields the records of a log in the form of LevelDB, in blocks of 32 KiB."""
+  record, position = b'', 7  # After the file's own header.
+  while position + 7 <= len(content):
+    if (left := -position % 2**15) and left < 7:
+      position += left
+      continue
+    _, length, kind = struct.unpack_from('<IHB', content, position)
+    record += content[position + 7 :][:length]
+    position += 7 + length
+    if kind in (1, 4):  # A whole record, or its last part.
+      yield record
+      record = b''
+
+
 def _read(folder):
-  """Returns id, name, config and rows of what is there, by wandb's own reader."""
+  """Returns the id, name, config and rows of the one run that is there."""
   from wandb.proto import wandb_internal_pb2  # pylint: disable=g-import-not-at-top
-  from wandb.sdk.internal import datastore  # pylint: disable=g-import-not-at-top
 
   (file,) = folder.wandb_path.glob('offline-run-*/run-*.wandb')
-  store = datastore.DataStore()
-  store.open_for_scan(str(file))
   rows = []
-  while (data := store.scan_data()) is not None:
+  for data in _records(file.read_bytes()):
     record = wandb_internal_pb2.Record.FromString(data)
     if record.HasField('run'):
       run = record.run
@@ -46,7 +59,6 @@ def _read(folder):
         for item in record.history.item
       }
       rows.append({k: row[k] for k in row if k not in _TIMES})
-  store.close()
   config = {
     item.key: json.loads(item.value_json)
     for item in run.config.update
@@ -74,9 +86,18 @@ class WandbManagerTest(absltest.TestCase):
   def test_without_the_package(self):
     with (
       mock.patch.dict('sys.modules', {'wandb': None}),
-      self.assertRaisesRegex(errors.InputError, "pip install 'wandb<0.19'"),
+      self.assertRaisesRegex(errors.InputError, 'pip install wandb'),
     ):
       wandb_manager.WandbManager(self._workdir('w'))
+
+  def test_a_link_is_not_written_through(self):
+    folder = self._workdir('w')
+    folder.wandb_path.symlink_to('/tmp')
+    with (
+      mock.patch.dict('sys.modules', {'wandb': mock.Mock()}),
+      self.assertRaisesRegex(errors.InputError, '/wandb must be a folder or'),
+    ):
+      wandb_manager.WandbManager(folder)
 
   @unittest.skipUnless(importlib.util.find_spec('wandb'), 'no wandb here')
   def test_a_resumed_run_has_each_round_once(self):

@@ -246,6 +246,17 @@ class OpenWorkdirTest(parameterized.TestCase):
       other.wait(processes.HANG_SECONDS)
       self._open()
 
+  def test_links_matter_where_runs_read_or_write(self):
+    self._run()
+    for others in ('wandb/run/logs', 'mlruns/0'):
+      (self.path / others).mkdir(parents=True)
+      (self.path / others / 'link').symlink_to('/etc/hostname')
+    self._open()
+    for ours in ('plots/link', 'start/checkpoints', 'evaluation', '.lock'):
+      (self.path / ours).symlink_to('/etc')
+      self._assert_refused(f'/{ours} must be .*link that leads out', _CONFIG)
+      (self.path / ours).unlink()
+
   @parameterized.parameters('{file}', '{file}/w', '/proc/w')
   def test_a_path_that_cannot_be_a_folder(self, path):
     file = self.create_tempfile().full_path

@@ -66,6 +66,16 @@ class SweepFolderTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'got a pipe'):
       self._open(self.runs)
 
+  def test_links_matter_where_runs_read_or_write(self):
+    run = self._open(self.runs).path / 'runs' / 'fed_avg-seed_0'
+    (run / 'wandb').mkdir(parents=True)
+    (run / 'wandb' / 'link').symlink_to('/etc')
+    self._open(self.runs)
+    for ours in (run / 'plots', run.with_name('fed_avg-seed_1')):
+      ours.symlink_to('/etc')
+      self._refused(self.runs, f'^{ours} must be .*link that leads out')
+      ours.unlink()
+
   def test_a_sweep_that_died_at_once_is_begun_anew(self):
     self.path.mkdir()
     (self.path / 'runs').mkdir()
