@@ -193,4 +193,15 @@ class RunRecorder:
     )
 
   def _run(self, coroutine: Coroutine[Any, Any, Any]) -> Any:
-    return asyncio.run_coroutine_threadsafe(coroutine, self._loop).result()
+    async def run() -> tuple[Any, BaseException | None]:
+      try:
+        return await coroutine, None
+      # KeyboardInterrupt and SystemExit would end the loop, and with it all
+      # that waits for it.
+      except BaseException as error:
+        return None, error
+
+    result, error = asyncio.run_coroutine_threadsafe(run(), self._loop).result()
+    if error is not None:
+      raise error
+    return result

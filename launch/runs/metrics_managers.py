@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Additional metrics managers, which also receive each round's row."""
 
+import asyncio
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -47,7 +48,7 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       self._manager = create(workdir)
     except errors.InputError:
       raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
       raise self._error('cannot be created', error) from error
     if not isinstance(self._manager, tff.program.ReleaseManager):
       raise errors.InputError(
@@ -69,10 +70,10 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
     try:
       # A copy, so that the manager cannot change the row for others.
       await self._manager.release(dict(value), key)
-    except Exception as error:
+    except (Exception, SystemExit, asyncio.CancelledError) as error:
       raise self._error(f'has failed in round {key}', error) from error
 
-  def _error(self, what: str, error: Exception) -> errors.InputError:
+  def _error(self, what: str, error: BaseException) -> errors.InputError:
     last = traceback.extract_tb(error.__traceback__)[-1]
     text = ' '.join(str(error).split())
     return errors.InputError(

@@ -137,3 +137,28 @@ class RunRecorderTest(temporary_folders.TestCase):
       recorder.release(1, {'a': 1})
       with self.assertRaisesRegex(ValueError, 'follows'):
         recorder.release(1, {'a': 1})
+
+  @parameterized.parameters(
+    KeyboardInterrupt, SystemExit, asyncio.CancelledError
+  )
+  def test_no_error_of_a_manager_stops_the_loop(self, kind):
+    class EndingManager(tff.program.ReleaseManager):
+      async def release(self, value, key):
+        raise kind('It ends.')
+
+    told = []
+
+    def run():
+      with run_recorder.RunRecorder(None, [EndingManager()]) as recorder:
+        try:
+          recorder.release(1, {})
+        except kind as error:
+          told.append(str(error))
+        told.append(recorder.stop(_START, None))
+
+    caller = threading.Thread(target=run, daemon=True)
+    caller.start()
+    caller.join(processes.HANG_SECONDS)
+    self.assertLen(told, 2)
+    self.assertEqual(told[0], 'It ends.')
+    self.assertIn('nothing was saved', told[1])

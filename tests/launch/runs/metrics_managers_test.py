@@ -37,6 +37,17 @@ class Failing(tff.program.ReleaseManager):
       raise KeyError('no such\ncolumn')
 
 
+class Leaving(Failing):
+  async def release(self, value, key):
+    raise SystemExit('It left.')
+
+
+class Interrupting(Failing):
+  async def release(self, value, key):
+    if key == 1:
+      raise KeyboardInterrupt
+
+
 def create_nothing(workdir):
   del workdir
   return 3
@@ -68,6 +79,7 @@ class MetricsManagersTest(small_configs.TestCase):
 
   @parameterized.parameters(
     ('Failing', r"Failing', which has failed in round 1: KeyError: 'no such"),
+    ('Leaving', r"Leaving', which has failed in round 0: SystemExit: It left"),
     ('create_nothing', 'which returns a int'),
     ('fail', "fail', which cannot be created: OSError: no room in .*w .line"),
     ('RELEASED', 'got .*dict'),
@@ -80,6 +92,10 @@ class MetricsManagersTest(small_configs.TestCase):
     # What is wrong from the beginning on leaves no folder behind.
     if name in ('RELEASED', 'Missing'):
       self.assertFalse(self.workdir.exists())
+
+  def test_an_interrupt_of_theirs_is_one_of_the_run(self):
+    with self.assertRaisesRegex(KeyboardInterrupt, 'checkpoint .* round 0'):
+      self._train('Interrupting')
 
   def test_ours_says_itself_what_it_lacks(self):
     managers = metrics_managers.load(['wandb'])
