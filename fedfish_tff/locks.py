@@ -21,13 +21,13 @@ def hold(
 
   Args:
     path: The lock file, which is created with its folder and removed at the
-      end.
+      end. A file with content is somebody's own and is refused.
     in_use: The message of the error if another process holds the lock; None to
       wait for that process.
 
   Raises:
-    errors.InputError: If another process holds the lock, or locks do not work
-      there.
+    errors.InputError: If another process holds the lock, the file is no lock,
+      or locks do not work there.
     OSError: If the file cannot be created.
   """
   path = pathlib.Path(path)
@@ -48,6 +48,11 @@ def _lock(path: pathlib.Path, in_use: str | None) -> int | None:
   # NFS locks writable files but not folders.
   descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
   try:
+    if os.fstat(descriptor).st_size:
+      raise errors.InputError(
+        f'{path} must be empty or not exist, as the lock of a process, got a '
+        'file with content; move it elsewhere.'
+      )
     try:
       fcntl.flock(descriptor, fcntl.LOCK_EX | (fcntl.LOCK_NB if in_use else 0))
     except BlockingIOError as error:

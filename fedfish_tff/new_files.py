@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import secrets
+import shutil
 from typing import BinaryIO
 
 _TEMPORARY_NAME = re.compile(r'.+\.[0-9a-f]{32}\.partial', re.DOTALL)
@@ -64,19 +65,24 @@ def is_temporary(path: str | os.PathLike[str]) -> bool:
 def remove_temporaries(
   folder: str | os.PathLike[str], *, skipped: Collection[str] = ()
 ) -> None:
-  """Removes files of interrupted processes in and below a folder.
+  """Removes files and folders of interrupted processes below a folder.
 
   Args:
     folder: A folder to which no other process writes.
     skipped: The names of folders in it to which other processes may write.
 
   Raises:
-    OSError: If a file cannot be removed.
+    OSError: If one cannot be removed.
   """
   for parent, folders, names in os.walk(folder):
-    folders[:] = (name for name in folders if name not in skipped)
+    folders[:] = [name for name in folders if name not in skipped]
     for name in filter(is_temporary, names):
       os.unlink(os.path.join(parent, name))
+    for name in filter(is_temporary, tuple(folders)):
+      path = os.path.join(parent, name)
+      if not os.path.islink(path):
+        shutil.rmtree(path)
+        folders.remove(name)
 
 
 def sync(path: str | os.PathLike[str]) -> None:

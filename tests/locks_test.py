@@ -52,6 +52,14 @@ class HoldTest(parameterized.TestCase):
         self.fail('Not reached.')
     self.assertFalse(outside.exists())
 
+  def test_a_file_of_others_stays(self):
+    self.path.parent.mkdir()
+    self.path.write_text('pins')
+    with self.assertRaisesRegex(errors.InputError, 'got a file with content'):
+      with locks.hold(self.path):
+        self.fail('Not reached.')
+    self.assertEqual(self.path.read_text(), 'pins')
+
   @parameterized.parameters(
     (errno.ENOLCK, 'No locks'),
     (errno.EOPNOTSUPP, 'not supported'),

@@ -51,12 +51,16 @@ class NewFileTest(absltest.TestCase):
     for name in (*names, left[0], kept):
       (self.folder / name).touch()
     (self.folder / left[1]).symlink_to(outside)
+    for folder in ('gone', 'sub/gone'):
+      gone = self.folder / f'{folder}.{"0f" * 16}.partial'
+      gone.mkdir()
+      (gone / 'half').touch()
     new_files.remove_temporaries(self.folder, skipped=['skipped'])
     self.assertCountEqual(
       [
         str(path.relative_to(self.folder))
         for path in self.folder.rglob('*')
-        if not path.is_dir()
+        if path.name not in ('sub', 'skipped')
       ],
       [*names, kept],
     )

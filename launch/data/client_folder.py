@@ -21,6 +21,7 @@ import numpy as np
 
 # Below the 255 bytes of file systems, to leave room for suffixes.
 _MOST_BYTES = 200
+_LOCK_SUFFIX = '.lock'
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f/\\%]|^\.')
 
 
@@ -62,8 +63,8 @@ def new_folder(
 ) -> Iterator[pathlib.Path]:
   """Yields a folder to write to, which becomes `folder` once it is complete.
 
-  Until then it is called `<folder>.partial`. It is removed if writing fails;
-  the next call removes the remains of a killed process.
+  Until then it stands beside `folder` under an unguessable name. It is removed
+  if writing fails; the next call removes the remains of a killed process.
 
   Args:
     folder: An empty folder, or a path that does not exist.
@@ -76,24 +77,14 @@ def new_folder(
   """
   folder = pathlib.Path(folder).resolve()
   check_is_free(folder)
-  in_use = (
-    f'Another process is writing {folder}; wait for its end or choose another '
-    'folder.'
-  )
   with contextlib.ExitStack() as stack:
     try:
-      stack.enter_context(
-        locks.hold(folder.with_name(f'{folder.name}.lock'), in_use=in_use)
-      )
+      partial = _open_partial(folder, work, stack)
     except OSError as error:
       raise files.unwritable_error(folder, error) from error
     # Checked again, because another process may have finished meanwhile.
     check_is_free(folder)
-    partial = simulation.make_folder(folder.with_name(f'{folder.name}.partial'))
-    _check_is_own(partial)
     try:
-      if not _has(partial, work):
-        _clear(partial)
       simulation.check_entries(partial)
       yield partial
       new_files.sync(partial)
@@ -105,6 +96,57 @@ def new_folder(
       if isinstance(error, OSError):
         raise files.unwritable_error(folder, error) from error
       raise
+
+
+def _open_partial(
+  folder: pathlib.Path, work: str | None, stack: contextlib.ExitStack
+) -> pathlib.Path:
+  """Returns a locked folder with resumable work, or else a new one.
+
+  Args:
+    folder: The folder that it will become.
+    work: See `new_folder`.
+    stack: The holder of the lock.
+  """
+  in_use = (
+    f'Another process is writing {folder}; wait for its end or choose another '
+    'folder.'
+  )
+  found = None
+  for left in _find_partials(folder):
+    with contextlib.ExitStack() as lock:
+      lock.enter_context(locks.hold(_lock_path(left), in_use=in_use))
+      if found is None and _has(left, work):
+        found = left
+        stack.push(lock.pop_all())
+      elif left.is_dir() and not _has(left, work):
+        shutil.rmtree(left)
+  if found is None:
+    found = new_files.temporary_path(folder)
+    stack.enter_context(locks.hold(_lock_path(found), in_use=in_use))
+    found.mkdir()
+  return found
+
+
+def _find_partials(folder: pathlib.Path) -> list[pathlib.Path]:
+  """Returns the partial folders of this user, and those of which a lock is left."""
+  if not folder.parent.is_dir():
+    return []
+  found = set()
+  for path in folder.parent.iterdir():
+    partial = path.with_name(path.name.removesuffix(_LOCK_SUFFIX))
+    is_named = partial.name.rsplit('.', 2)[0] == folder.name
+    if is_named and new_files.is_temporary(partial):
+      status = os.lstat(path)
+      kind = stat.S_ISDIR if path == partial else stat.S_ISREG
+      # Another user could read what is written into a folder of theirs.
+      if kind(status.st_mode) and status.st_uid == os.geteuid():
+        found.add(partial)
+  return sorted(found)
+
+
+def _lock_path(partial: pathlib.Path) -> pathlib.Path:
+  return partial.with_name(partial.name + _LOCK_SUFFIX)
 
 
 def write_client(
@@ -126,21 +168,3 @@ def write_client(
 
 def _has(folder: pathlib.Path, work: str | None) -> bool:
   return work is not None and (folder / work).exists()
-
-
-def _check_is_own(folder: pathlib.Path) -> None:
-  """Refuses a folder of another user, who could read the files in it."""
-  status = os.lstat(folder)
-  if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-    raise errors.InputError(
-      f'{folder} must be a folder of your own or not exist, got a link or the '
-      'folder of another user.'
-    )
-
-
-def _clear(folder: pathlib.Path) -> None:
-  for entry in list(folder.iterdir()):
-    if entry.is_dir() and not entry.is_symlink():
-      shutil.rmtree(entry)
-    else:
-      entry.unlink()

@@ -9,6 +9,7 @@ import pathlib
 import shutil
 
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from fedfish_tff.models import model_functions
 from fedfish_tff.simulation import files
 
@@ -61,12 +62,8 @@ def write_saved_model(
     errors.InputError: If it cannot be written.
   """
   folder = pathlib.Path(folder)
-  new = folder.with_name(folder.name + '.new')
-  old = folder.with_name(folder.name + '.old')
+  new, old = (new_files.temporary_path(folder) for _ in range(2))
   try:
-    for leftover in (new, old):
-      if leftover.exists():
-        shutil.rmtree(leftover)
     _save(model, weights, new)
     if folder.exists():
       os.replace(folder, old)
@@ -79,6 +76,8 @@ def write_saved_model(
     raise errors.InputError(
       f'Cannot write {folder}: {error.message.splitlines()[0]}.'
     ) from error
+  finally:
+    shutil.rmtree(new, ignore_errors=True)
 
 
 def _save(

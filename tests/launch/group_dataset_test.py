@@ -100,13 +100,13 @@ class GroupDatasetTest(temporary_folders.TestCase):
     outcome = _run_python('-c', _KILLED, ':0', *flags, f'--output_dir={whole}')
     self.assertEqual(outcome.returncode, 0, outcome.stderr)
     flags = (*flags, f'--output_dir={folder}')
-    partial = self.folder / 'grouped.partial'
     done = []
     # Within the first part, a part later, and when one shard is written.
     for killed in ('read:0', 'read:3', 'shards:1'):
       outcome = _run_python('-c', _KILLED, killed, *flags)
       self.assertEqual(outcome.returncode, -signal.SIGKILL, outcome.stderr)
       self.assertFalse(folder.exists())
+      (partial,) = self.folder.glob('grouped.*.partial')
       self.assertFalse((partial / 'dataset.json').exists())
       done.append(
         tuple(

@@ -9,6 +9,7 @@ from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import new_files
 from launch.data import client_folder
 
 from absl.testing import absltest
@@ -101,9 +102,9 @@ class NewFolderTest(absltest.TestCase):
         (partial / 'half.npz').write_text('half')
         os.kill(os.getpid(), signal.SIGKILL)
     os.waitpid(child, 0)
-    self.assertCountEqual(
-      os.listdir(self.parent), ['clients.lock', 'clients.partial']
-    )
+    partial, lock = sorted(os.listdir(self.parent))
+    self.assertTrue(new_files.is_temporary(partial))
+    self.assertEqual(lock, f'{partial}.lock')
     with client_folder.new_folder(self.folder) as partial:
       (partial / 'whole').write_text('')
     self.assertEqual(list(self.parent.iterdir()), [self.folder])
@@ -127,23 +128,25 @@ class NewFolderTest(absltest.TestCase):
           self.fail('Not reached.')
     self.assertEqual([p.name for p in self.folder.iterdir()], ['a'])
 
-  def test_what_another_user_has_put_there_is_refused(self):
+  def test_what_others_have_put_there_stays_and_is_not_used(self):
     outside = pathlib.Path(self.create_tempdir().full_path)
-    partial = self.parent / 'clients.partial'
-    partial.symlink_to(outside)
-
-    def refused(message):
-      with self.assertRaisesRegex(errors.InputError, message):
-        with client_folder.new_folder(self.folder, work='work'):
-          self.fail('Not reached.')
-
-    refused('got a link')
-    partial.unlink()
+    (self.parent / 'clients.lock').write_text('pins')
+    (self.parent / 'clients.partial' / 'work').mkdir(parents=True)
+    link, partial = map(new_files.temporary_path, [self.folder] * 2)
+    link.symlink_to(outside)
     (partial / 'work').mkdir(parents=True)
+    before = set(self.parent.rglob('*'))
     with mock.patch.object(os, 'geteuid', autospec=True, return_value=-1):
-      refused('another user')
+      with client_folder.new_folder(self.folder, work='work') as new:
+        self.assertNotIn(new, (link, partial))
+    self.assertEqual(set(self.parent.rglob('*')), {*before, self.folder})
+    self.folder.rmdir()
     (partial / 'work' / 'runs').symlink_to(outside)
-    refused('work/runs .*got a link that leads out')
+    with self.assertRaisesRegex(
+      errors.InputError, 'work/runs .*got a link that leads out'
+    ):
+      with client_folder.new_folder(self.folder, work='work'):
+        self.fail('Not reached.')
     self.assertEmpty(list(outside.iterdir()))
 
   def test_a_folder_that_cannot_be_made(self):

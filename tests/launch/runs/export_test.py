@@ -123,18 +123,22 @@ class ExportTest(temporary_folders.TestCase):
       relative=tolerance.FLOAT32_SUMS,
     )
 
-  def test_a_new_export_replaces_the_earlier_one_and_leftovers(self):
+  def test_a_new_export_replaces_the_earlier_one_and_nothing_else(self):
     folder = self.folder / 'saved_model'
     export.write_saved_model(_MODEL, _WEIGHTS, folder)
     (self.folder / 'saved_model.new').mkdir()
-    (self.folder / 'saved_model.new' / 'torn').write_text('half')
+    (self.folder / 'saved_model.new' / 'mine').write_text('kept')
     export.write_saved_model(
       _MODEL, tff.learning.models.ModelWeights([0 * _KERNEL, _BIAS], []), folder
     )
     np.testing.assert_allclose(
       self._predict(folder, x=_X)['output'], np.tile(_BIAS, (6, 1)), rtol=1e-6
     )
-    self.assertEqual([p.name for p in self.folder.iterdir()], ['saved_model'])
+    self.assertCountEqual(
+      [p.name for p in self.folder.iterdir()],
+      ['saved_model', 'saved_model.new'],
+    )
+    self.assertTrue((self.folder / 'saved_model.new' / 'mine').exists())
 
   def test_an_unwritable_folder_is_named(self):
     (self.folder / 'file').write_text('')
