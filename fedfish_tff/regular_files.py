@@ -38,6 +38,10 @@ _TYPES = {
   list: 'a list',
   None: 'null',
 }
+# The reason not to change a file in place.
+OTHER_NAME = (
+  'it has another name (a hard link), whose content would change, too'
+)
 _MOST_BYTES = 2**28
 _PIECE_BYTES = 2**20
 _PATTERN_CHARACTERS = frozenset('*?[\\')
@@ -69,6 +73,27 @@ def opener(path: str | os.PathLike[str], flags: int) -> int:
   if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
     os.close(descriptor)
     raise OSError(errno.EINVAL, 'Not a regular file', os.fspath(path))
+  return descriptor
+
+
+def own_opener(path: str | os.PathLike[str], flags: int) -> int:
+  """Opens files to change them in place: `open(path, 'ab', opener=own_opener)`.
+
+  Args:
+    path: The file.
+    flags: The flags from `open`.
+
+  Returns:
+    A file descriptor.
+
+  Raises:
+    OSError: If it cannot be opened, is a link or no regular file, or has another
+      name, whose content would change, too.
+  """
+  descriptor = opener(path, flags | os.O_NOFOLLOW)
+  if os.fstat(descriptor).st_nlink > 1:
+    os.close(descriptor)
+    raise OSError(errno.EMLINK, OTHER_NAME, os.fspath(path))
   return descriptor
 
 

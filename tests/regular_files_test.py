@@ -33,6 +33,21 @@ class RegularFilesTest(absltest.TestCase):
       with self.assertRaises(regular_files.MissingFileError):
         regular_files.read_bytes(path)
 
+  def test_only_files_with_one_name_are_changed_in_place(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    (folder / 'file').write_bytes(b'content')
+    (folder / 'link').symlink_to(folder / 'file')
+    os.mkfifo(folder / 'pipe')
+    for name in ('file', 'new'):
+      with open(folder / name, 'ab', opener=regular_files.own_opener) as file:
+        file.write(b'!')
+    os.link(folder / 'file', folder / 'backup')
+    for name in ('file', 'backup', 'link', 'pipe'):
+      with self.assertRaises(OSError):
+        open(folder / name, 'ab', opener=regular_files.own_opener)
+    self.assertEqual((folder / 'file').read_bytes(), b'content!')
+    self.assertEqual((folder / 'new').read_bytes(), b'!')
+
   def test_what_has_no_end_is_refused(self):
     path = pathlib.Path(self.create_tempdir().full_path) / 'sparse'
     with open(path, 'wb') as file:

@@ -106,6 +106,9 @@ class ClientStateStore:
       if path is not None:
         # SQLite, too, puts the journal beside the file that a link leads to.
         path = os.path.realpath(path)
+        # Not by opening it: closing would free this process's locks.
+        if os.path.isfile(path) and os.stat(path).st_nlink > 1:
+          raise sqlite3.OperationalError(regular_files.OTHER_NAME)
         _check_journal(path)
         path = pathlib.Path(path).as_uri()
         if locks.are_dispensable():

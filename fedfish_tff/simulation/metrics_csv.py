@@ -11,11 +11,13 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import csv
+import errno
 import io
 import os
 import pathlib
 from typing import Any
 
+from fedfish_tff import regular_files
 from fedfish_tff.simulation import files
 from fedfish_tff.simulation import metrics_flattening
 from fedfish_tff.simulation import metrics_rows
@@ -131,7 +133,9 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   def _append(self, row: bytes) -> None:
     """Appends a row to the file; removes it again if it does not fit whole."""
     try:
-      with open(self._path, 'ab', buffering=0) as file:
+      with open(
+        self._path, 'ab', buffering=0, opener=regular_files.own_opener
+      ) as file:
         size = file.seek(0, os.SEEK_END)
         try:
           if file.write(row) != len(row):
@@ -141,7 +145,10 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
           file.truncate(size)
           raise
     except OSError as error:
-      raise files.unwritable_error(self._path, error) from error
+      if error.errno != errno.EMLINK:
+        raise files.unwritable_error(self._path, error) from error
+      # A backup by hard links keeps the file as it was.
+      self._rewrite()
 
 
 def _encode(lines: Iterable[Sequence[str]]) -> bytes:

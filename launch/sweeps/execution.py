@@ -19,7 +19,9 @@ import traceback
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import simulation
+from fedfish_tff.simulation import files
 from launch import installed
 from launch.methods import fine_tuning
 from launch.methods import registry
@@ -331,15 +333,19 @@ def _plot(
   # Matplotlib takes a second to import, which wrong flags must not wait for.
   from launch.plots import sweep_plots  # pylint: disable=g-import-not-at-top
 
-  with (
-    open(
-      folder.log_path('plots'),
+  path = folder.log_path('plots')
+  try:
+    log = open(
+      path,
       'a',
       encoding='utf-8',
       errors='backslashreplace',
-    ) as log,
-    contextlib.redirect_stdout(log),
-  ):
+      opener=regular_files.own_opener,
+    )
+  except OSError as error:
+    failures['plots'] = str(files.unwritable_error(path, error))
+    return []
+  with log, contextlib.redirect_stdout(log):
     try:
       return sweep_plots.draw(folder, runs)
     except errors.InputError as error:

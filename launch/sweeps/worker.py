@@ -24,8 +24,10 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import regular_files
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
+from fedfish_tff.simulation import files
 from launch import terminal
 from launch.methods import config_checks
 
@@ -113,9 +115,11 @@ def _initial_bytes() -> int:
 
 def _redirect_output(job: Job) -> None:
   """Appends the output of this process to the log of a job."""
-  descriptor = os.open(
-    job.log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666
-  )
+  flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND
+  try:
+    descriptor = regular_files.own_opener(job.log_path, flags)
+  except OSError as error:
+    raise files.unwritable_error(job.log_path, error) from error
   for number in (1, 2):
     os.dup2(descriptor, number)
   os.close(descriptor)

@@ -261,6 +261,11 @@ class ForeignFileTest(StoreTestCase):
         store.save(1, {'a': _state(1)}, kept_rounds=[0])
         self.assertEqual(_value(store.load('a', _state(0))), 1)
 
+  def test_a_file_with_another_name(self):
+    self._store()
+    os.link(self.path, f'{self.path}-backup')
+    self._assert_not_opened(f'{self.path} cannot be opened: it has another nam')
+
   def test_a_write_ahead_log(self):
     self._store()
     pathlib.Path(f'{self.path}-wal').touch()

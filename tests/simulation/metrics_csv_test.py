@@ -134,6 +134,15 @@ class CsvMetricsManagerTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, 'Round 3 follows round 3'):
       asyncio.run(manager.release(_ROWS[0], 3))
 
+  def test_a_backup_by_hard_links_is_not_appended_to(self):
+    manager = _write(self.path)
+    before = self.path.read_bytes()
+    os.link(self.path, self.path.with_name('backup'))
+    asyncio.run(manager.release(_ROWS[0], 4))
+    self.assertEqual(self.path.with_name('backup').read_bytes(), before)
+    self.assertStartsWith(self.path.read_bytes(), before)
+    self.assertEqual(metrics_csv.CsvMetricsManager(self.path).last_round, 4)
+
   @parameterized.parameters('fsync', 'short write')
   def test_a_full_disk_takes_the_row_back(self, fault):
     manager = _write(self.path)

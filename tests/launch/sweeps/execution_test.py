@@ -6,6 +6,7 @@ import contextlib
 import csv
 import io
 import os
+import pathlib
 import shutil
 import signal
 import threading
@@ -134,6 +135,17 @@ class SweepExecutionTest(temporary_folders.TestCase):
     self.assertRegex(stderr, 'FAILED: RuntimeError: no ink .see .*plots.log')
     log = (self.path / 'logs' / 'plots.log').read_text()
     self.assertIn('Traceback', log)
+
+  def test_a_log_with_another_name_is_not_appended_to(self):
+    mine = pathlib.Path(self.create_tempfile(content='mine').full_path)
+    (self.path / 'logs').mkdir(parents=True)
+    for name in ('plots', 'fed_avg-seed_1'):
+      os.link(mine, self.path / 'logs' / f'{name}.log')
+    failures, _, _ = self._execute()
+    self.assertCountEqual(failures, ['plots', 'fed_avg-seed_1'])
+    for reason in failures.values():
+      self.assertRegex(reason, '^Cannot write .*log: it has another name')
+    self.assertEqual(mine.read_text(), 'mine')
 
   def test_a_terminal_has_a_bar(self):
     (self.data_dir / 'fail_fed_avg-seed_1').touch()
