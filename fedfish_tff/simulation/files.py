@@ -116,15 +116,17 @@ def check_entries(
     for path in (os.path.join(parent, name) for name in folders + names):
       try:
         mode = os.lstat(path).st_mode
-      except FileNotFoundError:  # Another process has removed it.
+        if stat.S_ISLNK(mode):
+          if not pathlib.Path(os.path.realpath(path)).is_relative_to(root):
+            raise errors.InputError(
+              f'{path} must be a file or folder, got a link that leads out of '
+              f'{os.fspath(folder)}.'
+            )
+          mode = os.stat(path).st_mode
+      # Another process has removed it, or the link leads to nothing.
+      except OSError:
         continue
-      if stat.S_ISLNK(mode):
-        if not pathlib.Path(os.path.realpath(path)).is_relative_to(root):
-          raise errors.InputError(
-            f'{path} must be a file or folder, got a link that leads out of '
-            f'{os.fspath(folder)}.'
-          )
-      elif not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+      if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
         raise errors.InputError(
           f'{path} must be a file, got a pipe, a device or a socket.'
         )

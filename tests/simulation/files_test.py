@@ -87,8 +87,16 @@ class CheckEntriesTest(absltest.TestCase):
           files.check_entries(path)
       (folder / 'a' / 'other').unlink()
     os.mkfifo(folder / 'a' / 'other')
-    with self.assertRaisesRegex(errors.InputError, 'a/other .*got a pipe, a'):
-      files.check_entries(folder)
+    (folder / 'c').symlink_to('a/other')
+    for name, is_read in (
+      ('a/other', lambda path: path.name != 'c'),
+      ('c', lambda path: path.name != 'other'),
+    ):
+      with self.assertRaisesRegex(
+        errors.InputError, f'/{name} .*got a pipe, a'
+      ):
+        files.check_entries(folder, is_read=is_read)
+    files.check_entries(folder, is_read=lambda path: path.parts[0] == 'b')
 
 
 class MakeFolderTest(absltest.TestCase):
