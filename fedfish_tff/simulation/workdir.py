@@ -67,12 +67,6 @@ _ROUNDS = re.compile(rb'^  "rounds": \d+', re.MULTILINE)
 _DATA = {'data_dir': (str, None), 'synthetic': (str, None)}
 
 
-def is_read(path: pathlib.PurePath) -> bool:
-  """Returns whether a path in a workdir is one that runs read or write."""
-  name = path.parts[0]
-  return name == files.LOCK_NAME or name in _OWN_NAMES and name != _WANDB_NAME
-
-
 def _entry(name: str) -> property:
   """Returns a property of `Workdir`: the path of an entry of the folder."""
 
@@ -101,6 +95,12 @@ class Workdir:
   wandb_id_path = _entry('wandb_id.txt')
   start_path = _entry('start.npz')
 
+  @staticmethod
+  def is_read(path: pathlib.PurePath) -> bool:
+    """Returns whether runs read or write a path in their workdir."""
+    name = path.parts[0]
+    return name == files.LOCK_NAME or name in _OWN_NAMES and name != _WANDB_NAME
+
   def check_entries(self) -> None:
     """Checks the entries that runs read or write, see `files.check_entries`.
 
@@ -108,7 +108,7 @@ class Workdir:
       errors.InputError: If there is a pipe, a device, a socket or a link that
         leads out of the folder.
     """
-    files.check_entries(self.path, is_read=is_read)
+    files.check_entries(self.path, is_read=self.is_read)
 
   def read_config(self) -> dict[str, Any]:
     """Returns the run's config.

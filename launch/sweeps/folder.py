@@ -15,8 +15,8 @@ import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import new_files
+from fedfish_tff import simulation
 from fedfish_tff.simulation import files
-from fedfish_tff.simulation import workdir
 from launch import json_config
 from launch.results import sweep_folder
 from launch.runs import run_label
@@ -78,7 +78,7 @@ def open_folder(
 def _is_read(path: pathlib.PurePath) -> bool:
   """Returns whether a path in a sweep's folder is read or written."""
   in_run = path.parts[2:] if path.parts[0] == 'runs' else ()
-  return not in_run or workdir.is_read(pathlib.PurePath(*in_run))
+  return not in_run or simulation.Workdir.is_read(pathlib.PurePath(*in_run))
 
 
 def check_folder(

@@ -8,6 +8,7 @@ import shutil
 from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff import trust
 from launch.methods import config_checks
 from launch.methods import registry
 from launch.plots import catalogue
@@ -229,7 +230,7 @@ class BarrierTest(small_configs.TestCase):
     workdir = self._check(f'{_CLIENTS_KEEP_STATES},client_schedule=cosine')
     (workdir / 'client_states.sqlite').unlink()
     with self.assertRaisesRegex(errors.InputError, 'state .*client'):
-      evaluation_run.evaluate(workdir, at='half')
+      evaluation_run.evaluate(workdir, at='half', trust=trust.PYTHON)
 
   @parameterized.parameters(
     *registry.names('barrier'),
@@ -253,7 +254,7 @@ class BarrierTest(small_configs.TestCase):
     )
     config['evaluation'].update(barrier=barrier, half_way_checkpoint=True)
     small_configs.train(config, workdir)
-    evaluation_run.evaluate(workdir, at='half')
+    evaluation_run.evaluate(workdir, at='half', trust=trust.PYTHON)
     found = {
       row['metric']: float(row['mean'])
       for row in run_files.read_table(workdir / 'evaluation' / 'summary.csv')
