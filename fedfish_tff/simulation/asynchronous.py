@@ -121,6 +121,10 @@ class Asynchronous(hooks.Hook):
     """Returns the number of steps since each client of a round began."""
     return self._answers(round_number).staleness
 
+  def num_lost(self, round_number: int) -> int:
+    """Returns the number of answers that a round loses as too stale."""
+    return self._answers(round_number).num_lost
+
   def round_seconds(
     self, round_number: int, client_ids: Sequence[str]
   ) -> float:

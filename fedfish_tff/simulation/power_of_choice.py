@@ -11,6 +11,7 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.simulation import costs
 from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import metrics_rows
@@ -50,7 +51,11 @@ class PowerOfChoice(hooks.Hook):
       candidates: The function that returns the candidates of a round, in the
         paper such as `proportional_participation`.
       size: m, the number of candidates that take part; all, if there are fewer.
+
+    Raises:
+      errors.InputError: If `size` is not positive.
     """
+    errors.check_positive_integer('size', size)
     self.candidates = candidates
     self._size = size
     self._chosen: dict[int, tuple[str, ...]] = {}

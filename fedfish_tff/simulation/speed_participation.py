@@ -71,7 +71,12 @@ def fastest_participation(
       answer.
     size: The number of clients to take, or a function of the round to it.
     speeds: The clients' seconds.
+
+  Raises:
+    errors.InputError: If `size` is a number, but not positive.
   """
+  if not callable(size):
+    errors.check_positive_integer('size', size)
 
   def cohort(round_number: int) -> tuple[str, ...]:
     client_ids = asked(round_number)
@@ -106,8 +111,11 @@ def flanp_participation(
       partial participation. None for the whole pool.
 
   Raises:
-    errors.InputError: If a stage is larger than the number of clients.
+    errors.InputError: If a stage is larger than the number of clients, or
+      `cohort_size` is not positive.
   """
+  if cohort_size is not None:
+    errors.check_positive_integer('cohort_size', cohort_size)
   client_ids = tuple(sorted(client_ids))
   fastest = fastest_participation(
     lambda _: client_ids, size=stages.sizes[-1], speeds=speeds

@@ -36,6 +36,8 @@ _ROUND_SECONDS, _EVALUATION_SECONDS = (
 )
 # The number of a split's clients that are read; others count like these.
 _MAX_CLIENTS = 1000
+# The number of rounds that are planned; later ones count like these.
+_MAX_ROUNDS = 10_000
 
 
 def describe(
@@ -143,7 +145,6 @@ def _describe_rounds(
     'judged by',
     f'{experiment.judged_column} on {validation}; reported on {test}',
   )
-  numbers = range(first + 1, config.rounds + 1)
   yield (
     'rounds',
     f'{config.rounds}'
@@ -153,24 +154,35 @@ def _describe_rounds(
   )
   if isinstance(experiment.participation, simulation.Asynchronous):
     yield 'staleness', _describe_staleness(experiment, weights)
-  sent, candidate_losses = experiment.wire_bytes, None
+  yield 'bytes', _describe_bytes(experiment, first)
+
+
+def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
+  """Returns the bytes per client and of all rounds after the first ones."""
+  config, sent = experiment.config, experiment.wire_bytes
+  num_rounds = config.rounds - first
+  numbers = range(first + 1, first + min(num_rounds, _MAX_ROUNDS) + 1)
+  about = ''
   if experiment.accuracy_stages is None:
-    about = ''
     visits = sum(len(experiment.planned(r)) for r in numbers)
+    total = sent.total * visits
     candidate_losses = experiment.build_candidate_losses()
+    if candidate_losses is not None:
+      total += sum(
+        candidate_losses.count_bytes(r, len(experiment.planned(r)))
+        for r in numbers
+      )
+    if len(numbers) < num_rounds:
+      about = f'about, by the first {len(numbers):,} rounds: '
+      visits = round(visits * num_rounds / len(numbers))
+      total *= num_rounds / len(numbers)
   else:
-    about, visits = 'at most ', config.cohort_size * len(numbers)
-  total = sent.total * visits
-  if candidate_losses is not None:
-    total += sum(
-      candidate_losses.count_bytes(r, len(experiment.planned(r)))
-      for r in numbers
-    )
-  yield (
-    'bytes',
+    about, visits = 'at most ', config.cohort_size * num_rounds
+    total = sent.total * visits
+  return (
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
-    f'{about}{text_table.quantity(total)}B in {len(numbers)} rounds, '
-    f'{visits:,} visits',
+    f'{about}{text_table.quantity(total)}B in {num_rounds} rounds, '
+    f'{visits:,} visits'
   )
 
 
@@ -231,7 +243,8 @@ def _describe_time(
   every = experiment.config.evaluate_every
   total = seconds * len(left)
   if evaluations:
-    due = sum(r % every == 0 or r == experiment.config.rounds for r in left)
+    # A multiple of `every`, or the last round, is evaluated.
+    due = -(left.stop - 1) // -every - (left.start - 1) // every
     total += float(np.median(evaluations)) * due
   told = f'{seconds:.3g} s per round, measured in {len(later)} rounds'
   if left:
@@ -252,15 +265,19 @@ def _describe_staleness(
   experiment: experiment_lib.Experiment, weights: Sequence[np.ndarray]
 ) -> str:
   """Returns how stale updates will be, and the memory of earlier models."""
-  rounds, of_round = experiment.config.rounds, experiment.participation
-  numbers = range(1, rounds + 1)
+  of_round = experiment.participation
+  num_rounds = min(experiment.config.rounds, _MAX_ROUNDS)
+  numbers = range(1, num_rounds + 1)
   found = [d for r in numbers for d in of_round.staleness(r).values()]
   held = of_round.max_staleness + 1
   nbytes = held * sum(w.nbytes for w in weights)
+  about = ''
+  if num_rounds < experiment.config.rounds:
+    about = f' in the first {num_rounds:,} rounds'
   return (
     f'{np.median(found):g} steps in the median, {max(found)} at most; '
-    f'{sum(map(of_round.num_lost, numbers)):,} answers lost; {held} models kept, '
-    f'{text_table.quantity(nbytes)}B'
+    f'{sum(map(of_round.num_lost, numbers)):,} answers lost{about}; {held} models '
+    f'kept, {text_table.quantity(nbytes)}B'
   )
 
 

@@ -343,13 +343,14 @@ def _warn_of_absent_clients(experiment: experiment_lib.Experiment) -> None:
   """Warns if the classifier will not depend on all training clients."""
   rounds = experiment.config.rounds
   num_clients = len(experiment.task.train.client_ids)
-  num_coming = sum(
-    len(experiment.participation(number)) for number in range(1, rounds + 1)
+  num_coming = 0
+  for number in range(1, rounds + 1):
+    num_coming += len(experiment.participation(number))
+    if num_coming >= num_clients:
+      return
+  logging.warning(
+    'In %d rounds, %d of %d training clients come; the classifier is theirs.',
+    rounds,
+    num_coming,
+    num_clients,
   )
-  if num_coming < num_clients:
-    logging.warning(
-      'In %d rounds, %d of %d training clients come; the classifier is theirs.',
-      rounds,
-      num_coming,
-      num_clients,
-    )

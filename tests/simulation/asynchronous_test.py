@@ -52,6 +52,7 @@ def _simulate(speeds, *, size, communication, steps):
 def _count_lost(found, number):
   row = training_runs.make_round(number, ())
   found.after_round(row)
+  assert found.num_lost(number) == row.row['simulated/lost_clients']
   return row.row['simulated/lost_clients']
 
 

@@ -103,6 +103,13 @@ class DeadlineTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'must be 3 seconds'):
       build(2.35).check(1)
 
+  def test_checks_only_so_many_rounds(self):
+    deadline = deadlines.Deadline(
+      lambda _: 'a', size=1, seconds=1.0, speeds=lambda *_: np.array([2.0])
+    )
+    with self.assertRaisesRegex(errors.InputError, 'in 10000 rounds, got 1'):
+      deadline.check(10**9)
+
   def test_refuses(self):
     for seconds in (0.0, np.inf, np.nan):
       with self.assertRaisesRegex(errors.InputError, f'finite, got {seconds}'):

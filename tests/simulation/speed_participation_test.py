@@ -4,8 +4,10 @@
 
 from fedfish_tff import errors
 from fedfish_tff.simulation import client_speeds
+from fedfish_tff.simulation import deadlines
 from fedfish_tff.simulation import participation
 from fedfish_tff.simulation import participation_stages
+from fedfish_tff.simulation import power_of_choice
 from fedfish_tff.simulation import speed_participation
 
 from absl.testing import absltest
@@ -92,6 +94,30 @@ class DropOutTest(absltest.TestCase):
       dispersion = np.sum((counts - 0.7 * size) ** 2) / (0.21 * size)
       p_value = stats.chi2(len(counts)).sf(dispersion)
       self.assertBetween(p_value, 1e-3, 1 - 1e-3)
+
+  def test_refuses_sizes(self):
+    def speeds(_, ids):
+      return np.ones(len(ids))
+
+    stages = participation_stages.equal_stages(1, most=2, rounds_per_stage=1)
+    builders = (
+      lambda n: speed_participation.fastest_participation(
+        lambda _: _IDS, size=n, speeds=speeds
+      ),
+      lambda n: speed_participation.flanp_participation(
+        _IDS, stages=stages, speeds=speeds, seed=0, cohort_size=n
+      ),
+      lambda n: deadlines.Deadline(
+        lambda _: _IDS, size=n, seconds=1.0, speeds=speeds
+      ),
+      lambda n: power_of_choice.PowerOfChoice(lambda _: _IDS, size=n),
+    )
+    for size in (0, -1, 1.5):
+      for build in builders:
+        with self.assertRaisesRegex(
+          errors.InputError, f'size must be a positive integer, got {size}'
+        ):
+          build(size)
 
   def test_refuses_probabilities(self):
     for probability in (-0.1, 1.0):

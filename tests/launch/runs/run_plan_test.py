@@ -81,6 +81,37 @@ class RunPlanTest(small_configs.TestCase):
       self.assertEqual((_number(down) + _number(up)) * _number(visits), sent)
     self.assertEqual(size, f'{sent / 1e3:.3g}')
 
+  def test_answers_that_come_late(self):
+    config = small_configs.make_config(
+      'fed_buff,participation=asynchronous',
+      rounds=7,
+      **{'participation.max_staleness': 1},
+    )
+    plan = self._plan(config)
+    small_configs.train(config, self.workdir)
+    rows = simulation.read_rows(self.workdir / 'metrics.csv')[1:]
+    lost = sum(row['simulated/lost_clients'] for row in rows)
+    self.assertGreater(lost, 0)
+    self.assertRegex(
+      plan['staleness'],
+      rf'median, {max(row["simulated/staleness_largest"] for row in rows):g} at '
+      rf'most; {lost:g} answers lost; 2 models kept',
+    )
+
+  def test_of_many_rounds_only_the_first_are_counted(self):
+    variant = 'fed_buff,participation=asynchronous'
+    few = self._plan(small_configs.make_config(variant, rounds=20))
+    with mock.patch.object(run_plan, '_MAX_ROUNDS', 20):
+      many = self._plan(small_configs.make_config(variant, rounds=10**9))
+    for plan, visits in ((few, 20 * 3), (many, 10**9 * 3)):
+      self.assertEndsWith(plan['bytes'], f' {visits:,} visits')
+    self.assertIn('; about, by the first 20 rounds: ', many['bytes'])
+    self.assertEqual(
+      many['staleness'].replace(' in the first 20 rounds', ''),
+      few['staleness'],
+    )
+    self.assertNotEqual(many['staleness'], few['staleness'])
+
   @parameterized.parameters(
     (
       'fed_avg,server=sgd',
