@@ -9,10 +9,14 @@ from collections.abc import Callable
 from collections.abc import Iterable
 import importlib
 import importlib.metadata
+import re
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import trust as trust_lib
+
+_WORD = r'[^\W\d]\w*'
+_NAMED = re.compile(rf'{_WORD}(\.{_WORD})*:{_WORD}(\.{_WORD})*')
 
 
 def load(
@@ -42,6 +46,10 @@ def load(
   """
   if isinstance(name, str) and ':' in name:
     trust.check_module(field, name)
+    if not _NAMED.fullmatch(name):
+      raise errors.InputError(
+        f'{field} must be package.module:NAME, got {name!r}.'
+      )
     where = importlib.metadata.EntryPoint(name, name, group)
   else:
     announced = {
@@ -56,9 +64,11 @@ def load(
     where = announced[name]
   try:
     found = where.load()
-  except (ImportError, AttributeError, ValueError) as error:
+  # A module is a program and may raise any error.
+  except Exception as error:
     raise errors.InputError(
-      f'{field} is {name!r}, which cannot be imported: {error}.'
+      f'{field} is {name!r}, which cannot be imported: '
+      f'{type(error).__name__}: {error}.'
     ) from error
   if not is_one(found):
     raise errors.InputError(

@@ -3,6 +3,8 @@
 """Tests of how somebody else's methods and tasks are found."""
 
 import importlib.metadata
+import os
+import sys
 from unittest import mock
 
 from fedfish_tff import errors
@@ -39,13 +41,21 @@ class PlugInsTest(absltest.TestCase):
     entry_points.assert_called_with(group='the.group')
 
   def test_refuses_what_it_is_not(self):
+    file = self.create_tempfile('not_python.py', 'x = (').full_path
+    self.enter_context(
+      mock.patch.object(sys, 'path', [os.path.dirname(file), *sys.path])
+    )
     for name, message in (
       (
         'nowhere_at_all:NAME',
         "the.field is .*No module named 'nowhere_at_all'",
       ),
       ('math:nothing', "no attribute 'nothing'"),
-      ('math:', 'the.field is .*'),
+      ('math:', "the.field must be package.module:NAME, got 'math:'"),
+      ('.math:pi', "be package.module:NAME, got '.math:pi'"),
+      ('a b:NAME', "be package.module:NAME, got 'a b:NAME'"),
+      ('a:b:NAME', "be package.module:NAME, got 'a:b:NAME'"),
+      ('not_python:NAME', 'imported: SyntaxError: .*not_python.py, line 1'),
       ('math:pi', 'a function, got .*a float'),
       (None, 'the.field must be one of ours, .* got None'),
       (['ours'], r"the.field must be one of ours, .* got \['ours'\]"),
