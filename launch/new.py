@@ -18,6 +18,7 @@ import pathlib
 from fedfish_tff import errors
 from launch import cli
 from launch import installed
+from launch import path_flags
 
 _EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / 'examples'
 # The example that each file is copied from.
@@ -53,12 +54,18 @@ def main(argv: Sequence[str]) -> None:
       'The folder of the project must be the only argument, as in '
       '`python -m launch.new mine`.'
     )
-  folder = pathlib.Path(argv[1]).expanduser().absolute()
+  try:
+    folder = pathlib.Path(path_flags.expand(argv[1])).absolute()
+  except ValueError as error:
+    raise errors.InputError(
+      f'The folder cannot be {argv[1]}: {error}.'
+    ) from error
   _check_name(folder.name)
   # Imported late, so that bad input is reported at once.
   from launch.data import client_folder  # pylint: disable=g-import-not-at-top
 
   client_folder.check_is_free(str(folder))
+  _check_is_no_package(folder.name)
   with client_folder.new_folder(str(folder)) as new:
     for name, example in _FILES.items():
       source = (_EXAMPLES / example).read_text(encoding='utf-8')
@@ -75,6 +82,10 @@ def _check_name(name: str) -> None:
     raise errors.InputError(
       f'The name of the folder must be one of a Python package, got {name!r}.'
     )
+
+
+def _check_is_no_package(name: str) -> None:
+  """Raises InputError if Python finds another package of this name."""
   if importlib.util.find_spec(name) is not None:
     raise errors.InputError(
       f'The name of the folder must be that of no other package, got {name!r}, '

@@ -58,7 +58,10 @@ class _PathsParser(flags.ListParser):
   def parse(self, argument: str | list[str]) -> list[str]:
     if isinstance(argument, str) and os.path.exists(expand(argument)):
       return [expand(argument)]
-    return [expand(path) for path in super().parse(argument)]
+    paths = super().parse(argument)
+    if '' in paths:
+      raise ValueError('it must be paths with one comma between two')
+    return [expand(path) for path in paths]
 
 
 def define(

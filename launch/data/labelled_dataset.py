@@ -122,6 +122,7 @@ def _find_prepared(
   try:
     name, _ = naming.parse_builder_name_kwargs(dataset)
   except ValueError:
+    _check_is_no_path(dataset)
     raise errors.InputError(
       'The name of a data set must be one such as mnist, emnist/byclass or '
       f'mnist:3.0.1, got {dataset!r}.'
@@ -129,7 +130,7 @@ def _find_prepared(
   try:
     return read_only_builder.builder_from_files(dataset, data_dir=data_dir)
   except tfds.core.DatasetNotFoundError:
-    _check_is_known(str(name))
+    _check_is_known(str(name), dataset)
   except ValueError as error:
     raise _unusable_error(dataset, error) from error
   return None
@@ -201,11 +202,22 @@ def read(
   )
 
 
-def _check_is_known(name: str) -> None:
+def _check_is_no_path(dataset: str) -> None:
+  """Raises an InputError if an unknown data set is something on this disk."""
+  if os.path.exists(os.path.expanduser(dataset)):
+    raise errors.InputError(
+      f'{dataset} must be the name of a data set of TensorFlow Datasets, a table '
+      'such as .csv or .parquet, or a folder of tables, got another '
+      f'{"folder" if os.path.isdir(os.path.expanduser(dataset)) else "file"}.'
+    )
+
+
+def _check_is_known(name: str, dataset: str) -> None:
   """Raises an InputError unless TFDS or imported code has such a builder."""
   try:
     tfds.builder_cls(name)
   except tfds.core.DatasetNotFoundError:
+    _check_is_no_path(dataset)
     known = tfds.list_builders(with_community_datasets=False)
     raise errors.InputError(
       f'There is no data set {name!r}, neither prepared nor in TensorFlow '

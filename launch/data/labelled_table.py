@@ -7,6 +7,7 @@ Class names and images in bytes are read in the format of Hugging Face's library
 
 from collections.abc import Sequence
 import json
+import os
 import pathlib
 import re
 
@@ -62,7 +63,9 @@ def read(
   """
   label = label or 'label'
   texts = [name for name in others if name != label]
-  table = table_files.read(pathlib.Path(dataset).expanduser(), split, texts)
+  table = table_files.read(
+    pathlib.Path(os.path.expanduser(dataset)), split, texts
+  )
   _check_column(table, label, '--label')
   for other in texts:
     _check_column(table, other, 'A column to divide by')

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import csv as std_csv
 import gzip
 import io
+import os
 import pathlib
 import re
 from typing import BinaryIO
@@ -53,7 +54,7 @@ _READ_ERRORS = (
 
 def is_table(dataset: str) -> bool:
   """Returns whether `dataset` is a file, or a folder that `read` accepts."""
-  path = pathlib.Path(dataset).expanduser()
+  path = pathlib.Path(os.path.expanduser(dataset))
   if path.is_dir():
     return bool(_list_files(path) or (path / 'dataset_dict.json').exists())
   return path.exists() or _suffix_of(path) is not None

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.new: its project runs, and passes its test."""
 
+import contextlib
 import os
 import subprocess
 import sys
+from unittest import mock
 
 from tests import repository
 from tests import temporary_folders
@@ -48,3 +50,12 @@ class NewTest(temporary_folders.TestCase):
     outcome = binary_runner.run_here('launch.new', str(self.folder / 'used'))
     self.assertEqual(outcome.code, 2)
     self.assertEqual(os.listdir(self.folder / 'used'), ['mine'])
+
+  def test_the_same_again_is_refused_for_the_folder(self):
+    self.enter_context(contextlib.chdir(self.folder))
+    # As `python -m` does.
+    self.enter_context(mock.patch.object(sys, 'path', ['', *sys.path]))
+    for code in (0, 2):
+      outcome = binary_runner.run_here('launch.new', 'again')
+      self.assertEqual(outcome.code, code, outcome.stderr)
+    self.assertIn('must be a new folder, since', outcome.stderr)

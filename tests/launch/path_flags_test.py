@@ -44,6 +44,14 @@ class PathFlagsTest(parameterized.TestCase):
     with self.assertRaisesRegex(ValueError, message):
       path_flags.expand(path)
 
+  def test_paths_between_commas_are_not_empty(self):
+    for paths in ('a,', ',a', 'a,,b'):
+      outcome = binary_runner.run_here(
+        'launch.plot', f'--workdirs={paths}', '--output_dir=o'
+      )
+      self.assertEqual(outcome.code, 2)
+      self.assertIn('paths with one comma between two', outcome.stderr)
+
   def test_a_path_with_commas_that_is_there_is_one(self):
     folder = self.create_tempdir().full_path
     path = os.path.join(folder, _ODD)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of reading labelled examples of TFDS."""
 
+import contextlib
 import os
 import pathlib
 import shutil
@@ -89,6 +90,16 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
   def test_no_such_data_set(self, name, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       labelled_dataset.load_builder(name, data_dir=str(self.data_dir))
+
+  def test_a_folder_without_tables_is_no_misspelt_name(self):
+    folder = self.create_tempdir().full_path
+    os.mkdir(os.path.join(folder, 'mnis'))
+    self.enter_context(contextlib.chdir(folder))
+    for name in ('mnis', folder):
+      with self.assertRaisesRegex(
+        errors.InputError, f'^{name} must be .* folder of tables, got another '
+      ):
+        labelled_dataset.load_builder(name, data_dir=str(self.data_dir))
 
   def test_download_prepares_what_is_missing(self):
     empty = self.create_tempdir().full_path

@@ -103,6 +103,18 @@ class PartitionRunTest(tiny_tfds.TestCase):
     self.assertEqual(x.shape, (len(y), 12))
     self.assertLessEqual(x.max(), 1)
 
+  def test_a_client_per_class_of_a_table(self):
+    table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
+    table.write_text('x,kind\n0,b\n1,a\n2,b\n')
+    folder = self._new_path()
+    options = dict(dataset=str(table), label='kind', data_dir=None)
+    self._run(folder, 'key', {}, key='kind', **options)
+    clients = datasets.NpzFolderClientData(folder)
+    for name, x, y in (('a', [1], [0]), ('b', [0, 2], [1, 1])):
+      found = clients.load_client(name)
+      np.testing.assert_array_equal(found[0], x)
+      np.testing.assert_array_equal(found[1], y)
+
   def test_a_table_of_targets(self):
     table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
     rows = [f'{i},{i / 7},{"ab"[i % 3 == 0]},n{i}' for i in range(30)]
