@@ -17,6 +17,8 @@ _FAILED_CHECK = re.compile(
   re.DOTALL,
 )
 
+_MOST_SUGGESTIONS = 3
+
 
 class InputError(ValueError):
   """Input that a run cannot use.
@@ -69,10 +71,25 @@ def suggest(name: str, known: Iterable[str]) -> str:
     known: The names that there are.
 
   Returns:
-    The sentence, to stand at the end of a message; '' where none is close.
+    The sentence, to stand at the end of a message; '' where none is close. If
+    none is spelt like the name, those with that word, such as local_epochs for
+    epochs, or with such initials, such as client_learning_rate for lr.
   """
-  close = difflib.get_close_matches(name, list(known), n=1)
-  return f' Did you mean {close[0]}?' if close else ''
+  folded = name.lower()
+  by_folded = {one.lower(): one for one in known}
+  found = difflib.get_close_matches(folded, by_folded, n=1) or [
+    one for one in by_folded if _abbreviates(folded, one)
+  ]
+  if not 1 <= len(found) <= _MOST_SUGGESTIONS:
+    return ''
+  return f' Did you mean {" or ".join(by_folded[one] for one in found)}?'
+
+
+def _abbreviates(name: str, known: str) -> bool:
+  """Returns whether a name is a word of a known one, or its last initials."""
+  words = re.findall(r'[^\W_]+', known)
+  initials = ''.join(word[0] for word in words)
+  return name in words or (len(name) > 1 and initials.endswith(name))
 
 
 def describe_failed_check(

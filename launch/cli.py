@@ -3,8 +3,8 @@
 """Start and end of every binary, with one clear line for bad input.
 
 Exit codes are 0; 1 for a run that has diverged or a sweep with a failed run; 2
-for input that cannot be used, with one line on stderr; and 130 for Ctrl-C,
-SIGTERM and SIGHUP, which all let a run save its state. Any other error is a
+for input that cannot be used, with one line on stderr; and 130 for Ctrl-C and
+the other `SIGNALS`, which all let a run save its state. Any other error is a
 defect and keeps its traceback.
 """
 
@@ -31,10 +31,20 @@ from launch import terminal
 from absl import app
 from absl import flags
 from absl import logging
-from ml_collections import ConfigDict
 
+# The signals that end a binary as Ctrl-C does: those of shells and, before a
+# time limit, of schedulers such as Slurm.
+SIGNALS = (
+  signal.SIGTERM,
+  signal.SIGHUP,
+  signal.SIGUSR1,
+  signal.SIGUSR2,
+  signal.SIGXCPU,
+)
 _BAD_INPUT = 2
 _INTERRUPTED = 130
+# The length of each end of a message of which the middle is left out.
+_END_LENGTH = 1000
 _HELP_ARGUMENTS = frozenset(('--help', '-help', '--helpshort', '-h', '-?'))
 # The errors of a full or failing disk, of missing permissions, and of the limit
 # of open files.
@@ -54,6 +64,14 @@ _UNUSABLE = frozenset(
     errno.EROFS,
   )
 )
+
+# What a flag must be, by the message of its parser in Python's words.
+_EXPECTED = {
+  r'invalid literal for int\(\) with base 10: (.*)': 'an integer',
+  r'could not convert string to float: (.*)': 'a number',
+  r"\('Non-boolean argument to boolean flag', (.*)\)": 'true or false',
+  r'Failed to parse (.*) as a ConfigDict: .*': 'a block of fields',
+}
 
 # Each method traces the functions of its model, as intended, but TensorFlow
 # warns from the fifth one on.
@@ -108,25 +126,11 @@ def parse_flags(argv: Sequence[str]) -> list[str]:
   """Parses flags as absl does, but reports wrong ones in one line."""
   try:
     argv = [argv[0], *flags.FLAGS.read_flags_from_files(argv[1:], False)]
-    arguments = flags.FLAGS(argv)
-    if 'config' in flags.FLAGS:
-      # An unreadable config raises only when it is accessed.
-      getattr(flags.FLAGS['config'].value, 'keys', None)
-    return arguments
+    return flags.FLAGS(argv)
   except flags.Error as error:
-    _fail(_describe_flag_error(error))
-  except (AttributeError, KeyError) as error:
-    # ml_collections raises these for an override of a missing field.
-    _fail(_describe_unknown_field(error, argv))
+    _fail(describe_flag_error(error))
   except UnicodeDecodeError as error:
     _fail(f'A --flagfile must be text in UTF-8: {error}.')
-  except SyntaxError as error:
-    _fail(
-      f'The config file {error.filename} is not valid Python: line '
-      f'{error.lineno}: {error.msg}.'
-    )
-  except OSError as error:
-    _fail(_describe_config_error(error, argv))
 
 
 def call(main: Main, argv: Sequence[str]) -> None:
@@ -137,6 +141,7 @@ def call(main: Main, argv: Sequence[str]) -> None:
   try:
     with _signals_as_interrupts():
       main(argv)
+      sys.stdout.flush()
   except errors.InputError as error:
     _fail(str(error))
   except KeyboardInterrupt as error:
@@ -162,13 +167,13 @@ def call(main: Main, argv: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def _signals_as_interrupts() -> Iterator[None]:
-  """Lets SIGTERM and SIGHUP raise KeyboardInterrupt, as SIGINT does.
+  """Lets Ctrl-C and `SIGNALS` raise KeyboardInterrupt.
 
   Ignored signals stay ignored, so that nohup still protects from SIGHUP.
   """
   previous = {
     number: signal.signal(number, signal.default_int_handler)
-    for number in (signal.SIGTERM, signal.SIGHUP)
+    for number in (signal.SIGINT, *SIGNALS)
     if signal.getsignal(number) != signal.SIG_IGN
   }
   try:
@@ -184,75 +189,20 @@ def _fail(message: str) -> NoReturn:
 
 
 def _say(message: str) -> None:
-  """Writes a message to stderr as one line."""
+  """Writes a message to stderr as one line, shortened if it is very long."""
   program = os.path.basename(sys.argv[0])
   line = installed.name_commands(' '.join(message.split()))
+  if (left_out := len(line) - 2 * _END_LENGTH) > _END_LENGTH:
+    line = (
+      f'{line[:_END_LENGTH]} [{left_out:,} characters] {line[-_END_LENGTH:]}'
+    )
   print(f'{program}: {line}', file=sys.stderr, flush=True)
 
 
-def _describe_flag_error(error: flags.Error) -> str:
-  """Returns absl's message, or the config file's own if that file raised."""
-  if 'Error whilst parsing config file' not in str(error):
-    return str(error)
-  causes = [error]
-  while causes[-1].__context__ is not None:
-    causes.append(causes[-1].__context__)
-  # The message of an InputError already contains its cause.
-  told = [cause for cause in causes if isinstance(cause, errors.InputError)]
-  where = str(error).partition(': Error whilst')[0]
-  return f'{where}: {(told or causes)[-1]}'
-
-
-def _describe_config_error(error: OSError, argv: Sequence[str]) -> str:
-  """Returns the reason why a config file cannot be loaded."""
-  reasons = re.findall(r"\[Errno \d+\] ([^:']+)", str(error))
-  reason = reasons[-1] if reasons else str(error)
-  return f'The config file {_config_path(argv)} cannot be read: {reason}.'
-
-
-def _describe_unknown_field(error: Exception, argv: Sequence[str]) -> str:
-  """Returns a message about a failed override, with the existing fields."""
-  config = flags.FLAGS['config'].parser.parse(_config_path(argv))
-  for argument in argv:
-    flag, *path = argument.lstrip('-').partition('=')[0].split('.')
-    missing = describe_missing_field(config, path) if flag == 'config' else None
-    if missing:
-      return f'The config has {missing}'
-  return f'Unknown config field: {error}.'
-
-
-def describe_missing_field(
-  config: ConfigDict, path: Sequence[str]
-) -> str | None:
-  """Returns a description of a missing field of a config: 'no field ...'.
-
-  Args:
-    config: The config.
-    path: The names that lead to the field.
-
-  Returns:
-    The end of a sentence with the names of the existing fields; None if the
-    field exists.
-  """
-  block = config
-  for depth, name in enumerate(path):
-    known = sorted(block) if isinstance(block, ConfigDict) else []
-    if name in known:
-      block = block[name]
-      continue
-    return (
-      f'no field {".".join(path[: depth + 1])}; '
-      + (f'there are {", ".join(known)}.' if known else 'there are none.')
-      + errors.suggest(name, known)
-    )
-  return None
-
-
-def _config_path(argv: Sequence[str]) -> str:
-  """Returns the value of --config, the last one if there are several."""
-  path = ''
-  for argument, following in zip(argv, [*argv[1:], '']):
-    flag, equals, value = argument.lstrip('-').partition('=')
-    if argument.startswith('-') and flag == 'config':
-      path = value if equals else following
-  return path
+def describe_flag_error(error: flags.Error) -> str:
+  """Returns the message of an error of flags, without Python's wording."""
+  for told, expected in _EXPECTED.items():
+    match = re.fullmatch(f'flag (--[^=]+)=.*?: {told}', str(error), re.DOTALL)
+    if match:
+      return f'{match[1]} must be {expected}, got {match[2]}.'
+  return str(error)

@@ -5,7 +5,16 @@
 The flag library would execute both; here a file named *.json is read as data.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
+from collections.abc import Sequence
+import importlib.util
+import keyword
+import pathlib
+import re
+import sys
+import traceback
+import types
 from typing import Any
 
 from fedfish_tff import errors
@@ -15,6 +24,10 @@ from launch import installed
 from absl import flags
 from ml_collections import config_flags
 from ml_collections import ConfigDict
+import numpy as np
+
+# A field that arguments set; --noconfig.<field> sets it to False.
+_OVERRIDE = re.compile(r'--?(?:no)?config\.([^=]*)')
 
 # The flag belongs to the binary that defines it, so its help shows it.
 flags.disclaim_key_flags()
@@ -35,14 +48,168 @@ def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
     )
   # Every value passes through this parser, also --config of a --flagfile.
   parser = flags.FLAGS['config'].parser
-  run = parser.parse
 
   def parse(source: str) -> ConfigDict:
-    found = find(source)
-    return get_config(found).lock() if _is_json(found) else run(found)
+    try:
+      config = _load(source)
+      _check_overrides(
+        config, flags.FLAGS.read_flags_from_files(sys.argv[1:], False)
+      )
+    except errors.InputError as error:
+      # A ValueError would get the flag and its value in front.
+      raise flags.Error(str(error)) from error
+    return config.lock()
 
   parser.parse = parse
   return holder
+
+
+def _load(source: str) -> ConfigDict:
+  """Returns the config of `<file>.py[:<variant>]` or `<file>.json`."""
+  found = find(source)
+  if _is_json(found):
+    return get_config(found)
+  path, colon, variant = found.partition(':')
+  module = load_module(path, 'get_config')
+  try:
+    return call_get_config(module.get_config, *[variant] * bool(colon))
+  except errors.InputError as error:
+    is_sweep = bool(variant) and _has_sweep(module, variant)
+    raise errors.InputError(
+      f'--config={source}: {error}'
+      + (f' {variant} is a sweep, for launch.sweep.' if is_sweep else '')
+    ) from error
+
+
+def load_module(path: str, *functions: str) -> types.ModuleType:
+  """Runs a config file.
+
+  Args:
+    path: The path of the file.
+    *functions: The names of functions that it must have.
+
+  Raises:
+    errors.InputError: If the file is missing, fails, or lacks a function.
+  """
+  if not pathlib.Path(path).is_file():
+    found = 'a folder' if pathlib.Path(path).is_dir() else 'none'
+    raise errors.InputError(
+      f'--config must name a file, got {found} at {path}.'
+    )
+  spec = importlib.util.spec_from_file_location('config_file', path)
+  if spec is None:
+    raise errors.InputError(f'The config file {path} is no Python file.')
+  module = importlib.util.module_from_spec(spec)
+  # Some decorators look for the module of a class.
+  sys.modules[spec.name] = module
+  try:
+    spec.loader.exec_module(module)
+  except SyntaxError as error:
+    raise errors.InputError(
+      f'The config file {error.filename} is not valid Python: line '
+      f'{error.lineno}: {error.msg}.'
+    ) from error
+  except Exception as error:
+    raise errors.InputError(
+      f'The config file {path} cannot be loaded: {_describe(error, path)}'
+    ) from error
+  for function in functions:
+    if not callable(getattr(module, function, None)):
+      raise errors.InputError(
+        f'The config file {path} must have a function {function}, got none; see '
+        'launch/configs/digits.py.'
+      )
+  return module
+
+
+def call_get_config(
+  get_config: Callable[..., ConfigDict], *variant: str
+) -> ConfigDict:
+  """Returns the config that a config file makes of a variant.
+
+  Args:
+    get_config: The file's function.
+    *variant: The variant, if there is one.
+
+  Raises:
+    errors.InputError: If the function fails or returns something else.
+  """
+  try:
+    config = get_config(*variant)
+  except ValueError as error:
+    raise errors.InputError(sentence(error)) from error
+  except Exception as error:
+    path = get_config.__code__.co_filename
+    raise errors.InputError(
+      f'get_config fails: {_describe(error, path)}'
+    ) from error
+  if not isinstance(config, ConfigDict):
+    raise errors.InputError(
+      'get_config must return an ml_collections.ConfigDict, got '
+      f'{config!r:.100}.'
+    )
+  return config
+
+
+def sentence(error: Exception) -> str:
+  """Returns the message of an error, with a full stop."""
+  return str(error) if str(error).endswith(('.', '?')) else f'{error}.'
+
+
+def _describe(error: Exception, path: str) -> str:
+  """Returns an error of a config file and its line there."""
+  lines = [
+    frame.lineno
+    for frame in traceback.extract_tb(error.__traceback__)
+    if frame.filename == path
+  ]
+  where = f'line {lines[-1]}: ' if lines else ''
+  return f'{where}{type(error).__name__}: {sentence(error)}'
+
+
+def _has_sweep(module: types.ModuleType, name: str) -> bool:
+  try:
+    return callable(getattr(module, 'sweep', None)) and bool(module.sweep(name))
+  except ValueError:
+    return False
+
+
+def _check_overrides(config: ConfigDict, argv: Sequence[str]) -> None:
+  """Raises InputError if arguments set a field that the config lacks."""
+  for match in filter(None, map(_OVERRIDE.match, argv)):
+    missing = describe_missing_field(config, match[1].split('.'))
+    if missing:
+      raise errors.InputError(f'The config has {missing}')
+
+
+def describe_missing_field(
+  config: ConfigDict, path: Sequence[str]
+) -> str | None:
+  """Returns a description of a missing field of a config: 'no field ...'.
+
+  Args:
+    config: The config.
+    path: The names that lead to the field.
+
+  Returns:
+    The end of a sentence with the names of the existing fields; None if the
+    field exists.
+  """
+  block = config
+  for depth, name in enumerate(path):
+    known = sorted(block) if isinstance(block, ConfigDict) else []
+    # Other names cannot be set by arguments.
+    if name in known and name.isidentifier() and not keyword.iskeyword(name):
+      block = block[name]
+      continue
+    fields = flatten(config.to_dict(preserve_field_references=True))
+    elsewhere = [f for f in fields if f.rpartition('.')[2] == name]
+    return (
+      f'no field {".".join(path[: depth + 1]) or repr("")}; '
+      + (f'there are {", ".join(known)}.' if known else 'there are none.')
+      + errors.suggest(name, elsewhere or known)
+    )
+  return None
 
 
 def find(source: str) -> str:
@@ -106,9 +273,18 @@ def flatten(config: Mapping[str, Any], prefix: str = '') -> dict[str, Any]:
 
 
 def with_tuples(value: Any) -> Any:
-  """Returns a value of JSON with lists turned into tuples, as Python has them."""
+  """Returns a value of a config in plain Python, with lists turned into tuples.
+
+  Args:
+    value: Mappings, also a ConfigDict, sequences, and NumPy's numbers and
+      arrays, or a value of other types, which is returned as it is.
+  """
+  if isinstance(value, ConfigDict):
+    value = value.to_dict()
+  if isinstance(value, (np.generic, np.ndarray)):
+    value = value.tolist()
   if isinstance(value, Mapping):
     return {name: with_tuples(part) for name, part in value.items()}
-  if isinstance(value, list):
+  if isinstance(value, (list, tuple)):
     return tuple(map(with_tuples, value))
   return value

@@ -160,7 +160,7 @@ def main(argv: Sequence[str]) -> None:
   )
   config = config_checks.read(values, trust=trust)
   if _PRINT_CONFIG.value:
-    print(json.dumps(values, indent=2))
+    print(json.dumps(config.values, indent=2))
     return
   # TFF, which takes seconds, is imported late: all before answers at once.
   cli.report_import()

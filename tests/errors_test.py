@@ -40,6 +40,33 @@ class FirstLineTest(parameterized.TestCase):
     self.assertEqual(errors.first_line(error), line)
 
 
+class SuggestTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('sed', ' Did you mean seed?'),
+    ('Rounds', ' Did you mean rounds?'),
+    ('epochs', ' Did you mean local_epochs?'),
+    ('lr', ' Did you mean client_learning_rate or server_learning_rate?'),
+    ('clr', ' Did you mean client_learning_rate?'),
+    ('x', ''),
+    ('s', ''),
+    ('', ''),
+    # Too many to be of help.
+    ('of', ''),
+  )
+  def test_names_what_may_be_meant(self, name, told):
+    known = (
+      *('rounds', 'seed', 'local_epochs', 'client_learning_rate'),
+      *(
+        'server_learning_rate',
+        'width_of_a',
+        'width_of_b',
+        'width_of_c',
+        'width_of_d',
+      ),
+    )
+    self.assertEqual(errors.suggest(name, known), told)
+
+
 class DescribeFailedCheckTest(absltest.TestCase):
   def _failure(self, number):
     @tf.function

@@ -31,6 +31,7 @@ import types
 from typing import Any
 
 from fedfish_tff import errors
+from launch import json_config
 from launch.configs import base
 from launch.methods import config as config_lib
 from launch.methods import optimizers
@@ -79,6 +80,11 @@ class Run:
 
   variant: str
   overrides: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+  def __post_init__(self) -> None:
+    # Grids are often NumPy's.
+    plain = json_config.with_tuples(self.overrides)
+    object.__setattr__(self, 'overrides', plain)
 
 
 MakeRuns = Callable[[], Iterable[Run]]

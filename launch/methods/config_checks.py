@@ -53,7 +53,10 @@ def read(
   """
   values = json_config.with_tuples(values)
   if 'algorithm' not in values:
-    raise errors.InputError('The config has no field algorithm.')
+    raise errors.InputError(
+      'A config must have a block algorithm, as config.json of a run has, got '
+      f'the fields {", ".join(map(str, values)) or "none"}.'
+    )
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'), trust=trust)
   optional = _optional_fields(values, method)

@@ -219,6 +219,7 @@ def check_block(
         f'The config field {prefix}{name} does not exist'
         + (f' for {owner}' if owner else '')
         + f'; there are: {", ".join(sorted(some))}.'
+        + errors.suggest(str(name), some)
       )
     some[name].check(prefix + name, value)
   for name, field in some.items():

@@ -12,11 +12,8 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import hashlib
-import importlib.util
-import pathlib
 import re
 import shlex
-import types
 from typing import Any
 
 from fedfish_tff import errors
@@ -110,48 +107,20 @@ def load_runs(
     errors.InputError: If the file cannot be read or has no such sweep.
   """
   path, _, name = json_config.find(source).partition(':')
-  module = _load_module(path)
-  for function in ('sweep', 'get_config'):
-    if not callable(getattr(module, function, None)):
-      raise errors.InputError(
-        f'The config file {path} must have a function {function}, got none; see '
-        'launch/configs/sweeps.py.'
-      )
+  module = json_config.load_module(path, 'sweep', 'get_config')
   try:
     found = module.sweep(name)
     runs = tuple(found) if isinstance(found, Iterable) else (None,)
   except ValueError as error:
-    raise errors.InputError(f'--config={source}: {_sentence(error)}') from error
+    raise errors.InputError(
+      f'--config={source}: {json_config.sentence(error)}'
+    ) from error
   if not runs or not all(isinstance(run, sweeps.Run) for run in runs):
     raise errors.InputError(
       f'--config={source}: sweep({name!r}) must return one sweeps.Run or more, '
       f'got {found!r:.100}.'
     )
   return module.get_config, runs
-
-
-def _load_module(path: str) -> types.ModuleType:
-  if not pathlib.Path(path).is_file():
-    raise errors.InputError(
-      f'There is no config file {path}; give --config=<file>:<sweep>.'
-    )
-  spec = importlib.util.spec_from_file_location('sweep_config', path)
-  if spec is None:
-    raise errors.InputError(f'The config file {path} is no Python file.')
-  module = importlib.util.module_from_spec(spec)
-  try:
-    spec.loader.exec_module(module)
-  except Exception as error:
-    raise errors.InputError(
-      f'The config file {path} cannot be loaded: {type(error).__name__}: '
-      f'{_sentence(error)}'
-    ) from error
-  return module
-
-
-def _sentence(error: Exception) -> str:
-  """Returns the message of an error, which a config may have raised."""
-  return str(error) if str(error).endswith(('.', '?')) else f'{error}.'
 
 
 def plan_runs(
@@ -184,11 +153,9 @@ def plan_runs(
   planned, seen = [], {}
   for run, name in zip(runs, name_runs(runs)):
     try:
-      config = get_config(run.variant)
-    except ValueError as error:
-      raise errors.InputError(
-        f'Run {name} of {source}: {_sentence(error)}'
-      ) from error
+      config = json_config.call_get_config(get_config, run.variant)
+    except errors.InputError as error:
+      raise errors.InputError(f'Run {name} of {source}: {error}') from error
     for field, value in run.overrides.items():
       _set_field(config, field, value, name)
     config = _apply_arguments(config, arguments, name)
@@ -242,7 +209,7 @@ def _set_field(config: ConfigDict, field: str, value: Any, name: str) -> None:
 
 
 def _check_field(config: ConfigDict, field: str, told: str) -> None:
-  missing = cli.describe_missing_field(config, field.split('.'))
+  missing = json_config.describe_missing_field(config, field.split('.'))
   if missing:
     raise errors.InputError(f'{told} {missing}')
 
@@ -261,8 +228,10 @@ def _apply_arguments(
       'config', config, flag_values=values, sys_argv=argv
     )
     values(argv)
-  except (flags.Error, TypeError, ValueError) as error:
-    raise errors.InputError(f'Run {name}: {error}') from error
+  except flags.Error as error:
+    raise errors.InputError(
+      f'Run {name}: {cli.describe_flag_error(error)}'
+    ) from error
   return holder.value
 
 

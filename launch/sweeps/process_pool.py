@@ -24,6 +24,7 @@ import threading
 import time
 from typing import Any
 
+from launch import cli
 from launch.sweeps import resources
 from launch.sweeps import runner
 
@@ -31,7 +32,8 @@ from launch.sweeps import runner
 # written whole or not at all.
 _STOP_SECONDS = 10.0
 _INTERRUPTED = 130
-_SIGNALS = (signal.SIGINT, signal.SIGHUP, signal.SIGTERM)
+# The signals by which others than the sweep end its processes.
+_SIGNALS = {signal.SIGINT, *cli.SIGNALS} - {signal.SIGTERM}
 
 
 class _Context(context.ForkServerContext):
@@ -125,12 +127,12 @@ class PoolRunner(runner.Runner):
 
 
 def _start_server(preload: Sequence[str]) -> None:
-  """Starts the fork server with Ctrl-C blocked, which the sweep handles."""
+  """Starts the fork server with signals blocked that the sweep handles."""
   server = multiprocessing.get_context('forkserver')
   server.set_forkserver_preload(preload)
   # Started by the server, it would let Ctrl-C through.
   resource_tracker.ensure_running()
-  blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS[:2])
+  blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
   try:
     forkserver.ensure_running()
   finally:
@@ -144,7 +146,7 @@ def _start_server(preload: Sequence[str]) -> None:
 
 def _begin(cores: Sequence[int]) -> None:
   """Prepares a new process."""
-  # The sweep handles Ctrl-C and stops its processes by SIGTERM.
+  # The sweep handles these and stops its processes by SIGTERM.
   for number in _SIGNALS:
     signal.signal(number, signal.SIG_IGN)
   signal.signal(signal.SIGTERM, signal.default_int_handler)

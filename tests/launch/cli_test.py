@@ -93,7 +93,7 @@ _BAD_FLAGS = {
   },
   'demo': {
     '--seeds=0': '--seeds=0',
-    '--rounds=many': '--rounds=many',
+    '--rounds=many': "--rounds must be an integer, got 'many'",
     '--sedes=3': 'sedes',
   },
   'evaluate': {
@@ -129,7 +129,9 @@ _BAD_FLAGS = {
     'a b': 'must be the only argument',
     'not-a-package': "Python package, got 'not-a-package'",
     'class': "Python package, got 'class'",
-    'tasks': "no other package, got 'tasks'",
+    'json': "no other package, got 'json'",
+    'tasks': 'must be a new folder, since nothing is overwritten',
+    '~no_such_user/x': 'there is no user no_such_user',
   },
   'partition_dataset': {
     '--output_dir=d': '--dataset is needed',
@@ -217,7 +219,19 @@ class CliTest(parameterized.TestCase):
   def test_faults_of_main(self, fault, code, line):
     self._assert_fails(self._run(f'--fault={fault}'), code, line)
 
-  @parameterized.parameters('SIGINT', 'SIGTERM', 'SIGHUP')
+  def test_very_long_values_are_shortened(self):
+    value = 10**5 * 'x'
+    outcome = self._run(value)
+    self.assertRegex(
+      outcome.stderr,
+      r"^prog.py: Unexpected argument 'x+ \[98,\d+ characters\] x+'; flags "
+      r'begin with --\.\n$',
+    )
+    self.assertLess(len(outcome.stderr), 2100)
+
+  @parameterized.parameters(
+    *('SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGXCPU')
+  )
   def test_signals_interrupt(self, name):
     with processes.interruptible_children():
       self._assert_fails(self._run(f'--signal={name}'), 130, 'Interrupted.')
@@ -247,6 +261,24 @@ class CliTest(parameterized.TestCase):
       ('--config.seed.zzz=1',),
       'The config has no field seed.zzz; there are none.',
     ),
+    (
+      ('--config.sizes=1',),
+      'The config has no field sizes; there are rate, seed, task. Did you mean '
+      'task.sizes?',
+    ),
+    (
+      ('--config.task.na-me=1',),
+      'The config has no field task.na-me; there are name, sizes. Did you mean '
+      'name?',
+    ),
+    (
+      ('--config.=1',),
+      "The config has no field ''; there are rate, seed, task.",
+    ),
+    (
+      ('--noconfig..seed=1',),
+      "The config has no field ''; there are rate, seed, task.",
+    ),
     (('x',), "Unexpected argument 'x'; flags begin with --."),
   )
   def test_wrong_arguments(self, arguments, line):
@@ -255,9 +287,11 @@ class CliTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('--nothing', 'nothing'),
-    ('--config.seed=x', 'config.seed'),
-    ('--config.seed=1.5', 'config.seed'),
-    ('--config.task=1', 'config.task'),
+    ('--config.seed=x', "--config.seed must be an integer, got 'x'."),
+    ('--config.seed=1.5', "--config.seed must be an integer, got '1.5'."),
+    ('--config.rate=a: b', "--config.rate must be a number, got 'a: b'."),
+    ('--config.task=1', "--config.task must be a block of fields, got '1'."),
+    ('--ignored=maybe', "--ignored must be true or false, got 'maybe'."),
     ('--fault', 'Missing value'),
   )
   def test_messages_of_absl_in_one_line(self, argument, part):
@@ -269,18 +303,48 @@ class CliTest(parameterized.TestCase):
   def test_config_files(self):
     outcome = self._run(f'--config={self.config}:b')
     self._assert_fails(
-      outcome, 2, f"flag --config={self.config}:b: there is no variant 'b'"
+      outcome, 2, f"--config={self.config}:b: there is no variant 'b'."
     )
-    for path, reason in (
-      ('/missing.py', 'No such file or directory'),
-      (self.create_tempdir('folder.py').full_path, 'Is a directory'),
+    for path, found in (
+      ('/missing.py', 'none'),
+      (self.create_tempdir('folder.py').full_path, 'a folder'),
     ):
       for more in ((), ('--config.seed=1',)):
         self._assert_fails(
           self._run(f'--config={path}', *more),
           2,
-          f'The config file {path} cannot be read: {reason}.',
+          f'--config must name a file, got {found} at {path}.',
         )
+
+  @parameterized.parameters(
+    ('x = 1', 'must have a function get_config, got none; see launch/'),
+    (
+      '\nx = y',
+      "cannot be loaded: line 2: NameError: name 'y' is not defined.",
+    ),
+    ('def get_config():\n  return 5', 'must return an .*ConfigDict, got 5.'),
+    ('def get_config(): pass', 'must return an .*ConfigDict, got None.'),
+    (
+      'def get_config():\n  return {}["a"]',
+      "get_config fails: line 2: KeyError: 'a'.",
+    ),
+  )
+  def test_config_files_that_are_none(self, content, message):
+    path = self.create_tempfile('other.py', content).full_path
+    outcome = self._run(f'--config={path}', '--config.seed=1')
+    self.assertRegex(outcome.stderr, f'^prog.py: .*{path}.* {message}')
+    self.assertEqual(outcome.stderr.count('\n'), 1)
+    self.assertEqual(outcome.returncode, 2)
+
+  def test_a_sweep_is_no_variant(self):
+    content = _CONFIG + '\ndef sweep(name):\n  return [name]\n'
+    path = self.create_tempfile('swept.py', content).full_path
+    self._assert_fails(
+      self._run(f'--config={path}:seeds'),
+      2,
+      f"--config={path}:seeds: there is no variant 'seeds'. seeds is a sweep, for "
+      'launch.sweep.',
+    )
 
   # json_config_test has more names.
   @parameterized.parameters('{}.json:variant', '{}.PY')
@@ -297,7 +361,7 @@ class CliTest(parameterized.TestCase):
       self._assert_fails(
         self._run(*arguments),
         2,
-        f'flag --config={source}: A config must be <file>.py, with :<variant> '
+        'A config must be <file>.py, with :<variant> '
         'at its end or without, <file>.json, or one of '
         f'{", ".join(installed.config_names())}, got {source}.',
       )
@@ -349,6 +413,26 @@ class CliTest(parameterized.TestCase):
         traced(number)
       logger.warning('Another one.')
     self.assertLen(logs.records, 1)
+
+  def test_ctrl_c_while_modules_are_imported(self):
+    # A module that Python finds in the place of one that the binary imports.
+    folder = self.create_tempdir().full_path
+    pathlib.Path(folder, 'absl').mkdir()
+    pathlib.Path(folder, 'absl', '__init__.py').write_text(
+      'import signal\nsignal.raise_signal(signal.SIGINT)\n'
+    )
+    environment = binary_runner.environment()
+    environment['PYTHONPATH'] = f'{folder}:{environment["PYTHONPATH"]}'
+    with processes.interruptible_children():
+      outcome = subprocess.run(
+        [sys.executable, '-m', 'launch.new', 'x'],
+        capture_output=True,
+        env=environment,
+        text=True,
+        timeout=processes.HANG_SECONDS,
+      )
+    self.assertEqual(outcome.stderr, 'new.py: Interrupted.\n')
+    self.assertEqual(outcome.returncode, 130)
 
   def test_a_reader_that_leaves_is_no_error(self):
     outcome = subprocess.run(

@@ -14,6 +14,8 @@ from tests.launch import small_configs
 from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
+import ml_collections
+import numpy as np
 
 _POSITIVE_INTEGERS = (
   'rounds',
@@ -40,6 +42,32 @@ class CheckConfigTest(parameterized.TestCase):
     self.assertStartsWith(found, f'{name} ')
     self.assertIn(repr(value), found)
     self.assertIn(message or 'expected', found)
+
+  def test_numbers_of_numpy_and_configs_of_ml_collections(self):
+    changes = {
+      'rounds': 3,
+      'client_learning_rate': 0.5,
+      'evaluation.half_way_checkpoint': True,
+      'task.hidden_units': (4, 5),
+    }
+    plain = config_checks.read(_config(**changes))
+    numpy_config = ml_collections.ConfigDict(
+      _config(**{name: np.array(value) for name, value in changes.items()})
+    )
+    for values in (
+      _config(**{name: np.array(value)[()] for name, value in changes.items()}),
+      numpy_config,
+    ):
+      read = config_checks.read(values)
+      self.assertEqual(read.key, plain.key)
+      self.assertIsInstance(read.rounds, int)
+
+  def test_a_file_that_is_no_config(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'have a block algorithm, .*, got the fields final, test',
+    ):
+      config_checks.read({'final': {}, 'test': {}})
 
   @given(
     st.sampled_from(_POSITIVE_INTEGERS),

@@ -77,7 +77,11 @@ class FieldChecksTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({}, 'no field a.b, which x needs; a variant that names x has it'),
-    ({'b': 1, 'c': 2}, 'field a.c does not exist for x; there are: b.'),
+    ({'b': 1, 'c': 2}, 'field a.c does not exist for x; there are: b.$'),
+    (
+      {'b': 1, 'B': 2},
+      'field a.B does not exist for x; there are: b. Did you mean b[?]$',
+    ),
     ({'b': 0}, 'a.b must be .*got 0'),
   )
   def test_blocks(self, block, message):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of planning a sweep's runs."""
 
+import json
 import pathlib
 
 from fedfish_tff import errors
@@ -13,6 +14,7 @@ from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
 from absl.testing import parameterized
+import numpy as np
 
 
 class SplitArgumentsTest(parameterized.TestCase):
@@ -78,6 +80,16 @@ class NamesTest(absltest.TestCase):
 
 
 class PlanTest(parameterized.TestCase):
+  def test_numbers_of_numpy_are_those_of_python(self):
+    plain = {'rounds': 3, 'client_learning_rate': 0.5}
+    numpy = {'rounds': np.int64(3), 'client_learning_rate': np.float32(0.5)}
+    (expected,), (found,) = (
+      fake_sweeps.plan([sweeps.Run('fed_fish', values)])
+      for values in (plain, numpy)
+    )
+    self.assertEqual(found, expected)
+    self.assertEqual(json.loads(json.dumps(found.fields)), plain)
+
   def test_configs_are_whole(self):
     planned = fake_sweeps.plan(
       [sweeps.Run('fed_fish', {'algorithm.damping': 1, 'rounds': 3})],
@@ -162,7 +174,7 @@ class PlanTest(parameterized.TestCase):
       'unreadable_argument',
       [('fed_avg', {})],
       ('--config.rounds=many',),
-      'Run fed_avg: .*config.rounds=many',
+      "^Run fed_avg: --config.rounds must be an integer, got 'many'",
     ),
     (
       'argument_for_what_varies',
@@ -200,10 +212,10 @@ class LoadTest(temporary_folders.TestCase):
       plan_lib.load_runs(f'{self.folder}/{name}')
 
   @parameterized.parameters(
-    (None, 'There is no config file .*mine.py'),
+    (None, 'must name a file, got none at .*mine.py'),
     ('x = 1', 'must have a function sweep, got none'),
-    ('1 / 0', 'cannot be loaded: ZeroDivisionError'),
-    ('x = ', 'cannot be loaded: SyntaxError'),
+    ('\n1 / 0', 'cannot be loaded: line 2: ZeroDivisionError: division'),
+    ('x = ', 'is not valid Python: line 1: invalid syntax'),
     ('def sweep(name): return ()', 'must have a function get_config, got none'),
     (
       'get_config = sweep = lambda name: 5',
