@@ -28,6 +28,7 @@ from launch.runs import own_clients
 from launch.runs import regularization_choice
 from launch.runs import run_summary
 from launch.runs import tensorboard_hparams
+from launch.runs import tensorboard_rows
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
 from tasks.task import Task
@@ -294,7 +295,7 @@ def _run(
       client_states=client_states,
       metrics_managers=[
         metrics,
-        tff.program.TensorBoardReleaseManager(folder.tensorboard_path),
+        tensorboard_rows.TensorBoardRows(folder.tensorboard_path),
         *others,
       ],
       # The state has only those of the start's weights that are trained.
