@@ -300,7 +300,10 @@ class TrainTest(temporary_folders.TestCase):
       )
     )
     # Not the hyper-parameters, which are written at the end.
-    beside += sum(map(_disk_space, self.finished.glob('tensorboard/*.v2')))
+    for kind in ('start', 'v2'):
+      beside += sum(
+        map(_disk_space, self.finished.glob(f'tensorboard/*.{kind}'))
+      )
     size = beside + checkpoint
     if os.geteuid() or subprocess.call(
       ['mount', '-t', 'tmpfs', '-o', f'size={size}', 'tmpfs', self.workdir],
