@@ -87,6 +87,15 @@ StepSetting = Literal[
 # Graphs.
 
 
+def is_no_context(context: Any) -> bool:
+  """Returns whether a context of TFF is the one of a thread without any."""
+  # Only here TFF is needed, whose import takes seconds.
+  module = importlib.import_module(
+    'tensorflow_federated.python.core.impl.context_stack.runtime_error_context'
+  )
+  return isinstance(context, module.RuntimeErrorContext)
+
+
 def find_operation(name: str) -> op_def_pb2.OpDef | None:
   """Returns TensorFlow's definition of an operation; None if it has none.
 

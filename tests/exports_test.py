@@ -32,6 +32,7 @@ _GROUPING_PARTS = (
 # Modules that are imported by their own names only, each with the reason.
 # What of them is of use by itself may be exported all the same.
 INTERNAL_MODULES = {
+  'fedfish_tff.aggregators.sum_factories': 'a part of aggregators and methods',
   'fedfish_tff.aggregators.tensor_names': 'a part of two aggregators',
   'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
   'fedfish_tff.algorithms.padded_networks': 'a part of FedMA',

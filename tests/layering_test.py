@@ -130,6 +130,7 @@ ALLOWED = {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.parameters',
+    'fedfish_tff.private_apis',
     'fedfish_tff.datasets',
     'fedfish_tff.models',
     'fedfish_tff.evaluation',

@@ -419,3 +419,7 @@ class DefaultContextTest(absltest.TestCase):
     module = sys.modules[fedfish_tff._RUNTIME_ERROR_CONTEXT]
     context = module.create_runtime_error_context()
     self.assertIsInstance(context, tff.framework.SyncContext)
+    self.assertTrue(private_apis.is_no_context(context))
+    self.assertFalse(
+      private_apis.is_no_context(tff.framework.get_context_stack().current)
+    )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import sum_factories
 from fedfish_tff.aggregators import tensor_names as tensor_names_lib
 
 import tensorflow as tf
@@ -112,12 +113,13 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
 
     Raises:
       InputError: If `minimum_denominator` is negative.
+      TypeError: If `sum_factory` takes weights.
     """
     if not minimum_denominator >= 0:
       raise errors.InputError(
         f'minimum_denominator must be 0 or positive, got {minimum_denominator}.'
       )
-    self._sum_factory = sum_factory or tff.aggregators.SumFactory()
+    self._sum_factory = sum_factories.unweighted_factory(sum_factory)
     self._minimum = minimum_denominator
     self._diagnostics = diagnostics
     self._tensor_names = tensor_names

@@ -14,6 +14,7 @@ import collections
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import sum_factories
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -46,12 +47,13 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
 
     Raises:
       InputError: If `minimum_denominator` is negative.
+      TypeError: If `sum_factory` takes weights.
     """
     if not minimum_denominator >= 0:
       raise errors.InputError(
         f'minimum_denominator must be 0 or positive, got {minimum_denominator}.'
       )
-    self._sum_factory = sum_factory or tff.aggregators.SumFactory()
+    self._sum_factory = sum_factories.unweighted_factory(sum_factory)
     self._minimum = minimum_denominator
 
   def create(

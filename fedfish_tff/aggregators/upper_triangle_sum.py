@@ -12,6 +12,8 @@ import collections
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff.aggregators import sum_factories
+
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -90,9 +92,12 @@ class UpperTriangleSumFactory(tff.aggregators.UnweightedAggregationFactory):
       symmetric: Names of the elements that are symmetric matrices.
       sum_factory: The aggregator of the sent values;
         `tff.aggregators.SumFactory` by default.
+
+    Raises:
+      TypeError: If `sum_factory` takes weights.
     """
     self._symmetric = frozenset(symmetric)
-    self._sum_factory = sum_factory or tff.aggregators.SumFactory()
+    self._sum_factory = sum_factories.unweighted_factory(sum_factory)
 
   def create(
     self, value_type: tff.types.StructType

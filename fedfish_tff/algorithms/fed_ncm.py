@@ -8,6 +8,7 @@ Fed3R: clients send sums of features by class, but no products of features.
 """
 
 from fedfish_tff import choices
+from fedfish_tff.aggregators import sum_factories
 from fedfish_tff.algorithms import closed_form
 from fedfish_tff.algorithms import process
 from fedfish_tff.models import feature_map as feature_map_lib
@@ -73,7 +74,7 @@ def build_fed_ncm(
 
   return closed_form.build_closed_form_process(
     feature_map,
-    sum_factory or tff.aggregators.SumFactory(),
+    sum_factories.unweighted_factory(sum_factory),
     solve,
     num_classes=num_classes,
     hparams={},

@@ -13,6 +13,7 @@ state: they solve for their heads in each round.
 import collections
 from typing import Any
 
+from fedfish_tff.aggregators import sum_factories
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.algorithms import server_step
@@ -126,7 +127,7 @@ def build_method_of_moments(
 
     return run(dataset)
 
-  moments_sum = (sum_factory or tff.aggregators.SumFactory()).create(
+  moments_sum = sum_factories.unweighted_factory(sum_factory).create(
     client_moments.type_signature.result
   )
 

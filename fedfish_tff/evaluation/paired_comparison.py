@@ -82,11 +82,23 @@ def flip_signs(differences: Sequence[float]) -> float:
   Args:
     differences: The paired differences, such as those of seeds. Up to 13 have
       all flips, more of them 9,999 random ones of fixed random numbers.
+
+  Raises:
+    errors.InputError: If there is none, or one is not finite.
   """
-  many = len(differences) > _MOST_FLIPPED
+  values = np.array([float(difference) for difference in differences])
+  if not values.size or not np.isfinite(values).all():
+    raise errors.InputError(
+      'differences must be one finite number or more, got '
+      f'{values.tolist() or "none"}.'
+    )
+  if len(values) == 1:
+    # Both flips are as large, which SciPy refuses.
+    return 1.0
+  many = len(values) > _MOST_FLIPPED
   return float(
     stats.permutation_test(
-      (np.asarray(differences),),
+      (values,),
       np.mean,
       permutation_type='samples',
       n_resamples=_NUM_RESAMPLES if many else np.inf,

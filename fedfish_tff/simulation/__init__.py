@@ -94,7 +94,9 @@ _EXPORTS = {
   'speed_participation': """
     drop_out fastest_participation flanp_participation srpfl_participation
   """,
-  'training_loop': 'EvaluationFn load_result Metrics run_training TrainingResult',
+  'training_loop': """
+    check_context EvaluationFn load_result Metrics run_training TrainingResult
+  """,
   'wandb_manager': 'WandbManager',
   'workdir': 'open_workdir Workdir',
 }

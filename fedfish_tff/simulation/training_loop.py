@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import parameters
+from fedfish_tff import private_apis
 from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.datasets import client_data
 from fedfish_tff.simulation import client_state_store
@@ -57,6 +58,16 @@ class TrainingResult(NamedTuple):
   round_number: int
   totals: dict[str, int | float]
   client_states_digest: int = 0
+
+
+def check_context() -> None:
+  """Raises InputError in a thread in which computations cannot run."""
+  if private_apis.is_no_context(tff.framework.get_context_stack().current):
+    raise errors.InputError(
+      'Each thread that trains must have an execution context, since TFF has a '
+      'default one for each thread, got none: call '
+      'fedfish_tff.execution.set_default_context() in this thread, too.'
+    )
 
 
 def run_training(
@@ -137,6 +148,7 @@ def run_training(
     KeyboardInterrupt: On Ctrl-C, after a checkpoint of the last whole round;
       its message says how to resume.
   """
+  check_context()
   for name, value in (
     ('rounds', rounds),
     ('evaluate_every', evaluate_every),

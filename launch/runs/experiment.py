@@ -476,8 +476,9 @@ def build_experiment_of(
     start: The start of the run; None for a config without one.
 
   Raises:
-    errors.InputError: If a field cannot be used.
+    errors.InputError: If a field cannot be used, or the thread has no context.
   """
+  simulation.check_context()
   simulation.report_step(f'Tracing {registry.label(config)}')
   built = registry.build_method(
     config, task, start_weights=start and start.weights

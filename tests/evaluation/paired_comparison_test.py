@@ -206,6 +206,16 @@ class SignFlipsTest(parameterized.TestCase):
     # Twenty wins are significant among many methods.
     self.assertLess(paired_comparison.flip_signs(np.arange(1.0, 21.0)), 1e-3)
 
+  def test_flips_of_one_difference_are_as_large(self):
+    self.assertEqual(paired_comparison.flip_signs([0.1]), 1.0)
+
+  def test_flips_need_finite_differences(self):
+    for values in ([], [np.nan, 1.0], [np.inf]):
+      with self.assertRaisesRegex(
+        errors.InputError, 'differences must be one finite number or more, got '
+      ):
+        paired_comparison.flip_signs(values)
+
   @parameterized.parameters((1, 6), (2, 7), (3, 7), (4, 8), (10, 9))
   def test_the_fewest_pairs_that_reach_the_level(self, num_tests, expected):
     self.assertEqual(paired_comparison.fewest_pairs(num_tests), expected)

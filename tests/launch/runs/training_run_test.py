@@ -3,6 +3,7 @@
 """Tests of a run as a function; tests/launch/train_test.py has the binary's."""
 
 import asyncio
+from concurrent import futures
 import functools
 import json
 import shutil
@@ -16,6 +17,7 @@ from launch.methods import privacy
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import trained_run
+from launch.runs import training_run
 from tests.launch import run_files
 from tests.launch import small_configs
 
@@ -45,6 +47,19 @@ class _Stop(Exception):
 
 
 class TrainTest(small_configs.TestCase):
+  def test_a_thread_without_a_context(self):
+    with futures.ThreadPoolExecutor(1) as threads:
+      call = threads.submit(
+        training_run.train,
+        config_checks.read(small_configs.make_config('fed_avg')),
+        training_run.RunOptions(workdir=self.workdir),
+      )
+      with self.assertRaisesRegex(
+        errors.InputError,
+        '^Each thread .* set_default_context.. in this thread',
+      ):
+        call.result()
+
   @pytest.mark.thorough
   def test_synthetic_data_are_told(self):
     config = toy_regression.get_config('fed_avg').to_dict()
