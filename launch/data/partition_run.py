@@ -17,6 +17,7 @@ from launch.data import labelled_dataset
 from launch.data import labelled_table
 from launch.data import table_files
 from launch.plots import style
+from launch.results import method_labels
 from launch.results import text_table
 
 from matplotlib import figure
@@ -136,7 +137,7 @@ def run(
     f'{data.name}, {split}: x is {x_is}, y is {data.label}'
     f'{unused and f", and not used are {unused}"}; '
     f'{len(data.labels):,} examples among '
-    f'{len(clients):,} clients of {min(sizes):,} to {max(sizes):,}; '
+    f'{method_labels.count(f"{len(clients):,}", "client")} of {min(sizes):,} to {max(sizes):,}; '
     f'{len(left_over):,} left over.'
   )
   print(pathlib.Path(output_dir))

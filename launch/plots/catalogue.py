@@ -30,6 +30,7 @@ from launch.plots import stragglers
 from launch.plots import style
 from launch.plots import transfer
 from launch.results import frames as frames_lib
+from launch.results import method_labels
 from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
@@ -254,7 +255,7 @@ def _draw(
 
 def _describe(settings: frames_lib.Frames) -> str:
   told = [
-    f'{s.method} on {s.task}, {s.rounds} rounds'
+    f'{s.method} on {s.task}, {method_labels.count(s.rounds, "round")}'
     for s in settings_lib.describe(settings).itertuples()
   ]
   return '; '.join(told[:4]) + '; ...' * (len(told) > 4)

@@ -95,7 +95,8 @@ def _format(score: float | None) -> str:
 def _rounds(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
-  rounds = f'{summary["rounds"]} rounds of {registry.label(experiment.config)}'
+  number = method_labels.count(summary['rounds'], 'round')
+  rounds = f'{number} of {registry.label(experiment.config)}'
   decided = summary.get('early_stopping', {})
   if decided.get('stopped'):
     rounds += f', not {experiment.config.rounds}, since {decided["stopped"]}'

@@ -92,7 +92,8 @@ def _describe_data(
     about = '' if share == 1 else f'about, by the first {len(sizes):,}: '
     total = round(share * sum(sizes))
     line = (
-      f'{number:,} clients; {about}{total:,} examples, {min(sizes):,} to '
+      f'{method_labels.count(f"{number:,}", "client")}; '
+      f'{about}{method_labels.count(f"{total:,}", "example")}, {min(sizes):,} to '
       f'{max(sizes):,} each, median {np.median(sizes):,.0f}'
     )
     labels = [tf.nest.flatten(e)[-1] for e in examples]
@@ -181,8 +182,9 @@ def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
     total = sent.total * visits
   return (
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
-    f'{about}{text_table.quantity(total)}B in {num_rounds} rounds, '
-    f'{visits:,} visits'
+    f'{about}{text_table.quantity(total)}B in '
+    f'{method_labels.count(num_rounds, "round")}, '
+    f'{method_labels.count(f"{visits:,}", "visit")}'
   )
 
 
@@ -244,9 +246,10 @@ def _describe_time(
   total = seconds * len(left)
   if evaluations:
     # A multiple of `every`, or the last round, is evaluated.
-    due = -(left.stop - 1) // -every - (left.start - 1) // every
+    due = -(-(left.stop - 1) // every) - (left.start - 1) // every
     total += float(np.median(evaluations)) * due
-  told = f'{seconds:.3g} s per round, measured in {len(later)} rounds'
+  told = f'{seconds:.3g} s per round, measured in '
+  told += method_labels.count(len(later), 'round')
   if left:
     told += f'; about {_duration(total)} for the {len(left)} that are left'
   yield 'time', told
@@ -307,4 +310,5 @@ def _describe_workdir(
       return f'{folder.path}: {run_summary.tell_divergence(summary)}'
     return f'{folder.path}: a finished run, which is scored and plotted again'
   where = 'at the beginning' if last < 0 else f'after round {last}'
-  return f'{folder.path}: a run of {before} rounds, which goes on {where}'
+  rounds = method_labels.count(before, 'round')
+  return f'{folder.path}: a run of {rounds}, which goes on {where}'

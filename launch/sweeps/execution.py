@@ -25,6 +25,7 @@ from fedfish_tff.simulation import files
 from launch import installed
 from launch.methods import fine_tuning
 from launch.methods import registry
+from launch.results import method_labels
 from launch.results import result_table
 from launch.results import run_reader
 from launch.results import run_table
@@ -95,7 +96,9 @@ class Sweep:
       if self.on_ray
       else f', up to {self._count_processes(len(todo))} at a time'
     )
-    print(f'{len(self.runs)} runs, {len(todo)} to do{limit}')
+    print(
+      f'{method_labels.count(len(self.runs), "run")}, {len(todo)} to do{limit}'
+    )
 
   def execute(self) -> dict[str, str]:
     """Runs the unfinished runs and writes the tables and plots.
@@ -369,7 +372,7 @@ class _Progress:
     self._finished = len(runs) - len(todo)
     self._failed = self._diverged = 0
     _say(
-      f'{len(runs)} runs, {self._finished} finished before, up to '
+      f'{method_labels.count(len(runs), "run")}, {self._finished} finished before, up to '
       f'{num_processes} at a time'
     )
     # The bar counts the work of this execution, for the time left.

@@ -41,7 +41,7 @@ class ClosingLineTest(parameterized.TestCase):
       },
     )
     self.assertEqual(
-      re.sub(r'^Done: [^.]*\. ', '', line),
+      re.sub(r'^Done: 1 round of [^.]*\. ', '', line),
       'Loss on 2 test clients: global model 1.0000, after fine-tuning diverged '
       'for 1 of 2 clients; on own test data of 2 test clients: global model '
       '3.0000, after fine-tuning 4.0000; on own test data of 3 '

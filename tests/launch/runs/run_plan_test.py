@@ -165,11 +165,11 @@ class RunPlanTest(small_configs.TestCase):
       'read_rows',
       return_value=[row.dropna().to_dict() for _, row in table.iterrows()],
     ):
-      plan = self._plan({**config, 'rounds': 8})
-      # Rounds 4 to 8 of 2 s, and evaluations of 20 s in 4, 6 and 8.
+      plan = self._plan({**config, 'rounds': 9})
+      # Rounds 4 to 9 of 2 s, and evaluations of 20 s in 4, 6, 8 and 9.
       self.assertEqual(
         plan['time'],
-        '2 s per round, measured in 2 rounds; about 70 s for the 5 that are left',
+        '2 s per round, measured in 2 rounds; about 92 s for the 6 that are left',
       )
       self.assertEqual(
         self._plan(config)['time'], '2 s per round, measured in 2 rounds'
