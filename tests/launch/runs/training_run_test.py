@@ -56,7 +56,7 @@ class TrainTest(small_configs.TestCase):
       )
       with self.assertRaisesRegex(
         errors.InputError,
-        '^Each thread .* set_default_context[(][)] in this thread',
+        '^Each thread .*set_default_context[(][)] in this thread',
       ):
         call.result()
 
