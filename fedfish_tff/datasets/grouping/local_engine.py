@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
 from concurrent import futures
+from concurrent.futures import process
 import contextlib
 import dataclasses
 import functools
@@ -320,13 +321,26 @@ def _processes(count: int) -> Iterator[_Run]:
   pool = futures.ProcessPoolExecutor(
     count, mp_context=context, initializer=_end_with, initargs=(reader,)
   )
+
+  def run(
+    function: Callable[[Any], Any], items: Sequence[Any]
+  ) -> Iterator[Any]:
+    try:
+      yield from pool.map(function, items)
+    except (process.BrokenProcessPool, EOFError, ConnectionError) as error:
+      # Errors of the function have the text of their traceback as cause; the
+      # others are those of pipes to a server or process that was killed.
+      if (
+        isinstance(error, process.BrokenProcessPool) or error.__cause__ is None
+      ):
+        raise errors.InputError(
+          'A process that groups was killed, perhaps for want of memory; the '
+          'same command goes on, and takes less memory with fewer processes.'
+        ) from error
+      raise
+
   try:
-    yield pool.map
-  except futures.process.BrokenProcessPool as error:
-    raise errors.InputError(
-      'A process that groups was killed, perhaps for want of memory; the same '
-      'command goes on, and takes less memory with fewer processes.'
-    ) from error
+    yield run
   except BaseException:
     writer.close()
     raise

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from unittest import mock
 
 from fedfish_tff import errors
@@ -152,6 +153,24 @@ class ProcessesTest(absltest.TestCase):
       with local_engine._processes(2) as run:
         list(run(_kill, [0]))
 
+  def test_a_fork_server_that_is_killed(self):
+    with self.assertRaisesRegex(errors.InputError, 'process .* was killed'):
+      with local_engine._processes(2) as run:
+        results = run(_return_soon, range(1000))
+        next(results)
+        (server,) = [
+          child
+          for child in psutil.Process().children()
+          if 'forkserver' in ' '.join(child.cmdline())
+        ]
+        server.kill()
+        list(results)
+
+  def test_an_error_of_a_pipe_in_a_function_is_its_own(self):
+    with self.assertRaisesRegex(EOFError, '^of the function$'):
+      with local_engine._processes(2) as run:
+        list(run(_end_of_file, [0]))
+
   def test_an_error_ends_the_others(self):
     with self.assertRaises(ZeroDivisionError):
       with local_engine._processes(2) as run:
@@ -171,6 +190,15 @@ class ProcessesTest(absltest.TestCase):
       process.kill()
     _, alive = psutil.wait_procs(family, processes.HANG_SECONDS)
     self.assertEmpty(alive)
+
+
+def _return_soon(number):
+  time.sleep(0.02)
+  return number
+
+
+def _end_of_file(_):
+  raise EOFError('of the function')
 
 
 def _kill(_):
