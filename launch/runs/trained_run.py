@@ -12,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
+from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import adapters
 from launch.methods import config as config_lib
 from launch.methods import config_checks
@@ -207,10 +208,14 @@ def load_best(
     )
   result = _load_round(experiment, folder, best)
   if result is None:
+    newest = max(
+      checkpoint_manifest.versions_in(folder.checkpoints_path), default=-1
+    )
+    # A run goes on from its newest checkpoint.
+    how = 'launch.train' if newest < best else 'only launch.train --overwrite'
     raise errors.InputError(
       f'{folder.path} has no checkpoint of round {best}, the best by '
-      f'{stopping.column}; launch.train goes on with a run that was stopped, '
-      'and starts afresh with --overwrite.'
+      f'{stopping.column}; {how} makes it again.'
     )
   return result
 

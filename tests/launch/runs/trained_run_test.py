@@ -8,6 +8,7 @@ import os
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch.configs import arrays
 from launch.methods import config_checks
 from launch.runs import trained_run
@@ -36,6 +37,29 @@ class TrainedRunTest(absltest.TestCase):
       folder.summary_path.unlink()
       result = trained_run.load_result(experiment, folder)
       self.assertEqual(result.round_number, 1)
+
+  def test_how_a_missing_best_checkpoint_is_made_again(self):
+    workdir = trained_runs.fed_fish_on_digits().copy_to(
+      pathlib.Path(self.create_tempdir().full_path) / 'run'
+    )
+    (workdir / 'checkpoints' / 'program_state_1.npz').unlink()
+    with (
+      small_configs.built_once(),
+      trained_run.open_run(workdir) as (experiment, folder),
+    ):
+      for best, how in (
+        (1, 'only launch.train --overwrite'),
+        (3, 'launch.train'),
+      ):
+        stopping = simulation.EarlyStopping(
+          'eval/a', higher_is_better=True, patience=1
+        )
+        stopping.observe_rows([{'round': best, 'eval/a': 1.0}])
+        with self.assertRaisesRegex(
+          errors.InputError,
+          f'no checkpoint of round {best}, the best by eval/a; {how} makes it again',
+        ):
+          trained_run.load_best(experiment, folder, stopping)
 
   def test_the_checkpoint_of_another_run_is_none_of_its_rounds(self):
     workdir = trained_runs.fed_fish_on_digits().copy_to(
