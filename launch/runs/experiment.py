@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Experiments: everything that a run needs, made from its config."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
@@ -436,6 +437,7 @@ def build_experiment(
   *,
   data_dir: str | None = None,
   workdir: str | os.PathLike[str] | None = None,
+  check_task: Callable[[Task], None] | None = None,
 ) -> Experiment:
   """Builds the task and the process of a config.
 
@@ -443,6 +445,7 @@ def build_experiment(
     config: The config.
     data_dir: The folder of the data, for tasks that read files.
     workdir: The workdir of the run, which holds a fine-tuning's start.
+    check_task: A function that may refuse the task before anything is traced.
 
   Returns:
     The experiment.
@@ -451,6 +454,8 @@ def build_experiment(
     errors.InputError: If a field or the data cannot be used.
   """
   task = create_task(config, data_dir=data_dir)
+  if check_task is not None:
+    check_task(task)
   start = None
   if fine_tuning.has_start(config) or 'warm_start' in config.blocks:
     start = workdir and fine_tuning_start.load_start(workdir)

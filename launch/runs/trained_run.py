@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Opens the workdirs of trained runs, loads their models and writes tables."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
@@ -59,6 +60,7 @@ def open_run(
   *,
   data_dir: str | None = None,
   trust: trust_lib.Trust = trust_lib.NONE,
+  check_task: Callable[[Task, str | None], None] | None = None,
 ) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
   """Opens a workdir to write to it, and builds its experiment.
 
@@ -66,6 +68,8 @@ def open_run(
     workdir: See `read_run`.
     data_dir: See `read_run`; the folder is noted in the workdir.
     trust: See `read_run`.
+    check_task: A function of the task and of the folder of its data that may
+      refuse them before anything is traced.
 
   Yields:
     The experiment and the folder, which no other process writes meanwhile.
@@ -73,7 +77,7 @@ def open_run(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  experiment, _, data_dir = _build(workdir, data_dir, trust)
+  experiment, _, data_dir = _build(workdir, data_dir, trust, check_task)
   config, task = experiment.config, experiment.task
   with simulation.open_workdir(
     workdir,
@@ -89,6 +93,7 @@ def _build(
   workdir: str | os.PathLike[str],
   data_dir: str | None,
   trust: trust_lib.Trust,
+  check_task: Callable[[Task, str | None], None] | None = None,
 ) -> tuple[experiment_lib.Experiment, simulation.Workdir, str | None]:
   """Returns a workdir's experiment, its folder, and the folder of its data."""
   folder = simulation.Workdir(pathlib.Path(workdir))
@@ -104,7 +109,10 @@ def _build(
   if data_dir is None:
     data_dir = _find_data(folder)
   experiment = experiment_lib.build_experiment(
-    config, data_dir=data_dir, workdir=workdir
+    config,
+    data_dir=data_dir,
+    workdir=workdir,
+    check_task=check_task and (lambda task: check_task(task, data_dir)),
   )
   return experiment, folder, data_dir
 

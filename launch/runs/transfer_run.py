@@ -64,17 +64,17 @@ def evaluate_transfer(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
-    experiment,
-    folder,
-  ):
-    config = experiment.config
-    tasks = create_target_tasks(
-      experiment.task,
-      targets,
-      seed=config.seed,
-      data_dir=folder.read_data()['data_dir'],
+  seed, tasks = run_reader.read_config(workdir)['seed'], {}
+
+  def create_tasks(own: Task, own_data_dir: str | None) -> None:
+    tasks.update(
+      create_target_tasks(own, targets, seed=seed, data_dir=own_data_dir)
     )
+
+  with trained_run.open_run(
+    workdir, data_dir=data_dir, trust=trust, check_task=create_tasks
+  ) as (experiment, folder):
+    config = experiment.config
     results = [
       trained_run.load_result(experiment, folder, name)
       for name in at or model_rounds.usual_of_transfer(config)
@@ -84,7 +84,7 @@ def evaluate_transfer(
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
       task.title: select_clients(
-        name, getattr(task, split), seed=config.seed, max_clients=max_clients
+        name, getattr(task, split), seed=seed, max_clients=max_clients
       )
       for name, task in tasks.items()
     }

@@ -8,11 +8,13 @@ import io
 import pathlib
 import shutil
 import tempfile
+from unittest import mock
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from launch.configs import digits
 from launch.results import run_reader
+from launch.runs import experiment as experiment_lib
 from launch.runs import held_out_evaluation
 from launch.runs import transfer_run
 from tasks import registry
@@ -68,10 +70,15 @@ def _evaluate(workdir, targets, **options):
 class OwnTaskTest(small_configs.TestCase):
   def test_a_model_of_another_kind_has_its_own_task_only(self):
     workdir = trained_runs.fed_fish_on_digits().copy_to(self.workdir)
-    with self.assertRaisesRegex(
-      errors.InputError, "'digits' cannot be applied"
+    with (
+      self.assertRaisesRegex(errors.InputError, "'digits' cannot be applied"),
+      # Before anything is traced.
+      mock.patch.object(
+        experiment_lib, 'build_experiment_of', autospec=True
+      ) as build,
     ):
       _evaluate(workdir, {'c4': None})
+    build.assert_not_called()
     paths, printed = _evaluate(workdir, {'digits': None})
     self.assertContainsSubset([workdir / run_reader.TRANSFER_CSV], paths)
     self.assertIn('digits: model of round 1 of 2', printed)
