@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
@@ -124,7 +125,20 @@ class ClientWork(tff.learning.templates.ClientWorkProcess):
 def client_weight(
   num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
 ) -> tf.Tensor:
-  """Returns |D_i| or one as float32, by the weighting; 0 without examples."""
+  """Returns |D_i| or one as float32, by the weighting; 0 without examples.
+
+  Args:
+    num_examples: |D_i|.
+    weighting: The weighting.
+
+  Raises:
+    errors.InputError: If the weighting is none, such as a string.
+  """
+  if not isinstance(weighting, tff.learning.ClientWeighting):
+    raise errors.InputError(
+      'client_weighting must be tff.learning.ClientWeighting.NUM_EXAMPLES or '
+      f'UNIFORM, got {weighting!r}.'
+    )
   if weighting == tff.learning.ClientWeighting.UNIFORM:
     return tf.cast(num_examples > 0, tf.float32)
   return tf.cast(num_examples, tf.float32)

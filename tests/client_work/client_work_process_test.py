@@ -3,6 +3,7 @@
 """The shared part of client work, around an update made for the test."""
 
 from fedfish_tff import client_work
+from fedfish_tff import errors
 from fedfish_tff.models import model_functions
 from tests import numpy_reference as ref
 
@@ -99,3 +100,7 @@ class BuildClientWorkTest(absltest.TestCase):
     )
     for of in weighting:
       self.assertEqual(client_work.client_weight(tf.constant(0), of), 0.0)
+    with self.assertRaisesRegex(
+      errors.InputError, "^client_weighting must be .* UNIFORM, got 'uniform'"
+    ):
+      client_work.client_weight(num_examples, 'uniform')
