@@ -110,8 +110,18 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
 
 
 def report_import() -> None:
-  """Reports the import of TensorFlow Federated, which takes seconds."""
+  """Reports and imports TensorFlow Federated, which takes seconds.
+
+  Ctrl-C ends the process at once: where it comes in a callback of an import,
+  Python prints a KeyboardInterrupt and goes on.
+  """
   simulation.report_step('Importing TensorFlow Federated')
+  previous = signal.getsignal(signal.SIGINT)
+  if previous != signal.SIG_IGN:
+    signal.signal(signal.SIGINT, installed.leave)
+  import tensorflow_federated  # noqa: F401  pylint: disable=g-import-not-at-top
+
+  signal.signal(signal.SIGINT, previous)
 
 
 def check_no_arguments(argv: Sequence[str]) -> None:

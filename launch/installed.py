@@ -55,6 +55,13 @@ def main() -> NoReturn:
   os.execv(sys.executable, [sys.executable, '-m', module, *sys.argv[1:]])
 
 
+def leave(*_) -> NoReturn:
+  """Ends a binary that imports its modules, as a handler of Ctrl-C."""
+  program = os.path.basename(sys.argv[0])
+  os.write(2, f'{program}: Interrupted.\n'.encode())
+  os._exit(130)
+
+
 def find_config(source: str) -> str:
   """Returns a config with the path of its file, which may be one of ours.
 
