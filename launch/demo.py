@@ -13,7 +13,7 @@ is where the mean of the models (FedAvg) suffers. Both methods start from the
 same weights, see the same clients and batches and use the same learning rates,
 with the paper's plain server steps. Every run is a workdir of launch.train,
 evaluated by launch.evaluate; plots/ compares them. The paper's toy figure
-(launch.studies.toy_figure) comes last. A stopped demo resumes where it was.
+(launch.toy_figure) comes last. A stopped demo resumes where it was.
 """
 
 from collections.abc import Iterator
@@ -68,8 +68,8 @@ def main(argv: Sequence[str]) -> None:
   cli.report_import()
   from launch.plots import comparison  # pylint: disable=g-import-not-at-top
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
+  from launch.runs import toy_regression_study  # pylint: disable=g-import-not-at-top
   from launch.runs import training_run  # pylint: disable=g-import-not-at-top
-  from launch.studies import toy_regression_study  # pylint: disable=g-import-not-at-top
 
   folder = pathlib.Path(_OUTPUT_DIR.value)
   configs = dict(create_configs(seeds=_SEEDS.value, rounds=_ROUNDS.value))

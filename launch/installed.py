@@ -21,19 +21,12 @@ COMMANDS = {
   'fedfish-compile': 'compile',
   'fedfish-demo': 'demo',
   'fedfish-evaluate': 'evaluate',
-  'fedfish-gain-surface': 'studies.gain_surface',
   'fedfish-group': 'group_dataset',
-  'fedfish-keyboard-table': 'studies.keyboard_table',
-  'fedfish-linear-representation-figure': (
-    'studies.linear_representation_figure'
-  ),
   'fedfish-new': 'new',
   'fedfish-partition': 'partition_dataset',
   'fedfish-plot': 'plot',
-  'fedfish-predict-words': 'studies.predict_words',
-  'fedfish-pretrain-roberta': 'studies.pretrain_roberta',
   'fedfish-sweep': 'sweep',
-  'fedfish-toy-figure': 'studies.toy_figure',
+  'fedfish-toy-figure': 'toy_figure',
   'fedfish-train': 'train',
   'fedfish-train-tokenizer': 'train_tokenizer',
 }

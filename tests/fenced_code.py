@@ -6,7 +6,7 @@ import pathlib
 import re
 import shlex
 
-_COMMAND = re.compile(r'python -m ((?:launch|benchmarks)\.[^`\n]*)')
+_COMMAND = re.compile(r'python -m ((?:launch|research|benchmarks)\.[^`\n]*)')
 
 
 def pattern(language: str) -> re.Pattern[str]:

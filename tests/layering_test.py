@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Imports point one way: launch, tasks, library; and so inside the library."""
+"""Imports point one way: research, launch, tasks, library, and inside them."""
 
 import ast
 import re
@@ -200,26 +200,20 @@ ALLOWED = {
     }
     for position, room in enumerate(_ROOMS)
   },
-  # Binaries with work of their own.
-  'launch.studies': {
-    'launch.cli',
-    'launch.data',
-    *_FLAGS,
-    'launch.methods',
-    'launch.configs',
-    'launch.results',
-    'launch.plots',
-    'launch.runs',
-    'tasks',
-    *_LIBRARY,
-  },
-  # The other binaries.
+  # The binaries.
   'launch': {
     'launch.cli',
     'launch.installed',
     'launch.json_config',
     'launch.data',
-    'launch.studies',
+    *_FLAGS,
+    *_ROOMS,
+    'tasks',
+    *_LIBRARY,
+  },
+  'research': {
+    'launch.cli',
+    'launch.data',
     *_FLAGS,
     *_ROOMS,
     'tasks',
@@ -239,9 +233,9 @@ ALLOWED = {
     'launch.plain_text',
     'launch.terminal',
     'launch.data',
-    'launch.studies',
     *_FLAGS,
     'benchmarks',
+    'research',
     'tasks',
     'fedfish_tff.execution.worker',
     *_EXECUTION_ROOMS,

@@ -176,7 +176,7 @@ class PackagingTest(absltest.TestCase):
     binaries = {
       '.'.join(module.path.with_suffix('').parts[1:])
       for module in _packaged_modules().values()
-      if module.is_binary and module.folder in ('launch', 'launch/studies')
+      if module.is_binary and module.folder == 'launch'
     }
     self.assertCountEqual(installed.COMMANDS.values(), binaries)
 

@@ -12,7 +12,15 @@ import sys
 import types
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TREES = ('benchmarks', 'examples', 'fedfish_tff', 'launch', 'tasks', 'tests')
+TREES = (
+  'benchmarks',
+  'examples',
+  'fedfish_tff',
+  'launch',
+  'research',
+  'tasks',
+  'tests',
+)
 
 
 @dataclasses.dataclass(frozen=True)

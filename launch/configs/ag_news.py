@@ -74,7 +74,7 @@ train.csv and test.csv:
                         clients keep unsent tensors: 72 runs
 
 The RoBERTa of the sweeps has random weights, or those that
-launch.studies.pretrain_roberta has learned from other news:
+research.partial_exchange.pretrain_roberta has learned from other news:
 --config.task.checkpoint=FOLDER.
 
 The folder then holds table.md, and in plots/ the accuracy and the classes' F1

@@ -13,7 +13,7 @@ fastest 8, and twice as many after every 15 rounds. eval/personalized/mse is
 that of held-out clients that fit their own head: with seed 0, expect less than
 0.2 after 187 simulated seconds of FedRep and 4 of SRPFL; without a head it is
 2.3.
-launch.studies.linear_representation_figure has the theory's algorithm instead,
+research.srpfl.linear_representation_figure has the theory's algorithm instead,
 with new examples in every round. Variants: see launch/configs/base.py.
 """
 

@@ -183,7 +183,7 @@ def surfaces(
   `surface` has FedFish's gain over FedAvg against heterogeneity and local
   epochs, with ten seeds, and `surface_tuning` the client rates for it, with
   two others. Both have 30 rounds and plain steps of rate 1 at the server.
-  launch.studies.gain_surface draws them.
+  research.fedfish.gain_surface draws them.
 
   Args:
     alphas: The values of task.alpha; None for the published clients.

@@ -11,7 +11,7 @@ Variants: see launch/configs/base.py.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more
-than methods here; launch.studies.toy_figure measures many. With units=gaussian
+than methods here; launch.toy_figure measures many. With units=gaussian
 (`fed_fish,units=gaussian`), FedFish's barrier is a seventh of FedAvg's.
 """
 

@@ -64,7 +64,8 @@ def environment() -> dict[str, str]:
 def _is_of_a_binary(name: str) -> bool:
   module = flags.FLAGS.find_module_defining_flag(name) or ''
   # The names with a point are those of fields of a --config.
-  return '.' in name or module.startswith(('benchmarks.', 'launch.'))
+  folders = ('benchmarks.', 'launch.', 'research.')
+  return '.' in name or module.startswith(folders)
 
 
 @contextlib.contextmanager

@@ -18,9 +18,9 @@ from absl.testing import parameterized
 _PROGRAM = """
 import sys
 from launch import cli
-import launch.{binary}
+import {binary}
 try:
-  cli.run(launch.{binary}.main)
+  cli.run({binary}.main)
 except SystemExit as error:
   print(error.code, [m for m in ('tensorflow', 'tensorflow_federated')
                      if m in sys.modules])
@@ -38,11 +38,11 @@ class ContextFlagTest(parameterized.TestCase):
       self.assertIn(f'{name}: ', explanation)
 
   @parameterized.parameters(
-    'train',
-    'evaluate',
-    'demo',
-    'studies.toy_figure',
-    'studies.linear_representation_figure',
+    'launch.train',
+    'launch.evaluate',
+    'launch.demo',
+    'launch.toy_figure',
+    'research.srpfl.linear_representation_figure',
   )
   def test_unknown_name_is_answered_before_tensorflow_is_imported(self, binary):
     outcome = subprocess.run(

@@ -49,7 +49,7 @@ class InstalledTest(parameterized.TestCase):
   def test_binaries_have_the_names_of_commands_in_a_wheel_only(self):
     text = (
       'python -m launch.train --config=launch/configs/digits.py, as launch.plot. '
-      'launch.methods.method, runs/launch.train, launch.studies.toy_figure.'
+      'launch.methods.method, runs/launch.train, launch.toy_figure.'
     )
     self.assertEqual(installed.name_commands(text), text)
     root = pathlib.Path('/site-packages/fedfish_tff_programs')

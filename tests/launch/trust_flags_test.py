@@ -13,7 +13,10 @@ from tests.launch import binary_runner
 
 from absl.testing import parameterized
 
-_OF_KEYBOARDS = ('studies.predict_words', 'studies.keyboard_table')
+_OF_KEYBOARDS = (
+  'research.keyboard.predict_words',
+  'research.keyboard.keyboard_table',
+)
 
 
 class TrustFlagsTest(parameterized.TestCase):
@@ -33,14 +36,14 @@ class TrustFlagsTest(parameterized.TestCase):
     return workdir, written
 
   @parameterized.parameters(
-    ('train', 'algorithm'),
-    ('train', 'task'),
-    ('evaluate', 'algorithm'),
-    ('evaluate', 'task'),
-    ('evaluate', 'fine_tuning.start'),
-    ('plot', 'algorithm'),
-    ('studies.predict_words', 'algorithm'),
-    ('studies.keyboard_table', 'algorithm'),
+    ('launch.train', 'algorithm'),
+    ('launch.train', 'task'),
+    ('launch.evaluate', 'algorithm'),
+    ('launch.evaluate', 'task'),
+    ('launch.evaluate', 'fine_tuning.start'),
+    ('launch.plot', 'algorithm'),
+    ('research.keyboard.predict_words', 'algorithm'),
+    ('research.keyboard.keyboard_table', 'algorithm'),
   )
   def test_named_modules_are_not_imported(self, binary, field):
     get_config = keyboard if binary in _OF_KEYBOARDS else digits
@@ -55,20 +58,23 @@ class TrustFlagsTest(parameterized.TestCase):
     )
     folder = workdir.parent
     arguments = {
-      'train': [
+      'launch.train': [
         f'--config={workdir / "config.json"}',
         f'--workdir={folder / "new"}',
       ],
-      'plot': [f'--workdirs={workdir}', f'--output_dir={folder / "plots"}'],
-      'studies.keyboard_table': [f'--workdirs={workdir}'],
+      'launch.plot': [
+        f'--workdirs={workdir}',
+        f'--output_dir={folder / "plots"}',
+      ],
+      'research.keyboard.keyboard_table': [f'--workdirs={workdir}'],
     }.get(binary, [f'--workdir={workdir}'])
-    outcome = binary_runner.run_here(f'launch.{binary}', *arguments)
+    outcome = binary_runner.run_here(binary, *arguments)
     self.assertFalse(written.exists(), outcome)
     # A plot needs none, and has no such flag.
-    if binary != 'plot':
+    if binary != 'launch.plot':
       self.assertEqual(outcome.code, 2, outcome)
       self.assertIn('--trust_modules', outcome.stderr)
-      binary_runner.run_here(f'launch.{binary}', *arguments, '--trust_modules')
+      binary_runner.run_here(binary, *arguments, '--trust_modules')
       self.assertTrue(written.exists())
 
   @parameterized.parameters('--overwrite', '--dry_run')

@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Studies with their own figures or tables, and the binaries that run them."""
+"""What one paper or one page of results needs; not in the wheel."""

@@ -1,8 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of launch.studies.keyboard_table."""
+"""Tests of research.keyboard.keyboard_table."""
 
-from launch.studies import keyboards
+from research.keyboard import keyboards
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -17,7 +17,7 @@ class KeyboardTableTest(parameterized.TestCase):
       )
     )
     outcome = binary_runner.run_here(
-      'launch.studies.keyboard_table',
+      'research.keyboard.keyboard_table',
       '--workdirs=a,b',
       '--order=4',
       '--data_dir=d',
@@ -32,7 +32,7 @@ class KeyboardTableTest(parameterized.TestCase):
   )
   def test_bad_input_gets_one_line_and_exit_code_two(self, arguments, message):
     refused = binary_runner.run_here(
-      'launch.studies.keyboard_table', *arguments
+      'research.keyboard.keyboard_table', *arguments
     )
     self.assertEqual((refused.code, refused.stdout), (2, ''))
     self.assertIn(message, refused.stderr)

@@ -5,7 +5,7 @@
 import csv
 import io
 
-from launch.studies import linear_representation_study as study
+from research.srpfl import linear_representation_study as study
 
 from absl.testing import parameterized
 import numpy as np

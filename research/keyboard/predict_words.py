@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Suggests next words with the model of a workdir of launch.train.
 
-  python -m launch.studies.predict_words --workdir=runs/keyboard \
+  python -m research.keyboard.predict_words --workdir=runs/keyboard \
     --data_dir=path/to/users --prefix="i would like to"
 
 prints the three likeliest next words by the model of the last checkpoint, the
@@ -50,7 +50,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
+  from research.keyboard import keyboards  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context()
   trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)

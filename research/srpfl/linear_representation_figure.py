@@ -6,7 +6,7 @@ Clients have linear functions on a common subspace. FedRep learns it with all
 clients in every round, SRPFL with the fastest clients first (Tziotis et al.,
 arXiv:2206.02078, section 4):
 
-  python -m launch.studies.linear_representation_figure --output_dir=plots
+  python -m research.srpfl.linear_representation_figure --output_dir=plots
 
 writes two files to --output_dir: linear_representation.png (the distance to the
 true subspace by simulated time; the remaining distance by the number of clients
@@ -51,7 +51,7 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.studies import linear_representation_study  # pylint: disable=g-import-not-at-top
+  from research.srpfl import linear_representation_study  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
   linear_representation_study.draw(

@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of launch.studies.predict_words."""
+"""Tests of research.keyboard.predict_words."""
 
 import io
 from unittest import mock
 
 from tests.launch import binary_runner
-from tests.launch.studies import trained_keyboards
+from tests.research.keyboard import trained_keyboards
 
 from absl.testing import absltest
 import pytest
@@ -14,7 +14,7 @@ import pytest
 
 class PredictWordsTest(absltest.TestCase):
   def _run(self, *arguments):
-    return binary_runner.run_here('launch.studies.predict_words', *arguments)
+    return binary_runner.run_here('research.keyboard.predict_words', *arguments)
 
   @pytest.mark.thorough
   def test_a_prefix_gets_three_words(self):

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Compares keyboards with an n-gram model, as Hard et al. (2018) do.
 
-  python -m launch.studies.keyboard_table --data_dir=path/to/users \
+  python -m research.keyboard.keyboard_table --data_dir=path/to/users \
     --workdirs=runs/keyboard_central,runs/keyboard
 
 prints the share of test users' words that are the first suggestion (top-1
@@ -60,7 +60,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--workdirs is needed; --help shows an example.')
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.studies import keyboards  # pylint: disable=g-import-not-at-top
+  from research.keyboard import keyboards  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context()
   trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Pretrains a small RoBERTa on the text of grouped clients.
 
-  python -m launch.studies.pretrain_roberta --input=runs/news \
+  python -m research.partial_exchange.pretrain_roberta --input=runs/news \
     --output_dir=runs/roberta_news
   python -m launch.sweep --config=ag_news:roberta --data_dir=path/to/ag_news \
     --sweep_dir=runs/ag_news_pretrained \
@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
     )
   # Imported late: TensorFlow takes seconds, and all above answers at once.
   cli.report_import()
-  from launch.studies import roberta_pretraining  # pylint: disable=g-import-not-at-top
+  from research.partial_exchange import roberta_pretraining  # pylint: disable=g-import-not-at-top
 
   roberta_pretraining.run(
     _INPUT.value,

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of launch.studies.pretrain_roberta."""
+"""Tests of research.partial_exchange.pretrain_roberta."""
 
 from tests import grouped_clients
 from tests.launch import binary_runner
@@ -10,7 +10,9 @@ from absl.testing import absltest
 
 class PretrainRobertaTest(absltest.TestCase):
   def _run(self, *arguments):
-    return binary_runner.run_here('launch.studies.pretrain_roberta', *arguments)
+    return binary_runner.run_here(
+      'research.partial_exchange.pretrain_roberta', *arguments
+    )
 
   def test_flags_reach_the_checkpoint(self):
     parent = self.create_tempdir().full_path

@@ -8,7 +8,7 @@ The runs are those of the sweep `surface` of a config, such as digits:
     --sweep_dir=runs/digits_surface_tuning
   python -m launch.sweep --config=digits:surface \
     --tuned_by=runs/digits_surface_tuning --sweep_dir=runs/digits_surface
-  python -m launch.studies.gain_surface \
+  python -m research.fedfish.gain_surface \
     --surface=Digits:5:runs/digits_surface/runs.csv --output_dir=plots
 
 writes gain_surface.png and gain_surface.csv, a row per cell, to --output_dir.

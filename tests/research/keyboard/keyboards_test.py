@@ -7,8 +7,8 @@ import math
 import pathlib
 
 from fedfish_tff import errors
-from launch.studies import keyboards
-from tests.launch.studies import trained_keyboards
+from research.keyboard import keyboards
+from tests.research.keyboard import trained_keyboards
 
 from absl.testing import absltest
 import numpy as np

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of launch.studies.linear_representation_figure."""
+"""Tests of research.srpfl.linear_representation_figure."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ from tests.launch import binary_runner
 from absl.testing import parameterized
 import pytest
 
-_BINARY = 'launch.studies.linear_representation_figure'
+_BINARY = 'research.srpfl.linear_representation_figure'
 
 
 class LinearRepresentationFigureTest(parameterized.TestCase):

@@ -45,7 +45,7 @@ def _runs():
 class GainSurfaceTest(parameterized.TestCase):
   def test_equals_numpy(self):
     runs = _runs()
-    gain_surface = binary_runner.load('launch.studies.gain_surface')
+    gain_surface = binary_runner.load('research.fedfish.gain_surface')
     cells = gain_surface.measure(runs, cohort_size=5)
     self.assertEqual(
       list(cells.index), [*itertools.product(('2', '12', 'published'), (1, 4))]
@@ -85,7 +85,7 @@ class GainSurfaceTest(parameterized.TestCase):
     folder = pathlib.Path(self.create_tempdir().full_path)
     _runs().to_csv(folder / 'runs.csv')
     outcome = binary_runner.run_here(
-      'launch.studies.gain_surface',
+      'research.fedfish.gain_surface',
       f'--surface=One:5:{folder}/runs.csv',
       f'--surface=Other:10:{folder}/runs.csv',
       f'--output_dir={folder}/plots',
@@ -106,7 +106,7 @@ class GainSurfaceTest(parameterized.TestCase):
   def test_others_are_refused(self, surface, expected):
     path = self.create_tempfile(content='a,b\n1,2\n').full_path
     outcome = binary_runner.run_here(
-      'launch.studies.gain_surface',
+      'research.fedfish.gain_surface',
       f'--surface={surface.format(path=path)}', '--output_dir=plots',
     )  # fmt: skip
     self.assertEqual(outcome.code, 2)
@@ -115,6 +115,6 @@ class GainSurfaceTest(parameterized.TestCase):
   def test_runs_of_one_seed_alone_do_not_count(self):
     runs = _runs()
     lone = (runs['seed'] == 0) & runs['variant'].str.startswith('fed_avg')
-    gain_surface = binary_runner.load('launch.studies.gain_surface')
+    gain_surface = binary_runner.load('research.fedfish.gain_surface')
     cells = gain_surface.measure(runs[~lone], cohort_size=5)
     self.assertEqual(set(cells['seeds']), {_SEEDS - 1})

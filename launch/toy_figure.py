@@ -5,7 +5,7 @@ r"""Draws the FedFish paper's toy figure: two clients, one merged function.
 Two clients fit noisy points of sin(3x) on ranges that overlap fully, partly or
 not at all; FedAvg and FedFish merge their networks after one round:
 
-  python -m launch.studies.toy_figure --output_dir=plots
+  python -m launch.toy_figure --output_dir=plots
 
 writes two files to --output_dir: toy_regression.png (the clients' functions,
 the merged ones, and the client-server barriers of FedFish against FedAvg, one
@@ -65,7 +65,7 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from launch.studies import toy_regression_study  # pylint: disable=g-import-not-at-top
+  from launch.runs import toy_regression_study  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context(_CONTEXT.value)
   toy_regression_study.draw(

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of launch.studies.toy_figure."""
+"""Tests of launch.toy_figure."""
 
 import pathlib
 
@@ -9,7 +9,7 @@ from tests.launch import binary_runner
 from absl.testing import parameterized
 import pytest
 
-_BINARY = 'launch.studies.toy_figure'
+_BINARY = 'launch.toy_figure'
 
 
 class ToyFigureTest(parameterized.TestCase):

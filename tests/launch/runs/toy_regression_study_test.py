@@ -4,7 +4,7 @@
 
 from fedfish_tff import client_work
 from fedfish_tff import datasets
-from launch.studies import toy_regression_study as study
+from launch.runs import toy_regression_study as study
 from tasks.tabular import toy_regression
 
 from absl.testing import absltest

@@ -7,7 +7,7 @@ import io
 import re
 
 from fedfish_tff import errors
-from launch.studies import roberta_pretraining
+from research.partial_exchange import roberta_pretraining
 from tasks.text import roberta
 from tasks.text import roberta_tokens
 from tests import grouped_clients
