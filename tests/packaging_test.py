@@ -198,8 +198,9 @@ class PackagingTest(absltest.TestCase):
       for line in metadata.requires(name)
       if 'extra ==' not in line
     }
-    # Keras 2, which tensorflow.keras is, and google-vizier's pkg_resources.
-    further = {'tf-keras', 'setuptools'}
+    # Keras 2, which tensorflow.keras is, google-vizier's pkg_resources, and what
+    # tf.summary imports at the first call.
+    further = {'tf-keras', 'setuptools', 'tensorboard'}
     self.assertEqual(
       (imported | asked | further) - _NEEDLESS - set(_PINNED),
       set(self.required),

@@ -27,7 +27,6 @@ from launch.runs import metrics_managers as managers_lib
 from launch.runs import own_clients
 from launch.runs import regularization_choice
 from launch.runs import run_summary
-from launch.runs import tensorboard_hparams
 from launch.runs import tensorboard_rows
 from launch.runs import trained_run
 from launch.runs import tuned_evaluation
@@ -163,7 +162,6 @@ def train_task(
     row = next(row for row in rows if row['round'] == model.round_number)
     rate = tuned_evaluation.rate_of(row)
     own_clients.write(experiment, folder, model, client_states, rate)
-    tensorboard_hparams.write(folder, config, summary)
     folder.write_summary(summary)
     if plots:
       catalogue.plot_workdir(folder.path)
