@@ -103,6 +103,6 @@ BLOCK = block.Block(
   goes_with=(block.Rule('fine_tuning', (), 'which says what is trained'),),
   label=lambda config, name: f'LoRA {name}',
   # The frozen weights depend on the seed and are built in.
-  shares=lambda config: frozenset({'seed'}),
+  built_from=lambda config: frozenset({'seed'}),
   build={block.TASK: _adapt_task},
 )

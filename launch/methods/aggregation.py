@@ -170,5 +170,6 @@ BLOCK = block.Block(
   check=_check,
   needed_clients=_needed_clients,
   label=_label,
+  built_from=block.of_own_fields,
   build={block.AGGREGATOR: _build},
 )

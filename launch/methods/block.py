@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import graphlib
 import importlib
 import pkgutil
 import typing
@@ -39,6 +40,13 @@ CLIENT_OPTIMIZER = 'client_optimizer'
 MEAN = 'mean'
 AGGREGATOR = 'aggregator'
 PROCESS = 'process'
+
+
+def of_own_fields(config: config_lib.Config) -> frozenset[str]:
+  """Returns no fields, as `Block.built_from` of builds by its fields alone."""
+  del config
+  return frozenset()
+
 
 BuildFn = Callable[['building.Ingredients', Any], Any]
 
@@ -101,11 +109,14 @@ class Block:
       built from it.
     length_field: A function from a config to the dotted name of a field by
       which rounds depend on the number of all rounds; '' without one.
-    shares: A function from a config to the fields that the process depends on
-      because of the block. Runs that differ there build their own; None means
-      that no two runs share anything.
+    built_from: A function from a config to the fields outside of the block that
+      its builds depend on, beside `building.parameter_values`. Runs of a sweep
+      that differ only in other fields share what is built; by default, None, no
+      two runs with the block do. A block with `in_loop` need not say it.
     build: For a part of a run, a function from ingredients and the part to its
       replacement.
+    after: The names of the blocks whose changes of the same part, and of the
+      label, come before those of this block.
   """
 
   name: str
@@ -128,10 +139,11 @@ class Block:
   diverges_by: Sequence[str] = ()
   in_loop: bool = False
   length_field: Callable[[config_lib.Config], str] = lambda config: ''
-  shares: Callable[[config_lib.Config], frozenset[str] | None] = lambda config: (
-    frozenset()
+  built_from: Callable[[config_lib.Config], frozenset[str] | None] = (
+    lambda config: None
   )
   build: Mapping[str, BuildFn] = dataclasses.field(default_factory=dict)
+  after: Sequence[str] = ()
 
   def defaults(self, preset: str = '', **others: str) -> dict[str, Any]:
     """Returns the block of a config.
@@ -218,11 +230,13 @@ def find_declarations(name: str) -> list[Any]:
 
 @functools.cache
 def own_blocks() -> Mapping[str, Block]:
-  """Returns the blocks of this package by name."""
+  """Returns the blocks of this package by name, in the order of `Block.after`."""
   found = {declared.name: declared for declared in find_declarations('BLOCK')}
   for declared in find_declarations('BLOCKS'):
     found |= {one.name: one for one in declared.values()}
-  return found
+  after = {name: block.after for name, block in found.items()}
+  order = graphlib.TopologicalSorter(after).static_order()
+  return {name: found[name] for name in order}
 
 
 def blocks_of(config: config_lib.Config) -> list[Block]:

@@ -214,4 +214,5 @@ BLOCK = block.Block(
   ),
   label=lambda config, name: f'Partial {name}',
   deviations=_deviations,
+  built_from=block.of_own_fields,
 )

@@ -188,6 +188,7 @@ BLOCK = block.Block(
   label=_label,
   # Each run with a start finds its frozen weights; without one, they depend on
   # the seed.
-  shares=lambda config: None if has_start(config) else frozenset({'seed'}),
+  built_from=lambda config: None if has_start(config) else frozenset({'seed'}),
   build={block.MODEL: _create_model, block.CLIENT_OPTIMIZER: _add_decay},
+  after=('aggregation', 'compression', 'exchange'),
 )

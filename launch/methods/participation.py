@@ -666,7 +666,7 @@ BLOCK = _Participation(
   check=_check,
   in_loop=True,
   # Methods are built for the largest staleness.
-  shares=lambda config: frozenset(
+  built_from=lambda config: frozenset(
     {'participation'} if config.participation.name == 'asynchronous' else ()
   ),
 )

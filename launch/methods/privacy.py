@@ -156,7 +156,7 @@ def neighbours(config: config_lib.Config) -> str:
   return 'a client is replaced'
 
 
-def _share(config: config_lib.Config) -> frozenset[str] | None:
+def _built_from(config: config_lib.Config) -> frozenset[str] | None:
   if config.blocks['privacy'].mechanism == 'tree':
     return None  # The noise is seeded by the whole config.
   # The noise depends on the cohorts.
@@ -234,6 +234,7 @@ BLOCK = block.Block(
   label=_label,
   deviations=_deviations,
   diverges_by=('noise_multiplier',),
-  shares=_share,
+  built_from=_built_from,
   build={block.AGGREGATOR: _build},
+  after=('adapters', 'fine_tuning'),
 )

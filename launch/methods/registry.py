@@ -221,8 +221,10 @@ def sharing_key(config: config_lib.Config) -> str | None:
   blocks = block_lib.blocks_of(config)
   across |= {block.name for block in blocks if block.in_loop}
   for block in blocks:
-    built_from = block.shares(config)
+    built_from = block.built_from(config)
     if built_from is None:
+      if block.in_loop:
+        continue
       return None
     across -= built_from
   return json.dumps(

@@ -151,6 +151,7 @@ def _declare(rate: str, name: str) -> block.Block:
     check=functools.partial(_check, name=name),
     label=functools.partial(_label, schedule=name),
     length_field=functools.partial(_length_field, name=name),
+    built_from=block.of_own_fields,
   )
 
 

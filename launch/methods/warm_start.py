@@ -49,6 +49,5 @@ BLOCK = block.Block(
     block.Rule('adapters', (), 'which freezes the weights of the task'),
     block.Rule('fine_tuning', (), 'which has a start of its own'),
   ),
-  shares=lambda config: None,
   build={block.TASK: _start_task},
 )

@@ -47,5 +47,6 @@ BLOCK = block.Block(
     else ''
   ),
   label=lambda config, name: f'{name}, averaged weights',
+  built_from=block.of_own_fields,
   build={block.PROCESS: _build},
 )

@@ -155,7 +155,7 @@ def _key_of_method(config, task, *, start_weights=None):
     loop = frozenset()  # The noise may be seeded by the whole config.
   for block in blocks:
     # None is for starts, which are in the key.
-    loop -= block.shares(config) or frozenset()
+    loop -= block.built_from(config) or frozenset()
   fields = {k: v for k, v in config.values.items() if k not in loop}
   return (
     json.dumps(fields, sort_keys=True),

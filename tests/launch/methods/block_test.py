@@ -219,3 +219,16 @@ class BlockTest(parameterized.TestCase):
           self._assert_refused(_config(variant), 'The config must ')
         else:
           config_checks.read(_config(variant))
+
+  def test_pairs_that_change_one_part_say_which_comes_first(self):
+    def before(name):
+      return {b for a in _BLOCKS[name].after for b in (a, *before(a))}
+
+    names = list(_BLOCKS)
+    for one, other in itertools.combinations(names, 2):
+      if _BLOCKS[one].build.keys() & _BLOCKS[other].build.keys():
+        excluded = any(
+          not rule.values and not rule.when and rule.field in (one, other)
+          for rule in (*_BLOCKS[one].goes_with, *_BLOCKS[other].goes_with)
+        )
+        self.assertTrue(excluded or one in before(other), (one, other))

@@ -10,6 +10,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import models
+from launch.methods import block as block_lib
 from launch.methods import config_checks
 from launch.methods import optimizers
 from launch.methods import registry
@@ -52,8 +53,8 @@ def _vary(config):
     across -= {'local_epochs'}
   if config.get('exchange', {}).get('unsent') == 'client_keeps':
     across -= {'seed', 'server_learning_rate'}
-  if 'fine_tuning' in config:
-    across -= {'seed'}
+  for block in block_lib.blocks_of(read):
+    across -= block.built_from(read) or frozenset()
   return {**config, **{k: v for k, v in _OTHER.items() if k in across}}
 
 
@@ -92,6 +93,14 @@ class _Test(temporary_folders.TestCase):
     small_configs.train(config, alone)
     self.assertEqual(_read_run(workdir), _read_run(alone))
     self.assertEqual(_read_checkpoint(workdir), _read_checkpoint(alone))
+
+  def assert_shares_and_changes_nothing(self, config):
+    sequence = run_sequence.RunSequence()
+    sequence.train(config_checks.read(config), self.folder / 'first')
+    other = _vary(config)
+    sequence.train(config_checks.read(other), self.folder / 'other')
+    self.assertEqual(self.build.call_count, 1)
+    self.assert_same_alone(other, self.folder / 'other')
 
 
 class RunSequenceTest(_Test):
@@ -158,6 +167,43 @@ class RunSequenceTest(_Test):
 
 
 @pytest.mark.thorough
+class EveryBlockTest(_Test):
+  @parameterized.parameters(
+    *(
+      f'{name}={next(iter(block.presets))}'
+      for name, block in block_lib.own_blocks().items()
+      if block.presets
+      # A start shares nothing, and noise is another one in every run.
+      and name not in ('participation', 'privacy', 'warm_start')
+    ),
+    'compression=nearest',
+    'exchange=partial,unsent=client_keeps',
+    'participation=poisson',
+  )
+  def test_shares_and_changes_nothing(self, block):
+    changes = {'adapters.targets': 'hidden_0', 'adapters.trained': 'output'}
+    config = _make_config(
+      f'fed_avg,{block}', **(changes if 'adapters' in block else {})
+    )
+    self.assert_shares_and_changes_nothing(config)
+
+  def test_tells_what_it_is_built_from_or_shares_nothing(self):
+    for name, block in block_lib.own_blocks().items():
+      if not block.presets:
+        continue
+      config = config_checks.read(
+        _make_config(f'fed_avg,{name}={next(iter(block.presets))}')
+      )
+      silent = dataclasses.replace(block, built_from=block_lib.Block.built_from)
+      with mock.patch.object(
+        block_lib, 'blocks_of', return_value=[silent], autospec=True
+      ):
+        self.assertEqual(
+          registry.sharing_key(config) is None, not block.in_loop, name
+        )
+
+
+@pytest.mark.thorough
 class EveryMethodTest(_Test):
   @parameterized.parameters(
     *(
@@ -170,9 +216,6 @@ class EveryMethodTest(_Test):
       # FedFish shares alike in its other variants.
       if variant in (*registry.names('learning_rates'), 'sampled_label')
     ),
-    ('fed_avg,exchange=partial', 'sgd'),
-    ('fed_avg,exchange=partial,unsent=client_keeps', 'sgd'),
-    ('fed_avg,fine_tuning=ft_lp', 'sgd'),
   )
   def test_shares_and_changes_nothing(self, variant, optimizer):
     config = _make_config(variant)
@@ -182,9 +225,4 @@ class EveryMethodTest(_Test):
     # FedNova takes SGD only.
     if 'client_optimizer' in block and variant != 'fed_nova':
       block['client_optimizer'] = optimizer
-    sequence = run_sequence.RunSequence()
-    sequence.train(config_checks.read(config), self.folder / 'first')
-    other = _vary(config)
-    sequence.train(config_checks.read(other), self.folder / 'other')
-    self.assertEqual(self.build.call_count, 1)
-    self.assert_same_alone(other, self.folder / 'other')
+    self.assert_shares_and_changes_nothing(config)
