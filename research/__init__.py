@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""What one paper or one page of results needs; not in the wheel."""
+"""Studies of one paper or one page of results; not in the wheel."""

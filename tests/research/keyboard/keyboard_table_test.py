@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of research.keyboard.keyboard_table."""
 
+from fedfish_tff import trust
 from research.keyboard import keyboards
 from tests.launch import binary_runner
 
@@ -23,7 +24,9 @@ class KeyboardTableTest(parameterized.TestCase):
       '--data_dir=d',
     )
     self.assertEqual((outcome.code, outcome.stdout), (0, 'a table\n'))
-    compare.assert_called_once_with(['a', 'b'], order=4, data_dir='d')
+    compare.assert_called_once_with(
+      ['a', 'b'], order=4, data_dir='d', trust=trust.NONE
+    )
 
   @parameterized.parameters(
     ((), '--workdirs is needed'),
