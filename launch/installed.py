@@ -48,7 +48,7 @@ def main() -> NoReturn:
   os.execv(sys.executable, [sys.executable, '-m', module, *sys.argv[1:]])
 
 
-def leave(*_) -> NoReturn:
+def leave(*_: object) -> NoReturn:
   """Ends a binary that imports its modules, as a handler of Ctrl-C."""
   program = os.path.basename(sys.argv[0])
   os.write(2, f'{program}: Interrupted.\n'.encode())
