@@ -26,7 +26,7 @@ def _num_rows(x: object) -> tf.Tensor:
 
 def _rows(x: object, start: tf.Tensor) -> object:
   """Returns a batch of one example: row `start` of every tensor."""
-  return tf.nest.map_structure(lambda t: t[start : start + 1], x)
+  return tf.nest.map_structure(lambda t: t[start][tf.newaxis], x)
 
 
 def _per_example_squares(
