@@ -8,6 +8,7 @@ from typing import Any
 
 from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.replay import control_flow_replay
+from fedfish_tff.execution.replay import failures
 from fedfish_tff.execution.replay import replayer
 
 import numpy as np
@@ -59,7 +60,11 @@ class ReplayedGraph:
     def run(*tensors: tf.Tensor) -> list[tf.Tensor]:
       return replayer.Replay(
         graph,
-        {**control_flow_replay.HANDLERS, **(handlers or {})},
+        {
+          **control_flow_replay.HANDLERS,
+          **(failures.HANDLERS if use_xla else {}),
+          **(handlers or {}),
+        },
         use_xla=use_xla,
       ).run(
         {

@@ -151,6 +151,7 @@ class ProgramRun:
     program = self._programs.program(self._device, inputs)
     if not self._specs:
       flat = list(map(type_leaves.to_array, tf.nest.flatten(accumulators)))
+      flat.append(np.array(False))
       accumulators = self._device.put(flat)
       self._server = self._device.put(
         [
@@ -171,12 +172,21 @@ class ProgramRun:
     )
 
   def fetch(self, accumulators: list[int]) -> list[list[tf.Tensor]]:
-    """See `cohort_graph.StageGraph.fetch`; the last call of a run."""
+    """See `cohort_graph.StageGraph.fetch`; the last call of a run.
+
+    Raises:
+      tf.errors.OpError: If client work has failed.
+    """
     arrays = self._device.fetch(accumulators, self._specs)
     self._device.free([*accumulators, *self._server])
-    return tf.nest.pack_sequence_as(
+    *fetched, (failed,) = tf.nest.pack_sequence_as(
       self._programs.accumulator_specs, list(map(tf.constant, arrays))
     )
+    if failed:
+      raise tf.errors.InvalidArgumentError(
+        None, None, 'An operation of client work has failed on the device.'
+      )
+    return fetched
 
 
 def _flat_inputs(inputs: cohort_graph.ClientInputs) -> list[Any]:

@@ -83,6 +83,11 @@ def _while(
   ) -> tf.Tensor:
     with replay.holding(variables, held):
       result = replay.call(condition, arguments(tensors))[0]
+      after = map(replay.value_of, variables)
+      if any(a is not b for a, b in zip(after, held, strict=True)):
+        raise replayer.NotReplayableError(
+          f'{node.op} of a condition that writes or may fail'
+        )
       return result if result.dtype == tf.bool else tf.cast(result, tf.bool)
 
   def step(

@@ -219,8 +219,8 @@ def _of_seed(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
   """Returns the handler of an operation that takes a seed."""
 
   def handle(replay, node, inputs):
-    del replay
     shape, seed, *others = inputs
+    _check_ends(replay, others)
     return [draw(_stream_of_seed(seed), shape, node, *others)]
 
   return handle
@@ -230,8 +230,8 @@ def _of_key(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
   """Returns the handler of an operation that takes a key and a counter."""
 
   def handle(replay, node, inputs):
-    del replay
     shape, key, counter, algorithm, *others = inputs
+    _check_ends(replay, others)
     if tf.get_static_value(algorithm) not in (_PHILOX, _AUTOMATIC):
       raise replayer.NotReplayableError(
         f'{node.op} by an algorithm that is not known to be Philox'
@@ -240,6 +240,13 @@ def _of_key(draw: Callable[..., tf.Tensor]) -> replayer.Handler:
     return [draw(stream, shape, node, *others)]
 
   return handle
+
+
+def _check_ends(replay: replayer.Replay, ends: Sequence[tf.Tensor]) -> None:
+  """Notes a failure if there is no number between two ends, if any."""
+  if ends:
+    least, end = ends
+    replay.note_failure(least >= end)
 
 
 def _numbers(

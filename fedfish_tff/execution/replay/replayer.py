@@ -80,6 +80,9 @@ class Variable:
   shape: tf.TensorShape
 
 
+# Whether an operation has failed, in a graph that XLA compiles (see `failures`).
+FAILED = Variable('^failed', tf.bool, tf.TensorShape([]))
+
 # A tensor, a `Variable`, or a sequence (see `sequence_replay`).
 Value = Any
 Handler = Callable[['Replay', _NodeDef, list[Value]], list[Value]]
@@ -115,6 +118,8 @@ class Replay:
     # The same for the initialisation, which TensorFlow runs separately before.
     self._initial_main: dict[str, list[Value]] = {}
     self._initial_variables: dict[str, tf.Tensor | Callable[[], tf.Tensor]] = {}
+    if use_xla:
+      self._variables[FAILED.name] = lambda: tf.constant(False)
 
   def run(
     self,
@@ -164,8 +169,12 @@ class Replay:
 
       def initial_value() -> tf.Tensor:
         current, self._variables = self._variables, self._initial_variables
+        if self.use_xla:
+          self._variables[FAILED.name] = current[FAILED.name]
         try:
           self._run_nodes([value_node], self._initial_main)
+          if self.use_xla:
+            current[FAILED.name] = self._variables[FAILED.name]
         finally:
           self._variables = current
         return self._initial_main[value_node][index]
@@ -204,6 +213,10 @@ class Replay:
       results = self._handlers[node.op](self, node, inputs)
     elif self.graph.has_function(node.op):
       results = self.call(node.op, inputs)
+    elif self.use_xla:
+      raise NotReplayableError(
+        f'{node.op}, which is not listed among the operations that never fail'
+      )
     else:
       results = create_operation(node, inputs)
     values[node.name] = results
@@ -245,6 +258,10 @@ class Replay:
   ) -> list[Variable]:
     """Returns the variables that the functions called by a node may write."""
     assigned = {}
+    if self.use_xla:
+      # The value is made outside the loop or branch.
+      self.value_of(FAILED)
+      assigned[FAILED.name] = FAILED
     for name, arguments in self.graph.calls(node, inputs):
       positions = self.graph.assigned_arguments(name)
       for i, argument in enumerate(arguments):
@@ -254,6 +271,17 @@ class Replay:
           if i in positions:
             assigned[argument.name] = argument
     return list(assigned.values())
+
+  def note_failure(self, failed: tf.Tensor) -> None:
+    """Notes whether an operation fails; only XLA does not report it."""
+    if self.use_xla:
+      self.assign(FAILED, tf.logical_or(self.value_of(FAILED), failed))
+
+  def check_places(self, places: tf.Tensor, sizes: tf.Tensor) -> None:
+    """Notes a failure if places are outside of [0, sizes)."""
+    if self.use_xla:
+      sizes = tf.cast(sizes, places.dtype)
+      self.note_failure(tf.reduce_any((places < 0) | (places >= sizes)))
 
   @contextlib.contextmanager
   def holding(
@@ -397,11 +425,9 @@ def _assign(replay: Replay, node: _NodeDef, inputs: list[Value]):
 
 def _gather(replay: Replay, node: _NodeDef, inputs: list[Value]):
   variable, indices = inputs
-  return [
-    tf.gather(
-      replay.value_of(variable), indices, batch_dims=node.attr['batch_dims'].i
-    )
-  ]
+  value, batch_dims = replay.value_of(variable), node.attr['batch_dims'].i
+  replay.check_places(indices, tf.shape(value)[batch_dims])
+  return [tf.gather(value, indices, batch_dims=batch_dims)]
 
 
 def _gradient_descent(replay, node, inputs):
@@ -431,6 +457,7 @@ def _scatter(
     del node
     variable, indices, updates = inputs
     value = replay.value_of(variable)
+    replay.check_places(indices, tf.shape(value)[0])
     # A scalar update applies to whole rows.
     updates = tf.broadcast_to(
       updates, tf.concat([tf.shape(indices), tf.shape(value)[1:]], axis=0)

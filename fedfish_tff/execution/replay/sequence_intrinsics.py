@@ -17,6 +17,7 @@ from typing import Any
 
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
+from fedfish_tff.execution.replay import failures
 from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_replay
@@ -104,6 +105,7 @@ def reduce(
   state_type: tff.Type,
   operations: collections.Counter[str],
   use_xla: bool,
+  failure: failures.Failure,
 ) -> Any:
   """Creates the loop of a reduction.
 
@@ -115,6 +117,7 @@ def reduce(
     state_type: The state's type.
     operations: The number of nodes of each operation in a step.
     use_xla: Whether the graph being built is compiled by XLA.
+    failure: The failure of the client's work, which steps may add to.
 
   Returns:
     The last state.
@@ -126,6 +129,7 @@ def reduce(
   shapes = [type_leaves.tensor_spec(leaf).shape for leaf in leaf_types]
 
   def run_element(i, state, held):
+    failure.values = held
     parts = sequence.element(i)
     state = type_leaves.flatten(
       step(
@@ -136,15 +140,15 @@ def reduce(
     state = sequence.also(parts, state)
     for tensor, shape in zip(state, shapes, strict=True):
       tensor.set_shape(shape)
-    return state, held
+    return state, failure.values
 
-  state, _ = sequence_replay.fold(
+  state, failure.values = sequence_replay.fold(
     sequence,
     run_element,
     type_leaves.flatten(zero),
-    [],
+    failure.values,
     shapes=shapes,
-    held_shapes=[],
+    held_shapes=[value.shape for value in failure.values],
     operations=operations,
     use_xla=use_xla,
   )

@@ -306,7 +306,7 @@ def _reduce(replay, node, inputs):
     raise replayer.NotReplayableError(f'{node.op} to a dataset')
   name = node.attr['f'].func.name
   variables = replay.assigned_variables(node, inputs)
-  if scan.stops and variables:
+  if scan.stops and set(variables) - {replayer.FAILED}:
     raise replayer.NotReplayableError(f'{node.op} that writes and stops')
   for part, its_inputs in scan.nodes:
     variables += [

@@ -27,6 +27,7 @@ from fedfish_tff.execution.reading import tensorflow_functions
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import dataset_loops
 from fedfish_tff.execution.replay import exact_replay
+from fedfish_tff.execution.replay import failures
 from fedfish_tff.execution.replay import random_replay
 from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_intrinsics
@@ -47,6 +48,7 @@ _HANDLERS = {
 }
 _XLA_HANDLERS = {
   **_HANDLERS,
+  **failures.HANDLERS,
   **exact_replay.HANDLERS,
   **random_replay.HANDLERS,
 }
@@ -72,6 +74,10 @@ class GraphTracer:
   Sequences among the local values are `sequence_replay.Sequence`s or the
   results of `tff.sequence_map` and `tff.federated_select`. `leaves` are the
   TensorFlow computations that a function given to the tracer runs.
+
+  Attributes:
+    failure: The failure of the work traced so far. A client's work that XLA
+      compiles begins with a value.
   """
 
   def __init__(self, *, use_xla: bool = False) -> None:
@@ -81,6 +87,7 @@ class GraphTracer:
       use_xla: Whether the function being traced is compiled by XLA.
     """
     self._use_xla = use_xla
+    self.failure = failures.Failure()
     # The results of replayed calls, for `compute_unread`.
     self._results: list[tf.Tensor] = []
     # Keyed by the identity of the proto, which the plan keeps alive.
@@ -112,15 +119,18 @@ class GraphTracer:
           strict=True,
         )
       )
-    results = replayer.Replay(
+    replay = replayer.Replay(
       self._graph(proto),
       _XLA_HANDLERS if self._use_xla else _HANDLERS,
       use_xla=self._use_xla,
-    ).run(
+    )
+    results = replay.run(
       feeds,
       tensorflow_functions.tensor_names(serialized.result),
       initialize_op=serialized.initialize_op,
     )
+    if self._use_xla:
+      self.failure.note(replay.value_of(replayer.FAILED))
     results = list(
       map(_returned, results, type_leaves.leaf_types(type_signature.result))
     )
@@ -134,7 +144,7 @@ class GraphTracer:
     graph would leave out results that are not in the nest `returned`.
     """
     if self._use_xla:
-      return  # XLA drops assertions.
+      return  # Failures are results.
     graph = tf.compat.v1.get_default_graph()
     read = {id(leaf) for leaf in tf.nest.flatten(returned)}
     unread = [
@@ -174,6 +184,7 @@ class GraphTracer:
       self._whole(step),
       operations=self._operations(leaves),
       use_xla=self._use_xla,
+      failure=self.failure,
       **types,
     )
 

@@ -142,9 +142,11 @@ class StageGraph:
     self._accumulator_types = [
       a.accumulate.type_signature.parameter[0] for a in stage.aggregates
     ]
-    self.accumulator_specs = list(
-      map(tracing.tensor_specs, self._accumulator_types)
-    )
+    # Under XLA, whether client work has failed is another accumulator.
+    self.accumulator_specs = [
+      *map(tracing.tensor_specs, self._accumulator_types),
+      *[[tf.TensorSpec([], tf.bool)]] * use_xla,
+    ]
     self.output_specs = [tracing.tensor_specs(types[i]) for i in stage.outputs]
     for leaf in (leaf for leaves in self.client_leaf_types for leaf in leaves):
       if isinstance(leaf, tff.TensorType) and (
@@ -234,16 +236,7 @@ class StageGraph:
     Raises:
       NotReplayableError: If the graph has no such program.
     """
-    function = self._trace(inputs, any_length=False).function
-    for tensor in (*function.inputs, *function.outputs):
-      if not tensor.shape.is_fully_defined():
-        raise tracing.NotReplayableError(
-          f'a value of unknown shape, {tensor.shape}'
-        )
-    try:
-      module = private_apis.compile_to_hlo(function)
-    except (ValueError, tf.errors.OpError) as error:
-      raise tracing.NotReplayableError(errors.first_line(error)) from error
+    function, module = self._compile(inputs)
     for computation in module.computations:
       if any(i.opcode in _RANDOM for i in computation.instructions):
         raise tracing.NotReplayableError(
@@ -259,6 +252,19 @@ class StageGraph:
     if for_cpu:
       hlo_modules.order_convolutions(module)
     return module.SerializeToString(), lambda: function.captured_inputs
+
+  def _compile(self, inputs: ClientInputs) -> tuple[Any, Any]:
+    """Returns the traced function and its HLO module."""
+    function = self._trace(inputs, any_length=False).function
+    for tensor in (*function.inputs, *function.outputs):
+      if not tensor.shape.is_fully_defined():
+        raise tracing.NotReplayableError(
+          f'a value of unknown shape, {tensor.shape}'
+        )
+    try:
+      return function, private_apis.compile_to_hlo(function)
+    except (ValueError, tf.errors.OpError) as error:
+      raise tracing.NotReplayableError(errors.first_line(error)) from error
 
   def _trace(
     self, inputs: ClientInputs, *, any_length: bool = True
@@ -342,7 +348,12 @@ class StageGraph:
     traced = []
     slices = {} if self.use_xla else self._slices(shared, tensors)
 
+    accumulators = list(accumulators)
+    failed = accumulators.pop() if self.use_xla else []
+    failure = self._tracer.failure
+
     def run_client(client, like=None):
+      failure.values = [tf.constant(False) for _ in failed]
       known = dict(shared)
       values = self._client_values(client, like, tensors, sequences)
       leaves = type_leaves.flatten(tuple(values.values()))
@@ -362,10 +373,10 @@ class StageGraph:
         for aggregate in self.stage.aggregates
       ]
       outputs = [type_leaves.flatten(known[out]) for out in self.stage.outputs]
-      return contributions, outputs
+      return contributions, outputs, failure.values
 
-    def add(client, results, accumulators, arrays):
-      contributions, outputs = results
+    def add(client, results, accumulators, arrays, failed):
+      contributions, outputs, failure.values = results
       accumulators = [
         self._accumulate(i, leaves, contribution)
         for i, (leaves, contribution) in enumerate(
@@ -375,10 +386,11 @@ class StageGraph:
       arrays = tf.nest.map_structure(
         lambda array, output: array.write(client, output), arrays, outputs
       )
-      return accumulators, arrays
+      failed = list(map(tf.logical_or, failed, failure.values))
+      return accumulators, arrays, failed
 
     def loop(number, body, state):
-      accumulators, arrays = state
+      accumulators, arrays, failed = state
       return private_apis.parallel_loop(
         number,
         body,
@@ -387,25 +399,26 @@ class StageGraph:
           tf.TensorShape([]),
           tf.nest.map_structure(lambda t: t.shape, accumulators),
           tf.nest.map_structure(lambda _: tf.TensorShape(None), arrays),
+          [value.shape for value in failed],
         ),
         parallel_iterations=self.parallelism,
       )
 
-    def run_group(number, accumulators, arrays):
+    def run_group(number, *state):
       clients = order.groups[number]
       results = vectorized_operations.map_clients(
         lambda client: run_client(client, clients[0]), clients
       )
 
-      def add_one(i, accumulators, arrays):
+      def add_one(i, *state):
         own = tf.nest.map_structure(lambda stacked: stacked[i], results)
-        return add(clients[i], own, accumulators, arrays)
+        return add(clients[i], own, *state)
 
-      return loop(clients.shape[0], add_one, (accumulators, arrays))
+      return loop(clients.shape[0], add_one, state)
 
-    def run_one(i, accumulators, arrays):
+    def run_one(i, *state):
       client = i if order is None else order.others[i]
-      state = add(client, run_client(client), accumulators, arrays)
+      state = add(client, run_client(client), *state)
       self._tracer.compute_unread(state)
       return state
 
@@ -417,10 +430,10 @@ class StageGraph:
       ),
       self.output_specs,
     )
-    state = (accumulators, arrays)
+    state = (accumulators, arrays, failed)
     if order is not None:
       state = loop(order.num_groups, run_group, state)
-    accumulators, arrays = loop(
+    accumulators, arrays, failed = loop(
       num_clients if order is None else order.num_others,
       run_one,
       state,
@@ -429,6 +442,8 @@ class StageGraph:
       for number, sequence in enumerate(own):
         (passes,) = sequence.passes
         self._passes[number] = max(self._passes[number], passes.count)
+    if self.use_xla:
+      accumulators = [*accumulators, failed]
     return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)
 
   def _client_values(

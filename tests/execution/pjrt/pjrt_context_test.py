@@ -273,6 +273,38 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     with self.assertNoLogs(level='WARNING'):
       self._check_batches(function)
 
+  @parameterized.parameters(
+    (lambda x: tf.gather(tf.range(3.0), tf.argmax(x, 1) + 2),),
+    (lambda x: tf.cast(3 // (tf.argmax(x, 1) - 1), tf.float32),),
+    (
+      lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.argmax(x, 1) + 1, x
+      ),
+    ),
+    (lambda x: x[tf.argmax(x, 0)[0] + 2] + tf.reduce_sum(x),),
+    (lambda x: tf.debugging.check_numerics(tf.math.log(x - 9), ''),),
+    (lambda x: tf.debugging.assert_less(x, -9.0) or x,),
+    # In a loop, whose result is not read.
+    (
+      lambda x: (
+        tf.while_loop(
+          lambda i, _: i < 3,
+          lambda i, a: (i + 1, tf.gather([1.0, 2.0], i)),
+          (0, 0.0),
+        )[0]
+        * tf.reduce_sum(x)
+      ),
+    ),
+  )
+  def test_errors_of_client_work_are_raised(self, function):
+    def work(batches):
+      return batches.reduce(0.0, lambda a, x: a + tf.reduce_sum(function(x)))
+
+    comp = client_computations.sum_of_clients(work, _ROWS)
+    with tff.framework.get_context_stack().install(self.context):
+      with self.assertRaises(tf.errors.InvalidArgumentError):
+        comp(self._batches([4, 3], [2]))
+
   def test_a_killed_process_is_started_again(self):
     first = self.context.process_id
     self.assertEqual(self._total(self._batches([2])), 4.0)
