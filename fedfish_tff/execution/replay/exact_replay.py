@@ -2,78 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Operations for which XLA differs from TensorFlow's CPU kernels.
 
-XLA knows a batch only by the most rows that it can have. Operations for which it
-would take that number for the number of rows are replayed by others, or refused.
+They are replayed by others that give the kernels' values. Some of these would
+depend on the most rows that a batch can have, which XLA takes for its size.
 """
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 
+from fedfish_tff.execution.replay import failures
 from fedfish_tff.execution.replay import replayer
 
 import tensorflow as tf
 
 _NodeDef = tf.compat.v1.NodeDef
-
-
-def _sliced_axes(node: _NodeDef, rank: int, num_specs: int) -> Iterator[int]:
-  """Yields the input's axis of each spec of a slice; -1 if it has none."""
-
-  def is_set(mask: str, place: int) -> bool:
-    return bool(node.attr[mask].i >> place & 1)
-
-  axis = 0
-  for place in range(num_specs):
-    if is_set('ellipsis_mask', place):
-      later = range(place + 1, num_specs)
-      axis = rank - sum(not is_set('new_axis_mask', i) for i in later)
-      yield -1
-    elif is_set('new_axis_mask', place) or is_set('begin_mask', place):
-      yield -1
-      axis += not is_set('new_axis_mask', place)
-    else:
-      yield axis
-      axis += 1
-
-
-def _strided_slice(replay, node, inputs):
-  """Refuses x[-1], for which XLA counts from the most rows."""
-  del replay
-  tensor, begin, *_ = inputs
-  begins = tf.get_static_value(begin)
-  if begins is not None and tensor.shape.rank is not None:
-    for axis, start in zip(
-      _sliced_axes(node, tensor.shape.rank, len(begins)), begins, strict=True
-    ):
-      if axis >= 0 and start < 0 and tensor.shape[axis] is None:
-        raise replayer.NotReplayableError(
-          f'{node.op} that counts from the end of an axis of unknown size'
-        )
-  return replayer.create_operation(node, inputs)
-
-
-def _concat_offset(replay, node, inputs):
-  """Refuses offsets behind parts of unknown size, such as of gradients."""
-  del replay
-  axis = _constant(inputs[0])
-  if axis is None or any(_size(s, axis) is None for s in inputs[1:-1]):
-    raise replayer.NotReplayableError(f'{node.op} of parts of unknown size')
-  return replayer.create_operation(node, inputs)
-
-
-def _matrix_diagonal(replay, node, inputs):
-  """Refuses diagonals of matrices of unknown size: XLA reads beyond them."""
-  del replay
-  _check_known(node, inputs[0].shape[-2:])
-  return replayer.create_operation(node, inputs)
-
-
-def _reverse_sequence(replay, node, inputs):
-  """Refuses sequences of unknown length, which XLA takes for the longest."""
-  del replay
-  axis = node.attr['seq_dim'].i
-  _check_known(node, inputs[0].shape[axis : axis + 1])
-  return replayer.create_operation(node, inputs)
 
 
 def _batch_to_space(replay, node, inputs):
@@ -85,9 +25,8 @@ def _batch_to_space(replay, node, inputs):
   values, block, crops = inputs
   block, crops = tf.get_static_value(block), tf.get_static_value(crops)
   sizes = values.shape[1:]
-  _check_known(node, sizes)
-  if block is None or crops is None:
-    raise replayer.NotReplayableError(f'{node.op} of unknown blocks')
+  if block is None or crops is None or not sizes.is_fully_defined():
+    raise replayer.NotReplayableError(f'{node.op} of unknown sizes')
   number = len(block)
   axes = range(number)
   parts = tf.reshape(values, [*block, -1, *sizes])
@@ -105,14 +44,45 @@ def _batch_to_space(replay, node, inputs):
   return [whole[(slice(None), *kept)]]
 
 
-def _check_known(node: _NodeDef, sizes: tf.TensorShape) -> None:
-  if not sizes.is_fully_defined():
-    raise replayer.NotReplayableError(
-      f'{node.op} along an axis of unknown size'
-    )
+def _concat_offset(replay, node, inputs):
+  """Replays offsets that do not depend on the number of rows as constants."""
+  del replay
+  axis, *shapes = _number(inputs[0]), *map(_sizes, inputs[1:])
+  if axis is None or any(s is None or s[axis] is None for s in shapes):
+    return replayer.create_operation(node, inputs)
+  results, offset = [], 0
+  for sizes in shapes:
+    starts = [0] * len(sizes)
+    starts[axis] = offset
+    results.append(tf.constant(starts, inputs[1].dtype))
+    offset += sizes[axis]
+  return results
 
 
-def _constant(number: tf.Tensor) -> int | None:
+def _slice(replay, node, inputs):
+  """Replays a slice of all rows, such as in the gradient of a concatenation.
+
+  XLA would slice by the most rows that there can be.
+  """
+  tensor, begin, size = inputs
+  starts, sizes = tf.get_static_value(begin), _sizes(size)
+  if starts is None or sizes is None or None not in sizes:
+    return failures.HANDLERS[node.op](replay, node, inputs)
+  places = []
+  for axis, (start, number) in enumerate(zip(starts, sizes, strict=True)):
+    if number is not None:
+      places.append(slice(start, None if number < 0 else start + number))
+    elif start == 0:
+      places.append(slice(None))
+      # Fewer rows are a matter of this process.
+      rows = tf.shape(tensor, size.dtype)[axis]
+      replay.note_failure(tf.not_equal(size[axis], rows))
+    else:
+      raise replayer.NotReplayableError(f'{node.op} of an unknown size')
+  return [tensor[tuple(places)]]
+
+
+def _number(number: tf.Tensor) -> int | None:
   """Returns a number that is known, maybe as a remainder; None if unknown."""
   if number.op.type != 'FloorMod':
     return tf.get_static_value(number)
@@ -120,12 +90,13 @@ def _constant(number: tf.Tensor) -> int | None:
   return None if None in parts else parts[0] % parts[1]
 
 
-def _size(shape: tf.Tensor, axis: int) -> int | None:
-  """Returns an element of a shape, given as a tensor; None if unknown."""
+def _sizes(shape: tf.Tensor) -> list[int | None] | None:
+  """Returns the elements of a shape, each None if unknown; None without any."""
   if shape.op.type in ('Shape', 'ShapeN'):
-    return shape.op.inputs[shape.value_index].shape[axis]
+    of = shape.op.inputs[shape.value_index].shape
+    return None if of.rank is None else of.as_list()
   known = tf.get_static_value(shape, partial=True)
-  return None if known is None else known[axis]
+  return None if known is None else list(known)
 
 
 def _zero_where_zero(replay, node, inputs):
@@ -152,20 +123,31 @@ def _top_k(replay, node, inputs):
   return replayer.create_operation(node, [values, k])
 
 
+def _batch_norm(replay, node, inputs):
+  """Replays a normalisation; the variance corrects for the batch's own size."""
+  del replay
+  x, *_, before = inputs
+  results = replayer.create_operation(node, inputs)
+  if not node.attr['is_training'].b:
+    return results
+  channels = x.shape[1 if node.attr['data_format'].s[1:2] == b'C' else -1]
+  count = tf.cast(tf.size(x) // channels, before.dtype)
+  variance = results[4] * (count / tf.maximum(count - 1, 1))
+  share = node.attr['exponential_avg_factor'].f
+  if 'exponential_avg_factor' in node.attr and share != 1:
+    variance = before * (1 - share) + variance * share
+  results[2] = variance
+  return results
+
+
 # The handlers for graphs that XLA compiles.
 HANDLERS: Mapping[str, replayer.Handler] = {
   'BatchToSpaceND': _batch_to_space,
   'ConcatOffset': _concat_offset,
-  'MatrixDiagPart': _matrix_diagonal,
-  'MatrixDiagPartV2': _matrix_diagonal,
-  'MatrixDiagPartV3': _matrix_diagonal,
-  'MatrixSetDiag': _matrix_diagonal,
-  'MatrixSetDiagV2': _matrix_diagonal,
-  'MatrixSetDiagV3': _matrix_diagonal,
-  'ReverseSequence': _reverse_sequence,
+  'FusedBatchNormV3': _batch_norm,
   'RsqrtGrad': _zero_where_zero,
   'SeluGrad': _selu_gradient,
+  'Slice': _slice,
   'SqrtGrad': _zero_where_zero,
-  'StridedSlice': _strided_slice,
   'TopKV2': _top_k,
 }

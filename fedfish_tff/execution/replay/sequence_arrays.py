@@ -24,15 +24,25 @@ class Cut:
     leaf_layouts: The number of each leaf's layout.
     bounds: The most rows of an element in each layout of batches, if shapes
       must be known when the graph is compiled; else None.
+    are_ragged: Whether each layout's elements differ in their numbers of rows,
+      under the same condition.
     most_rows: The most rows of a client, under the same condition and if rows
       are rebatched; else None.
+    spare_rows: The rows by which each bound is larger than needed.
     unrolls: See `sequence_replay.Sequence`; True if XLA compiles the graph.
   """
 
   leaf_layouts: tuple[int, ...]
   bounds: tuple[int | None, ...]
+  are_ragged: tuple[bool, ...] = ()
   most_rows: int | None = None
+  spare_rows: int = 0
   unrolls: bool = True
+
+  @property
+  def has_sizes(self) -> bool:
+    """Whether XLA compiles the graph for batches of different sizes."""
+    return any(self.are_ragged) or self.most_rows is not None
 
 
 def to_graph_arrays(
@@ -71,7 +81,7 @@ def to_graph_arrays(
     first_element=first_element,
     num_elements=num_elements,
   )
-  bounds, most_rows = (None,) * len(distinct), None
+  bounds, are_ragged, most_rows = (None,) * len(distinct), (), None
   # Leaves with different layouts have no rows in common.
   if rebatches and len(distinct) == 1 and distinct[0].bounds is not None:
     (layout,) = distinct
@@ -83,15 +93,20 @@ def to_graph_arrays(
       most_rows = padded_length(int(np.max(num_rows)))
   if use_xla:
     nest = tf.nest.map_structure(pad_rows, nest)
-    bounds = tuple(
-      None
-      if layout.bounds is None
-      else max(1, int(np.max(layout.bounds[:, 1], initial=0)))
+    sizes = [
+      None if layout.bounds is None else set(layout.bounds[:, 1].tolist())
       for layout in distinct
+    ]
+    are_ragged = tuple(of is not None and len(of) > 1 for of in sizes)
+    bounds = tuple(
+      # An axis of one value would be broadcast.
+      None if of is None else max(1 + is_ragged, *of, 1)
+      for of, is_ragged in zip(sizes, are_ragged, strict=True)
     )
   most_elements = np.max(num_elements, initial=0)
   unrolls = use_xla or bool(most_elements >= sequence_replay.MOST_UNROLLED)
-  return Cut(leaf_layouts, bounds, most_rows, unrolls), nest
+  cut = Cut(leaf_layouts, bounds, are_ragged, most_rows, unrolls=unrolls)
+  return cut, nest
 
 
 def padded_length(length: int) -> int:
@@ -127,31 +142,32 @@ def client_sequence(
   first_element = tf.gather(arrays['first_element'], client)
 
   def run(
-    plan: tf.Tensor, start: tf.Tensor, size: tf.Tensor, bound: int | None
+    plan: tf.Tensor,
+    start: tf.Tensor,
+    size: tf.Tensor,
+    bound: int | None,
+    is_ragged: bool,
   ) -> tf.Tensor:
     if bound is None:
       return tf.slice(plan, start, size)
+    if is_ragged:
+      bound += cut.spare_rows
     # XLA takes the last row for places after it and masks them afterwards.
     places = start + tf.range(bound, dtype=start.dtype)
     own = tf.gather(plan, places)
-    if like is not None:
-      return own
-    return private_apis.set_dynamic_size(own, size)
+    return private_apis.set_dynamic_size(own, size) if is_ragged else own
 
-  def rows(
-    i: tf.Tensor, layout: Sequence[tf.Tensor], bound: int | None
-  ) -> tf.Tensor:
-    plan, *bounds = layout
+  def rows(i: tf.Tensor, number: int) -> tf.Tensor:
+    plan, *bounds = arrays['layouts'][number]
     if not bounds:
       return tf.gather(plan, first_element + i)
     start, size = tf.unstack(tf.gather(bounds[0], first_element + i))
-    return run(plan, start, size, bound)
+    bound = cut.bounds[number]
+    is_ragged = bound is not None and like is None and cut.are_ragged[number]
+    return run(plan, start, size, bound, is_ragged)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
-    rows_of = [
-      rows(i, layout, bound)
-      for layout, bound in zip(arrays['layouts'], cut.bounds, strict=True)
-    ]
+    rows_of = [rows(i, number) for number in range(len(cut.bounds))]
     leaves = arrays['leaves']
     return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
 
@@ -169,6 +185,7 @@ def client_sequence(
         tf.reshape(first_row + start, [1]),
         tf.reshape(size, [1]),
         bound,
+        is_ragged=bound is not None,
       )
       return [tf.gather(arrays['leaves'][j], own) for j in order]
 

@@ -34,6 +34,7 @@ from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
 from fedfish_tff.execution.running import hlo_modules
+from fedfish_tff.execution.running import ragged_modules
 
 import numpy as np
 import tensorflow as tf
@@ -242,12 +243,11 @@ class StageGraph:
         raise tracing.NotReplayableError(
           'random numbers, of which XLA draws others'
         )
+    if any(cut.has_sizes for cut in inputs.cuts):
+      cuts = [dataclasses.replace(cut, spare_rows=1) for cut in inputs.cuts]
+      larger = dataclasses.replace(inputs, cuts=tuple(cuts))
+      ragged_modules.check(module, self._compile(larger)[1])
     hlo_modules.mend_shapes(module)
-    inexact = hlo_modules.find_inexact(module)
-    if inexact is not None:
-      raise tracing.NotReplayableError(
-        f'{inexact} along an axis with as many values as a batch has rows'
-      )
     hlo_modules.fix_pooling(module)
     if for_cpu:
       hlo_modules.order_convolutions(module)

@@ -61,67 +61,6 @@ def _same_axes(
   return list(zip(*kept)) if sizes[0] == sizes[1] else []
 
 
-def find_inexact(module: Any) -> str | None:
-  """Returns an operation that XLA gets wrong along an axis of dynamic size.
-
-  XLA computes as many values as the axis can have. Those beyond its size are
-  masked where an operation combines all values, but not where it combines those
-  of a window or of groups, or cuts out a part.
-
-  Args:
-    module: An HLO module, a proto, after `mend_shapes`.
-  """
-  for computation in module.computations:
-    shapes = {i.id: i.shape for i in computation.instructions}
-    for instruction in computation.instructions:
-      taken = [shapes[number] for number in instruction.operand_ids]
-      if any(
-        any(_marks(shape)[axis : axis + 1])
-        for shape, axis in _windowed_axes(instruction, taken)
-      ):
-        return instruction.opcode
-  return None
-
-
-def _windowed_axes(
-  instruction: Any, taken: Sequence[Any]
-) -> Iterator[tuple[Any, int]]:
-  """Yields the axes along which an instruction reads several values at a time.
-
-  Args:
-    instruction: The instruction.
-    taken: The shapes of its operands.
-
-  Yields:
-    Shapes, each with the number of an axis, which it may lack.
-  """
-  # TensorFlow calls some instructions by names such as
-  # DynamicConvolutionForward.
-  kind = instruction.custom_call_target or instruction.opcode
-  if 'onvolution' in kind:
-    axes = instruction.convolution_dimension_numbers
-    for shape, spatial in (
-      (taken[0], axes.input_spatial_dimensions),
-      (taken[1], axes.kernel_spatial_dimensions),
-      (instruction.shape, axes.output_spatial_dimensions),
-    ):
-      yield from ((shape, axis) for axis in spatial)
-    groups = instruction.batch_group_count
-    if (
-      1 < groups != instruction.shape.dimensions[axes.output_feature_dimension]
-    ):
-      # A gradient of kernels of several groups, which sums over the batch.
-      yield taken[0], axes.input_feature_dimension
-  elif kind == 'dynamic-slice':
-    for axis, size in enumerate(instruction.dynamic_slice_sizes):
-      if 1 < size < taken[0].dimensions[axis]:
-        yield taken[0], axis
-  else:
-    for axis, window in enumerate(instruction.window.dimensions):
-      if not window.size == window.stride == 1:
-        yield taken[0], axis
-
-
 class _Instructions:
   """The instructions of a computation that is written anew."""
 
