@@ -16,34 +16,6 @@ import tensorflow as tf
 _NodeDef = tf.compat.v1.NodeDef
 
 
-def _batch_to_space(replay, node, inputs):
-  """Replays a part of dilated convolutions by reshapes with one unknown size.
-
-  XLA's own reshapes would take another axis for the one of unknown size.
-  """
-  del replay
-  values, block, crops = inputs
-  block, crops = tf.get_static_value(block), tf.get_static_value(crops)
-  sizes = values.shape[1:]
-  if block is None or crops is None or not sizes.is_fully_defined():
-    raise replayer.NotReplayableError(f'{node.op} of unknown sizes')
-  number = len(block)
-  axes = range(number)
-  parts = tf.reshape(values, [*block, -1, *sizes])
-  order = [number]
-  for axis in axes:
-    order += [number + 1 + axis, axis]
-  rest = range(len(order), parts.shape.rank)
-  inner = [size * factor for size, factor in zip(sizes, block)]
-  whole = tf.reshape(
-    tf.transpose(parts, [*order, *rest]), [-1, *inner, *sizes[number:]]
-  )
-  kept = [
-    slice(first, size - last) for size, (first, last) in zip(inner, crops)
-  ]
-  return [whole[(slice(None), *kept)]]
-
-
 def _concat_offset(replay, node, inputs):
   """Replays offsets that do not depend on the number of rows as constants."""
   del replay
@@ -142,7 +114,6 @@ def _batch_norm(replay, node, inputs):
 
 # The handlers for graphs that XLA compiles.
 HANDLERS: Mapping[str, replayer.Handler] = {
-  'BatchToSpaceND': _batch_to_space,
   'ConcatOffset': _concat_offset,
   'FusedBatchNormV3': _batch_norm,
   'RsqrtGrad': _zero_where_zero,

@@ -21,7 +21,7 @@ _NodeDef = tf.compat.v1.NodeDef
 
 @dataclasses.dataclass
 class Failure:
-  """Whether client work has failed in the graph being built.
+  """A note of whether client work has failed in the graph being built.
 
   Attributes:
     values: The tensor; none where operations report failures themselves.

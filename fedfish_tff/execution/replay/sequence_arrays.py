@@ -41,7 +41,7 @@ class Cut:
 
   @property
   def has_sizes(self) -> bool:
-    """Whether XLA compiles the graph for batches of different sizes."""
+    """True if XLA compiles the graph for batches of different sizes."""
     return any(self.are_ragged) or self.most_rows is not None
 
 

@@ -68,7 +68,7 @@ class Table(NamedTuple):
 
   @property
   def is_exact(self) -> bool:
-    """Whether the values do not depend on the bound."""
+    """True if the values do not depend on the bound."""
     return np.array_equal(self.large[: len(self.small)], self.small)
 
   def as_size(self) -> Size:
@@ -92,14 +92,14 @@ class Value(NamedTuple):
 
   @property
   def is_ragged(self) -> bool:
-    """Whether an axis has a label."""
+    """True if an axis has a label."""
     return any(axis is not None for axis in self.axes) or any(
       part.is_ragged for part in self.parts or ()
     )
 
   @property
   def is_exact(self) -> bool:
-    """Whether known values do not depend on the bound."""
+    """True if known values do not depend on the bound."""
     return (self.table is None or self.table.is_exact) and all(
       part.is_exact for part in self.parts or ()
     )

@@ -9,13 +9,6 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 
-_ROWS = tf.TensorSpec([None, 2], tf.float32)
-
-
-def _unknown(x):
-  """Returns rows whose number TensorFlow does not know."""
-  return [tf.raw_ops.PlaceholderWithDefault(input=x, shape=[None, 2])]
-
 
 def _gradient(function, x):
   return tf.gradients(function(x), x)[0]
@@ -37,12 +30,3 @@ class ExactReplayTest(absltest.TestCase):
     found = graph.replay(values, handlers=exact_replay.HANDLERS, use_xla=True)
     for a, b in zip(found, expected, strict=True):
       np.testing.assert_allclose(a, b, rtol=1e-5)
-
-  def test_dilated_convolutions_of_an_unknown_number_of_rows(self):
-    def build(x):
-      parts = tf.space_to_batch(x[..., tf.newaxis], [2], [[1, 1]])
-      return tf.batch_to_space(parts, [2], [[1, 0]])
-
-    graph = graph_replays.ReplayedGraph(build, _ROWS)
-    values = np.arange(6, dtype=np.float32).reshape(3, 2)
-    graph.assert_same(values, handlers=exact_replay.HANDLERS, feeds=_unknown)
