@@ -277,6 +277,21 @@ class Replay:
     if self.use_xla:
       self.assign(FAILED, tf.logical_or(self.value_of(FAILED), failed))
 
+  @contextlib.contextmanager
+  def losing_notes(self, operation: str) -> Iterator[None]:
+    """Inside, no operation may fail, since the note of it would be lost.
+
+    Args:
+      operation: The name of the operation around, for the error.
+
+    Raises:
+      NotReplayableError: If an operation inside may fail.
+    """
+    before = self.value_of(FAILED) if self.use_xla else None
+    yield
+    if self.use_xla and self.value_of(FAILED) is not before:
+      raise NotReplayableError(f'{operation} whose function may fail')
+
   def check_places(self, places: tf.Tensor, sizes: tf.Tensor) -> None:
     """Notes a failure if places are outside of [0, sizes)."""
     if self.use_xla:

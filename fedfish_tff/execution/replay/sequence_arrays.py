@@ -100,7 +100,7 @@ def to_graph_arrays(
     are_ragged = tuple(of is not None and len(of) > 1 for of in sizes)
     bounds = tuple(
       # An axis of one value would be broadcast.
-      None if of is None else max(1 + is_ragged, *of, 1)
+      None if of is None else max(2, *of) if is_ragged else max(of, default=1)
       for of, is_ragged in zip(sizes, are_ragged, strict=True)
     )
   most_elements = np.max(num_elements, initial=0)

@@ -132,8 +132,9 @@ def _filter(replay, node, inputs):
     raise replayer.NotReplayableError(f'{node.op} of a repeated dataset')
 
   def stays(i: tf.Tensor) -> tf.Tensor:
-    parts = sequence.element(i)
-    results = replay.call(predicate, [*parts, *arguments])
+    with replay.losing_notes(node.op):
+      parts = sequence.element(i)
+      results = replay.call(predicate, [*parts, *arguments])
     return sequence.also(replay.unread(predicate, parts), results)[0]
 
   is_kept = tf.map_fn(

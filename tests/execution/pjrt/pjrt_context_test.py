@@ -35,8 +35,8 @@ import tensorflow_federated as tff
 
 # What XLA does not take, and in which words.
 _IN_PROCESS = {
-  'fed_recon': 'compile-time constant',
-  'personalization_eval': 'unknown shape',
+  'fed_recon': 'FilterDataset whose function may fail',
+  'personalization_eval': 'Timestamp',
 }
 # What is vectorised without a word.
 _VECTORIZED = (
