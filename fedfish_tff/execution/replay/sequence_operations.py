@@ -155,7 +155,6 @@ def _rewrite(replay, node, inputs):
 
 def _batch(replay, node, inputs):
   """Replays BatchDataset: element i stacks `size` elements."""
-  del replay
   # ParallelBatchDataset has its number of calls between these two.
   size, drop_remainder = inputs[1], inputs[-1]
   sequence = _check(node, inputs[0])
@@ -173,12 +172,16 @@ def _batch(replay, node, inputs):
         f'{node.op} of elements of unknown shape'
       )
 
+  def element(i: tf.Tensor) -> list[tf.Tensor]:
+    with replay.losing_notes(node.op):
+      return sequence.element(i)
+
   def batch(i: tf.Tensor) -> list[tf.Tensor]:
     start = i * size
     rows = tf.range(start, start + tf.minimum(size, sequence.count - start))
     if sequence.takes_many:
       return sequence.element(rows)
-    return tf.map_fn(sequence.element, rows, fn_output_signature=specs)
+    return tf.map_fn(element, rows, fn_output_signature=specs)
 
   whole = sequence.count // size
   num_batches = tf.where(drop_remainder, whole, -(-sequence.count // size))
