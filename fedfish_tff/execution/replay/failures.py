@@ -118,6 +118,14 @@ def _labels(replay, node, inputs):
   return replayer.create_operation(node, inputs)
 
 
+def _band(replay, node, inputs):
+  matrices, *widths = inputs
+  shape = tf.shape(matrices, widths[0].dtype)
+  for width, size in zip(widths, (shape[-2], shape[-1]), strict=True):
+    replay.note_failure(width > size)
+  return replayer.create_operation(node, inputs)
+
+
 def _list_item(replay, node, inputs):
   if node.attr['resize_if_index_out_of_bounds'].b:
     raise replayer.NotReplayableError(f'{node.op} of a list that grows')
@@ -204,7 +212,7 @@ _NEVER_FAIL = (
   'Igamma IgammaGradA Igammac Imag InTopKV2 Inv Invert IsFinite IsInf '
   'IsNan L2Loss LRN LRNGrad LeakyRelu LeakyReluGrad LeftShift Less LessEqual '
   'Lgamma LinSpace Log Log1p LogSoftmax LogicalAnd LogicalNot LogicalOr '
-  'LowerBound MatMul MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 '
+  'LowerBound MatMul MatrixDiag MatrixDiagPart MatrixDiagPartV2 '
   'MatrixDiagPartV3 MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 '
   'MatrixSetDiagV3 Max MaxPool MaxPool3D MaxPool3DGrad MaxPool3DGradGrad '
   'MaxPoolGrad MaxPoolGradGrad MaxPoolGradGradV2 MaxPoolGradV2 MaxPoolV2 Maximum '
@@ -239,6 +247,7 @@ HANDLERS: Mapping[str, replayer.Handler] = {
   'GatherNd': _gather_nd,
   'GatherV2': _gather,
   'InvertPermutation': _known,
+  'MatrixBandPart': _band,
   'MatrixTriangularSolve': _finite,
   'Mod': _divide,
   'ParallelDynamicStitch': _stitch,

@@ -48,6 +48,8 @@ class FailuresTest(parameterized.TestCase):
       2,
       (),
     ),
+    (lambda x: tf.linalg.band_part(_TABLE, x[0], -1), 4, (5,)),
+    (lambda x: tf.linalg.band_part(_TABLE, -1, x[0]), 3, (4,)),
     (lambda x: 7 // x, 2, (0,)),
     (lambda x: 7 % x, 2, (0,)),
     (lambda x: tf.pow(2, x), 2, (-1,)),
