@@ -4,6 +4,7 @@
 
 from unittest import mock
 
+from fedfish_tff import trust
 from launch.runs import evaluation_run
 from launch.runs import transfer_run
 from tests.launch import binary_runner
@@ -24,9 +25,15 @@ class EvaluateTest(small_configs.TestCase):
     binary_runner.run_here(
       'launch.evaluate',
       *('--workdir=w', '--split=validation', '--export', '--at=best'),
+      *('--trust_modules', '--trust_saved_models'),
     )
     evaluate.assert_called_once_with(
-      'w', split='validation', export=True, at='best', data_dir=None
+      'w',
+      split='validation',
+      export=True,
+      at='best',
+      data_dir=None,
+      trust=trust.Trust(saved_models=True, json_modules=True, is_json=True),
     )
 
   @mock.patch.object(transfer_run, 'evaluate_transfer', autospec=True)
@@ -43,4 +50,5 @@ class EvaluateTest(small_configs.TestCase):
       max_clients=7,
       split='test',
       data_dir='d/c4',
+      trust=trust.NONE,
     )
