@@ -322,7 +322,7 @@ def _convolution(i: Instruction) -> Sequence[_Label]:
 
 def _gather(i: Instruction) -> Sequence[_Label]:
   numbers = i.proto.gather_dimension_numbers
-  _require(not numbers.operand_batching_dims)
+  _require(not getattr(numbers, 'operand_batching_dims', ()))
   operand, indices = (value.axes for value in i.taken[:2])
   _require(_at(indices, numbers.index_vector_dim) is None)
   kept = []
@@ -384,7 +384,7 @@ def _dynamic_slice(i: Instruction) -> Sequence[_Label]:
 
 def _scatter(i: Instruction) -> Sequence[_Label]:
   numbers = i.proto.scatter_dimension_numbers
-  _require(len(i.taken) == 3 and not numbers.input_batching_dims)
+  _require(len(i.taken) == 3 and not getattr(numbers, 'input_batching_dims', ()))
   operand, indices, updates = (value.axes for value in i.taken)
   _require(_at(indices, numbers.index_vector_dim) is None)
   windows = [updates[axis] for axis in numbers.update_window_dims]

@@ -240,7 +240,8 @@ def _compare(proto: Any, larger: Any, without: Sequence[str]) -> None:
     for field in without:
       if field in copy.DESCRIPTOR.fields_by_name:
         copy.ClearField(field)
-    pair.append(copy)
+    # As bytes, since NaN is not equal to itself.
+    pair.append(copy.SerializeToString(deterministic=True))
   if pair[0] != pair[1]:
     raise ragged_axes.NotListedError
 

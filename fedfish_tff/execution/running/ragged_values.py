@@ -128,7 +128,7 @@ def is_leading(small: Any, large: Any) -> bool:
         for n, literal in zip(numbers, (small, large), strict=True)
       ]
       place = tuple(map(slice, arrays[0].shape))
-      return np.array_equal(arrays[1][place], arrays[0])
+      return np.array_equal(arrays[1][place], arrays[0], equal_nan=True)
   return False
 
 
