@@ -384,7 +384,9 @@ def _dynamic_slice(i: Instruction) -> Sequence[_Label]:
 
 def _scatter(i: Instruction) -> Sequence[_Label]:
   numbers = i.proto.scatter_dimension_numbers
-  _require(len(i.taken) == 3 and not getattr(numbers, 'input_batching_dims', ()))
+  _require(
+    len(i.taken) == 3 and not getattr(numbers, 'input_batching_dims', ())
+  )
   operand, indices, updates = (value.axes for value in i.taken)
   _require(_at(indices, numbers.index_vector_dim) is None)
   windows = [updates[axis] for axis in numbers.update_window_dims]
