@@ -43,6 +43,8 @@ OTHER_NAME = (
   'it has another name (a hard link), whose content would change, too'
 )
 _MOST_BYTES = 2**28
+# How much larger than a file of more bytes its content may be.
+_MOST_TIMES = 64
 _PIECE_BYTES = 2**20
 _PATTERN_CHARACTERS = frozenset('*?[\\')
 _MOST_LEVELS = 64
@@ -108,6 +110,18 @@ def read_bytes(path: str | os.PathLike[str]) -> bytes:
     errors.InputError: If it cannot be read, is too large or no regular file.
   """
   return b''.join(_read_pieces(path, _MOST_BYTES))
+
+
+def most_content_bytes(size: int) -> int:
+  """Returns the bytes that a file's content may have once it is expanded.
+
+  A small file may promise any size: one of zeros a thousand times its own when
+  it is compressed, and an HDF5 file values that were never written.
+
+  Args:
+    size: The bytes of the file.
+  """
+  return max(_MOST_BYTES, _MOST_TIMES * size)
 
 
 def digest(

@@ -24,10 +24,6 @@ from fedfish_tff import regular_files
 import numpy as np
 
 _SUFFIX = '.npy'
-# The bytes that any archive may hold when decompressed, and, beyond them, how
-# many for each byte of its file: a file of zeros promises a thousand.
-_MOST_BYTES = 2**28
-_MOST_TIMES = 64
 _MOST_CHARACTERS = 2**22
 # The exceptions of NumPy and zipfile for files that are damaged or not
 # archives. They depend on the wrong byte: an OSError for an offset outside of
@@ -83,7 +79,7 @@ def open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
   ):
     size = os.fstat(file.fileno()).st_size
     promised = sum(member.file_size for member in archive.infolist())
-    most = max(_MOST_BYTES, _MOST_TIMES * size)
+    most = regular_files.most_content_bytes(size)
     if promised > most:
       raise ValueError(
         f'a compressed archive of {size:,} bytes must hold at most {most:,}, '

@@ -16,11 +16,6 @@ from fedfish_tff import regular_files
 import h5py
 import numpy as np
 
-# The bytes that the datasets of any file may have, and, beyond them, how many
-# for each byte of the file: HDF5 stores no value that was never written.
-_MOST_BYTES = 2**28
-_MOST_TIMES = 64
-
 
 @dataclasses.dataclass(frozen=True)
 class StoredTensor:
@@ -119,7 +114,7 @@ def open_hdf5(file: str | os.PathLike[str] | BinaryIO) -> Iterator[h5py.File]:
       # A chunk is read as a whole.
       chunk = np.prod(dataset.chunks or (), dtype=object)
       promised += max(dataset.size or 0, chunk) * dataset.dtype.itemsize
-    most = max(_MOST_BYTES, _MOST_TIMES * size)
+    most = regular_files.most_content_bytes(size)
     if promised > most:
       raise ValueError(
         f'an HDF5 file of {size:,} bytes must have datasets of at most '

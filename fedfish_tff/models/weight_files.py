@@ -8,14 +8,12 @@ of Keras 2 lacks their names without its program, so it is loaded only if it is
 trusted.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import functools
 import io
-import itertools
 import os
 import pathlib
 import re
@@ -43,7 +41,6 @@ _SUFFIXES = ('.npz', '.safetensors', '.h5', '.keras')
 _MODEL_WEIGHTS = 'model.weights.h5'
 # The name of an array without one in an .npz file.
 _POSITION = 'arr_{}'
-_MOST_NAMES = 20
 
 
 def name_weights(
@@ -148,13 +145,13 @@ def _fit(
       )
       raise errors.InputError(
         f'{source} must have a tensor {name!r} of shape {shape}, as the model '
-        f'has, got {what}; it has {_list(tensors)}'
+        f'has, got {what}; it has {errors.list_some([*tensors])}'
         f'{advice if writer and found is None else ""}.'
       )
   unknown = [name for name in tensors if name not in expected]
   if unknown:
     raise errors.InputError(
-      f'{source} must have the tensors of the model, {_list(expected)}, got '
+      f'{source} must have the tensors of the model, {errors.list_some([*expected])}, got '
       f'another one, {unknown[0]!r}.'
     )
   trainable, others = map(tf.nest.flatten, model.initial_weights)
@@ -292,9 +289,3 @@ def _find_arrays(
   if not keras_weights.fits_in_order(in_order, expected):
     return tensors
   return dict(zip(expected, in_order.values(), strict=True))
-
-
-def _list(names: Collection[str]) -> str:
-  shown = ', '.join(itertools.islice(names, _MOST_NAMES))
-  more = len(names) - _MOST_NAMES
-  return f'{shown} and {more} more' if more > 0 else shown

@@ -7,6 +7,7 @@ import pathlib
 from unittest import mock
 import zipfile
 
+from fedfish_tff import regular_files
 from fedfish_tff.datasets import npz_files
 
 from absl.testing import absltest
@@ -56,7 +57,7 @@ class NpzFilesTest(absltest.TestCase):
     path = pathlib.Path(self.create_tempdir().full_path) / 'a.npz'
     zeros = {'a': np.zeros(2**12), 'b': np.zeros(2**12)}
     numbers = {'a': np.random.default_rng(0).normal(size=2**13)}
-    self.enter_context(mock.patch.object(npz_files, '_MOST_BYTES', 2**15))
+    self.enter_context(mock.patch.object(regular_files, '_MOST_BYTES', 2**15))
     for save, arrays in (
       (np.savez, zeros),
       (np.savez_compressed, numbers),
