@@ -24,6 +24,9 @@ from launch.runs import fine_tuning_start
 from launch.runs import model_rounds
 from tasks.task import Task
 
+# A function of the config, the task and the folder of its data.
+CheckTask = Callable[[config_lib.Config, Task, str | None], None]
+
 
 def read_run(
   workdir: str | os.PathLike[str],
@@ -60,7 +63,7 @@ def open_run(
   *,
   data_dir: str | None = None,
   trust: trust_lib.Trust = trust_lib.NONE,
-  check_task: Callable[[Task, str | None], None] | None = None,
+  check_task: CheckTask | None = None,
 ) -> Iterator[tuple[experiment_lib.Experiment, simulation.Workdir]]:
   """Opens a workdir to write to it, and builds its experiment.
 
@@ -68,8 +71,7 @@ def open_run(
     workdir: See `read_run`.
     data_dir: See `read_run`; the folder is noted in the workdir.
     trust: See `read_run`.
-    check_task: A function of the task and of the folder of its data that may
-      refuse them before anything is traced.
+    check_task: A function that may refuse the task before anything is traced.
 
   Yields:
     The experiment and the folder, which no other process writes meanwhile.
@@ -93,7 +95,7 @@ def _build(
   workdir: str | os.PathLike[str],
   data_dir: str | None,
   trust: trust_lib.Trust,
-  check_task: Callable[[Task, str | None], None] | None = None,
+  check_task: CheckTask | None = None,
 ) -> tuple[experiment_lib.Experiment, simulation.Workdir, str | None]:
   """Returns a workdir's experiment, its folder, and the folder of its data."""
   folder = simulation.Workdir(pathlib.Path(workdir))
@@ -112,7 +114,7 @@ def _build(
     config,
     data_dir=data_dir,
     workdir=workdir,
-    check_task=check_task and (lambda task: check_task(task, data_dir)),
+    check_task=check_task and (lambda task: check_task(config, task, data_dir)),
   )
   return experiment, folder, data_dir
 

@@ -17,6 +17,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.evaluation import metric_names
+from launch.methods import config as config_lib
 from launch.plots import catalogue
 from launch.plots import transfer
 from launch.results import run_reader
@@ -64,11 +65,13 @@ def evaluate_transfer(
   Raises:
     errors.InputError: If something cannot be used, read or written.
   """
-  seed, tasks = run_reader.read_config(workdir)['seed'], {}
+  tasks = {}
 
-  def create_tasks(own: Task, own_data_dir: str | None) -> None:
+  def create_tasks(
+    config: config_lib.Config, own: Task, own_data_dir: str | None
+  ) -> None:
     tasks.update(
-      create_target_tasks(own, targets, seed=seed, data_dir=own_data_dir)
+      create_target_tasks(own, targets, seed=config.seed, data_dir=own_data_dir)
     )
 
   with trained_run.open_run(
@@ -84,7 +87,7 @@ def evaluate_transfer(
     simulation.make_folder(folder.path / 'evaluation')
     clients = {
       task.title: select_clients(
-        name, getattr(task, split), seed=seed, max_clients=max_clients
+        name, getattr(task, split), seed=config.seed, max_clients=max_clients
       )
       for name, task in tasks.items()
     }
