@@ -22,7 +22,6 @@ the first round determine the shapes.
 from collections.abc import Sequence
 
 from fedfish_tff import errors
-from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import json_config
 from launch import path_flags
@@ -51,8 +50,7 @@ _TOPOLOGY = flags.DEFINE_string(
   'For --platform=tpu: the kind and arrangement of chips, such as v5e:2x2, '
   'v4:2x2x1 or v6e:2x2.',
 )
-_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
-_TRUST_MODULES = trust_flags.define_modules()
+_TRUST = trust_flags.define()
 
 
 def main(argv: Sequence[str]) -> None:
@@ -60,11 +58,7 @@ def main(argv: Sequence[str]) -> None:
   cli.check_no_arguments(argv)
   if _CONFIG.value is None:
     raise errors.InputError('--config is needed; --help shows an example.')
-  trust = trust_lib.Trust(
-    saved_models=_TRUST_SAVED_MODELS.value,
-    json_modules=_TRUST_MODULES.value,
-    is_json=json_config.is_data(),
-  )
+  trust = _TRUST(is_json=json_config.is_data())
   config = config_checks.read(_CONFIG.value.to_dict(), trust=trust)
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()

@@ -95,8 +95,7 @@ _DATA_DIR = path_flags.define(
   'The folder of the data; by default where it was last found.',
   takes_urls=True,
 )
-_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
-_TRUST_MODULES = trust_flags.define_modules()
+_TRUST = trust_flags.define()
 
 
 def main(argv: Sequence[str]) -> None:
@@ -105,11 +104,7 @@ def main(argv: Sequence[str]) -> None:
   if not _WORKDIR.value:
     raise errors.InputError('--workdir is needed; --help shows an example.')
   evaluate = _evaluate if _TARGETS.value is None else _evaluate_transfer
-  trust = trust_lib.Trust(
-    saved_models=_TRUST_SAVED_MODELS.value,
-    json_modules=_TRUST_MODULES.value,
-    is_json=True,
-  )
+  trust = _TRUST(is_json=True)
   for path in evaluate(trust):
     print(path)
 

@@ -75,7 +75,6 @@ from collections.abc import Sequence
 import sys
 
 from fedfish_tff import errors
-from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import context_flag
 from launch import path_flags
@@ -144,8 +143,7 @@ _DRY_RUN = flags.DEFINE_bool(
   'dry_run', False, 'Check and list the runs, and do nothing.'
 )
 _RAY_OPTIONS = context_flag.define_options('ray_address')
-_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
-_TRUST_MODULES = trust_flags.define_modules()
+_TRUST = trust_flags.define()
 
 
 def parse_flags(argv: Sequence[str]) -> list[str]:
@@ -172,9 +170,7 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   if _COLUMNS.value is not None:
     result_table.check_columns(_COLUMNS.value)
-  trust = trust_lib.Trust(
-    saved_models=_TRUST_SAVED_MODELS.value, json_modules=_TRUST_MODULES.value
-  )
+  trust = _TRUST(is_json=False)
   get_config, runs = plan_lib.load_runs(_CONFIG.value)
   if _TUNED_BY.value:
     tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)

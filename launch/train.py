@@ -62,7 +62,6 @@ import sys
 
 import fedfish_tff
 from fedfish_tff import errors
-from fedfish_tff import trust as trust_lib
 from launch import cli
 from launch import context_flag
 from launch import json_config
@@ -88,8 +87,7 @@ _DATA_DIR = path_flags.define(
   'The folder of the data, for tasks that read files.',
   takes_urls=True,
 )
-_TRUST_SAVED_MODELS = trust_flags.define_saved_models()
-_TRUST_MODULES = trust_flags.define_modules()
+_TRUST = trust_flags.define()
 _OVERWRITE = flags.DEFINE_bool(
   'overwrite', False, 'Whether to remove an earlier run in the workdir first.'
 )
@@ -153,11 +151,7 @@ def main(argv: Sequence[str]) -> None:
       '--config and --workdir are needed; --help shows examples.'
     )
   values = _CONFIG.value.to_dict()
-  trust = trust_lib.Trust(
-    saved_models=_TRUST_SAVED_MODELS.value,
-    json_modules=_TRUST_MODULES.value,
-    is_json=json_config.is_data(),
-  )
+  trust = _TRUST(is_json=json_config.is_data())
   config = config_checks.read(values, trust=trust)
   if _PRINT_CONFIG.value:
     print(json.dumps(config.values, indent=2))

@@ -181,7 +181,7 @@ ALLOWED = {
   },
   'launch.context_flag': {'fedfish_tff.execution'},
   'launch.path_flags': set(),
-  'launch.trust_flags': set(),
+  'launch.trust_flags': {'fedfish_tff.trust'},
   'launch.data': {'launch.results', 'launch.plots', *_LIBRARY},
   **{
     room: {

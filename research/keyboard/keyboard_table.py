@@ -30,7 +30,6 @@ recall varies between samples of the same number of users.
 from collections.abc import Sequence
 
 from fedfish_tff import errors
-from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
@@ -50,7 +49,7 @@ _DATA_DIR = path_flags.define(
   'The folder of the data; by default where it was last found.',
   takes_urls=True,
 )
-_TRUST_MODULES = trust_flags.define_modules()
+_TRUST = trust_flags.define(saved_models=False)
 
 
 def main(argv: Sequence[str]) -> None:
@@ -63,13 +62,12 @@ def main(argv: Sequence[str]) -> None:
   from research.keyboard import keyboards  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context()
-  trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)
   print(
     keyboards.compare(
       _WORKDIRS.value,
       order=_ORDER.value,
       data_dir=_DATA_DIR.value,
-      trust=trust,
+      trust=_TRUST(is_json=True),
     )
   )
 

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 import sys
 
 from fedfish_tff import errors
-from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
@@ -37,7 +36,7 @@ _DATA_DIR = path_flags.define(
   'The folder of the data; by default where it was last found.',
   takes_urls=True,
 )
-_TRUST_MODULES = trust_flags.define_modules()
+_TRUST = trust_flags.define(saved_models=False)
 _PREFIX = flags.DEFINE_string(
   'prefix', None, 'The typed text; by default, each line of the input.'
 )
@@ -53,9 +52,8 @@ def main(argv: Sequence[str]) -> None:
   from research.keyboard import keyboards  # pylint: disable=g-import-not-at-top
 
   contexts.set_default_context()
-  trust = trust_lib.Trust(json_modules=_TRUST_MODULES.value, is_json=True)
   suggest = keyboards.build_suggester(
-    _WORKDIR.value, data_dir=_DATA_DIR.value, trust=trust
+    _WORKDIR.value, data_dir=_DATA_DIR.value, trust=_TRUST(is_json=True)
   )
   lines = sys.stdin if _PREFIX.value is None else [_PREFIX.value]
   if lines is sys.stdin and lines.isatty():
