@@ -132,6 +132,15 @@ def check_no_arguments(argv: Sequence[str]) -> None:
     )
 
 
+def check_given(*needed: flags.FlagHolder) -> None:
+  """Raises InputError unless flags have values, naming those without."""
+  missing = [f'--{flag.name}' for flag in needed if not flag.value]
+  if missing:
+    *first, last = missing
+    names = f'{", ".join(first)} and {last} are' if first else f'{last} is'
+    raise errors.InputError(f'{names} needed; --help shows an example.')
+
+
 def parse_flags(argv: Sequence[str]) -> list[str]:
   """Parses flags as absl does, but reports wrong ones in one line."""
   try:

@@ -21,7 +21,6 @@ the first round determine the shapes.
 
 from collections.abc import Sequence
 
-from fedfish_tff import errors
 from launch import cli
 from launch import json_config
 from launch import path_flags
@@ -56,8 +55,7 @@ _TRUST = trust_flags.define()
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if _CONFIG.value is None:
-    raise errors.InputError('--config is needed; --help shows an example.')
+  cli.check_given(_CONFIG)
   trust = _TRUST(is_json=json_config.is_data())
   config = config_checks.read(_CONFIG.value.to_dict(), trust=trust)
   # Imported late: TFF takes seconds, and all above answers at once.

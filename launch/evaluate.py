@@ -101,8 +101,7 @@ _TRUST = trust_flags.define()
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _WORKDIR.value:
-    raise errors.InputError('--workdir is needed; --help shows an example.')
+  cli.check_given(_WORKDIR)
   evaluate = _evaluate if _TARGETS.value is None else _evaluate_transfer
   trust = _TRUST(is_json=True)
   for path in evaluate(trust):

@@ -161,11 +161,7 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   own, beam_flags = split_arguments(argv)
   cli.check_no_arguments(own)
-  for flag in (_FORMAT, _INPUT, _OUTPUT_DIR):
-    if not flag.value:
-      raise errors.InputError(
-        f'--{flag.name} is needed; --help shows an example.'
-      )
+  cli.check_given(_FORMAT, _INPUT, _OUTPUT_DIR)
   if not _KEY.value:
     raise errors.InputError('--key must be host or another, got an empty one.')
   if _FORMAT.value != 'tfds':

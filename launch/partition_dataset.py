@@ -162,11 +162,7 @@ _FLAGS = {
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  for flag in (_DATASET, _OUTPUT_DIR):
-    if not flag.value:
-      raise errors.InputError(
-        f'--{flag.name} is needed; --help shows an example.'
-      )
+  cli.check_given(_DATASET, _OUTPUT_DIR)
   arguments = _read_arguments(_PARTITION.value)
   # Imported late: TFDS and TFF take seconds, and all above answers at once.
   from launch.data import partition_run  # pylint: disable=g-import-not-at-top

@@ -25,7 +25,6 @@ paper's own Fisher estimator squares the gradient of a whole batch
 
 from collections.abc import Sequence
 
-from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
 from launch import path_flags
@@ -60,8 +59,7 @@ _CONTEXT = context_flag.define()
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _OUTPUT_DIR.value:
-    raise errors.InputError('--output_dir is needed; --help shows an example.')
+  cli.check_given(_OUTPUT_DIR)
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top

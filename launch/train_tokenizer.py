@@ -58,8 +58,7 @@ _DEFAULT_NAME = 'vocabulary.json'
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _INPUT.value:
-    raise errors.InputError('--input is needed; --help shows an example.')
+  cli.check_given(_INPUT)
   output = _OUTPUT.value or os.path.join(_INPUT.value, _DEFAULT_NAME)
   if os.path.exists(output):
     raise errors.InputError(

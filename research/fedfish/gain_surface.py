@@ -194,10 +194,7 @@ def _read_surface(text: str) -> tuple[str, pd.DataFrame]:
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _SURFACES.value or not _OUTPUT_DIR.value:
-    raise errors.InputError(
-      '--surface and --output_dir must be given; --help shows an example.'
-    )
+  cli.check_given(_SURFACES, _OUTPUT_DIR)
   surfaces = dict(map(_read_surface, _SURFACES.value))
   folder = simulation.make_folder(_OUTPUT_DIR.value)
   style.save_figure(draw(surfaces), folder / 'gain_surface.png')

@@ -29,7 +29,6 @@ recall varies between samples of the same number of users.
 
 from collections.abc import Sequence
 
-from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
@@ -55,8 +54,7 @@ _TRUST = trust_flags.define(saved_models=False)
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _WORKDIRS.value:
-    raise errors.InputError('--workdirs is needed; --help shows an example.')
+  cli.check_given(_WORKDIRS)
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from research.keyboard import keyboards  # pylint: disable=g-import-not-at-top

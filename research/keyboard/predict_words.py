@@ -19,7 +19,6 @@ vocabulary are one unknown word.
 from collections.abc import Sequence
 import sys
 
-from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch import cli
 from launch import path_flags
@@ -45,8 +44,7 @@ _PREFIX = flags.DEFINE_string(
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
-  if not _WORKDIR.value:
-    raise errors.InputError('--workdir is needed; --help shows an example.')
+  cli.check_given(_WORKDIR)
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from research.keyboard import keyboards  # pylint: disable=g-import-not-at-top
