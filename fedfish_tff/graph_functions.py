@@ -15,6 +15,7 @@ import weakref
 from fedfish_tff import private_apis
 
 import tensorflow as tf
+from tensorflow.core.framework import attr_value_pb2
 from tensorflow.core.framework import function_pb2
 from tensorflow.core.framework import node_def_pb2
 
@@ -31,6 +32,18 @@ def nodes(graph_def: tf.compat.v1.GraphDef) -> Iterator[node_def_pb2.NodeDef]:
   return itertools.chain(
     graph_def.node, *(f.node_def for f in graph_def.library.function)
   )
+
+
+def functions_of(
+  node: node_def_pb2.NodeDef,
+) -> Iterator[attr_value_pb2.NameAttrList]:
+  """Yields the functions in a node's attributes, and in theirs."""
+  values = list(node.attr.values())
+  while values:
+    value = values.pop()
+    for function in [value.func] * value.HasField('func') + [*value.list.func]:
+      yield function
+      values.extend(function.attr.values())
 
 
 def split_tensor_name(name: str) -> tuple[str, int]:
@@ -95,14 +108,8 @@ def extract(
   while pending:
     node = pending.pop()
     node.op = new_name(node.op)
-    values = list(node.attr.values())
-    while values:
-      value = values.pop()
-      kind = value.WhichOneof('value')
-      if kind in ('func', 'list'):
-        for function in [value.func] if kind == 'func' else value.list.func:
-          function.name = new_name(function.name)
-          values.extend(function.attr.values())
+    for function in functions_of(node):
+      function.name = new_name(function.name)
   part.library.function.extend(called.values())
   return part
 

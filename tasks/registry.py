@@ -3,12 +3,13 @@
 """Tasks by name: those of this package, and those of other packages.
 
 A task is a function `create_task(*, seed, data_dir, ...)`; its further keyword
-arguments are the task's options, except `trust_saved_models`, which says whether
-it may load models from files that options name. Every module in this package's folders that
-defines this function is a task, and is imported when its name is requested; a
-module of `_SHARED` has several tasks instead, in its mapping TASKS. A task of
-another package is named package.module:NAME, or is declared by an
-installed package as an entry point of the group fedfish_tff.tasks.
+arguments are the task's options, except `trust_saved_models`, which says
+whether it may load models from files that options name. Every module in this
+package's folders that defines this function is a task, and is imported when its
+name is requested; a module of `_SHARED` has several tasks instead, in its
+mapping TASKS. A task of another package is named package.module:NAME, or is
+declared by an installed package as an entry point of the group
+fedfish_tff.tasks.
 """
 
 from collections.abc import Callable

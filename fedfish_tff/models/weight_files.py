@@ -151,8 +151,8 @@ def _fit(
   unknown = [name for name in tensors if name not in expected]
   if unknown:
     raise errors.InputError(
-      f'{source} must have the tensors of the model, {errors.list_some([*expected])}, got '
-      f'another one, {unknown[0]!r}.'
+      f'{source} must have the tensors of the model, '
+      f'{errors.list_some([*expected])}, got another one, {unknown[0]!r}.'
     )
   trainable, others = map(tf.nest.flatten, model.initial_weights)
   fitted = [

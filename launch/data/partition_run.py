@@ -137,8 +137,8 @@ def run(
     f'{data.name}, {split}: x is {x_is}, y is {data.label}'
     f'{unused and f", and not used are {unused}"}; '
     f'{len(data.labels):,} examples among '
-    f'{method_labels.count(f"{len(clients):,}", "client")} of {min(sizes):,} to {max(sizes):,}; '
-    f'{len(left_over):,} left over.'
+    f'{method_labels.count(f"{len(clients):,}", "client")} of '
+    f'{min(sizes):,} to {max(sizes):,}; {len(left_over):,} left over.'
   )
   print(pathlib.Path(output_dir))
 

@@ -372,8 +372,8 @@ class _Progress:
     self._finished = len(runs) - len(todo)
     self._failed = self._diverged = 0
     _say(
-      f'{method_labels.count(len(runs), "run")}, {self._finished} finished before, up to '
-      f'{num_processes} at a time'
+      f'{method_labels.count(len(runs), "run")}, {self._finished} finished '
+      f'before, up to {num_processes} at a time'
     )
     # The bar counts the work of this execution, for the time left.
     self._bar = tqdm.tqdm(

@@ -6,6 +6,7 @@ import collections
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
+import functools
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -27,7 +28,7 @@ _LARGEST_PIXEL = 255.0
 _VISIBLE = 0.01
 # Squares of larger numbers leave the range of float64.
 _LARGEST_SQUARED = 1e150
-_SHOWN = 3
+_list = functools.partial(errors.list_some, most=3)
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -196,7 +197,7 @@ def warn(
     if found.one_hot or found.first_client:
       values = 'vectors of one 1 among 0s' if found.one_hot else 'whole numbers'
       yield (
-        f'The labels y are {values} ({errors.list_some(sorted(found.first_client), _SHOWN)}), '
+        f'The labels y are {values} ({_list(sorted(found.first_client))}), '
         'taken as targets of a regression: task.kind=classification makes them '
         'classes.'
       )
@@ -209,13 +210,13 @@ def warn(
     yield (
       f'Labels go to {largest} (client {found.first_client[largest]!r}), so '
       f'that the model has {found.num_classes} classes, but no client has '
-      f'examples of {errors.list_some(unused, _SHOWN)}. Correct the labels, which count from 0, or '
+      f'examples of {_list(unused)}. Correct the labels, which count from 0, or '
       f'set task.num_classes={found.num_classes}.'
     )
   not_trained = sorted(set(found.first_client) - set(found.labels['train']))
   if not_trained:
     yield (
-      f'Only held-out clients have examples of {errors.list_some(not_trained, _SHOWN)}, of which '
+      f'Only held-out clients have examples of {_list(not_trained)}, of which '
       'no model will learn: task.validation_fraction and task.test_fraction say '
       'how many clients are held out.'
     )

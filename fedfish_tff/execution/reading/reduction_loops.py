@@ -12,7 +12,6 @@ it. These reductions remain:
     instance of the function.
 """
 
-from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
@@ -20,6 +19,7 @@ from typing import Any
 
 from fedfish_tff import graph_functions
 from fedfish_tff import private_apis
+from fedfish_tff.execution.reading import serialized_graph
 
 import tensorflow as tf
 from tensorflow.core.framework import function_pb2
@@ -66,7 +66,11 @@ def replace(graph_def: tf.compat.v1.GraphDef) -> None:
   ):
     return
   loop = graph_functions.unique_name()
-  graph_def.library.function.extend(_loop(loop, node, functions))
+  step = functions[node.attr['f'].func.name]
+  shapes = serialized_graph.SerializedGraph(graph_def).argument_shapes(
+    step.signature.name
+  )
+  graph_def.library.function.extend(_loop(loop, node, step, shapes))
   node.op = loop
   node.attr.clear()
   if owner:
@@ -126,32 +130,31 @@ def _draws_by_seed(name: str, functions: _Functions) -> bool:
   return False
 
 
-def _functions_of(node: _NodeDef) -> Iterator[str]:
-  """Yields the names of the functions that a node may run."""
-  yield node.op
-  for value in node.attr.values():
-    if value.HasField('func'):
-      yield value.func.name
-    for function in value.list.func:
-      yield function.name
+def _functions_of(node: _NodeDef) -> list[str]:
+  """Returns the names of the functions that a node may run."""
+  return [node.op, *(f.name for f in graph_functions.functions_of(node))]
 
 
 def _loop(
-  name: str, node: _NodeDef, functions: _Functions
+  name: str,
+  node: _NodeDef,
+  step: function_pb2.FunctionDef,
+  argument_shapes: Sequence[tf.TensorShape],
 ) -> Sequence[function_pb2.FunctionDef]:
-  """Returns a reduction as a function, and the functions that it calls."""
-  step = functions[node.attr['f'].func.name]
+  """Returns a reduction as a function, and the functions that it calls.
+
+  Args:
+    name: The name of the function.
+    node: The reduction.
+    step: The function that it calls.
+    argument_shapes: The shapes of the arguments of `step`.
+  """
   state_types = list(node.attr['Tstate'].list.type)
   other_types = list(node.attr['Targuments'].list.type)
   num_state, num_others = len(state_types), len(other_types)
   element = range(num_state, len(step.signature.input_arg) - num_others)
   types = [step.signature.input_arg[i].type for i in element]
-  shapes = [
-    tf.TensorShape(known[0])
-    if (known := step.arg_attr[i].attr['_output_shapes'].list.shape)
-    else tf.TensorShape(None)
-    for i in element
-  ]
+  shapes = [argument_shapes[i] for i in element]
   state_shapes = [
     tf.TensorShape(s) for s in node.attr['output_shapes'].list.shape
   ]

@@ -350,13 +350,10 @@ def create_operation(node: _NodeDef, inputs: Sequence[Value]) -> list[Value]:
     )
   if node.op in _RANDOM:
     _warn_of_randomness(node.op)
-  attributes = {}
-  for name, value in node.attr.items():
-    if value.HasField('func') or value.list.func:
-      raise NotReplayableError(f'{node.op}, which calls a function')
-    # Attributes with an underscore are notes of the original graph.
-    if name[0] != '_':
-      attributes[name] = value
+  if any(graph_functions.functions_of(node)):
+    raise NotReplayableError(f'{node.op}, which calls a function')
+  # Attributes with an underscore are notes of the original graph.
+  attributes = {n: value for n, value in node.attr.items() if n[0] != '_'}
   operation = private_apis.create_operation(
     node.op, inputs, attributes, node_name=node.name.rpartition('/')[2]
   )

@@ -73,17 +73,43 @@ def _with_palette(**options):
 class ImageColumnTest(parameterized.TestCase):
   @parameterized.named_parameters(
     ('uint16', _encode(_DEEP), _DEEP[..., None]),
-    ('big_endian', _encode(Image.frombytes('I;16B', (5, 6), _DEEP.astype('>u2').tobytes()), 'TIFF'), _DEEP[..., None]),
-    ('int32', _encode(_DEEP.astype('i4') - 9, 'TIFF'), _DEEP.astype('i4')[..., None] - 9),
-    ('float', _encode(_DEEP.astype('f4') / 7, 'TIFF'), (_DEEP.astype('f4') / 7)[..., None]),
-    ('one_bit', _encode(Image.fromarray(_GREY > 99)), 255 * (_GREY > 99).astype('u1')[..., None]),
+    (
+      'big_endian',
+      _encode(
+        Image.frombytes('I;16B', (5, 6), _DEEP.astype('>u2').tobytes()), 'TIFF'
+      ),
+      _DEEP[..., None],
+    ),
+    (
+      'int32',
+      _encode(_DEEP.astype('i4') - 9, 'TIFF'),
+      _DEEP.astype('i4')[..., None] - 9,
+    ),
+    (
+      'float',
+      _encode(_DEEP.astype('f4') / 7, 'TIFF'),
+      (_DEEP.astype('f4') / 7)[..., None],
+    ),
+    (
+      'one_bit',
+      _encode(Image.fromarray(_GREY > 99)),
+      255 * (_GREY > 99).astype('u1')[..., None],
+    ),
     ('grey_and_alpha', _encode(_RGB[..., :2]), _RGB[..., :2]),
     ('palette', _with_palette(), np.uint8([[[10, 20, 30]] * 5] * 6)),
-    ('transparent_palette', _with_palette(transparency=1), np.uint8([[[10, 20, 30, 0]] * 5] * 6)),
-    ('transparent_grey', _encode(_GREY, transparency=8), np.stack([_GREY, 255 * (_GREY != 8)], -1).astype('u1')),
+    (
+      'transparent_palette',
+      _with_palette(transparency=1),
+      np.uint8([[[10, 20, 30, 0]] * 5] * 6),
+    ),
+    (
+      'transparent_grey',
+      _encode(_GREY, transparency=8),
+      np.stack([_GREY, 255 * (_GREY != 8)], -1).astype('u1'),
+    ),
     ('rotated', _rotated(), np.rot90(_GREY, -1)[..., None]),
     ('web', _encode(_RGB, 'WEBP', lossless=True), _RGB),
-  )  # fmt: skip
+  )
   def test_values_are_kept(self, content, expected):
     pixels = image_column.decode(pa.array([content]), 'x')[0]
     self.assertEqual(pixels.dtype, expected.dtype)
@@ -104,19 +130,47 @@ class ImageColumnTest(parameterized.TestCase):
       np.testing.assert_array_equal(found, np.stack(channels, axis=-1))
 
   @parameterized.named_parameters(
-    ('postscript', [b'%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 6\n%%EndComments\n'], 'PNG, JPEG.* cannot identify'),
+    (
+      'postscript',
+      [b'%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 5 6\n%%EndComments\n'],
+      'PNG, JPEG.* cannot identify',
+    ),
     ('gif', [_encode(_GREY, 'GIF')], 'cannot identify'),
     ('deep_colours', [_deep_png(2, 3)], 'uint16 do not fit the mode RGB'),
     ('deep_alpha', [_deep_png(4, 2)], 'uint16 do not fit the mode RGBA'),
     ('uint32', [_tiff(32, 1)], 'uint32 do not fit the mode I of'),
     ('int8', [_tiff(8, 2)], 'int8 do not fit the mode L of'),
-    ('cmyk', [_encode(Image.new('CMYK', (5, 6)), 'JPEG')], 'mode CMYK is neither'),
-    ('frames', [_encode(_GREY, 'TIFF', save_all=True, append_images=[Image.fromarray(_RGB)])], 'it has 2 frames'),
-    ('depths', [_encode(_GREY), _encode(_DEEP)], 'one depth, got L in row 0, I.* in row 1'),
-    ('sizes', [_encode(_GREY), _rotated()], 'got 5 x 6 in row 0 and 6 x 5 in row 1'),
-    ('path', [{'bytes': None, 'path': 'a.png'}], "Row 0 of .* path 'a.png' alone; to_parquet"),
+    (
+      'cmyk',
+      [_encode(Image.new('CMYK', (5, 6)), 'JPEG')],
+      'mode CMYK is neither',
+    ),
+    (
+      'frames',
+      [
+        _encode(
+          _GREY, 'TIFF', save_all=True, append_images=[Image.fromarray(_RGB)]
+        )
+      ],
+      'it has 2 frames',
+    ),
+    (
+      'depths',
+      [_encode(_GREY), _encode(_DEEP)],
+      'one depth, got L in row 0, I.* in row 1',
+    ),
+    (
+      'sizes',
+      [_encode(_GREY), _rotated()],
+      'got 5 x 6 in row 0 and 6 x 5 in row 1',
+    ),
+    (
+      'path',
+      [{'bytes': None, 'path': 'a.png'}],
+      "Row 0 of .* path 'a.png' alone; to_parquet",
+    ),
     ('no_path', [{'bytes': None}], 'path None alone'),
-  )  # fmt: skip
+  )
   def test_refused(self, contents, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
       image_column.decode(pa.array(contents), 'x')
