@@ -147,7 +147,7 @@ class LabelledTableTest(temporary_folders.TestCase):
       'no_values',
       {'x': pa.array([[]], pa.list_(pa.int64())), 'label': [0]},
       'got 0',
-    ),  # fmt: skip
+    ),
     ('text', {'x': ['a'], 'label': [0]}, '--feature must name'),
     ('texts', {'x': [['a']], 'label': [0]}, "--feature must name .* 'x'"),
     ('no_target', {'x': [1, 2], 'label': [1, np.nan]}, 'NaN or infinity in 1'),
@@ -171,13 +171,21 @@ class LabelledTableTest(temporary_folders.TestCase):
       self._read(path)
 
   @parameterized.named_parameters(
-    ('question_mark', 'a,b,label\n1,5,0\n?,6,1\n3,4,1\n', "'a' .* '\\?' .* in 1"),
+    (
+      'question_mark',
+      'a,b,label\n1,5,0\n?,6,1\n3,4,1\n',
+      "'a' .* '\\?' .* in 1",
+    ),
     ('decimal_comma', 'a;b;label\n1;2,5;0\n2;3,5;1\n', "'b' .* '2,5' .* in 2"),
-    ('thousands', 'a,b,label\n1,"1,234.5",0\n2,7,1\n', "'b' .* '1,234.5' .* in 1"),
+    (
+      'thousands',
+      'a,b,label\n1,"1,234.5",0\n2,7,1\n',
+      "'b' .* '1,234.5' .* in 1",
+    ),
     ('target', 'a,label\n1,0.5\n2,n.a.\n3,0.7\n', "'label' .* 'n.a.' .* in 1"),
     ('column_twice', 'a,b,b,label\n1,2,3,0\n', "'b' must .* once, got 2"),
     ('spaces', 'a,label\n1,yes\n2,yes \n3,no\n', "'yes' and 'yes ', .*spaces"),
-  )  # fmt: skip
+  )
   def test_columns_that_csv_files_get_wrong(self, content, regex):
     path = self.folder / 't.csv'
     path.write_text(content)
