@@ -6,7 +6,7 @@ r"""Measures the time of a round, next to a bare TensorFlow loop.
   python -m benchmarks.run --workloads=softmax --cores=1 --repeats=5
   python -m benchmarks.run --peer=fedjax=E/bin/python
 
-Prints one Markdown table after some 12 minutes on a quiet machine. Its rows
+Prints one Markdown table after some 15 minutes on a quiet machine. Its rows
 compute the same round, on one core and on two. They are: a compiled function
 called once per client on arrays in memory, without metrics or TFF (the
 yardstick); the cohort context on the package's own client data, with a
