@@ -110,7 +110,9 @@ def _while(
       )
 
   call_step = loop_steps.caller_of(
-    replay.graph.operations(body), use_xla=replay.use_xla
+    replay.graph.operations(body),
+    use_xla=replay.use_xla,
+    over_batches=False,
   )
   tensors, held = tf.while_loop(
     run_condition,

@@ -12,10 +12,14 @@ which a function called in the cycle as the body avoids:
     has no order. Addresses in memory decided whether the gradient of a pooling
     got oneDNN's kernel or one that takes ten times as long, so speed and the
     last bits of results differed between processes.
+
+A call takes some 20 microseconds. A loop over the batches of a client can afford
+it, but not a loop over time steps within a batch.
 """
 
 from collections.abc import Callable
 from collections.abc import Mapping
+import contextvars
 from typing import Any
 
 from fedfish_tff import private_apis
@@ -26,6 +30,13 @@ import tensorflow as tf
 _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')
 )
+
+# Operations that share a kernel's memory with the operation of their gradient,
+# if both are oneDNN's.
+_PAIRED = frozenset(('LRNGrad', 'MaxPool3DGrad', 'MaxPoolGrad'))
+
+# Whether a step is being traced.
+_in_step = contextvars.ContextVar('in_step', default=False)
 
 # A step with fewer nodes gets no function of its own, since the tracing of one
 # takes longer than some thousands of such steps.
@@ -72,7 +83,11 @@ class Step:
 
 def call_step(step: Callable[..., Any], *arguments: Any) -> Any:
   """Calls a loop's body, of nests of tensors, as a function within a graph."""
-  function = Step(step, *arguments, inlined=False)
+  token = _in_step.set(True)
+  try:
+    function = Step(step, *arguments, inlined=False)
+  finally:
+    _in_step.reset(token)
   has_control_flow = not _CONTROL_FLOW.isdisjoint(function.operations())
   executor = '' if has_control_flow else 'SINGLE_THREADED_EXECUTOR'
   with private_apis.function_executor_type(executor):
@@ -89,7 +104,7 @@ def is_trivial(operations: Mapping[str, int]) -> bool:
 
 
 def caller_of(
-  operations: Mapping[str, int], *, use_xla: bool
+  operations: Mapping[str, int], *, use_xla: bool, over_batches: bool = True
 ) -> Callable[..., Any]:
   """Returns the function (body, *arguments) -> result for a loop's body.
 
@@ -97,7 +112,12 @@ def caller_of(
     operations: The number of the body's nodes of each operation.
     use_xla: Whether the graph being built is compiled by XLA, which compiles a
       loop as a loop.
+    over_batches: Whether the loop is one over a dataset's elements. The body of
+      another within such a loop's body is no function of its own.
   """
-  if use_xla or is_trivial(operations):
+  is_inner = (
+    not over_batches and _in_step.get() and _PAIRED.isdisjoint(operations)
+  )
+  if use_xla or is_inner or is_trivial(operations):
     return lambda step, *arguments: step(*arguments)
   return call_step

@@ -38,6 +38,30 @@ class CallStepTest(tf.test.TestCase):
     self.assertEqual(call.attr['executor_type'].s, b'')
     self.assertEqual(branching(tf.constant(-2.0)), 2.0)
 
+  def test_loops_within_a_step_have_no_functions_but_those_over_batches(self):
+    def count_calls(operation, **arguments):
+      def inner(x):
+        call = loop_steps.caller_of(
+          {operation: 100}, use_xla=False, **arguments
+        )
+        return call(lambda x: x * 2, x)
+
+      outer = tf.function(
+        lambda x: (loop_steps.call_step(inner, x), inner(x)), autograph=False
+      ).get_concrete_function(tf.TensorSpec([]))
+      step, *_ = _calls(outer)
+      within = outer.graph._get_function(step.attr['f'].func.name)
+      return (
+        len(_calls(outer)) - 1,
+        sum('Call' in n.op for n in within.cached_definition.node_def),
+      )
+
+    # Outside of a step, within it.
+    self.assertEqual(count_calls('MatMul', over_batches=False), (1, 0))
+    self.assertEqual(count_calls('MatMul'), (1, 1))
+    # Its kernel is chosen in order.
+    self.assertEqual(count_calls('MaxPoolGrad', over_batches=False), (1, 1))
+
   def test_random_steps_differ(self):
     @tf.function(autograph=False)
     def run():
