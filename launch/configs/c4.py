@@ -33,39 +33,15 @@ enough. Adam at the server is faster here: server=adam, with TFF's values of its
 fields (algorithm.server_epsilon 1e-7, algorithm.server_beta_2 0.999), has 0.107.
 
 size=results is tiny with sequences of 128 tokens, as in the paper's evaluation,
-and few rounds: 512 local epochs in total, 1 or 16 of them per round. Its sweeps
-have Adam at the server, because plain steps learn next to nothing in so few
-rounds. docs/results.md has the results, also on other corpora, with their
-commands. With corpus=cc_news, they have half of the rounds, 256 local epochs in
-total, because news sites have more text, and the best learning rates on C4.
+and few rounds; with corpus=cc_news, half of them, because news sites have more
+text. research/fedfish/c4.py has the sweeps of docs/results.md.
 """
-
-from collections.abc import Iterator
-import functools
 
 from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
 _CORPORA = {'c4': {}, 'cc_news': {'task.name': 'cc_news'}}
-# The paper's local epochs for text.
-_LOCAL_EPOCHS = (1, 16)
-# The learning rates of clients and server that tuning chose on C4, by sweep and
-# by method and local epochs.
-_C4_RATES = {
-  'fixed_compute': {
-    ('fed_avg', 1): (0.1, 0.005),
-    ('fed_fish', 1): (0.1, 0.005),
-    ('fed_avg', 16): (0.01, 0.01),
-    ('fed_fish', 16): (0.01, 0.01),
-  },
-  'fixed_rounds': {
-    ('fed_avg', 1): (0.01, 0.01),
-    ('fed_fish', 1): (0.05, 0.01),
-    ('fed_avg', 16): (0.01, 0.01),
-    ('fed_fish', 16): (0.01, 0.01),
-  },
-}
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
@@ -103,36 +79,4 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   )
 
 
-def _comparison_sweeps(
-  get_config: sweeps.GetConfig,
-) -> dict[str, sweeps.MakeRuns]:
-  """Returns `sweeps.ready_sweeps` of FedAdam and FedFish with Adam, by name.
-
-  Both have the paper's local epochs for text, TFF's values of Adam, and on
-  CC-News the rates of C4.
-  """
-  ready = sweeps.ready_sweeps(
-    get_config,
-    methods=('fed_avg,server=adam', 'fed_fish,server=adam'),
-    local_epochs=_LOCAL_EPOCHS,
-  )
-  is_tuned = get_config('fed_avg').task.name == 'c4'
-
-  def complete(name: str) -> Iterator[sweeps.Run]:
-    for run in ready[name]():
-      fields = {**run.overrides}
-      if name != 'variants':
-        fields |= sweeps.TFF_ADAM
-      if not is_tuned and name in _C4_RATES:
-        method, _ = base.parse_variant(run.variant)
-        client, server = _C4_RATES[name][method, fields['local_epochs']]
-        fields['client_learning_rate'] = client
-        fields['server_learning_rate'] = server
-      yield sweeps.Run(run.variant, fields)
-
-  return {name: functools.partial(complete, name) for name in ready}
-
-
-sweep = sweeps.choice(
-  get_config, sweeps.ready_sweeps, {'size=results': _comparison_sweeps}
-)
+sweep = sweeps.choice(get_config, sweeps.ready_sweeps)

@@ -39,20 +39,12 @@ clients (eval/personalization_learning_rate). The three rates are our choice;
 --config.evaluation.personalization_learning_rates="()" uses that of training.
 
 --config.participation.speeds.communication_seconds=10 adds 10 seconds to each
-round; speeds=dynamic draws new speeds in each round. A sweep has all methods,
-with a fifth of the clients and with all, both kinds of speeds and five seeds;
-launch.plot draws SRPFL's figure 3 of it:
-
-  python -m launch.sweep --config=launch/configs/class_shards.py:stragglers \
-    --sweep_dir=runs/cifar10_stragglers --data_dir=path/to/folder
-  python -m launch.plot --sweep_dir=runs/cifar10_stragglers \
-    --layout=stragglers --output_dir=plots
-
-fed_buff and fed_async come with participation=asynchronous: 20 clients work at
-the same time, the server steps at every 5 answers or at each, and a run takes
-as many answers as one of 20 clients per round. participation=deadline waits for
-20 of 30 clients, for a time that about two thirds of them meet. The sweep
-`asynchronous` has both beside FedAvg, FLANP and SRPFL.
+round; speeds=dynamic draws new speeds in each round. fed_buff and fed_async come
+with participation=asynchronous: 20 clients work at the same time, the server
+steps at every 5 answers or at each, and a run takes as many answers as one of 20
+clients per round. participation=deadline waits for 20 of 30 clients, for a time
+that about two thirds of them meet. research/srpfl/class_shards.py has the sweeps
+over all methods, for SRPFL's figure 3.
 
 A round of fed_rep takes two cores some minutes. For a laptop, there are
 
@@ -66,14 +58,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from launch.configs import base
-from launch.configs import sweeps
 
-# The compared methods: SRPFL's baselines, FedPer and Ditto; FLANP, SRPFL and
-# LG-SRPFL. FedAvg and FLANP without fine-tuning are the scores before it.
-METHODS = ('fed_avg', 'fed_per', 'fed_rep', 'lg_fed_avg', 'hf_maml', 'ditto')
-_UNIFORM = tuple(f'{method},participation=uniform' for method in METHODS)
-_FLANP = ('fed_avg,participation=flanp',)
-_SRPFL = ('fed_rep,participation=srpfl', 'lg_fed_avg,participation=srpfl')
 _CIFAR = {
   # Or classic_lenet5.
   'model': 'lenet5',
@@ -116,14 +101,11 @@ _TASKS: Mapping[str, Mapping[str, Any]] = {
 }
 # The number of answers of a server step of asynchronous methods.
 _ANSWERS = {'fed_buff': 5, 'fed_async': 1}
-_AT_WORK = 20
+# The number of clients that work at the same time.
+AT_WORK = 20
 _MAX_STALENESS = 200
 # By the kind of speeds, a deadline that two thirds of the clients meet.
 _DEADLINES = {'exponential': 1.0, 'dynamic': 50.0}
-_COMMUNICATION_SECONDS = (0.0, 10.0, 100.0)
-# A fifth of the clients, and all clients.
-_COHORT_SIZES = (20, 100)
-_SEEDS = (0, 1, 2, 3, 4)
 _HEAD_EPOCHS = 10
 _STAGES_OF_A_RUN = 15
 _FIRST_CLIENTS = 10
@@ -167,7 +149,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
     fields={
       'algorithm.body_epochs': body_epochs,
       'algorithm.client_weighting': 'uniform',
-      'participation.concurrency': _AT_WORK,
+      'participation.concurrency': AT_WORK,
       'participation.max_staleness': _MAX_STALENESS,
       'participation.n0': _FIRST_CLIENTS,
     },
@@ -193,74 +175,5 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   if 'concurrency' in participation:
     config.cohort_size = _ANSWERS[algorithm.name]
     for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
-      config[field] *= _AT_WORK // config.cohort_size
+      config[field] *= AT_WORK // config.cohort_size
   return config
-
-
-def create_sweeps(
-  get_config: sweeps.GetConfig,
-) -> Mapping[str, sweeps.MakeRuns]:
-  """Returns the sweep `stragglers` and ready sweeps of METHODS.
-
-  The ready sweeps over local epochs are left out, because those of FedRep are
-  the epochs of head and body together.
-
-  `stragglers` has every method and participation, with a fifth of the clients
-  and with all, and five seeds. Speeds are drawn once; SRPFL, LG-SRPFL and
-  uniform FedAvg also run with speeds that change in every round.
-  `launch.plot --layout=stragglers` uses one run's clock for all runs with the
-  same clients, and adds the time of messages.
-
-  `asynchronous` has FedAvg, deadlines, FLANP, SRPFL, FedBuff and FedAsync with
-  20 clients at work, both kinds of speeds and five seeds. The time of messages
-  decides on the first answers, so that asynchronous runs differ in its cost.
-
-  Args:
-    get_config: The config of a variant.
-  """
-
-  def asynchronous() -> tuple[sweeps.Run, ...]:
-    runs = []
-    for speeds in _DEADLINES:
-      timed = [
-        'fed_avg,participation=uniform',
-        'fed_avg,participation=deadline',
-        'fed_rep,participation=srpfl',
-      ]
-      if speeds == 'exponential':
-        timed += _FLANP
-      runs += sweeps.grid(
-        [f'{variant},speeds={speeds}' for variant in timed],
-        {'cohort_size': (_AT_WORK,), 'seed': _SEEDS},
-      )
-      runs += sweeps.grid(
-        [f'{m},participation=asynchronous,speeds={speeds}' for m in _ANSWERS],
-        {
-          'participation.speeds.communication_seconds': _COMMUNICATION_SECONDS,
-          'seed': _SEEDS,
-        },
-      )
-    return tuple(runs)
-
-  def stragglers() -> tuple[sweeps.Run, ...]:
-    return tuple(
-      run
-      for variants, speeds in (
-        ((*_UNIFORM, *_FLANP, *_SRPFL), 'exponential'),
-        ((_UNIFORM[0], *_SRPFL), 'dynamic'),
-      )
-      for run in sweeps.grid(
-        [f'{variant},speeds={speeds}' for variant in variants],
-        {'cohort_size': _COHORT_SIZES, 'seed': _SEEDS},
-      )
-    )
-
-  ready = sweeps.ready_sweeps(get_config, methods=METHODS, variants=METHODS)
-  names = ('seeds', 'variants', 'learning_rates')
-  return {name: ready[name] for name in names} | {
-    'asynchronous': asynchronous,
-    'stragglers': stragglers,
-  }
-
-
-sweep = sweeps.choice(get_config, create_sweeps)

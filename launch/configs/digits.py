@@ -62,10 +62,10 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
 
 
 def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
-  """Returns `sweeps.ready_sweeps`, and three of this task.
+  """Returns `sweeps.ready_sweeps`, and one of this task.
 
   `heterogeneity` has clients of few digits up to clients that are all alike,
-  and the 20 rounds of `make demo`. The others are `sweeps.surfaces`.
+  and the 20 rounds of `make demo`.
   """
   return {
     **sweeps.ready_sweeps(get_config),
@@ -73,10 +73,6 @@ def _create_sweeps(get_config: sweeps.GetConfig) -> dict[str, sweeps.MakeRuns]:
       sweeps.ESTIMATORS[:3],
       {'task.alpha': (0.1, 1.0, 100.0), 'seed': (0, 1, 2, 3, 4)},
       fixed={'rounds': 20, 'evaluate_every': 2},
-    ),
-    **sweeps.surfaces(
-      (0.05, 0.1, 0.3, 1.0, 100.0),
-      variants=(*sweeps.SURFACE_VARIANTS, 'damped'),
     ),
   }
 

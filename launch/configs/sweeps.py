@@ -27,7 +27,6 @@ from collections.abc import Sequence
 import dataclasses
 import itertools
 import math
-import types
 from typing import Any
 
 from fedfish_tff import errors
@@ -45,10 +44,6 @@ SEEDS = (0, 1, 2)
 # FedAvg, and FedFish with each Fisher estimator.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
-# Adam at the server with TFF's values instead of the published ones.
-TFF_ADAM = {'algorithm.server_epsilon': 1e-7, 'algorithm.server_beta_2': 0.999}
-# FedAvg and FedFish with diagnostics.
-SURFACE_VARIANTS = ('fed_avg', 'diagnosed')
 # Every method that trains one model of all clients by gradients, with the
 # task's server optimizer and with others.
 VARIANTS = (
@@ -170,49 +165,6 @@ def fixed_compute(
     for values in changes
     for run in grid([variant], {'seed': seeds}, fixed=values)
   )
-
-
-def surfaces(
-  alphas: Sequence[float | None],
-  *,
-  variants: Sequence[str] = SURFACE_VARIANTS,
-  fixed: Mapping[str, Any] | None = None,
-) -> dict[str, MakeRuns]:
-  """Returns the sweeps `surface` and `surface_tuning` of a task of images.
-
-  `surface` has FedFish's gain over FedAvg against heterogeneity and local
-  epochs, with ten seeds, and `surface_tuning` the client rates for it, with
-  two others. Both have 30 rounds and plain steps of rate 1 at the server.
-  research.fedfish.gain_surface draws them.
-
-  Args:
-    alphas: The values of task.alpha; None for the published clients.
-    variants: FedAvg, and FedFish with diagnostics, at least.
-    fixed: The values of fields that are the same in all runs.
-  """
-
-  def runs(fields: Mapping[str, Sequence[Any]]) -> tuple[Run, ...]:
-    return grid(
-      variants,
-      {'task.alpha': alphas, 'local_epochs': (1, 4, 16), **fields},
-      fixed={
-        'rounds': 30,
-        'evaluate_every': 5,
-        'checkpoint_every': 30,
-        'evaluation.barrier': False,
-        'evaluation.personalization_epochs': 0,
-        **(fixed or {}),
-      },
-    )
-
-  tuning = {
-    'client_learning_rate': (0.02, 0.05, 0.1, 0.2, 0.4),
-    'seed': (100, 101),
-  }
-  return {
-    'surface': lambda: runs({'seed': tuple(range(10))}),
-    'surface_tuning': lambda: runs(tuning),
-  }
 
 
 def rates_around(rate: float) -> tuple[float, ...]:
@@ -352,9 +304,7 @@ def ready_sweeps(
 
 
 def choice(
-  get_config: GetConfig,
-  make_sweeps: MakeSweeps,
-  with_axis: Mapping[str, MakeSweeps] = types.MappingProxyType({}),
+  get_config: GetConfig, make_sweeps: MakeSweeps
 ) -> Callable[[str], tuple[Run, ...]]:
   """Returns the function `sweep` of a config file.
 
@@ -362,8 +312,6 @@ def choice(
     get_config: A function that returns the config of a variant.
     make_sweeps: A function that returns the sweeps by name, for configs with
       the axes that follow the name of the chosen sweep.
-    with_axis: The functions in its place by an axis with its value, such as
-      `size=results`, if that is among the axes.
 
   Returns:
     A function from the name of a sweep, which axes may follow, to its runs. It
@@ -372,12 +320,7 @@ def choice(
 
   def sweep(name: str) -> tuple[Run, ...]:
     name, comma, axes = name.partition(',')
-    given = (
-      make for axis, make in with_axis.items() if axis in axes.split(',')
-    )
-    sweeps = next(given, make_sweeps)(
-      lambda variant: get_config(f'{variant}{comma}{axes}')
-    )
+    sweeps = make_sweeps(lambda variant: get_config(f'{variant}{comma}{axes}'))
     if name not in sweeps:
       raise ValueError(
         f'The sweep must be one of {", ".join(sweeps)}, got {name!r}.'

@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedFish: where it gains over FedAvg."""
+"""FedFish on images and text, and where it gains over FedAvg."""

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Draws where FedFish gains over FedAvg, and how many clients decide there.
 
-The runs are those of the sweep `surface` of a config, such as digits:
+The runs are those of the sweep `surface` of research/fedfish/digits.py or of
+images.py beside it:
 
-  python -m launch.sweep --config=digits:surface_tuning \
+  python -m launch.sweep --config=research/fedfish/digits.py:surface_tuning \
     --sweep_dir=runs/digits_surface_tuning
-  python -m launch.sweep --config=digits:surface \
+  python -m launch.sweep --config=research/fedfish/digits.py:surface \
     --tuned_by=runs/digits_surface_tuning --sweep_dir=runs/digits_surface
   python -m research.fedfish.gain_surface \
     --surface=Digits:5:runs/digits_surface/runs.csv --output_dir=plots

@@ -4,7 +4,8 @@ r"""Pretrains a small RoBERTa on the text of grouped clients.
 
   python -m research.partial_exchange.pretrain_roberta --input=runs/news \
     --output_dir=runs/roberta_news
-  python -m launch.sweep --config=ag_news:roberta --data_dir=path/to/ag_news \
+  python -m launch.sweep --data_dir=path/to/ag_news \
+    --config=research/partial_exchange/ag_news.py:roberta \
     --sweep_dir=runs/ag_news_pretrained \
     --config.task.checkpoint=runs/roberta_news
 

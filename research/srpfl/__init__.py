@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""SRPFL's theory on linear representations, simulated."""
+"""SRPFL: slow clients, and its theory on linear representations, simulated."""

@@ -1,8 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the configs of AG News, and of its sweeps over shares."""
-
-import collections
+"""Tests of the configs of AG News."""
 
 from launch.configs import ag_news
 from launch.methods import config_checks
@@ -57,40 +55,10 @@ class AgNewsTest(parameterized.TestCase):
       config['task'].items(),
     )
 
-
-class AgNewsSweepsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ('linear', 135),
-    ('linear_levels', 45),
-    ('linear_client_keeps', 45),
-    ('cnn', 135),
-    ('cnn_client_keeps', 135),
-    ('roberta', 15),
-    ('roberta_bytes', 12),
-    ('roberta_heterogeneous', 15),
-    ('roberta_client_keeps', 30),
-    ('memo', 72),
-    ('smoke', 6),
-  )
-  def test_sweeps(self, name, size):
-    runs = ag_news.sweep(name)
-    self.assertLen(runs, size)
+  def test_the_smoke_sweep_needs_no_files(self):
+    runs = ag_news.sweep('smoke')
     planned = plan_lib.plan_runs('ag_news.py', ag_news.get_config, runs)
-    # The others must not pass for results on AG News.
+    self.assertLen(planned, 2 * (2 + 1))
     self.assertEqual(
-      {run.config.values['task']['num_generated'] for run in planned},
-      {1000 if name == 'smoke' else 0},
+      {run.config.values['task']['num_generated'] for run in planned}, {1000}
     )
-    # Each share, and all sent once, with every seed in every panel.
-    points = collections.Counter(
-      (
-        run.config.values['task']['beta'],
-        run.config.values['exchange']['direction'],
-        run.config.values['exchange']['selection'],
-        run.config.values['exchange']['share'],
-      )
-      for run in planned
-    )
-    self.assertLen(set(points.values()), 1)
-    whole = [point for point in points if point[-1] == 1]
-    self.assertLen(whole, len({beta for beta, *_ in points}))

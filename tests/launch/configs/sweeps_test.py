@@ -7,8 +7,6 @@ import importlib
 import itertools
 import math
 
-from launch import json_config
-from launch.configs import fedfish_images
 from launch.configs import sweeps
 from launch.sweeps import plan as plan_lib
 
@@ -30,7 +28,6 @@ _FEATURE_MODULES = (
   'launch.configs.fed3r_generated',
   'launch.configs.fed3r_photographs',
 )
-_IMAGE_MODULES = ('launch.configs.fed3r_cifar',)
 _READY = (
   'seeds',
   'variants',
@@ -154,14 +151,7 @@ class SweepsTest(parameterized.TestCase):
     planned = plan_lib.plan_runs(source, module.get_config, runs)
     self.assertLen({run.name for run in planned}, len(runs))
 
-  @parameterized.parameters(
-    *itertools.product(
-      _FEATURE_MODULES, ('seeds', 'variants', 'learning_rates')
-    ),
-    *itertools.product(
-      _IMAGE_MODULES, ('tuning', 'results', 'fine_tuning', 'fine_tuning_tuned')
-    ),
-  )
+  @parameterized.product(name=_FEATURE_MODULES, sweep=_READY[:3])
   def test_sweeps_of_features_can_be_run(self, name, sweep):
     module = importlib.import_module(name)
     runs = module.sweep(sweep)
@@ -183,7 +173,7 @@ class SweepsTest(parameterized.TestCase):
           run.name,
         )
 
-  @parameterized.parameters(*_FEATURE_MODULES, *_IMAGE_MODULES)
+  @parameterized.parameters(*_FEATURE_MODULES)
   def test_unknown_sweeps_of_features_are_listed(self, name):
     with self.assertRaisesRegex(ValueError, "sweep .*'fixed_rounds'"):
       importlib.import_module(name).sweep('fixed_rounds')
@@ -224,35 +214,6 @@ class SweepsTest(parameterized.TestCase):
     )
     self.assertLen({repr(run) for run in tuning}, len(tuning))
 
-  @parameterized.parameters('emnist', 'cifar100')
-  def test_deciding_settings_change_one_thing_at_a_time(self, images):
-    name = 'fedfish_images'
-    module = importlib.import_module(f'launch.configs.{name}')
-    sweep = f'settings,images={images},size=results'
-    planned = plan_lib.plan_runs(
-      f'launch.configs.{name}:{sweep}', module.get_config, module.sweep(sweep)
-    )
-    first = [run for run in planned if run.fields['seed'] == 0]
-    self.assertLen(planned, 3 * len(first))
-    configs = [json_config.flatten(run.config.values) for run in first]
-
-    def differing(a, b):
-      return {f for f in a.keys() & b.keys() if a[f] != b[f]}
-
-    fed_avg, fed_fish, damped, *rest = configs
-    self.assertEqual(
-      differing(fed_fish, damped),
-      {'algorithm.damping', 'algorithm.fisher_normalization'},
-    )
-    server = {
-      'algorithm.server_optimizer',
-      'server_learning_rate',
-      *sweeps.TFF_ADAM,
-    }
-    for plain, pair in ((fed_avg, rest[0::2]), (fed_fish, rest[1::2])):
-      self.assertEqual(differing(plain, pair[0]), {'client_learning_rate'})
-      self.assertEqual(differing(plain, pair[1]), server)
-
   def test_heterogeneity_varies_the_concentration(self):
     runs = _digits('heterogeneity')
     self.assertLen(runs, 3 * 3 * 5)
@@ -261,48 +222,19 @@ class SweepsTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ('digits', '', 15),
-    ('fedfish_images', ',size=results', 9),
-    ('fedfish_images', ',images=cifar100,size=results', 9),
+    ('fedfish_images', 'fixed_rounds,size=compact'),
+    ('digits', 'seeds,size=tpu'),
   )
-  def test_surfaces_are_tuned_cell_by_cell_with_other_seeds(
-    self, name, axes, cells
-  ):
+  def test_axes_are_those_of_all_runs(self, name, sweep):
     module = importlib.import_module(f'launch.configs.{name}')
-    seeds = {}
-    for sweep in ('surface', 'surface_tuning'):
-      planned = plan_lib.plan_runs(
-        f'launch.configs.{name}:{sweep}{axes}',
-        module.get_config,
-        module.sweep(f'{sweep}{axes}'),
-      )
-      cell = ('task.alpha', 'local_epochs')
-      found = collections.Counter(
-        (run.variant, *(run.fields[field] for field in cell)) for run in planned
-      )
-      variants = {run.variant for run in planned}
-      self.assertContainsSubset(
-        {f'{v}{axes}' for v in sweeps.SURFACE_VARIANTS}, variants
-      )
-      self.assertLen(found, cells * len(variants))
-      # Ten seeds, or five rates with two.
-      self.assertEqual(set(found.values()), {10})
-      seeds[sweep] = {run.fields['seed'] for run in planned}
-    self.assertEmpty(seeds['surface'] & seeds['surface_tuning'])
-
-  def test_claims_are_tuned_at_full_length_with_other_seeds(self):
-    claims, tuning = (
-      fedfish_images.sweep(f'{name},size=results')
-      for name in ('claims', 'claims_tuning')
+    runs = module.sweep(sweep)
+    planned = plan_lib.plan_runs(sweep, module.get_config, runs)
+    axis = sweep.partition(',')[2]
+    self.assertTrue(all(run.variant.endswith(axis) for run in runs))
+    sized = module.get_config(f'fed_avg,{axis}')
+    self.assertEqual(
+      {r.config.values['batch_size'] for r in planned}, {sized.batch_size}
     )
-    for run in (*claims, *tuning):
-      self.assertEqual(run.overrides['local_epochs'], 16)
-      self.assertNotIn('rounds', run.overrides)
-    seeds = [{run.overrides['seed'] for run in of} for of in (claims, tuning)]
-    self.assertEqual(seeds, [set(range(10, 18)), {100, 101}])
-    # Three variants; eight seeds, or eight pairs of rates with two.
-    self.assertLen(claims, 3 * 8)
-    self.assertLen(tuning, 3 * 8 * 2)
 
   def test_variants_of_one_config_run_once(self):
     module = importlib.import_module('launch.configs.digits')
@@ -319,31 +251,6 @@ class SweepsTest(parameterized.TestCase):
     self.assertContainsSubset(
       (*sweeps.METHODS, 'fed_avg,server=adam'), variants
     )
-
-  @parameterized.parameters(
-    ('c4', 'fixed_compute,size=results', True),
-    ('c4', 'fixed_compute,corpus=cc_news,size=results', True),
-    ('fedfish_images', 'fixed_rounds,size=compact', False),
-    ('digits', 'seeds,size=tpu', False),
-  )
-  def test_axes_are_those_of_all_runs(self, name, sweep, fixed):
-    module = importlib.import_module(f'launch.configs.{name}')
-    runs = module.sweep(sweep)
-    planned = plan_lib.plan_runs(sweep, module.get_config, runs)
-    axis = sweep.partition(',')[2]
-    self.assertTrue(all(run.variant.endswith(axis) for run in runs))
-    sized = module.get_config(f'fed_avg,{axis}')
-    self.assertEqual(
-      {r.config.values['batch_size'] for r in planned}, {sized.batch_size}
-    )
-    if fixed:
-      self.assertEqual(
-        {
-          r.config.values['rounds'] * r.config.values['local_epochs']
-          for r in planned
-        },
-        {sized.rounds * 16},
-      )
 
   def test_unknown_sweeps_are_listed(self):
     with self.assertRaisesRegex(ValueError, "sweep.*seeds, variants.*'sees'"):

@@ -3,7 +3,6 @@
 """Tests of the block `evaluation`."""
 
 from fedfish_tff import errors
-from launch.configs import class_shards
 from launch.methods import config_checks
 from tests.launch import small_configs
 
@@ -39,8 +38,3 @@ class EvaluationTest(absltest.TestCase):
           },
         )
       )
-
-  def test_all_methods_of_srpfl_are_judged_after_fine_tuning(self):
-    for method in class_shards.METHODS:
-      config = config_checks.read(class_shards.get_config(method).to_dict())
-      self.assertEqual(config.evaluation.judged_by, 'fine_tuned', method)

@@ -276,7 +276,7 @@ class DrawTest(absltest.TestCase):
     )
 
   def test_only_sweeps_over_shares_have_them(self):
-    found = self._read(_share_sweep(seeds=(0,)))
+    found = self._read(_share_sweep(betas=(1.0, 0.5, 0.25), seeds=(0,)))
     self.assertTrue(exchange_share.is_over_shares(found))
     fields = {'task.beta': 1.0, 'seed': 0}
     sent = {_SHARE: 0.5, 'exchange.direction': 'largest'}

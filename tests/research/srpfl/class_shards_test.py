@@ -1,0 +1,52 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the sweeps beside slow clients."""
+
+from launch.methods import config_checks
+from research.srpfl import class_shards
+
+from absl.testing import absltest
+
+
+class ClassShardsTest(absltest.TestCase):
+  def test_a_sweep_of_all_methods(self):
+    runs = class_shards.sweep('stragglers,size=results')
+    configs = [class_shards.get_config(run.variant) for run in runs]
+    for config, run in zip(configs, runs):
+      config.update_from_flattened_dict(dict(run.overrides))
+      config_checks.read(config.to_dict())
+    self.assertLen(set(map(repr, configs)), len(runs))
+    kinds = {
+      (c.algorithm.name, c.participation.name, c.participation.speeds.kind)
+      for c in configs
+    }
+    # Each method, with FLANP or SRPFL, and the clock of dynamic speeds.
+    self.assertLen(kinds, 6 + 3 + 1 + 2)
+    self.assertLen(runs, len(kinds) * 2 * 5)
+    self.assertEqual(
+      {c.participation.get('rounds_per_stage') for c in configs}, {None, 2}
+    )
+
+  def test_asynchronous_methods_take_as_many_answers(self):
+    runs = class_shards.sweep('asynchronous,size=results')
+    configs = [class_shards.get_config(run.variant) for run in runs]
+    for config, run in zip(configs, runs):
+      config.update_from_flattened_dict(dict(run.overrides))
+      config_checks.read(config.to_dict())
+      if config.participation.name in ('asynchronous', 'uniform'):
+        self.assertEqual(config.rounds * config.cohort_size, 30 * 20)
+        self.assertEqual(config.rounds // config.evaluate_every, 10)
+    self.assertLen(set(map(repr, configs)), 95)
+    self.assertEqual(
+      {
+        (c.participation.speeds.kind, c.participation.deadline)
+        for c in configs
+        if c.participation.name == 'deadline'
+      },
+      {('exponential', 1.0), ('dynamic', 50.0)},
+    )
+
+  def test_all_methods_of_srpfl_are_judged_after_fine_tuning(self):
+    for method in class_shards.METHODS:
+      config = config_checks.read(class_shards.get_config(method).to_dict())
+      self.assertEqual(config.evaluation.judged_by, 'fine_tuned', method)
