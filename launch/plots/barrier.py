@@ -31,8 +31,12 @@ _COLORS = mpl_colors.LinearSegmentedColormap.from_list(
 _MAX_COLUMNS = 4
 
 
-def _read_points(settings: frames_lib.Frames, name: str) -> pd.DataFrame:
+def read_points(settings: frames_lib.Frames, name: str) -> pd.DataFrame:
   """Returns a point of two barriers for each seed and round of two settings.
+
+  Args:
+    settings: The settings.
+    name: The metric of the barriers, for example `'accuracy'`.
 
   Returns:
     A row per point, by `label`: the columns of the method's setting;
@@ -88,14 +92,22 @@ def compare_methods(
   panels.set_labels(axis, f'{method}: {what}', f'{baseline}: {what}')
 
 
-def _draw_panels(
+def draw_panels(
   points: pd.DataFrame,
   name: str,
   size: tuple[float, float],
   point_size: float,
   note: str = '',
 ) -> mpl_figure.Figure:
-  """Draws a panel per task and method; markers tell local epochs."""
+  """Draws a panel per task and method; markers tell local epochs.
+
+  Args:
+    points: The result of `read_points`.
+    name: The metric of the barriers.
+    size: The width and height of a panel in inches.
+    point_size: The size of a point.
+    note: A note on the runs.
+  """
   tasks, methods = points['task'].unique(), points['method'].unique()
   # A shade has the same meaning in all panels.
   shares = points['rounds'].nunique() > 1
@@ -141,10 +153,6 @@ def _draw_panels(
   return figure
 
 
-def _count_seeds(points: pd.DataFrame) -> str:
-  return run_notes.count_seeds(points.groupby('label')['seed'].nunique())
-
-
 @style.styled
 def draw(
   frames: frames_lib.Frames, metric: str
@@ -152,7 +160,7 @@ def draw(
   """Draws the barriers of each method against those of the baseline."""
   name = metric.rpartition('/')[2]
   settings = settings_lib.read_settings(frames)
-  points = _read_points(settings, name)
+  points = read_points(settings, name)
   if points.empty:
     return {}
   pairs = settings_lib.pair_with_baselines(settings)
@@ -160,10 +168,11 @@ def draw(
     of for one in points.index.unique('label') for of in (one, pairs[one])
   }
   alone = points.groupby(['task', 'method']).ngroups == 1
-  pooling = f'One point per seed and round, {_count_seeds(points)}'
+  seeds = run_notes.count_seeds(points.groupby('label')['seed'].nunique())
+  pooling = f'One point per seed and round, {seeds}'
   labels = [label for label in frames.groups() if label not in drawn]
   without = f'Without a barrier to compare: {", ".join(labels)}' * bool(labels)
-  figure = _draw_panels(
+  figure = draw_panels(
     points,
     name,
     (5.6, 4.9) if alone else (3.6, 3.3),
@@ -174,47 +183,3 @@ def draw(
   title = run_notes.name_task(title, frames.runs)
   panels.set_figure_title(figure, title)
   return {style.slug(f'barrier_{name}'): figure}
-
-
-@style.styled_for_paper
-def plot_barrier_panels(
-  settings: frames_lib.Frames, name: str
-) -> panels.Drawing | None:
-  """Plots barriers against the baseline's, with a panel per task and method.
-
-  Points are shaded by round and have a marker for each number of local epochs.
-
-  Args:
-    settings: The settings.
-    name: The metric of the barriers, for example `'accuracy'`.
-
-  Returns:
-    The figure and its caption; None if no two methods have barriers at a common
-    seed and round.
-  """
-  points = _read_points(settings, name)
-  if points.empty:
-    return None
-  few = points.groupby(['task', 'method']).ngroups < 3
-  figure = _draw_panels(
-    points, name, (panels.PAPER_COLUMN, 2.9 if few else 2.3), panels.PAPER_POINT
-  )
-  lines = []
-  for _, of in points.groupby('label', sort=False):
-    one, ties = of.iloc[0], (of['gain'] == 0).sum()
-    lines.append(
-      f'  {one.task}, {one.method} against {one.baseline}, '
-      f'{panels.name_epochs(one.local_epochs)}: lower for {one.method} at '
-      f'{(of["gain"] > 0).sum()} of {len(of)} points'
-      + f' ({ties} tied)'
-      * bool(ties)
-    )
-  caption = (
-    f'Client-server barrier in {name} of the cohorts, one point per seed and '
-    f'round, {_count_seeds(points)}; lower is better, so points above the line '
-    'y = x speak for the method on the x axis. Shades: rounds; markers: local '
-    'epochs.'
-  )
-  clients = run_notes.join([run_notes.tell_clients(settings.runs)])
-  caption = f'{caption} {clients}'.rstrip() + '\n'
-  return panels.Drawing(figure, caption + '\n'.join(lines))

@@ -21,14 +21,16 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import files
 from launch import plain_text
 from launch.plots import barrier
+from launch.plots import barrier_panels
 from launch.plots import clients
 from launch.plots import curves
+from launch.plots import fixed_compute
 from launch.plots import local_epochs
 from launch.plots import panels
 from launch.plots import single_run
 from launch.plots import stragglers
 from launch.plots import style
-from launch.plots import transfer
+from launch.plots import transfer_panels
 from launch.results import frames as frames_lib
 from launch.results import method_labels
 from launch.results import settings as settings_lib
@@ -58,8 +60,8 @@ _STRAGGLERS = 'stragglers'
 # The layouts that are drawn at fixed rounds and at fixed compute.
 _VIEWS = {
   'local_epochs': ('local_epochs', local_epochs.plot_local_epochs),
-  'barrier': ('barrier_panels', barrier.plot_barrier_panels),
-  'transfer': ('transfer', transfer.plot_transfer),
+  'barrier': ('barrier_panels', barrier_panels.plot_barrier_panels),
+  'transfer': ('transfer', transfer_panels.plot_transfer),
 }
 # What each layout needs of the runs.
 LAYOUTS = {
@@ -237,7 +239,7 @@ def _draw(
       yield f'{layout} {metric} {conditions}', drawing
   elif layout == 'fixed_compute':
     for x in curves.X_AXES:
-      drawing = curves.plot_fixed_compute(compute, metric, x=x)
+      drawing = fixed_compute.plot_fixed_compute(compute, metric, x=x)
       yield f'{layout}_{metric}_by_{x}', drawing
   else:
     file_name, plot = _VIEWS[layout]

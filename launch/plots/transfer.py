@@ -1,10 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 5 of FedFish: scores on other corpora by share of a client's data.
+"""Plots of scores on other tasks by the share of a client's data.
 
 Scores are zero-shot, few-shot and personalised, always on the same unseen half
-of each held-out client, for the half-way and the last model (arXiv 2311.10291,
-section 5).
+of each held-out client.
 """
 
 from collections.abc import Sequence
@@ -13,10 +12,7 @@ from fedfish_tff.evaluation import metric_names
 from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
-from launch.results import frames as frames_lib
-from launch.results import run_notes
 from launch.results import run_reader
-from launch.results import transfer_table
 
 from matplotlib import figure as mpl_figure
 import numpy as np
@@ -24,36 +20,6 @@ import pandas as pd
 
 # The shift between lines of a panel, so that bars do not hide each other.
 _SHIFT = 1.6  # Per cent of a client's data.
-
-
-@style.styled_for_paper
-def plot_transfer(
-  settings: frames_lib.Frames, metric: str
-) -> panels.Drawing | None:
-  """Plots a column of panels per target, with rows for R/2 and R.
-
-  Methods differ in colour and marker, local epochs in line style.
-
-  Args:
-    settings: The settings.
-    metric: A metric of the model, for example `'accuracy'`.
-
-  Returns:
-    The figure and its caption; None if no run has been scored.
-  """
-  points = transfer_table.read_points(settings)
-  points = points[points['metric'] == metric]
-  points = points[np.isfinite(points['mean'])]
-  if points.empty:
-    return None
-  order = {transfer_table.HALF: 0, transfer_table.LAST: 1}
-  points = points.sort_values('at', key=lambda at: at.map(order), kind='stable')
-  figure = _plot(points, (panels.PAPER_COLUMN, 1.9))
-  tuned = run_notes.tell_fine_tuning(
-    settings.runs, [f'test/personalized/{metric}']
-  )
-  caption = _caption(points, metric) + (f' {tuned}.' if tuned else '')
-  return panels.Drawing(figure, caption)
 
 
 @style.styled
@@ -74,7 +40,7 @@ def plot_workdir_transfer(
   figures = {}
   for metric, of in points.groupby('metric', sort=False):
     if not metric_names.is_count(metric):
-      figure = _plot(of, (3.2, 3.0))
+      figure = plot_points(of, (3.2, 3.0))
       title = f'Transfer from {task}: mean over held-out clients'
       if np.isfinite(of['low']).any():
         title += ', 95 % intervals'
@@ -83,10 +49,17 @@ def plot_workdir_transfer(
   return figures
 
 
-def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
+def plot_points(
+  points: pd.DataFrame, size: tuple[float, float]
+) -> mpl_figure.Figure:
   """Plots points of one metric: a row per task and round, a column per target.
 
   Bars are one deviation over seeds, or the intervals of a single seed.
+
+  Args:
+    points: A row per run and score: finite ones of the columns of
+      `transfer_table.read_points`.
+    size: The width and height of a panel in inches.
   """
   tasks, targets = points['task'].unique(), points['target'].unique()
   shown = dict(list(points.groupby(['task', 'at', 'target'], sort=False)))
@@ -132,24 +105,3 @@ def _plot(points: pd.DataFrame, size: tuple[float, float]) -> mpl_figure.Figure:
   panels.limit_shares(axes, points['metric'].iloc[0])
   panels.draw_legend(figure, *(entries if len(settings) > 1 else ()))
   return figure
-
-
-def _caption(points: pd.DataFrame, metric: str) -> str:
-  line = ['label', 'at', 'target', 'percent']
-  caption = (
-    f'{column_titles.title(metric)} on held-out clients after fine-tuning on a '
-    'share of the data of each, always on the same unseen half; clients of '
-    'fewer than 4 examples are left out. R is the last round, R/2 the round '
-    'half-way. Points: means over clients, then over '
-    f'{run_notes.count_seeds(points.groupby(line).size())}; bars: one standard '
-    'deviation over seeds.'
-  )
-  for (task, target), of in points.groupby(['task', 'target'], sort=False):
-    numbers, too_small = (
-      run_notes.span(of[name]) for name in ('num_clients', 'num_too_small')
-    )
-    left_out = f'{too_small} too small'
-    if of['num_diverged'].any():
-      left_out += f', {run_notes.span(of["num_diverged"])} diverged'
-    caption += f' {task} to {target}: {numbers} clients ({left_out}).'
-  return caption
