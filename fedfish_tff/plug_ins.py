@@ -24,8 +24,8 @@ def load(
   *,
   field: str,
   trust: trust_lib.Trust,
-  group: str,
-  known: Callable[[], Iterable[str]],
+  group: str | None = None,
+  known: Callable[[], Iterable[str]] = tuple,
   is_one: Callable[[Any], bool],
   expected: str,
 ) -> Any:
@@ -35,7 +35,8 @@ def load(
     name: The name: package.module:NAME, or that of an entry point.
     field: The field that holds the name, for errors.
     trust: The trust in the config with the field.
-    group: The group of entry points that installed packages announce.
+    group: The group of entry points that installed packages announce; None if
+      the name must be package.module:NAME.
     known: The function that returns this package's own names, for errors.
     is_one: The function that tells whether an object is of the right kind.
     expected: The right kind, such as 'a launch.methods.method.Method'.
@@ -44,7 +45,7 @@ def load(
     errors.InputError: If there is no such object, it is of another kind, or
       its module is not trusted.
   """
-  if isinstance(name, str) and ':' in name:
+  if isinstance(name, str) and (':' in name or group is None):
     trust.check_module(field, name)
     if not _NAMED.fullmatch(name):
       raise errors.InputError(

@@ -14,12 +14,12 @@ from fedfish_tff import trust
 from absl.testing import absltest
 
 
-def _load(name):
+def _load(name, group='the.group'):
   return plug_ins.load(
     name,
     field='the.field',
     trust=trust.PYTHON,
-    group='the.group',
+    group=group,
     known=lambda: ['ours'],
     is_one=callable,
     expected='a function',
@@ -39,6 +39,13 @@ class PlugInsTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.InputError, 'one of ours, theirs,'):
         _load('others')
     entry_points.assert_called_with(group='the.group')
+
+  def test_without_a_group_only_by_where_it_is(self):
+    self.assertEqual(_load('math:floor', None)(1.5), 1)
+    with self.assertRaisesRegex(
+      errors.InputError, "the.field must be package.module:NAME, got 'ours'"
+    ):
+      _load('ours', None)
 
   def test_refuses_what_it_is_not(self):
     file = self.create_tempfile('not_python.py', 'x = (').full_path
