@@ -40,8 +40,8 @@ NAME=FOLDER is the task's --data_dir, and a NAME alone is the workdir's own task
 if the config has evaluation.half_way_checkpoint, and of the last checkpoint are
 fine-tuned, with the config's personalisation, on 0, 25 and 50 % of each held-out
 client, and scored on the same unseen half. It adds evaluation/transfer.csv,
-evaluation/transfer_clients.csv and plots/transfer_<metric>.png, which launch.plot
---layout=transfer draws for several workdirs (docs/text.md).
+evaluation/transfer_clients.csv and plots/transfer_<metric>.png; launch.plot
+compares several workdirs in transfer_table.csv (docs/text.md).
 """
 
 from collections.abc import Sequence

@@ -15,11 +15,11 @@ Another metric (any column of metrics.csv), as vector graphics:
   python -m launch.plot --output_dir=plots --workdirs=runs/a,runs/b \
     --metric=eval/personalized/accuracy --format=pdf
 
-All figures for a paper, from the finished runs of a sweep: as wide as a column
-of two, with titles and notes in captions.txt instead:
+Figures for a paper, from the finished runs of a sweep: as wide as a column of
+two, with titles and notes in captions.txt instead:
 
   python -m launch.plot --output_dir=plots --sweep_dir=runs/sweep \
-    --layout=all --format=pdf --width=column --bare
+    --format=pdf --width=column --bare
 
 The files of --output_dir, as far as the workdirs have the data, are:
 
@@ -40,6 +40,9 @@ The files of --output_dir, as far as the workdirs have the data, are:
     the signs of the differences within seeds, and p_holm, which is p corrected
     for the number of methods. Fewer than six seeds have neither interval nor p;
     docs/comparisons.md says more
+  transfer_table.csv: scores on other tasks, of workdirs that launch.evaluate
+    --targets has scored: means and deviations over seeds, and the differences to
+    FedAvg within seeds
 
 The tables are also printed unless they are large; so are methods that are not
 compared, with the fields that differ, but no differences of a single seed.
@@ -54,24 +57,11 @@ compared, with the fields that differ, but no differences of a single seed.
                            ways, the simulated seconds
   seconds:until            those until the metric is as good as in all runs
 
---layout draws other figures instead, the layouts of papers, and captions.txt with
-their descriptions; --layout=all draws them beside the figures above:
-
-  fixed_compute: the metric against rounds, local steps and bytes for runs with
-    equal rounds times local epochs; a panel per task
-  local_epochs: scores on test clients before and after personalisation by
-    local epochs, and their paired differences to FedAvg
-  barrier: the barriers of each method against FedAvg's, a marker for each
-    number of local epochs, shaded by round
-  transfer: scores on other tasks by the share of a client's data, at half of
-    the rounds and at the end, of workdirs that launch.evaluate --targets has
-    scored; with transfer_table.csv: means and deviations over seeds, and the
-    differences to FedAvg within seeds. --metric chooses a metric other than
-    accuracy, such as --metric=eval/global/perplexity
-  stragglers: the metric against simulated time, a row of panels for messages
-    of 0, 10 and 100 seconds, which do not affect training, and the time at
-    which each line reaches the best score that half of the lines reach; a line
-    is a method with one participation schedule
+--layout=package.module:NAME draws other figures instead, and captions.txt with
+their descriptions. NAME is a function of labelled runs and a metric
+(launch.plots.catalogue.Layout). In a checkout of this repository,
+research.fedfish.figures:draw has figures 3 to 6 of FedFish, and
+research.srpfl.stragglers:draw figure 3 of SRPFL.
 """
 
 from collections.abc import Sequence
@@ -96,13 +86,11 @@ _SWEEP_DIR = path_flags.define(
   'A folder of launch.sweep, whose finished runs are drawn, in place of '
   '--workdirs or beside it.',
 )
-_LAYOUT = flags.DEFINE_enum(
+_LAYOUT = flags.DEFINE_string(
   'layout',
-  'default',
-  ['default', *catalogue.LAYOUTS, 'all'],
-  'Which figures: those for a look at the runs, or layouts for a paper; all '
-  'draws the default figures and every layout that the runs make, and names '
-  'the other layouts.',
+  None,
+  'The function package.module:NAME that draws in place of the usual figures. It '
+  'is a program and is run: use those that you trust.',
 )
 _OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder for the plots; made if it does not exist.'
@@ -161,7 +149,7 @@ def main(argv: Sequence[str]) -> None:
     file_format=_FORMAT.value,
     columns=_COLUMNS.value,
     names=_parse_names(_NAMES.value),
-    layout=_LAYOUT.value,
+    layout=catalogue.load_layout(_LAYOUT.value) if _LAYOUT.value else None,
     width=_WIDTH.value,
     bare=_BARE.value,
   )

@@ -4,36 +4,29 @@
 
 A plot is a function of labelled frames and a metric, a column of metrics.csv.
 It returns figures by the names of their files, or none if the runs lack its
-data. Layouts are the figures 3, 4, 5 and 6 of FedFish and figure 3 of SRPFL,
-with captions.
+data. A layout is one that returns drawings, figures with captions, such as those
+of a paper in `research`.
 """
 
 from collections.abc import Callable
 from collections.abc import Iterable
-from collections.abc import Iterator
 from collections.abc import Mapping
-from collections.abc import Sequence
 import os
 import pathlib
 
 from fedfish_tff import errors
+from fedfish_tff import plug_ins
+from fedfish_tff import trust
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.simulation import files
 from launch import plain_text
 from launch.plots import barrier
-from launch.plots import barrier_panels
 from launch.plots import clients
 from launch.plots import curves
-from launch.plots import fixed_compute
-from launch.plots import local_epochs
 from launch.plots import panels
 from launch.plots import single_run
-from launch.plots import stragglers
 from launch.plots import style
-from launch.plots import transfer_panels
 from launch.results import frames as frames_lib
-from launch.results import method_labels
-from launch.results import settings as settings_lib
 
 from matplotlib import figure as mpl_figure
 
@@ -54,32 +47,9 @@ OF_RUN: tuple[Plot, ...] = (
   single_run.draw_confusion_matrix,
 )
 
-Drawings = dict[str, panels.Drawing]
-
-_STRAGGLERS = 'stragglers'
-# The layouts that are drawn at fixed rounds and at fixed compute.
-_VIEWS = {
-  'local_epochs': ('local_epochs', local_epochs.plot_local_epochs),
-  'barrier': ('barrier_panels', barrier_panels.plot_barrier_panels),
-  'transfer': ('transfer', transfer_panels.plot_transfer),
-}
-# What each layout needs of the runs.
-LAYOUTS = {
-  'fixed_compute': (
-    'runs of one task with several numbers of local epochs and equal rounds '
-    'times local epochs'
-  ),
-  'local_epochs': (
-    'runs of one task with several numbers of local epochs and equal rounds, or '
-    'equal rounds times local epochs'
-  ),
-  'barrier': (
-    'barriers in {metric} (evaluation.barrier) of a method and of FedAvg or '
-    'FedSGD with the same seeds, rounds and local epochs'
-  ),
-  'transfer': 'scores of {metric} by launch.evaluate --targets',
-  _STRAGGLERS: 'clients with speeds (participation.speeds)',
-}
+Drawings = Mapping[str, panels.Drawing]
+# What draws figures with captions in place of the usual ones.
+Layout = Callable[[frames_lib.Frames, str], Drawings]
 
 
 def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
@@ -184,83 +154,27 @@ def plot_workdir(workdir: str | os.PathLike[str]) -> list[pathlib.Path]:
   return write_figures(figures, pathlib.Path(workdir) / 'plots')
 
 
-def draw_layouts(
-  frames: frames_lib.Frames,
-  layouts: Sequence[str],
-  metric: str,
-) -> tuple[Drawings, dict[str, str]]:
-  """Returns the drawings of layouts, and the layouts without any.
+def load_layout(name: str) -> Layout:
+  """Imports the layout that a flag names.
 
   Args:
-    frames: The labelled runs.
-    layouts: The names of layouts from `LAYOUTS`. A single layout must be
-      possible; of several, impossible ones are left out.
-    metric: A column of metrics.csv.
+    name: The name package.module:NAME of a function of labelled runs and a
+      metric.
 
   Returns:
-    The drawings by the names of their files; and, for each layout that is left
-    out, what it needs.
+    The function, which raises errors.InputError if the runs do not suit.
 
   Raises:
-    errors.InputError: If the runs do not suit the only layout.
+    errors.InputError: If there is no such function.
   """
-  settings = settings_lib.read_settings(frames)
-  drawings, left_out = {}, {}
-  for layout in layouts:
-    drawn = {
-      style.slug(name): drawing
-      for name, drawing in _draw(layout, frames, settings, metric)
-      if drawing
-    }
-    if not drawn:
-      left_out[layout] = LAYOUTS[layout].format(
-        metric=metric.rpartition('/')[2]
-      )
-    drawings.update(drawn)
-  if len(layouts) == 1 and left_out:
-    ((layout, needed),) = left_out.items()
-    raise errors.InputError(
-      f'The layout {layout} must have {needed}, got {_describe(settings)}.'
-    )
-  return drawings, left_out
-
-
-def _draw(
-  layout: str,
-  frames: frames_lib.Frames,
-  settings: frames_lib.Frames,
-  metric: str,
-) -> Iterator[tuple[str, panels.Drawing | None]]:
-  """Yields the names and drawings of a layout, None where data lack."""
-  compute = settings_lib.fixed_compute(settings)
-  if layout == _STRAGGLERS:
-    drawings = stragglers.plot_stragglers(frames, metric)
-    for conditions, drawing in drawings.items():
-      yield f'{layout} {metric} {conditions}', drawing
-  elif layout == 'fixed_compute':
-    for x in curves.X_AXES:
-      drawing = fixed_compute.plot_fixed_compute(compute, metric, x=x)
-      yield f'{layout}_{metric}_by_{x}', drawing
-  else:
-    file_name, plot = _VIEWS[layout]
-    name = metric.rpartition('/')[2]
-    views = {
-      '_fixed_rounds': settings_lib.fixed_rounds(settings),
-      '_fixed_compute': compute,
-    }
-    # Without several local epochs there is one figure for all settings.
-    if layout != 'local_epochs' and all(of.runs.empty for of in views.values()):
-      views = {'': settings}
-    for view, kept in views.items():
-      yield f'{file_name}_{name}{view}', plot(kept, name)
-
-
-def _describe(settings: frames_lib.Frames) -> str:
-  told = [
-    f'{s.method} on {s.task}, {method_labels.count(s.rounds, "round")}'
-    for s in settings_lib.describe(settings).itertuples()
-  ]
-  return '; '.join(told[:4]) + '; ...' * (len(told) > 4)
+  return plug_ins.load(
+    name,
+    field='--layout',
+    # The name is that of a flag, whatever the runs are.
+    trust=trust.PYTHON,
+    is_one=callable,
+    expected='a function of runs and a metric that returns drawings',
+  )
 
 
 def format_captions(drawings: Drawings) -> str:

@@ -60,7 +60,7 @@ def compare_workdirs(
   *,
   metric: str | None = None,
   file_format: str = 'png',
-  layout: str = 'default',
+  layout: catalogue.Layout | None = None,
   columns: Sequence[str] | None = None,
   names: Mapping[str, str] | None = None,
   setting: str = '',
@@ -70,8 +70,8 @@ def compare_workdirs(
   """Writes tables and the plots that apply; prints the paths.
 
   Small tables are printed, too: methods.csv and methods.tex have the results of
-  each method, comparison.csv paired differences, and, with the layout transfer,
-  transfer_table.csv its scores.
+  each method, comparison.csv paired differences, and transfer_table.csv scores
+  on other tasks.
 
   Args:
     workdirs: The workdirs of launch.train; those that differ only in the seed
@@ -84,8 +84,7 @@ def compare_workdirs(
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
       others of their sweep.
-    layout: `'default'`, one of `catalogue.LAYOUTS`, or `'all'` for the default
-      plots and all layouts that the runs make; the others are printed.
+    layout: The layout that is drawn in place of the usual plots, if any.
     width: One of `panels.WIDTHS` for figures as wide as a paper's column or
       page; None for as wide as their panels need.
     bare: Whether titles and notes are in captions.txt instead of figures.
@@ -94,7 +93,8 @@ def compare_workdirs(
     The paths of the figures.
 
   Raises:
-    errors.InputError: If a workdir or the metric cannot be used.
+    errors.InputError: If a workdir or the metric cannot be used, or the runs do
+      not suit the layout.
   """
   frames = frames_lib.read(workdirs, names)
   frames = frames.of(frames.runs.assign(setting=setting))
@@ -107,7 +107,9 @@ def compare_workdirs(
     else result_table.parse_columns(frames, columns, decides)
   )
   with style.figures_of_width(panels.WIDTHS.get(width)):
-    drawings, left_out = _draw(frames, metric, layout, bare)
+    drawings = (
+      _draw(frames, metric, bare) if layout is None else layout(frames, metric)
+    )
   if note := run_notes.tell_judged(frames.runs, metric):
     print(f'{note}.')
   if note := run_notes.tell_diverged(frames.runs, 'label'):
@@ -136,9 +138,7 @@ def compare_workdirs(
     print(method_comparison.format_table(comparisons))
   if absent := method_comparison.tell_absent(groups, comparisons):
     print(absent)
-  scores = pd.DataFrame()
-  if layout in ('transfer', 'all'):
-    scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
+  scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
   _write_frame(folder / 'transfer_table.csv', scores)
   captions = catalogue.format_captions(drawings)
   if captions:
@@ -147,13 +147,11 @@ def compare_workdirs(
   paths = catalogue.write_figures(figures, folder, file_format)
   for path in paths:
     print(path)
-  for name, needed in left_out.items():
-    print(f'The layout {name} is left out: it needs {needed}.')
   without = _without(frames.runs, frames.drawn(metric))
   if without:
     print(f'Without {metric}, so not in its plots: {without}.')
   unscored = _without(frames.runs, frames.clients)
-  if unscored and layout in ('default', 'all'):
+  if unscored and layout is None:
     evaluate = installed.name_commands('launch.evaluate')
     print(
       f'Not evaluated by {evaluate}, so not in the plots of clients: '
@@ -163,21 +161,14 @@ def compare_workdirs(
 
 
 def _draw(
-  frames: frames_lib.Frames, metric: str, layout: str, bare: bool
-) -> tuple[catalogue.Drawings, dict[str, str]]:
-  """Returns the drawings of a layout; see `catalogue.draw_layouts`."""
-  drawings, left_out = {}, {}
-  if layout in ('default', 'all'):
-    figures = catalogue.draw(frames, metric, catalogue.OF_METHODS)
-    drawings = {
-      name: panels.Drawing(figure, panels.strip(figure) if bare else '')
-      for name, figure in figures.items()
-    }
-  if layout != 'default':
-    layouts = list(catalogue.LAYOUTS) if layout == 'all' else [layout]
-    drawn, left_out = catalogue.draw_layouts(frames, layouts, metric)
-    drawings |= drawn
-  return drawings, left_out
+  frames: frames_lib.Frames, metric: str, bare: bool
+) -> catalogue.Drawings:
+  """Returns the usual plots, with captions instead of titles if they are bare."""
+  figures = catalogue.draw(frames, metric, catalogue.OF_METHODS)
+  return {
+    name: panels.Drawing(figure, panels.strip(figure) if bare else '')
+    for name, figure in figures.items()
+  }
 
 
 def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:

@@ -5,7 +5,7 @@ r"""SRPFL and its baselines beside slow clients: the sweeps of docs/results.md.
   python -m launch.sweep --sweep_dir=runs/cifar10_stragglers \
     --config=research/srpfl/class_shards.py:stragglers --data_dir=path/to/folder
   python -m launch.plot --sweep_dir=runs/cifar10_stragglers \
-    --layout=stragglers --output_dir=plots
+    --layout=research.srpfl.stragglers:draw --output_dir=plots
 
 The second command draws SRPFL's figure 3. Configs are those of
 launch/configs/class_shards.py, whose axes may follow the name of the sweep.
@@ -41,7 +41,7 @@ def create_sweeps(
   `stragglers` has every method and participation, with a fifth of the clients
   and with all, and five seeds. Speeds are drawn once; SRPFL, LG-SRPFL and
   uniform FedAvg also run with speeds that change in every round.
-  `launch.plot --layout=stragglers` uses one run's clock for all runs with the
+  `research.srpfl.stragglers` uses one run's clock for all runs with the
   same clients, and adds the time of messages.
 
   `asynchronous` has FedAvg, deadlines, FLANP, SRPFL, FedBuff and FedAsync with

@@ -196,14 +196,14 @@ class RandomFoldersTest(parameterized.TestCase):
     )
     (folder.path / 'runs.csv').write_bytes(rows)
 
-  def _plot(self, layout, of_sweep=False):
+  def _plot(self, of_sweep=False):
     def plot():
       workdirs = (
         comparison.find_workdirs(self.path)
         if of_sweep
         else sorted((self.path / 'runs').iterdir())
       )
-      comparison.compare_workdirs(workdirs, self.output, layout=layout)
+      comparison.compare_workdirs(workdirs, self.output)
 
     return plot
 
@@ -247,9 +247,8 @@ class RandomFoldersTest(parameterized.TestCase):
       if path.is_file() and path.stat().st_size
     ]
     uses = {
-      'plot': self._plot('default'),
-      'layouts': self._plot('all'),
-      'plot a sweep': self._plot('default', of_sweep=True),
+      'plot': self._plot(),
+      'plot a sweep': self._plot(of_sweep=True),
       'sweep': self._sweep,
       'tune': self._tune,
       'resume': self._resume,

@@ -4,7 +4,7 @@
 
 import dataclasses
 
-from launch.plots import local_epochs
+from research.fedfish import local_epochs
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest

@@ -1,16 +1,24 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Figure 3 of SRPFL: scores by simulated time, a row per cost of messages.
+r"""Figure 3 of SRPFL: scores by simulated time, a row per cost of messages.
 
-Tziotis et al. (arXiv:2206.02078), section 5: a line per method and
-participation. The higher the cost of messages per round, the smaller the gain
-of rounds that do not wait for slow clients.
+  python -m launch.plot --layout=research.srpfl.stragglers:draw \
+    --sweep_dir=runs/stragglers --output_dir=plots
+
+draws the metric against simulated time, a row of panels for messages of 0, 10
+and 100 seconds, which do not affect training, and tells the time at which each
+line reaches the best score that half of the lines reach. A line is a method with
+one participation schedule.
+
+Tziotis et al. (arXiv:2206.02078), section 5: the higher the cost of messages per
+round, the smaller the gain of rounds that do not wait for slow clients.
 """
 
 from collections.abc import Mapping
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
 from launch.plots import panels
@@ -276,9 +284,7 @@ def _seconds_to_reach(
   return None
 
 
-def plot_stragglers(
-  frames: frames_lib.Frames, metric: str
-) -> dict[str, panels.Drawing]:
+def draw(frames: frames_lib.Frames, metric: str) -> dict[str, panels.Drawing]:
   """Plots a figure for each conditions, with a column of panels per task.
 
   Methods differ in colour and marker, participation in line style. A row has
@@ -290,13 +296,21 @@ def plot_stragglers(
     metric: A column of metrics.csv.
 
   Returns:
-    The drawings by conditions.
+    The drawings by the names of their files.
+
+  Raises:
+    errors.InputError: If no run has simulated time and the metric.
   """
   lines = read_lines(frames, metric)
   if lines.empty:
-    return {}
+    raise errors.InputError(
+      f'Some runs must have clients with speeds (participation.speeds) and '
+      f'{metric}, got none.'
+    )
   return {
-    conditions: _plot(of, frames.runs.loc[of['run'].unique()])
+    style.slug(f'stragglers {metric} {conditions}'): _plot(
+      of, frames.runs.loc[of['run'].unique()]
+    )
     for conditions, of in lines.groupby('conditions', sort=False)
   }
 

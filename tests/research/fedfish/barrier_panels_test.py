@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the panels of barriers."""
 
-from launch.plots import barrier_panels
+from research.fedfish import barrier_panels
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest

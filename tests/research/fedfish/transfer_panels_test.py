@@ -4,7 +4,7 @@
 
 import dataclasses
 
-from launch.plots import transfer_panels
+from research.fedfish import transfer_panels
 from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the curves at fixed compute."""
 
-from launch.plots import fixed_compute
+from research.fedfish import fixed_compute
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized

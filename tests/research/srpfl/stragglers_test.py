@@ -4,8 +4,9 @@
 
 import dataclasses
 
+from fedfish_tff import errors
 from launch.methods import participation
-from launch.plots import stragglers
+from research.srpfl import stragglers
 from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
@@ -32,7 +33,7 @@ def _bests(lines):
 
 
 def _plot(runs):
-  return stragglers.plot_stragglers(fake_runs.frames(runs), _METRIC)
+  return stragglers.draw(fake_runs.frames(runs), _METRIC)
 
 
 class StragglerLinesTest(absltest.TestCase):
@@ -251,10 +252,10 @@ class PlotStragglersTest(absltest.TestCase):
       )
       for seed in (0, 1)
     ]
-    drawings = _plot(runs)
-    ((conditions, (figure, caption)),) = drawings.items()
-    self.assertEqual(
-      conditions, 'at most 20 clients per round, exponential speeds'
+    ((name, (figure, caption)),) = _plot(runs).items()
+    self.assertStartsWith(
+      name,
+      'stragglers_eval_own_fine_tuned_accuracy_at_most_20_clients_per_round',
     )
     self.assertEqual(
       [axis.get_title('left').replace('\n', ' ') for axis in figure.axes],
@@ -283,6 +284,10 @@ class PlotStragglersTest(absltest.TestCase):
     )
     self.assertIn('2 seeds', caption)
     drawn_figures.check_fits(self, figure)
+
+  def test_runs_without_speeds_are_refused(self):
+    with self.assertRaisesRegex(errors.InputError, 'clients with speeds'):
+      _plot([fake_runs.make_run()])
 
   def test_everybody_who_may_take_part_has_a_style(self):
     runs = [
