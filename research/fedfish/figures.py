@@ -30,8 +30,11 @@ from research.fedfish import barrier_panels
 from research.fedfish import fixed_compute
 from research.fedfish import local_epochs
 from research.fedfish import transfer_panels
+from research.fedfish import views
 
-_SEVERAL = 'runs of one task with several numbers of local epochs and equal rounds'
+_SEVERAL = (
+  'runs of one task with several numbers of local epochs and equal rounds'
+)
 # What each figure needs of the runs.
 _NEEDS = {
   'fixed_compute': f'{_SEVERAL} times local epochs',
@@ -44,9 +47,7 @@ _NEEDS = {
 }
 
 
-def draw(
-  frames: frames_lib.Frames, metric: str
-) -> dict[str, panels.Drawing]:
+def draw(frames: frames_lib.Frames, metric: str) -> dict[str, panels.Drawing]:
   """Draws the figures that the runs make, and prints what the others need.
 
   Args:
@@ -61,9 +62,9 @@ def draw(
   """
   settings = settings_lib.read_settings(frames)
   name = metric.rpartition('/')[2]
-  compute = settings_lib.fixed_compute(settings)
-  views = {
-    '_fixed_rounds': settings_lib.fixed_rounds(settings),
+  compute = views.fixed_compute(settings)
+  shown = {
+    '_fixed_rounds': views.fixed_rounds(settings),
     '_fixed_compute': compute,
   }
   figures = {
@@ -75,22 +76,22 @@ def draw(
     },
     'local_epochs': {
       f'local_epochs_{name}{view}': local_epochs.plot_local_epochs(of, name)
-      for view, of in views.items()
+      for view, of in shown.items()
     },
   }
   # Without several local epochs there is one figure for all settings.
-  if all(of.runs.empty for of in views.values()):
-    views = {'': settings}
+  if all(of.runs.empty for of in shown.values()):
+    shown = {'': settings}
   figures |= {
     'barrier': {
       f'barrier_panels_{name}{view}': barrier_panels.plot_barrier_panels(
         of, name
       )
-      for view, of in views.items()
+      for view, of in shown.items()
     },
     'transfer': {
       f'transfer_{name}{view}': transfer_panels.plot_transfer(of, name)
-      for view, of in views.items()
+      for view, of in shown.items()
     },
   }
   found = {

@@ -31,7 +31,7 @@ def plot_fixed_compute(
   number of local epochs.
 
   Args:
-    settings: The result of `settings.fixed_compute`.
+    settings: The result of `views.fixed_compute`.
     metric: A column of metrics.csv.
     x: One of `curves.X_AXES`.
 

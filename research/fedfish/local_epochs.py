@@ -38,7 +38,7 @@ def plot_local_epochs(
   """Plots scores before and after personalisation, and paired differences.
 
   Args:
-    settings: The result of `settings.fixed_rounds` or `fixed_compute`.
+    settings: The result of `views.fixed_rounds` or `fixed_compute`.
     name: The metric, for example `'accuracy'`.
 
   Returns:

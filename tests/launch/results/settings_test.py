@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of how runs are arranged for the layouts."""
+"""Tests of how runs are arranged by task, method and local epochs."""
 
 import dataclasses
 
@@ -56,34 +56,6 @@ class SettingsTest(parameterized.TestCase):
       ],
     )
     self.assertEqual(list(found.runs['seed']), 3 * [0, 1])
-
-  def test_fixed_rounds_are_those_of_most_epochs_task_by_task(self):
-    found = _read(
-      ('fed_avg', 1, 6),
-      ('fed_avg', 8, 6),
-      ('fed_avg', 1, 48),
-      ('fed_avg', 1, 12, 'emnist'),
-      ('fed_avg', 16, 12, 'emnist'),
-      # One number of epochs makes no view.
-      ('fed_avg', 1, 5, 'cifar100'),
-    )
-    self.assertEqual(
-      _keys(settings.fixed_rounds(found)),
-      [
-        ('digits', 'FedAvg', 1, 6),
-        ('digits', 'FedAvg', 8, 6),
-        ('emnist', 'FedAvg', 1, 12),
-        ('emnist', 'FedAvg', 16, 12),
-      ],
-    )
-
-  def test_fixed_compute_forgives_rounding(self):
-    # 100 local epochs make 6.25 rounds of 16.
-    found = _read(('fed_avg', 1, 100), ('fed_avg', 16, 6), ('fed_avg', 8, 6))
-    self.assertEqual(
-      _keys(settings.fixed_compute(found)),
-      [('digits', 'FedAvg', 1, 100), ('digits', 'FedAvg', 16, 6)],
-    )
 
   @parameterized.named_parameters(
     # Rates are tuned: they do not choose.
