@@ -21,12 +21,13 @@ import os
 import re
 import signal
 import sys
+from typing import Any
 from typing import NoReturn
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
-from launch import terminal
+from launch import plain_text
 
 from absl import app
 from absl import flags
@@ -45,6 +46,8 @@ _BAD_INPUT = 2
 _INTERRUPTED = 130
 # The length of each end of a message of which the middle is left out.
 _END_LENGTH = 1000
+# The start of a progress bar, which moves back in its line, or up to it.
+_OF_A_BAR = re.compile(r'(?:[\r\n]|\x1b\[A)*')
 _HELP_ARGUMENTS = frozenset(('--help', '-help', '--helpshort', '-h', '-?'))
 # The errors of a full or failing disk, of missing permissions, and of the limit
 # of open files.
@@ -92,7 +95,7 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
     flags_parser: A function that parses all arguments and returns those for
       `main`; None for `parse_flags`.
   """
-  terminal.open_streams()
+  open_streams()
   if _HELP_ARGUMENTS & set(sys.argv[1:]):
     with contextlib.redirect_stdout(io.StringIO()) as text:
       app.usage(shorthelp=True, writeto_stdout=True)
@@ -107,6 +110,65 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
   app.run(
     lambda argv: call(main, argv), flags_parser=flags_parser or parse_flags
   )
+
+
+def open_streams() -> None:
+  """Reopens stdin, stdout and stderr, for any terminal, file or reader.
+
+  A closed stream reads and writes nothing. Characters outside the encoding and
+  control characters of terminals are escaped. Only stdout raises errors, such
+  as BrokenPipeError once its reader has closed it.
+  """
+  for number, name in enumerate(('stdin', 'stdout', 'stderr')):
+    stream = getattr(sys, name)
+    if stream is None:
+      # Otherwise the next opened file would receive the output of libraries.
+      _open_nothing_as(number)
+    encoding = stream.encoding if stream else 'utf-8'
+    if not number:
+      sys.stdin = open(
+        number, encoding=encoding, errors='replace', closefd=False
+      )
+      continue
+    if stream:
+      stream.flush()
+    opened = _Stream(
+      open(number, 'wb', closefd=False),
+      encoding=encoding,
+      errors='backslashreplace',
+      line_buffering=True,
+    )
+    setattr(sys, name, opened)
+  logging.get_absl_handler().python_handler.stream = sys.stderr
+
+
+class _Stream(io.TextIOWrapper):
+  """A stream of `open_streams`; after an error, it writes nothing more."""
+
+  def write(self, text: str) -> int:
+    bar = _OF_A_BAR.match(text).end() if self.fileno() == 2 else 0
+    self._unless_gone(super().write, text[:bar] + plain_text.lines(text[bar:]))
+    return len(text)
+
+  def flush(self) -> None:
+    self._unless_gone(super().flush)
+
+  def _unless_gone(self, call: Callable[..., Any], *arguments: str) -> None:
+    try:
+      call(*arguments)
+    except OSError as error:
+      _open_nothing_as(self.fileno())
+      # Errors of stderr and of a closed terminal do not end the work.
+      if self.fileno() == 1 and error.errno != errno.EIO:
+        raise
+
+
+def _open_nothing_as(number: int) -> None:
+  nothing = os.open(os.devnull, os.O_RDWR)
+  if nothing != number:
+    os.dup2(nothing, number)
+    os.close(nothing)
+  os.set_inheritable(number, True)
 
 
 def report_import() -> None:

@@ -171,13 +171,12 @@ ALLOWED = {
   },
   'launch.installed': set(),
   'launch.plain_text': set(),
-  'launch.terminal': {'launch.plain_text'},
   'launch.json_config': {'fedfish_tff.errors', 'launch.installed'},
   'launch.cli': {
     'fedfish_tff.errors',
     'fedfish_tff.simulation',
     'launch.installed',
-    'launch.terminal',
+    'launch.plain_text',
   },
   'launch.context_flag': {'fedfish_tff.execution'},
   'launch.path_flags': set(),
@@ -189,7 +188,6 @@ ALLOWED = {
       'launch.installed',
       'launch.json_config',
       'launch.plain_text',
-      'launch.terminal',
       *(
         other
         for other in _ROOMS[:position]
@@ -231,7 +229,6 @@ ALLOWED = {
     'launch.installed',
     'launch.json_config',
     'launch.plain_text',
-    'launch.terminal',
     'launch.data',
     *_FLAGS,
     'benchmarks',

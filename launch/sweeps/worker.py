@@ -28,7 +28,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import files
-from launch import terminal
+from launch import cli
 from launch.methods import config_checks
 
 import psutil
@@ -123,7 +123,7 @@ def _redirect_output(job: Job) -> None:
   for number in (1, 2):
     os.dup2(descriptor, number)
   os.close(descriptor)
-  terminal.open_streams()
+  cli.open_streams()
   now = time.strftime('%Y-%m-%d %H:%M:%S')
   print(f'[{now}] {job.heading or job.name}')
 
