@@ -15,6 +15,7 @@ import typing
 from typing import Any
 
 from fedfish_tff import trust as trust_lib
+from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib
@@ -22,6 +23,42 @@ if typing.TYPE_CHECKING:
 # The names of the fields of learning rates.
 CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
 FINE_TUNING_RATES = 'evaluation.personalization_learning_rates'
+# The fields that every config has beside its blocks. Those without a default are
+# the config file's to set.
+FIELDS: Mapping[str, fields.Field] = {
+  'seed': fields.Field(0, fields.integer(0), 'The seed of everything random.'),
+  'rounds': fields.Field(None, fields.integer(1), 'The number of rounds.'),
+  'cohort_size': fields.Field(
+    None, fields.integer(1), 'The number of clients per round.'
+  ),
+  'local_epochs': fields.Field(
+    None, fields.integer(1), 'The number of epochs per client and round.'
+  ),
+  'batch_size': fields.Field(
+    None, fields.integer(1), 'The number of examples per batch.'
+  ),
+  'max_examples_per_client': fields.Field(
+    0,
+    fields.integer(0),
+    "The cap on a client's examples per round; 0 for none.",
+  ),
+  'evaluate_every': fields.Field(
+    5,
+    fields.integer(1),
+    'The number of rounds from one evaluation to the next.',
+  ),
+  'checkpoint_every': fields.Field(
+    10,
+    fields.integer(1),
+    'The number of rounds from one checkpoint to the next.',
+  ),
+  'stop_after_diverged_rounds': fields.Field(
+    5,
+    fields.integer(0),
+    'The number of consecutive rounds without a finite update after which a run '
+    'ends; 0 for never.',
+  ),
+}
 
 
 class Values(types.SimpleNamespace):

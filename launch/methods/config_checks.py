@@ -18,17 +18,6 @@ from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
 
-_SIZES: Mapping[str, fields.Check] = {
-  'seed': fields.integer(0),
-  'rounds': fields.integer(1),
-  'cohort_size': fields.integer(1),
-  'local_epochs': fields.integer(1),
-  'batch_size': fields.integer(1),
-  'max_examples_per_client': fields.integer(0),
-  'evaluate_every': fields.integer(1),
-  'checkpoint_every': fields.integer(1),
-  'stop_after_diverged_rounds': fields.integer(0),
-}
 # The blocks that every config has.
 _BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
 _WEIGHT_DECAY = 'client_weight_decay'
@@ -60,14 +49,19 @@ def read(
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'), trust=trust)
   optional = _optional_fields(values, method)
-  checks = {**_SIZES, **dict.fromkeys(_BLOCKS, fields.block), **optional}
-  fields.check_block('', values, fields.of_checks(checks), owner=method.name)
+  blocks = {**dict.fromkeys(_BLOCKS, fields.block), **optional}
+  fields.check_block(
+    '',
+    values,
+    {**config_lib.FIELDS, **fields.of_checks(blocks)},
+    owner=method.name,
+  )
   method.check('algorithm.', values['algorithm'])
   fields.text('task.name', values['task'].get('name'))
   config = config_lib.Config(
     values=values,
     method=method,
-    **{name: values[name] for name in _SIZES},
+    **{name: values[name] for name in config_lib.FIELDS},
     algorithm=config_lib.Values.of(values['algorithm']),
     task=values['task'],
     **{

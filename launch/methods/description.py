@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from launch import installed
 from launch.methods import block as block_lib
+from launch.methods import config as config_lib
 from launch.methods import fields
 from launch.methods import registry
 
@@ -43,6 +44,8 @@ def _lines() -> Iterator[str]:
       yield f'  variants: {", ".join(method.variants)}'
     yield f'  supports: {", ".join(sorted(method.supports))}'
     yield from fields.describe(method.fields)
+  yield '\nFields of every config, as --config.FIELD=VALUE'
+  yield from fields.describe(config_lib.FIELDS)
   yield '\nBlocks, as axes of a variant; fields, as --config.BLOCK.FIELD=VALUE'
   for name, block in block_lib.own_blocks().items():
     of = f', of what supports {block.supports}' if block.supports else ''

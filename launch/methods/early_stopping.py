@@ -55,7 +55,7 @@ _FIELDS: Mapping[str, fields.Field] = {
     0.0,
     fields.number(positive=False),
     'By how much more than this a value has to be better, for the patience.',
-    goes_with={'patience': range(1, 2**31)},
+    goes_with={'patience': fields.POSITIVE},
   ),
   'restore_best': fields.Field(
     True,

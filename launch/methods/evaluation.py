@@ -39,7 +39,7 @@ BLOCK = block.Block(
       fields.numbers,
       'The rates of these epochs, of which validation clients choose the best; '
       'empty for client_learning_rate.',
-      goes_with={'personalization_epochs': range(1, 2**31)},
+      goes_with={'personalization_epochs': fields.POSITIVE},
     ),
     'judged_by': fields.Field(
       'auto',

@@ -24,6 +24,9 @@ _SMALLEST_NUMBER = 1.2e-38
 # The smallest float64 that float32 rounds to 1.
 _ONE_IN_FLOAT32 = 1 - 2**-25
 
+# The values of a positive integer.
+POSITIVE = range(1, _LARGEST_INTEGER + 1)
+
 # A function of a field's dotted name and value that raises InputError for a
 # refused value.
 Check = Callable[[str, Any], None]
@@ -181,8 +184,11 @@ def defaults(some: Mapping[str, Field]) -> dict[str, Any]:
 
 
 def describe(some: Mapping[str, Field]) -> list[str]:
-  """Returns a line for each field: its name, default and help."""
-  return [f'  {name}={f.default!r}: {f.help}' for name, f in some.items()]
+  """Returns a line for each field: its name, default, if any, and help."""
+  return [
+    f'  {name}{"" if f.default is None else f"={f.default!r}"}: {f.help}'
+    for name, f in some.items()
+  ]
 
 
 def check_block(

@@ -16,6 +16,8 @@ class DescriptionTest(absltest.TestCase):
         f'{method.name} ({method.title})',
         *method.variants,
         *(f'  {n}={f.default!r}: {f.help}' for n, f in method.fields.items()),
+        '  rounds: ',
+        '  evaluate_every=5: ',
         '  share=0.5: ',
         '  temperature=0.1: ',
         '  noise_multiplier=1.0: ',
