@@ -67,6 +67,7 @@ from launch import context_flag
 from launch import json_config
 from launch import path_flags
 from launch import trust_flags
+from launch.configs import base
 from launch.methods import config_checks
 from launch.methods import description
 
@@ -118,14 +119,15 @@ _LIST = flags.DEFINE_bool(
 _PRINT_CONFIG = flags.DEFINE_bool(
   'print_config',
   False,
-  'Print the config as JSON, checked and with all changes, and do nothing else; '
+  'Print the config as JSON, checked and with all changes, and on stderr each '
+  'value that a rule of a method or block has replaced, and do nothing else; '
   'saved as a file, it is a value for --config.',
 )
 _DRY_RUN = flags.DEFINE_bool(
   'dry_run',
   False,
-  'Print the plan of the run (data, model, bytes, memory, what the workdir '
-  'holds), and do nothing else.',
+  'Print the plan of the run (data, model, bytes, memory, replaced values, what '
+  'the workdir holds), and do nothing else.',
 )
 _VERSION = flags.DEFINE_bool(
   'version', False, 'Print the version and do nothing else.'
@@ -153,8 +155,11 @@ def main(argv: Sequence[str]) -> None:
   values = _CONFIG.value.to_dict()
   trust = _TRUST(is_json=json_config.is_data())
   config = config_checks.read(values, trust=trust)
+  overruled = base.overruled(_CONFIG.value)
   if _PRINT_CONFIG.value:
     print(json.dumps(config.values, indent=2))
+    for line in overruled:
+      print(line, file=sys.stderr)
     return
   # TFF, which takes seconds, is imported late: all before answers at once.
   cli.report_import()
@@ -170,7 +175,7 @@ def main(argv: Sequence[str]) -> None:
   if _DRY_RUN.value:
     from launch.runs import run_plan  # pylint: disable=g-import-not-at-top
 
-    print(run_plan.describe(config, options))
+    print(run_plan.describe(config, options, overruled=overruled))
     return
   _SET_CONTEXT()
   summary = training_run.train(config, options)

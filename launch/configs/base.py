@@ -14,26 +14,37 @@ combination with blocks, such as
 
 `python -m launch.train --methods` lists the methods with their variants and
 fields, and the blocks, which give axes their names and values. Further axes
-overrule a value of the config:
+change values of the config:
 
   server      the server's optimizer; the usual sgd of rate 1 takes the aggregate
               as it is: FedAvg as in McMahan et al., FedFish as in Algorithms 1
               and 2
   size        and others that the config's docstring names
+
+A value of a config comes from the last of three places that has one:
+
+  declaration  the defaults of fields, methods and blocks in launch/methods
+  file         the arguments of `create_config` in the config file
+  variant      the axes
+
+A method or a block refuses some values of other fields. Its declaration has
+rules that replace them in a variant: clients that keep a part of the model have
+no barrier to measure. --print_config and --dry_run of launch.train tell each
+replaced value with the reason.
 """
 
 from collections.abc import Iterable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import evaluation
-from launch.methods import exchange
+from launch.methods import fields as fields_lib
 from launch.methods import method as method_lib
 from launch.methods import optimizers
+from launch.methods import participation
 from launch.methods import registry
 
 import ml_collections
@@ -43,9 +54,6 @@ ConfigDict = ml_collections.ConfigDict
 # The changes that each value of an axis makes, by the dotted names of fields.
 Axes = Mapping[str, Mapping[str, Mapping[str, Any]]]
 
-# The published client learning rate of Fed3R's fine-tuning.
-_FINE_TUNING_LEARNING_RATE = 0.01
-
 # The changes of an axis for the runs of docs/results.md.
 FEW_ROUNDS: Mapping[str, Any] = {
   'rounds': 32,
@@ -53,12 +61,16 @@ FEW_ROUNDS: Mapping[str, Any] = {
   'checkpoint_every': 16,
 }
 
+# The attribute of a config with a value and the sentence on it by field, of
+# which `overruled` tells.
+_OVERRULED = '_overruled'
+
 
 def create_config(
   variant: str,
   *,
-  server_optimizer: str = 'sgd',
-  adaptive_server_rate: float = 0.01,
+  server_optimizer: str | None = None,
+  adaptive_server_rate: float = optimizers.ADAPTIVE_RATE,
   axes: Axes | None = None,
   visiting_rounds: int | None = None,
   fields: Mapping[str, Any] | None = None,
@@ -68,7 +80,8 @@ def create_config(
 
   Args:
     variant: A method or a variant of one, and axes; see the module.
-    server_optimizer: The server's optimizer unless the axis server chooses it.
+    server_optimizer: The server's optimizer unless the axis server chooses it;
+      None for the method's own.
     adaptive_server_rate: The server's learning rate with an adaptive optimizer,
       such as Adam. With others it is 1, so that sgd takes the aggregate as it
       is; or for FedSGD, whose server steps along the gradient, the clients'. A
@@ -90,24 +103,21 @@ def create_config(
   method, method_variant = registry.find_variant(name)
   own = axes or {}
   _check_axes(variant, chosen, own)
+  declared = fields_lib.defaults(config_lib.FIELDS)
   config = ConfigDict(
     {
-      'seed': 0,
+      **{name: v for name, v in declared.items() if v is not None},
       'algorithm': method.defaults(method_variant),
-      # The rounds between two evaluations, and between two checkpoints.
-      'evaluate_every': 5,
-      'checkpoint_every': 10,
-      # 0 to train on, whatever happens.
-      'stop_after_diverged_rounds': 5,
-      # 0 means no cap.
-      'max_examples_per_client': 0,
-      'participation': {'name': 'uniform'},
+      'participation': {'name': participation.BLOCK.fields['name'].default},
       'evaluation': evaluation.BLOCK.defaults(),
     }
   )
+  # Not a field, which would be one of config.json.
+  object.__setattr__(config, _OVERRULED, {})
   config.update(values)
   if 'server_optimizer' in config.algorithm:
-    config.algorithm.server_optimizer = chosen.get('server', server_optimizer)
+    usual = server_optimizer or config.algorithm.server_optimizer
+    config.algorithm.server_optimizer = chosen.get('server', usual)
   elif 'server' in chosen:
     raise errors.InputError(
       f'The variant {variant!r} must have no axis server, since {method.name} '
@@ -115,47 +125,69 @@ def create_config(
     )
   for axis, changes in own.items():
     for field, value in changes.get(chosen.get(axis), {}).items():
-      _set(config, field, [value])
-  if 'server' in chosen or config_lib.SERVER_RATE not in config:
-    _set_server_rate(config, method, adaptive_server_rate)
-  _leave_out_unsupported(config, method, visiting_rounds)
+      _set(config, field, value)
+  _choose_rates(config, method, adaptive_server_rate, chosen)
+  for rule in registry.rules(method):
+    _overrule(config, rule, f' for {method.name}: {rule.reason}')
+  if config.participation.name == 'visit_once' and visiting_rounds is not None:
+    reason = 'all clients come once in the visiting_rounds of the config file'
+    _replace(config, 'rounds', visiting_rounds, f': {reason}')
   for block in _ordered_blocks():
     _add_block(config, block, chosen)
-  if 'start' in chosen:
-    config.client_learning_rate = _FINE_TUNING_LEARNING_RATE
-    # The visits of the start count as rounds.
-    if 'rounds' in config:
-      config.rounds += visiting_rounds or 0
+  if 'start' in chosen and 'rounds' in config and visiting_rounds:
+    reason = "the start takes the config file's visiting_rounds before them"
+    _replace(config, 'rounds', config.rounds + visiting_rounds, f': {reason}')
   for field, value in (fields or {}).items():
-    _set(config, field, [value])
-  if _ends_in_own_models(config, method):
-    # Their promise is a fine-tuned model, whatever the task's other configs do.
-    own = config.evaluation
-    own.personalization_epochs = own.personalization_epochs or 1
+    _set(config, field, value)
   return config
 
 
-def _ends_in_own_models(config: ConfigDict, method: method_lib.Method) -> bool:
-  unsent = config.get('exchange', {}).get('unsent')
-  return (
-    method.personalizes
-    or method.keeps_models
-    or unsent == exchange.CLIENT_KEEPS
-  )
+def overruled(config: ConfigDict) -> list[str]:
+  """Returns a sentence for each value that a rule has replaced.
+
+  Args:
+    config: The config of a config file, maybe changed since: values that hold
+      no more are left out. A config that `create_config` has not made has none.
+  """
+  found = []
+  for field, (value, line) in vars(config).get(_OVERRULED, {}).items():
+    block, last = _owner(config, field)
+    if block.get(last) == value:
+      found.append(line)
+  return found
 
 
-def _set_server_rate(
-  config: ConfigDict, method: method_lib.Method, adaptive_rate: float
+def _choose_rates(
+  config: ConfigDict,
+  method: method_lib.Method,
+  adaptive_rate: float,
+  chosen: Mapping[str, str],
 ) -> None:
-  """Sets the server's learning rate; see `create_config`."""
-  optimizer = config.algorithm.get('server_optimizer', 'sgd')
-  if optimizers.OPTIMIZERS[optimizer].is_adaptive:
-    config.server_learning_rate = adaptive_rate
-  elif not method.steps_at_server:
-    config.server_learning_rate = 1.0
-  elif config_lib.CLIENT_RATE in config:
-    # Its step is the one that a client of FedAvg takes with a single batch.
-    config.server_learning_rate = config.client_learning_rate
+  """Leaves out rates that the method lacks, and sets the server's.
+
+  Args:
+    config: The config.
+    method: Its method.
+    adaptive_rate: See `create_config`.
+    chosen: The axes of the variant with their values.
+  """
+  for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
+    if rate in config and rate not in method.learning_rates:
+      _replace(
+        config, rate, None, f' for {method.name}, which has no such rate'
+      )
+  if config_lib.SERVER_RATE not in method.learning_rates:
+    return
+  usual = method.server_rate(
+    config.algorithm.server_optimizer,
+    client_rate=config.get(config_lib.CLIENT_RATE),
+    adaptive_rate=adaptive_rate,
+  )
+  is_usual = 'server' in chosen or config_lib.SERVER_RATE not in config
+  if is_usual and usual is not None:
+    _replace(
+      config, config_lib.SERVER_RATE, usual, ', the rate of the chosen server'
+    )
 
 
 def _ordered_blocks() -> list[block_lib.Block]:
@@ -176,10 +208,10 @@ def _add_block(
   preset = chosen.get(block.name) or config[block.name].name
   config[block.name] = block.defaults(preset, **others)
   values = config_lib.Values.of(config[block.name].to_dict())
-  for rule in block.goes_with:
+  for rule in (*block.goes_with, *block.sets):
     is_chosen = rule.field.partition('.')[0] in chosen
     if rule.values and rule.holds(values) and not is_chosen:
-      _set(config, rule.field, rule.values)
+      _overrule(config, rule, f': {rule.cause(block.name, values)}')
 
 
 def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
@@ -244,24 +276,45 @@ def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
       )
 
 
-def _set(config: ConfigDict, field: str, values: Sequence[Any]) -> None:
-  """Sets an existing field to the first of some values unless it has one."""
+def _owner(config: ConfigDict, field: str) -> tuple[Mapping[str, Any], str]:
+  """Returns the block of a field, empty if missing, and the name in it."""
   *blocks, last = field.split('.')
   block = config
   for inner in blocks:
     block = block.get(inner, {})
-  if last in block and block[last] not in values:
-    block[last] = values[0]
+  return block, last
 
 
-def _leave_out_unsupported(
-  config: ConfigDict, method: method_lib.Method, visiting_rounds: int | None
-) -> None:
-  """Restricts fields to the values that they can have for a method."""
-  for field, (_, values) in registry.only_values(method).items():
-    _set(config, field, values)
-  for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
-    if rate in config and rate not in method.learning_rates:
-      del config[rate]
-  if config.participation.name == 'visit_once' and visiting_rounds is not None:
-    config.rounds = visiting_rounds
+def _set(config: ConfigDict, field: str, value: Any) -> None:
+  """Sets a field if the config has it."""
+  block, last = _owner(config, field)
+  if last in block:
+    block[last] = value
+
+
+def _overrule(config: ConfigDict, rule: block_lib.Rule, why: str) -> None:
+  """Sets a field to the first value of a rule unless it has one of them."""
+  block, last = _owner(config, rule.field)
+  if last in block and block[last] not in rule.values:
+    _replace(config, rule.field, rule.values[0], why)
+
+
+def _replace(config: ConfigDict, field: str, value: Any, why: str) -> None:
+  """Replaces a value, or leaves the field out, and notes it for `overruled`.
+
+  Args:
+    config: The config.
+    field: The dotted name of the field.
+    value: The value; None to leave the field out.
+    why: The end of the sentence.
+  """
+  block, last = _owner(config, field)
+  if last in block and block[last] != value:
+    told = f'is {value!r} instead of {block[last]!r}'
+    if value is None:
+      told = f'{block[last]!r} is left out'
+    vars(config)[_OVERRULED][field] = value, f'{field} {told}{why}.'
+  if value is None:
+    del block[last]
+  else:
+    block[last] = value

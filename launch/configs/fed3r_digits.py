@@ -58,9 +58,8 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
     evaluate_every=1,
     checkpoint_every=10,
     # The runs are compared by the global model.
+    evaluation={'personalization_epochs': 0, 'barrier': False},
     fields={
-      'evaluation.personalization_epochs': 0,
-      'evaluation.barrier': False,
       'algorithm.accumulator': 'float64',
       'algorithm.num_random_features': 500,
       'fine_tuning.start.accumulator': 'float64',

@@ -18,6 +18,7 @@ import dataclasses
 import functools
 import graphlib
 import importlib
+import operator
 import pkgutil
 import typing
 from typing import Any
@@ -62,8 +63,8 @@ class Rule(NamedTuple):
     values: The values that the field may have; empty for a block.
     reason: A clause for the error, such as 'which ...', after the block that
       must be absent, or after '<field> is <value>, but <block>, '.
-    when: The values of the block's own fields, by name, for which the rule
-      holds.
+    when: The values of the block's own fields, by dotted name, for which the
+      rule holds.
   """
 
   field: str
@@ -73,7 +74,18 @@ class Rule(NamedTuple):
 
   def holds(self, own: config_lib.Values) -> bool:
     """Returns whether the rule applies to the values of the block."""
-    return all(getattr(own, n) in values for n, values in self.when.items())
+    return all(
+      operator.attrgetter(name)(own) in values
+      for name, values in self.when.items()
+    )
+
+  def cause(self, block: str, own: config_lib.Values) -> str:
+    """Returns a clause on why the rule applies to a block, with its reason."""
+    if not self.when:
+      return f'the config has a block {block}, {self.reason}'
+    name = next(iter(self.when))
+    value = operator.attrgetter(name)(own)
+    return f'{block}.{name} is {value!r}, {self.reason}'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -94,6 +106,8 @@ class Block:
     only: For a field, another name in `method.SUPPORTS`, and the values that
       remain for methods that do not support it.
     goes_with: The rules for other fields and blocks.
+    sets: The values that a variant with the block gives fields elsewhere, in
+      the form of rules, which a config may break.
     check: A function that raises InputError for a config with inconsistent
       values in the block, where `goes_with` cannot express it.
     needed_clients: A function from a config to the least number of clients in a
@@ -132,6 +146,7 @@ class Block:
     default_factory=dict
   )
   goes_with: Sequence[Rule] = ()
+  sets: Sequence[Rule] = ()
   check: Callable[[config_lib.Config], None] = lambda config: None
   needed_clients: Callable[[config_lib.Config], int] = lambda config: 0
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
@@ -204,8 +219,7 @@ class Block:
       is_there = rule.field in flat or rule.field in config.blocks
       if not is_there or found in rule.values or not rule.holds(own):
         continue
-      cause = [f'{self.name}.{n} is {getattr(own, n)!r}' for n in rule.when]
-      if not rule.values and not cause:
+      if not rule.values and not rule.when:
         raise errors.InputError(
           f'The config must have a block {rule.field}, {rule.reason}, or a '
           f'block {self.name}, got both.'
@@ -214,8 +228,7 @@ class Block:
       if rule.values:
         values = ' or '.join(map(repr, rule.values))
         must = f'{rule.field} must be {values}, got {found!r}'
-      cause = cause or [f'the config has a block {self.name}']
-      raise errors.InputError(f'{must}: {cause[0]}, {rule.reason}.')
+      raise errors.InputError(f'{must}: {rule.cause(self.name, own)}.')
     self.check(config)
 
 

@@ -212,6 +212,14 @@ BLOCK = block.Block(
     ),
     block.Rule('server_schedule', (), _MEAN_AS_IT_IS, when=_KEEPS),
   ),
+  sets=(
+    block.Rule(
+      'evaluation.personalization_epochs',
+      fields.POSITIVE,
+      'whose clients end up with models of their own',
+      when=_KEEPS,
+    ),
+  ),
   label=lambda config, name: f'Partial {name}',
   deviations=_deviations,
   built_from=block.of_own_fields,

@@ -25,6 +25,15 @@ if typing.TYPE_CHECKING:
 
 # The name of a start from a classifier of zeros.
 NO_START = 'none'
+# The published client learning rate of Fed3R's fine-tuning.
+_LEARNING_RATE = 0.01
+
+
+class _Starts:
+  """The names of starts that are closed forms."""
+
+  def __contains__(self, name: str) -> bool:
+    return name != NO_START
 
 
 def _check_start(config: config_lib.Config) -> None:
@@ -184,6 +193,14 @@ BLOCK = block.Block(
   },
   axes=_axes,
   supports='fine_tuning',
+  sets=(
+    block.Rule(
+      config_lib.CLIENT_RATE,
+      (_LEARNING_RATE,),
+      'whose fine-tuning has this published rate',
+      when={'start.name': _Starts()},
+    ),
+  ),
   check=_check,
   label=_label,
   # Each run with a start finds its frozen weights; without one, they depend on

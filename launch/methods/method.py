@@ -14,6 +14,7 @@ from typing import Any
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import fields as fields_lib
+from launch.methods import optimizers
 
 # For each thing that a method may support, the usual reason why it does not.
 SUPPORTS: Mapping[str, str] = {
@@ -120,6 +121,22 @@ class Method:
     return 'local_epochs' not in self.supports and (
       config_lib.SERVER_RATE in self.learning_rates
     )
+
+  def server_rate(
+    self, optimizer: str, *, client_rate: float | None, adaptive_rate: float
+  ) -> float | None:
+    """Returns the usual learning rate of the server.
+
+    Args:
+      optimizer: The server's optimizer.
+      client_rate: The clients' learning rate; None for a config without it.
+      adaptive_rate: The task's rate of adaptive optimizers.
+    """
+    if optimizers.OPTIMIZERS[optimizer].is_adaptive:
+      return adaptive_rate
+    # A step of FedSGD is one of a client of FedAvg with a single batch; other
+    # servers take the aggregate as it is.
+    return client_rate if self.steps_at_server else 1.0
 
   @property
   def chooses_fine_tuning_rate(self) -> bool:

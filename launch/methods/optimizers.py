@@ -68,6 +68,9 @@ OPTIMIZERS: Mapping[str, _Optimizer] = {
   'yogi': _Optimizer('Yogi', 'build_yogi', is_adaptive=True),
 }
 
+# The usual learning rate of an adaptive server.
+ADAPTIVE_RATE = 0.01
+
 _WEIGHTINGS = {
   'num_examples': 'clients weighted by examples',
   'uniform': 'clients weighted equally',

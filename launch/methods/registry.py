@@ -68,6 +68,31 @@ def only_values(
   }
 
 
+def rules(method: method_lib.Method) -> list[block_lib.Rule]:
+  """Returns the values that a variant gives fields for the method's sake.
+
+  Args:
+    method: The method.
+
+  Returns:
+    Rules in the order of their application, with reasons that follow the
+    method's name.
+  """
+  found = [
+    block_lib.Rule(field, values, method.why_not(support))
+    for field, (support, values) in only_values(method).items()
+  ]
+  if method.personalizes or method.keeps_models:
+    found.append(
+      block_lib.Rule(
+        'evaluation.personalization_epochs',
+        fields.POSITIVE,
+        'its clients end up with models of their own',
+      )
+    )
+  return found
+
+
 def find_method(
   name: Any,
   *,

@@ -41,7 +41,10 @@ _MAX_ROUNDS = 10_000
 
 
 def describe(
-  config: config_lib.Config, options: training_run.RunOptions
+  config: config_lib.Config,
+  options: training_run.RunOptions,
+  *,
+  overruled: Sequence[str] = (),
 ) -> str:
   """Returns the plan of a run as lines, without training or writing.
 
@@ -49,6 +52,7 @@ def describe(
     config: The config.
     options: The options; the workdir is '' for none, and the context is the
       default one.
+    overruled: A sentence for each value of the config that a rule has replaced.
 
   Raises:
     errors.InputError: If the run would be refused.
@@ -66,6 +70,7 @@ def describe(
     ('task', task.title),
     *_describe_data(task, config.cohort_size),
     *_describe_rounds(experiment),
+    *(('overruled', line) for line in overruled),
   ]
   if has_run:
     rows += _describe_time(experiment, folder)

@@ -497,6 +497,14 @@ class KillTest(temporary_folders.TestCase):
     self.assertEqual(printed[0]['cohort_size'], 3)
     self.assertIn('exchange', printed[0])
 
+  @parameterized.parameters('--print_config', '--dry_run')
+  def test_tells_what_rules_replace(self, flag):
+    outcome = binary_runner.run_here(
+      'launch.train', '--config=digits:fed_sgd', flag
+    )
+    told = outcome.stderr if flag == '--print_config' else outcome.stdout
+    self.assertIn('local_epochs is 1 instead of 16 for fed_sgd: it takes', told)
+
   def test_a_dry_run_prints_a_plan_and_writes_nothing(self):
     workdir = self.folder / 'run'
     outcome = binary_runner.run_here(

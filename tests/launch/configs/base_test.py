@@ -127,6 +127,68 @@ class VariantsTest(parameterized.TestCase):
       config_checks.read(config.to_dict()).evaluation.personalization_epochs
     )
 
+  @parameterized.parameters(
+    *registry.variants(),
+    'fed_sgd,server=adam',
+    'fed_prox,fine_tuning=ft_lp,start=fed3r',
+    'fed_avg,exchange=partial,unsent=client_keeps',
+    'fed_avg,privacy=tree',
+    'diagnosed,exchange=partial',
+  )
+  def test_every_replaced_value_of_a_file_is_told(self, variant):
+    values = {
+      'rounds': 20,
+      'local_epochs': 4,
+      'client_learning_rate': 0.1,
+      'server_learning_rate': 0.3,
+      'evaluation': {'barrier': True, 'personalization_epochs': 0},
+    }
+    config = _config(variant, server_optimizer='nesterov', **values)
+    resolved = json_config.flatten(config.to_dict())
+    given = json_config.flatten(values)
+    replaced = {f: v for f, v in given.items() if resolved.get(f) != v}
+    told = {line.split()[0]: line for line in base.overruled(config)}
+    self.assertEqual(replaced.keys(), told.keys() & given.keys())
+    for field, line in told.items():
+      of_file = given.get(field, '')
+      if field in resolved:
+        start = f'{field} is {resolved[field]!r} instead of {of_file!r}'
+      else:
+        start = f'{field} {of_file!r} is left out'
+      self.assertStartsWith(line, start.removesuffix("''"))
+
+  @parameterized.parameters(
+    ('fed_avg', 'local_epochs', None),
+    (
+      'fed_sgd',
+      'local_epochs',
+      'fed_sgd: it takes one gradient of a pass',
+    ),
+    ('ditto', 'evaluation.personalization_epochs', 'ditto: its clients end up'),
+    (
+      'fed_avg,exchange=partial,unsent=client_keeps',
+      'evaluation.barrier',
+      "exchange.unsent is 'client_keeps', so that there is no one model",
+    ),
+    (
+      'fed_avg,privacy=gaussian',
+      'algorithm.client_weighting',
+      'the config has a block privacy, by which no client may count more',
+    ),
+  )
+  def test_a_replaced_value_has_a_reason(self, variant, field, reason):
+    config = _config(variant, evaluation={'personalization_epochs': 0})
+    told = [t for t in base.overruled(config) if t.startswith(f'{field} ')]
+    self.assertLen(told, 0 if reason is None else 1)
+    if reason:
+      self.assertIn(reason, told[0])
+
+  def test_a_value_that_is_set_again_is_not_told(self):
+    config = _config('fed_sgd')
+    self.assertLen(base.overruled(config), 2)
+    config.local_epochs = 4
+    self.assertLen(base.overruled(config), 1)
+
   def test_a_server_rate_of_a_task_holds_without_an_axis(self):
     values = {'server_learning_rate': 0.3}
     rates = [
