@@ -75,7 +75,7 @@ _EXPORTS = {
   'metrics_flattening': 'flatten_metrics to_number',
   'metrics_rows': 'read_rows ROUND_COLUMN Row',
   'participation': """
-    count_visiting_rounds epochs_participation first_visits Participation
+    count_visiting_rounds epochs_participation Participation
     poisson_participation proportional_participation uniform_participation
     visit_once_participation
   """,

@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
-import threading
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
@@ -225,37 +224,6 @@ def count_visiting_rounds(num_clients: int, *, cohort_size: int) -> int:
   """Returns the number of rounds that `visit_once_participation` takes."""
   errors.check_positive_integer('cohort_size', cohort_size)
   return -(-num_clients // cohort_size)
-
-
-def first_visits(participation: Participation) -> Participation:
-  """Returns the cohorts of a participation without the earlier clients.
-
-  With it, a closed-form method counts each client once under any policy. Rounds
-  are numbered from 1. A cohort may be empty.
-
-  Args:
-    participation: A pure function of the round. It is called once per round, in
-      order, and the ids that it returns are kept.
-
-  Returns:
-    A function from the round number to those clients of its cohort that no
-    earlier round had; safe to use from several threads.
-  """
-  cohorts: list[tuple[str, ...]] = []
-  seen: set[str] = set()
-  lock = threading.Lock()
-
-  def cohort(round_number: int) -> tuple[str, ...]:
-    _check_round(round_number)
-    with lock:
-      while len(cohorts) < round_number:
-        # Removes duplicates within a cohort.
-        came = dict.fromkeys(participation(len(cohorts) + 1))
-        cohorts.append(tuple(c for c in came if c not in seen))
-        seen.update(cohorts[-1])
-      return cohorts[round_number - 1]
-
-  return cohort
 
 
 def _sort(client_ids: Iterable[str]) -> Sequence[str]:

@@ -24,9 +24,9 @@ if typing.TYPE_CHECKING:
   from tasks.task import Task
 
 # The policies with which each client counts at most once.
-VISITS = ('visit_once', 'first_visits')
+VISITS = ('visit_once',)
 # The policies that may ask more clients than they need.
-_OVER_SELECTING = ('uniform', 'first_visits', 'deadline')
+_OVER_SELECTING = ('uniform', 'deadline')
 # The fields with the number of clients from which a policy chooses.
 _DRAWN = {'fastest': 'sampled', 'power_of_choice': 'candidates'}
 
@@ -56,9 +56,6 @@ POLICIES: Mapping[str, Policy] = {
   'visit_once': Policy('visit once', 'every client in turn', {}),
   'epochs': Policy(
     'epochs', 'every client in turn, again and again in another order', {}
-  ),
-  'first_visits': Policy(
-    'first visits', 'as uniform, without those who came before', {}
   ),
   'deadline': Policy(
     'deadline',
@@ -497,8 +494,6 @@ def _create_policy(
     answering = simulation.fastest_participation(
       answering, size=cohort_size, speeds=speeds
     )
-  if own.name == 'first_visits':
-    return simulation.first_visits(answering)
   return answering
 
 

@@ -59,7 +59,6 @@ _STYLES = {
   'Poisson': (0, (3, 1, 1, 1)),
   'visit once': (0, (8, 2)),
   'epochs': (0, (8, 2, 2, 2)),
-  'first visits': (0, (2, 2)),
   _BEFORE: ':',
 }
 

@@ -135,17 +135,20 @@ class ExactnessTest(parameterized.TestCase):
     rounds=st.integers(1, 8),
     seed=st.integers(0, 2**30),
   )
-  def test_a_client_counts_once_however_often_it_is_sampled(
+  def test_counts_the_clients_of_cohorts_of_any_size(
     self, num_clients, cohort_size, rounds, seed
   ):
     clients = _partition(*_examples(30, seed), num_clients, seed)
     sample = simulation.uniform_participation(
       clients, cohort_size=min(cohort_size, num_clients), seed=seed
     )
+
+    def first_visits(round_number):
+      before = {c for r in range(1, round_number) for c in sample(r)}
+      return tuple(c for c in sample(round_number) if c not in before)
+
     bias = models.RidgeBias.REGULARIZED
-    state, _ = _run(
-      self.processes[bias], clients, simulation.first_visits(sample), rounds
-    )
+    state, _ = _run(self.processes[bias], clients, first_visits, rounds)
     came = sorted({c for r in range(1, rounds + 1) for c in sample(r)})
     x, y = (np.concatenate(a) for a in zip(*(clients[c] for c in came)))
     if not len(x):

@@ -77,8 +77,8 @@ class ParticipationTest(parameterized.TestCase):
         build(_IDS, cohort_size=11, seed=1)
 
   def test_rounds_of_visits_begin_at_one(self):
-    visits = [b(_IDS, cohort_size=1, seed=1) for b in _VISITS.values()]
-    for cohort in (*visits, participation.first_visits(lambda _: ())):
+    for build in _VISITS.values():
+      cohort = build(_IDS, cohort_size=1, seed=1)
       with self.assertRaisesRegex(errors.InputError, 'cohort .*0'):
         cohort(0)
 
@@ -218,26 +218,3 @@ class VisitOnceParticipationTest(absltest.TestCase):
       self.assertEqual(
         participation.count_visiting_rounds(clients, cohort_size=10), rounds
       )
-
-
-class FirstVisitsTest(absltest.TestCase):
-  @given(
-    cohort_size=st.integers(1, 10),
-    seed=st.integers(0, 2**40),
-    order=st.permutations(range(1, 9)),
-  )
-  def test_leaves_out_who_came_before(self, cohort_size, seed, order):
-    sample = participation.uniform_participation(
-      _IDS, cohort_size=cohort_size, seed=seed
-    )
-    first = participation.first_visits(sample)
-    cohorts = {r: first(r) for r in order}
-    seen = set()
-    for r in range(1, 9):
-      expected = tuple(c for c in sample(r) if c not in seen)
-      self.assertEqual(cohorts[r], expected)
-      seen.update(expected)
-
-  def test_a_cohort_that_has_a_client_twice(self):
-    first = participation.first_visits(lambda _: ('a', 'b', 'a'))
-    self.assertEqual((first(1), first(2)), (('a', 'b'), ()))

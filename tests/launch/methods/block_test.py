@@ -30,7 +30,8 @@ _OTHER_VALUES = {
   'fine_tuning.start.name': 'fed3r',
   'local_epochs': 2,
   'participation.dropout': 0.5,
-  'participation.name': 'first_visits',
+  # Closed forms lack it; test_rules takes another block.
+  'participation.name': 'uniform',
   'participation.over_selection': 0.5,
   'server_learning_rate': 0.5,
 }
@@ -100,11 +101,7 @@ class BlockTest(parameterized.TestCase):
           continue
         variant = f'{name},exchange=partial'
       config = _config(variant)
-      value = _OTHER_VALUES[field]
-      # Its other value is one of these.
-      if field == 'participation.name':
-        value = 'uniform'
-      config = small_configs.with_fields(config, {field: value})
+      config = small_configs.with_fields(config, {field: _OTHER_VALUES[field]})
       reason = re.escape(method.why_not(support))
       self._assert_refused(
         config, rf'^{field} must be .* for {name}, got .*: {reason}\.'
@@ -196,7 +193,10 @@ class BlockTest(parameterized.TestCase):
             config = small_configs.with_fields(
               config, {kept.field: kept.values[0]}
             )
-    if rule.values:
+    if rule.field == 'participation.name':
+      # Other fields come with another name.
+      config[other] = _BLOCKS[other].defaults('fastest')
+    elif rule.values:
       value = _OTHER_VALUES[rule.field]
       config = small_configs.with_fields(config, {rule.field: value})
     self._assert_refused(config, re.escape(rule.reason))

@@ -36,10 +36,11 @@ _POLICIES = (
 
 def _read(variant: str, policy: str, changes: dict, rule: str):
   """Returns a checked config of the combination."""
+  once = policy in participation.VISITS
   found = small_configs.make_config(
     f'{variant},aggregation={rule}' if rule else variant,
-    rounds=2 if policy in participation.VISITS else 12,
-    cohort_size=small_configs.NUM_TRAINING_CLIENTS,
+    rounds=2 if once else 12,
+    cohort_size=small_configs.NUM_TRAINING_CLIENTS // (2 if once else 1),
   )
   found['participation'] = participation.BLOCK.defaults(policy) | changes
   return config_checks.read(found)

@@ -69,18 +69,6 @@ class ParticipationTest(small_configs.TaskTestCase):
       for number in range(1, 6):
         self.assertEqual(cohort(number), expected(number))
 
-  def test_first_visits_are_of_the_cohorts_that_others_see(self):
-    uniform = participation.create_participation(
-      small_configs.read_config('fed_avg'), self.task
-    )
-    seen = set()
-    for number, cohort in enumerate(self._cohorts('first_visits', 12), start=1):
-      self.assertEqual(
-        cohort, tuple(c for c in uniform(number) if c not in seen)
-      )
-      seen |= set(cohort)
-    self.assertCountEqual(seen, self.task.train.client_ids)
-
 
 class SpeedsTest(small_configs.TaskTestCase):
   @classmethod
@@ -115,10 +103,6 @@ class SpeedsTest(small_configs.TaskTestCase):
     # Half as many again.
     over = self._create(_config('uniform', over_selection=0.5))
     self.assertEqual(over(3), fastest(3))
-    over = self._create(_config('first_visits', over_selection=0.5))
-    self.assertEqual(over(1), fastest(1))
-    came = [c for r in range(1, 20) for c in over(r)]
-    self.assertLen(set(came), len(came))
 
   def test_candidates(self):
     choice = self._create(_config('power_of_choice', candidates=6))

@@ -17,10 +17,8 @@ import pytest
 
 _HALF = 'evaluation.half_way_checkpoint'
 _LAMBDAS = (1000.0, 0.01, 1.0)
-_PATH = {
-  'participation.name': 'first_visits',
-  'algorithm.regularization_path': _LAMBDAS,
-}
+# One client per round, so that all 8 rounds have one.
+_PATH = {'cohort_size': 1, 'algorithm.regularization_path': _LAMBDAS}
 
 
 def _read(workdir):

@@ -311,12 +311,13 @@ class ClosedFormTest(small_configs.TestCase):
     )
 
   @pytest.mark.thorough
-  def test_first_visits_end_with_the_sums_of_one_visit_to_each(self):
+  def test_cohorts_of_any_size_end_with_the_same_sums(self):
     sums = []
-    for name, rounds in (('visit_once', 3), ('first_visits', 12)):
+    for rounds, cohort_size in ((3, 3), (8, 1)):
       config = small_configs.make_config(
         rounds=rounds,
-        **{'participation.name': name, 'algorithm.accumulator': 'float64'},
+        cohort_size=cohort_size,
+        **{'algorithm.accumulator': 'float64'},
       )
       self._train(config)
       _, result = _load_result(config, self.task, self.workdir)
