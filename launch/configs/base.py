@@ -129,7 +129,8 @@ def create_config(
   _choose_rates(config, method, adaptive_server_rate, chosen)
   for rule in registry.rules(method):
     _overrule(config, rule, f' for {method.name}: {rule.reason}')
-  if config.participation.name == 'visit_once' and visiting_rounds is not None:
+  policy = participation.POLICIES[config.participation.name]
+  if policy.visits_once and visiting_rounds is not None:
     reason = 'all clients come once in the visiting_rounds of the config file'
     _replace(config, 'rounds', visiting_rounds, f': {reason}')
   for block in _ordered_blocks():

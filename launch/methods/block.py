@@ -89,13 +89,37 @@ class Rule(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
+class Choice:
+  """A value of a field that decides on the block's other fields.
+
+  Attributes:
+    help: A phrase for --methods.
+    fields: The fields that a block with this value has beside the deciding one.
+  """
+
+  help: str
+  fields: Mapping[str, fields_lib.Field]
+
+  @property
+  def absent(self) -> Mapping[str, Any]:
+    """The values of the fields that a config may leave out."""
+    return {}
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
 class Block:
   """A block, as configs, runs and tables know it.
 
   Attributes:
     name: The name in configs and of the axis.
     help: A phrase or two for --methods.
-    fields: The fields by name.
+    fields: The fields by name. With `choices`, the deciding one and those that
+      several choices have.
+    chosen_by: The name of the field that decides on the others, by `choices`.
+    choices: The choices by the value of `chosen_by`; empty for a block that
+      always has `fields`.
+    inner: The blocks within the block, which all choices have, by field. Their
+      names begin with that of the block.
     presets: The values of the axis, each with the fields that it sets; empty
       for a block without an axis, which every config has.
     axes: A function that returns further axes, each in the form of `presets`.
@@ -136,6 +160,9 @@ class Block:
   name: str
   help: str
   fields: Mapping[str, fields_lib.Field]
+  chosen_by: str = 'name'
+  choices: Mapping[str, Choice] = dataclasses.field(default_factory=dict)
+  inner: Mapping[str, Block] = dataclasses.field(default_factory=dict)
   presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(
     default_factory=dict
   )
@@ -167,12 +194,10 @@ class Block:
       preset: The name of a preset; '' for none.
       **others: The values of further axes.
     """
-    block = fields_lib.defaults(self.fields)
-    if preset:
-      block |= self.presets[preset]
+    chosen = dict(self.presets[preset]) if preset else {}
     for axis, value in others.items():
-      block |= self.axes()[axis][value]
-    return block
+      chosen |= self.axes()[axis][value]
+    return fields_lib.defaults(self._fields_of(chosen)) | chosen
 
   def read(self, values: Mapping[str, Any]) -> config_lib.Values:
     """Returns the checked fields of the block of a config.
@@ -183,8 +208,42 @@ class Block:
     Raises:
       errors.InputError: If a field is missing, unknown or refused.
     """
-    fields_lib.check_block(f'{self.name}.', values, self.fields)
-    return config_lib.Values.of(values)
+    known, owner, absent = self._fields_of(values), '', {}
+    if self.choices:
+      owner = values[self.chosen_by]
+      absent = self.choices[owner].absent
+    # A field that is left out is checked as its default.
+    found = {name: known[name].default for name in absent} | dict(values)
+    fields_lib.check_block(f'{self.name}.', found, known, owner=owner)
+    return config_lib.Values.of({**absent, **values})
+
+  def _fields_of(
+    self, values: Mapping[str, Any]
+  ) -> Mapping[str, fields_lib.Field]:
+    """Returns the fields of a block with some values.
+
+    Raises:
+      errors.InputError: If the values make none of the choices.
+    """
+    if not self.choices:
+      return self.fields
+    deciding, chosen = self.fields[self.chosen_by], values.get(self.chosen_by)
+    deciding.check(f'{self.name}.{self.chosen_by}', chosen)
+    return {
+      self.chosen_by: deciding,
+      **self.choices[chosen].fields,
+      **{name: block._as_field() for name, block in self.inner.items()},
+    }
+
+  def _as_field(self) -> fields_lib.Field:
+    """Returns the block as a field of the block that it is in."""
+
+    def check(name: str, value: Any) -> None:
+      fields_lib.block(name, value)
+      self.read(value)
+
+    default = self.defaults(next(iter(self.presets)))
+    return fields_lib.Field(default, check, self.help)
 
   def all_axes(self) -> dict[str, Mapping[str, Mapping[str, Any]]]:
     """Returns the axes of variants by name, the block's own first."""
@@ -193,13 +252,34 @@ class Block:
 
   def describe(self) -> list[str]:
     """Returns lines that describe the axes and the fields."""
+    inner = {
+      f'{within}.{name}': field
+      for within, block in self.inner.items()
+      for name, field in block.fields.items()
+      if name != block.chosen_by
+    }
     return [
       *(
         f'  --config=FILE:NAME,{axis}={{{",".join(presets)}}}'
         for axis, presets in self.all_axes().items()
       ),
-      *fields_lib.describe(self.fields),
+      *fields_lib.describe({**self.fields, **inner}),
+      *self._describe_choices(),
+      *(
+        line
+        for within, block in self.inner.items()
+        for line in block._describe_choices(f'{within}=')
+      ),
     ]
+
+  def _describe_choices(self, prefix: str = '') -> list[str]:
+    """Returns lines that describe the choices and the fields of one only."""
+    lines = []
+    for name, choice in self.choices.items():
+      own = {n: f for n, f in choice.fields.items() if n not in self.fields}
+      lines.append(f'  {prefix}{name}: {choice.help}')
+      lines += [f'  {line}' for line in fields_lib.describe(own)]
+    return lines
 
   def check_rules(
     self, config: config_lib.Config, flat: Mapping[str, Any]

@@ -101,7 +101,7 @@ def _check(config: config_lib.Config) -> None:
         'fine_tuning.strategy ft_feat, which freezes the classifier: it would '
         'stay zero.'
       )
-  elif config.participation.name in participation.VISITS:
+  elif participation.policy_of(config).visits_once:
     raise errors.InputError(
       'participation.name must be uniform, since all clients come in the start '
       f'of the fine-tuning already, got {config.participation.name!r}.'

@@ -16,6 +16,7 @@ from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import fields
+from launch.methods import participation
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -135,7 +136,7 @@ def create_epsilon(
     return simulation.tree_epsilon(
       noise, delta=delta, rounds_per_tree=rounds, accountant=accountant
     )
-  if config.participation.name == 'poisson':
+  if participation.policy_of(config).is_independent:
     return simulation.poisson_epsilon(
       noise,
       delta=delta,
@@ -151,7 +152,7 @@ def neighbours(config: config_lib.Config) -> str:
   """Returns the neighbouring relation of epsilon, for summary.json."""
   if config.blocks['privacy'].mechanism == 'tree':
     return "a client's contributions are zero"
-  if config.participation.name == 'poisson':
+  if participation.policy_of(config).is_independent:
     return 'a client is added or removed'
   return 'a client is replaced'
 

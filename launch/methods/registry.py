@@ -185,9 +185,8 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
     and not optimizers.OPTIMIZERS[server].is_adaptive
   ):
     found[config_lib.SERVER_RATE] = f'server rate {fields.exact(rate)}'
-  policy = config.participation.name
-  if not _is_usual_participation(config, policy):
-    found[_PARTICIPATION] = participation.POLICIES[policy].title
+  if not _is_usual_participation(config):
+    found[_PARTICIPATION] = participation.policy_of(config).title
   for block in block_lib.blocks_of(config):
     found |= block.deviations(config)
   if cap := config.max_examples_per_client:
@@ -199,13 +198,14 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
   return found
 
 
-def _is_usual_participation(config: config_lib.Config, policy: str) -> bool:
-  is_asynchronous = policy == 'asynchronous'
+def _is_usual_participation(config: config_lib.Config) -> bool:
+  is_asynchronous = participation.policy_of(config).is_asynchronous
   if is_asynchronous or config.method.is_asynchronous:
     # Without late answers, such a method is another one: FedBuff is FedAvg.
     return is_asynchronous and config.method.is_asynchronous
-  _, usual = only_values(config.method).get(_PARTICIPATION, ('', ('uniform',)))
-  return policy in ('uniform', *usual)
+  default = participation.BLOCK.fields['name'].default
+  _, usual = only_values(config.method).get(_PARTICIPATION, ('', ()))
+  return config.participation.name in (default, *usual)
 
 
 def needed_by_blocks(config: config_lib.Config) -> dict[str, Sequence[Any]]:

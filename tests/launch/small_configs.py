@@ -18,6 +18,7 @@ from launch.configs import srpfl_digits
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config_checks
+from launch.methods import participation
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
@@ -56,6 +57,22 @@ def make_config(variant='fed3r', **changes):
   if 'body_epochs' in config.algorithm:
     config.local_epochs = 1 + config.algorithm.body_epochs
   return with_fields(config.to_dict(), changes)
+
+
+def make_timed_config(policy, *, speeds='exponential', **changes):
+  """Returns a config of FedAvg with a participation and speeds.
+
+  Args:
+    policy: The name of the policy.
+    speeds: The kind of speeds.
+    **changes: The values of their fields, and of `cohort_size`.
+  """
+  config = make_config('fed_avg', rounds=20)
+  config['cohort_size'] = changes.pop('cohort_size', 4)
+  block = participation.BLOCK.defaults(policy, speeds=speeds)
+  for name, value in changes.items():
+    (block['speeds'] if name in block['speeds'] else block)[name] = value
+  return {**config, 'participation': block}
 
 
 def with_fields(config, changes):

@@ -40,17 +40,6 @@ _BLOCKS = {
   for name, block in block_lib.own_blocks().items()
   if name not in ('evaluation', 'participation', 'warm_start')
 }
-_POLICIES = {
-  name: {
-    **policy.fields,
-    **{
-      k: participation.OPTIONS[k]
-      for k in participation.BLOCK.defaults(name)
-      if k in participation.OPTIONS
-    },
-  }
-  for name, policy in participation.POLICIES.items()
-}
 # Texts that name something of the task's model, and what is not enough else.
 _VALUES = {
   'threshold': 16,
@@ -76,7 +65,8 @@ _NUMBERS = (0.25, 0.75, 2.0, 1, 2, 3, 16, 0)
 
 def _config(variant: str, **changes: Any) -> dict[str, Any]:
   config = small_configs.make_config(variant)
-  if config['participation']['name'] not in participation.VISITS:
+  policy = participation.POLICIES[config['participation']['name']]
+  if not policy.visits_once:
     config['rounds'] = _ROUNDS
     # Enough for Krum, and all where FLANP's stages end by accuracy.
     config['cohort_size'] = 8 if 'flanp' in variant else 6
@@ -312,11 +302,11 @@ class ContractTest(small_configs.TestCase):
     for before, changes in _settings(variant, axis, some):
       self._assert_changes(variant, before, changes)
 
-  @parameterized.parameters(*_POLICIES)
-  def test_fields_of_participation(self, name):
-    method = 'fed_buff' if name == 'asynchronous' else 'fed_avg'
+  @parameterized.parameters(*participation.POLICIES.items())
+  def test_fields_of_participation(self, name, policy):
+    method = 'fed_buff' if policy.is_asynchronous else 'fed_avg'
     variant = f'{method},participation={name}'
-    for before, changes in _settings(variant, 'participation', _POLICIES[name]):
+    for before, changes in _settings(variant, 'participation', policy.fields):
       self._assert_changes(variant, before, changes)
 
   @parameterized.parameters(*enumerate(_VARIANTS))

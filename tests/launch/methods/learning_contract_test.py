@@ -36,7 +36,7 @@ _POLICIES = (
 
 def _read(variant: str, policy: str, changes: dict, rule: str):
   """Returns a checked config of the combination."""
-  once = policy in participation.VISITS
+  once = participation.POLICIES[policy].visits_once
   found = small_configs.make_config(
     f'{variant},aggregation={rule}' if rule else variant,
     rounds=2 if once else 12,

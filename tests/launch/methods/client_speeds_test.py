@@ -1,0 +1,99 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the seconds that clients take."""
+
+import pathlib
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch.methods import client_speeds
+from launch.methods import config_checks
+from launch.methods import participation
+from tests.launch import small_configs
+
+from absl.testing import parameterized
+
+_SEED = 0
+_config = small_configs.make_timed_config
+
+
+class ClientSpeedsTest(small_configs.TaskTestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.ids = cls.task.train.client_ids
+
+  def _create(self, config):
+    return participation.create_participation(
+      config_checks.read(config), self.task
+    )
+
+  def _create_clock(self, config):
+    read = config_checks.read(config)
+    cohorts = participation.create_participation(read, self.task)
+    return participation.create_wall_clock(read, self.task, cohorts)
+
+  def test_a_trace(self):
+    lines = [f'{c},{10 - i}' for i, c in enumerate(self.ids)]
+    text = '\n'.join(['client_id,seconds', *lines])
+    path = self.create_tempfile(content=text).full_path
+    config = _config('flanp', speeds='trace', path=path, rounds_per_stage=1)
+    self.assertEqual(self._create(config)(1), self.ids[::-1][:2])
+    clock = self._create_clock(config)
+    self.assertEqual(clock(1, self.ids[:2]), 10)
+    # A run does not go on with other speeds.
+    before = participation.fingerprint_speeds(config_checks.read(config))
+    pathlib.Path(path).write_text(text.replace(',10', ',11'), encoding='utf-8')
+    self.assertNotEqual(
+      participation.fingerprint_speeds(config_checks.read(config)), before
+    )
+    self.assertEqual(
+      participation.fingerprint_speeds(
+        config_checks.read(_config('srpfl', speeds='dynamic'))
+      ),
+      {},
+    )
+
+  def test_dynamic_and_classes(self):
+    for kind, speeds in (
+      ('dynamic', simulation.dynamic_exponential_speeds(seed=_SEED)),
+      (
+        'classes',
+        simulation.device_class_speeds(
+          [
+            simulation.DeviceClass(0.5, 1.0),
+            simulation.DeviceClass(0.3, 3.0),
+            simulation.DeviceClass(0.2, 10.0),
+          ],
+          seed=_SEED,
+        ),
+      ),
+    ):
+      clock = self._create_clock(_config('uniform', speeds=kind))
+      self.assertEqual(clock(2, self.ids), speeds(2, self.ids).max())
+
+  @parameterized.parameters(*client_speeds.KINDS)
+  def test_every_field_refuses_nonsense(self, kind):
+    # A trace has no default path.
+    changes = {'path': 'seconds.csv'} if kind == 'trace' else {}
+    config = _config('uniform', speeds=kind, **changes)
+    block = config['participation']['speeds']
+    for field, value in block.items():
+      block[field] = object()
+      with self.assertRaisesRegex(
+        errors.InputError,
+        rf'^participation.speeds.{field} must be .*, got <object',
+      ):
+        config_checks.read(config)
+      block[field] = value
+
+  @parameterized.parameters(
+    ('trace', {}, "path must be .*got ''"),
+    ('trace', dict(path='no.csv'), 'Cannot read no.csv: No'),
+    ('dynamic', dict(scales=(2, 1)), 'two positive numb'),
+    ('classes', dict(class_shares=(1,)), 'as many .*1 .*3'),
+  )
+  def test_refuses(self, kind, changes, message):
+    with self.assertRaisesRegex(errors.InputError, message) as caught:
+      self._create(_config('uniform', speeds=kind, **changes))
+    self.assertNotIn('\n', str(caught.exception))
