@@ -12,8 +12,8 @@ tools that it declares to support.
 """
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

@@ -15,9 +15,9 @@ import collections
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import building
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

@@ -55,6 +55,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.execution.worker.local_worker_executors': 'a part of local_worker',
   'fedfish_tff.execution.worker.worker_process': 'a part of local_worker',
   'fedfish_tff.private_apis': 'stands beside the packages, not in one',
+  'fedfish_tff.fields': 'stands beside the packages, not in one',
   'fedfish_tff.graph_functions': 'stands beside the packages, not in one',
   'fedfish_tff.parameters': 'stands beside the packages, not in one',
   'fedfish_tff.stateless_kernels': 'stands beside the packages, not in one',

@@ -14,6 +14,7 @@ from absl.testing import absltest
 _LIBRARY = {
   'fedfish_tff.choices',
   'fedfish_tff.errors',
+  'fedfish_tff.fields',
   'fedfish_tff.parameters',
   'fedfish_tff.datasets',
   'fedfish_tff.datasets.grouping',
@@ -59,6 +60,7 @@ ALLOWED = {
   'fedfish_tff': {'fedfish_tff.import_setup'},
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
+  'fedfish_tff.fields': {'fedfish_tff.errors'},
   # What client work makes and execution replaces, without knowing each other.
   'fedfish_tff.parameters': {
     'fedfish_tff.graph_functions',
@@ -164,6 +166,7 @@ ALLOWED = {
   },
   'tasks': {
     'fedfish_tff.errors',
+    'fedfish_tff.fields',
     'fedfish_tff.datasets',
     'fedfish_tff.models',
     'fedfish_tff.plug_ins',

@@ -38,10 +38,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields as fields_lib
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import evaluation
-from launch.methods import fields as fields_lib
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation

@@ -9,11 +9,11 @@ import dataclasses
 import typing
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task

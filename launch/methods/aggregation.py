@@ -11,10 +11,10 @@ from typing import Any
 
 from fedfish_tff import aggregators
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   import tensorflow_federated as tff

@@ -3,9 +3,9 @@
 """APFL (Deng et al., 2020): clients mix the global model with a local one."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import ditto
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

@@ -25,9 +25,9 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import fields as fields_lib
 from launch import methods
 from launch.methods import config as config_lib
-from launch.methods import fields as fields_lib
 
 if typing.TYPE_CHECKING:
   from launch.methods import building

@@ -15,10 +15,10 @@ import os
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 _COMMUNICATION: Mapping[str, fields.Field] = {
   'communication_seconds': fields.Field(

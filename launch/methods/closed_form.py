@@ -9,9 +9,9 @@ import typing
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 import numpy as np
 

@@ -14,8 +14,8 @@ import types
 import typing
 from typing import Any
 
+from fedfish_tff import fields
 from fedfish_tff import trust as trust_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib

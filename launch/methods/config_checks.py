@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import trust as trust_lib
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
 

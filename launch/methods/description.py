@@ -4,10 +4,10 @@
 
 from collections.abc import Iterator
 
+from fedfish_tff import fields
 from launch import installed
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import registry
 
 

@@ -3,9 +3,9 @@
 """Ditto (Li et al., 2021): FedAvg with a personal model for each client."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import fed_avg
-from launch.methods import fields
 from launch.methods import local_layers
 from launch.methods import method
 from launch.methods import optimizers

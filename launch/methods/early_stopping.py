@@ -11,10 +11,10 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff.evaluation import metric_names
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 # `eval/own*` is left out: it scores training clients on their test data.
 _TUNED_COLUMNS = ('eval/personalized/', 'eval/new_fine_tuned/')

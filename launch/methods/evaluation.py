@@ -3,9 +3,9 @@
 """The block `evaluation`: what a run's evaluations measure; all configs have it."""
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 
 def _check(config: config_lib.Config) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 from fedfish_tff import choices
 from fedfish_tff import client_work
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task

@@ -8,11 +8,11 @@ from typing import Any
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import closed_form
-from launch.methods import fields
 from launch.methods import method
 
 from absl import logging

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fed3R-RF (Fanì et al., 2024): Fed3R on random Fourier features."""
 
+from fedfish_tff import fields
 from launch.methods import fed3r
-from launch.methods import fields
 from launch.methods import method
 
 METHOD = method.Method(

@@ -3,10 +3,10 @@
 """FedAsync (Xie et al., 2019): each answer is mixed into the server's model."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import fed_buff
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 from launch.methods import participation

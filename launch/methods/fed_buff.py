@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 from launch.methods import participation

@@ -3,8 +3,8 @@
 """FedDyn (Acar et al., 2021): clients keep a linear term of their losses."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

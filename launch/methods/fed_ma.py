@@ -10,9 +10,9 @@ from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import client_work
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 from launch.methods import schedules

@@ -4,10 +4,10 @@
 
 from fedfish_tff import algorithms
 from fedfish_tff import choices
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import building
 from launch.methods import closed_form
-from launch.methods import fields
 from launch.methods import method
 
 

@@ -3,9 +3,9 @@
 """FedNova (Wang et al., 2020): updates normalised by the number of steps."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import fed_avg
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

@@ -3,9 +3,9 @@
 """FedProx (Li et al., 2020): a penalty pulls clients to the round's start."""
 
 from fedfish_tff import client_work
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import fed_avg
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

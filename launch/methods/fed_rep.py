@@ -4,8 +4,8 @@
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import fields
 from launch.methods import local_layers
 from launch.methods import method
 from launch.methods import optimizers

@@ -11,12 +11,12 @@ from typing import Any
 from fedfish_tff import choices
 from fedfish_tff import client_work
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import block
 from launch.methods import building
 from launch.methods import closed_form
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import participation
 from launch.methods import registry
 

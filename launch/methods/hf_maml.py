@@ -4,9 +4,9 @@
 
 from fedfish_tff import algorithms
 from fedfish_tff import choices
+from fedfish_tff import fields
 from launch.methods import building
 from launch.methods import fed_avg
-from launch.methods import fields
 from launch.methods import method
 from launch.methods import optimizers
 

@@ -3,8 +3,8 @@
 """LG-FedAvg (Liang et al., 2020): clients keep the first layers."""
 
 from fedfish_tff import algorithms
+from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import fields
 from launch.methods import local_layers
 from launch.methods import method
 from launch.methods import optimizers

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import building
 from launch.methods import exchange
 from launch.methods import fed_avg
-from launch.methods import fields
 
 LAYERS = fields.Field(
   '',

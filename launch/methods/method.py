@@ -11,9 +11,9 @@ from collections.abc import Mapping
 import dataclasses
 from typing import Any
 
+from fedfish_tff import fields as fields_lib
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields as fields_lib
 from launch.methods import optimizers
 
 # For each thing that a method may support, the usual reason why it does not.

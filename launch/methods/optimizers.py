@@ -13,8 +13,8 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import client_work
+from fedfish_tff import fields
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   import tensorflow_federated as tff

@@ -7,12 +7,12 @@ from __future__ import annotations
 import typing
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import client_speeds
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import policies
 from launch.methods import policy
 

@@ -9,11 +9,11 @@ import math
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import client_speeds
 from launch.methods import config as config_lib
 from launch.methods import exchange
-from launch.methods import fields
 from launch.methods import policy
 
 _N0 = fields.Field(2, fields.integer(1), 'Clients in the first stage.')

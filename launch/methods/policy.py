@@ -15,10 +15,10 @@ import typing
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task

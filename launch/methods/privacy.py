@@ -10,12 +10,12 @@ import typing
 from fedfish_tff import aggregators
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import simulation
 from fedfish_tff.datasets import random_streams
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import participation
 
 if typing.TYPE_CHECKING:

@@ -19,12 +19,12 @@ import json
 import typing
 from typing import Any
 
+from fedfish_tff import fields
 from fedfish_tff import plug_ins
 from fedfish_tff import trust as trust_lib
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation

@@ -15,9 +15,9 @@ import typing
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib

@@ -8,10 +8,10 @@ import dataclasses
 import typing
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import block
 from launch.methods import building
-from launch.methods import fields
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task

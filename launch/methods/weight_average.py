@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
+from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import building
-from launch.methods import fields
 
 
 def _build(

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import typing
 from typing import Any
 
+from fedfish_tff import fields
 from launch import json_config
 from launch.configs import base
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
-from launch.methods import fields
 from launch.methods import fine_tuning
 from launch.methods import registry
 

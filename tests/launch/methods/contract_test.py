@@ -12,13 +12,13 @@ import re
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields as fields_lib
 from fedfish_tff import parameters
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import early_stopping
-from launch.methods import fields as fields_lib
 from launch.methods import participation
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib

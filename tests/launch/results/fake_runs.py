@@ -6,13 +6,13 @@ import dataclasses
 import json
 import pathlib
 
+from fedfish_tff import fields
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 from launch.configs import base
 from launch.configs import digits
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fields
 from launch.methods import method as method_lib
 from launch.methods import registry
 from launch.results import frames as frames_lib

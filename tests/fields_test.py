@@ -5,7 +5,7 @@
 import math
 
 from fedfish_tff import errors
-from launch.methods import fields
+from fedfish_tff import fields
 
 from absl.testing import parameterized
 from hypothesis import given
