@@ -8,6 +8,7 @@ This is plain Python, without TensorFlow.
 from collections.abc import Callable
 from collections.abc import Container
 from collections.abc import Mapping
+import dataclasses
 import enum
 import math
 from typing import Any
@@ -65,10 +66,9 @@ def error(name: str, value: Any, expected: str) -> errors.InputError:
 
 def integer(minimum: int) -> Check:
   """Returns a check for int32 integers that are `minimum` or more."""
-  expected = {
-    0: 'an integer that is 0 or more',
-    1: 'a positive integer',
-  }[minimum]
+  expected = {0: 'an integer that is 0 or more', 1: 'a positive integer'}.get(
+    minimum, f'an integer of at least {minimum}'
+  )
 
   def check(name: str, value: Any) -> None:
     if isinstance(value, bool) or not isinstance(value, int):
@@ -155,6 +155,14 @@ def numbers(name: str, value: Any) -> None:
     check(f'A number of {name}', one)
 
 
+def sizes(name: str, value: Any) -> None:
+  """Checks a sequence, maybe empty, of positive integers."""
+  if not isinstance(value, (list, tuple)):
+    raise error(name, value, 'a sequence of positive integers')
+  for one in value:
+    integer(1)(f'A number of {name}', one)
+
+
 def boolean(name: str, value: Any) -> None:
   """Checks a boolean."""
   if not isinstance(value, bool):
@@ -171,6 +179,28 @@ def block(name: str, value: Any) -> None:
   """Checks a block of fields."""
   if not isinstance(value, Mapping):
     raise error(name, value, 'a block of fields')
+
+
+def anything(name: str, value: Any) -> None:
+  """Accepts every value, of a field that is checked elsewhere."""
+  del name, value
+
+
+@dataclasses.dataclass(frozen=True)
+class Optional:
+  """A check of a value that may be None, for none.
+
+  Attributes:
+    type: The type of other values, by which flags read them.
+    check: The check of other values.
+  """
+
+  type: type
+  check: Check
+
+  def __call__(self, name: str, value: Any) -> None:
+    if value is not None:
+      self.check(name, value)
 
 
 def of_checks(some: Mapping[str, Check]) -> dict[str, Field]:

@@ -113,8 +113,8 @@ _METHODS = flags.DEFINE_bool(
 _LIST = flags.DEFINE_bool(
   'list',
   False,
-  "Print the package's configs, what each is, and the names of variants, and do "
-  'nothing else.',
+  'Print all tasks with their options, the configs and what each is, and the '
+  'names of variants, and do nothing else.',
 )
 _PRINT_CONFIG = flags.DEFINE_bool(
   'print_config',

@@ -4,13 +4,17 @@
 
 A task is a function `create_task(*, seed, data_dir, ...)`; its further keyword
 arguments are the task's options, except `trust_saved_models`, which says
-whether it may load models from files that options name. Every module in this
-package's folders that defines this function is a task, and is imported when its
-name is requested; a module of `_SHARED` has several tasks instead, in its
-mapping TASKS. A task of another package is named package.module:NAME, or is
-declared by an installed package as an entry point of the group
-fedfish_tff.tasks.
+whether it may load models from files that options name. `options.declare` gives
+the options defaults, checks and help. Every module in this package's folders
+that defines this function is a task, and is imported when its name is
+requested; a module of `_SHARED` has several tasks instead, in its mapping
+TASKS. A task of another package is named package.module:NAME, or is declared by
+an installed package as an entry point of the group fedfish_tff.tasks.
+
+The package's tasks import TensorFlow when they are created.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -24,8 +28,10 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import plug_ins
 from fedfish_tff import trust as trust_lib
+from tasks import options as options_lib
 from tasks.task import SPLITS
 from tasks.task import Task
 
@@ -35,6 +41,7 @@ CreateTask = Callable[..., Task]
 
 _TRUST = 'trust_saved_models'
 _NOT_OPTIONS = ('seed', 'data_dir', _TRUST)
+_FILES = '*/[!_]*.py'
 # The modules of tasks that share one.
 _SHARED = {
   'c4': 'language',
@@ -50,14 +57,20 @@ _SHARED = {
 
 @functools.cache
 def task_names() -> tuple[str, ...]:
-  """Returns the names of all tasks of this package, sorted."""
-  return tuple(sorted((*_SHARED, *filter(_find_own, _modules()))))
+  """Returns the names of all tasks of this package, sorted; imports none."""
+  files = pathlib.Path(__file__).parent.glob(_FILES)
+  own = (
+    file.stem
+    for file in files
+    if '\ndef create_task(' in file.read_text(encoding='utf-8')
+  )
+  return tuple(sorted((*_SHARED, *own)))
 
 
 @functools.cache
 def _modules() -> Mapping[str, str]:
   """Returns the dotted names of the modules in all folders, by module name."""
-  files = pathlib.Path(__file__).parent.glob('*/[!_]*.py')
+  files = pathlib.Path(__file__).parent.glob(_FILES)
   return {file.stem: f'tasks.{file.parent.name}.{file.stem}' for file in files}
 
 
@@ -74,25 +87,56 @@ def _find_own(name: str) -> CreateTask | None:
 
 def task_options(
   name: str, *, trust: trust_lib.Trust = trust_lib.PYTHON
-) -> Mapping[str, Any]:
-  """Returns a task's own options with their default values.
+) -> Mapping[str, fields.Field]:
+  """Returns a task's own options.
 
   Args:
     name: One of `task_names()`, or the name of another package's task.
     trust: The trust in the config that names the task.
 
   Returns:
-    A mapping from names of options to values.
+    A mapping from names of options to their default, check and help. A task
+    that declares no options has the defaults of its signature.
 
   Raises:
     errors.InputError: If there is no such task.
   """
-  parameters = inspect.signature(_find(name, trust)).parameters
+  create = _find(name, trust)
+  declared = getattr(create, 'options', None)
+  if declared is not None:
+    return declared
   return {
-    option: parameter.default
-    for option, parameter in parameters.items()
+    option: fields.Field(parameter.default, fields.anything, '')
+    for option, parameter in inspect.signature(create).parameters.items()
     if option not in _NOT_OPTIONS
   }
+
+
+def own_options(name: str) -> Mapping[str, fields.Field]:
+  """Returns the options of a task of this package; none for another name."""
+  create = _find_own(name)
+  return create.options if create else {}
+
+
+def check_options(
+  name: str, options: Mapping[str, Any], known: Mapping[str, fields.Field]
+) -> None:
+  """Checks the values of a task's options.
+
+  Args:
+    name: The task's name.
+    options: The values by name, some or all.
+    known: The task's options.
+
+  Raises:
+    errors.InputError: If an option is unknown or its value is refused.
+  """
+  fields.check_block(
+    options_lib.PREFIX,
+    {**fields.defaults(known), **options},
+    known,
+    owner=f'task {name}',
+  )
 
 
 def create_task(
@@ -120,13 +164,9 @@ def create_task(
       used, or a program that it needs is not trusted.
   """
   create = _find(name, trust)
-  known = task_options(name, trust=trust)
-  for option in options:
-    if option not in known:
-      raise errors.InputError(
-        f'Task {name!r} has no option {option!r}; its options are '
-        f'{", ".join(sorted(known))}.'
-      )
+  # A function with declared options checks them itself.
+  if not hasattr(create, 'options'):
+    check_options(name, options, task_options(name, trust=trust))
   if _TRUST in inspect.signature(create).parameters:
     options[_TRUST] = trust.saved_models
   return create(seed=seed, data_dir=data_dir, **options)

@@ -1,19 +1,27 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The definition of a benchmark: clients, a model and a metric."""
+"""The definition of a benchmark: clients, a model and a metric.
+
+TensorFlow is imported with the first task, so that what only names tasks and
+their options does not wait for it.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
+import typing
 from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 
-import tensorflow as tf
-import tensorflow_federated as tff
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 # The attributes of a task that hold clients; the last one may be None.
 SPLITS = ('train', 'validation', 'test', 'own_test')
@@ -112,6 +120,8 @@ class Task:
       errors.InputError: If it is not a functional model, takes other examples
         than the clients have, or lacks the loss or the task's metric.
     """
+    import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
     if not callable(self.create_model):
       raise errors.InputError(
         f'create_model of task {self.name!r} must be a function that returns '
@@ -137,6 +147,8 @@ class Task:
 
   def _check_examples(self, input_spec: Any) -> None:
     """Raises InputError unless clients' examples fit the model's input."""
+    import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
     spec = self.train.element_spec
     try:
       tf.nest.assert_same_structure(spec, input_spec)
@@ -177,19 +189,29 @@ class Task:
     if self.preprocess is not None:
       for split in SPLITS:
         if getattr(self, split) is not None:
-          preprocessed = _Preprocessed.of(getattr(self, split), self)
+          preprocessed = self._preprocess(getattr(self, split))
           object.__setattr__(self, split, preprocessed)
 
-
-class _Preprocessed(datasets.CachedClientData):
-  """Cached, preprocessed clients; the type marks them as preprocessed."""
-
-  @classmethod
-  def of(cls, data: datasets.ClientData, task: Task) -> datasets.ClientData:
+  def _preprocess(self, data: datasets.ClientData) -> datasets.ClientData:
+    """Returns clients preprocessed and cached."""
+    preprocessed_type = _preprocessed_type()
     # `dataclasses.replace` passes clients that are preprocessed already.
-    if isinstance(data, cls):
+    if isinstance(data, preprocessed_type):
       return data
-    return cls(
-      datasets.PreprocessedClientData(data, task.preprocess),
-      max_bytes=task.cache_bytes,
+    return preprocessed_type(
+      datasets.PreprocessedClientData(data, self.preprocess),
+      max_bytes=self.cache_bytes,
     )
+
+
+@functools.cache
+def _preprocessed_type() -> type[datasets.CachedClientData]:
+  """Returns the type that marks clients as preprocessed.
+
+  The class is made here because its base imports TensorFlow.
+  """
+
+  class Preprocessed(datasets.CachedClientData):
+    """Cached, preprocessed clients."""
+
+  return Preprocessed

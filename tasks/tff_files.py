@@ -16,7 +16,12 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 
+# The option `download` of tasks that read such a file.
+DOWNLOAD_OPTION = fields.Field(
+  False, fields.boolean, 'Whether to download a missing file.'
+)
 _PUBLISHED_AT = 'https://storage.googleapis.com/tff-datasets-public'
 # The timeout for a server that sends nothing, in seconds.
 _PATIENCE = 60

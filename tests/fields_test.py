@@ -14,6 +14,24 @@ import numpy as np
 
 
 class FieldChecksTest(parameterized.TestCase):
+  def test_sizes(self):
+    for value in ([], (3, 4)):
+      fields.sizes('a.sizes', value)
+    for value, message in (
+      (3, 'a.sizes must be a sequence of positive integers, got 3.'),
+      ('34', "a.sizes must be a sequence of positive integers, got '34'."),
+      ((3, 0), 'A number of a.sizes must be a positive integer, got 0.'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        fields.sizes('a.sizes', value)
+
+  def test_optional_values(self):
+    check = fields.Optional(float, fields.share)
+    for value in (None, 0.5):
+      check('a.share', value)
+    with self.assertRaisesRegex(errors.InputError, 'a.share must be a number'):
+      check('a.share', 2.0)
+
   @given(st.floats(min_value=1.2e-38, max_value=1) | st.just(1))
   def test_shares(self, value):
     fields.share('a.share', value)

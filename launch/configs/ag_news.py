@@ -58,8 +58,6 @@ from typing import Any
 from launch.configs import base
 from launch.configs import sweeps
 
-from ml_collections import config_dict
-
 # Models in the memo's setting, with its optimizer or another one.
 _ADAM = {'algorithm.client_optimizer': 'adam'}
 _ADAMW = {'algorithm.client_optimizer': 'adamw'}
@@ -99,35 +97,7 @@ def get_config(
   return base.create_config(
     variant if 'model' in chosen else f'{variant},model={model}',
     axes={'model': _MODELS, 'adapters': _ADAPTERS},
-    task={
-      'name': 'ag_news',
-      # A value of the axis model, where that of memo is roberta.
-      'model': 'linear',
-      'num_clients': 5,
-      # Smaller values make clients' classes more heterogeneous.
-      'beta': 1.0,
-      # The share of the training set that a client subsamples.
-      'client_fraction': 0.75,
-      'with_replacement': True,
-      # Or divided, where no two clients share an example.
-      'pool': 'whole',
-      'validation_fraction': 0.1,
-      # For data without a test set, such as synthetic news.
-      'test_fraction': 0.25,
-      # 0 for all.
-      'max_examples': 0,
-      'max_test_examples': 0,
-      'sequence_length': 256,
-      'vocabulary_size': 8192,
-      # The size of a RoBERTa with random weights: tiny, small or base.
-      'size': 'tiny',
-      # The dropout rate of a RoBERTa; None for the checkpoint's own.
-      'dropout': config_dict.placeholder(float),
-      # The folder of a RoBERTa; None for random weights.
-      'checkpoint': config_dict.placeholder(str),
-      # The number of synthetic news, instead of files.
-      'num_generated': 0,
-    },
+    task={'name': 'ag_news'},
     rounds=4,
     cohort_size=5,
     local_epochs=1,

@@ -26,21 +26,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   return base.create_config(
     variant,
-    task={
-      'name': 'arrays',
-      # 'classification' or 'regression', if the type of y does not tell.
-      'kind': 'auto',
-      'hidden_units': (64,),
-      # 0 to take the largest label plus one.
-      'num_classes': 0,
-      # 255 for pixels.
-      'scale': 1.0,
-      # True for columns of different sizes.
-      'standardize': False,
-      'validation_fraction': 0.1,
-      'test_fraction': 0.2,
-      'skip_empty_clients': False,
-    },
+    task={'name': 'arrays'},
     rounds=100,
     cohort_size=10,
     local_epochs=1,

@@ -23,7 +23,8 @@ change values of the config:
 
 A value of a config comes from the last of three places that has one:
 
-  declaration  the defaults of fields, methods and blocks in launch/methods
+  declaration  the defaults of fields, methods and blocks in launch/methods, and
+               of the options of tasks
   file         the arguments of `create_config` in the config file
   variant      the axes
 
@@ -46,8 +47,10 @@ from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import registry
+from tasks import registry as task_registry
 
 import ml_collections
+from ml_collections import config_dict
 
 ConfigDict = ml_collections.ConfigDict
 
@@ -91,7 +94,8 @@ def create_config(
       task with features come once. A closed form has these rounds, and so has
       the start of a fine-tuning, before the fine-tuning's own `rounds`.
     fields: The values of fields, by dotted name, that only some variants have.
-    **values: The task's values of fields.
+    **values: The task's values of fields. The block `task` needs only the
+      options of a task of this package that differ from their defaults.
 
   Returns:
     The config.
@@ -112,6 +116,8 @@ def create_config(
       'evaluation': evaluation.BLOCK.defaults(),
     }
   )
+  if 'task' in values:
+    values['task'] = _with_options(values['task'])
   # Not a field, which would be one of config.json.
   object.__setattr__(config, _OVERRULED, {})
   config.update(values)
@@ -156,6 +162,21 @@ def overruled(config: ConfigDict) -> list[str]:
     if block.get(last) == value:
       found.append(line)
   return found
+
+
+def _with_options(task: Mapping[str, Any]) -> dict[str, Any]:
+  """Returns the block `task`, with the defaults of a task of this package."""
+  options = task_registry.own_options(task['name'])
+  return {
+    'name': task['name'],
+    **{
+      name: config_dict.placeholder(option.check.type)
+      if option.default is None
+      else option.default
+      for name, option in options.items()
+    },
+    **task,
+  }
 
 
 def _choose_rates(

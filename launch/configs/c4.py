@@ -41,32 +41,22 @@ from launch.configs import base
 from launch.configs import language
 from launch.configs import sweeps
 
-_CORPORA = {'c4': {}, 'cc_news': {'task.name': 'cc_news'}}
+_CORPORA = ('c4', 'cc_news')
 
 
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
+  corpus = base.value_of('corpus', variant, _CORPORA)
   results = dict(language.RESULTS)
-  if base.value_of('corpus', variant, _CORPORA) == 'cc_news':
+  if corpus == 'cc_news':
     results['rounds'] //= 2
   return base.create_config(
     variant,
     axes={
-      'corpus': _CORPORA,
+      'corpus': dict.fromkeys(_CORPORA, {}),
       'size': {'tiny': language.TINY, 'results': results},
     },
-    task={
-      'name': 'c4',
-      # Or rnn, TFF's recurrent baseline for Stack Overflow.
-      'model': 'transformer',
-      # Or 6x384, tiny.
-      'size': '12x768',
-      'sequence_length': 1024,
-      'eval_sequence_length': 128,
-      # For synthetic pages.
-      'num_generated_domains': 200,
-      **language.task_fields(),
-    },
+    task={'name': corpus},
     rounds=10_000,
     cohort_size=8,
     local_epochs=1,

@@ -59,40 +59,13 @@ from typing import Any
 
 from launch.configs import base
 
-_CIFAR = {
-  # Or classic_lenet5.
-  'model': 'lenet5',
-  # True to crop and mirror images at random, as published.
-  'augment': False,
-}
-_EMNIST = {
-  'name': 'emnist_shards',
-  'hidden_units': (512, 256, 64),
-  'download': False,
-}
 # The task of each value of the axis images.
 _TASKS: Mapping[str, Mapping[str, Any]] = {
-  'cifar10': {
-    **_CIFAR,
-    'name': 'cifar10',
-    'images': 'cifar10.npz',
-    'classes_per_client': 5,
-  },
-  'cifar100': {
-    **_CIFAR,
-    'name': 'cifar100_shards',
-    'images': 'cifar100.sqlite',
-    'classes_per_client': 20,
-  },
-  'digits': {
-    **_EMNIST,
-    'characters': 'digits',
-    'classes_per_client': 5,
-    # The largest number of training images; 0 for all.
-    'max_images': 0,
-  },
+  'cifar10': {'name': 'cifar10'},
+  'cifar100': {'name': 'cifar100_shards'},
+  'digits': {'name': 'emnist_shards'},
   'letters': {
-    **_EMNIST,
+    'name': 'emnist_shards',
     'characters': 'letters',
     'classes_per_client': 3,
     # 135 of the 150 images of each client, held-out clients included.
@@ -128,12 +101,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
       'images': dict.fromkeys(_TASKS, {}),
       'size': {'compact': compact, 'results': {**compact, **few}},
     },
-    task={
-      'num_clients': 100,
-      # Half of the held-out clients are for validation.
-      'num_held_out': 20,
-      **_TASKS[images],
-    },
+    task=_TASKS[images],
     rounds=150,
     cohort_size=100,
     local_epochs=body_epochs,

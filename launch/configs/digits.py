@@ -43,15 +43,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   return base.create_config(
     variant,
     axes={'size': _SIZES},
-    task={
-      'name': 'digits',
-      'num_clients': 40,
-      # Few of the ten labels per client; large values make clients alike.
-      'alpha': 0.1,
-      'hidden_units': (64,),
-      'validation_fraction': 0.2,
-      'test_fraction': 0.2,
-    },
+    task={'name': 'digits'},
     rounds=50,
     cohort_size=5,
     local_epochs=16,

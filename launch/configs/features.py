@@ -16,8 +16,6 @@ from launch.configs import base
 from launch.configs import sweeps
 from launch.methods import registry
 
-from ml_collections import config_dict
-
 # Fine-tuning from Fed3R's classifier: of the whole model, of the classifier,
 # and of the features.
 FT, FT_LP, FT_FEAT = (
@@ -51,18 +49,6 @@ def trains_extractor(variant: str) -> bool:
   """Returns whether a variant fine-tunes the features, too."""
   _, axes = base.parse_variant(variant)
   return axes.get('fine_tuning') in ('ft', 'ft_feat')
-
-
-def network_fields() -> dict[str, Any]:
-  """Returns the fields of all tasks on the features of a pretrained network."""
-  return {
-    # The extractor's file, below --data_dir; None for its published name.
-    'weights': config_dict.placeholder(str),
-    'unit_features': True,
-    # The folder where features are kept for other runs.
-    'feature_dir': '~/.cache/fedfish_tff/features',
-    'validation_fraction': 0.5,
-  }
 
 
 def ready_sweeps(

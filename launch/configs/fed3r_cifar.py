@@ -16,6 +16,7 @@ research/fed3r/cifar.py has the sweeps of docs/results.md.
 from launch.configs import base
 from launch.configs import features
 
+_IMAGES = ('cifar10', 'cifar100')
 # The rounds in which 100 training clients come once, in cohorts of 10.
 VISITING_ROUNDS = 10
 # The first trained layer: fire8's expansion, fire9 and the following layers
@@ -31,29 +32,12 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   Args:
     variant: The variant; see `base.create_config`.
   """
+  images = base.value_of('images', variant, _IMAGES)
   inputs = _TRAINED_FROM if features.trains_extractor(variant) else 'features'
   return base.create_config(
     variant,
-    axes={
-      'images': {
-        'cifar10': {},
-        'cifar100': {
-          'task.name': 'cifar100_features',
-          'task.images': 'cifar100.sqlite',
-        },
-      }
-    },
-    task={
-      'name': 'cifar10_features',
-      'num_clients': 100,
-      # 0: clients of one class each.
-      'alpha': 0.0,
-      'images': 'cifar10.npz',
-      'extractor': 'squeezenet',
-      'image_size': 128,
-      'inputs': inputs,
-      **features.network_fields(),
-    },
+    axes={'images': dict.fromkeys(_IMAGES, {})},
+    task={'name': f'{images}_features', 'inputs': inputs},
     **features.PUBLISHED,
     visiting_rounds=VISITING_ROUNDS,
     rounds=10,

@@ -41,14 +41,7 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   return base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
-    task={
-      'name': 'digits',
-      'num_clients': 40,
-      'alpha': 0.1,
-      'hidden_units': (64,),
-      'validation_fraction': 0.2,
-      'test_fraction': 0.2,
-    },
+    task={'name': 'digits'},
     # For training by gradients, after the visiting rounds if it has a start.
     rounds=10,
     cohort_size=5,

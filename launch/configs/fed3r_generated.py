@@ -27,11 +27,7 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   return base.create_config(
     variant,
     visiting_rounds=_VISITING_ROUNDS,
-    task={
-      'name': 'generated_features',
-      'split': 'inaturalist_users_120k',
-      'num_features': 1280,
-    },
+    task={'name': 'generated_features'},
     rounds=928,
     cohort_size=10,
     local_epochs=1,

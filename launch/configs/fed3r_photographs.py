@@ -20,17 +20,11 @@ fed3r_generated.py has iNaturalist's numbers of clients and classes, without the
 photographs.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from launch.configs import base
 from launch.configs import features
 from launch.configs import sweeps
 
-_TASKS: Mapping[str, Mapping[str, Any]] = {
-  'inaturalist': {'name': 'inaturalist', 'split': 'user_120k'},
-  'landmarks': {'name': 'landmarks'},
-}
+_TASKS = ('inaturalist', 'landmarks')
 # 9,275 and 1,262 clients in cohorts of 10.
 _VISITING_ROUNDS = {'inaturalist': 928, 'landmarks': 127}
 # The rounds between two evaluations, and between two checkpoints.
@@ -44,13 +38,7 @@ def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   return base.create_config(
     variant,
     axes={'images': dict.fromkeys(_TASKS, {})},
-    task={
-      **_TASKS[images],
-      'extractor': 'mobilenet_v2',
-      'image_size': 224,
-      'inputs': inputs,
-      **features.network_fields(),
-    },
+    task={'name': images, 'inputs': inputs},
     **features.PUBLISHED,
     visiting_rounds=_VISITING_ROUNDS[images],
     rounds=_VISITING_ROUNDS[images],

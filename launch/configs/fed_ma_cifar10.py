@@ -48,15 +48,7 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   return base.create_config(
     variant,
     axes={'size': _SIZES},
-    task={
-      'name': 'cifar10_dirichlet',
-      'images': 'cifar10.npz',
-      'model': 'vgg9',
-      'num_clients': 16,
-      'alpha': 0.5,
-      # True to crop and mirror images at random, as published.
-      'augment': False,
-    },
+    task={'name': 'cifar10_dirichlet'},
     rounds=10,
     cohort_size=16,
     local_epochs=20,

@@ -59,18 +59,7 @@ def get_config(variant: str = 'fed_ma') -> base.ConfigDict:
   return base.create_config(
     variant,
     axes={'size': {'compact': _COMPACT}},
-    task={
-      'name': 'shakespeare',
-      'num_clients': 66,
-      'num_validation_clients': 20,
-      # Per speaker, for training and testing together.
-      'min_characters': 10_000,
-      'sequence_length': 80,
-      'embedding_size': 8,
-      'lstm_size': 256,
-      # True to download shakespeare.sqlite if it is missing.
-      'download': False,
-    },
+    task={'name': 'shakespeare'},
     rounds=10,
     cohort_size=66,
     local_epochs=5,

@@ -48,8 +48,6 @@ from typing import Any
 from launch.configs import base
 from launch.configs import sweeps
 
-from ml_collections import config_dict
-
 _COMPACT = {
   # 46,110 weights with EMNIST, 49,828 with CIFAR-100.
   'task.model': 'compact_cnn',
@@ -62,31 +60,10 @@ _COMPACT = {
 # The fields of each value of the axis images.
 _FIELDS: Mapping[str, Mapping[str, Any]] = {
   'emnist': {
-    'task': {
-      'name': 'emnist',
-      # Or dropout_cnn, compact_cnn.
-      'model': 'cnn',
-      # True for the 10 digits alone.
-      'only_digits': False,
-      # For training writers; held-out writers have all of their examples.
-      'train_part': 'train',
-      'validation_fraction': 0.1,
-      'test_fraction': 0.2,
-      'download': False,
-    },
     'batch_size': 10,
     'evaluation': {'personalization_epochs': 1},
   },
   'cifar100': {
-    'task': {
-      'name': 'cifar100',
-      # Or compact_cnn.
-      'model': 'resnet18',
-      # 100 classes; coarse for 20.
-      'label': 'fine',
-      'validation_fraction': 0.5,
-      'download': False,
-    },
     'batch_size': 25,
     'evaluation': {'personalization_epochs': 4},
   },
@@ -98,12 +75,6 @@ ADAM_RATES = {'emnist': 0.01, 'cifar100': 0.005}
 def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   images = base.value_of('images', variant, _FIELDS)
-  fields = _FIELDS[images]
-  task = {
-    **fields['task'],
-    # 0.1 to deal training images anew, few classes to each client.
-    'alpha': config_dict.placeholder(float),
-  }
   size = base.value_of('size', variant, ('published', 'compact', 'results'))
   return base.create_config(
     variant,
@@ -119,7 +90,8 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
     adaptive_server_rate=1e-3 if size == 'published' else ADAM_RATES[images],
     evaluate_every=50,
     checkpoint_every=50,
-    **{**fields, 'task': task},
+    task={'name': images},
+    **_FIELDS[images],
   )
 
 

@@ -50,18 +50,7 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
         'central': {'task.central': True, 'client_learning_rate': 1.0}
       },
     },
-    task={
-      'name': 'keyboard',
-      # Special tokens included. With embedding and units: 1,412,250 weights.
-      'vocabulary_size': 10_000,
-      # The most frequent words of the first so many training clients.
-      'vocabulary_clients': 1000,
-      'embedding': 96,
-      'units': 670,
-      'projection': True,
-      'sentence_length': 32,
-      'central': False,
-    },
+    task={'name': 'keyboard'},
     rounds=3000,
     cohort_size=500,
     local_epochs=1,

@@ -1,13 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Common parts of the configs of language models: sizes and task fields."""
+"""Common parts of the configs of language models: sizes and evaluation."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from launch.configs import base
-
-from ml_collections import config_dict
 
 # Values of the axis size.
 TINY: Mapping[str, Any] = {
@@ -33,14 +31,3 @@ def evaluation_fields() -> dict[str, Any]:
   """Returns the fields of `evaluation` of all language models."""
   # launch.evaluate --targets also scores the half-way model, as in the paper.
   return {'personalization_epochs': 4, 'half_way_checkpoint': True}
-
-
-def task_fields() -> dict[str, Any]:
-  """Returns the fields that the blocks of all tasks of text have."""
-  return {
-    # A file of launch.train_tokenizer; None for the task's own.
-    'vocabulary': config_dict.placeholder(str),
-    # Or bfloat16.
-    'activation_dtype': 'float32',
-    'cache_megabytes': 1024,
-  }

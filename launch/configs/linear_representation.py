@@ -24,14 +24,7 @@ def get_config(variant: str = 'fed_rep') -> base.ConfigDict:
   """Returns the config of a variant of the algorithm."""
   config = base.create_config(
     variant,
-    task={
-      'name': 'linear_representation',
-      'num_clients': 64,
-      'num_examples': 30,
-      'num_features': 20,
-      'num_components': 2,
-      'noise_stddev': 0.1,
-    },
+    task={'name': 'linear_representation'},
     rounds=60,
     cohort_size=64,
     local_epochs=11,

@@ -46,14 +46,7 @@ def get_config(variant: str = _METHODS[1]) -> base.ConfigDict:
   """Returns the config of a variant of the method."""
   return base.create_config(
     variant,
-    task={
-      'name': 'digits_shards',
-      'num_clients': 64,
-      # Half of the held-out clients are for validation.
-      'num_held_out': 16,
-      'classes_per_client': 3,
-      'hidden_units': (32,),
-    },
+    task={'name': 'digits_shards'},
     rounds=60,
     cohort_size=64,
     # In FedRep, 10 of these train the head; FedAvg trains as long.

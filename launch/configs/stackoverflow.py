@@ -24,20 +24,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   return base.create_config(
     variant,
     axes={'size': {'tiny': language.TINY}},
-    task={
-      'name': 'stackoverflow',
-      # Or transformer.
-      'model': 'rnn',
-      # Of the transformer: 6x384, 12x768, tiny.
-      'size': '6x384',
-      'sequence_length': 128,
-      'eval_sequence_length': 128,
-      # The most frequent words of the first so many training clients.
-      'vocabulary_size': 10_004,
-      'vocabulary_clients': 1000,
-      'download': False,
-      **language.task_fields(),
-    },
+    task={'name': 'stackoverflow'},
     rounds=1500,
     cohort_size=16,
     local_epochs=1,

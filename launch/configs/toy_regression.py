@@ -39,15 +39,7 @@ def get_config(variant: str = 'fed_fish') -> base.ConfigDict:
   return base.create_config(
     variant,
     axes={'units': _UNITS},
-    task={
-      'name': 'toy_regression',
-      # full, partial or none.
-      'overlap': 'partial',
-      'num_examples': 100,
-      'hidden_units': (32, 32),
-      'units': 'tanh',
-      'slope': None,
-    },
+    task={'name': 'toy_regression'},
     rounds=1,
     cohort_size=2,
     local_epochs=50,

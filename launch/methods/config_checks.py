@@ -17,6 +17,7 @@ from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
 from launch.methods import registry
+from tasks import registry as task_registry
 
 # The blocks that every config has.
 _BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
@@ -26,7 +27,7 @@ _WEIGHT_DECAY = 'client_weight_decay'
 def read(
   values: Mapping[str, Any], *, trust: trust_lib.Trust = trust_lib.PYTHON
 ) -> config_lib.Config:
-  """Reads a config, checking all fields but the task's own options.
+  """Reads a config, checking all fields but the options of foreign tasks.
 
   Args:
     values: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
@@ -57,7 +58,7 @@ def read(
     owner=method.name,
   )
   method.check('algorithm.', values['algorithm'])
-  fields.text('task.name', values['task'].get('name'))
+  _check_task(values['task'])
   config = config_lib.Config(
     values=values,
     method=method,
@@ -82,6 +83,15 @@ def read(
   _check_support(config, flat)
   _check_weight_decay(config)
   return config
+
+
+def _check_task(task: Mapping[str, Any]) -> None:
+  """Checks the name of a task, and the options of one of this package."""
+  fields.text('task.name', task.get('name'))
+  known = task_registry.own_options(task['name'])
+  if known:
+    options = {name: value for name, value in task.items() if name != 'name'}
+    task_registry.check_options(task['name'], options, known)
 
 
 def _optional_fields(

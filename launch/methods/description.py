@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A description of all methods and blocks for the command line."""
+"""A description of all methods, blocks and tasks for the command line."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from launch import installed
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import registry
+from tasks import registry as task_registry
 
 
 def describe() -> str:
@@ -17,7 +18,7 @@ def describe() -> str:
 
 
 def list_configs() -> str:
-  """Returns the names of configs with their first lines, and those of variants."""
+  """Returns all tasks with their options, all configs, and all variants."""
   names = installed.config_names()
   width = max(map(len, names))
   axes = sorted(
@@ -27,13 +28,21 @@ def list_configs() -> str:
   )
   return '\n'.join(
     [
-      'Configs, as --config=NAME:VARIANT',
+      'Tasks; options, as --config.task.OPTION=VALUE',
+      *_task_lines(),
+      '\nConfigs, as --config=NAME:VARIANT',
       *(f'  {n:{width}}  {installed.describe_config(n)}' for n in names),
       f'Variants: {", ".join(registry.variants())}',
       f'Axes, as VARIANT,AXIS=VALUE: server, {", ".join(axes)}',
       '--methods prints the fields of methods and the values of axes.',
     ]
   )
+
+
+def _task_lines() -> Iterator[str]:
+  for name in task_registry.task_names():
+    yield f'\n{name}'
+    yield from fields.describe(task_registry.own_options(name))
 
 
 def _lines() -> Iterator[str]:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pretrained networks that tasks on photographs take as an option."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from collections.abc import Sequence
 import os
@@ -9,12 +11,11 @@ import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
 
 from absl import logging
 import numpy as np
-import tensorflow as tf
 
 # The default folder for features.
 FEATURE_DIR = '~/.cache/fedfish_tff/features'
@@ -23,6 +24,54 @@ _SQUEEZENET_FILE = 'squeezenet_weights_tf_dim_ordering_tf_kernels_notop.h5'
 # The number of images whose features are kept in one file. An interrupted run
 # loses the features of at most so many images.
 _IMAGES_PER_FILE = 1000
+
+
+def options(
+  *, extractor: str, image_size: int, layers: str, validation: fields.Field
+) -> dict[str, fields.Field]:
+  """Returns the options of tasks on the features of a pretrained network.
+
+  Args:
+    extractor: The default of `extractor`.
+    image_size: The default of `image_size`.
+    layers: Examples of layers that a model can begin with, for the help.
+    validation: The option `validation_fraction`.
+  """
+  return {
+    'inputs': fields.Field(
+      'features',
+      fields.text,
+      'features, images for a model that includes the extractor, or the name '
+      'of a layer for a model that includes it from this layer on, with frozen '
+      f'layers before: {layers}.',
+    ),
+    'extractor': fields.Field(
+      extractor,
+      fields.one_of(*EXTRACTORS),
+      'squeezenet, mobilenet_v2, or file for any Keras model or SavedModel of '
+      'images with values of 0 to 255.',
+    ),
+    'weights': fields.Field(
+      None,
+      fields.Optional(str, fields.text),
+      "The extractor's file, below --data_dir unless it is an absolute path; "
+      'None for its published name.',
+    ),
+    'image_size': fields.Field(
+      image_size,
+      fields.integer(1),
+      'The height and width that images are resized to for the extractor.',
+    ),
+    'unit_features': fields.Field(
+      True, fields.boolean, 'Whether features are divided by their length.'
+    ),
+    'feature_dir': fields.Field(
+      FEATURE_DIR,
+      fields.Optional(str, fields.text),
+      'The folder where features are kept for other runs; None to keep none.',
+    ),
+    'validation_fraction': validation,
+  }
 
 
 def create_extractor(
@@ -52,8 +101,8 @@ def create_extractor(
     errors.InputError: If an option is out of range, or the file is missing,
       cannot be used or is not trusted.
   """
-  checks.check_choice('extractor', extractor, EXTRACTORS)
-  checks.check_integer('image_size', image_size, 1)
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
   path = None if weights is None else find_file(weights, data_dir)
   if extractor == 'mobilenet_v2':
     return models.load_mobilenet_v2(path, image_size=image_size)

@@ -12,9 +12,9 @@ the accuracy on real photographs.
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
-from tasks.features import generated_clients
+from tasks import options
 from tasks.task import Task
 
 NAME = 'generated_features'
@@ -22,37 +22,63 @@ NAME = 'generated_features'
 _HELD_OUT_CLIENT_EXAMPLES = 100
 
 
+OPTIONS = {
+  'split': fields.Field(
+    'inaturalist_users_120k',
+    fields.one_of(*datasets.PUBLISHED_SPLITS),
+    'The published split whose sizes and classes the clients have: '
+    f'{", ".join(datasets.PUBLISHED_SPLITS)}.',
+  ),
+  'num_features': fields.Field(
+    1280,
+    fields.integer(1),
+    'The width of the features; MobileNetV2 has 1,280.',
+  ),
+  'num_clients': fields.Field(
+    0,
+    fields.integer(0),
+    'The number of training clients; 0 for the published number.',
+  ),
+  'concentration': fields.Field(
+    5.0,
+    fields.number(positive=True),
+    "The concentration of the clients' class proportions, which are Dirichlet "
+    'draws around those of all data: towards 0 a client has one class, towards '
+    'infinity all clients are alike.',
+  ),
+  'separation': fields.Field(
+    0.2,
+    fields.number(positive=True),
+    "The standard deviation of the classes' means in each feature; that of "
+    'examples around their mean is 1.',
+  ),
+  'num_held_out': fields.Field(
+    50,
+    fields.integer(1),
+    'The number of validation clients, and of test clients; each has 100 '
+    'examples with the class proportions of all data.',
+  ),
+  'cache_megabytes': options.cache_megabytes(1024),
+}
+
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  split: str = 'inaturalist_users_120k',
-  num_features: int = 1280,
-  num_clients: int = 0,
-  concentration: float = 5.0,
-  separation: float = 0.2,
-  num_held_out: int = 50,
-  cache_megabytes: int = 1024,
+  split: str,
+  num_features: int,
+  num_clients: int,
+  concentration: float,
+  separation: float,
+  num_held_out: int,
+  cache_megabytes: int,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of sizes and features.
-    data_dir: None, because no file is read.
-    split: One of `datasets.PUBLISHED_SPLITS`: inaturalist_users_120k,
-      inaturalist_geo_100, inaturalist_geo_1k, inaturalist_geo_3k or
-      landmarks_users_160k.
-    num_features: The width of the features; MobileNetV2 has 1,280.
-    num_clients: The number of training clients; 0 for the published number.
-    concentration: The concentration of the clients' class proportions, which
-      are Dirichlet draws around those of all data: towards 0 a client has one
-      class, towards infinity all clients are alike.
-    separation: The standard deviation of the classes' means in each feature;
-      that of examples around their mean is 1.
-    num_held_out: The number of validation clients, and of test clients; each
-      has 100 examples with the class proportions of all data.
-    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
-      for each of training, validation and test clients.
+  The seed is that of sizes and features. data_dir must be None, because no file
+  is read.
 
   Returns:
     The task: x float32 [num_features], y int32; metric accuracy.
@@ -60,20 +86,10 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  checks.check_no_data_dir(NAME, data_dir)
-  checks.check_choice('split', split, datasets.PUBLISHED_SPLITS)
-  for name, value, least in (
-    ('num_features', num_features, 1),
-    ('num_clients', num_clients, 0),
-    ('num_held_out', num_held_out, 1),
-    ('cache_megabytes', cache_megabytes, 1),
-  ):
-    checks.check_integer(name, value, least)
-  for name, value in (
-    ('concentration', concentration),
-    ('separation', separation),
-  ):
-    checks.check_positive(name, value)
+  # It imports TensorFlow.
+  from tasks.features import generated_clients  # pylint: disable=g-import-not-at-top
+
+  options.check_no_data_dir(NAME, data_dir)
   outline = datasets.PUBLISHED_SPLITS[split]
   generator = generated_clients.FeatureGenerator(
     num_classes=outline.num_classes,

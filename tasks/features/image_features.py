@@ -16,13 +16,17 @@ CIFAR-100 TFF's cifar100.sqlite (50,000 for training and 10,000 held-out ones,
 as published).
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 import functools
 import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import options
 from tasks.features import extractors
 from tasks.images import labelled_images
 from tasks.task import Task
@@ -41,45 +45,24 @@ def create_image_features_task(
   seed: int,
   data_dir: str | None = None,
   images: str,
-  inputs: str = 'features',
-  num_clients: int = 100,
-  alpha: float = 0.0,
-  extractor: str = 'squeezenet',
-  weights: str | None = None,
-  image_size: int = 128,
-  unit_features: bool = True,
-  feature_dir: str | None = extractors.FEATURE_DIR,
-  validation_fraction: float = 0.5,
+  inputs: str,
+  num_clients: int,
+  alpha: float,
+  extractor: str,
+  weights: str | None,
+  image_size: int,
+  unit_features: bool,
+  feature_dir: str | None,
+  validation_fraction: float,
   trust_saved_models: bool = False,
 ) -> Task:
   """Creates a task of a data set's images.
 
-  Args:
-    name: The task's name.
-    read_images: A function that reads a file of images.
-    num_classes: The number of classes.
-    seed: The seed of the division and of the choice of validation images.
-    data_dir: The folder of the files; None for the working folder.
-    images: The file of images in `data_dir`.
-    inputs: features, images for a model that includes the extractor, or the
-      name of a layer for a model that includes it from this layer on, with
-      frozen layers before: fire2, fire2/expand, fire3 to fire9/expand of
-      squeezenet.
-    num_clients: The number of clients that training images are divided among,
-      at least `num_classes` if alpha is 0.
-    alpha: The concentration per label of clients' label proportions
-      (`datasets.partition_by_dirichlet`); 0 for clients of one class each.
-    extractor: squeezenet, mobilenet_v2, or file for any Keras model or
-      SavedModel of images with values of 0 to 255.
-    weights: The extractor's file, in `data_dir` unless it is an absolute path;
-      None for its published name.
-    image_size: The height and width that images are resized to for the
-      extractor.
-    unit_features: Whether features are divided by their length.
-    feature_dir: The folder where features are kept for other runs; None to keep
-      none.
-    validation_fraction: The share of held-out images for validation.
-    trust_saved_models: Whether the extractor may be a model from a file.
+  The first three arguments are the task's name, the function that reads a file
+  of images, and the number of classes; `_declare_options` describes the
+  options. The seed is that of the division and of the choice of validation
+  images. data_dir is the folder of the files; None means the working folder.
+  trust_saved_models says whether the extractor may be a model from a file.
 
   Returns:
     The task: x float32 [features], [height, width, 3] of 0 to 255 or [numbers
@@ -139,23 +122,56 @@ def create_image_features_task(
   )
 
 
-TASKS = {
-  'cifar10_features': functools.partial(
-    create_image_features_task,
-    'cifar10_features',
-    functools.partial(
-      labelled_images.read_npz,
-      num_classes=labelled_images.NUM_CIFAR10_CLASSES,
+def _declare_options(images: str) -> dict[str, fields.Field]:
+  """Returns the options of a task, given its usual file of images."""
+  return {
+    'images': labelled_images.images_option(images),
+    'num_clients': fields.Field(
+      100,
+      fields.integer(1),
+      'The number of clients that training images are divided among, at least '
+      'the number of classes if alpha is 0.',
     ),
-    labelled_images.NUM_CIFAR10_CLASSES,
-    images='cifar10.npz',
+    'alpha': fields.Field(
+      0.0,
+      fields.number(positive=False),
+      "The concentration per label of clients' label proportions; 0 for "
+      'clients of one class each.',
+    ),
+    **extractors.options(
+      extractor='squeezenet',
+      image_size=128,
+      layers='fire2, fire2/expand, fire3 to fire9/expand of squeezenet',
+      validation=fields.Field(
+        0.5,
+        fields.between_0_and_1,
+        'The share of held-out images for validation.',
+      ),
+    ),
+  }
+
+
+TASKS = {
+  'cifar10_features': options.declare(_declare_options('cifar10.npz'))(
+    functools.partial(
+      create_image_features_task,
+      'cifar10_features',
+      functools.partial(
+        labelled_images.read_npz,
+        num_classes=labelled_images.NUM_CIFAR10_CLASSES,
+      ),
+      labelled_images.NUM_CIFAR10_CLASSES,
+    )
   ),
-  'cifar100_features': functools.partial(
-    create_image_features_task,
-    'cifar100_features',
-    functools.partial(labelled_images.read_cifar100, task='cifar100_features'),
-    labelled_images.NUM_CIFAR100_CLASSES,
-    images='cifar100.sqlite',
+  'cifar100_features': options.declare(_declare_options('cifar100.sqlite'))(
+    functools.partial(
+      create_image_features_task,
+      'cifar100_features',
+      functools.partial(
+        labelled_images.read_cifar100, task='cifar100_features'
+      ),
+      labelled_images.NUM_CIFAR100_CLASSES,
+    )
   ),
 }
 
@@ -194,11 +210,6 @@ def _divide_held_out(
   data: labelled_images.LabelledImages, validation_fraction: float, seed: int
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
   """Returns the indices of validation clients and of test clients."""
-  if not 0 < validation_fraction < 1:
-    raise errors.InputError(
-      'validation_fraction must be a share of the held-out images between 0 '
-      f'and 1, got {validation_fraction}.'
-    )
   stream = datasets.random_generator('held-out images', seed)
   indices = stream.permutation(np.flatnonzero(data.is_test))
   cut = round(validation_fraction * len(indices))

@@ -11,7 +11,7 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from tasks import checks
+from tasks import class_labels
 
 from absl import logging
 import numpy as np
@@ -143,7 +143,7 @@ class PhotographClientData(datasets.ClientData):
         f'({errors.first_line(error)}).'
       ) from error
     try:
-      checks.check_labels('class', labels.numpy(), self._num_classes)
+      class_labels.check_labels('class', labels.numpy(), self._num_classes)
     except errors.InputError as error:
       raise errors.InputError(f'Client {client_id!r}: {error}') from error
     return datasets.validate_examples(

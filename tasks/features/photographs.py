@@ -18,22 +18,28 @@ time. The loaders of TFF 0.87 fail with a TypeError (in load_tfrecord) when they
 read their own files; the files are complete by then.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import os
 import pathlib
+import typing
 from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.features import extractors
-from tasks.features import photograph_clients
 from tasks.task import Task
 
 import numpy as np
+
+if typing.TYPE_CHECKING:
+  from tasks.features import photograph_clients
 
 _TRAIN_FOLDER = 'train'
 _TEST_FILE = 'test.tfRecord'
@@ -91,41 +97,23 @@ def create_photographs_task(
   seed: int,
   data_dir: str | None = None,
   split: str,
-  inputs: str = 'features',
-  extractor: str = 'mobilenet_v2',
-  weights: str | None = None,
-  image_size: int = 224,
-  unit_features: bool = True,
-  feature_dir: str | None = extractors.FEATURE_DIR,
-  validation_fraction: float = 0.5,
-  cache_megabytes: int = 4096,
+  inputs: str,
+  extractor: str,
+  weights: str | None,
+  image_size: int,
+  unit_features: bool,
+  feature_dir: str | None,
+  validation_fraction: float,
+  cache_megabytes: int,
   trust_saved_models: bool = False,
 ) -> Task:
-  """Creates a task of a split's photographs.
+  """Creates a task of a split's photographs, which are cropped to squares.
 
-  Args:
-    name: The task's name.
-    splits: The splits by name.
-    made_by: The name of TFF's loader, for error messages.
-    seed: The seed of the choice of validation photographs.
-    data_dir: The folder of TFF's files.
-    split: One of `splits`.
-    inputs: features, images for a model that includes the extractor, or the
-      name of a layer for a model that includes it from this layer on, with
-      frozen layers before, such as block_16_expand of mobilenet_v2.
-    extractor: mobilenet_v2, squeezenet, or file for any Keras model or
-      SavedModel of images with values of 0 to 255.
-    weights: The extractor's file, in `data_dir` unless it is an absolute path;
-      None for its published name.
-    image_size: The height and width of images, which are cropped to a square.
-    unit_features: Whether features are divided by their length.
-    feature_dir: The folder where features are kept for other runs; None to keep
-      none.
-    validation_fraction: The share of held-out photographs for validation.
-    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
-      for each of training, validation and test clients; all features of 1,280
-      numbers take 800 (iNaturalist) or 900 (Landmarks).
-    trust_saved_models: Whether the extractor may be a model from a file.
+  The first three arguments are the task's name, its splits by name, and the
+  name of TFF's loader, for errors; `_declare_options` describes the options.
+  The seed is that of the choice of validation photographs. data_dir is the
+  folder of TFF's files. trust_saved_models says whether the extractor may be a
+  model from a file.
 
   Returns:
     The task: x float32 [features], [image_size, image_size, 3] of 0 to 255 or
@@ -134,10 +122,11 @@ def create_photographs_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('split', split, splits)
+  # It imports TensorFlow.
+  from tasks.features import photograph_clients  # pylint: disable=g-import-not-at-top
+
   num_classes, folders = splits[split]
   folder = _find_folder(name, data_dir, folders, made_by)
-  checks.check_integer('cache_megabytes', cache_megabytes, 1)
   network = extractors.create_extractor(
     extractor,
     weights=weights,
@@ -217,19 +206,52 @@ _LANDMARKS_SPLITS = {
   'gld160k': Split(2028, folders=('gld160k',)),
   'gld23k': Split(203, folders=('gld23k',)),
 }
+
+
+def _declare_options(
+  split: str, splits: Mapping[str, Split]
+) -> dict[str, fields.Field]:
+  """Returns the options of a task, given its usual split and all splits."""
+  return {
+    'split': fields.Field(
+      split,
+      fields.one_of(*splits),
+      f'The split of users or places: {", ".join(splits)}.',
+    ),
+    **extractors.options(
+      extractor='mobilenet_v2',
+      image_size=224,
+      layers='such as block_16_expand of mobilenet_v2',
+      validation=fields.Field(
+        0.5,
+        fields.below_1,
+        'The share of held-out photographs for validation.',
+      ),
+    ),
+    'cache_megabytes': options.cache_megabytes(
+      4096,
+      'all features of 1,280 numbers take 800 (iNaturalist) or 900 (Landmarks)',
+    ),
+  }
+
+
 TASKS = {
-  'inaturalist': functools.partial(
-    create_photographs_task,
-    'inaturalist',
-    INATURALIST_SPLITS,
-    'tff.simulation.datasets.inaturalist.load_data',
-    split='user_120k',
+  'inaturalist': options.declare(
+    _declare_options('user_120k', INATURALIST_SPLITS)
+  )(
+    functools.partial(
+      create_photographs_task,
+      'inaturalist',
+      INATURALIST_SPLITS,
+      'tff.simulation.datasets.inaturalist.load_data',
+    )
   ),
-  'landmarks': functools.partial(
-    create_photographs_task,
-    'landmarks',
-    _LANDMARKS_SPLITS,
-    'tff.simulation.datasets.gldv2.load_data',
-    split='gld160k',
+  'landmarks': options.declare(_declare_options('gld160k', _LANDMARKS_SPLITS))(
+    functools.partial(
+      create_photographs_task,
+      'landmarks',
+      _LANDMARKS_SPLITS,
+      'tff.simulation.datasets.gldv2.load_data',
+    )
   ),
 }

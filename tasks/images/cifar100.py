@@ -10,21 +10,22 @@ appendix F). TFF's test clients, which hold CIFAR-100's own test images, are
 divided into validation and test clients.
 """
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from __future__ import annotations
+
 import functools
 import math
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import class_labels
+from tasks import options
 from tasks import tff_files
 from tasks.images import dealt_clients
 from tasks.task import Task
 
 import numpy as np
-import tensorflow_federated as tff
 
 NAME = 'cifar100'
 IMAGE_SHAPE = (24, 24, 3)
@@ -32,46 +33,45 @@ _FILE_NAME = 'cifar100.sqlite'
 
 # The array of each kind of labels, and its number of classes.
 _LABELS = {'fine': ('label', 100), 'coarse': ('coarse_label', 20)}
-# The function that creates each model, and the names of its tensors.
-_MODELS: Mapping[
-  str,
-  tuple[Callable[..., tff.learning.models.FunctionalModel], tuple[str, ...]],
-] = {
-  'resnet18': (models.create_resnet18, models.RESNET18_TENSORS),
-  'compact_cnn': (
-    functools.partial(models.create_compact_cnn, filters=(32, 32, 32)),
-    models.COMPACT_CNN_TENSORS,
+
+OPTIONS = {
+  'model': fields.Field(
+    'resnet18',
+    fields.one_of('resnet18', 'compact_cnn'),
+    'resnet18 (with group normalisation, 11 million weights) or compact_cnn '
+    '(50,000 weights, fast on a CPU).',
   ),
+  'label': fields.Field(
+    'fine', fields.one_of(*_LABELS), 'fine (100 classes) or coarse (20).'
+  ),
+  'alpha': dealt_clients.ALPHA_OPTION,
+  'validation_fraction': fields.Field(
+    0.5,
+    fields.below_1,
+    "The share of TFF's test clients for validation; the others are for "
+    'testing.',
+  ),
+  'cache_megabytes': options.cache_megabytes(1024, 'all clients take 400'),
+  'download': tff_files.DOWNLOAD_OPTION,
 }
 
 
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  model: str = 'resnet18',
-  label: str = 'fine',
-  alpha: float | None = None,
-  validation_fraction: float = 0.5,
-  cache_megabytes: int = 1024,
-  download: bool = False,
+  model: str,
+  label: str,
+  alpha: float | None,
+  validation_fraction: float,
+  cache_megabytes: int,
+  download: bool,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the choice of validation clients and of initial weights.
-    data_dir: The folder of cifar100.sqlite; None for TFF's cache, ~/.tff.
-    model: resnet18 (with group normalisation, 11 million weights) or
-      compact_cnn (50,000 weights, fast on a CPU).
-    label: fine (100 classes) or coarse (20).
-    alpha: The concentration per label with which the examples of training
-      clients are dealt to synthetic ones (`datasets.partition_by_dirichlet`);
-      None for the published clients.
-    validation_fraction: The share of TFF's test clients for validation; the
-      others are for testing.
-    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
-      for each of training, validation and test clients; all clients take 400.
-    download: Whether to download a missing file.
+  The seed is that of the choice of validation clients and of initial weights.
+  data_dir is the folder of cifar100.sqlite; None means TFF's cache, ~/.tff.
 
   Returns:
     The task: x float32 [24, 24, 3], the centre of each image with mean 0 and
@@ -80,9 +80,8 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('model', model, _MODELS)
-  checks.check_choice('label', label, _LABELS)
-  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
   train, held_out = tff_files.load_tff_data(
     NAME,
     tff.simulation.datasets.cifar100.load_data,
@@ -100,7 +99,14 @@ def create_task(
     train = dealt_clients.deal_anew(
       train, label=label_name, alpha=alpha, seed=seed
     )
-  create_model, tensor_names = _MODELS[model]
+  if model == 'resnet18':
+    create_model = models.create_resnet18
+    tensor_names = models.RESNET18_TENSORS
+  else:
+    create_model = functools.partial(
+      models.create_compact_cnn, filters=(32, 32, 32)
+    )
+    tensor_names = models.COMPACT_CNN_TENSORS
   return Task(
     name=NAME,
     train=train,
@@ -127,11 +133,6 @@ def _split_held_out(
   clients: datasets.ClientData, validation_fraction: float, seed: int
 ) -> tuple[datasets.ClientData, datasets.ClientData]:
   """Returns (validation, test) clients."""
-  if not 0 <= validation_fraction < 1:
-    raise errors.InputError(
-      "validation_fraction must be a share of TFF's test clients in [0, 1), "
-      f'got {validation_fraction}.'
-    )
   try:
     # The remaining clients, usually for training, are the test clients here.
     test, validation, _ = datasets.split_clients(
@@ -153,7 +154,7 @@ def _preprocess(
   examples: datasets.Examples, *, label_name: str, num_classes: int
 ) -> datasets.Examples:
   labels = examples[label_name]
-  checks.check_labels(label_name, labels, num_classes)
+  class_labels.check_labels(label_name, labels, num_classes)
   x = standardize(crop(examples['image'], IMAGE_SHAPE[:2]))
   return x, labels.astype(np.int32)
 

@@ -11,58 +11,70 @@ task scores one model of all clients on all test images, half of them for
 validation and half for testing.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 import functools
+import typing
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.features import extractors
 from tasks.images import labelled_images
 from tasks.task import Task
 
 import numpy as np
-import tensorflow_federated as tff
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 NAME = 'cifar10_dirichlet'
 _MEAN = tuple(value / 255 for value in (125.3, 123.0, 113.9))
 _DEVIATION = tuple(value / 255 for value in (63.0, 62.1, 66.7))
-# The function that creates each model, its published widths, the number of
-# these that are filters, and the names of its tensors.
-_MODELS = {
-  'vgg9': (
-    models.create_vgg9,
-    (32, 64, 128, 128, 256, 256, 512, 512),
-    6,
-    models.VGG9_TENSORS,
+# The published widths of each model, and the number of these that are filters.
+_WIDTHS = {
+  'vgg9': ((32, 64, 128, 128, 256, 256, 512, 512), 6),
+  'lenet': ((20, 50, 500), 2),
+}
+
+OPTIONS = {
+  'images': labelled_images.images_option('cifar10.npz'),
+  'model': fields.Field(
+    'vgg9',
+    fields.one_of(*_WIDTHS),
+    'vgg9, or lenet: two convolutions of 20 and 50 filters and a hidden layer '
+    'of 500 units, which is many times faster.',
   ),
-  'lenet': (models.create_lenet5, (20, 50, 500), 2, models.LENET_TENSORS),
+  'num_clients': fields.Field(
+    16, fields.integer(1), 'The number of clients, all of which train.'
+  ),
+  'alpha': fields.Field(
+    0.5,
+    fields.number(positive=True),
+    'The concentration of the Dirichlet draws of clients for each label.',
+  ),
+  'augment': labelled_images.AUGMENT_OPTION,
 }
 
 
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  images: str = 'cifar10.npz',
-  model: str = 'vgg9',
-  num_clients: int = 16,
-  alpha: float = 0.5,
-  augment: bool = False,
+  images: str,
+  model: str,
+  num_clients: int,
+  alpha: float,
+  augment: bool,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the partition, the halves of the test images and the
-      initial weights.
-    data_dir: The folder of the file; None for the working folder.
-    images: The file in `data_dir`, for `labelled_images.read_npz`.
-    model: vgg9, or lenet: two convolutions of 20 and 50 filters and a hidden
-      layer of 500 units, which is many times faster.
-    num_clients: The number of clients, all of which train.
-    alpha: The concentration of `datasets.partition_labels_by_dirichlet`.
-    augment: Whether training crops images, padded by 4 black pixels, and
-      mirrors them at random, as the published code does.
+  The seed is that of the partition, the halves of the test images and the
+  initial weights. data_dir is the folder of the file; None means the working
+  folder.
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
@@ -70,8 +82,7 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('model', model, _MODELS)
-  _, widths, _, names = _MODELS[model]
+  widths, _ = _WIDTHS[model]
   data = labelled_images.read_npz(
     extractors.find_file(images, data_dir),
     num_classes=labelled_images.NUM_CIFAR10_CLASSES,
@@ -91,7 +102,6 @@ def create_task(
       }
     )
 
-  checks.check_boolean('augment', augment)
   create_model = functools.partial(_create_model, model, data.images.shape[1:])
   if augment:
     create_model = labelled_images.augment(create_model, _MEAN, _DEVIATION)
@@ -107,7 +117,9 @@ def create_task(
     test=clients(test_images=np.sort(test)),
     create_model=functools.partial(create_model, widths, seed),
     create_sized_model=create_model,
-    tensor_names=names,
+    tensor_names=(
+      models.VGG9_TENSORS if model == 'vgg9' else models.LENET_TENSORS
+    ),
     metric='accuracy',
     higher_is_better=True,
     label_sampler=models.categorical_label_sampler(),
@@ -118,7 +130,8 @@ def create_task(
 def _create_model(
   name: str, input_shape: Sequence[int], widths: Sequence[int], seed: int
 ) -> tff.learning.models.FunctionalModel:
-  create, _, num_convolutions, _ = _MODELS[name]
+  _, num_convolutions = _WIDTHS[name]
+  create = models.create_vgg9 if name == 'vgg9' else models.create_lenet5
   return create(
     input_shape=input_shape,
     num_classes=labelled_images.NUM_CIFAR10_CLASSES,

@@ -12,27 +12,32 @@ does. (The task cifar100 has the clients that TFF publishes.) See
 `class_shards`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import pathlib
+from typing import Any
 
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.features import extractors
 from tasks.images import class_shards
 from tasks.images import labelled_images
 from tasks.task import Task
 
-import tensorflow_federated as tff
-
 IMAGE_SHAPE = (32, 32, 3)
+# LeNet-5 with the widths of 1998.
+_CLASSIC_MODEL = {'filters': (6, 16), 'hidden_units': (120, 84)}
 
 
 def create_cifar_task(
   name: str,
   read_images: Callable[[pathlib.Path], labelled_images.LabelledImages],
-  published_model: Callable[..., tff.learning.models.FunctionalModel],
+  published_model: Mapping[str, Any],
   num_classes: int,
   mean: Sequence[float],
   deviation: Sequence[float],
@@ -40,32 +45,19 @@ def create_cifar_task(
   seed: int,
   data_dir: str | None = None,
   images: str,
-  model: str = 'lenet5',
-  num_clients: int = 100,
-  num_held_out: int = 20,
+  model: str,
+  num_clients: int,
+  num_held_out: int,
   classes_per_client: int,
-  augment: bool = False,
+  augment: bool,
 ) -> Task:
-  """Creates a task.
+  """Creates a task; `_declare_options` describes the options.
 
-  Args:
-    name: The task's name.
-    read_images: A function that reads a file of images.
-    published_model: A function that creates the model `lenet5` from its input
-      shape, number of classes and seed.
-    num_classes: The number of classes.
-    mean: The means of the three channels, for values in [0, 1].
-    deviation: The standard deviations of the three channels, for the same.
-    seed: The seed of the division and of initial weights.
-    data_dir: The folder of the file; None for the working folder.
-    images: The file in `data_dir`.
-    model: lenet5 as published, or classic_lenet5 with the widths of LeCun et
-      al. (1998), which is many times faster.
-    num_clients: The number of training clients.
-    num_held_out: The number of held-out clients, half of them for validation.
-    classes_per_client: The number of classes of each client.
-    augment: Whether training crops images, padded by 4 black pixels, and
-      mirrors them at random, as the published code does.
+  The first arguments are the task's name, the function that reads a file of
+  images, the arguments of `models.create_lenet5` for the model lenet5, the
+  number of classes, and the means and standard deviations of the three channels
+  for values in [0, 1]. The seed is that of the division and of initial weights.
+  data_dir is the folder of the file; None means the working folder.
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
@@ -73,13 +65,10 @@ def create_cifar_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('model', model, ('lenet5', 'classic_lenet5'))
-  create_model = published_model
-  if model == 'classic_lenet5':
-    create_model = functools.partial(
-      models.create_lenet5, filters=(6, 16), hidden_units=(120, 84)
-    )
-  checks.check_boolean('augment', augment)
+  create_model = functools.partial(
+    models.create_lenet5,
+    **(published_model if model == 'lenet5' else _CLASSIC_MODEL),
+  )
   if augment:
     create_model = labelled_images.augment(create_model, mean, deviation)
   data = read_images(extractors.find_file(images, data_dir))
@@ -101,35 +90,53 @@ def create_cifar_task(
   )
 
 
+def _declare_options(
+  images: str, classes_per_client: int
+) -> dict[str, fields.Field]:
+  """Returns the options of a task, given the defaults that differ."""
+  return {
+    'images': labelled_images.images_option(images),
+    'model': fields.Field(
+      'lenet5',
+      fields.one_of('lenet5', 'classic_lenet5'),
+      'lenet5 as published, or classic_lenet5 with the widths of LeCun et al. '
+      '(1998), which is many times faster.',
+    ),
+    **class_shards.options(
+      num_clients=100, num_held_out=20, classes_per_client=classes_per_client
+    ),
+    'augment': labelled_images.AUGMENT_OPTION,
+  }
+
+
 TASKS = {
-  'cifar10': functools.partial(
-    create_cifar_task,
-    'cifar10',
+  'cifar10': options.declare(
+    _declare_options('cifar10.npz', classes_per_client=5)
+  )(
     functools.partial(
-      labelled_images.read_npz,
-      num_classes=labelled_images.NUM_CIFAR10_CLASSES,
-    ),
-    models.create_lenet5,
-    labelled_images.NUM_CIFAR10_CLASSES,
-    (0.485, 0.456, 0.406),
-    (0.229, 0.224, 0.225),
-    images='cifar10.npz',
-    classes_per_client=5,
+      create_cifar_task,
+      'cifar10',
+      functools.partial(
+        labelled_images.read_npz,
+        num_classes=labelled_images.NUM_CIFAR10_CLASSES,
+      ),
+      {},
+      labelled_images.NUM_CIFAR10_CLASSES,
+      (0.485, 0.456, 0.406),
+      (0.229, 0.224, 0.225),
+    )
   ),
-  'cifar100_shards': functools.partial(
-    create_cifar_task,
-    'cifar100_shards',
-    functools.partial(labelled_images.read_cifar100, task='cifar100_shards'),
+  'cifar100_shards': options.declare(
+    _declare_options('cifar100.sqlite', classes_per_client=20)
+  )(
     functools.partial(
-      models.create_lenet5,
-      filters=(64, 128),
-      hidden_units=(256, 128),
-      dropout=0.6,
-    ),
-    labelled_images.NUM_CIFAR100_CLASSES,
-    (0.507, 0.487, 0.441),
-    (0.267, 0.256, 0.276),
-    images='cifar100.sqlite',
-    classes_per_client=20,
+      create_cifar_task,
+      'cifar100_shards',
+      functools.partial(labelled_images.read_cifar100, task='cifar100_shards'),
+      {'filters': (64, 128), 'hidden_units': (256, 128), 'dropout': 0.6},
+      labelled_images.NUM_CIFAR100_CLASSES,
+      (0.507, 0.487, 0.441),
+      (0.267, 0.256, 0.276),
+    )
   ),
 }

@@ -8,17 +8,43 @@ each client gets shards of a given number of classes, and test images of the
 same classes in the same proportions. No two clients share an image.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
+import typing
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
 from tasks.images import labelled_images
 from tasks.task import Task
 
 import numpy as np
-import tensorflow_federated as tff
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
+
+
+def options(
+  *, num_clients: int, num_held_out: int, classes_per_client: int
+) -> dict[str, fields.Field]:
+  """Returns the options that all of these tasks have, given their defaults."""
+  return {
+    'num_clients': fields.Field(
+      num_clients, fields.integer(1), 'The number of training clients.'
+    ),
+    'num_held_out': fields.Field(
+      num_held_out,
+      fields.integer(2),
+      'The number of held-out clients, half of them for validation.',
+    ),
+    'classes_per_client': fields.Field(
+      classes_per_client,
+      fields.integer(1),
+      'The number of classes of each client.',
+    ),
+  }
 
 
 def create_class_shards_task(
@@ -53,8 +79,6 @@ def create_class_shards_task(
   Raises:
     errors.InputError: If the images cannot be divided in this way.
   """
-  checks.check_integer('num_clients', num_clients, 1)
-  checks.check_integer('num_held_out', num_held_out, 2)
   (train,), (test,) = np.nonzero(~images.is_test), np.nonzero(images.is_test)
   num_all = num_clients + num_held_out
   partition = datasets.partition_by_shards(

@@ -2,10 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Synthetic clients that share the examples of published ones."""
 
+from __future__ import annotations
+
 from fedfish_tff import datasets
+from fedfish_tff import fields
 
 import numpy as np
-import tensorflow as tf
+
+# The option `alpha` of tasks whose clients can be dealt anew.
+ALPHA_OPTION = fields.Field(
+  None,
+  fields.Optional(float, fields.number(positive=True)),
+  'The concentration per label with which the examples of training clients are '
+  'dealt to synthetic ones; None for the published clients.',
+)
 
 
 def deal_anew(
@@ -27,6 +37,8 @@ def deal_anew(
   Raises:
     errors.InputError: If alpha is not positive.
   """
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
   examples = tf.nest.map_structure(
     lambda *arrays: np.concatenate(arrays),
     *map(clients.load_client, clients.client_ids),

@@ -5,43 +5,45 @@
 The data are the 1,797 images of 8x8 pixels in scikit-learn. See `class_shards`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.images import class_shards
 from tasks.images import digits
 from tasks.images import labelled_images
 from tasks.task import Task
 
-import numpy as np
-from sklearn import datasets as sklearn_datasets
-
 NAME = 'digits_shards'
 _TEST_SHARE = 1 / 3
 
+OPTIONS = {
+  **class_shards.options(num_clients=64, num_held_out=16, classes_per_client=3),
+  'hidden_units': fields.Field(
+    (32,), fields.sizes, "The widths of the model's hidden layers (relu)."
+  ),
+}
 
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  num_clients: int = 64,
-  num_held_out: int = 16,
-  classes_per_client: int = 3,
-  hidden_units: Sequence[int] = (32,),
+  num_clients: int,
+  num_held_out: int,
+  classes_per_client: int,
+  hidden_units: Sequence[int],
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the division, the third of the images for testing, and
-      the initial weights.
-    data_dir: None, because the data is embedded.
-    num_clients: The number of training clients.
-    num_held_out: The number of held-out clients, half of them for validation.
-    classes_per_client: The number of digits of each client.
-    hidden_units: The widths of the model's hidden layers (relu).
+  The seed is that of the division, the third of the images for testing, and the
+  initial weights. data_dir must be None, because the data is embedded.
 
   Returns:
     The task: x float32 [64] in [0, 1], y int32; metric accuracy.
@@ -49,17 +51,15 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  checks.check_no_data_dir(NAME, data_dir)
-  checks.check_sequence('hidden_units', hidden_units)
+  options.check_no_data_dir(NAME, data_dir)
   hidden_units = tuple(hidden_units)
-  x, y = sklearn_datasets.load_digits(return_X_y=True)
+  x, y = digits.load_images()
   stream = datasets.random_generator('digits for testing', seed)
   return class_shards.create_class_shards_task(
     NAME,
     labelled_images.LabelledImages(
-      # A pixel counts the ink in a 4x4 block, from 0 to 16.
-      images=(x / 16).astype(np.float32),
-      labels=y.astype(np.int32),
+      images=x,
+      labels=y,
       is_test=stream.permutation(len(y)) < _TEST_SHARE * len(y),
     ),
     seed=seed,

@@ -12,66 +12,73 @@ training writer has the training part of its examples, a held-out writer has all
 of its examples.
 """
 
-from collections.abc import Callable
-from collections.abc import Mapping
+from __future__ import annotations
+
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import class_labels
+from tasks import options
 from tasks import tff_files
 from tasks.images import dealt_clients
 from tasks.task import Task
 
 import numpy as np
-import tensorflow_federated as tff
 
 NAME = 'emnist'
 IMAGE_SHAPE = (28, 28, 1)
 _FILE_NAME = 'emnist_all.sqlite'
 
-# The function that creates each model, and the names of its tensors.
-_MODELS: Mapping[
-  str,
-  tuple[Callable[..., tff.learning.models.FunctionalModel], tuple[str, ...]],
-] = {
-  'cnn': (models.create_fed_avg_cnn, models.FED_AVG_CNN_TENSORS),
-  'dropout_cnn': (models.create_dropout_cnn, models.DROPOUT_CNN_TENSORS),
-  'compact_cnn': (models.create_compact_cnn, models.COMPACT_CNN_TENSORS),
+OPTIONS = {
+  'model': fields.Field(
+    'cnn',
+    fields.one_of('cnn', 'dropout_cnn', 'compact_cnn'),
+    "cnn (the FedAvg paper's, 1.7 million weights), dropout_cnn (1.2 million) "
+    'or compact_cnn (46,000 weights, fast on a CPU).',
+  ),
+  'only_digits': fields.Field(
+    False,
+    fields.boolean,
+    'Whether to use only the 10 digits instead of 62 classes.',
+  ),
+  'train_part': fields.Field(
+    'train',
+    fields.one_of('train', 'all'),
+    "The examples of training writers: train (TFF's training part) or all; "
+    'held-out writers have all.',
+  ),
+  'alpha': dealt_clients.ALPHA_OPTION,
+  'validation_fraction': fields.Field(
+    0.1, fields.below_1, 'The share of writers held out for validation.'
+  ),
+  'test_fraction': fields.Field(
+    0.2, fields.below_1, 'The share of writers held out for testing.'
+  ),
+  'cache_megabytes': options.cache_megabytes(4096, 'all writers take 2,250'),
+  'download': tff_files.DOWNLOAD_OPTION,
 }
 
 
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  model: str = 'cnn',
-  only_digits: bool = False,
-  train_part: str = 'train',
-  alpha: float | None = None,
-  validation_fraction: float = 0.1,
-  test_fraction: float = 0.2,
-  cache_megabytes: int = 4096,
-  download: bool = False,
+  model: str,
+  only_digits: bool,
+  train_part: str,
+  alpha: float | None,
+  validation_fraction: float,
+  test_fraction: float,
+  cache_megabytes: int,
+  download: bool,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the held-out writers and of initial weights.
-    data_dir: The folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
-    model: cnn (the FedAvg paper's, 1.7 million weights), dropout_cnn (1.2
-      million) or compact_cnn (46,000 weights, fast on a CPU).
-    only_digits: Whether to use only the 10 digits instead of 62 classes.
-    train_part: The examples of training writers: train (TFF's training part) or
-      all.
-    alpha: The concentration per label with which the examples of training
-      writers are dealt to synthetic ones (`datasets.partition_by_dirichlet`);
-      None for the writers themselves.
-    validation_fraction: The share of writers held out for validation.
-    test_fraction: The share of writers held out for testing.
-    cache_megabytes: The budget for keeping writers in memory, in 2^20 bytes,
-      for each of training, validation and test writers; all writers take 2,250.
-    download: Whether to download a missing file.
+  The seed is that of the held-out writers and of initial weights. data_dir is
+  the folder of emnist_all.sqlite; None means TFF's cache, ~/.tff.
 
   Returns:
     The task: x float32 [28, 28, 1] in [0, 1] with a background of 1, y int32;
@@ -80,9 +87,8 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('model', model, _MODELS)
-  checks.check_choice('train_part', train_part, ('train', 'all'))
-  checks.check_integer('cache_megabytes', cache_megabytes, 1)
+  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
   split = 'digits_only' if only_digits else 'all'
   train_examples, test_examples = map(
     datasets.TffClientData,
@@ -110,7 +116,11 @@ def create_task(
       train, label='label', alpha=alpha, seed=seed
     )
   num_classes = 10 if only_digits else 62
-  create_model, tensor_names = _MODELS[model]
+  create_model, tensor_names = {
+    'cnn': (models.create_fed_avg_cnn, models.FED_AVG_CNN_TENSORS),
+    'dropout_cnn': (models.create_dropout_cnn, models.DROPOUT_CNN_TENSORS),
+    'compact_cnn': (models.create_compact_cnn, models.COMPACT_CNN_TENSORS),
+  }[model]
   return Task(
     name=NAME,
     train=train,
@@ -135,5 +145,5 @@ def _preprocess(
   examples: datasets.Examples, *, num_classes: int
 ) -> datasets.Examples:
   label = examples['label']
-  checks.check_labels('label', label, num_classes)
+  class_labels.check_labels('label', label, num_classes)
   return examples['pixels'].reshape(-1, *IMAGE_SHAPE), label.astype(np.int32)

@@ -10,19 +10,22 @@ the experiments of FedRep (Collins et al., 2021) and SRPFL call FEMNIST, with 3
 per client.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks import tff_files
 from tasks.images import class_shards
 from tasks.images import labelled_images
 from tasks.task import Task
 
 import numpy as np
-import tensorflow_federated as tff
 
 NAME = 'emnist_shards'
 NUM_CLASSES = 10
@@ -31,33 +34,48 @@ NUM_CLASSES = 10
 _FIRST: Mapping[str, int] = {'digits': 0, 'letters': 36}
 _NUM_FEATURES = 784
 
+OPTIONS = {
+  'characters': fields.Field(
+    'digits',
+    fields.one_of(*_FIRST),
+    'digits, or letters for the lower case letters a to j.',
+  ),
+  **class_shards.options(
+    num_clients=100, num_held_out=20, classes_per_client=5
+  ),
+  'max_images': fields.Field(
+    0,
+    fields.integer(0),
+    'The largest number of training images of all clients together, held-out '
+    'ones included, drawn by the seed; 0 for all.',
+  ),
+  'hidden_units': fields.Field(
+    (512, 256, 64),
+    fields.sizes,
+    "The widths of the perceptron's hidden layers (relu); the default is that "
+    'of the published code.',
+  ),
+  'download': tff_files.DOWNLOAD_OPTION,
+}
 
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  characters: str = 'digits',
-  num_clients: int = 100,
-  num_held_out: int = 20,
-  classes_per_client: int = 5,
-  max_images: int = 0,
-  hidden_units: tuple[int, ...] = (512, 256, 64),
-  download: bool = False,
+  characters: str,
+  num_clients: int,
+  num_held_out: int,
+  classes_per_client: int,
+  max_images: int,
+  hidden_units: Sequence[int],
+  download: bool,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the division and of initial weights.
-    data_dir: The folder of emnist_all.sqlite; None for TFF's cache, ~/.tff.
-    characters: digits, or letters for the lower case letters a to j.
-    num_clients: The number of training clients.
-    num_held_out: The number of held-out clients, half of them for validation.
-    classes_per_client: The number of classes of each client.
-    max_images: The largest number of training images of all clients together,
-      drawn by the seed; 0 for all.
-    hidden_units: The widths of the perceptron's hidden layers (relu); the
-      default is that of the published code.
-    download: Whether to download a missing file.
+  The seed is that of the division and of initial weights. data_dir is the
+  folder of emnist_all.sqlite; None means TFF's cache, ~/.tff.
 
   Returns:
     The task: x float32 [784] in [0, 1] with a background of 1, y int32; metric
@@ -66,8 +84,8 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_choice('characters', characters, _FIRST)
-  checks.check_integer('max_images', max_images, 0)
+  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
   parts = tff_files.load_tff_data(
     NAME,
     functools.partial(tff.simulation.datasets.emnist.load_data, False),
@@ -92,7 +110,6 @@ def create_task(
     order = stream.permutation(np.flatnonzero(~is_test))
     kept = np.sort(np.append(order[:max_images], np.flatnonzero(is_test)))
     images, labels, is_test = images[kept], labels[kept], is_test[kept]
-  checks.check_sequence('hidden_units', hidden_units)
   hidden_units = tuple(hidden_units)
   return class_shards.create_class_shards_task(
     NAME,

@@ -2,25 +2,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of labelled training and test images, not yet divided."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
+import typing
 from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import class_labels
 from tasks import tff_files
 
 import numpy as np
-import tensorflow_federated as tff
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 NUM_CIFAR10_CLASSES = 10
 NUM_CIFAR100_CLASSES = 100
+# The option of tasks that can `augment` their images.
+AUGMENT_OPTION = fields.Field(
+  False,
+  fields.boolean,
+  'Whether training crops images, padded by 4 black pixels, and mirrors them '
+  'at random, as the published code does.',
+)
 _ARRAYS = ('images', 'labels', 'is_test')
+
+
+def images_option(default: str) -> fields.Field:
+  """Returns the option that names the file of images, given its default."""
+  return fields.Field(
+    default, fields.text, 'The file of images, below --data_dir.'
+  )
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -88,7 +108,7 @@ def read_npz(
       f'{is_test.dtype.name}{list(is_test.shape)}.'
     )
   try:
-    checks.check_labels('labels', labels, num_classes)
+    class_labels.check_labels('labels', labels, num_classes)
   except errors.InputError as error:
     raise errors.InputError(f'The file {os.fspath(path)}: {error}') from error
   return LabelledImages(
@@ -157,6 +177,9 @@ def read_cifar100(path: pathlib.Path, *, task: str) -> LabelledImages:
   """
   if path.suffix != '.sqlite':
     return read_npz(path, num_classes=NUM_CIFAR100_CLASSES)
+
+  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
   splits = tff_files.load_tff_data(
     task,
     tff.simulation.datasets.cifar100.load_data,

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Surveys of a user's arrays: sizes, labels and possible mistakes."""
 
+from __future__ import annotations
+
 import collections
 from collections.abc import Iterator
 from collections.abc import Mapping

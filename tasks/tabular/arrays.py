@@ -8,61 +8,93 @@ x [n, ...] learns it. The task describes the data and warns of possible
 mistakes, with the option that resolves each.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 import math
+import typing
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import class_labels
+from tasks import options
 from tasks.tabular import array_survey
 from tasks.task import Task
 
 import numpy as np
-import tensorflow as tf
+
+if typing.TYPE_CHECKING:
+  import tensorflow as tf
 
 NAME = 'arrays'
 
-KINDS = ('auto', 'classification', 'regression')
+OPTIONS = {
+  'kind': fields.Field(
+    'auto',
+    fields.one_of('auto', 'classification', 'regression'),
+    'auto takes integer labels for classes and float labels for targets of a '
+    'regression; classification takes float labels that are whole numbers, and '
+    'one-hot vectors [n, num_classes], too; regression takes integers, too.',
+  ),
+  'hidden_units': fields.Field(
+    (64,), fields.sizes, "The widths of the model's hidden layers."
+  ),
+  'num_classes': fields.Field(
+    0,
+    fields.integer(0),
+    'The number of classes, labels being 0 to num_classes - 1; 0 to count them '
+    'now, in the files of all clients, and in a regression.',
+  ),
+  'scale': fields.Field(
+    1.0,
+    fields.number(positive=True),
+    'The number that features are divided by, such as 255 for pixels.',
+    goes_with={'standardize': (False,)},
+  ),
+  'standardize': fields.Field(
+    False,
+    fields.boolean,
+    'Whether each feature gets mean 0 and standard deviation 1 over the '
+    'examples of all training clients, which are read for it; for columns of '
+    'different sizes.',
+  ),
+  'validation_fraction': fields.Field(
+    0.1, fields.below_1, 'The share of clients held out for validation.'
+  ),
+  'test_fraction': fields.Field(
+    0.2, fields.below_1, 'The share of clients held out for testing.'
+  ),
+  'skip_empty_clients': fields.Field(
+    False, fields.boolean, 'Whether clients without examples are left out.'
+  ),
+  'cache_megabytes': options.cache_megabytes(1024),
+}
 
 
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  kind: str = 'auto',
-  hidden_units: Sequence[int] = (64,),
-  num_classes: int = 0,
-  scale: float = 1.0,
-  standardize: bool = False,
-  validation_fraction: float = 0.1,
-  test_fraction: float = 0.2,
-  skip_empty_clients: bool = False,
-  cache_megabytes: int = 1024,
+  kind: str,
+  hidden_units: Sequence[int],
+  num_classes: int,
+  scale: float,
+  standardize: bool,
+  validation_fraction: float,
+  test_fraction: float,
+  skip_empty_clients: bool,
+  cache_megabytes: int,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the held-out clients and of initial weights.
-    data_dir: The folder of `<client_id>.npz` files with the arrays x and y.
-    kind: One of `KINDS`. 'auto' takes integer labels for classes and float
-      labels for targets of a regression. 'classification' takes float labels
-      that are whole numbers, and one-hot vectors [n, num_classes], too.
-      'regression' takes integers, too.
-    hidden_units: The widths of the model's hidden layers.
-    num_classes: The number of classes, labels being 0 to num_classes - 1; 0 to
-      read every client now and count them. It must be 0 in a regression.
-    scale: The number that features are divided by, such as 255 for pixels.
-    standardize: Whether each feature gets mean 0 and standard deviation 1 over
-      the examples of all training clients, which are read for it.
-    validation_fraction: The share of clients held out for validation.
-    test_fraction: The share of clients held out for testing.
-    skip_empty_clients: Whether clients without examples are left out.
-    cache_megabytes: The budget for keeping clients in memory, in 2^20 bytes,
-      for each of training, validation and test clients.
+  The seed is that of the held-out clients and of initial weights. data_dir is
+  the folder of `<client_id>.npz` files with the arrays x and y.
 
   Returns:
     The task; its metric is accuracy (classification) or mse (regression).
@@ -74,19 +106,6 @@ def create_task(
     raise errors.InputError(
       f'Task {NAME!r} must have a data_dir, a folder of .npz files, got none.'
     )
-  checks.check_choice('kind', kind, KINDS)
-  checks.check_positive('scale', scale)
-  checks.check_boolean('standardize', standardize)
-  if standardize and scale != 1:
-    raise errors.InputError(
-      f'scale must be 1 where standardize is set, got {scale:g}.'
-    )
-  for name, value, least in (
-    ('num_classes', num_classes, 0),
-    ('cache_megabytes', cache_megabytes, 1),
-  ):
-    checks.check_integer(name, value, least)
-  checks.check_sequence('hidden_units', hidden_units)
   clients = datasets.NpzFolderClientData(
     data_dir, skip_empty_clients=skip_empty_clients
   )
@@ -246,5 +265,5 @@ def _prepare_classification(
     raise errors.InputError(
       "array 'y' must hold one class per example, got other numbers."
     )
-  checks.check_labels('y', y, num_classes)
+  class_labels.check_labels('y', y, num_classes)
   return prepare(x), y.astype(np.int32)

@@ -11,14 +11,38 @@ import dataclasses
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.task import Task
 
 import numpy as np
 
 NAME = 'linear_representation'
 _HELD_OUT = 8
+
+OPTIONS = {
+  'num_clients': fields.Field(
+    64,
+    fields.integer(1),
+    'The number of training clients; validation and test have 8 more each.',
+  ),
+  'num_examples': fields.Field(
+    30, fields.integer(1), 'The number of examples of each client.'
+  ),
+  'num_features': fields.Field(
+    20, fields.integer(1), 'The number of features, d.'
+  ),
+  'num_components': fields.Field(
+    2, fields.integer(1), 'The dimension of the representation, k.'
+  ),
+  'noise_stddev': fields.Field(
+    0.1,
+    fields.number(positive=True),
+    "The standard deviation of the labels' noise; its square is the mse of the "
+    'true model.',
+  ),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -80,28 +104,22 @@ def client_names(num_clients: int) -> tuple[str, ...]:
   return tuple(f'client_{i:06}' for i in range(num_clients))
 
 
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  num_clients: int = 64,
-  num_examples: int = 30,
-  num_features: int = 20,
-  num_components: int = 2,
-  noise_stddev: float = 0.1,
+  num_clients: int,
+  num_examples: int,
+  num_features: int,
+  num_components: int,
+  noise_stddev: float,
 ) -> Task:
   """Creates the task, for any method: a client's examples never change.
 
-  Args:
-    seed: The seed of representation, heads, examples and initial weights.
-    data_dir: None, because the data is generated.
-    num_clients: The number of training clients; validation and test have 8
-      more each.
-    num_examples: The number of examples of each client.
-    num_features: The number of features, d.
-    num_components: The dimension of the representation, k.
-    noise_stddev: The standard deviation of the labels' noise; its square is the
-      mse of the true model.
+  `OPTIONS` describes the options. The seed is that of representation, heads,
+  examples and initial weights. data_dir must be None, because the data is
+  generated.
 
   Returns:
     The task: x float32 [d] and y float32 [1]; metric mse. Without a head of
@@ -111,10 +129,7 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  checks.check_no_data_dir(NAME, data_dir)
-  checks.check_integer('num_clients', num_clients, 1)
-  checks.check_integer('num_examples', num_examples, 1)
-  checks.check_positive('noise_stddev', noise_stddev)
+  options.check_no_data_dir(NAME, data_dir)
   create_model = functools.partial(
     models.create_linear_representation,
     num_features=num_features,

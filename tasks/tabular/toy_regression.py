@@ -8,13 +8,16 @@ the Fisher information shows which model knows which part. The paper does not
 state ranges and noise; these are our choice.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
 
 from fedfish_tff import datasets
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.task import Task
 
 import numpy as np
@@ -29,33 +32,53 @@ RANGES: Mapping[str, tuple[tuple[float, float], tuple[float, float]]] = {
   'none': ((-2.0, -0.2), (0.2, 2.0)),
 }
 
+OPTIONS = {
+  'overlap': fields.Field(
+    'partial',
+    fields.one_of(*RANGES),
+    "The overlap of the two clients' ranges: full, partial or none.",
+  ),
+  'num_examples': fields.Field(
+    100, fields.integer(1), 'The number of points per client.'
+  ),
+  'hidden_units': fields.Field(
+    (32, 32), fields.sizes, "The widths of the model's hidden layers."
+  ),
+  'units': fields.Field(
+    'tanh',
+    fields.text,
+    'Their activation: each gaussian unit responds to few inputs, each tanh '
+    'unit to all.',
+  ),
+  'slope': fields.Field(
+    None,
+    fields.Optional(float, fields.number(positive=True)),
+    "The standard deviation of the first layer's kernel: the steeper a gaussian "
+    'unit, the fewer inputs it responds to; None for 1.',
+  ),
+}
+
 
 def true_function(x: np.ndarray) -> np.ndarray:
   """Returns sin(3 x), the clients' labels without noise."""
   return np.sin(3 * x)
 
 
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  overlap: str = 'partial',
-  num_examples: int = 100,
-  hidden_units: Sequence[int] = (32, 32),
-  units: str = 'tanh',
-  slope: float | None = None,
+  overlap: str,
+  num_examples: int,
+  hidden_units: Sequence[int],
+  units: str,
+  slope: float | None,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the points, their noise and the initial weights.
-    data_dir: None, because the data is generated.
-    overlap: The overlap of the two clients' ranges: full, partial or none.
-    num_examples: The number of points per client.
-    hidden_units: The widths of the model's hidden layers.
-    units: Their activation; see `models.create_mlp_regressor`. Each Gaussian
-      unit responds to few inputs, each tanh unit to all.
-    slope: See `models.create_mlp_regressor`.
+  The seed is that of the points, their noise and the initial weights. data_dir
+  must be None, because the data is generated.
 
   Returns:
     The task: x and y float32 [1]; two training clients, and one held-out client
@@ -64,10 +87,7 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  checks.check_no_data_dir(NAME, data_dir)
-  checks.check_choice('overlap', overlap, RANGES)
-  checks.check_integer('num_examples', num_examples, 1)
-  checks.check_sequence('hidden_units', hidden_units)
+  options.check_no_data_dir(NAME, data_dir)
   left, right = RANGES[overlap]
   clients = datasets.InMemoryClientData(
     {

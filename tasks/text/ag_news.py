@@ -10,17 +10,22 @@ number of synthetic news. The validation part makes the held-out validation
 clients, and the whole test set is one test client.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
 import os
+import typing
+from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.task import Task
 from tasks.text import ag_news_clients
 from tasks.text import ag_news_files
@@ -29,69 +34,114 @@ from tasks.text import generated_news
 from tasks.text import text_tokens
 
 import numpy as np
-import tensorflow_federated as tff
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 NAME = 'ag_news'
-MODELS = ('linear', 'cnn', 'roberta')
 # So few synthetic news still give each part some of each class.
 _LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
 
 
+def _check_num_generated(name: str, value: Any) -> None:
+  fields.integer(0)(name, value)
+  if 0 < value < _LEAST_GENERATED:
+    raise fields.error(name, value, f'0, or {_LEAST_GENERATED} or more')
+
+
+_OF_ROBERTA = {'model': ('roberta',)}
+
+OPTIONS = {
+  'model': fields.Field(
+    'linear',
+    fields.one_of('linear', 'cnn', 'roberta'),
+    "linear (the mean of the tokens' embeddings, 3 tensors), cnn "
+    '(models.create_text_cnn, 9 tensors) or roberta (tasks.text.roberta).',
+  ),
+  **ag_news_clients.OPTIONS,
+  'test_fraction': fields.Field(
+    0.25,
+    fields.below_1,
+    'The share for testing if there is no separate test set: of test.csv '
+    'without train.csv, and of synthetic news.',
+  ),
+  'max_examples': fields.Field(
+    0,
+    fields.integer(0),
+    'The largest number of examples of the training set, validation included, '
+    'with the same share of every class; 0 for all.',
+  ),
+  'max_test_examples': fields.Field(
+    0,
+    fields.integer(0),
+    'The largest number of examples of the test set; 0 for all.',
+  ),
+  'sequence_length': fields.Field(
+    256,
+    fields.integer(1),
+    'The number of tokens per text; longer texts are truncated.',
+  ),
+  'vocabulary_size': fields.Field(
+    8192,
+    fields.integer(1),
+    'The number of token ids of the vocabulary, which is trained on the texts '
+    'that clients sample from.',
+  ),
+  'size': fields.Field(
+    'tiny',
+    fields.one_of('tiny', 'small', 'base'),
+    'The size of roberta with random weights: tiny, small or base.',
+    goes_with=_OF_ROBERTA,
+  ),
+  'dropout': fields.Field(
+    None,
+    fields.Optional(float, fields.below_1),
+    'The dropout rate of roberta; None for that of the checkpoint, or 0 '
+    'without one.',
+    goes_with=_OF_ROBERTA,
+  ),
+  'checkpoint': fields.Field(
+    None,
+    fields.Optional(str, fields.text),
+    'The folder of the initial weights and tokens of roberta, which also '
+    'determine its size; None for random weights.',
+    goes_with=_OF_ROBERTA,
+  ),
+  'num_generated': fields.Field(
+    0,
+    _check_num_generated,
+    'The number of synthetic news, used without --data_dir; 0 for none.',
+  ),
+}
+
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  model: str = 'linear',
-  num_clients: int = 5,
-  beta: float = 1.0,
-  client_fraction: float = 0.75,
-  with_replacement: bool = True,
-  pool: str = 'whole',
-  validation_fraction: float = 0.1,
-  test_fraction: float = 0.25,
-  max_examples: int = 0,
-  max_test_examples: int = 0,
-  sequence_length: int = 256,
-  vocabulary_size: int = 8192,
-  size: str = 'tiny',
-  dropout: float | None = None,
-  checkpoint: str | None = None,
-  num_generated: int = 0,
+  model: str,
+  num_clients: int,
+  beta: float,
+  client_fraction: float,
+  with_replacement: bool,
+  pool: str,
+  validation_fraction: float,
+  test_fraction: float,
+  max_examples: int,
+  max_test_examples: int,
+  sequence_length: int,
+  vocabulary_size: int,
+  size: str,
+  dropout: float | None,
+  checkpoint: str | None,
+  num_generated: int,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the clients' examples, synthetic news and initial weights.
-    data_dir: The folder of train.csv and test.csv, or of test.csv alone; None
-      for synthetic news.
-    model: linear (the mean of the tokens' embeddings, 3 tensors), cnn
-      (`models.create_text_cnn`, 9 tensors) or roberta (`tasks.text.roberta`).
-    num_clients: The number of training clients.
-    beta: The concentration of the clients' class proportions: 1, 0.5 and 0.25
-      in the memo. Smaller values make clients more heterogeneous.
-    client_fraction: The share of the training set that a client subsamples.
-    with_replacement: Whether a client samples with replacement, as in the code
-      of the memo. Sampling without replacement limits how far clients differ
-      (`ag_news_clients.sample_clients`).
-    pool: whole, for clients that all subsample the same training set, or
-      divided, for clients that have no example in common.
-    validation_fraction: The share of the training set for validation.
-    test_fraction: The share for testing if there is no separate test set: of
-      test.csv without train.csv, and of synthetic news.
-    max_examples: The largest number of examples of the training set, validation
-      included, with the same share of every class; 0 for all.
-    max_test_examples: The largest number of examples of the test set; 0 for
-      all.
-    sequence_length: The number of tokens per text; longer texts are truncated.
-    vocabulary_size: The number of token ids of the vocabulary, which is trained
-      on the texts that clients sample from.
-    size: The size of roberta with random weights: tiny, small or base.
-    dropout: The dropout rate of roberta; None for that of the checkpoint, or 0
-      without one.
-    checkpoint: The folder of the initial weights and tokens of roberta, which
-      also determine its size; None for random weights.
-    num_generated: The number of synthetic news, used if there is no data_dir;
-      0 for none.
+  The seed is that of the clients' examples, synthetic news and initial weights.
+  data_dir is the folder of train.csv and test.csv, or of test.csv alone; None
+  means synthetic news.
 
   Returns:
     The task: x int32 [sequence_length], y int32; metric accuracy.
@@ -100,15 +150,6 @@ def create_task(
     errors.InputError: If an option is out of range, the data cannot be used, or
       there are neither files nor synthetic news.
   """
-  checks.check_choice('model', model, MODELS)
-  for name, value, least in (
-    ('max_examples', max_examples, 0),
-    ('max_test_examples', max_test_examples, 0),
-    ('sequence_length', sequence_length, 1),
-    ('vocabulary_size', vocabulary_size, 1),
-    ('num_generated', num_generated, _LEAST_GENERATED if num_generated else 0),
-  ):
-    checks.check_integer(name, value, least)
   if not isinstance(data_dir, (str, os.PathLike, type(None))):
     raise errors.InputError(
       f'data_dir must be the path of a folder, got {data_dir!r}.'
@@ -119,20 +160,6 @@ def create_task(
       f'{ag_news_files.TEST_FILE}, or task.num_generated above 0 for synthetic '
       'news, got neither.'
     )
-  checks.check_share('test_fraction', test_fraction)
-  if dropout is not None:
-    checks.check_share('dropout', dropout)
-  if model != 'roberta':
-    for name, value, default in (
-      ('size', size, 'tiny'),
-      ('dropout', dropout, None),
-      ('checkpoint', checkpoint, None),
-    ):
-      if value != default:
-        raise errors.InputError(
-          f'{name} must be {default!r} with model {model}, since roberta alone '
-          f'has it, got {value!r}.'
-        )
   train, test = _load(data_dir, test_fraction, num_generated, seed)
   train = _cap(train, max_examples, seed)
   test = _cap(test, max_test_examples, seed)

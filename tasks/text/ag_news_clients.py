@@ -14,13 +14,44 @@ import dataclasses
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff.datasets import dirichlet_draws
-from tasks import checks
 from tasks.text import class_sampling
 
 import numpy as np
 
-POOLS = ('whole', 'divided')
+# The options of a task of such clients.
+OPTIONS = {
+  'num_clients': fields.Field(
+    5, fields.integer(1), 'The number of training clients.'
+  ),
+  'beta': fields.Field(
+    1.0,
+    fields.number(positive=True),
+    "The concentration of the clients' class proportions: 1, 0.5 and 0.25 in "
+    'the memo; smaller values make clients more heterogeneous.',
+  ),
+  'client_fraction': fields.Field(
+    0.75,
+    fields.share,
+    'The share of the training set that a client subsamples.',
+  ),
+  'with_replacement': fields.Field(
+    True,
+    fields.boolean,
+    'Whether a client samples with replacement, as in the code of the memo; '
+    'without it, clients differ less.',
+  ),
+  'pool': fields.Field(
+    'whole',
+    fields.one_of('whole', 'divided'),
+    'whole, for clients that all subsample the same training set, or divided, '
+    'for clients that have no example in common.',
+  ),
+  'validation_fraction': fields.Field(
+    0.1, fields.below_1, 'The share of the training set for validation.'
+  ),
+}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -84,15 +115,8 @@ def sample_clients(
     The indices of clients client_0, client_1, ... and of held-out clients.
 
   Raises:
-    errors.InputError: If an option is out of range or a client would have no
-      examples.
+    errors.InputError: If validation or a client would have no examples.
   """
-  checks.check_integer('num_clients', num_clients, 1)
-  checks.check_choice('pool', pool, POOLS)
-  checks.check_boolean('with_replacement', with_replacement)
-  checks.check_share('client_fraction', client_fraction, with_one=True)
-  checks.check_share('validation_fraction', validation_fraction)
-  checks.check_positive('beta', beta)
   width = len(str(num_clients - 1))
   names = [f'{number:0{width}d}' for number in range(num_clients)]
   train, validation = {}, {}

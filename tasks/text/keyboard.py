@@ -14,6 +14,8 @@ sentence: a begin token, its words, an end token. Words outside the vocabulary
 share one token, which is never predicted.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 import functools
 import os
@@ -21,8 +23,9 @@ import re
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.task import Task
 from tasks.text import language
 from tasks.text import stackoverflow
@@ -37,43 +40,60 @@ _WORD = re.compile(r"\w+(?:['-]\w+)*")
 _FEATURE = 'sentence'
 
 
+OPTIONS = {
+  # With these sizes, the model has 1,412,250 weights.
+  **language.counted_words_options(10_000),
+  'embedding': fields.Field(
+    96, fields.integer(1), "The width of the model's embedding."
+  ),
+  'units': fields.Field(
+    670, fields.integer(1), 'The number of units of its CIFG-LSTM.'
+  ),
+  'projection': fields.Field(
+    True,
+    fields.boolean,
+    'Whether the LSTM feeds its output back through a projection.',
+  ),
+  'sentence_length': fields.Field(
+    32,
+    fields.integer(1),
+    'The number of tokens per example; longer sentences continue in another '
+    'example.',
+  ),
+  'central': fields.Field(
+    False,
+    fields.boolean,
+    'Whether one client has all training data, as in centralised training.',
+  ),
+  'num_generated_users': fields.Field(
+    200,
+    fields.integer(1),
+    'The number of users with synthetic texts, without --data_dir.',
+  ),
+  'cache_megabytes': options.cache_megabytes(1024),
+}
+
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  vocabulary: str | datasets.Vocabulary | None = None,
-  vocabulary_size: int = 10_000,
-  vocabulary_clients: int = 1000,
-  embedding: int = 96,
-  units: int = 670,
-  projection: bool = True,
-  sentence_length: int = 32,
-  central: bool = False,
-  num_generated_users: int = 200,
-  cache_megabytes: int = 1024,
+  vocabulary: str | datasets.Vocabulary | None,
+  vocabulary_size: int,
+  vocabulary_clients: int,
+  embedding: int,
+  units: int,
+  projection: bool,
+  sentence_length: int,
+  central: bool,
+  num_generated_users: int,
+  cache_megabytes: int,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of initial weights and of synthetic texts.
-    data_dir: The folder of users' texts (see the module); None for synthetic
-      texts.
-    vocabulary: A file of launch.train_tokenizer, or a vocabulary read from one;
-      its tokens are words. None for the most frequent words of training
-      clients.
-    vocabulary_size: The number of these words, special tokens included.
-    vocabulary_clients: The number of training clients, the first by their ids,
-      that words are counted over; 0 for all.
-    embedding: The width of the model's embedding.
-    units: The number of units of its CIFG-LSTM.
-    projection: Whether the LSTM feeds its output back through a projection.
-    sentence_length: The number of tokens per example; longer sentences continue
-      in another example.
-    central: Whether one client has all training data, as in centralised
-      training.
-    num_generated_users: The number of users with synthetic texts.
-    cache_megabytes: The budget for keeping tokens in memory, in 2^20 bytes, for
-      each of training, validation and test clients.
+  The seed is that of initial weights and of synthetic texts. data_dir is the
+  folder of users' texts (see the module); None means synthetic texts.
 
   Returns:
     The task: x and y int32 [tokens], y being x one token ahead; metric
@@ -82,11 +102,6 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_integer('vocabulary_clients', vocabulary_clients, 0)
-  checks.check_integer('sentence_length', sentence_length, 1)
-  checks.check_integer('cache_megabytes', cache_megabytes, 1)
-  checks.check_boolean('projection', projection)
-  checks.check_boolean('central', central)
   train, validation, test = _load_clients(data_dir, num_generated_users, seed)
   if vocabulary is None:
     counted = train.client_ids[: vocabulary_clients or None]

@@ -7,19 +7,26 @@ without one. Training reads long sequences and evaluation short ones, as in the
 FedFish paper, so each divides the texts into chunks of its own.
 """
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 import functools
 import os
+import typing
+from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks.task import Task
 from tasks.text import generated_pages
 
 import numpy as np
-import tensorflow_federated as tff
+
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 # The file of a folder's vocabulary, which launch.train_tokenizer writes.
 VOCABULARY_FILE = 'vocabulary.json'
@@ -31,7 +38,90 @@ _GENERATED_VOCABULARY_SIZE = 1024
 # Prefixes of tasks whose synthetic domains must differ from other tasks'.
 _GENERATED_PREFIXES = {'cc_news': 'news'}
 
-MODELS = ('transformer', 'rnn')
+
+def _check_vocabulary(name: str, value: Any) -> None:
+  is_path = isinstance(value, (str, os.PathLike))
+  if not is_path and not isinstance(value, datasets.Vocabulary):
+    raise fields.error(name, value, 'the path of a vocabulary')
+
+
+def _vocabulary_option(otherwise: str) -> fields.Field:
+  """Returns the option `vocabulary`, given the meaning of None."""
+  return fields.Field(
+    None,
+    fields.Optional(str, _check_vocabulary),
+    'A file of launch.train_tokenizer, or in Python a vocabulary read from '
+    f'one; None for {otherwise}.',
+  )
+
+
+def counted_words_options(size: int) -> dict[str, fields.Field]:
+  """Returns the options of a vocabulary of counted words, given its size."""
+  return {
+    'vocabulary': _vocabulary_option(
+      'the most frequent words of training clients'
+    ),
+    'vocabulary_size': fields.Field(
+      size,
+      fields.integer(1),
+      'The number of these words, special tokens included.',
+    ),
+    'vocabulary_clients': fields.Field(
+      1000,
+      fields.integer(0),
+      'The number of training clients, the first by their ids, that words are '
+      'counted over; 0 for all.',
+    ),
+  }
+
+
+def model_options(
+  *, model: str, size: str, sequence_length: int
+) -> dict[str, fields.Field]:
+  """Returns the options of `create_language_task`, given some defaults."""
+  return {
+    'model': fields.Field(
+      model,
+      fields.one_of('transformer', 'rnn'),
+      "transformer, or rnn for TFF's Stack Overflow LSTM.",
+    ),
+    'size': fields.Field(
+      size,
+      fields.one_of('tiny', '6x384', '12x768'),
+      'The size of the transformer: tiny (for CPUs), 6x384 or 12x768.',
+    ),
+    'activation_dtype': fields.Field(
+      'float32',
+      fields.one_of('float32', 'bfloat16'),
+      "The dtype of the transformer's activations: float32, or bfloat16 for "
+      'half of the memory.',
+      goes_with={'model': ('transformer',)},
+    ),
+    'sequence_length': fields.Field(
+      sequence_length,
+      fields.integer(1),
+      'The number of tokens per example in training.',
+    ),
+    'eval_sequence_length': fields.Field(
+      128,
+      fields.integer(1),
+      'The number of tokens per example in evaluation and personalisation.',
+    ),
+    'cache_megabytes': options.cache_megabytes(1024),
+  }
+
+
+OPTIONS = {
+  'vocabulary': _vocabulary_option(
+    f'{VOCABULARY_FILE} below --data_dir, or a vocabulary of the synthetic pages'
+  ),
+  **model_options(model='transformer', size='12x768', sequence_length=1024),
+  'num_generated_domains': fields.Field(
+    200,
+    fields.integer(1),
+    'The number of synthetic domains, without --data_dir.',
+  ),
+}
 
 
 def create_web_text_task(
@@ -39,36 +129,21 @@ def create_web_text_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  vocabulary: str | datasets.Vocabulary | None = None,
-  model: str = 'transformer',
-  size: str = '12x768',
-  activation_dtype: str = 'float32',
-  sequence_length: int = 1024,
-  eval_sequence_length: int = 128,
-  num_generated_domains: int = 200,
-  cache_megabytes: int = 1024,
+  vocabulary: str | datasets.Vocabulary | None,
+  model: str,
+  size: str,
+  activation_dtype: str,
+  sequence_length: int,
+  eval_sequence_length: int,
+  cache_megabytes: int,
+  num_generated_domains: int,
 ) -> Task:
-  """Creates a task of web pages by domain.
+  """Creates a task of web pages by domain; `OPTIONS` describes the options.
 
-  Args:
-    name: The task's name.
-    seed: The seed of initial weights, and of the synthetic pages if there is no
-      `data_dir`.
-    data_dir: A folder that launch.group_dataset wrote, with the splits train,
-      validation and held_out, which is for testing; None for synthetic pages.
-    vocabulary: A file of launch.train_tokenizer, or a vocabulary read from one;
-      None for vocabulary.json in `data_dir`, or for a vocabulary of the
-      synthetic pages.
-    model: transformer, or rnn for TFF's Stack Overflow LSTM.
-    size: The size of the transformer: tiny (for CPUs), 6x384 or 12x768.
-    activation_dtype: The dtype of the transformer's activations: float32, or
-      bfloat16 for half of the memory.
-    sequence_length: The number of tokens per example in training.
-    eval_sequence_length: The number of tokens per example in evaluation and
-      personalisation.
-    num_generated_domains: The number of synthetic domains.
-    cache_megabytes: The budget for keeping tokens in memory, in 2^20 bytes, for
-      each of training, validation and test clients.
+  The first argument is the task's name. The seed is that of initial weights,
+  and of the synthetic pages if there is no data_dir. data_dir is a folder that
+  launch.group_dataset wrote, with the splits train, validation and held_out,
+  which is for testing; None means synthetic pages.
 
   Returns:
     The task: x and y int32 [tokens], y being x one token ahead; metric
@@ -111,7 +186,7 @@ def create_web_text_task(
 # Pages of C4, and news articles of CC-News, by web domain. data_dir is a folder
 # that launch.group_dataset wrote with --format=c4 or --format=cc_news.
 TASKS = {
-  name: functools.partial(create_web_text_task, name)
+  name: options.declare(OPTIONS)(functools.partial(create_web_text_task, name))
   for name in ('c4', 'cc_news')
 }
 
@@ -164,12 +239,12 @@ def create_language_task(
     test: The test clients, with the same array.
     vocabulary: The vocabulary of the tokens.
     seed: The seed of initial weights.
-    model: See `create_web_text_task`.
-    size: See `create_web_text_task`.
-    activation_dtype: See `create_web_text_task`.
-    sequence_length: The number of tokens per example in training.
-    eval_sequence_length: The number of tokens per example in evaluation.
-    cache_megabytes: See `create_web_text_task`.
+    model: See `model_options`.
+    size: See `model_options`.
+    activation_dtype: See `model_options`.
+    sequence_length: See `model_options`.
+    eval_sequence_length: See `model_options`.
+    cache_megabytes: See `model_options`.
     feature: The name of the array of texts.
     synthetic: See `Task`.
 
@@ -179,16 +254,6 @@ def create_language_task(
   Raises:
     errors.InputError: If an option is out of range.
   """
-  checks.check_choice('model', model, MODELS)
-  checks.check_choice('size', size, tuple(models.TRANSFORMER_SIZES))
-  if model != 'transformer' and activation_dtype != 'float32':
-    raise errors.InputError(
-      'activation_dtype must be float32 with all models but the transformer, '
-      f'got {activation_dtype!r} with {model}.'
-    )
-  checks.check_integer('cache_megabytes', cache_megabytes, 1)
-  checks.check_integer('sequence_length', sequence_length, 1)
-  checks.check_integer('eval_sequence_length', eval_sequence_length, 1)
 
   def chunked(data: datasets.ClientData, length: int) -> datasets.ClientData:
     return datasets.CachedClientData(

@@ -15,8 +15,8 @@ from typing import Any
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
 from tasks.text import roberta_checkpoint
 from tasks.text import roberta_tokens
 
@@ -100,13 +100,13 @@ def create_roberta(
       the checkpoint is missing or cannot be used.
   """
   models.check_class_names(class_names)
-  checks.check_integer('sequence_length', sequence_length, _LEAST_LENGTH)
-  checks.check_integer('vocabulary_size', vocabulary_size, 1)
-  checks.check_choice('size', size, ROBERTA_SIZES)
+  fields.integer(_LEAST_LENGTH)('sequence_length', sequence_length)
+  fields.integer(1)('vocabulary_size', vocabulary_size)
+  fields.one_of(*ROBERTA_SIZES)('size', size)
   if dropout is None and checkpoint is None:
     dropout = 0.0
   if dropout is not None:
-    checks.check_share('dropout', dropout)
+    fields.below_1('dropout', dropout)
   options = {
     # The library derives the number of classes from the names, if given.
     'id2label': dict(enumerate(class_names)),

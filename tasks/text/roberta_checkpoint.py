@@ -10,9 +10,9 @@ import random
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import regular_files
 from fedfish_tff.models import stored_tensors
-from tasks import checks
 from tasks.text import roberta_tokens
 
 from absl import logging
@@ -86,9 +86,9 @@ def read_config(folder: pathlib.Path) -> dict[str, Any]:
   config = regular_files.read_json(path, {'model_type': 'roberta'})
   for name in _SIZES:
     if name in config:
-      checks.check_integer(f'{name} in {path}', config[name], 1)
+      fields.integer(1)(f'{name} in {path}', config[name])
   if 'initializer_range' in config:
-    checks.check_positive(
+    fields.number(positive=True)(
       f'initializer_range in {path}', config['initializer_range']
     )
   return config

@@ -15,18 +15,23 @@ A text is one uninterrupted speech, with a begin and an end token. The 80
 characters are those of LEAF's data, which TFF and the paper use.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 import functools
 import string
+import typing
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import models
-from tasks import checks
+from tasks import options
 from tasks import tff_files
 from tasks.task import Task
 
-import tensorflow_federated as tff
+if typing.TYPE_CHECKING:
+  import tensorflow_federated as tff
 
 NAME = 'shakespeare'
 _FILE_NAME = 'shakespeare.sqlite'
@@ -43,30 +48,49 @@ _CHARACTERS = (
 )
 
 
+OPTIONS = {
+  'num_clients': fields.Field(
+    66, fields.integer(1), 'The number of training speakers.'
+  ),
+  'num_validation_clients': fields.Field(
+    20, fields.integer(1), 'The number of speakers held out for validation.'
+  ),
+  'min_characters': fields.Field(
+    10_000,
+    fields.integer(0),
+    'The smallest number of characters of a speaker, for training and testing '
+    'together.',
+  ),
+  'sequence_length': fields.Field(
+    80, fields.integer(1), 'The number of characters per example.'
+  ),
+  'embedding_size': fields.Field(
+    8, fields.integer(1), "The width of the model's embedding."
+  ),
+  'lstm_size': fields.Field(
+    256, fields.integer(1), "The number of units of the model's LSTM."
+  ),
+  'download': tff_files.DOWNLOAD_OPTION,
+}
+
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  num_clients: int = 66,
-  num_validation_clients: int = 20,
-  min_characters: int = 10_000,
-  sequence_length: int = 80,
-  embedding_size: int = 8,
-  lstm_size: int = 256,
-  download: bool = False,
+  num_clients: int,
+  num_validation_clients: int,
+  min_characters: int,
+  sequence_length: int,
+  embedding_size: int,
+  lstm_size: int,
+  download: bool,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of the choice of speakers and of initial weights.
-    data_dir: The folder of shakespeare.sqlite; None for TFF's cache, ~/.tff.
-    num_clients: The number of training speakers.
-    num_validation_clients: The number of speakers held out for validation.
-    min_characters: The smallest number of characters of a speaker.
-    sequence_length: The number of characters per example.
-    embedding_size: The width of the model's embedding.
-    lstm_size: The number of units of the model's LSTM.
-    download: Whether to download a missing file.
+  The seed is that of the choice of speakers and of initial weights. data_dir is
+  the folder of shakespeare.sqlite; None means TFF's cache, ~/.tff.
 
   Returns:
     The task: x and y int32 [sequence_length], y being x one character ahead;
@@ -75,8 +99,8 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_integer('num_clients', num_clients, 1)
-  checks.check_integer('num_validation_clients', num_validation_clients, 1)
+  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
   sources = tff_files.load_tff_data(
     NAME,
     tff.simulation.datasets.shakespeare.load_data,

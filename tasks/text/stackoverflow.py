@@ -12,13 +12,13 @@ authors, with ids that begin with "test/" here.
 Texts are words in lower case between spaces, as TFF publishes them.
 """
 
+from __future__ import annotations
+
 from fedfish_tff import datasets
-from tasks import checks
+from tasks import options
 from tasks import tff_files
 from tasks.task import Task
 from tasks.text import language
-
-import tensorflow_federated as tff
 
 NAME = 'stackoverflow'
 FILE_NAME = 'stackoverflow.sqlite'
@@ -27,42 +27,33 @@ FEATURE = 'tokens'
 _TEST_PREFIX = 'test/'
 
 
+OPTIONS = {
+  **language.counted_words_options(10_004),
+  **language.model_options(model='rnn', size='6x384', sequence_length=128),
+  'download': tff_files.DOWNLOAD_OPTION,
+}
+
+
+@options.declare(OPTIONS)
 def create_task(
   *,
   seed: int,
   data_dir: str | None = None,
-  vocabulary: str | datasets.Vocabulary | None = None,
-  vocabulary_size: int = 10_004,
-  vocabulary_clients: int = 1000,
-  model: str = 'rnn',
-  size: str = '6x384',
-  activation_dtype: str = 'float32',
-  sequence_length: int = 128,
-  eval_sequence_length: int = 128,
-  cache_megabytes: int = 1024,
-  download: bool = False,
+  vocabulary: str | datasets.Vocabulary | None,
+  vocabulary_size: int,
+  vocabulary_clients: int,
+  model: str,
+  size: str,
+  activation_dtype: str,
+  sequence_length: int,
+  eval_sequence_length: int,
+  cache_megabytes: int,
+  download: bool,
 ) -> Task:
-  """Creates the task.
+  """Creates the task; `OPTIONS` describes the options.
 
-  Args:
-    seed: The seed of initial weights.
-    data_dir: The folder of stackoverflow.sqlite; None for TFF's cache, ~/.tff.
-    vocabulary: A file of launch.train_tokenizer, such as that of a model's
-      training corpus, or a vocabulary read from one; None for the most frequent
-      words of training clients.
-    vocabulary_size: The number of these words, special tokens included.
-    vocabulary_clients: The number of training clients, the first by their ids,
-      that words are counted over; 0 for all.
-    model: rnn (TFF's LSTM) or transformer.
-    size: The size of the transformer: tiny, 6x384 or 12x768.
-    activation_dtype: The dtype of the transformer's activations: float32 or
-      bfloat16.
-    sequence_length: The number of tokens per example in training.
-    eval_sequence_length: The number of tokens per example in evaluation and
-      personalisation.
-    cache_megabytes: The budget for keeping tokens in memory, in 2^20 bytes, for
-      each of training, validation and test clients.
-    download: Whether to download a missing file.
+  The seed is that of initial weights. data_dir is the folder of
+  stackoverflow.sqlite; None means TFF's cache, ~/.tff.
 
   Returns:
     The task: x and y int32 [tokens], y being x one token ahead; metric
@@ -71,7 +62,6 @@ def create_task(
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
   """
-  checks.check_integer('vocabulary_clients', vocabulary_clients, 0)
   train, held_out, test = load_clients(data_dir, download=download)
   if vocabulary is None:
     counted = train.client_ids[: vocabulary_clients or None]
@@ -111,6 +101,8 @@ def load_clients(
   Raises:
     errors.InputError: If the file cannot be used.
   """
+  import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
+
   return tuple(
     datasets.TffClientData(source, prefix=prefix)
     for source, prefix in zip(

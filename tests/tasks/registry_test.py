@@ -6,7 +6,9 @@ import importlib
 import inspect
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from tasks import registry
+from tests import processes
 from tests import tolerance
 from tests import usable_tasks
 
@@ -22,12 +24,39 @@ class RegistryTest(parameterized.TestCase):
     names = registry.task_names()
     self.assertContainsSubset((*_EMBEDDED, 'emnist', 'ag_news'), names)
     self.assertNoCommonElements(
-      names, ('checks', 'language', 'registry', 'task', 'tff_files')
+      names, ('class_labels', 'language', 'registry', 'task', 'tff_files')
     )
     for name in names:
-      options = registry.task_options(name)
-      self.assertNotIn('seed', options)
-      self.assertNotIn(inspect.Parameter.empty, options.values())
+      options = registry.own_options(name)
+      registry.check_options(name, {}, options)
+      signature = inspect.signature(registry._find_own(name)).parameters
+      self.assertCountEqual(
+        options,
+        signature.keys() - {'seed', 'data_dir', 'trust_saved_models'},
+        name,
+      )
+      for option, field in options.items():
+        if field.default is None:
+          self.assertIsInstance(field.check, fields.Optional, option)
+        self.assertEndsWith(field.help, '.', option)
+
+  def test_every_option_refuses_a_value_of_another_type(self):
+    for name in registry.task_names():
+      for option in registry.own_options(name):
+        with self.assertRaisesRegex(
+          errors.InputError, f'^task.{option} must be .*, got <object object'
+        ):
+          registry.create_task(name, seed=0, **{option: object()})
+
+  def test_options_are_known_without_tensorflow(self):
+    result = processes.run_program(
+      'import sys\n'
+      'from tasks import registry\n'
+      'for name in registry.task_names():\n'
+      '  assert registry.own_options(name), name\n'
+      'print({"tensorflow", "tensorflow_federated"} & set(sys.modules))\n'
+    )
+    self.assertEqual(result.stdout, 'set()\n', result.stderr)
 
   def test_tasks_that_share_a_module_are_found(self):
     shared = {
@@ -97,7 +126,17 @@ class RegistryTest(parameterized.TestCase):
       ):
         function('digit')
 
-  def test_somebody_else_s_task(self):
+  def test_a_foreign_task_without_a_declaration(self):
+    name = 'examples.wine:create_task'
+    self.assertEqual(registry.task_options(name)['alpha'].default, 1.0)
+    task = registry.create_task(name, seed=0, alpha=2.0)
+    self.assertNotEmpty(task.train.client_ids)
+    with self.assertRaisesRegex(
+      errors.InputError, 'task.beta does not exist for task examples.wine'
+    ):
+      registry.create_task(name, seed=0, beta=2.0)
+
+  def test_a_foreign_task_with_a_declaration(self):
     name = 'tasks.images.digits:create_task'
     self.assertIn('alpha', registry.task_options(name))
     task = registry.create_task(name, seed=0, num_clients=12)
@@ -108,9 +147,10 @@ class RegistryTest(parameterized.TestCase):
 
   def test_unknown_option(self):
     with self.assertRaisesRegex(
-      errors.InputError, "'digits' has no option 'beta'; .* alpha, hidden_units"
+      errors.InputError,
+      'task.test_fracton does not exist; .* Did you mean test_fraction',
     ):
-      registry.create_task('digits', seed=0, beta=1)
+      registry.create_task('digits', seed=0, test_fracton=0.1)
 
   def test_transfer_to_another_language_task(self):
     options = dict(size='tiny', sequence_length=8, num_generated_domains=12)
@@ -142,7 +182,7 @@ class RegistryTest(parameterized.TestCase):
 
   def test_options(self):
     options = registry.task_options('toy_regression')
-    self.assertEqual(options['overlap'], 'partial')
+    self.assertEqual(options['overlap'].default, 'partial')
     self.assertNoCommonElements(options, ['seed', 'data_dir'])
     task = registry.create_task('toy_regression', seed=0, num_examples=7)
     self.assertLen(task.train.load_client('client_0')[1], 7)

@@ -111,10 +111,19 @@ class CheckConfigTest(parameterized.TestCase):
   @parameterized.parameters(
     ('algorithm.client_optimizer', 'SGD', 'one of adagrad, adam, adamw'),
     ('task.name', None, 'a string'),
+    ('task.num_clients', 0, 'a positive integer'),
+    ('task.hidden_units', '64', 'a sequence of positive integers'),
     ('algorithm', 'fed_avg', 'a block of fields'),
   )
   def test_choices(self, name, value, message):
     self._assert_refused(name, value, message)
+
+  def test_an_unknown_option_of_a_task(self):
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'task.num_client does not exist for task digits; .*mean num_clients',
+    ):
+      config_checks.read(_config(**{'task.num_client': 3}))
 
   @parameterized.parameters(
     (

@@ -1,9 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the text on all methods."""
+"""Tests of the text on all methods and tasks."""
+
+import re
 
 from launch.methods import description
 from launch.methods import registry
+from tasks import registry as task_registry
 
 from absl.testing import absltest
 
@@ -29,3 +32,10 @@ class DescriptionTest(absltest.TestCase):
         '  scales=(1.0, 100.0): ',
       ):
         self.assertIn(said, text)
+
+  def test_lists_every_task_and_option(self):
+    text = description.list_configs()
+    for name in task_registry.task_names():
+      self.assertIn(f'\n{name}\n', text)
+      for option, field in task_registry.own_options(name).items():
+        self.assertRegex(text, f'  {option}(=.*)?: {re.escape(field.help)}\n')

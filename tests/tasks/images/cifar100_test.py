@@ -107,7 +107,6 @@ class Cifar100Test(temporary_folders.TestCase):
     (dict(model='cnn'), "model must be .*got 'cnn'"),
     (dict(label='both'), "label must be .*got 'both'"),
     (dict(cache_megabytes=1.5), 'cache_megabytes .*1.5'),
-    (dict(validation_fraction=-1), "share of TFF's test clients .*-1"),
     (
       dict(validation_fraction=0.99),
       r"0.99 of TFF's 4 test client\(s\) .*testing",

@@ -6,7 +6,6 @@ import pathlib
 import shutil
 
 from fedfish_tff import errors
-from fedfish_tff import models
 from tasks.images import cifar_shards
 from tasks.images import labelled_images
 from tests import local_data
@@ -25,7 +24,7 @@ def _create_task(read, **options):
   return cifar_shards.create_cifar_task(
     'cifar',
     read,
-    models.create_lenet5,
+    {},
     4,
     _MEAN,
     _DEVIATION,
@@ -35,7 +34,7 @@ def _create_task(read, **options):
     num_clients=3,
     num_held_out=2,
     classes_per_client=2,
-    **options,
+    **{'model': 'lenet5', 'augment': False, **options},
   )
 
 

@@ -118,7 +118,7 @@ class ArraysTest(temporary_folders.TestCase):
     (dict(num_classes=-1), 'num_classes .*-1'),
     (dict(kind='ordinal'), "kind .*'ordinal'"),
     (dict(scale=0.0), 'scale .*0.0'),
-    (dict(scale=255, standardize=True), 'scale must be 1 .* 255'),
+    (dict(scale=255, standardize=True), 'scale must be 1.0, .* 255'),
     (dict(cache_megabytes=0), 'cache_megabytes .*0'),
     (dict(test_fraction=-0.5), 'test_fraction .*-0.5'),
   )

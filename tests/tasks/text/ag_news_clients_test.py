@@ -40,7 +40,7 @@ class AgNewsClientsTest(parameterized.TestCase):
     client_fraction=strategies.floats(0.1, 1),
     validation_fraction=strategies.floats(0.05, 0.5),
     with_replacement=strategies.booleans(),
-    pool=strategies.sampled_from(ag_news_clients.POOLS),
+    pool=strategies.sampled_from(['whole', 'divided']),
     seed=strategies.integers(0, 5),
   )
   def test_sizes_and_overlaps(self, **options):
@@ -132,15 +132,8 @@ class AgNewsClientsTest(parameterized.TestCase):
     self.assertEqual(list(clients.validation)[2], 'validation_02')
 
   @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients .*0'),
-    (dict(beta=0), 'beta .*0'),
     (dict(client_fraction=0), 'client_fraction 0 of the 216 examples'),
-    (dict(client_fraction=1.5), 'client_fraction .*1.5'),
-    (dict(validation_fraction=1), 'validation_fraction must be .*got 1'),
     (dict(validation_fraction=0), 'validation_fraction 0 of 240 examples'),
-    (dict(validation_fraction=True), 'validation_fraction .*True'),
-    (dict(with_replacement=1), 'with_replacement must be .*got 1'),
-    (dict(pool='half'), "pool must be .*got 'half'"),
     (
       dict(pool='divided', num_clients=300),
       'validation_fraction 0.1 of 240 examples',

@@ -59,9 +59,7 @@ class GroupedFolderTest(parameterized.TestCase):
       'sequence_length': 4,
       'eval_sequence_length': 2,
     } | options
-    return language.create_web_text_task(
-      'c4', seed=0, data_dir=str(self._folder), **options
-    )
+    return language.TASKS['c4'](seed=0, data_dir=str(self._folder), **options)
 
   def test_splits_are_those_of_the_folder(self):
     task = self._create()

@@ -154,7 +154,7 @@ class RobertaCheckpointTest(temporary_folders.TestCase):
         (configured(vocab_size=270), 'got none of 1, .*word_embeddings'),
         (
           configured(hidden_size='wide'),
-          "^hidden_size in .* must be an int.*got 'wide'",
+          "^hidden_size in .* must be a positive int.*got 'wide'",
         ),
         (configured(max_position_embeddings=None), 'embeddings in .* got None'),
         (configured(initializer_range='a'), "range in .* must be .*got 'a'"),
