@@ -17,7 +17,6 @@ from launch.data import labelled_dataset
 from launch.data import labelled_table
 from launch.data import table_files
 from launch.plots import style
-from launch.results import method_labels
 from launch.results import text_table
 
 from matplotlib import figure
@@ -137,7 +136,7 @@ def run(
     f'{data.name}, {split}: x is {x_is}, y is {data.label}'
     f'{unused and f", and not used are {unused}"}; '
     f'{len(data.labels):,} examples among '
-    f'{method_labels.count(f"{len(clients):,}", "client")} of '
+    f'{text_table.count(f"{len(clients):,}", "client")} of '
     f'{min(sizes):,} to {max(sizes):,}; {len(left_over):,} left over.'
   )
   print(pathlib.Path(output_dir))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from fedfish_tff.evaluation import metric_names
 from launch.plots import style
-from launch.results import method_labels
+from launch.results import text_table
 
 import matplotlib
 from matplotlib import artist
@@ -237,7 +237,7 @@ def epoch_markers(epochs: Iterable[int]) -> dict[int, str]:
 
 def name_epochs(number: int) -> str:
   """Returns '1 local epoch' or, for example, '8 local epochs'."""
-  return method_labels.count(number, 'local epoch')
+  return text_table.count(number, 'local epoch')
 
 
 def draw_legend(

@@ -119,11 +119,6 @@ def title_without(
   return title
 
 
-def count(number: int | str, what: str) -> str:
-  """Returns a number with its noun: '1 local epoch', '8 local epochs'."""
-  return f'{number} {what}' if str(number) == '1' else f'{number} {what}s'
-
-
 def _tell_in_tasks(
   fields: Sequence[Mapping[str, str]],
   words: Sequence[Mapping[str, str]],

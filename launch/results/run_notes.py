@@ -11,7 +11,7 @@ from typing import Any
 from fedfish_tff.evaluation import metric_names
 from launch.results import column_titles
 from launch.results import frames as frames_lib
-from launch.results import method_labels
+from launch.results import text_table
 
 import pandas as pd
 
@@ -91,12 +91,12 @@ def tell_clients(runs: pd.DataFrame) -> str:
     return ''
   told = span(cohorts)
   if trained := count_clients(runs, 'train'):
-    told += f' of {method_labels.count(trained, "training client")} per round'
+    told += f' of {text_table.count(trained, "training client")} per round'
   else:
-    told = f'{method_labels.count(told, "client")} per round'
+    told = f'{text_table.count(told, "client")} per round'
   caps = {config.get('max_examples_per_client') for config in runs['config']}
   if len(caps) == 1 and (cap := caps.pop()):
-    told += f', at most {method_labels.count(cap, "example")} of each'
+    told += f', at most {text_table.count(cap, "example")} of each'
   return told
 
 
@@ -192,7 +192,7 @@ def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:
       epochs[label], rates[label] = (span(part) for part in zip(*found))
   told = [
     ' and '.join(
-      [f'for {method_labels.count(epochs[label], "epoch")}']
+      [f'for {text_table.count(epochs[label], "epoch")}']
       * (len(set(epochs.values())) > 1)
       + [f'with rate {rates[label]}'] * (len(set(rates.values())) > 1)
     )
@@ -224,7 +224,7 @@ def span(numbers: Iterable[float]) -> str:
 
 def count_seeds(counts: Iterable[int]) -> str:
   """Returns '3 seeds', or '2 to 3 seeds' if settings differ in them."""
-  return method_labels.count(span(counts), 'seed')
+  return text_table.count(span(counts), 'seed')
 
 
 def tell_lines(counts: Iterable[int]) -> str:

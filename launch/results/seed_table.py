@@ -9,7 +9,6 @@ from typing import Any
 
 from fedfish_tff.evaluation import paired_comparison
 from launch.results import method_comparison
-from launch.results import method_labels
 from launch.results import run_notes
 from launch.results import text_table
 
@@ -88,7 +87,7 @@ def make_table(
     lines.append([*first, *(', '.join(filter(None, p)) for p in parts)])
   bold, notes = _find_bold(told, titles, values, directions, runs)
   spread = 'mean ± sample standard deviation over ' if usual > 1 else 'of '
-  seeds = method_labels.count(usual, 'seed')
+  seeds = text_table.count(usual, 'seed')
   if usual:
     note = f'Numbers are {spread}{seeds}, unless a cell tells another number.'
     notes = [note, *notes]
@@ -156,7 +155,7 @@ def _format(cell: Any, usual: int, runs: pd.DataFrame, is_score: bool) -> str:
   parts = []
   if cell.seeds:
     text = format_number(cell.mean, cell.deviation, is_score=is_score)
-    seeds = f' ({method_labels.count(cell.seeds, "seed")})'
+    seeds = f' ({text_table.count(cell.seeds, "seed")})'
     parts.append(text + seeds * (cell.seeds != usual))
   if cell.diverged:
     rounds = runs.reindex(columns=['diverged_round'])['diverged_round'].dropna()

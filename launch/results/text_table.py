@@ -45,6 +45,11 @@ def align(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
   )
 
 
+def count(number: int | str, what: str) -> str:
+  """Returns a number with its noun: '1 local epoch', '8 local epochs'."""
+  return f'{number} {what}' if str(number) == '1' else f'{number} {what}s'
+
+
 def quantity(number: float) -> str:
   """Returns a number with three digits and the prefix of its unit: '1.2 M'."""
   for prefix, size in (('P', 1e15), ('T', 1e12), ('G', 1e9), ('M', 1e6)):

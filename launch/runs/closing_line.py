@@ -8,8 +8,8 @@ from typing import Any
 from fedfish_tff import datasets
 from launch.methods import registry
 from launch.results import column_titles
-from launch.results import method_labels
 from launch.results import run_reader
+from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_summary
 
@@ -50,7 +50,7 @@ def _scores(
     name.removeprefix('eval/'): value
     for name, value in summary['final'].items()
   }
-  whose = method_labels.count(len(task.test.client_ids), 'test client')
+  whose = text_table.count(len(task.test.client_ids), 'test client')
   if task.synthetic:
     whose += f' of {task.synthetic}'
   parts = [_tell(experiment, _HELD_OUT, summary['test'], whose, task.test)]
@@ -61,7 +61,7 @@ def _scores(
     ):
       scored = _with_own_test(task, getattr(task, split))
       name = 'training' if split == 'train' else split
-      clients = method_labels.count(len(scored), f'{name} client')
+      clients = text_table.count(len(scored), f'{name} client')
       whose = f'own test data of {clients}'
       parts.append(_tell(experiment, groups, values, whose, scored))
   title = column_titles.title(task.metric)
@@ -95,7 +95,7 @@ def _format(score: float | None) -> str:
 def _rounds(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
-  number = method_labels.count(summary['rounds'], 'round')
+  number = text_table.count(summary['rounds'], 'round')
   rounds = f'{number} of {registry.label(experiment.config)}'
   decided = summary.get('early_stopping', {})
   if decided.get('stopped'):

@@ -10,7 +10,7 @@ those of a run of all the rounds, which such a run goes back for.
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checkpoint_manifest
-from launch.results import method_labels
+from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
 
@@ -36,7 +36,7 @@ def prepare(
       checkpoint_manifest.checkpoint_path(path, later).unlink()
   folder.lengthen(rounds)
   simulation.report_line(
-    f'The run of {method_labels.count(before, "round")} goes on to {rounds}, from '
+    f'The run of {text_table.count(before, "round")} goes on to {rounds}, from '
     + (
       'the beginning, since it has no checkpoint that such a run has, too.'
       if checkpoint < 0

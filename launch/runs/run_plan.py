@@ -17,7 +17,6 @@ from launch.methods import fine_tuning
 from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import registry
-from launch.results import method_labels
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import fine_tuning_start
@@ -97,8 +96,8 @@ def _describe_data(
     about = '' if share == 1 else f'about, by the first {len(sizes):,}: '
     total = round(share * sum(sizes))
     line = (
-      f'{method_labels.count(f"{number:,}", "client")}; '
-      f'{about}{method_labels.count(f"{total:,}", "example")}, {min(sizes):,} to '
+      f'{text_table.count(f"{number:,}", "client")}; '
+      f'{about}{text_table.count(f"{total:,}", "example")}, {min(sizes):,} to '
       f'{max(sizes):,} each, median {np.median(sizes):,.0f}'
     )
     labels = [tf.nest.flatten(e)[-1] for e in examples]
@@ -144,7 +143,7 @@ def _describe_rounds(
     ).rounds
   yield from _describe_steps(config)
   validation, test = (
-    method_labels.count(len(getattr(task, split).client_ids), f'{split} client')
+    text_table.count(len(getattr(task, split).client_ids), f'{split} client')
     for split in ('validation', 'test')
   )
   yield (
@@ -188,8 +187,8 @@ def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
   return (
     f'{sent.download:,} down and {sent.upload:,} up per client and round; '
     f'{about}{text_table.quantity(total)}B in '
-    f'{method_labels.count(num_rounds, "round")}, '
-    f'{method_labels.count(f"{visits:,}", "visit")}'
+    f'{text_table.count(num_rounds, "round")}, '
+    f'{text_table.count(f"{visits:,}", "visit")}'
   )
 
 
@@ -203,11 +202,11 @@ def _describe_steps(config: config_lib.Config) -> Iterator[tuple[str, str]]:
     told += [
       f'{_describe_optimizer(algorithm, "client")}, rate '
       f'{config.client_learning_rate:g}',
-      method_labels.count(config.local_epochs, 'local epoch'),
+      text_table.count(config.local_epochs, 'local epoch'),
     ]
   told.append(f'batches of {config.batch_size}')
   if cap := config.max_examples_per_client:
-    told.append(f'at most {method_labels.count(cap, "example")} per round')
+    told.append(f'at most {text_table.count(cap, "example")} per round')
   weighting = getattr(algorithm, 'client_weighting', None)
   if weighting is not None:
     told.append(
@@ -254,7 +253,7 @@ def _describe_time(
     due = -(-(left.stop - 1) // every) - (left.start - 1) // every
     total += float(np.median(evaluations)) * due
   told = f'{seconds:.3g} s per round, measured in '
-  told += method_labels.count(len(later), 'round')
+  told += text_table.count(len(later), 'round')
   if left:
     told += f'; about {_duration(total)} for the {len(left)} that are left'
   yield 'time', told
@@ -315,5 +314,5 @@ def _describe_workdir(
       return f'{folder.path}: {run_summary.tell_divergence(summary)}'
     return f'{folder.path}: a finished run, which is scored and plotted again'
   where = 'at the beginning' if last < 0 else f'after round {last}'
-  rounds = method_labels.count(before, 'round')
+  rounds = text_table.count(before, 'round')
   return f'{folder.path}: a run of {rounds}, which goes on {where}'

@@ -25,7 +25,6 @@ from fedfish_tff.simulation import files
 from launch import installed
 from launch.methods import fine_tuning
 from launch.methods import registry
-from launch.results import method_labels
 from launch.results import result_table
 from launch.results import run_reader
 from launch.results import run_table
@@ -97,7 +96,7 @@ class Sweep:
       else f', up to {self._count_processes(len(todo))} at a time'
     )
     print(
-      f'{method_labels.count(len(self.runs), "run")}, {len(todo)} to do{limit}'
+      f'{text_table.count(len(self.runs), "run")}, {len(todo)} to do{limit}'
     )
 
   def execute(self) -> dict[str, str]:
@@ -372,7 +371,7 @@ class _Progress:
     self._finished = len(runs) - len(todo)
     self._failed = self._diverged = 0
     _say(
-      f'{method_labels.count(len(runs), "run")}, {self._finished} finished '
+      f'{text_table.count(len(runs), "run")}, {self._finished} finished '
       f'before, up to {num_processes} at a time'
     )
     # The bar counts the work of this execution, for the time left.

@@ -24,7 +24,7 @@ from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
 from launch.results import frames as frames_lib
-from launch.results import method_labels
+from launch.results import text_table
 from launch.results import settings as settings_lib
 from research.fedfish import barrier_panels
 from research.fedfish import fixed_compute
@@ -117,7 +117,7 @@ def draw(frames: frames_lib.Frames, metric: str) -> dict[str, panels.Drawing]:
 
 def _describe(settings: frames_lib.Frames) -> str:
   told = [
-    f'{s.method} on {s.task}, {method_labels.count(s.rounds, "round")}'
+    f'{s.method} on {s.task}, {text_table.count(s.rounds, "round")}'
     for s in settings_lib.describe(settings).itertuples()
   ]
   return '; '.join(told[:4]) + '; ...' * (len(told) > 4)

@@ -12,9 +12,9 @@ from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
-from launch.results import method_labels
 from launch.results import run_notes
 from launch.results import settings as settings_lib
+from launch.results import text_table
 
 from matplotlib import axes as mpl_axes
 import numpy as np
@@ -120,7 +120,7 @@ def plot_local_epochs(
     rounds = set(of_task['rounds'])
     what = f'{of_task["total_epochs"].max()} in total'
     if len(rounds) == 1:
-      what = method_labels.count(rounds.pop(), 'round')
+      what = text_table.count(rounds.pop(), 'round')
     x_label = f'Local epochs per round ({what})'
     panels.set_labels(axis, x_label, y_label, ', '.join(titles))
   of_scores = [axis for axis, (_, j) in zip(axes, cells) if not j]
