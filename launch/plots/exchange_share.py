@@ -10,7 +10,7 @@ from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
-from launch.results import method_labels
+from launch.results import run_labels
 from launch.results import run_notes
 from launch.results import sweep_results
 
@@ -120,14 +120,12 @@ def _read_lines(
   if runs.empty:
     return runs
   fields = dict.fromkeys(name for varied in runs['varied'] for name in varied)
-  labels = method_labels.label_methods(
-    runs, besides=[*fields, f'{_EXCHANGE}sent']
-  )
+  labels = run_labels.label_methods(runs, besides=[*fields, f'{_EXCHANGE}sent'])
   if runs[_VARIANT].nunique() == 1:
     labels = [''] * len(runs)
   # Each setting has one pair of rates, which follow from it, unless tuned.
   tuned = sweep_results.is_tuned(runs)
-  untold = {'seed', *(() if tuned else sweep_results.RATES)}
+  untold = {'seed', *(() if tuned else run_labels.RATES)}
   rules = [f for f in fields if f.startswith(_EXCHANGE) and f != SHARE]
   others = [f for f in fields if not f.startswith(_EXCHANGE)]
 
@@ -182,7 +180,7 @@ def _describe(field: str, value: Any) -> str:
   if field == f'{_EXCHANGE}unsent':
     return _UNSENT.get(value, str(value))
   shown = f'{value:g}' if isinstance(value, float) else value
-  return sweep_results.describe_fields({field: shown})[0]
+  return run_labels.describe_fields({field: shown})[0]
 
 
 @style.styled

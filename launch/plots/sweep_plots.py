@@ -14,6 +14,7 @@ from launch.plots import heat_map
 from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
+from launch.results import run_labels
 from launch.results import run_notes
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -47,7 +48,7 @@ def draw(
   if finished.empty:
     return []
   tuned = sweep_results.is_tuned(runs)
-  if tuned and all(_varies(runs, rate) for rate in sweep_results.RATES):
+  if tuned and all(_varies(runs, rate) for rate in run_labels.RATES):
     figures = draw_heat_maps(runs)
   elif exchange_share.is_over_shares(runs):
     figures = exchange_share.draw(runs)
@@ -72,10 +73,10 @@ def draw_heat_maps(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   """Returns a figure for each setting without its variant, by file name."""
   title = f'Scores by learning rates ({runs["task"].iloc[0]})'
   figures = {}
-  labels = _describe(runs, sweep_results.RATES)
+  labels = _describe(runs, run_labels.RATES)
   for label, of in runs.groupby(labels, sort=False):
     table = sweep_results.tabulate(of)
-    rates = [table['config'].str[rate] for rate in sweep_results.RATES]
+    rates = [table['config'].str[rate] for rate in run_labels.RATES]
     name = style.slug(f'learning_rates {label}')
     figures[name] = plot_heat_map(
       table.set_index(['method', *rates])['validation'],
@@ -183,7 +184,7 @@ def find_comparisons(runs: pd.DataFrame) -> dict[str, list[pathlib.Path]]:
   """
   tuned = sweep_results.is_tuned(runs)
   finished = runs[runs['is_finished'].astype(bool)]
-  labels = _describe(finished, () if tuned else sweep_results.RATES)
+  labels = _describe(finished, () if tuned else run_labels.RATES)
   return {
     label: list(of['workdir'])
     for label, of in finished.groupby(labels, sort=False)
@@ -193,7 +194,7 @@ def find_comparisons(runs: pd.DataFrame) -> dict[str, list[pathlib.Path]]:
 def _describe(runs: pd.DataFrame, without: Collection[str]) -> pd.Series:
   """Returns each run's varied fields, without variants and seeds."""
   labels = [
-    ', '.join(sweep_results.describe_fields(varied, ['seed', *without]))
+    ', '.join(run_labels.describe_fields(varied, ['seed', *without]))
     for varied in runs['varied']
   ]
   return pd.Series(labels, runs.index)

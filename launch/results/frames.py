@@ -12,7 +12,7 @@ import os
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
-from launch.results import method_labels
+from launch.results import run_labels
 from launch.results import run_reader
 
 import numpy as np
@@ -157,7 +157,7 @@ def label(frames: Frames) -> Frames:
       replaces no label.
   """
   runs = frames.runs
-  pooled = method_labels.POOLED
+  pooled = run_labels.POOLED
   keys = [
     repr((task, sorted((n, repr(v)) for n, v in of.items() if n not in pooled)))
     for of, task in zip(runs['fields'], runs['task'])
@@ -172,7 +172,7 @@ def label(frames: Frames) -> Frames:
         'one of them.'
       )
   firsts = runs.drop_duplicates('group')
-  own = method_labels.label_methods(firsts)
+  own = run_labels.label_methods(firsts)
   _check_names(frames.names, own)
   labels = {
     group: _rename(name, frames.names)
@@ -192,10 +192,10 @@ def name_methods(
 
   Args:
     frames: The frames with the names.
-    runs: The runs; see `method_labels.label_methods`.
+    runs: The runs; see `run_labels.label_methods`.
     besides: The fields that are told elsewhere.
   """
-  labels = method_labels.label_methods(runs, besides=besides)
+  labels = run_labels.label_methods(runs, besides=besides)
   return [_rename(label, frames.names) for label in labels]
 
 

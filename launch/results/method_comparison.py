@@ -14,7 +14,7 @@ from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import paired_comparison
 from fedfish_tff.evaluation import ranking
 from launch.results import frames as frames_lib
-from launch.results import method_labels
+from launch.results import run_labels
 from launch.results import run_reader
 from launch.results import text_table
 
@@ -24,10 +24,9 @@ import pandas as pd
 # Fields in which runs that are compared may differ in any case: rates are tuned
 # for each method.
 _FREE_FIELDS = (
-  *method_labels.POOLED,
+  *run_labels.POOLED,
   'algorithm.name',
-  'client_learning_rate',
-  'server_learning_rate',
+  *run_labels.RATES,
 )
 _METHOD = 'algorithm.'
 _EVALUATION = 'evaluation.'

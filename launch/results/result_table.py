@@ -16,7 +16,7 @@ from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
-from launch.results import method_labels
+from launch.results import run_labels
 from launch.results import run_notes
 from launch.results import seed_table
 from launch.results import sweep_results
@@ -356,7 +356,7 @@ def make_table(
       if _is_score(key[0])
     },
     runs.assign(
-      task=method_labels.label_tasks(runs),
+      task=run_labels.label_tasks(runs),
       family=[method_comparison.task_key(run) for _, run in runs.iterrows()],
     ),
   )

@@ -51,8 +51,6 @@ METHOD = {
   'deviations': ({...: str}, None),
   'baseline': int,
   'one_model': bool,
-  'told': {...: str},
-  'untold': [str],
   # Runs of earlier versions lack it.
   'settled': ([str], None),
 }
@@ -90,8 +88,6 @@ _NO_LABEL = {
   'deviations': {},
   'baseline': 0,
   'one_model': False,
-  'told': {},
-  'untold': [],
   'settled': [],
   'metric': None,
   'higher_is_better': True,
@@ -232,7 +228,7 @@ def describe_run(
     config: The config.
     summary: The content of summary.json; empty unless the run is finished.
     method: The notes on the method of a run that has not begun; None if they
-      are unknown, so that labels tell its fields.
+      are unknown, so that its title is its name.
 
   Returns:
     `workdir`; `run`, its name; `seed`; `config`; `fields`, the config by dotted
@@ -254,7 +250,7 @@ def describe_run(
   label = (
     summary.get('label')
     or data.get('label')
-    or {**_NO_LABEL, **(method or _name(algorithm, config))}
+    or {**_NO_LABEL, **(method or {'title': algorithm})}
   )
   synthetic = data.get('synthetic')
   blocks = {
@@ -292,17 +288,6 @@ def describe_run(
       },
       diverged=has_diverged_model(summary),
     ),
-  }
-
-
-def _name(algorithm: str, config: Mapping[str, Any]) -> dict[str, Any]:
-  """Returns notes on a method of which only the config is known."""
-  return {
-    'title': algorithm,
-    'told': {
-      name: f'{name.rpartition(".")[2].replace("_", " ")} {value}'
-      for name, value in json_config.flatten(config).items()
-    },
   }
 
 

@@ -9,7 +9,7 @@ seeds, whose runs share a label.
 from fedfish_tff import errors
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
-from launch.results import method_labels
+from launch.results import run_labels
 
 import pandas as pd
 
@@ -39,14 +39,14 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
   of_tasks = sorted(name for name in fields if name.startswith('task.'))
   configs = firsts['config']
   elsewhere = ['local_epochs', 'rounds', *of_tasks]
-  methods = method_labels.label_methods(firsts, besides=[*elsewhere, _RATE])
+  methods = run_labels.label_methods(firsts, besides=[*elsewhere, _RATE])
   rates = configs.map(lambda of: of.get(_RATE)).groupby(methods)
   if rates.nunique().gt(1).any():
     # It is tuned for each number of local epochs.
     elsewhere.append(_RATE)
   told = pd.DataFrame(
     {
-      'task': method_labels.label_tasks(firsts),
+      'task': run_labels.label_tasks(firsts),
       'method': frames_lib.name_methods(frames, firsts, elsewhere),
       'local_epochs': [of.get('local_epochs') or 1 for of in configs],
       'rounds': [of['rounds'] for of in configs],

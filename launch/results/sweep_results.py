@@ -6,7 +6,6 @@ Validation clients decide which is best. This is plain Python, without
 TensorFlow.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -18,14 +17,13 @@ from fedfish_tff.evaluation import ranking
 from launch.results import column_titles
 from launch.results import frames as frames_lib
 from launch.results import method_comparison
-from launch.results import method_labels
+from launch.results import run_labels
 from launch.results import run_reader
 from launch.results import sweep_folder
 
 import numpy as np
 import pandas as pd
 
-RATES = ('client_learning_rate', 'server_learning_rate')
 _SEED = 'seed'
 # Tuned comparisons set this field for the methods that can choose.
 _CANDIDATES = 'evaluation.personalization_learning_rates'
@@ -153,7 +151,10 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
       {
         'variant': first.variant,
         'varied': varied,
-        'setting': {'variant': first.variant, **_without(varied, *RATES)},
+        'setting': {
+          'variant': first.variant,
+          **_without(varied, *run_labels.RATES),
+        },
         'config': first.config,
         'task': method_comparison.task_key(first),
         'runs': len(group),
@@ -168,10 +169,10 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
     )
   firsts = pd.DataFrame([judged(of) for _, of in runs.groupby('group')])
   names = dict.fromkeys(name for row in rows for name in row['varied'])
-  methods = method_labels.label_methods(firsts, besides=list(names))
+  methods = run_labels.label_methods(firsts, besides=list(names))
   table = pd.DataFrame(rows).assign(method=methods)
   table['name'] = [
-    ', '.join([method, *describe_fields(varied, RATES)])
+    ', '.join([method, *run_labels.describe_fields(varied, run_labels.RATES)])
     for method, varied in zip(methods, table['varied'])
   ]
   best = [
@@ -185,16 +186,6 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
   return table.assign(is_best=table.index.isin(chosen))
 
 
-def describe_fields(
-  varied: Mapping[str, Any], besides: Collection[str] = ()
-) -> list[str]:
-  """Returns 'local epochs 8' for each field that is not told elsewhere."""
-  return [
-    f'{name.rpartition(".")[2].replace("_", " ")} {value}'
-    for name, value in _without(varied, *besides).items()
-  ]
-
-
 def tell_edges(table: pd.DataFrame) -> list[str]:
   """Returns a warning if best rates are at the edge of their grids.
 
@@ -203,7 +194,7 @@ def tell_edges(table: pd.DataFrame) -> list[str]:
   """
   found = []
   for name, of in table.groupby('name', sort=False):
-    for rate in RATES:
+    for rate in run_labels.RATES:
       rates = of['varied'].str.get(rate)
       ends = rates.min(), rates.max()
       at_edge = rates[
@@ -219,7 +210,7 @@ def tell_edges(table: pd.DataFrame) -> list[str]:
 def is_tuned(runs: pd.DataFrame) -> bool:
   """Returns whether some groups differ only in learning rates."""
   settings = {
-    repr((variant, _without(varied, _SEED, *RATES)))
+    repr((variant, _without(varied, _SEED, *run_labels.RATES)))
     for variant, varied in zip(runs['variant'], runs['varied'])
   }
   return len(settings) < runs['group'].nunique()
@@ -260,8 +251,10 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   if tuned:
     notes += _tell_without_best(table) + tell_edges(table)
   told = {'Method': shown['method']}
-  for field, head in zip(fields, _shorten(fields), strict=True):
-    told[head] = [_format(varied.get(field, '')) for varied in shown['varied']]
+  for field, head in zip(fields, run_labels.shorten_fields(fields)):
+    told[head[:1].upper() + head[1:]] = [
+      _format(varied.get(field, '')) for varied in shown['varied']
+    ]
   return pd.DataFrame(told).rename_axis('group'), notes
 
 
@@ -302,16 +295,6 @@ def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
   ).rename_axis('group')
 
 
-def _shorten(fields: Sequence[str]) -> list[str]:
-  """Returns heads: the last part of each field's name, if parts differ."""
-  short = [field.rpartition('.')[2] for field in fields]
-  names = [
-    (last if short.count(last) == 1 else field).replace('_', ' ')
-    for field, last in zip(fields, short)
-  ]
-  return [name[:1].upper() + name[1:] for name in names]
-
-
 def _tell_without_best(table: pd.DataFrame) -> list[str]:
   """Returns lines that name settings and rates without a part in the choice."""
   keys = table['setting'].map(repr)
@@ -323,7 +306,9 @@ def _tell_without_best(table: pd.DataFrame) -> list[str]:
   out = table[has_best & table['validation'].isna()]
   rates = []
   for name, varied in zip(out['name'], out['varied']):
-    told = describe_fields({r: varied[r] for r in RATES if r in varied})
+    told = run_labels.describe_fields(
+      {r: varied[r] for r in run_labels.RATES if r in varied}
+    )
     rates.append(f'{" and ".join(told)} of {name}')
   found = {
     'Not shown, since no rate has all its seeds finished and finite': absent,

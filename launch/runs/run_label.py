@@ -13,7 +13,6 @@ from typing import Any
 
 from fedfish_tff import fields
 from launch import json_config
-from launch.configs import base
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import exchange as exchange_lib
@@ -22,16 +21,6 @@ from launch.methods import registry
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
-
-# The fields of an exchange that `exchange.sent` describes together.
-_SENT = (
-  'selection',
-  'share',
-  'threshold',
-  'normalize',
-  'group_by',
-  'coordinate_score',
-)
 
 
 def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
@@ -93,46 +82,16 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     JSON values: its `title`, and `deviations`, the words at its end for what
     differs from the published form, by dotted name; `baseline`, its rank among
     the usual baselines, not positive for none, and lower if clients send a
-    part; `one_model`, whether all clients end up with one model; `told`, the
-    words, by dotted name, for each field with an unusual value; `untold`, the
-    names of the fields that the title or other words tell; and `settled`, the
-    names of the fields whose values follow from the method and the blocks.
+    part; `one_model`, whether all clients end up with one model; and `settled`,
+    the names of the fields whose values follow from the method and the blocks.
   """
-  method = config.method
-  flat = json_config.flatten(config.values)
-  untold = ['algorithm.name', 'aggregation.rule']
-  if 'local_epochs' not in method.supports and config.local_epochs == 1:
-    untold.append('local_epochs')
-  deviations = registry.deviations(config)
-  if getattr(config.algorithm, 'server_optimizer', '') in method.server_titles:
-    untold.append('algorithm.server_optimizer')
-  if 'exchange' in config.blocks:
-    untold += [f'exchange.{field}' for field in _SENT]
-  usual = json_config.flatten(base.create_config('fed_fish').to_dict())
-  own = json_config.flatten({'algorithm': fields.defaults(method.fields)})
-  usual |= {field: value for field, value in own.items() if field in usual}
-  # The name of a block tells the values that it needs.
-  needed = registry.needed_by_blocks(config)
-  untold += [
-    field
-    for field, values in needed.items()
-    if len(values) == 1 and flat.get(field) != own.get(field, flat.get(field))
-  ]
-  usual['exchange.unsent'] = exchange_lib.SERVER_KEEPS
   return {
     'title': registry.label(config),
-    'deviations': deviations,
+    'deviations': registry.deviations(config),
     'baseline': _rank_baseline(config),
     'one_model': not exchange_lib.clients_keep_models(config)
-    and not method.personalizes,
-    'told': {
-      field: deviations.get(field) or _describe(field, value)
-      for field, value in flat.items()
-      if field not in untold
-      and (field not in usual or repr(value) != repr(usual[field]))
-    },
-    'untold': untold,
-    'settled': _settled(config, flat),
+    and not config.method.personalizes,
+    'settled': _settled(config, json_config.flatten(config.values)),
   }
 
 
@@ -158,13 +117,3 @@ def _rank_baseline(config: config_lib.Config) -> int:
   # A method that sends a part is compared with one that sends all, and one with
   # other steps at the server with the plain one.
   return 4 * rank - 2 * ('exchange' in config.blocks) - (server != 'sgd')
-
-
-def _describe(name: str, value: Any) -> str:
-  """Returns the words of a label for a field and its value: 'n0 8'."""
-  short = name.rpartition('.')[2]
-  text = str(value).replace('_', ' ')
-  if name in ('local_epochs', 'rounds'):
-    what = name.removesuffix('s').replace('_', ' ')
-    return f'{text} {what}' if text == '1' else f'{text} {what}s'
-  return f'{short.replace("_", " ")} {text}'

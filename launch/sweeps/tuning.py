@@ -13,6 +13,7 @@ from fedfish_tff.evaluation import metric_names
 from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config as config_lib
+from launch.results import run_labels
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
@@ -21,7 +22,7 @@ import pandas as pd
 
 # Fields that may differ in a tuning sweep, which is shorter, with fewer seeds.
 _UNMATCHED = (
-  *sweep_results.RATES,
+  *run_labels.RATES,
   'seed',
   'rounds',
   'evaluate_every',
@@ -95,7 +96,7 @@ class Tuning:
         or the arguments set rates.
     """
     given = set(map(plan_lib.overridden_field, arguments))
-    for rate in sweep_results.RATES:
+    for rate in run_labels.RATES:
       if rate in given.union(*(run.overrides for run in runs)):
         raise errors.InputError(
           f'--tuned_by={self._path} gives {rate}, which the command or the '
@@ -140,7 +141,7 @@ class Tuning:
       )
     config = best['config'].iloc[0]
     # A closed-form method has no rates.
-    rates = {f: config[f] for f in sweep_results.RATES if f in config}
+    rates = {f: config[f] for f in run_labels.RATES if f in config}
     return sweeps.Run(run.variant, {**run.overrides, **rates})
 
   def add_candidates(
@@ -192,7 +193,7 @@ class Tuning:
     """
     lines: dict[tuple[Any, ...], list[str]] = {}
     for run in planned:
-      rates = tuple(getattr(run.config, field) for field in sweep_results.RATES)
+      rates = tuple(getattr(run.config, field) for field in run_labels.RATES)
       if None in rates:
         continue
       lines.setdefault((run.variant, *rates), []).append(run.name)

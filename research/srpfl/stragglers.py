@@ -25,8 +25,8 @@ from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import frames as frames_lib
-from launch.results import method_labels
 from launch.results import result_table
+from launch.results import run_labels
 from launch.results import run_notes
 from launch.results import text_table
 
@@ -96,7 +96,7 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
   seconds -= np.outer(seconds.index, adds[seconds.columns])
   firsts = frames.runs.drop_duplicates('label')
   names = frames_lib.name_methods(frames, firsts, _told_elsewhere(firsts))
-  tasks = method_labels.label_tasks(firsts)
+  tasks = run_labels.label_tasks(firsts)
   lines = {}
   for name, task, of in zip(names, tasks, frames.groups().values()):
     first = of.runs.iloc[0]
@@ -124,7 +124,7 @@ def read_lines(frames: frames_lib.Frames, metric: str) -> pd.DataFrame:
             conditions=conditions,
             base=name,
             method=method,
-            policy=first.told.get(_POLICY, policy),
+            policy=first.deviations.get(_POLICY, policy),
             metric=column,
             higher_is_better=frames_lib.higher_is_better(of.runs, column),
             is_before=column == before,

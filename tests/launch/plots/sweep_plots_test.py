@@ -34,7 +34,7 @@ class SweepPlotsTest(parameterized.TestCase):
       self, runs, [i / 16 for i in range(15)]
     )
     figures = sweep_plots.draw_heat_maps(found)
-    names = [f'learning_rates_local_epochs_{epochs}' for epochs in (1, 8)]
+    names = [f'learning_rates_{n}' for n in ('1_local_epoch', '8_local_epochs')]
     self.assertEqual(list(figures), names)
     for name, blank, first, second in (
       (names[0], 0, [0, 1, 2, 3], [8, 9, 10, 11]),
@@ -60,7 +60,7 @@ class SweepPlotsTest(parameterized.TestCase):
     (
       'methods_in_each_setting',
       {'local_epochs': (1, 8), 'seed': (0, 1)},
-      {'local epochs 1': 4, 'local epochs 8': 3},
+      {'1 local epoch': 4, '8 local epochs': 3},
     ),
     ('methods_of_one_setting', {'seed': (0, 1)}, {'': 4}),
     (
@@ -94,7 +94,7 @@ class SweepPlotsTest(parameterized.TestCase):
       ]
     )
     self.assertEqual(
-      self._compare(runs, [0.5] * 4), {'local epochs 1': 2, 'local epochs 8': 2}
+      self._compare(runs, [0.5] * 4), {'1 local epoch': 2, '8 local epochs': 2}
     )
 
   def test_nothing_to_draw(self):

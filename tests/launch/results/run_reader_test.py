@@ -103,7 +103,7 @@ class ReadRunTest(temporary_folders.TestCase):
       )
     labels = list(frames.read(workdirs).groups())
     self.assertEqual(
-      labels, ['fed_avg, local epochs 2', 'fed_avg, local epochs 3']
+      labels, ['fed_avg, 2 local epochs', 'fed_avg, 3 local epochs']
     )
 
   def test_notes_of_an_earlier_version(self):

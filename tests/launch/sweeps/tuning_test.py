@@ -80,7 +80,7 @@ class SweepTuningTest(absltest.TestCase):
       fake_sweeps.plan(tuned)
     )
     self.assertLen(lines, 4)
-    self.assertIn('client learning rate 0.01 of FedAvg, local epochs 1', edges)
+    self.assertIn('client learning rate 0.01 of FedAvg, 1 local epoch', edges)
     self.assertIn('client_learning_rate 0.01, server_learning_rate 1', lines[0])
     # The names need no rates: they follow from variant and epochs.
     names = [run.name for run in fake_sweeps.plan(tuned)]

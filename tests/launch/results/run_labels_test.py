@@ -1,12 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the names of methods."""
+"""Tests of the labels of runs."""
 
 from launch import json_config
 from launch.configs import base
 from launch.configs import fed3r_digits
 from launch.configs import sweeps
-from launch.results import method_labels
+from launch.results import run_labels
 from launch.runs import run_label
 from tests.launch.results import fake_runs
 
@@ -29,7 +29,7 @@ def _runs(configs):
 
 
 def _label(*configs, **kwargs):
-  return method_labels.label_methods(_runs(configs), **kwargs)
+  return run_labels.label_methods(_runs(configs), **kwargs)
 
 
 def _variant(name, *, local_epochs=1, **fields):
@@ -142,7 +142,7 @@ _CASES = {
     'FedFish, mean of Fisher values, damping 0.0001': _variant('damped'),
   },
   'local_epochs_of_a_method_that_has_one_epoch': {
-    'FedSGD, local epochs unset': _variant('fed_sgd'),
+    'FedSGD, 1 local epoch': _variant('fed_sgd'),
     'FedSGD, 8 local epochs': _with(_variant('fed_sgd'), local_epochs=8),
   },
   # The plain server has another rate, which the optimizer settles.
@@ -202,6 +202,17 @@ _CASES = {
   'local_epochs_that_differ_between_methods': {
     'FedAvg, 1 local epoch': _variant('fed_avg'),
     'FedFish, 8 local epochs': _variant('fed_fish', local_epochs=8),
+  },
+  'fields_of_a_method_in_which_only_runs_of_another_title_differ': {
+    'FedFish, diagnostics False': _variant('fed_fish'),
+    'FedFish, diagnostics True': _variant(
+      'fed_fish', algorithm__diagnostics=True
+    ),
+    'FedFish, per example': _variant('per_example'),
+  },
+  'a_batch_size_that_differs_between_methods': {
+    'FedAvg, batch size 5': _variant('fed_avg', batch_size=5),
+    'FedFish, batch size 10': _variant('fed_fish', batch_size=10),
   },
   'rates_of_a_grid': {
     f'FedAvg, client learning rate {rate}': _variant(
@@ -340,7 +351,7 @@ class LabelTasksTest(parameterized.TestCase):
       return {'task': {'name': name, **options}, 'algorithm': {'name': 'x'}}
 
     self.assertEqual(
-      method_labels.label_tasks(
+      run_labels.label_tasks(
         _runs(
           [
             config('digits', alpha=0.1, num_clients=40),
