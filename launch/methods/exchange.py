@@ -115,6 +115,11 @@ def clients_keep_models(config: config_lib.Config) -> bool:
   return clients_keep_unsent(config) or config.method.keeps_models
 
 
+def has_one_model(config: config_lib.Config) -> bool:
+  """Returns whether all clients, held-out ones too, end up with one model."""
+  return not (clients_keep_models(config) or config.method.personalizes)
+
+
 def _create_selector(
   own: config_lib.Values, tensor_names: tuple[str, ...] | None
 ) -> client_work.Selector:

@@ -44,7 +44,7 @@ CONFIG = {
   ),
   'exchange': ({'selection': str, 'share': float, 'unsent': str}, None),
 }
-# The form of notes on a method; see `run_label.describe_method`.
+# The form of notes on a method; see `method_notes.describe`.
 METHOD = {
   'title': str,
   # Runs of earlier versions lack it.
@@ -54,7 +54,7 @@ METHOD = {
   # Runs of earlier versions lack it.
   'settled': ([str], None),
 }
-# The form of a run's notes; see `run_label.describe`.
+# The form of a run's notes; see `experiment.describe_run`.
 _LABEL = {
   **METHOD,
   'metric': str,
@@ -237,7 +237,7 @@ def describe_run(
     stopped early, diverged or unfinished; `diverged_round`, None for a run that
     has not diverged; `model_round`, None for an unfinished run; `length`, the
     number of rounds of the finished run, as far as known; the notes of
-    `run_label.describe`; and the numbers of summary.json for the run's model:
+    `experiment.describe_run`; and the numbers of summary.json for the run's model:
     `validation/global/<metric>`, `test/global/<metric>`, `csb/<metric>`,
     `total/local_steps` and so on.
 

@@ -19,14 +19,15 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import early_stopping
+from launch.methods import evaluation as evaluation_block
 from launch.methods import exchange
 from launch.methods import fine_tuning
+from launch.methods import method_notes
 from launch.methods import participation as participation_lib
 from launch.methods import privacy
 from launch.methods import registry
 from launch.methods import schedules
 from launch.runs import fine_tuning_start
-from launch.runs import run_label
 from tasks import registry as task_registry
 from tasks.task import SPLITS
 from tasks.task import Task
@@ -124,7 +125,7 @@ class Experiment:
   @property
   def judged_by(self) -> str:
     """The prefix of the columns of held-out clients that judge the run."""
-    return run_label.judged_by(self.config, self.task)
+    return evaluation_block.judged_by(self.config, self.task)
 
   @property
   def judged_column(self) -> str:
@@ -413,6 +414,31 @@ def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
   return fingerprints | participation_lib.fingerprint_speeds(config)
 
 
+def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
+  """Returns the notes of `method_notes.describe`, and how the run is judged.
+
+  Args:
+    config: The config.
+    task: The task.
+
+  Returns:
+    JSON values, including `task`, the task's title; `clients`, the number of
+    clients by split; `metric`, `higher_is_better` and `judged_by`, the prefix
+    of the columns that judge the run.
+  """
+  return {
+    **method_notes.describe(config),
+    'task': task.title,
+    'clients': {
+      split: len(getattr(task, split).client_ids)
+      for split in ('train', 'validation', 'test')
+    },
+    'metric': task.metric,
+    'higher_is_better': task.higher_is_better,
+    'judged_by': evaluation_block.judged_by(config, task),
+  }
+
+
 def note_data(
   config: config_lib.Config, task: Task, data_dir: str | None
 ) -> dict[str, Any]:
@@ -428,7 +454,7 @@ def note_data(
   return {
     'data_dir': data_dir,
     'synthetic': task.synthetic,
-    'label': run_label.describe(config, task),
+    'label': describe_run(config, task),
   }
 
 

@@ -17,7 +17,6 @@ from launch.methods import building
 from launch.methods import exchange
 from launch.methods import privacy
 from launch.runs import experiment as experiment_lib
-from launch.runs import run_label
 from launch.runs import tuned_evaluation
 
 # The diagnostics of FedFish that are compared between runs.
@@ -65,7 +64,7 @@ def summarize(
     'task': task.name,
     **({'synthetic': task.synthetic} if task.synthetic else {}),
     'algorithm': experiment.config.method.name,
-    'label': run_label.describe(experiment.config, task),
+    'label': experiment_lib.describe_run(experiment.config, task),
     'rounds': result.round_number,
     **_status(stopping, divergence),
     **_early_stopping(stopping, model),

@@ -18,8 +18,8 @@ from fedfish_tff import new_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import json_config
+from launch.methods import method_notes
 from launch.results import sweep_folder
-from launch.runs import run_label
 from launch.sweeps import plan as plan_lib
 
 _MAX_DIFFERENCES_SHOWN = 5
@@ -64,7 +64,7 @@ def open_folder(
           'variant': run.variant,
           'fields': run.fields,
           'config': run.config.values,
-          'method': run_label.describe_method(run.config),
+          'method': method_notes.describe(run.config),
         }
         for run in runs
       },

@@ -3,13 +3,17 @@
 """Tests of the block `evaluation`."""
 
 from fedfish_tff import errors
+from launch.configs import digits
+from launch.configs import srpfl_digits
 from launch.methods import config_checks
+from launch.methods import evaluation
+from launch.runs import experiment
 from tests.launch import small_configs
 
-from absl.testing import absltest
+from absl.testing import parameterized
 
 
-class EvaluationTest(absltest.TestCase):
+class EvaluationTest(parameterized.TestCase):
   def test_rates_of_personalization(self):
     epochs = 'evaluation.personalization_epochs'
     name = 'evaluation.personalization_learning_rates'
@@ -38,3 +42,28 @@ class EvaluationTest(absltest.TestCase):
           },
         )
       )
+
+  @parameterized.parameters(
+    (digits, 'fed_avg', 'auto', 'global'),
+    (digits, 'fed_avg', 'fine_tuned', 'personalized'),
+    (digits, 'fed_per', 'auto', 'personalized'),
+    (digits, 'fed_per', 'global', 'global'),
+    (digits, 'ditto', 'auto', 'personalized'),
+    (digits, 'fed_avg,exchange=partial', 'auto', 'global'),
+    (
+      digits,
+      'fed_avg,exchange=partial,unsent=client_keeps',
+      'auto',
+      'personalized',
+    ),
+    (srpfl_digits, 'fed_avg', 'fine_tuned', 'new_fine_tuned'),
+    (srpfl_digits, 'fed_avg', 'auto', 'new_global'),
+    (srpfl_digits, 'fed_per', 'auto', 'new_fine_tuned'),
+    (srpfl_digits, 'fed_per', 'global', 'new_global'),
+  )
+  def test_which_scores_judge(self, module, variant, judged_by, expected):
+    config = module.get_config(variant).to_dict()
+    config['evaluation']['judged_by'] = judged_by
+    config = config_checks.read(config)
+    task = experiment.create_task(config)
+    self.assertEqual(evaluation.judged_by(config, task), expected)

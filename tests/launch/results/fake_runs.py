@@ -14,11 +14,11 @@ from launch.configs import digits
 from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
+from launch.methods import method_notes
 from launch.methods import registry
 from launch.results import frames as frames_lib
 from launch.results import run_reader
 from launch.results import settings
-from launch.runs import run_label
 
 import numpy as np
 import pandas as pd
@@ -105,7 +105,7 @@ def as_config(values):
 def make_label(values, *, metric='accuracy', judged_by='global', higher=True):
   """Returns what a run notes of its method."""
   return {
-    **run_label.describe_method(as_config(values)),
+    **method_notes.describe(as_config(values)),
     'task': values['task']['name'],
     'clients': dict(NUM_CLIENTS),
     'metric': metric,

@@ -6,8 +6,8 @@ from launch import json_config
 from launch.configs import base
 from launch.configs import fed3r_digits
 from launch.configs import sweeps
+from launch.methods import method_notes
 from launch.results import run_labels
-from launch.runs import run_label
 from tests.launch.results import fake_runs
 
 from absl.testing import parameterized
@@ -22,7 +22,7 @@ def _runs(configs):
       'config': config,
       'fields': json_config.flatten(config),
       'task': config['task']['name'],
-      **run_label.describe_method(fake_runs.as_config(config)),
+      **method_notes.describe(fake_runs.as_config(config)),
     }
     for config in configs
   )

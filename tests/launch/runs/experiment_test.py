@@ -22,6 +22,20 @@ def _config(variant='fed_fish', **changes):
   return config.to_dict()
 
 
+class DescribeRunTest(absltest.TestCase):
+  def test_notes_of_a_run(self):
+    config = config_checks.read(_config('fed_avg'))
+    task = experiment.create_task(config)
+    described = experiment.describe_run(config, task)
+    self.assertEqual(described['title'], 'FedAvg')
+    self.assertEqual(described['judged_by'], 'global')
+    self.assertEqual(described['metric'], 'mse')
+    self.assertFalse(described['higher_is_better'])
+    self.assertEqual(
+      described['clients'], {'train': 2, 'validation': 1, 'test': 1}
+    )
+
+
 class BuildExperimentTest(small_configs.TestCase):
   @parameterized.parameters('fed_avg', 'fed_sgd', 'fed_fish')
   def test_builds_what_the_config_says(self, variant):

@@ -1,14 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Notes on a run's method, for tables and figures.
+"""Notes of a run on its method, from which readers label and compare runs.
 
-This is plain Python; only the task needs TensorFlow.
+This is plain Python, without TensorFlow.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-import typing
 from typing import Any
 
 from fedfish_tff import fields
@@ -19,60 +16,8 @@ from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import registry
 
-if typing.TYPE_CHECKING:
-  from tasks.task import Task
 
-
-def describe(config: config_lib.Config, task: Task) -> dict[str, Any]:
-  """Returns the notes of `describe_method`, and how the run is judged.
-
-  Args:
-    config: The config.
-    task: The task.
-
-  Returns:
-    JSON values, including `task`, the task's title; `clients`, the number of
-    clients by split; `metric`, `higher_is_better` and `judged_by`, the prefix
-    of the columns that judge the run.
-  """
-  return {
-    **describe_method(config),
-    'task': task.title,
-    'clients': {
-      split: len(getattr(task, split).client_ids)
-      for split in ('train', 'validation', 'test')
-    },
-    'metric': task.metric,
-    'higher_is_better': task.higher_is_better,
-    'judged_by': judged_by(config, task),
-  }
-
-
-def judged_by(config: config_lib.Config, task: Task) -> str:
-  """Returns the group of columns of held-out clients that judges a run.
-
-  `evaluation.judged_by` chooses the model, and the task the data: those of
-  clients' own test data, if it has any.
-
-  Args:
-    config: The config.
-    task: The task.
-  """
-  chosen = config.evaluation.judged_by
-  # A held-out client gets a model of its own by its first training.
-  if chosen == 'auto' and (
-    config.method.personalizes or exchange_lib.clients_keep_models(config)
-  ):
-    chosen = 'fine_tuned'
-  tuned = (
-    chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0
-  )
-  if task.own_test is not None:
-    return 'new_fine_tuned' if tuned else 'new_global'
-  return 'personalized' if tuned else 'global'
-
-
-def describe_method(config: config_lib.Config) -> dict[str, Any]:
+def describe(config: config_lib.Config) -> dict[str, Any]:
   """Returns notes on a config's method for labels and comparisons.
 
   Args:
@@ -89,8 +34,7 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     'title': registry.label(config),
     'deviations': registry.deviations(config),
     'baseline': _rank_baseline(config),
-    'one_model': not exchange_lib.clients_keep_models(config)
-    and not config.method.personalizes,
+    'one_model': exchange_lib.has_one_model(config),
     'settled': _settled(config, json_config.flatten(config.values)),
   }
 

@@ -7,8 +7,7 @@ import json
 from launch.configs import digits
 from launch.configs import srpfl_digits
 from launch.methods import config_checks
-from launch.runs import experiment
-from launch.runs import run_label
+from launch.methods import method_notes
 
 from absl.testing import parameterized
 
@@ -16,7 +15,7 @@ from absl.testing import parameterized
 class DescribeTest(parameterized.TestCase):
   def test_what_is_not_usual_is_told(self):
     config = digits.get_config('per_example,server=adam').to_dict()
-    described = run_label.describe_method(config_checks.read(config))
+    described = method_notes.describe(config_checks.read(config))
     self.assertEqual(described, json.loads(json.dumps(described)))
     self.assertEqual(
       described['title'], 'FedFish, Adam at the server, per example'
@@ -33,12 +32,12 @@ class DescribeTest(parameterized.TestCase):
     # launch.evaluate reads the config that launch.train has written.
     written = json.loads(json.dumps(config))
     self.assertEqual(
-      run_label.describe_method(config_checks.read(written)), described
+      method_notes.describe(config_checks.read(written)), described
     )
 
   def test_what_is_sent_is_told_in_other_words(self):
     config = digits.get_config('fed_avg,exchange=layers').to_dict()
-    described = run_label.describe_method(config_checks.read(config))
+    described = method_notes.describe(config_checks.read(config))
     self.assertEqual(
       described['title'], 'Partial FedAvg, share 0.5 of layers, largest'
     )
@@ -48,7 +47,7 @@ class DescribeTest(parameterized.TestCase):
 
   def test_the_usual_baseline_is_plain_and_sends_all(self):
     ranks = [
-      run_label.describe_method(
+      method_notes.describe(
         config_checks.read(digits.get_config(variant).to_dict())
       )['baseline']
       for variant in (
@@ -68,40 +67,5 @@ class DescribeTest(parameterized.TestCase):
   )
   def test_whether_there_is_one_model(self, variant, expected):
     config = srpfl_digits.get_config(variant).to_dict()
-    described = run_label.describe_method(config_checks.read(config))
+    described = method_notes.describe(config_checks.read(config))
     self.assertEqual(described['one_model'], expected)
-
-  @parameterized.parameters(
-    (digits, 'fed_avg', 'auto', 'global'),
-    (digits, 'fed_avg', 'fine_tuned', 'personalized'),
-    (digits, 'fed_per', 'auto', 'personalized'),
-    (digits, 'fed_per', 'global', 'global'),
-    (digits, 'ditto', 'auto', 'personalized'),
-    (digits, 'fed_avg,exchange=partial', 'auto', 'global'),
-    (
-      digits,
-      'fed_avg,exchange=partial,unsent=client_keeps',
-      'auto',
-      'personalized',
-    ),
-    (srpfl_digits, 'fed_avg', 'fine_tuned', 'new_fine_tuned'),
-    (srpfl_digits, 'fed_avg', 'auto', 'new_global'),
-    (srpfl_digits, 'fed_per', 'auto', 'new_fine_tuned'),
-    (srpfl_digits, 'fed_per', 'global', 'new_global'),
-  )
-  def test_which_scores_judge(self, module, variant, judged_by, expected):
-    config = module.get_config(variant).to_dict()
-    config['evaluation']['judged_by'] = judged_by
-    config = config_checks.read(config)
-    task = experiment.create_task(config, data_dir=None)
-    described = run_label.describe(config, task)
-    self.assertEqual(described['judged_by'], expected)
-    self.assertEqual(described['metric'], 'accuracy')
-    self.assertTrue(described['higher_is_better'])
-    self.assertEqual(
-      described['clients'],
-      {
-        split: len(getattr(task, split).client_ids)
-        for split in described['clients']
-      },
-    )
