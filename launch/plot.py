@@ -30,10 +30,10 @@ The files of --output_dir, as far as the workdirs have the data, are:
   personalization_<metric>, few_shot_<metric>, client_spread_<metric>: clients
     before and after fine-tuning; they need evaluation/clients.csv in the
     workdirs, which launch.evaluate writes
-  methods.tex: a row per method, mean and deviation over seeds, of the scores on
-    test clients that judge the runs, their worst tenth and the personalised
-    score. Unfinished runs have no results. Bold is the best mean of a column if
-    p_holm < 0.05 for its difference from each other method
+  methods.md, methods.tex: a row per method, mean and deviation over seeds, of
+    the scores on test clients that judge the runs, their worst tenth and the
+    personalised score. Unfinished runs have no results. Bold is the best mean of
+    a column if p_holm < 0.05 for its difference from each other method
   methods.csv: the same of every column, a line for each
   comparison.csv: the differences from the baseline: their mean, the ends low and
     high of its 95 % bootstrap interval, n pairs with wins and ties, p of flips of
@@ -44,8 +44,9 @@ The files of --output_dir, as far as the workdirs have the data, are:
     --targets has scored: means and deviations over seeds, and the differences to
     FedAvg within seeds
 
-The tables are also printed unless they are large; so are methods that are not
-compared, with the fields that differ, but no differences of a single seed.
+methods.md is also printed, and comparison.csv unless it is large; so are methods
+that are not compared, with the fields that differ, but no differences of a single
+seed.
 
 --columns chooses the columns of the table, separated by commas:
 

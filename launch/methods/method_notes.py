@@ -8,7 +8,6 @@ This is plain Python, without TensorFlow.
 from collections.abc import Mapping
 from typing import Any
 
-from fedfish_tff import fields
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib

@@ -25,8 +25,7 @@ from launch.results import transfer_table
 
 import pandas as pd
 
-# Larger tables are only written to files, since a terminal would break them.
-_MAX_PRINTED_METHODS = 6
+# More comparisons are only written to a file.
 _MAX_PRINTED_COMPARISONS = 60
 # The most workdirs that a line names.
 _MAX_NAMED = 4
@@ -69,9 +68,9 @@ def compare_workdirs(
 ) -> list[pathlib.Path]:
   """Writes tables and the plots that apply; prints the paths.
 
-  Small tables are printed, too: methods.csv and methods.tex have the results of
-  each method, comparison.csv paired differences, and transfer_table.csv scores
-  on other tasks.
+  The results of each method, in methods.csv, methods.md and methods.tex, are
+  printed, too, as are the paired differences of comparison.csv, unless there
+  are many; transfer_table.csv has the scores on other tasks.
 
   Args:
     workdirs: The workdirs of launch.train; those that differ only in the seed
@@ -80,7 +79,7 @@ def compare_workdirs(
     metric: A column of metrics.csv; None for the usual one.
     file_format: The format of the plots, one of `style.FORMATS`.
     columns: The columns of the table of methods; see
-      `result_table.parse_columns`. None for the usual ones.
+      `result_table.parse_columns`.
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
       others of their sweep.
@@ -101,11 +100,7 @@ def compare_workdirs(
   groups = frames.groups()
   decides = metric
   metric = catalogue.choose_metric(frames, metric)
-  keys = (
-    result_table.usual_columns(frames, decides)
-    if columns is None
-    else result_table.parse_columns(frames, columns, decides)
-  )
+  keys = result_table.parse_columns(frames, columns, decides)
   with style.figures_of_width(panels.WIDTHS.get(width)):
     drawings = (
       _draw(frames, metric, bare) if layout is None else layout(frames, metric)
@@ -118,14 +113,11 @@ def compare_workdirs(
   # Tables come first, so that they are complete even if a plot fails.
   notes = method_comparison.tell_differences(groups)
   table = result_table.make_table(frames, keys, decides, notes=notes)
-  latex = text_table.to_latex(f'Methods by {metric}', table).encode()
+  title = f'Methods by {metric}'
   _write(folder / 'methods.csv', result_table.to_csv(frames, metric))
-  _write(folder / 'methods.tex', latex)
-  if len(groups) <= _MAX_PRINTED_METHODS:
-    print(text_table.to_text(table))
-  else:
-    print(f'{len(groups)} methods are too many to print; methods.tex has all.')
-    print(*notes, sep='\n', end='\n' * bool(notes))
+  for name, page in text_table.to_pages('methods', title, table).items():
+    _write(folder / name, page)
+  print(text_table.to_markdown(title, table))
   comparisons = method_comparison.compare_methods(groups, metric)
   rows = comparisons.drop(columns='text')
   _write_frame(folder / 'comparison.csv', rows)

@@ -56,7 +56,9 @@ _INDEX = ['group', 'metric', 'rounds', 'seed']
 
 
 def parse_columns(
-  frames: frames_lib.Frames, names: Sequence[str], metric: str | None = None
+  frames: frames_lib.Frames,
+  names: Sequence[str] | None,
+  metric: str | None = None,
 ) -> list[Key]:
   """Returns the columns that --columns names.
 
@@ -65,12 +67,15 @@ def parse_columns(
     names: The columns of metrics.csv, at the last round, and the numbers of
       summary.json, such as `'test/global/accuracy'`; `'bytes'` for the
       megabytes sent, `'seconds'` for simulated seconds, `'csb'` for the barrier
-      in the metric. A name may end with a colon and one of `ROUNDS`.
+      in the metric. A name may end with a colon and one of `ROUNDS`. None for
+      `usual_columns`.
     metric: The column that decides; None for the usual one.
 
   Raises:
     errors.InputError: If there are no columns, or no run has one of them.
   """
+  if names is None:
+    return usual_columns(frames, metric)
   check_columns(names)
   _, name = _judges(frames.runs, metric)[0]
   short = {**_SHORT, 'csb': f'csb/{name}'}
@@ -425,8 +430,7 @@ def of_sweep(
 
   Args:
     runs: The runs; see `sweep_results.read_results`.
-    columns: The columns; see `parse_columns`. None for the usual
-      ones.
+    columns: The columns; see `parse_columns`.
 
   Raises:
     errors.InputError: If no run has one of the columns.
@@ -437,9 +441,7 @@ def of_sweep(
   # Most columns are in the frame of runs.
   with_rounds = not {*(columns or ())} <= {*runs, 'bytes', 'csb'}
   frames = sweep_results.to_frames(runs, with_rounds=with_rounds)
-  keys = (
-    usual_columns(frames) if columns is None else parse_columns(frames, columns)
-  )
+  keys = parse_columns(frames, columns)
   return make_table(frames, keys, told=told, notes=notes)
 
 

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tables as text: for a terminal, as Markdown, LaTeX, HTML or CSV.
+"""Tables as text: as aligned lines, Markdown, LaTeX, HTML or CSV.
 
 Each form escapes untrusted text; see `plain_text`.
 """
@@ -33,16 +33,23 @@ def align(rows: Sequence[Sequence[str]], num_left: int | None = None) -> str:
       right-aligned; None for all.
   """
   rows = [[plain_text.line(cell) for cell in row] for row in rows]
+  return '\n'.join('  '.join(row).rstrip() for row in _pad(rows, num_left))
+
+
+def _pad(
+  rows: Sequence[Sequence[str]], num_left: int | None
+) -> list[list[str]]:
+  """Returns cells that are as wide as the widest of their columns."""
   widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-  return '\n'.join(
-    '  '.join(
+  return [
+    [
       cell.ljust(width)
       if num_left is None or i < num_left
       else cell.rjust(width)
       for i, (cell, width) in enumerate(zip(row, widths))
-    ).rstrip()
+    ]
     for row in rows
-  )
+  ]
 
 
 def count(number: int | str, what: str) -> str:
@@ -84,19 +91,26 @@ class Table(NamedTuple):
     ]
 
 
-def to_text(table: Table) -> str:
-  """Returns a table for a terminal."""
-  rows = _escape(table, plain_text.line, '**{}**')
-  notes = map(plain_text.line, table.notes)
-  return '\n'.join([align(rows, table.num_left), *notes])
+def to_pages(name: str, title: str, table: Table) -> dict[str, bytes]:
+  """Returns a table's files in Markdown and LaTeX, by their names.
+
+  Args:
+    name: The name of the files without its ending.
+    title: The title.
+    table: The table.
+  """
+  return {
+    f'{name}.md': to_markdown(title, table).encode(),
+    f'{name}.tex': to_latex(title, table).encode(),
+  }
 
 
 def to_markdown(title: str, table: Table) -> str:
-  """Returns a page with a table."""
+  """Returns a page with a table, whose columns are aligned as text, too."""
   text = NOTHING
   if table.rows:
     head, *rest = _escape(table, plain_text.markdown, '**{}**')
-    lines = [head, table.aligned('---', '---:'), *rest]
+    lines = _pad([head, table.aligned('---', '---:'), *rest], table.num_left)
     text = '\n'.join(f'| {" | ".join(row)} |' for row in lines)
   title, *notes = map(plain_text.markdown, [title, *table.notes])
   return '\n'.join([f'# {title}', '', *notes, '', text]) + '\n'

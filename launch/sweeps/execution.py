@@ -60,8 +60,7 @@ class Sweep:
       allow.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: The address of the cluster; None to start one on this machine.
-    columns: The columns of the table; see `result_table.parse_columns`. None
-      for the usual ones.
+    columns: The columns of the table; see `result_table.parse_columns`.
   """
 
   source: str
@@ -309,13 +308,7 @@ class Sweep:
     # A chosen column may be missing, all others are written by then.
     table = result_table.of_sweep(runs, self.columns)
     title = f'Sweep {self.source}'
-    _write(
-      folder,
-      {
-        'table.md': text_table.to_markdown(title, table).encode(),
-        'table.tex': text_table.to_latex(title, table).encode(),
-      },
-    )
+    _write(folder, text_table.to_pages('table', title, table))
     return runs, table
 
 

@@ -24,8 +24,8 @@ from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
 from launch.results import frames as frames_lib
-from launch.results import text_table
 from launch.results import settings as settings_lib
+from launch.results import text_table
 from research.fedfish import barrier_panels
 from research.fedfish import fixed_compute
 from research.fedfish import local_epochs

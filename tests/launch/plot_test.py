@@ -61,7 +61,7 @@ class PlotTest(temporary_folders.TestCase):
       'few_shot_accuracy',
       'personalization_accuracy',
     ]
-    tables = ['comparison.csv', 'methods.csv', 'methods.tex']
+    tables = ['comparison.csv', 'methods.csv', 'methods.md', 'methods.tex']
     self.assertCountEqual(
       self._written(), [*tables, *(f'{name}.png' for name in expected)]
     )
@@ -84,6 +84,7 @@ class PlotTest(temporary_folders.TestCase):
       self._written(),
       [
         'methods.csv',
+        'methods.md',
         'methods.tex',
         *(f'train_loss_by_{x}.svg' for x in ('bytes', 'local_steps', 'round')),
       ],
@@ -171,6 +172,7 @@ class PlotTest(temporary_folders.TestCase):
         'comparison.csv',
         'local_epochs_accuracy_fixed_rounds.pdf',
         'methods.csv',
+        'methods.md',
         'methods.tex',
         'transfer_accuracy_fixed_rounds.pdf',
         'transfer_table.csv',

@@ -33,11 +33,13 @@ class CompareWorkdirsTest(absltest.TestCase):
       comparison.compare_workdirs(workdirs, self._output, **kwargs)
     return out.getvalue()
 
-  def test_large_tables_are_not_printed(self):
+  def test_the_table_is_printed_and_many_comparisons_are_not(self):
     out = self._compare(('fed_avg', *'abcdefghij'))
     self.assertIn(str(self._output / 'methods.csv'), out)
+    table = (self._output / 'methods.md').read_text(encoding='utf-8')
+    self.assertIn(table, out)
+    self.assertIn('| j ', table)
     self.assertNotIn('mean of rounds', out)
-    self.assertIn('11 methods are too many to print; methods.tex', out)
     self.assertIn('too many to print; comparison.csv', out)
     with open(self._output / 'comparison.csv', encoding='utf-8') as file:
       self.assertGreater(len(list(file)), 60)
@@ -53,7 +55,7 @@ class CompareWorkdirsTest(absltest.TestCase):
         self._compare(('fed_avg', 'fed_fish'))
     self.assertSameElements(
       [path.name for path in self._output.iterdir()],
-      ['methods.csv', 'methods.tex', 'comparison.csv'],
+      ['methods.csv', 'methods.md', 'methods.tex', 'comparison.csv'],
     )
 
   def test_methods_without_a_common_seed_leave_no_earlier_comparison(self):

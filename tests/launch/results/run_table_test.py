@@ -111,7 +111,11 @@ class SweepTableTest(absltest.TestCase):
       'client learning rate 0.05 of FedAvg.',
       text,
     )
-    lines = [line for line in text.splitlines() if line.startswith('|')]
+    lines = [
+      ' '.join(line.split())
+      for line in text.splitlines()
+      if line.startswith('|')
+    ]
     self.assertIn('seeds finished and finite: FedFish (2 of 4 runs', text)
     self.assertEqual(
       lines,
@@ -127,6 +131,7 @@ class SweepTableTest(absltest.TestCase):
     runs = fake_sweeps.grid(['fed_avg', 'fed_fish', 'damped'], seed=(0, 1))
     _, found = fake_sweeps.write_results(self, runs, [0.5, 0.5, 0.6, 0.7, None])
     text = text_table.to_markdown('x', result_table.of_sweep(found, _COLUMNS))
+    text = ' '.join(text.split())
     self.assertIn('deviation over 2 seeds', text)
     self.assertIn('| FedAvg | 0.5000 |', text)
     self.assertIn('| FedFish | 0.650 ± 0.071 |', text)

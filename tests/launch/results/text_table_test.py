@@ -49,11 +49,16 @@ class TextTableTest(absltest.TestCase):
   def test_numbers_are_aligned_at_the_right(self):
     rows = [('Method', 'A'), ('x', '1')]
     table = text_table.Table(['A note.'], rows, bold=[(1, 1)], num_left=1)
-    self.assertEqual(
-      text_table.to_text(table), 'Method      A\nx       **1**\nA note.'
-    )
     self.assertIn(r'\begin{tabular}{@{}lr@{}}', text_table.to_latex('t', table))
-    self.assertIn('| --- | ---: |', text_table.to_markdown('t', table))
+    self.assertEqual(
+      text_table.to_markdown('t', table).splitlines(),
+      [
+        *('# t', '', 'A note.', ''),
+        '| Method |     A |',
+        '| ---    |  ---: |',
+        '| x      | **1** |',
+      ],
+    )
     self.assertIn('<td>x</td><td class="number">', text_table.to_html(table))
 
   def test_csv(self):

@@ -93,7 +93,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
     self.assertIn('4/4 runs: fed_avg-seed_1', stderr)
     self.assertIn('Done: 4 of 4 runs', stdout)
     self.assertNotIn('FAILED', stderr)
-    self.assertIn('| FedAvg | 0.5000 |', stdout)
+    self.assertIn('| FedAvg | 0.5000 |', ' '.join(stdout.split()))
     log = (self.path / 'logs' / 'fed_avg-seed_1.log').read_text()
     self.assertEqual(log.count('python -m launch.train --config=digits.py'), 2)
     self.assertEqual(log.count('FAILED'), 1)
