@@ -18,14 +18,21 @@ are padding, beginning and end of a document, and out of vocabulary. The same
 texts in any order give the same file. Held-out clients are not used.
 """
 
+from collections.abc import Iterator
 from collections.abc import Sequence
+import itertools
 import os
+import pathlib
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
+from launch.data import client_texts
 
 from absl import flags
+import tqdm
 
 _INPUT = path_flags.define('input', None, 'A folder of grouped clients.')
 _OUTPUT = path_flags.define(
@@ -53,6 +60,31 @@ _MAX_TEXTS = flags.DEFINE_integer(
 )
 
 _DEFAULT_NAME = 'vocabulary.json'
+# The number of texts that the mean length of a token is measured on.
+_SAMPLE = 1000
+
+
+class _Texts:
+  """Texts for repeated iteration, with a progress bar and counts."""
+
+  def __init__(self) -> None:
+    # Counts of the last iteration.
+    self.num_texts = 0
+    self.num_characters = 0
+
+  def read(self) -> Iterator[str]:
+    """Reads the texts without a progress bar."""
+    texts = client_texts.read_texts(_INPUT.value, _SPLIT.value, _FEATURE.value)
+    return itertools.islice(texts, _MAX_TEXTS.value)
+
+  def __iter__(self) -> Iterator[str]:
+    self.num_texts = self.num_characters = 0
+    for text in tqdm.tqdm(
+      self.read(), desc='read', unit=' texts', disable=None
+    ):
+      self.num_texts += 1
+      self.num_characters += len(text)
+      yield text
 
 
 def main(argv: Sequence[str]) -> None:
@@ -64,19 +96,28 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError(
       f'{output} must be a new file, since nothing is overwritten.'
     )
-  # Imported late: TFF takes seconds, and all above answers at once.
-  from launch.data import train_tokenizer_run  # pylint: disable=g-import-not-at-top
-
-  train_tokenizer_run.run(
-    _INPUT.value,
-    output,
-    kind=_KIND.value,
-    vocabulary_size=_VOCABULARY_SIZE.value,
-    split=_SPLIT.value,
-    feature=_FEATURE.value,
+  texts = _Texts()
+  vocabulary = datasets.train_vocabulary(
+    texts,
+    kind=datasets.VocabularyKind(_KIND.value),
+    size=_VOCABULARY_SIZE.value,
     lowercase=_LOWERCASE.value,
-    max_texts=_MAX_TEXTS.value,
   )
+  simulation.make_folder(pathlib.Path(output).parent)
+  simulation.write_atomically(output, vocabulary.to_json().encode())
+  sample = list(itertools.islice(texts.read(), _SAMPLE))
+  tokens = [token for text in sample for token in vocabulary.encode(text)]
+  num_unknown = tokens.count(vocabulary.special_tokens.oov)
+  num_characters = sum(map(len, sample))
+  print(
+    f'{vocabulary.size:,} tokens ({_KIND.value}) from {texts.num_texts:,} '
+    f'texts of {texts.num_characters:,} characters.\n'
+    f'In the first {len(sample):,} texts, a token has '
+    f'{num_characters / max(1, len(tokens)):.2f} characters, and '
+    f'{num_unknown / max(1, len(tokens)):.2%} of the tokens are out of '
+    'vocabulary.'
+  )
+  print(output)
 
 
 if __name__ == '__main__':

@@ -1,3 +1,3 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The work behind group_dataset, partition_dataset and train_tokenizer."""
+"""Raw data and folders of clients, for the binaries that read and write them."""

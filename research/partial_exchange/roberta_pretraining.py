@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from fedfish_tff import errors
 from launch.data import client_folder
-from launch.data import train_tokenizer_run
+from launch.data import client_texts
 from tasks.text import roberta
 from tasks.text import roberta_checkpoint
 from tasks.text import roberta_tokens
@@ -54,7 +54,7 @@ def run(
   with client_folder.new_folder(output_dir) as folder:
     lines = [
       line
-      for text in train_tokenizer_run.read_texts(input_path, 'train', 'text')
+      for text in client_texts.read_texts(input_path, 'train', 'text')
       for line in text.splitlines()
       if len(line) >= _LEAST_CHARACTERS
     ]

@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.train_tokenizer."""
 
+import gzip
 import json
 
 from fedfish_tff import datasets
+from tests import local_data
 from tests import temporary_folders
 from tests.launch import binary_runner
 
+from absl.testing import parameterized
 import tensorflow as tf
 
 
@@ -82,3 +85,24 @@ class TrainTokenizerTest(temporary_folders.TestCase):
     self.assertEqual((outcome.code, outcome.stderr), (0, ''))
     normalizer = json.loads(self.output.read_text())['normalizer']
     self.assertEqual(normalizer, {'type': 'Lowercase'})
+
+  @parameterized.parameters('bpe', 'word_piece')
+  def test_news(self, kind):
+    sample = local_data.find_sample('allsides_news')
+    (path,) = sample.glob('*.jsonl.gz')
+    folder = self.folder / 'clients'
+    features = dict(text=tf.TensorSpec([], tf.string))
+    with (
+      gzip.open(path, 'rt') as lines,
+      datasets.GroupedWriter(folder, features=features) as writer,
+    ):
+      for i, line in zip(range(250), lines):
+        writer.write('train', f'{i}', [dict(text=json.loads(line)['text'])])
+    outcome = self._run(
+      f'--input={folder}',
+      f'--kind={kind}',
+      '--vocabulary_size=1500',
+      '--max_texts=200',
+    )
+    self.assertIn(f'1,500 tokens ({kind}) from 200 texts', outcome.stdout)
+    self.assertEqual(datasets.load_vocabulary(self.output).size, 1500)

@@ -1,0 +1,39 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The texts of a folder of grouped clients."""
+
+from collections.abc import Iterator
+
+from fedfish_tff import datasets
+from fedfish_tff import errors
+
+# The number of clients that are shuffled together.
+_WINDOW = 4096
+
+
+def read_texts(folder: str, split: str, feature: str) -> Iterator[str]:
+  """Yields the texts of clients, client by client in random order.
+
+  Args:
+    folder: A folder of grouped clients.
+    split: The split of the clients.
+    feature: The feature with the text.
+
+  Raises:
+    errors.InputError: If the folder or a text cannot be read.
+  """
+  clients = datasets.StreamedClients(
+    folder, split, window=_WINDOW, seed=0, features=(feature,)
+  )
+  for client in clients.clients():
+    for value in client.examples[feature]:
+      try:
+        if not isinstance(value, str | bytes):
+          raise errors.InputError(
+            f'The value must be a text, got a {type(value).__name__}.'
+          )
+        yield datasets.to_unicode(value)
+      except errors.InputError as error:
+        raise errors.InputError(
+          f'Feature {feature!r} of client {client.client_id!r}: {error}'
+        ) from error
