@@ -9,24 +9,23 @@ from fedfish_tff import errors
 
 # The number of clients that are shuffled together.
 _WINDOW = 4096
+_FEATURE = 'text'
 
 
-def read_texts(folder: str, split: str, feature: str) -> Iterator[str]:
-  """Yields the texts of clients, client by client in random order.
+def read_texts(folder: str) -> Iterator[str]:
+  """Yields the texts of training clients, client by client in random order.
 
   Args:
     folder: A folder of grouped clients.
-    split: The split of the clients.
-    feature: The feature with the text.
 
   Raises:
     errors.InputError: If the folder or a text cannot be read.
   """
   clients = datasets.StreamedClients(
-    folder, split, window=_WINDOW, seed=0, features=(feature,)
+    folder, 'train', window=_WINDOW, seed=0, features=(_FEATURE,)
   )
   for client in clients.clients():
-    for value in client.examples[feature]:
+    for value in client.examples[_FEATURE]:
       try:
         if not isinstance(value, str | bytes):
           raise errors.InputError(
@@ -35,5 +34,5 @@ def read_texts(folder: str, split: str, feature: str) -> Iterator[str]:
         yield datasets.to_unicode(value)
       except errors.InputError as error:
         raise errors.InputError(
-          f'Feature {feature!r} of client {client.client_id!r}: {error}'
+          f'Feature {_FEATURE!r} of client {client.client_id!r}: {error}'
         ) from error

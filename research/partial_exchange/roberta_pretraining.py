@@ -54,7 +54,7 @@ def run(
   with client_folder.new_folder(output_dir) as folder:
     lines = [
       line
-      for text in client_texts.read_texts(input_path, 'train', 'text')
+      for text in client_texts.read_texts(input_path)
       for line in text.splitlines()
       if len(line) >= _LEAST_CHARACTERS
     ]

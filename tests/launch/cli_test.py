@@ -174,10 +174,8 @@ _BAD_FLAGS = {
   },
   'plot': {'--format=gif': '--format=gif'},
   'train_tokenizer': {
-    '--output=v': '--input is needed',
-    '--input=i --output=v --max_texts=0': '--max_texts=0',
-    '--input=i --output=/': '/ must be a new file',
-    '--input=i --output=v --kind=morse': 'word_piece',
+    '': '--input is needed',
+    '--input=i --kind=morse': 'word_piece',
   },
 }
 

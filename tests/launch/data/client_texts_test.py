@@ -23,4 +23,4 @@ class ClientTextsTest(temporary_folders.TestCase):
       for i, text in enumerate(texts):
         writer.write('train', f'client {i}', [{'text': text}])
     with self.assertRaisesRegex(errors.InputError, message):
-      list(client_texts.read_texts(folder, 'train', 'text'))
+      list(client_texts.read_texts(folder))
