@@ -38,13 +38,27 @@ others use a cluster with workers that share --output_dir, a folder or a URL.
 See docs/text.md for instructions and tested runners.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
+import contextlib
+import dataclasses
+import json
+import logging
 import os
+import pathlib
 import re
+import tempfile
+from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.datasets import grouping
 from launch import cli
 from launch import path_flags
+from launch.data import client_folder
 
 from absl import flags
 
@@ -127,6 +141,12 @@ _DOWNLOAD = flags.DEFINE_bool(
 _ONLY_TFDS = (_SPLIT, _FEATURES, _DATA_DIR, _DOWNLOAD)
 
 _IS_FLAG = re.compile(r'--?[A-Za-z]')
+# The file is written last: its presence means that a folder is complete.
+_LAST_FILE = 'dataset.json'
+_SPLITS = ('train', 'validation', 'held_out')
+# The largest number of records of a kind that are named on the terminal.
+_MOST_PRINTED = 5
+_QUANTILES = ('min', 'p10', 'median', 'p90', 'p99', 'max')
 
 
 def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -161,6 +181,59 @@ def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   own, beam_flags = split_arguments(argv)
   cli.check_no_arguments(own)
+  _check_flags()
+  output_dir = _OUTPUT_DIR.value
+  is_remote = '://' in output_dir
+  if beam_flags:
+    grouping.create_beam_runner(beam_flags)  # Reports invalid flags at once.
+    # The messages of starting workers are of no use to the user.
+    logging.getLogger('apache_beam').setLevel(logging.ERROR)
+    # This logger prints a traceback of each error, even of Ctrl-C, although
+    # the error is raised anyway.
+    logging.getLogger('apache_beam.runners.common').setLevel(logging.CRITICAL)
+  elif is_remote:
+    raise errors.InputError(
+      f'--output_dir={output_dir} needs --runner; without one, the output must '
+      'be a folder of this machine.'
+    )
+  if not is_remote:
+    client_folder.check_is_free(output_dir)
+  key = grouping.ClientKey(name=_KEY.value, keep_www=_KEEP_WWW.value)
+  source = _create_source(key)
+  key_title = 'host with www.' if key.keep_www else key.name.replace('_', ' ')
+  title = f'{_FORMAT.value} by {key_title}'
+  new_folder = (
+    _new_remote_folder(output_dir)
+    if is_remote
+    else client_folder.new_folder(output_dir, work=grouping.WORK_FOLDER)
+  )
+  with new_folder as folder:
+    grouped = grouping.group(
+      source,
+      folder,
+      options=grouping.GroupingOptions(
+        splits=grouping.ClientSplits(
+          validation_fraction=_VALIDATION_FRACTION.value,
+          held_out_fraction=_HELD_OUT_FRACTION.value,
+          seed=_SEED.value,
+        ),
+        min_examples=_MIN_EXAMPLES.value,
+        num_shards=_NUM_SHARDS.value,
+        max_bad_fraction=_MAX_BAD_FRACTION.value,
+      ),
+      key=dataclasses.asdict(key),
+      num_processes=_NUM_PROCESSES.value or len(os.sched_getaffinity(0)),
+      beam_flags=beam_flags,
+      shard_folder=output_dir if is_remote else None,
+      write_more=lambda dataset: _write_statistics(dataset, folder, title),
+    )
+  for line in _describe(grouped.statistics()):
+    print(line)
+  print(output_dir)
+
+
+def _check_flags() -> None:
+  """Raises InputError if flags are missing or do not belong together."""
   cli.check_given(_FORMAT, _INPUT, _OUTPUT_DIR)
   if not _KEY.value:
     raise errors.InputError('--key must be host or another, got an empty one.')
@@ -175,32 +248,104 @@ def main(argv: Sequence[str]) -> None:
     raise errors.InputError(
       f'--keep_www does not belong to --key={_KEY.value}, but to --key=host.'
     )
-  # Imported late: Beam and TFDS take seconds, and all above answers at once.
-  from fedfish_tff.datasets import grouping  # pylint: disable=g-import-not-at-top
-  from launch.data import group_run  # pylint: disable=g-import-not-at-top
 
-  group_run.run(
-    _OUTPUT_DIR.value,
-    text_format=_FORMAT.value,
-    input_name=_INPUT.value,
-    key=grouping.ClientKey(name=_KEY.value, keep_www=_KEEP_WWW.value),
-    options=grouping.GroupingOptions(
-      splits=grouping.ClientSplits(
-        validation_fraction=_VALIDATION_FRACTION.value,
-        held_out_fraction=_HELD_OUT_FRACTION.value,
-        seed=_SEED.value,
-      ),
-      min_examples=_MIN_EXAMPLES.value,
-      num_shards=_NUM_SHARDS.value,
-      max_bad_fraction=_MAX_BAD_FRACTION.value,
+
+def _create_source(key: grouping.ClientKey) -> grouping.Source:
+  """Returns the source of the examples."""
+  if _FORMAT.value != 'tfds':
+    return grouping.TextSource(
+      format=_FORMAT.value, pattern=_INPUT.value, key=key
+    )
+  # Imported late, because TFDS takes seconds, which files do not need.
+  from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
+
+  return grouping.create_tfds_source(
+    labelled_dataset.load_builder(
+      _INPUT.value, data_dir=_DATA_DIR.value, download=bool(_DOWNLOAD.value)
     ),
     split=_SPLIT.value or 'train',
+    key=key,
     features=_FEATURES.value,
-    data_dir=_DATA_DIR.value,
-    download=bool(_DOWNLOAD.value),
-    num_processes=_NUM_PROCESSES.value or len(os.sched_getaffinity(0)),
-    beam_flags=beam_flags,
   )
+
+
+@contextlib.contextmanager
+def _new_remote_folder(url: str) -> Iterator[pathlib.Path]:
+  """Yields a local folder and copies its files to the URL at the end."""
+  # Imported late, because it takes seconds, which other folders do not need.
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
+  last = f'{url}/{_LAST_FILE}'
+  try:
+    if tf.io.gfile.exists(last):
+      raise errors.InputError(
+        f'{url} must be a new folder, got one with {last}.'
+      )
+    with tempfile.TemporaryDirectory() as folder:
+      yield pathlib.Path(folder)
+      for name in sorted(os.listdir(folder), key=_LAST_FILE.__eq__):
+        tf.io.gfile.copy(
+          os.path.join(folder, name), f'{url}/{name}', overwrite=True
+        )
+  except tf.errors.OpError as error:
+    raise errors.InputError(
+      f'{url} cannot be written: {errors.first_line(error)}.'
+    ) from error
+
+
+def _write_statistics(
+  grouped: grouping.GroupedDataset, folder: pathlib.Path, title: str
+) -> None:
+  """Writes statistics.json and statistics.png."""
+  # Imported late, because Matplotlib takes a second, but in this thread: its
+  # import changes the working directory of the process for that time.
+  from launch.data import client_sizes  # pylint: disable=g-import-not-at-top
+  from launch.plots import style  # pylint: disable=g-import-not-at-top
+
+  simulation.write_atomically(
+    folder / 'statistics.json',
+    (
+      json.dumps(grouped.statistics(), indent=2, ensure_ascii=False) + '\n'
+    ).encode(errors='replace'),
+  )
+  splits = [split for split in _SPLITS if split in grouped.sizes]
+  figure = client_sizes.plot_client_sizes(
+    {
+      measure: {s: getattr(grouped.sizes[s], measure) for s in splits}
+      for measure in ('examples', 'words')
+    },
+    title=title,
+  )
+  style.save_figure(figure, folder / 'statistics.png')
+
+
+def _describe(statistics: Mapping[str, Any]) -> list[str]:
+  """Returns lines for the terminal."""
+  lines = [f'{"":11}{"clients":>12}{"examples":>14}{"words":>16}']
+  rows = [(s, statistics['splits'].get(s)) for s in _SPLITS]
+  for name, row in [*rows, ('total', statistics['total'])]:
+    if row is not None:
+      lines.append(
+        f'{name.replace("_", " "):11}{row["clients"]:12,}'
+        f'{row["examples"]:14,}{row["words"]:16,}'
+      )
+  for measure in ('examples', 'words'):
+    spread = statistics['total'][f'{measure}_per_client']
+    quantiles = ', '.join(f'{n} {spread[n]:,}' for n in _QUANTILES)
+    lines.append(
+      f'{measure} of a client: {quantiles}, mean {spread["mean"]:,.1f}'
+    )
+  small = statistics['clients_with_too_few_examples']
+  if small:
+    lines.append(f'left out: {small:,} clients with too few examples')
+  for kind, count in statistics['skipped'].items():
+    named = statistics['named'].get(kind, [])
+    more = '; ...' if count > len(named[:_MOST_PRINTED]) else ''
+    names = '; '.join(named[:_MOST_PRINTED]) + more if named else ''
+    lines.append(
+      f'left out: {count:,} {kind}' + (f' ({names})' if names else '')
+    )
+  return lines
 
 
 if __name__ == '__main__':

@@ -67,11 +67,7 @@ class KillTest(temporary_folders.TestCase):
       pages = self.folder / 'pages'
       pages.mkdir()
       web_pages.write_files(pages, 20_000)
-      runner = self._start(
-        'launch.group_dataset',
-        'fedfish_tff.datasets.grouping',
-        'launch.data.group_run',
-      )
+      runner = self._start('launch.group_dataset')
       return lambda folder, watch: runner.run(
         '--format=c4',
         f'--input={pages}/*',
