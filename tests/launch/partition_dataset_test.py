@@ -2,41 +2,53 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.partition_dataset."""
 
+import csv
 import json
 import os
 import pathlib
 
+from fedfish_tff import datasets
+from tasks import registry
 from tests.launch import binary_runner
 from tests.launch.data import tiny_tfds
 
-from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
 
 
-def _run_here(*arguments: str) -> binary_runner.Outcome:
-  return binary_runner.run_here('launch.partition_dataset', *arguments)
-
-
-class PartitionDatasetTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.data_dir = pathlib.Path(absltest.get_default_test_tmpdir()) / 'tfds_bin'
-    tiny_tfds.prepare(cls.data_dir)
-
+class PartitionDatasetTest(tiny_tfds.TestCase):
   def setUp(self):
     super().setUp()
     self.parent = pathlib.Path(self.create_tempdir().full_path)
     self.folder = self.parent / 'clients'
+    self.leaves = ('--dataset=tiny_leaves', f'--data_dir={self.data_dir}')
 
   def _run(self, *arguments):
-    return _run_here(
-      f'--output_dir={self.folder}', f'--data_dir={self.data_dir}', *arguments
+    """Returns what is printed; later arguments replace earlier ones."""
+    outcome = binary_runner.run_here(
+      'launch.partition_dataset', f'--output_dir={self.folder}', *arguments
     )
+    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
+    return outcome.stdout
+
+  def _refused(self, message, *arguments):
+    outcome = binary_runner.run_here(
+      'launch.partition_dataset', f'--output_dir={self.folder}', *arguments
+    )
+    self.assertEqual(outcome.code, 2, outcome.stderr)
+    self.assertLen(outcome.stderr.splitlines(), 1, outcome.stderr)
+    self.assertRegex(outcome.stderr, message)
+
+  def _write_table(self, content):
+    """Returns the argument that names a new table."""
+    table = pathlib.Path(self.create_tempdir().full_path) / 'table.csv'
+    table.write_text(content)
+    return f'--dataset={table}'
 
   def test_writes_clients_from_files_alone(self):
     # The binary does not import the code of the builder.
-    outcome = self._run(
-      '--dataset=tiny_leaves',
+    printed = self._run(
+      *self.leaves,
       '--partition=pachinko',
       '--coarse_label=kind',
       '--num_clients=6',
@@ -45,11 +57,10 @@ class PartitionDatasetTest(absltest.TestCase):
       '--noscale_images',
       '--format=pdf',
     )
-    self.assertEqual((outcome.code, outcome.stderr), (0, ''))
     self.assertIn(
       'tiny_leaves/1.0.0, train: x is image, y is species; 240 examples among 6 '
       'clients of 30 to 30; 60 left over.',
-      outcome.stdout,
+      printed,
     )
     self.assertEqual(
       sorted(os.listdir(self.folder)),
@@ -73,14 +84,146 @@ class PartitionDatasetTest(absltest.TestCase):
     for arguments, message in (
       (('--dataset=tinny_leaves', *few), "no data set 'tinny_leaves'"),
       (('--dataset=mnist', *few), "'mnist' is not prepared in"),
-      (('--dataset=tiny_leaves', *few, '--label=tree'), "got 'tree'"),
-      (
-        ('--dataset=tiny_leaves', '--num_clients=999', '--alpha=1'),
-        '240 examples cannot give 999 clients',
-      ),
+      ((*few, '--label=tree'), "got 'tree'"),
+      (('--num_clients=999', '--alpha=1'), '240 examples cannot give 999 cli'),
     ):
-      outcome = self._run(*arguments)
-      self.assertEqual(outcome.code, 2, outcome.stderr)
-      self.assertLen(outcome.stderr.splitlines(), 1, outcome.stderr)
-      self.assertIn(message, outcome.stderr)
+      self._refused(message, *self.leaves, *arguments)
       self.assertEmpty(list(self.parent.iterdir()))
+
+  @parameterized.parameters(
+    ('dirichlet', dict(num_clients=5, alpha=0.3, seed=1), {}, 0),
+    (
+      'pachinko',
+      dict(num_clients=11, examples_per_client=20, seed=1),
+      dict(coarse_label='kind'),
+      20,
+    ),
+    ('shards', dict(num_clients=10, classes_per_client=2, seed=1), {}, 0),
+    ('key', {}, dict(key='author'), 0),
+    ('key', {}, dict(key='kind'), 0),
+  )
+  def test_clients_hold_each_example_once(
+    self, partition, arguments, options, left_over
+  ):
+    flags = {'partition': partition, **arguments, **options}
+    self._run(*self.leaves, *(f'--{k}={v}' for k, v in flags.items()))
+    expected = tiny_tfds.examples()
+    by_pixels = {
+      pixels.tobytes(): i for i, pixels in enumerate(expected['image'])
+    }
+    clients = datasets.NpzFolderClientData(self.folder)
+    with open(self.folder / 'clients.csv', newline='') as file:
+      header, *rows = csv.reader(file)
+    self.assertEqual(header, ['client_id', 'examples', *tiny_tfds.SPECIES])
+    self.assertEqual(sorted(row[0] for row in rows), list(clients.client_ids))
+    found = []
+    for client_id, size, *counts in rows:
+      x, y = clients.load_client(client_id)
+      self.assertEqual(x.dtype, np.float32)
+      indices = [
+        by_pixels[pixels.tobytes()]
+        for pixels in np.round(x * 255).astype(np.uint8)
+      ]
+      np.testing.assert_array_equal(y, expected['species'][indices])
+      self.assertEqual(
+        list(map(int, counts)), list(np.bincount(y, minlength=5))
+      )
+      self.assertLen(indices, int(size))
+      if partition == 'key':
+        kinds = dict(zip(tiny_tfds.KINDS, (0, 1)))
+        name = client_id.replace('%2F', '/')
+        self.assertEqual(
+          set(expected[options['key']][indices]), {kinds.get(name, name)}
+        )
+      found += indices
+    self.assertLen(set(found), len(found))
+    self.assertLen(found, tiny_tfds.NUM_EXAMPLES - left_over)
+    record = json.loads((self.folder / 'partition.json').read_text())
+    self.assertEqual(record['left_over'], left_over)
+    self.assertEqual(record['dataset'], 'tiny_leaves/1.0.0')
+    self.assertContainsSubset(arguments.items(), record['arguments'].items())
+    self.assertNotIn(str(self.data_dir), json.dumps(record))
+    self.assertTrue((self.folder / 'label_partition.png').exists())
+
+  def test_the_task_arrays_reads_them(self):
+    self._run(*self.leaves, '--num_clients=10', '--alpha=1')
+    task = registry.create_task('arrays', seed=0, data_dir=str(self.folder))
+    self.assertLen(
+      task.train.client_ids + task.validation.client_ids + task.test.client_ids,
+      10,
+    )
+    self.assertEqual(task.metric, 'accuracy')
+    x, y = task.train.load_client(task.train.client_ids[0])
+    self.assertEqual(x.shape, (len(y), 12))
+    self.assertLessEqual(x.max(), 1)
+
+  def test_a_client_per_class_of_a_table(self):
+    table = self._write_table('x,kind\n0,b\n1,a\n2,b\n')
+    self._run(table, '--label=kind', '--partition=key', '--key=kind')
+    clients = datasets.NpzFolderClientData(self.folder)
+    for name, x, y in (('a', [1], [0]), ('b', [0, 2], [1, 1])):
+      found = clients.load_client(name)
+      np.testing.assert_array_equal(found[0], x)
+      np.testing.assert_array_equal(found[1], y)
+
+  def test_a_table_of_targets(self):
+    rows = [f'{i},{i / 7},{"ab"[i % 3 == 0]},n{i}' for i in range(30)]
+    table = self._write_table('\n'.join(['x,cost,key,note', *rows]))
+    by_key = (table, '--label=cost', '--partition=key', '--key=key')
+    self.assertIn("y is cost, and not used are 'note';", self._run(*by_key))
+    x, y = datasets.NpzFolderClientData(self.folder).load_client('b')
+    np.testing.assert_array_equal(x, np.arange(0, 30, 3))
+    np.testing.assert_allclose(y, x / 7)
+    counts = list(csv.reader((self.folder / 'clients.csv').open()))
+    self.assertEqual(
+      [row[:2] for row in counts[1:]], [['a', '20'], ['b', '10']]
+    )
+    self.assertEqual(counts[2][2:], ['1'] * 10)
+    self.folder = self.parent / 'others'
+    self._refused(
+      "needs classes.*'cost'",
+      *(table, '--label=cost', '--partition=shards', '--num_clients=2'),
+      '--classes_per_client=1',
+    )
+    for name, argument in (
+      ('data_dir', '--data_dir=/x'),
+      ('download', '--download'),
+    ):
+      self._refused(f'--{name} is for', *by_key, argument)
+
+  @parameterized.parameters(
+    ('label', 'label,x\nyes,1\nno,2\nyes,3\n', {'yes': [1, 1], 'no': [0]}),
+    ('key', 'label,x,key\n2.5,1,a\n2.5,2,b\n', {'a': [2.5], 'b': [2.5]}),
+  )
+  def test_tables_with_one_value_per_client(self, key, content, expected):
+    self._run(self._write_table(content), '--partition=key', f'--key={key}')
+    clients = datasets.NpzFolderClientData(self.folder)
+    found = {i: clients.load_client(i)[1].tolist() for i in clients.client_ids}
+    self.assertEqual(found, expected)
+
+  def test_the_same_request_writes_the_same_bytes(self):
+    folders = [self.parent / name for name in ('a', 'b')]
+    for self.folder in folders:
+      self._run(
+        *self.leaves,
+        '--partition=shards',
+        '--num_clients=4',
+        '--shards_per_client=2',
+        '--seed=3',
+        '--noscale_images',
+        '--format=svg',
+      )
+    names = sorted(path.name for path in folders[0].iterdir())
+    self.assertIn('label_partition.svg', names)
+    for name in names:
+      one, other = ((folder / name).read_bytes() for folder in folders)
+      self.assertEqual(one, other, name)
+    x, _ = datasets.NpzFolderClientData(folders[0]).load_client('client_0')
+    self.assertEqual(x.dtype, np.uint8)
+
+  def test_a_folder_in_use_is_refused_first(self):
+    self.folder.mkdir()
+    (self.folder / 'mine').write_text('')
+    self._refused(
+      'not empty', *self.leaves, '--partition=key', '--key=no such feature'
+    )
