@@ -3,7 +3,7 @@
 #
 # Every target sets up what it needs; ARGS is handed on, for example
 #   make test ARGS=tests/algorithms
-#   make demo ARGS=--help
+#   make bench ARGS=--help
 # STACK=tff takes the versions that TFF itself asks for, in .venv-tff.
 
 .DEFAULT_GOAL := help
@@ -32,7 +32,7 @@ PYTEST := $(RUN) -m pytest -n 2 --dist loadfile --max-worker-restart 0
 export FEDFISH_TFF_DATA ?= $(abspath ../shared/data)
 
 demo: install ## train FedAvg and FedFish on real data and draw the results
-	@$(RUN) -m launch.demo $(ARGS)
+	@$(RUN) -m launch.demo
 
 test: install ## run the tests of every day, in minutes
 	@$(PYTEST) $(ARGS)

@@ -40,7 +40,6 @@ class ContextFlagTest(parameterized.TestCase):
   @parameterized.parameters(
     'launch.train',
     'launch.evaluate',
-    'launch.demo',
     'launch.toy_figure',
     'research.srpfl.linear_representation_figure',
   )

@@ -2,43 +2,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """The demo from start to end, small, and once more where it was stopped."""
 
+import contextlib
+import io
 import pathlib
+from unittest import mock
 
-from tests.launch import binary_runner
+from fedfish_tff import errors
+from launch import demo
 
 from absl.testing import absltest
 import pytest
 
-_SMALL = ('--seeds=1', '--rounds=2', '--toy_seeds=1')
-
 
 class DemoTest(absltest.TestCase):
   def test_both_methods_of_a_seed_differ_in_the_algorithm_alone(self):
-    configs = {
-      name: config.to_dict()
-      for name, config in binary_runner.load('launch.demo').create_configs(
-        seeds=2, rounds=7
-      )
-    }
-    self.assertLen(configs, 4)
-    for seed in range(2):
+    configs = {name: config.to_dict() for name, config in demo.create_configs()}
+    self.assertLen(configs, 6)
+    for seed in range(3):
       one, other = (
         configs[f'{method}_seed{seed}'] for method in ('fed_avg', 'fed_fish')
       )
-      self.assertEqual((one['seed'], one['rounds']), (seed, 7))
+      self.assertEqual((one['seed'], one['rounds']), (seed, 20))
       for config in (one, other):
         # The names and what only one of them has.
         del config['algorithm']
       self.assertEqual(one, other)
 
+  def _run(self, rounds):
+    """Runs a small demo here; returns stdout and stderr."""
+    small = dict(_SEEDS=1, _ROUNDS=rounds, _TOY_SEEDS=1)
+    stdout, stderr = io.StringIO(), io.StringIO()
+    with (
+      mock.patch.multiple(demo, **small),
+      contextlib.redirect_stdout(stdout),
+      contextlib.redirect_stderr(stderr),
+    ):
+      demo.main(['demo'])
+    return stdout.getvalue(), stderr.getvalue()
+
   @pytest.mark.slow
   def test_trains_compares_draws_and_continues(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'demo'
-    outcome = binary_runner.run_here(
-      'launch.demo', f'--output_dir={folder}', *_SMALL
-    )
-    self.assertEqual(outcome.code, 0, outcome.stderr)
-    self.assertNotIn('\r', outcome.stderr)
+    self.enter_context(contextlib.chdir(self.create_tempdir().full_path))
+    folder = pathlib.Path('runs/demo')
+    stdout, stderr = self._run(rounds=2)
+    self.assertNotIn('\r', stderr)
     for name in ('fed_avg_seed0', 'fed_fish_seed0'):
       self.assertTrue((folder / name / 'summary.json').is_file())
       self.assertTrue((folder / name / 'evaluation' / 'clients.csv').is_file())
@@ -49,10 +56,10 @@ class DemoTest(absltest.TestCase):
       'toy_regression.png',
     ):
       self.assertTrue((folder / 'plots' / name).is_file(), name)
-    self.assertIn('FedFish', outcome.stdout)
+    self.assertIn('FedFish', stdout)
     # Of one seed.
-    self.assertIn('No differences are shown', outcome.stdout)
-    self.assertNotIn('Traceback', outcome.stderr)
+    self.assertIn('No differences are shown', stdout)
+    self.assertNotIn('Traceback', stderr)
 
     with self.subTest('both methods started alike'):
       rows = [
@@ -65,24 +72,10 @@ class DemoTest(absltest.TestCase):
       self.assertEqual(first[0], first[1])
 
     with self.subTest('a finished demo is not trained again'):
-      again = binary_runner.run_here(
-        'launch.demo',
-        f'--output_dir={folder}',
-        '--seeds=1',
-        '--rounds=2',
-        '--toy_seeds=0',
-      )
-      self.assertEqual(again.code, 0, again.stderr)
+      self._run(rounds=2)
       kept = (folder / 'fed_fish_seed0' / 'metrics.csv').read_text()
       self.assertEqual(kept.splitlines(), rows[1])
 
     with self.subTest('other settings in the same place are refused'):
-      other = binary_runner.run_here(
-        'launch.demo',
-        f'--output_dir={folder}',
-        '--seeds=1',
-        '--rounds=3',
-        '--toy_seeds=0',
-      )
-      self.assertEqual(other.code, 2)
-      self.assertIn('rounds', other.stderr)
+      with self.assertRaisesRegex(errors.InputError, 'rounds'):
+        self._run(rounds=3)
