@@ -33,11 +33,15 @@ _OVERRIDE = re.compile(r'--?(?:no)?config\.([^=]*)')
 flags.disclaim_key_flags()
 
 
-def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
+def define_flag(
+  help_text: str, *, load: Callable[[str], ConfigDict] | None = None
+) -> flags.FlagHolder[ConfigDict]:
   """Defines --config and returns its holder.
 
   Args:
     help_text: The help of the flag.
+    load: A function that returns the config of the flag's value, whose fields
+      arguments may set; None for `<file>.py[:<variant>]` or `<file>.json`.
   """
   try:
     holder = config_flags.DEFINE_config_file('config', None, help_text)
@@ -51,7 +55,7 @@ def define_flag(help_text: str) -> flags.FlagHolder[ConfigDict]:
 
   def parse(source: str) -> ConfigDict:
     try:
-      config = _load(source)
+      config = (load or _load)(source)
       _check_overrides(
         config, flags.FLAGS.read_flags_from_files(sys.argv[1:], False)
       )

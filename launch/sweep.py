@@ -72,11 +72,13 @@ On the nodes of a Ray cluster, all with the sweep's folder (docs/scale.md):
 """
 
 from collections.abc import Sequence
+import functools
 import sys
 
 from fedfish_tff import errors
 from launch import cli
 from launch import context_flag
+from launch import json_config
 from launch import path_flags
 from launch import trust_flags
 from launch.results import result_table
@@ -85,13 +87,13 @@ from launch.sweeps import plan as plan_lib
 from launch.sweeps import tuning
 
 from absl import flags
+from ml_collections import config_flags
 
-_CONFIG = flags.DEFINE_string(
-  'config',
-  None,
+_CONFIG = json_config.define_flag(
   'The sweep: a file of launch/configs, with :name at its end. It is a program '
   'and is run: use those that you trust. --config.<field>=<value> sets a field '
   'of all runs.',
+  load=plan_lib.load_first,
 )
 _SWEEP_DIR = path_flags.define(
   'sweep_dir', None, 'The folder for all output; made if it does not exist.'
@@ -146,20 +148,10 @@ _RAY_OPTIONS = context_flag.define_options('ray_address')
 _TRUST = trust_flags.define()
 
 
-def parse_flags(argv: Sequence[str]) -> list[str]:
-  """Parses flags and leaves overrides of config fields for `main`."""
-  overrides, rest = plan_lib.split_arguments(argv)
-  return [*cli.parse_flags(rest), *overrides]
-
-
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
-  overrides, rest = plan_lib.split_arguments(argv)
-  cli.check_no_arguments(rest)
-  if not _CONFIG.value or not _SWEEP_DIR.value:
-    raise errors.InputError(
-      '--config and --sweep_dir are needed; --help shows examples.'
-    )
+  cli.check_no_arguments(argv)
+  cli.check_given(_CONFIG, _SWEEP_DIR)
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
   if _TUNED_METRIC.value and not _TUNED_BY.value:
     raise errors.InputError(
@@ -171,22 +163,22 @@ def main(argv: Sequence[str]) -> None:
   if _COLUMNS.value is not None:
     result_table.check_columns(_COLUMNS.value)
   trust = _TRUST(is_json=False)
-  get_config, runs = plan_lib.load_runs(_CONFIG.value)
-  if _TUNED_BY.value:
-    tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)
-    runs = tuned.tune(runs, overrides)
-  planned = plan_lib.plan_runs(
-    _CONFIG.value, get_config, runs, overrides, trust=trust
+  source = flags.FLAGS['config'].config_filename
+  given = config_flags.get_override_values(flags.FLAGS['config'])
+  get_config, runs = plan_lib.load_runs(source)
+  plan = functools.partial(
+    plan_lib.plan_runs, source, get_config, given=given, trust=trust
   )
   if _TUNED_BY.value:
-    runs = tuned.add_candidates(runs, planned, overrides)
-    planned = plan_lib.plan_runs(
-      _CONFIG.value, get_config, runs, overrides, trust=trust
-    )
-    for line in tuned.describe(planned, overrides):
+    tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)
+    runs = tuned.tune(runs, given)
+    runs = tuned.add_candidates(runs, plan(runs), given)
+  planned = plan(runs)
+  if _TUNED_BY.value:
+    for line in tuned.describe(planned, given):
       print(line)
   sweep = execution.Sweep(
-    source=_CONFIG.value,
+    source=source,
     runs=planned,
     path=_SWEEP_DIR.value,
     data_dir=_DATA_DIR.value,
@@ -215,4 +207,4 @@ def _parse_num_processes(text: str) -> int | None:
 
 
 if __name__ == '__main__':
-  cli.run(main, flags_parser=parse_flags)
+  cli.run(main)

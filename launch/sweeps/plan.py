@@ -5,7 +5,6 @@
 This is plain Python, without TensorFlow.
 """
 
-import collections
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
@@ -18,19 +17,15 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import trust as trust_lib
-from launch import cli
 from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 
-from absl import flags
-from ml_collections import config_flags
 from ml_collections import ConfigDict
 
 # File names are limited to 255 bytes, and temporary names are longer.
 _MAX_NAME = 160
-_PREFIX, _NO = '--config.', '--noconfig.'
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -41,7 +36,7 @@ class PlannedRun:
     name: The unique name of the run and of its folder.
     variant: The variant of the config.
     fields: The values of the fields that the sweep sets, by dotted name; those
-      that arguments overrule are left out.
+      that the command overrules are left out.
     config: The whole config.
     command: The arguments of launch.train for the run, without --workdir.
   """
@@ -56,40 +51,6 @@ class PlannedRun:
   def work(self) -> int:
     """The estimated duration of the run, in passes over a client's data."""
     return self.config.rounds * (self.config.local_epochs + 1)
-
-
-def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-  """Separates `--config.field=value` from the other arguments.
-
-  Args:
-    argv: All arguments. A value may also be the argument after its field. A
-      field without a value is true, and --noconfig.field is false.
-
-  Returns:
-    The overrides, each as one argument with two dashes, and the rest.
-  """
-  overrides, rest = [], []
-  arguments = collections.deque(argv)
-  while arguments:
-    argument = arguments.popleft()
-    flag = '--' + argument.lstrip('-')
-    if not argument.startswith('-') or not flag.startswith((_PREFIX, _NO)):
-      rest.append(argument)
-    elif flag.startswith(_NO):
-      overrides.append(f'{_PREFIX}{flag.removeprefix(_NO)}=False')
-    elif '=' in flag:
-      overrides.append(flag)
-    # The next argument may be a negative number, but not another flag.
-    elif arguments and not arguments[0].startswith('--'):
-      overrides.append(f'{flag}={arguments.popleft()}')
-    else:
-      overrides.append(f'{flag}=True')
-  return overrides, rest
-
-
-def overridden_field(argument: str) -> str:
-  """Returns the dotted field that `--config.<field>=<value>` sets."""
-  return argument.removeprefix(_PREFIX).partition('=')[0]
 
 
 def load_runs(
@@ -123,12 +84,25 @@ def load_runs(
   return module.get_config, runs
 
 
+def load_first(source: str) -> ConfigDict:
+  """Returns the config of a sweep's first run, without the sweep's values.
+
+  Args:
+    source: The source of the runs; see `load_runs`.
+
+  Raises:
+    errors.InputError: See `load_runs` and `json_config.call_get_config`.
+  """
+  get_config, (first, *_) = load_runs(source)
+  return json_config.call_get_config(get_config, first.variant)
+
+
 def plan_runs(
   source: str,
   get_config: Callable[[str], ConfigDict],
   runs: Sequence[sweeps.Run],
-  arguments: Sequence[str] = (),
   *,
+  given: Mapping[str, Any] | None = None,
   trust: trust_lib.Trust = trust_lib.PYTHON,
 ) -> list[PlannedRun]:
   """Creates and checks the config of every run.
@@ -137,8 +111,7 @@ def plan_runs(
     source: The source of the runs, for error messages and commands.
     get_config: A function that returns the config of a variant.
     runs: The runs.
-    arguments: The fields to set in all runs, each as
-      `--config.<field>=<value>`.
+    given: The values of fields to set in all runs, by dotted name.
     trust: The trust in the programs that the runs' configs name.
 
   Returns:
@@ -146,20 +119,24 @@ def plan_runs(
 
   Raises:
     errors.InputError: If a variant or field is unknown, a value cannot be used,
-      `arguments` set a field that the runs vary, or two runs are the same.
+      `given` has fields that the runs vary, or two runs are the same.
   """
-  _check_overrides(source, runs, arguments)
-  given = set(map(overridden_field, arguments))
+  given = given or {}
+  for field, value in given.items():
+    if len({repr(run.overrides.get(field)) for run in runs}) > 1:
+      raise errors.InputError(
+        f'--config.{field}={value} cannot hold for all runs: {source} varies '
+        f'{field}.'
+      )
   planned, seen = [], {}
   for run, name in zip(runs, name_runs(runs)):
+    values = {**run.overrides, **given}
     try:
       config = json_config.call_get_config(get_config, run.variant)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name} of {source}: {error}') from error
-    for field, value in run.overrides.items():
-      _set_field(config, field, value, name)
-    config = _apply_arguments(config, arguments, name)
     try:
+      _set_fields(config, values)
       read = config_checks.read(config.to_dict(), trust=trust)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
@@ -175,64 +152,25 @@ def plan_runs(
         variant=run.variant,
         fields={f: v for f, v in run.overrides.items() if f not in given},
         config=read,
-        command=_command(source, run, arguments),
+        command=_command(source, run.variant, values),
       )
     )
   return planned
 
 
-def _check_overrides(
-  source: str, runs: Sequence[sweeps.Run], arguments: Sequence[str]
-) -> None:
-  """Refuses arguments for fields that the sweep varies."""
-  for argument in arguments:
-    field = overridden_field(argument)
-    if len({repr(run.overrides.get(field)) for run in runs}) > 1:
+def _set_fields(config: ConfigDict, values: Mapping[str, Any]) -> None:
+  """Sets existing fields by dotted name."""
+  for field, value in values.items():
+    missing = json_config.describe_missing_field(config, field.split('.'))
+    if missing:
+      raise errors.InputError(f'The config has {missing}')
+    try:
+      config.update_from_flattened_dict({field: value})
+    except (TypeError, ValueError) as error:
+      old = json_config.flatten(config.to_dict()).get(field)
       raise errors.InputError(
-        f'{argument} cannot hold for all runs: {source} varies {field}.'
-      )
-
-
-def _set_field(config: ConfigDict, field: str, value: Any, name: str) -> None:
-  _check_field(config, field, f'Run {name}: its config has')
-  *blocks, last = field.split('.')
-  block = config
-  for part in blocks:
-    block = block[part]
-  try:
-    block[last] = value
-  except (TypeError, ValueError) as error:
-    raise errors.InputError(
-      f'Run {name}: {field} is {value!r}, which is of another type than '
-      f'{block[last]!r} of the config.'
-    ) from error
-
-
-def _check_field(config: ConfigDict, field: str, told: str) -> None:
-  missing = json_config.describe_missing_field(config, field.split('.'))
-  if missing:
-    raise errors.InputError(f'{told} {missing}')
-
-
-def _apply_arguments(
-  config: ConfigDict, arguments: Sequence[str], name: str
-) -> ConfigDict:
-  """Sets fields from text, which is parsed as in launch.train."""
-  for argument in arguments:
-    told = f'{argument} cannot be set: the config of run {name} has'
-    _check_field(config, overridden_field(argument), told)
-  argv = [name, *arguments]  # The first one stands for the program.
-  values = flags.FlagValues()
-  try:
-    holder = config_flags.DEFINE_config_dict(
-      'config', config, flag_values=values, sys_argv=argv
-    )
-    values(argv)
-  except flags.Error as error:
-    raise errors.InputError(
-      f'Run {name}: {cli.describe_flag_error(error)}'
-    ) from error
-  return holder.value
+        f'{field} must be of the type of {old!r}, got {value!r}.'
+      ) from error
 
 
 def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
@@ -270,7 +208,7 @@ def _to_text(value: Any) -> str:
   return re.sub(r'[^A-Za-z0-9_.+]', '_', text).strip('.') or '_'
 
 
-def _command(source: str, run: sweeps.Run, arguments: Sequence[str]) -> str:
+def _command(source: str, variant: str, values: Mapping[str, Any]) -> str:
   path = source.partition(':')[0]
-  fields = [f'{_PREFIX}{name}={v}' for name, v in run.overrides.items()]
-  return shlex.join([f'--config={path}:{run.variant}', *fields, *arguments])
+  fields = [f'--config.{name}={value}' for name, value in values.items()]
+  return shlex.join([f'--config={path}:{variant}', *fields])

@@ -69,35 +69,36 @@ class Tuning:
       )
     if metric is not None:
       _check_metric(metric, results, path)
-    groups = sweep_results.tabulate(results, metric)
-    self._groups = groups.assign(flat=groups['config'].map(json_config.flatten))
+    self._groups = sweep_results.tabulate(results, metric)
+    # Tuples are hashable, which a merge needs.
+    configs = self._groups['config'].map(json_config.with_tuples)
+    self._fields = pd.DataFrame(
+      list(configs.map(json_config.flatten)), dtype=object
+    ).assign(variant=self._groups['variant'])
 
   def tune(
-    self, runs: Sequence[sweeps.Run], arguments: Sequence[str] = ()
+    self, runs: Sequence[sweeps.Run], given: Collection[str] = ()
   ) -> tuple[sweeps.Run, ...]:
     """Gives runs the learning rates that were best in the other sweep.
 
     A run gets the rates of its variant and of its values of the fields that
     both sweeps set, such as local_epochs; seeds, rounds, the frequency of
-    evaluations and the fields of arguments do not count. The best rates have
-    the best metric on validation clients after the last round, averaged over
-    seeds.
+    evaluations and the given fields do not count. The best rates have the best
+    metric on validation clients after the last round, averaged over seeds.
 
     Args:
       runs: The runs, none of which sets a learning rate.
-      arguments: The fields to set in all runs, each as
-        `--config.<field>=<value>`.
+      given: The fields that the command sets in all runs.
 
     Returns:
       The runs, with the rates.
 
     Raises:
       errors.InputError: If the other sweep has no rates for a run, or the runs
-        or the arguments set rates.
+        or the command set rates.
     """
-    given = set(map(plan_lib.overridden_field, arguments))
     for rate in run_labels.RATES:
-      if rate in given.union(*(run.overrides for run in runs)):
+      if rate in set(given).union(*(run.overrides for run in runs)):
         raise errors.InputError(
           f'--tuned_by={self._path} gives {rate}, which the command or the '
           'sweep must leave open.'
@@ -106,19 +107,15 @@ class Tuning:
 
   def _tune(self, run: sweeps.Run, given: Collection[str]) -> sweeps.Run:
     """Returns a run with its rates; the command gives the `given` fields."""
-    groups, path = self._groups, self._path
+    path = self._path
     theirs = {f for other in self._runs.values() for f in other['fields']}
     compared = theirs.difference(_UNMATCHED, given)
     matched = json_config.flatten(
-      sweep_folder.to_json(
-        {f: value for f, value in run.overrides.items() if f in compared}
-      )
+      {f: value for f, value in run.overrides.items() if f in compared}
     )
-    is_like = [
-      variant == run.variant and matched.items() <= flat.items()
-      for variant, flat in zip(groups['variant'], groups['flat'])
-    ]
-    candidates = groups[is_like]
+    wanted = pd.DataFrame([{'variant': run.variant, **matched}], dtype=object)
+    there = self._fields.reindex(columns=list(wanted)).reset_index()
+    candidates = self._groups.loc[there.merge(wanted)['index']]
     described = ', '.join(
       [run.variant, *(f'{name} {value}' for name, value in matched.items())]
     )
@@ -148,7 +145,7 @@ class Tuning:
     self,
     runs: Sequence[sweeps.Run],
     planned: Sequence[plan_lib.PlannedRun],
-    arguments: Sequence[str] = (),
+    given: Collection[str] = (),
   ) -> tuple[sweeps.Run, ...]:
     """Gives runs the candidates for the learning rate of fine-tuning.
 
@@ -159,13 +156,11 @@ class Tuning:
     Args:
       runs: The runs of `tune`.
       planned: The same runs with their configs.
-      arguments: The arguments of `tune`.
+      given: The fields that the command sets; see `tune`.
     """
-    if config_lib.FINE_TUNING_RATES in map(
-      plan_lib.overridden_field, arguments
-    ):
+    if config_lib.FINE_TUNING_RATES in given:
       return tuple(runs)
-    rates = self._groups['flat'].str.get(config_lib.CLIENT_RATE).dropna()
+    rates = self._fields.get(config_lib.CLIENT_RATE, pd.Series()).dropna()
     candidates = tuple(sorted(set(rates)))
     return tuple(
       dataclasses.replace(
@@ -180,13 +175,13 @@ class Tuning:
   def describe(
     self,
     planned: Sequence[plan_lib.PlannedRun],
-    arguments: Sequence[str] = (),
+    given: Collection[str] = (),
   ) -> list[str]:
     """Returns lines with the rates of the runs, and notes on their tuning.
 
     Args:
       planned: The runs with the tuned rates.
-      arguments: The arguments of `tune`.
+      given: The fields that the command sets; see `tune`.
 
     Raises:
       errors.InputError: If the other sweep was of another task or algorithm.
@@ -209,7 +204,7 @@ class Tuning:
         f'Note: {len(self._failed)} runs of {self._path} have failed, and '
         f'their rates were not chosen: {", ".join(self._failed)}.'
       )
-    differing = self._find_differences(planned, arguments)
+    differing = self._find_differences(planned, given)
     if differing:
       told.append(
         f'Note: {self._path} was tuned with another {", ".join(differing)}.'
@@ -219,7 +214,7 @@ class Tuning:
   def _find_differences(
     self,
     planned: Sequence[plan_lib.PlannedRun],
-    arguments: Sequence[str],
+    given: Collection[str],
   ) -> list[str]:
     """Returns the fields that differ, unless one of the sweeps sets them.
 
@@ -230,7 +225,7 @@ class Tuning:
       *(field for run in tuned for field in run['fields']),
       *(field for run in planned for field in run.fields),
     }
-    set_fields.difference_update(map(plan_lib.overridden_field, arguments))
+    set_fields.difference_update(given)
     set_fields.update(_UNMATCHED)
     differing = set()
     for run in planned:

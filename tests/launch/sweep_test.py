@@ -225,6 +225,7 @@ class SweepTest(temporary_folders.TestCase):
       f'--sweep_dir={self.sweep_dir}',
       '--config.rounds',
       '3',
+      '--noconfig.evaluation.barrier',
       '--dry_run',
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
@@ -233,4 +234,5 @@ class SweepTest(temporary_folders.TestCase):
     self.assertLen(lines, 5 * 7 + 1)
     self.assertIn(f'--config={_DIGITS}:fed_avg', lines[0])
     self.assertIn('--config.rounds=3', lines[0])
+    self.assertIn('--config.evaluation.barrier=False', lines[0])
     self.assertFalse(self.sweep_dir.exists())

@@ -19,9 +19,9 @@ SOURCE = 'digits.py:test'
 UNFINISHED = 'unfinished'
 
 
-def plan(runs, *arguments, get_config=digits.get_config):
+def plan(runs, given=None, *, get_config=digits.get_config):
   """Returns the planned runs of a sweep of the digits, or of other configs."""
-  return plan_lib.plan_runs(SOURCE, get_config, runs, arguments)
+  return plan_lib.plan_runs(SOURCE, get_config, runs, given=given)
 
 
 def grid(variants, **fields):

@@ -113,11 +113,9 @@ class SweepTuningTest(absltest.TestCase):
       # A rate is built into hf_maml.
       [rates, rates, None, None, (7.0,)],
     )
-    argument = f'--config.{field}=(0.01,)'
+    given = {field: (0.01,)}
     self.assertEqual(
-      tuned.add_candidates(
-        runs[:1], fake_sweeps.plan(runs[:1], argument), [argument]
-      ),
+      tuned.add_candidates(runs[:1], fake_sweeps.plan(runs[:1], given), given),
       tuple(runs[:1]),
     )
     lines = tuned.describe(fake_sweeps.plan(found[:3]))
@@ -133,7 +131,7 @@ class SweepTuningTest(absltest.TestCase):
   def test_what_differs_besides_is_said(self):
     self._tuned(lambda run: 0.5)
     runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_avg')])
-    planned = fake_sweeps.plan(runs, '--config.cohort_size=9')
+    planned = fake_sweeps.plan(runs, {'cohort_size': 9})
     self.assertIn(
       'was tuned with another cohort_size.',
       tuning.Tuning(self.path).describe(planned)[-1],
@@ -150,19 +148,19 @@ class SweepTuningTest(absltest.TestCase):
       'got no runs of fed_avg, local_epochs 1',
     )
 
-  def test_an_argument_counts_instead_of_the_value_of_the_sweep(self):
+  def test_a_given_value_counts_instead_of_the_value_of_the_sweep(self):
     self._tuned(lambda run: 0.5, local_epochs=(1, 8))
     runs = [sweeps.Run('fed_avg', {'local_epochs': 1})]
-    arguments = ['--config.local_epochs=8']
+    given = {'local_epochs': 8}
     tuned = tuning.Tuning(self.path)
     with self.assertRaisesRegex(errors.InputError, 'varies local_epochs'):
-      tuned.tune(runs, arguments)
-    planned = fake_sweeps.plan(runs, *arguments)
+      tuned.tune(runs, given)
+    planned = fake_sweeps.plan(runs, given)
     self.assertEqual(
       (planned[0].config.local_epochs, planned[0].fields), (8, {})
     )
     self.assertIn(
-      'tuned with another local_epochs.', tuned.describe(planned, arguments)[-1]
+      'tuned with another local_epochs.', tuned.describe(planned, given)[-1]
     )
 
   def test_a_closed_form_among_the_runs_has_no_rates(self):
@@ -227,13 +225,13 @@ class SweepTuningTest(absltest.TestCase):
   def test_another_algorithm_is_refused(self):
     self._tuned(lambda run: 0.5)
     runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_avg')])
-    planned = fake_sweeps.plan(runs, '--config.algorithm.server_optimizer=adam')
+    planned = fake_sweeps.plan(runs, {'algorithm.server_optimizer': 'adam'})
     with self.assertRaisesRegex(
       errors.InputError, 'with another algorithm.server_optimizer'
     ):
       tuning.Tuning(self.path).describe(planned)
     runs = tuning.Tuning(self.path).tune([sweeps.Run('fed_fish')])
-    planned = fake_sweeps.plan(runs, '--config.algorithm.diagnostics=true')
+    planned = fake_sweeps.plan(runs, {'algorithm.diagnostics': True})
     self.assertIn(
       'another algorithm.diagnostics.',
       tuning.Tuning(self.path).describe(planned)[-1],
@@ -246,7 +244,7 @@ class SweepTuningTest(absltest.TestCase):
       '--tuned_by=.*tuning gives client_learning_rate, which',
     ):
       tuning.Tuning(self.path).tune(
-        [sweeps.Run('fed_avg')], ['--config.client_learning_rate=1']
+        [sweeps.Run('fed_avg')], ['client_learning_rate']
       )
 
   def test_another_metric_decides_if_asked_for(self):
