@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The execution of a sweep, from planned runs to tables and plots.
 
-This is plain Python; only the processes of the runs import TensorFlow.
+This is plain Python; only workers import TensorFlow.
 """
 
 from collections.abc import Mapping
@@ -34,11 +34,10 @@ from launch.results import sweep_results
 from launch.results import text_table
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import plan as plan_lib
-from launch.sweeps import process_pool
-from launch.sweeps import ray_runner
+from launch.sweeps import ray_workers
 from launch.sweeps import resources
-from launch.sweeps import runner as runner_lib
 from launch.sweeps import worker
+from launch.sweeps import workers as workers_lib
 
 import pandas as pd
 import tqdm
@@ -177,10 +176,10 @@ class Sweep:
       diverged = None if error else self._find_divergence(run)
       progress.update(run, error, outcome.seconds, diverged)
 
-    with self._runner(len(todo)) as runner:
-      progress = _Progress(self.runs, todo, runner.num_processes)
+    with self._workers(len(todo)) as workers:
+      progress = _Progress(self.runs, todo, workers.num_workers)
       try:
-        runner.run(
+        workers.run(
           [self._job(run) for run in todo],
           on_end,
           known_peaks=[u['peak_bytes'] for u in usage.values()],
@@ -188,42 +187,41 @@ class Sweep:
       finally:
         progress.close()
 
-  def _runner(self, num_runs: int) -> runner_lib.Runner:
-    """Returns the runner of the jobs."""
+  def _workers(self, num_runs: int) -> workers_lib.Workers:
+    """Returns the workers, none of which runs yet."""
     if self.on_ray:
-      return ray_runner.RayRunner(
+      return ray_workers.RayWorkers(
         self.ray_address,
         count=functools.partial(self._count_processes, num_runs),
         limits_memory=self.num_processes is None,
       )
-    return process_pool.PoolRunner(
-      num_processes=self._count_processes(num_runs),
-      cores=resources.usable_cores(),
+    return workers_lib.Workers(
+      num_workers=self._count_processes(num_runs),
+      num_cores=len(resources.usable_cores()),
       limits_memory=self.num_processes is None,
-      preload=worker.PRELOADED,
     )
 
   def _job(self, run: plan_lib.PlannedRun) -> worker.Job:
     folder, starts = self._folder, self._find_starts(run)
     # Ray's actors have another working directory.
     workdir = {
-      r.name: folder.workdir(r.name).absolute() for r in (run, *starts)
+      r.name: str(folder.workdir(r.name).absolute()) for r in (run, *starts)
     }
     return worker.Job(
       name=run.name,
-      function=worker.train,
       arguments={
         'config': run.config.values,
         'workdir': workdir[run.name],
         'data_dir': self.data_dir and os.path.abspath(self.data_dir),
-        'trust': run.config.trust,
+        'trust': dataclasses.asdict(run.config.trust),
         'is_trained': folder.read_summary(run.name, run.config.values)
         is not None,
         'evaluated': self.evaluated,
         'starts': {start.config.key: workdir[start.name] for start in starts},
       },
-      log_path=folder.log_path(run.name).absolute(),
+      log_path=str(folder.log_path(run.name).absolute()),
       heading=self._command(run),
+      versions=worker.versions(),
       group=registry.sharing_key(run.config),
       after=[start.name for start in starts],
     )

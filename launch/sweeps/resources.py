@@ -1,11 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Limits on the processes of a sweep: cores and memory."""
+"""Limits on the workers of a sweep: cores and memory."""
 
 from collections.abc import Sequence
 import math
 import os
 import pathlib
+import socket
 
 import psutil
 
@@ -61,15 +62,26 @@ def has_room(memory: float, num_runs: int, peaks: Sequence[float]) -> bool:
   return num_runs * need <= memory - _RESERVE_BYTES
 
 
-def share_cores(cores: Sequence[int], num_processes: int) -> list[list[int]]:
-  """Divides cores equally among processes, with at least one for each.
+def take_cores(number: int) -> tuple[list[socket.socket], list[int]]:
+  """Takes cores that no other worker on this machine has.
 
   Args:
-    cores: The cores.
-    num_processes: The number of processes; more of them than cores share cores.
+    number: The number of cores.
+
+  Returns:
+    The locks that hold the cores until they are closed, sockets with names
+    instead of ports; and the cores, all usable ones if too few are free.
   """
-  share = max(1, len(cores) // num_processes)
-  return [
-    [cores[(slot * share + i) % len(cores)] for i in range(share)]
-    for slot in range(num_processes)
-  ]
+  locks, cores, usable = [], [], usable_cores()
+  for core in usable:
+    lock = socket.socket(socket.AF_UNIX)
+    try:
+      lock.bind(f'\0fedfish_tff_sweep_core_{core}')
+    except OSError:
+      lock.close()
+      continue
+    locks.append(lock)
+    cores.append(core)
+    if len(cores) == number:
+      return locks, cores
+  return locks, usable

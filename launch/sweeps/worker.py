@@ -1,70 +1,78 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The work of the processes of a sweep.
+"""The program of a sweep's worker, which trains one run after another.
 
-TensorFlow is imported when `train` is called, or by the process from which the
-sweep forks the others, but not by the sweep itself.
+  python -m launch.sweeps.worker
+
+A line of stdin is a `Job` in JSON, and a line of stdout its `Outcome`; what else
+is printed goes to the job's log. An empty line ends the program, and so does the
+end of stdin, at once: the sweep has been killed. Jobs share what `run_sequence`
+has traced. The first job imports TensorFlow.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from collections.abc import Collection
+from collections.abc import Iterator
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
 import functools
+from importlib import metadata
+import json
 import os
 import pathlib
-import resource
+import queue
+import re
+import socket
 import sys
+import threading
 import time
 import traceback
 import typing
 from typing import Any
 from typing import NamedTuple
 
+import fedfish_tff
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import files
 from launch import cli
-from launch.methods import config_checks
-
-import psutil
+from launch import json_config
 
 if typing.TYPE_CHECKING:
   from launch.runs import run_sequence
 
-# The modules that a run imports, loaded once and shared by all processes.
-PRELOADED = (
-  'launch.runs.run_sequence',
-  'launch.runs.evaluation_run',
-)
+_INTERRUPTED = 130
 # The length to which a reason is cut; the log has the whole reason.
 _MAX_ERROR = 1000
+# The packages that results depend on, beside this one.
+_DISTRIBUTIONS = ('tensorflow', 'tensorflow_federated', 'numpy')
+_PEAK = re.compile(r'VmHWM:\s*(\d+) kB')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Job:
-  """Work for one process.
+  """A run of a sweep, which JSON can hold.
 
   Attributes:
     name: The name in the sweep.
-    function: The function, which other processes can import.
-    arguments: The keyword arguments of the function.
+    arguments: The keyword arguments of `train`.
     log_path: The file to which output is appended.
     heading: The first line of the log.
-    group: The group of jobs that may follow one another in a process, sharing
-      what it has made; None for a separate process.
+    versions: The `versions` of the sweep.
+    group: The group of jobs that may follow one another in a worker, sharing
+      what it has traced; None for a worker of its own.
     after: The names of the jobs that must have ended before.
   """
 
   name: str
-  function: Callable[..., None]
   arguments: Mapping[str, Any]
-  log_path: pathlib.Path
-  heading: str = ''
+  log_path: str
+  heading: str
+  versions: Mapping[str, str]
   group: str | None = None
   after: Collection[str] = ()
 
@@ -75,8 +83,7 @@ class Outcome(NamedTuple):
   Attributes:
     error: The reason of the failure, in one line; None if the job succeeded.
     seconds: The duration in seconds.
-    peak_bytes: The peak memory in bytes, beyond that of the process before its
-      first job; 0 if unknown.
+    peak_bytes: The peak memory of the worker in bytes; 0 if unknown.
   """
 
   error: str | None
@@ -84,17 +91,41 @@ class Outcome(NamedTuple):
   peak_bytes: int = 0
 
 
-def do(job: Job) -> Outcome:
-  """Runs a job in this process, with its output in the job's log."""
-  began, initial_bytes = time.monotonic(), _initial_bytes()
+def main(argv: Sequence[str]) -> None:
+  """Runs the program."""
+  cli.check_no_arguments(argv)
+  with open(os.dup(1), 'w', encoding='utf-8') as outcomes:
+    os.dup2(2, 1)
+    for line in _read_lines():
+      outcome = _do(Job(**json.loads(line)))
+      print(json.dumps(outcome._asdict()), file=outcomes, flush=True)
+
+
+def _read_lines() -> Iterator[str]:
+  """Yields the lines of stdin up to an empty one; its end ends the process."""
+  lines = queue.SimpleQueue()
+  stdin = sys.stdin
+
+  def read() -> None:
+    for line in stdin:
+      lines.put(line.strip())
+    os._exit(_INTERRUPTED)
+
+  threading.Thread(target=read, name='read_lines', daemon=True).start()
+  while line := lines.get():
+    yield line
+
+
+def _do(job: Job) -> Outcome:
+  """Runs a job, with its output in the job's log."""
+  began = time.monotonic()
   error = None
   try:
+    _check_node(job)
     _redirect_output(job)
-    job.function(**job.arguments)
+    train(**job.arguments)
   except errors.InputError as exception:
     error = ' '.join(str(exception).split())
-  except KeyboardInterrupt as exception:
-    error = str(exception) or 'Interrupted.'
   except (Exception, SystemExit) as exception:
     traceback.print_exc()
     text = ' '.join(str(exception).split())
@@ -103,14 +134,35 @@ def do(job: Job) -> Outcome:
     print(f'FAILED: {error}', file=sys.stderr)
     if len(error) > _MAX_ERROR:
       error = f'{error[:_MAX_ERROR]}...'
-  peak = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-  return Outcome(error, time.monotonic() - began, peak - initial_bytes)
+  return Outcome(error, time.monotonic() - began, _peak_bytes())
 
 
-@functools.cache
-def _initial_bytes() -> int:
-  """Returns the memory of this process at the first call."""
-  return psutil.Process().memory_info().rss
+def versions() -> dict[str, str]:
+  """Returns the versions of the packages that results depend on."""
+  return {
+    'fedfish_tff': fedfish_tff.__version__,
+    **{name: metadata.version(name) for name in _DISTRIBUTIONS},
+  }
+
+
+def _check_node(job: Job) -> None:
+  """Raises InputError unless this machine has what a job needs."""
+  node, folder = socket.gethostname(), os.path.dirname(job.log_path)
+  if versions() != job.versions:
+    raise errors.InputError(
+      f'The node {node} has {versions()}, but the sweep has {job.versions}.'
+    )
+  if not os.path.isdir(folder):
+    raise errors.InputError(
+      f'The node {node} has no {folder}: all nodes need the folder of the sweep.'
+    )
+
+
+def _peak_bytes() -> int:
+  """Returns the peak memory; that of getrusage begins with the parent's."""
+  status = pathlib.Path('/proc/self/status').read_text(encoding='ascii')
+  found = _PEAK.search(status)
+  return 1024 * int(found[1]) if found else 0
 
 
 def _redirect_output(job: Job) -> None:
@@ -125,18 +177,18 @@ def _redirect_output(job: Job) -> None:
   os.close(descriptor)
   cli.open_streams()
   now = time.strftime('%Y-%m-%d %H:%M:%S')
-  print(f'[{now}] {job.heading or job.name}')
+  print(f'[{now}] {job.heading}')
 
 
 def train(
   *,
   config: Mapping[str, Any],
-  workdir: pathlib.Path,
+  workdir: str,
   data_dir: str | None,
-  trust: trust_lib.Trust,
+  trust: Mapping[str, bool],
   is_trained: bool,
   evaluated: bool,
-  starts: Mapping[str, pathlib.Path],
+  starts: Mapping[str, str],
 ) -> None:
   """Trains one run and evaluates it on request, resuming unfinished work.
 
@@ -144,24 +196,27 @@ def train(
     config: The config as nested mappings.
     workdir: The workdir of the run.
     data_dir: The folder of the data, for tasks that read files.
-    trust: The trust in the programs that the config names.
+    trust: The fields of the `Trust` in the programs that the config names.
     is_trained: Whether the run is already trained to its end.
     evaluated: Whether to evaluate the run.
     starts: The runs that a fine-tuning may start from; see
       `training_run.train_task`.
   """
+  from launch.methods import config_checks  # pylint: disable=g-import-not-at-top
   from launch.runs import evaluation_run  # pylint: disable=g-import-not-at-top
 
+  trusted = trust_lib.Trust(**trust)
   if not is_trained:
-    sequence = _run_sequence(data_dir)
-    sequence.train(
-      config_checks.read(config, trust=trust), workdir, starts=starts
+    _run_sequence(data_dir).train(
+      config_checks.read(json_config.with_tuples(config), trust=trusted),
+      workdir,
+      starts=starts,
     )
   if evaluated:
     # Apart from the runs', whose compiled graphs it keeps.
     contexts.set_default_context()
     # The workdir has no other config, which training has checked.
-    evaluation_run.evaluate(workdir, data_dir=data_dir, trust=trust)
+    evaluation_run.evaluate(workdir, data_dir=data_dir, trust=trusted)
 
 
 @functools.cache
@@ -170,3 +225,7 @@ def _run_sequence(data_dir: str | None) -> run_sequence.RunSequence:
   from launch.runs import run_sequence  # pylint: disable=g-import-not-at-top
 
   return run_sequence.RunSequence(data_dir=data_dir)
+
+
+if __name__ == '__main__':
+  cli.run(main)

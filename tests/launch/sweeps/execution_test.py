@@ -5,6 +5,7 @@
 import contextlib
 import csv
 import io
+import json
 import os
 import pathlib
 import shutil
@@ -18,13 +19,13 @@ from launch.configs import fed3r_digits
 from launch.configs import sweeps
 from launch.plots import sweep_plots
 from launch.results import result_table
+from launch.results import sweep_folder
 from launch.sweeps import execution
 from launch.sweeps import resources
-from launch.sweeps import worker
 from tests import processes
 from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
-from tests.launch.sweeps import targets
+from tests.launch.sweeps import fake_worker
 
 from absl.testing import parameterized
 
@@ -38,11 +39,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
     self.data_dir = self.folder / 'data'
     self.data_dir.mkdir()
     self.runs = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0, 1))
-    for name, value in (
-      ('train', targets.train),
-      ('PRELOADED', (targets.__name__,)),
-    ):
-      self.enter_context(mock.patch.object(worker, name, value))
+    self.enter_context(fake_worker.replace_worker())
     self.draw = self.enter_context(
       mock.patch.object(sweep_plots, 'draw', autospec=True)
     )
@@ -57,13 +54,31 @@ class SweepExecutionTest(temporary_folders.TestCase):
     return execution.Sweep(**{**arguments, **kwargs})
 
   def _execute(self, **kwargs):
+    sweep = self._sweep(**kwargs)
+    self._write_results(sweep)
     stdout, stderr = io.StringIO(), io.StringIO()
     with (
       contextlib.redirect_stdout(stdout),
       contextlib.redirect_stderr(stderr),
     ):
-      failures = self._sweep(**kwargs).execute()
+      failures = sweep.execute()
     return failures, stdout.getvalue(), stderr.getvalue()
+
+  def _write_results(self, sweep):
+    """Writes what the worker copies."""
+    data_dir = pathlib.Path(sweep.data_dir)
+    shutil.rmtree(data_dir / 'results', ignore_errors=True)
+    folder = sweep_folder.SweepFolder(data_dir / 'results')
+    for run in sweep.runs:
+      diverges = (data_dir / f'diverge_{run.name}').exists()
+      workdir = folder.workdir(run.name)
+      workdir.mkdir(parents=True)
+      data = {'train': data_dir.name}
+      (workdir / 'data_fingerprint.json').write_text(json.dumps(data))
+      fake_sweeps.write_result(
+        folder, run, run.config.seed / 10, diverged=3 if diverges else None
+      )
+      fake_sweeps.write_evaluation(folder, run)
 
   def _rows(self, name):
     with open(self.path / name, newline='') as file:
@@ -155,7 +170,9 @@ class SweepExecutionTest(temporary_folders.TestCase):
       contextlib.redirect_stdout(io.StringIO()),
       contextlib.redirect_stderr(terminal),
     ):
-      self._sweep().execute()
+      sweep = self._sweep()
+      self._write_results(sweep)
+      sweep.execute()
     text = terminal.getvalue()
     self.assertIn('FAILED fed_avg-seed_1: The data are missing.', text)
     # All work is done at the end, also that which was in vain.
@@ -239,7 +256,7 @@ class SweepExecutionTest(temporary_folders.TestCase):
           result_table, 'of_sweep', autospec=True, side_effect=error
         )
       )
-    self.enter_context(mock.patch.object(worker, 'train', targets.wait))
+    (self.data_dir / 'wait').touch()
     begun = self.data_dir / 'begun'
 
     def interrupt():

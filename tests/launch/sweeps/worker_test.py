@@ -1,6 +1,8 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of what the processes of a sweep do, on a tiny run."""
+"""Tests of the work of a sweep's worker, on a tiny run."""
+
+import dataclasses
 
 from fedfish_tff import errors
 from fedfish_tff import trust
@@ -9,7 +11,7 @@ from launch.sweeps import worker
 from tests.launch import small_configs
 
 
-class SweepWorkerTest(small_configs.TestCase):
+class WorkerTest(small_configs.TestCase):
   def test_trains_and_evaluates(self):
     config = toy_regression.get_config('fed_avg')
     config.local_epochs = 2
@@ -19,9 +21,9 @@ class SweepWorkerTest(small_configs.TestCase):
     workdir = self.folder / 'runs' / 'a'
     arguments = dict(
       config=config.to_dict(),
-      workdir=workdir,
+      workdir=str(workdir),
       data_dir=None,
-      trust=trust.PYTHON,
+      trust=dataclasses.asdict(trust.PYTHON),
       starts={},
     )
     worker.train(**arguments, is_trained=False, evaluated=False)
@@ -48,9 +50,9 @@ class SweepWorkerTest(small_configs.TestCase):
       with self.assertRaisesRegex(errors.InputError, message):
         worker.train(
           config=config.to_dict(),
-          workdir=self.folder / 'runs' / 'b',
+          workdir=str(self.folder / 'runs' / 'b'),
           data_dir=None,
-          trust=trusted,
+          trust=dataclasses.asdict(trusted),
           starts={},
           is_trained=False,
           evaluated=False,
