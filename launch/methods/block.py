@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Container
+from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -30,8 +31,11 @@ from launch import methods
 from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
+  from fedfish_tff import evaluation
+  from fedfish_tff import simulation
   from launch.methods import building
   from launch.methods import method as method_lib
+  from tasks.task import Task
 
 # The parts of a run that `build` may change, in the order of their making.
 TASK = 'task'
@@ -50,6 +54,41 @@ def of_own_fields(config: config_lib.Config) -> frozenset[str]:
 
 
 BuildFn = Callable[['building.Ingredients', Any], Any]
+
+
+class Experiment(typing.Protocol):
+  """A built run, as blocks see it; `launch.runs.experiment` has all of it.
+
+  Attributes:
+    config: The config.
+    task: The task.
+    built: The model and its process.
+    evaluations: The computations of the evaluations.
+    judged_column: The column of metrics.csv that judges the run.
+  """
+
+  config: config_lib.Config
+  task: Task
+  built: building.BuiltMethod
+  evaluations: evaluation.SharedComputations
+  judged_column: str
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+  """A run that has ended.
+
+  Attributes:
+    experiment: The experiment.
+    result: The result of the last round.
+    model: The result of the round of the run's model, such as the best one.
+    stopping: The hook of `Block.restores_best` after all rows; None without.
+  """
+
+  experiment: Experiment
+  result: simulation.TrainingResult
+  model: simulation.TrainingResult
+  stopping: simulation.EarlyStopping | None = None
 
 
 class Rule(NamedTuple):
@@ -155,6 +194,13 @@ class Block:
       replacement.
     after: The names of the blocks whose changes of the same part, and of the
       label, come before those of this block.
+    hooks: A function from an experiment to new hooks of the training loop.
+    restores_best: For a block with one hook, `simulation.EarlyStopping`, a
+      function from a config to whether the run's model is that of the hook's
+      best round; None for other blocks.
+    summary: A function from a run that has ended to entries of summary.json.
+    tell: A function from a config and the content of summary.json to words that
+      follow the label in the run's last line.
   """
 
   name: str
@@ -186,6 +232,12 @@ class Block:
   )
   build: Mapping[str, BuildFn] = dataclasses.field(default_factory=dict)
   after: Sequence[str] = ()
+  hooks: Callable[[Experiment], Sequence[simulation.Hook]] = lambda of: ()
+  restores_best: Callable[[config_lib.Config], bool] | None = None
+  summary: Callable[[Outcome], Mapping[str, Any]] = lambda outcome: {}
+  tell: Callable[[config_lib.Config, Mapping[str, Any]], str] = (
+    lambda config, summary: ''
+  )
 
   def defaults(self, preset: str = '', **others: str) -> dict[str, Any]:
     """Returns the block of a config.
@@ -335,6 +387,41 @@ def own_blocks() -> Mapping[str, Block]:
 def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
   return [b for name, b in own_blocks().items() if name in config.blocks]
+
+
+def build_hooks(experiment: Experiment) -> list[simulation.Hook]:
+  """Builds the hooks of all blocks of an experiment's config, in order."""
+  blocks = blocks_of(experiment.config)
+  return [hook for block in blocks for hook in block.hooks(experiment)]
+
+
+def find_stopping(config: config_lib.Config) -> Block | None:
+  """Returns the block that decides on the last and the best round, if any."""
+  deciding = (b for b in blocks_of(config) if b.restores_best is not None)
+  return next(deciding, None)
+
+
+def restores_best(config: config_lib.Config) -> bool:
+  """Returns whether a run's model is that of its best evaluation."""
+  deciding = find_stopping(config)
+  return deciding is not None and deciding.restores_best(config)
+
+
+def build_stopping(
+  experiment: Experiment, rows: Iterable[simulation.Metrics]
+) -> simulation.EarlyStopping | None:
+  """Builds the hook that decides on the last and the best round, if any.
+
+  Args:
+    experiment: The experiment.
+    rows: The rows of metrics.csv on which it decides first.
+  """
+  deciding = find_stopping(experiment.config)
+  if deciding is None:
+    return None
+  (stopping,) = deciding.hooks(experiment)
+  stopping.observe_rows(rows)
+  return stopping
 
 
 def length_field(config: config_lib.Config) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import datasets
+from launch.methods import block as block_lib
 from launch.methods import registry
 from launch.results import column_titles
 from launch.results import method_labels
@@ -77,9 +78,12 @@ def _judge(
     return ''
   score = _format(summary['final'][column])
   told = f' Judged by {_name(column)}: {score}'
-  decided = summary.get('early_stopping', {}).get('metric', column)
-  if decided != column:
-    told += f'; early stopping by {_name(decided)}'
+  deciding = block_lib.find_stopping(experiment.config)
+  if deciding is not None:
+    (stopping,) = deciding.hooks(experiment)
+    if stopping.column != column:
+      name = deciding.name.replace('_', ' ')
+      told += f'; {name} by {_name(stopping.column)}'
   return f'{told}.'
 
 
@@ -97,11 +101,8 @@ def _rounds(
 ) -> str:
   number = method_labels.count(summary['rounds'], 'round')
   rounds = f'{number} of {registry.label(experiment.config)}'
-  decided = summary.get('early_stopping', {})
-  if decided.get('stopped'):
-    rounds += f', not {experiment.config.rounds}, since {decided["stopped"]}'
-  if decided.get('model_round', summary['rounds']) != summary['rounds']:
-    rounds += f', with the model of round {decided["model_round"]}'
+  for block in block_lib.blocks_of(experiment.config):
+    rounds += block.tell(experiment.config, summary)
   if privacy := summary.get('privacy'):
     epsilon = privacy['epsilon']
     spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'

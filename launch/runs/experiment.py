@@ -3,7 +3,6 @@
 """Experiments: everything that a run needs, made from its config."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
 from collections.abc import Sequence
 import dataclasses
 import functools
@@ -18,7 +17,6 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import early_stopping
 from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
@@ -328,32 +326,6 @@ class Experiment:
         for w in tf.nest.flatten(self.model.initial_weights)
       ),
     )
-
-  def build_stopping(
-    self, rows: Iterable[simulation.Metrics] = ()
-  ) -> simulation.EarlyStopping | None:
-    """Builds the decision on the last and the best round, if configured.
-
-    Args:
-      rows: The rows of metrics.csv on which it decides first.
-    """
-    own = self.config.blocks.get('early_stopping')
-    if own is None:
-      return None
-    column = own.metric or self.judged_column
-    stopping = simulation.EarlyStopping(
-      column,
-      higher_is_better=early_stopping.direction(
-        own,
-        column,
-        judged=self.judged_column,
-        higher_is_better=self.task.higher_is_better,
-      ),
-      patience=own.patience,
-      min_delta=own.min_delta,
-    )
-    stopping.observe_rows(rows)
-    return stopping
 
 
 def create_task(

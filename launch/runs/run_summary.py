@@ -13,6 +13,7 @@ from typing import Any
 import fedfish_tff
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
+from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import exchange
 from launch.methods import privacy
@@ -29,27 +30,23 @@ _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 def summarize(
   experiment: experiment_lib.Experiment,
-  result: simulation.TrainingResult,
+  outcome: block_lib.Outcome,
   rows: Sequence[Mapping[str, int | float]],
   *,
   client_states: simulation.ClientStateStore | None = None,
-  stopping: simulation.EarlyStopping | None = None,
   divergence: simulation.Divergence | None = None,
-  model: simulation.TrainingResult | None = None,
 ) -> Mapping[str, Any]:
   """Returns the content of summary.json; only here are test clients scored.
 
   Args:
     experiment: The experiment that was run.
-    result: The result of the last round.
+    outcome: The end of the run.
     rows: The rows of metrics.csv.
     client_states: The states that clients keep; None if they keep none.
-    stopping: The early stopping of the run; None for a config without it.
     divergence: The decision on divergence; None for a closed form.
-    model: The result of the round of the run's model; None for the last round.
   """
   task = experiment.task
-  model = model or result
+  result, model = outcome.result, outcome.model
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
@@ -57,6 +54,7 @@ def summarize(
     experiment.config
   ):
     test |= _score_client_models(experiment, model, client_states)
+  decided = block_lib.find_stopping(experiment.config)
   totals = dict(result.totals)
   if not {'exchange', 'compression'} & experiment.config.blocks.keys():
     # All weights are sent as they are, so that no payload is measured.
@@ -67,8 +65,9 @@ def summarize(
     'algorithm': experiment.config.method.name,
     'label': run_label.describe(experiment.config, task),
     'rounds': result.round_number,
-    **_status(stopping, divergence),
-    **_early_stopping(stopping, model),
+    **_status(outcome.stopping, divergence),
+    # The end of the run comes before its scores.
+    **(decided.summary(outcome) if decided else {}),
     'final': {
       name: _to_json(value)
       for name, value in row.items()
@@ -110,23 +109,6 @@ def _status(
     }
   stopped = stopping is not None and stopping.reason is not None
   return {'status': STOPPED_EARLY if stopped else FINISHED}
-
-
-def _early_stopping(
-  stopping: simulation.EarlyStopping | None, model: simulation.TrainingResult
-) -> Mapping[str, Any]:
-  """Returns the decision, and the round of the model that was scored."""
-  if stopping is None:
-    return {}
-  return {
-    'early_stopping': {
-      'metric': stopping.column,
-      'best_round': stopping.best_round,
-      'model_round': model.round_number,
-      # The reason; null for a run that has trained for all rounds.
-      'stopped': stopping.reason,
-    }
-  }
 
 
 def _score_test_clients(

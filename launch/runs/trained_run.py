@@ -15,6 +15,7 @@ from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import adapters
+from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.results import checked_tables
@@ -159,7 +160,8 @@ def load_result(
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
-    return load_best(experiment, folder, experiment.build_stopping(rows))
+    stopping = block_lib.build_stopping(experiment, rows)
+    return load_best(experiment, folder, stopping)
   if at == model_rounds.HALF:
     half = experiment.half_round
     if half is None:
@@ -211,7 +213,7 @@ def load_best(
     raise errors.InputError(
       f'{folder.path} has no best model: '
       + (
-        'its config has no early_stopping, which keeps one.'
+        f'its config has no {_name_deciding()}, which keeps one.'
         if stopping is None
         else f'no value of {stopping.column} is finite.'
       )
@@ -228,6 +230,12 @@ def load_best(
       f'{stopping.column}; {how} makes it again.'
     )
   return result
+
+
+def _name_deciding() -> str:
+  """Returns the names of the blocks that decide on a best round."""
+  blocks = block_lib.own_blocks().values()
+  return ' or '.join(b.name for b in blocks if b.restores_best is not None)
 
 
 def read_warm_start(

@@ -14,7 +14,6 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import early_stopping
 from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.plots import catalogue
@@ -143,22 +142,20 @@ def train_task(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = experiment.build_stopping(rows)
-    divergence = divergence_lib.build_hook(experiment, rows)
-    model = None
-    if early_stopping.restores_best(config) and stopping.best_round is not None:
+    stopping = block.build_stopping(experiment, rows)
+    model = result
+    if block.restores_best(config) and stopping.best_round is not None:
       model = trained_run.load_best(experiment, folder, stopping)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,
-      result,
+      block.Outcome(
+        experiment=experiment, result=result, model=model, stopping=stopping
+      ),
       rows,
       client_states=client_states,
-      stopping=stopping,
-      divergence=divergence,
-      model=model,
+      divergence=divergence_lib.build_hook(experiment, rows),
     )
-    model = model or result
     row = next(row for row in rows if row['round'] == model.round_number)
     rate = tuned_evaluation.rate_of(row)
     own_clients.write(experiment, folder, model, client_states, rate)
@@ -252,13 +249,14 @@ def _run(
     for name, create in managers.items()
   ]
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
-  stopping = experiment.build_stopping()
+  hooks = _build_hooks(experiment, folder)
   half = [] if experiment.half_round is None else [experiment.half_round]
 
   def kept_rounds() -> list[int]:
     # These are kept for launch.evaluate --at=half,best.
-    best = stopping and stopping.best_round
-    return half + ([] if best is None else [best])
+    deciding = (h for h in hooks if isinstance(h, simulation.EarlyStopping))
+    best = [hook.best_round for hook in deciding]
+    return half + [number for number in best if number is not None]
 
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path,
@@ -302,17 +300,14 @@ def _run(
         experiment.first_round,
         start.totals if start else {},
       ),
-      hooks=_build_hooks(experiment, folder, stopping, progress),
+      hooks=[*hooks, progress],
     )
   finally:
     progress.close()
 
 
 def _build_hooks(
-  experiment: experiment_lib.Experiment,
-  folder: simulation.Workdir,
-  stopping: simulation.EarlyStopping | None,
-  progress: simulation.ProgressReporter,
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
   built, wall_clock = experiment.built, experiment.wall_clock
@@ -332,8 +327,7 @@ def _build_hooks(
     and regularization_choice.RegularizationChoice(experiment, folder.path),
     barrier and simulation.Barrier(barrier),
     divergence_lib.build_hook(experiment),
-    stopping,
-    progress,
+    *block.build_hooks(experiment),
   ]
   return [hook for hook in hooks if hook is not None]
 

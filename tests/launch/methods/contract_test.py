@@ -18,7 +18,6 @@ from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import early_stopping
 from launch.methods import participation
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
@@ -185,7 +184,8 @@ class _Effects:
     # Without training, nothing is chosen of them.
     of = getattr(participation_, 'candidates', participation_)
     cohorts = {r: of(r) for r in self._rounds()}
-    stopping, path = experiment.build_stopping(), experiment.built.solve_path
+    stopping = block_lib.build_stopping(experiment, [])
+    path = experiment.built.solve_path
     return dict(
       cohorts=cohorts,
       criterion=stages and vars(experiment.build_criterion())['_constant'],
@@ -193,7 +193,7 @@ class _Effects:
       and [experiment.wall_clock(r, c) for r, c in cohorts.items()],
       epsilon=experiment.epsilon and experiment.epsilon(2),
       stopping=stopping and vars(stopping),
-      best=early_stopping.restores_best(experiment.config),
+      best=block_lib.restores_best(experiment.config),
       path=path and experiment.config.algorithm.regularization_path,
     )
 
