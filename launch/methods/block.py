@@ -173,6 +173,8 @@ class Block:
       the form of rules, which a config may break.
     check: A function that raises InputError for a config with inconsistent
       values in the block, where `goes_with` cannot express it.
+    check_task: A function that raises InputError for a config that does not
+      suit its task, before anything is built.
     needed_clients: A function from a config to the least number of clients in a
       round for the block to do what it says. A participation whose rounds never
       have so many is refused.
@@ -221,6 +223,9 @@ class Block:
   goes_with: Sequence[Rule] = ()
   sets: Sequence[Rule] = ()
   check: Callable[[config_lib.Config], None] = lambda config: None
+  check_task: Callable[[config_lib.Config, Task], None] = lambda config, task: (
+    None
+  )
   needed_clients: Callable[[config_lib.Config], int] = lambda config: 0
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}

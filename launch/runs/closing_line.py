@@ -103,11 +103,6 @@ def _rounds(
   rounds = f'{number} of {registry.label(experiment.config)}'
   for block in block_lib.blocks_of(experiment.config):
     rounds += block.tell(experiment.config, summary)
-  if privacy := summary.get('privacy'):
-    epsilon = privacy['epsilon']
-    spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
-    by = privacy['accountant'].upper()
-    rounds += f', epsilon {spent} at delta {privacy["delta"]:g} (by {by})'
   return rounds
 
 

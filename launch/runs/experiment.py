@@ -15,12 +15,12 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
+from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import exchange
 from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
-from launch.methods import privacy
 from launch.methods import registry
 from launch.methods import schedules
 from launch.runs import fine_tuning_start
@@ -63,7 +63,9 @@ class Experiment:
 
   def __post_init__(self) -> None:
     # Made at once, so that bad input is refused before anything is written.
-    _ = self.participation, self.wall_clock, self.epsilon
+    _ = self.participation, self.wall_clock
+    for block in block_lib.blocks_of(self.config):
+      block.check_task(self.config, self.task)
     rates = self.tuning_rates
     if rates and config_lib.CLIENT_RATE not in parameters.names_in(
       self.process.local_training
@@ -104,11 +106,6 @@ class Experiment:
     return participation_lib.create_wall_clock(
       self.config, self.task, self.participation
     )
-
-  @functools.cached_property
-  def epsilon(self) -> simulation.Epsilon | None:
-    """The function from rounds to epsilon; None without a block privacy."""
-    return privacy.create_epsilon(self.config, self.task)
 
   @property
   def batch_spec(self) -> datasets.BatchSpec:

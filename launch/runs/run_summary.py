@@ -16,7 +16,6 @@ from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import exchange
-from launch.methods import privacy
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_label
 from launch.runs import tuned_evaluation
@@ -55,6 +54,10 @@ def summarize(
   ):
     test |= _score_client_models(experiment, model, client_states)
   decided = block_lib.find_stopping(experiment.config)
+  reported = {}
+  for block in block_lib.blocks_of(experiment.config):
+    if block is not decided:
+      reported |= block.summary(outcome)
   totals = dict(result.totals)
   if not {'exchange', 'compression'} & experiment.config.blocks.keys():
     # All weights are sent as they are, so that no payload is measured.
@@ -80,7 +83,7 @@ def summarize(
     ),
     'totals': totals,
     **_reported_hparams(experiment, result),
-    **_privacy(experiment, result),
+    **reported,
     **_total_published_bytes(rows),
     'versions': {
       'python': platform.python_version(),
@@ -182,22 +185,6 @@ def _reported_hparams(
   names = experiment.built.reported_hparams
   hparams = experiment.process.get_hparams(result.state) if names else {}
   return {name: float(hparams[name]) for name in names}
-
-
-def _privacy(
-  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
-) -> Mapping[str, Any]:
-  """Returns the run's privacy guarantee; empty without a block privacy."""
-  if experiment.epsilon is None:
-    return {}
-  return {
-    'privacy': {
-      'epsilon': _to_json(experiment.epsilon(result.round_number)),
-      'delta': experiment.config.blocks['privacy'].delta,
-      'accountant': experiment.epsilon.accountant.value,
-      'neighbours': privacy.neighbours(experiment.config),
-    }
-  }
 
 
 def _total_published_bytes(

@@ -322,7 +322,6 @@ def _build_hooks(
     ),
     experiment.build_candidate_losses(),
     wall_clock and simulation.SimulatedTime(wall_clock),
-    experiment.epsilon and simulation.PrivacyLoss(experiment.epsilon),
     built.solve_path
     and regularization_choice.RegularizationChoice(experiment, folder.path),
     barrier and simulation.Barrier(barrier),

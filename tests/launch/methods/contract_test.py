@@ -19,6 +19,7 @@ from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
@@ -191,7 +192,8 @@ class _Effects:
       criterion=stages and vars(experiment.build_criterion())['_constant'],
       clock=experiment.wall_clock
       and [experiment.wall_clock(r, c) for r, c in cohorts.items()],
-      epsilon=experiment.epsilon and experiment.epsilon(2),
+      epsilon='privacy' in experiment.config.blocks
+      and privacy.create_epsilon(experiment.config, experiment.task)(2),
       stopping=stopping and vars(stopping),
       best=block_lib.restores_best(experiment.config),
       path=path and experiment.config.algorithm.regularization_path,

@@ -50,8 +50,8 @@ class ClosingLineTest(parameterized.TestCase):
       'test loss, after fine-tuning: 6.0000.',
     )
 
-  def _format(self, *, metric='', **summary):
-    config = softmax_task.make_config('fed_avg', ()) | {
+  def _format(self, *, axes='', metric='', **summary):
+    config = softmax_task.make_config(f'fed_avg{axes}', ()) | {
       'early_stopping': early_stopping.BLOCK.defaults() | {'metric': metric}
     }
     config['evaluation']['personalization_epochs'] = 0
@@ -104,6 +104,7 @@ class ClosingLineTest(parameterized.TestCase):
 
   def test_epsilon_names_its_accountant(self):
     line = self._format(
-      privacy={'epsilon': 1.23456, 'delta': 1e-3, 'accountant': 'pld'}
+      axes=',privacy=gaussian',
+      privacy={'epsilon': 1.23456, 'delta': 1e-3, 'accountant': 'pld'},
     )
     self.assertIn(', epsilon 1.235 at delta 0.001 (by PLD). Loss', line)
