@@ -23,8 +23,8 @@ from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
 from launch.methods import registry
 from launch.methods import schedules
-from launch.runs import fine_tuning_start
 from launch.runs import run_label
+from launch.runs import run_start
 from tasks import registry as task_registry
 from tasks.task import SPLITS
 from tasks.task import Task
@@ -427,10 +427,10 @@ def build_experiment(
     check_task(task)
   start = None
   if fine_tuning.has_start(config) or 'warm_start' in config.blocks:
-    start = workdir and fine_tuning_start.load_start(workdir)
+    start = workdir and run_start.load_start(workdir)
     if not start:
       raise errors.InputError(
-        f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from '
+        f'{workdir or "A run"} has no {run_start.FILE_NAME}, from '
         'which it starts; train it first with launch.train.'
       )
   return build_experiment_of(config, task, start=start)
@@ -440,7 +440,7 @@ def build_experiment_of(
   config: config_lib.Config,
   task: Task,
   *,
-  start: fine_tuning_start.Start | None = None,
+  start: run_start.Start | None = None,
 ) -> Experiment:
   """Builds the process of a config for an existing task.
 

@@ -20,8 +20,8 @@ from launch.methods import registry
 from launch.results import method_labels
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import longer_run
+from launch.runs import run_start
 from launch.runs import run_summary
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -62,7 +62,7 @@ def describe(
   training_run.check_task(config, task)
   folder = simulation.Workdir(pathlib.Path(options.workdir or ''))
   has_run = bool(options.workdir) and not options.overwrite
-  start = fine_tuning_start.load_start(folder.path) if has_run else None
+  start = run_start.load_start(folder.path) if has_run else None
   if start is None and 'warm_start' in config.blocks:
     start = trained_run.read_warm_start(config, task)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
@@ -139,7 +139,7 @@ def _describe_rounds(
   )
   first = experiment.first_round
   if fine_tuning.has_start(config):
-    first = fine_tuning_start.start_config(
+    first = run_start.start_config(
       config, num_clients=len(task.train.client_ids)
     ).rounds
   yield from _describe_steps(config)

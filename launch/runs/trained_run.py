@@ -21,8 +21,8 @@ from launch.methods import config_checks
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import model_rounds
+from launch.runs import run_start
 from tasks.task import Task
 
 # A function of the config, the task and the folder of its data.
@@ -238,9 +238,7 @@ def _name_deciding() -> str:
   return ' or '.join(b.name for b in blocks if b.restores_best is not None)
 
 
-def read_warm_start(
-  config: config_lib.Config, task: Task
-) -> fine_tuning_start.Start:
+def read_warm_start(config: config_lib.Config, task: Task) -> run_start.Start:
   """Reads the weights of a block `warm_start`, from another run or a file.
 
   Args:
@@ -274,7 +272,7 @@ def read_warm_start(
     weights = models.read_weights(
       path, model, tensor_names=names, trusted=config.trust.saved_models
     )
-  return fine_tuning_start.Start(weights, round_number=0, totals={})
+  return run_start.Start(weights, round_number=0, totals={})
 
 
 def _load_round(

@@ -20,11 +20,11 @@ from launch.plots import catalogue
 from launch.runs import closing_line
 from launch.runs import divergence as divergence_lib
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import longer_run
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import own_clients
 from launch.runs import regularization_choice
+from launch.runs import run_start
 from launch.runs import run_summary
 from launch.runs import tensorboard_rows
 from launch.runs import trained_run
@@ -130,12 +130,12 @@ def train_task(
     length_field=block.length_field(config),
   ) as folder:
     if experiment is None:
-      start = fine_tuning_start.load_start(folder.path) or _train_start(
+      start = run_start.load_start(folder.path) or _train_start(
         config, task, folder, options, starts or {}, plots
       )
       experiment = build(config, task, start=start)
     elif start is not None:
-      fine_tuning_start.save_start(folder.path, start)
+      run_start.save_start(folder.path, start)
     longer_run.prepare(experiment, folder)
     client_states = experiment.open_client_states(folder.client_states_path)
     result = _run(
@@ -182,9 +182,7 @@ def check_task(config: config_lib.Config, task: Task) -> None:
   """
   participation.create_participation(config, task)
   if fine_tuning.has_start(config):
-    fine_tuning_start.start_config(
-      config, num_clients=len(task.train.client_ids)
-    )
+    run_start.start_config(config, num_clients=len(task.train.client_ids))
   if 'fine_tuning' in config.blocks:
     _ = building.prepare(config, task).model
 
@@ -196,15 +194,15 @@ def _train_start(
   options: RunOptions,
   starts: Mapping[str, str | os.PathLike[str]],
   plots: bool,
-) -> fine_tuning_start.Start:
+) -> run_start.Start:
   """Trains the start of a fine-tuning, unless it exists, and keeps it."""
-  start_config = fine_tuning_start.start_config(
+  start_config = run_start.start_config(
     config, num_clients=len(task.train.client_ids)
   )
   path = starts.get(start_config.key)
   # Another run's is only read: several fine-tunings may start from it.
   if not path or not simulation.Workdir(pathlib.Path(path)).read_summary():
-    path = folder.path / fine_tuning_start.FOLDER_NAME
+    path = folder.path / run_start.FOLDER_NAME
     print(f'The start of the fine-tuning, in {path}:')
     own = dataclasses.replace(
       options, workdir=path, overwrite=False, metrics_managers=()
@@ -214,19 +212,19 @@ def _train_start(
   result = trained_run.load_result(
     experiment, simulation.Workdir(pathlib.Path(path))
   )
-  start = fine_tuning_start.Start(
+  start = run_start.Start(
     experiment.process.get_model_weights(result.state),
     result.round_number,
     result.totals,
   )
-  fine_tuning_start.save_start(folder.path, start)
+  run_start.save_start(folder.path, start)
   return start
 
 
 def _run(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
-  start: fine_tuning_start.Start | None,
+  start: run_start.Start | None,
   client_states: simulation.ClientStateStore | None,
   progress_bar: bool | None,
   managers: Mapping[str, managers_lib.ManagerFn],
