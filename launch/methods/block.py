@@ -37,6 +37,8 @@ if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib
   from tasks.task import Task
 
+  import tensorflow_federated as tff
+
 # The parts of a run that `build` may change, in the order of their making.
 TASK = 'task'
 MODEL = 'model'
@@ -54,6 +56,8 @@ def of_own_fields(config: config_lib.Config) -> frozenset[str]:
 
 
 BuildFn = Callable[['building.Ingredients', Any], Any]
+# From a config, its task, a model and weights to another model and its weights.
+MergeFn = Callable[[config_lib.Config, 'Task', Any, Any], tuple[Any, Any]]
 
 
 class Experiment(typing.Protocol):
@@ -89,6 +93,20 @@ class Outcome:
   result: simulation.TrainingResult
   model: simulation.TrainingResult
   stopping: simulation.EarlyStopping | None = None
+
+
+class Origin(NamedTuple):
+  """The origin of the weights that a run begins with, kept in its workdir.
+
+  Attributes:
+    algorithm: The block `algorithm` of a run that is trained first, in which
+      each client comes once, and whose rounds and costs count; None for weights
+      that are read.
+    path: The workdir of a run, or a file of weights, that is read.
+  """
+
+  algorithm: Mapping[str, Any] | None = None
+  path: str = ''
 
 
 class Rule(NamedTuple):
@@ -196,6 +214,11 @@ class Block:
       replacement.
     after: The names of the blocks whose changes of the same part, and of the
       label, come before those of this block.
+    start: A function from a config to the origin of the weights that its run
+      begins with, which `build` then has as `start_weights`; None for initial
+      weights.
+    merge: A function from a config, its task, the trained model and its weights
+      to an equivalent model without the block, and its weights.
     hooks: A function from an experiment to new hooks of the training loop.
     restores_best: For a block with one hook, `simulation.EarlyStopping`, a
       function from a config to whether the run's model is that of the hook's
@@ -237,6 +260,8 @@ class Block:
   )
   build: Mapping[str, BuildFn] = dataclasses.field(default_factory=dict)
   after: Sequence[str] = ()
+  start: Callable[[config_lib.Config], Origin | None] = lambda config: None
+  merge: MergeFn = lambda config, task, model, weights: (model, weights)
   hooks: Callable[[Experiment], Sequence[simulation.Hook]] = lambda of: ()
   restores_best: Callable[[config_lib.Config], bool] | None = None
   summary: Callable[[Outcome], Mapping[str, Any]] = lambda outcome: {}
@@ -392,6 +417,36 @@ def own_blocks() -> Mapping[str, Block]:
 def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
   return [b for name, b in own_blocks().items() if name in config.blocks]
+
+
+def find_origin(config: config_lib.Config) -> Origin | None:
+  """Returns the origin of the weights that a run begins with, if any."""
+  found = (block.start(config) for block in blocks_of(config))
+  return next(filter(None, found), None)
+
+
+def merge(
+  config: config_lib.Config,
+  task: Task,
+  model: tff.learning.models.FunctionalModel,
+  weights: tff.learning.models.ModelWeights,
+) -> tuple[
+  tff.learning.models.FunctionalModel, tff.learning.models.ModelWeights
+]:
+  """Returns an equivalent model without the blocks that can be merged.
+
+  Args:
+    config: The config.
+    task: The task.
+    model: The trained model.
+    weights: Its weights.
+
+  Returns:
+    The model and its weights.
+  """
+  for block in blocks_of(config):
+    model, weights = block.merge(config, task, model, weights)
+  return model, weights
 
 
 def build_hooks(experiment: Experiment) -> list[simulation.Hook]:

@@ -19,7 +19,6 @@ from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import exchange
-from launch.methods import fine_tuning
 from launch.methods import participation as participation_lib
 from launch.methods import registry
 from launch.methods import schedules
@@ -426,7 +425,7 @@ def build_experiment(
   if check_task is not None:
     check_task(task)
   start = None
-  if fine_tuning.has_start(config) or 'warm_start' in config.blocks:
+  if block_lib.find_origin(config) is not None:
     start = workdir and run_start.load_start(workdir)
     if not start:
       raise errors.InputError(

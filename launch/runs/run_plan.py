@@ -13,7 +13,6 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fine_tuning
 from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import registry
@@ -63,8 +62,9 @@ def describe(
   folder = simulation.Workdir(pathlib.Path(options.workdir or ''))
   has_run = bool(options.workdir) and not options.overwrite
   start = run_start.load_start(folder.path) if has_run else None
-  if start is None and 'warm_start' in config.blocks:
-    start = trained_run.read_warm_start(config, task)
+  origin = block.find_origin(config)
+  if start is None and origin is not None and origin.algorithm is None:
+    start = trained_run.read_start(config, task, origin.path)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
   rows = [
     ('task', task.title),
@@ -138,10 +138,11 @@ def _describe_rounds(
     f'{len(task.train.client_ids):,} clients per round, {name}',
   )
   first = experiment.first_round
-  if fine_tuning.has_start(config):
-    first = run_start.start_config(
-      config, num_clients=len(task.train.client_ids)
-    ).rounds
+  start_config = run_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
+  if start_config is not None:
+    first = start_config.rounds
   yield from _describe_steps(config)
   validation, test = (
     method_labels.count(len(getattr(task, split).client_ids), f'{split} client')

@@ -14,7 +14,6 @@ from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import adapters
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
@@ -238,12 +237,15 @@ def _name_deciding() -> str:
   return ' or '.join(b.name for b in blocks if b.restores_best is not None)
 
 
-def read_warm_start(config: config_lib.Config, task: Task) -> run_start.Start:
-  """Reads the weights of a block `warm_start`, from another run or a file.
+def read_start(
+  config: config_lib.Config, task: Task, path: str
+) -> run_start.Start:
+  """Reads the weights that a run begins with, from another run or a file.
 
   Args:
-    config: The config, with the block.
+    config: The config of the run.
     task: The task, whose model must have the same tensors.
+    path: The workdir of the other run, or the file.
 
   Returns:
     The start, without rounds and costs.
@@ -251,12 +253,12 @@ def read_warm_start(config: config_lib.Config, task: Task) -> run_start.Start:
   Raises:
     errors.InputError: If the weights cannot be read or do not fit.
   """
-  path = os.path.expanduser(config.blocks['warm_start'].path)
+  path = os.path.expanduser(path)
   model, names = task.create_checked_model(), task.tensor_names
   if os.path.isdir(path):
     other, folder = read_run(path, trust=config.trust.in_run())
     result = load_result(other, folder)
-    _, weights = adapters.merge(
+    _, weights = block_lib.merge(
       other.config,
       other.task,
       other.model,

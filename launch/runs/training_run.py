@@ -14,7 +14,6 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import closing_line
@@ -114,12 +113,13 @@ def train_task(
   # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
   kept_start = simulation.Workdir(pathlib.Path(options.workdir)).start_path
-  if fine_tuning.has_start(config):
-    check_task(config, task)
-  elif 'warm_start' not in config.blocks:
+  origin = block.find_origin(config)
+  if origin is None:
     experiment = build(config, task)
+  elif origin.algorithm is not None:
+    check_task(config, task)
   elif options.overwrite or not kept_start.exists():
-    start = trained_run.read_warm_start(config, task)
+    start = trained_run.read_start(config, task, origin.path)
     experiment = build(config, task, start=start)
   with simulation.open_workdir(
     options.workdir,
@@ -181,9 +181,11 @@ def check_task(config: config_lib.Config, task: Task) -> None:
     errors.InputError: If the config cannot be used with the task.
   """
   participation.create_participation(config, task)
-  if fine_tuning.has_start(config):
-    run_start.start_config(config, num_clients=len(task.train.client_ids))
-  if 'fine_tuning' in config.blocks:
+  start_config = run_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
+  if start_config is not None:
+    # The model must suit the task before its start is trained.
     _ = building.prepare(config, task).model
 
 
