@@ -39,14 +39,29 @@ if typing.TYPE_CHECKING:
 
   import tensorflow_federated as tff
 
-# The parts of a run that `build` may change, in the order of their making.
 TASK = 'task'
 MODEL = 'model'
 CLIENT_OPTIMIZER = 'client_optimizer'
-# None for TFF's own mean.
+CLIENT_RATE_FACTOR = f'{config_lib.CLIENT_RATE}_factor'
+SERVER_RATE_FACTOR = f'{config_lib.SERVER_RATE}_factor'
+EXCHANGE = 'exchange'
 MEAN = 'mean'
 AGGREGATOR = 'aggregator'
 PROCESS = 'process'
+# The parts of a run that `build` may change, in the order of their making.
+PARTS: Mapping[str, str] = {
+  TASK: 'the task, with its clients and its model',
+  MODEL: "the model that gradients train; None for the task's",
+  CLIENT_OPTIMIZER: "the clients' optimizer",
+  CLIENT_RATE_FACTOR: 'the parameter by which a round multiplies the rate, named '
+  'in `before_round` of a hook; None for none',
+  SERVER_RATE_FACTOR: 'the same of the server',
+  EXCHANGE: 'the function from whether each tensor may be sent, empty for all, to '
+  'the arguments of builders that select what clients send',
+  MEAN: "the mean that aggregation takes; None for TFF's own",
+  AGGREGATOR: "the aggregation of updates; None for the method's own",
+  PROCESS: 'the learning process',
+}
 
 
 def of_own_fields(config: config_lib.Config) -> frozenset[str]:
@@ -69,6 +84,7 @@ class Experiment(typing.Protocol):
     built: The model and its process.
     evaluations: The computations of the evaluations.
     judged_column: The column of metrics.csv that judges the run.
+    first_round: The last round of the run's start; 0 without a start.
   """
 
   config: config_lib.Config
@@ -76,6 +92,7 @@ class Experiment(typing.Protocol):
   built: building.BuiltMethod
   evaluations: evaluation.SharedComputations
   judged_column: str
+  first_round: int
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -204,14 +221,18 @@ class Block:
       diverge.
     in_loop: Whether the block only concerns the loop of rounds: no process is
       built from it.
+    keeps_models: A function from the block's own fields to whether clients end
+      up with models of their own, as with `Method.keeps_models`.
+    measures_payload: Whether clients send fewer bytes than those of all weights,
+      which the process then counts.
     length_field: A function from a config to the dotted name of a field by
       which rounds depend on the number of all rounds; '' without one.
     built_from: A function from a config to the fields outside of the block that
       its builds depend on, beside `building.parameter_values`. Runs of a sweep
       that differ only in other fields share what is built; by default, None, no
       two runs with the block do. A block with `in_loop` need not say it.
-    build: For a part of a run, a function from ingredients and the part to its
-      replacement.
+    build: For a part of a run, one of PARTS, a function from ingredients and the
+      part to its replacement.
     after: The names of the blocks whose changes of the same part, and of the
       label, come before those of this block.
     start: A function from a config to the origin of the weights that its run
@@ -254,6 +275,8 @@ class Block:
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   diverges_by: Sequence[str] = ()
   in_loop: bool = False
+  keeps_models: Callable[[config_lib.Values], bool] = lambda own: False
+  measures_payload: bool = False
   length_field: Callable[[config_lib.Config], str] = lambda config: ''
   built_from: Callable[[config_lib.Config], frozenset[str] | None] = (
     lambda config: None
@@ -268,6 +291,14 @@ class Block:
   tell: Callable[[config_lib.Config, Mapping[str, Any]], str] = (
     lambda config, summary: ''
   )
+
+  def __post_init__(self) -> None:
+    for part in self.build:
+      if part not in PARTS:
+        raise ValueError(
+          f'Block {self.name} must build parts of a run, which are '
+          f'{", ".join(PARTS)}, got {part!r}.'
+        )
 
   def defaults(self, preset: str = '', **others: str) -> dict[str, Any]:
     """Returns the block of a config.
@@ -417,6 +448,13 @@ def own_blocks() -> Mapping[str, Block]:
 def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
   return [b for name, b in own_blocks().items() if name in config.blocks]
+
+
+def clients_keep_models(config: config_lib.Config) -> bool:
+  """Returns whether clients end up with models of their own."""
+  return config.method.keeps_models or any(
+    block.keeps_models(config.blocks[block.name]) for block in blocks_of(config)
+  )
 
 
 def find_origin(config: config_lib.Config) -> Origin | None:

@@ -18,10 +18,8 @@ from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import exchange
 from launch.methods import participation as participation_lib
 from launch.methods import registry
-from launch.methods import schedules
 from launch.runs import run_label
 from launch.runs import run_start
 from tasks import registry as task_registry
@@ -197,9 +195,9 @@ class Experiment:
     Raises:
       errors.InputError: If the execution context cannot replace parameters.
     """
-    found = schedules.round_parameters(
-      self.config, round_number, first_round=self.first_round
-    )
+    found = {}
+    for hook in block_lib.build_hooks(self):
+      found |= hook.before_round(round_number)
     if found and not parameters.are_replaced_here():
       raise errors.InputError(
         '--context must be cohort for a schedule of learning rates, since '
@@ -271,7 +269,7 @@ class Experiment:
       higher_is_better={self.task.metric: self.task.higher_is_better},
       seed=self.config.seed,
       own_models=simulation.has_client_states(self.process)
-      and exchange.clients_keep_models(self.config),
+      and block_lib.clients_keep_models(self.config),
       new_clients=new_clients,
     )
 

@@ -15,7 +15,6 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
-from launch.methods import exchange
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_label
 from launch.runs import tuned_evaluation
@@ -49,17 +48,17 @@ def summarize(
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
-  if client_states is not None and exchange.clients_keep_models(
+  if client_states is not None and block_lib.clients_keep_models(
     experiment.config
   ):
     test |= _score_client_models(experiment, model, client_states)
   decided = block_lib.find_stopping(experiment.config)
-  reported = {}
-  for block in block_lib.blocks_of(experiment.config):
+  reported, blocks = {}, block_lib.blocks_of(experiment.config)
+  for block in blocks:
     if block is not decided:
       reported |= block.summary(outcome)
   totals = dict(result.totals)
-  if not {'exchange', 'compression'} & experiment.config.blocks.keys():
+  if not any(block.measures_payload for block in blocks):
     # All weights are sent as they are, so that no payload is measured.
     totals.pop('payload_bytes', None)
   return {

@@ -313,7 +313,6 @@ def _build_hooks(
   built, wall_clock = experiment.built, experiment.wall_clock
   criterion, barrier = experiment.build_criterion(), experiment.build_barrier()
   hooks = [
-    simulation.Schedules(experiment.round_parameters),
     # They come before the clock, which asks for cohorts.
     *experiment.cohort_hooks,
     criterion and simulation.Criterion(criterion),

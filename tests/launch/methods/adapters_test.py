@@ -4,7 +4,7 @@
 
 from fedfish_tff import errors
 from launch.methods import adapters
-from launch.methods import block
+from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config_checks
 from tests import tolerance
@@ -34,7 +34,7 @@ class AdaptersTest(small_configs.TaskTestCase):
     weights = tff.learning.models.ModelWeights(
       tuple(w + np.float32(0.1) for w in model.initial_weights[0]), ()
     )
-    found, merged = block.merge(
+    found, merged = block_lib.merge(
       config_checks.read(config), self.task, model, weights
     )
     x, _ = self.task.train.load_client(self.task.train.client_ids[0])
