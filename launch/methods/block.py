@@ -4,8 +4,9 @@
 
 A module of this package declares one as BLOCK, or several as BLOCKS, and is
 found without being registered. A block's name is also an axis of variants:
---config=FILE:METHOD,NAME=PRESET. This is plain Python; only `build` imports
-TensorFlow.
+--config=FILE:METHOD,NAME=PRESET. The axis of another package's block is
+package.module:BLOCK, which the field `declaration` of the block in configs
+keeps. This is plain Python; only `build` imports TensorFlow.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
+from fedfish_tff import plug_ins
+from fedfish_tff import trust as trust_lib
 from launch import methods
 from launch.methods import config as config_lib
 
@@ -38,6 +41,9 @@ if typing.TYPE_CHECKING:
   from tasks.task import Task
 
   import tensorflow_federated as tff
+
+# The field of another package's block that names its declaration.
+DECLARATION = 'declaration'
 
 TASK = 'task'
 MODEL = 'model'
@@ -440,14 +446,91 @@ def own_blocks() -> Mapping[str, Block]:
   found = {declared.name: declared for declared in find_declarations('BLOCK')}
   for declared in find_declarations('BLOCKS'):
     found |= {one.name: one for one in declared.values()}
-  after = {name: block.after for name, block in found.items()}
+  return _in_order(found)
+
+
+def _in_order(blocks: Mapping[str, Block]) -> dict[str, Block]:
+  after = {name: block.after for name, block in blocks.items()}
   order = graphlib.TopologicalSorter(after).static_order()
-  return {name: found[name] for name in order}
+  return {name: blocks[name] for name in order if name in blocks}
+
+
+def find_block(
+  name: Any, *, field: str, trust: trust_lib.Trust = trust_lib.PYTHON
+) -> Block:
+  """Returns the block of another package.
+
+  Args:
+    name: The name of the declaration, package.module:NAME.
+    field: The field that holds the name, for the error.
+    trust: The trust in the config with the field.
+
+  Raises:
+    errors.InputError: If there is no such block, or its module is not trusted.
+  """
+  fields_lib.text(field, name)
+  block = plug_ins.load(
+    name,
+    field=field,
+    trust=trust,
+    is_one=lambda found: isinstance(found, Block),
+    expected='a launch.methods.block.Block',
+  )
+  if block.name in own_blocks():
+    raise errors.InputError(
+      f'{field} must be a block with a name of its own, got {name!r}, whose '
+      f'name is {block.name!r}.'
+    )
+  declaration = fields_lib.Field(
+    name, fields_lib.one_of(name), 'The declaration of the block.'
+  )
+  return dataclasses.replace(
+    block, fields={DECLARATION: declaration, **block.fields}
+  )
+
+
+def find_other_blocks(
+  values: Mapping[str, Any], *, trust: trust_lib.Trust
+) -> dict[str, Block]:
+  """Returns the blocks of other packages that a config has, by name.
+
+  Args:
+    values: The config as nested mappings.
+    trust: The trust in the config.
+
+  Raises:
+    errors.InputError: If a block is not found, has another name, or is not
+      trusted.
+  """
+  found = {}
+  for name, value in values.items():
+    if (
+      name in own_blocks()
+      or name in ('algorithm', 'task')
+      or not isinstance(value, Mapping)
+      or DECLARATION not in value
+    ):
+      continue
+    field = f'{name}.{DECLARATION}'
+    block = find_block(value[DECLARATION], field=field, trust=trust)
+    if block.name != name:
+      raise errors.InputError(
+        f'{field} must declare a block {name}, got {value[DECLARATION]!r}, '
+        f'whose block is {block.name}.'
+      )
+    found[name] = block
+  return found
+
+
+def known_blocks(others: Mapping[str, Block]) -> Mapping[str, Block]:
+  """Returns the blocks of this package and others by name, in their order."""
+  return _in_order({**own_blocks(), **others}) if others else own_blocks()
 
 
 def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
-  return [b for name, b in own_blocks().items() if name in config.blocks]
+  known = known_blocks(config.other_blocks)
+  return [block for name, block in known.items() if name in config.blocks]
 
 
 def clients_keep_models(config: config_lib.Config) -> bool:

@@ -48,18 +48,20 @@ def own_methods() -> Mapping[str, method_lib.Method]:
 
 def only_values(
   method: method_lib.Method,
+  blocks: Mapping[str, block_lib.Block] | None = None,
 ) -> dict[str, tuple[str, Sequence[Any]]]:
   """Returns the fields that are restricted for lack of support.
 
   Args:
     method: The method.
+    blocks: The blocks by name; None for those of this package.
 
   Returns:
     For each dotted name, the name in `method.SUPPORTS` that the method lacks,
     and the values that do not need it, the usual one first.
   """
   only = {'local_epochs': ('local_epochs', (1,))}
-  for block in block_lib.own_blocks().values():
+  for block in (blocks or block_lib.own_blocks()).values():
     only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
   return {
     field: (support, values)
