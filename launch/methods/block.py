@@ -91,6 +91,9 @@ class Experiment(typing.Protocol):
     evaluations: The computations of the evaluations.
     judged_column: The column of metrics.csv that judges the run.
     first_round: The last round of the run's start; 0 without a start.
+    participation: The function that returns the cohort of a round.
+    accuracy_stages: The stages of the participation that training ends, if any.
+    cohort_hooks: Those of the last two that are hooks.
   """
 
   config: config_lib.Config
@@ -99,6 +102,12 @@ class Experiment(typing.Protocol):
   evaluations: evaluation.SharedComputations
   judged_column: str
   first_round: int
+  participation: simulation.Participation
+  accuracy_stages: simulation.AccuracyStages | None
+  cohort_hooks: Sequence[simulation.Hook]
+
+  def build_barrier(self) -> evaluation.CohortBarrier | None:
+    """Builds the barrier, if the config has one."""
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -246,6 +255,8 @@ class Block:
       weights.
     merge: A function from a config, its task, the trained model and its weights
       to an equivalent model without the block, and its weights.
+    fingerprint: A function from a config to the fingerprints, by name, of files
+      that the block reads; a run is refused in a workdir with others.
     hooks: A function from an experiment to new hooks of the training loop.
     restores_best: For a block with one hook, `simulation.EarlyStopping`, a
       function from a config to whether the run's model is that of the hook's
@@ -291,6 +302,7 @@ class Block:
   after: Sequence[str] = ()
   start: Callable[[config_lib.Config], Origin | None] = lambda config: None
   merge: MergeFn = lambda config, task, model, weights: (model, weights)
+  fingerprint: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   hooks: Callable[[Experiment], Sequence[simulation.Hook]] = lambda of: ()
   restores_best: Callable[[config_lib.Config], bool] | None = None
   summary: Callable[[Outcome], Mapping[str, Any]] = lambda outcome: {}

@@ -4,6 +4,7 @@
 
 from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
 
@@ -20,6 +21,11 @@ def _check(config: config_lib.Config) -> None:
       'evaluation.personalization_epochs must be a positive integer for '
       "evaluation.judged_by 'fine_tuned', got 0."
     )
+
+
+def _hooks(experiment: block.Experiment) -> list[simulation.Hook]:
+  barrier = experiment.build_barrier()
+  return [] if barrier is None else [simulation.Barrier(barrier)]
 
 
 BLOCK = block.Block(
@@ -68,4 +74,5 @@ BLOCK = block.Block(
   },
   check=_check,
   in_loop=True,
+  hooks=_hooks,
 )

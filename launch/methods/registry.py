@@ -188,7 +188,7 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
   ):
     found[config_lib.SERVER_RATE] = f'server rate {fields.exact(rate)}'
   if not _is_usual_participation(config):
-    found[_PARTICIPATION] = participation.policy_of(config).title
+    found[_PARTICIPATION] = participation_title(config)
   for block in block_lib.blocks_of(config):
     found |= block.deviations(config)
   if cap := config.max_examples_per_client:
@@ -198,6 +198,11 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
   for field in needed_by_blocks(config).keys() & found.keys():
     del found[field]
   return found
+
+
+def participation_title(config: config_lib.Config) -> str:
+  """Returns the name of a config's participation in labels."""
+  return participation.policy_of(config).title
 
 
 def _is_usual_participation(config: config_lib.Config) -> bool:

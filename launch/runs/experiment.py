@@ -3,7 +3,6 @@
 """Experiments: everything that a run needs, made from its config."""
 
 from collections.abc import Callable
-from collections.abc import Sequence
 import dataclasses
 import functools
 import os
@@ -27,8 +26,6 @@ from tasks.task import SPLITS
 from tasks.task import Task
 
 from absl import logging
-import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -60,7 +57,7 @@ class Experiment:
 
   def __post_init__(self) -> None:
     # Made at once, so that bad input is refused before anything is written.
-    _ = self.participation, self.wall_clock
+    _ = self.participation
     for block in block_lib.blocks_of(self.config):
       block.check_task(self.config, self.task)
     rates = self.tuning_rates
@@ -97,13 +94,6 @@ class Experiment:
       self.config, self.task, accuracy_stages=self.accuracy_stages
     )
 
-  @functools.cached_property
-  def wall_clock(self) -> simulation.WallClock | None:
-    """The clock of simulated time; None for a config without speeds."""
-    return participation_lib.create_wall_clock(
-      self.config, self.task, self.participation
-    )
-
   @property
   def batch_spec(self) -> datasets.BatchSpec:
     """The batches of a client per round."""
@@ -122,16 +112,6 @@ class Experiment:
   def judged_column(self) -> str:
     """The column of metrics.csv that judges the run, in the task's metric."""
     return f'eval/{self.judged_by}/{self.task.metric}'
-
-  @property
-  def wire_bytes(self) -> simulation.WireBytes:
-    """The bytes that cross the network per round and client."""
-    sent = self.built.wire_bytes
-    if self.accuracy_stages is None:
-      return sent
-    criterion = simulation.measure_wire_bytes(self.evaluations.gradient_norm)
-    # Only uploads are added: the next round broadcasts the weights anyway.
-    return sent._replace(upload=sent.upload + criterion.upload)
 
   @property
   def cohort_hooks(self) -> list[simulation.Hook]:
@@ -186,6 +166,12 @@ class Experiment:
       return state
     return self.process.set_model_weights(state, self.initial_weights)
 
+  @functools.cached_property
+  def _schedules(self) -> list[simulation.Hook]:
+    unchanged = simulation.Hook.before_round
+    hooks = block_lib.build_hooks(self)
+    return [h for h in hooks if type(h).before_round is not unchanged]
+
   def round_parameters(self, round_number: int) -> dict[str, float]:
     """Returns one round's parameters by name; empty without schedules.
 
@@ -196,7 +182,7 @@ class Experiment:
       errors.InputError: If the execution context cannot replace parameters.
     """
     found = {}
-    for hook in block_lib.build_hooks(self):
+    for hook in self._schedules:
       found |= hook.before_round(round_number)
     if found and not parameters.are_replaced_here():
       raise errors.InputError(
@@ -286,41 +272,6 @@ class Experiment:
       },
     )
 
-  def build_criterion(self) -> evaluation.AccuracyCriterion | None:
-    """Builds the criterion that ends stages; None without accuracy stages."""
-    if self.accuracy_stages is None:
-      return None
-    return evaluation.AccuracyCriterion(
-      self.evaluations.gradient_norm,
-      constant=self.config.participation.accuracy_constant,
-    )
-
-  def build_candidate_losses(self) -> simulation.CandidateLosses | None:
-    """Builds what power of choice measures; None for other participations."""
-    choice = self.participation
-    if not isinstance(choice, simulation.PowerOfChoice):
-      return None
-
-    def losses(weights: Any, client_ids: Sequence[str]) -> list[float]:
-      chunks = evaluation.load_chunks(
-        self.task.train, client_ids, eval_batch_size=self.task.eval_batch_size
-      )
-      scorer = self.evaluations.global_model
-      return [
-        scores['loss']
-        for chunk in chunks
-        for scores in scorer.score_group(weights, chunk)
-      ]
-
-    return simulation.CandidateLosses(
-      choice,
-      losses,
-      weights_bytes=sum(
-        np.asarray(w).nbytes
-        for w in tf.nest.flatten(self.model.initial_weights)
-      ),
-    )
-
 
 def create_task(
   config: config_lib.Config, *, data_dir: str | None = None
@@ -370,13 +321,15 @@ def create_task(
 
 
 def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
-  """Returns the fingerprints of each split's clients and of measured speeds."""
+  """Returns the fingerprints of each split's clients and of blocks' files."""
   fingerprints = {
     split: datasets.fingerprint(getattr(task, split))
     for split in SPLITS
     if getattr(task, split) is not None
   }
-  return fingerprints | participation_lib.fingerprint_speeds(config)
+  for block in block_lib.blocks_of(config):
+    fingerprints |= block.fingerprint(config)
+  return fingerprints
 
 
 def note_data(

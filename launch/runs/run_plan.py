@@ -14,7 +14,6 @@ from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import optimizers
-from launch.methods import participation
 from launch.methods import registry
 from launch.results import method_labels
 from launch.results import text_table
@@ -131,7 +130,7 @@ def _describe_rounds(
     f'{sum(w.size for w in weights):,} parameters, '
     f'{text_table.quantity(sum(w.nbytes for w in weights))}B',
   )
-  name = participation.POLICIES[config.participation.name].title
+  name = registry.participation_title(config)
   yield (
     'method',
     f'{registry.label(config)}; {config.cohort_size} of '
@@ -166,19 +165,24 @@ def _describe_rounds(
 
 def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
   """Returns the bytes per client and of all rounds after the first ones."""
-  config, sent = experiment.config, experiment.wire_bytes
+  config, hooks = experiment.config, block.build_hooks(experiment)
+  (sent,) = (
+    hook.wire_bytes
+    for hook in hooks
+    if isinstance(hook, simulation.CommunicationCosts)
+  )
   num_rounds = config.rounds - first
   numbers = range(first + 1, first + min(num_rounds, _MAX_ROUNDS) + 1)
   about = ''
   if experiment.accuracy_stages is None:
     visits = sum(len(experiment.planned(r)) for r in numbers)
     total = sent.total * visits
-    candidate_losses = experiment.build_candidate_losses()
-    if candidate_losses is not None:
-      total += sum(
-        candidate_losses.count_bytes(r, len(experiment.planned(r)))
-        for r in numbers
-      )
+    total += sum(
+      hook.count_bytes(r, len(experiment.planned(r)))
+      for hook in hooks
+      if isinstance(hook, simulation.CandidateLosses)
+      for r in numbers
+    )
     if len(numbers) < num_rounds:
       about = f'about, by the first {len(numbers):,} rounds: '
       visits = round(visits * num_rounds / len(numbers))

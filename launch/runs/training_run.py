@@ -310,22 +310,11 @@ def _build_hooks(
   experiment: experiment_lib.Experiment, folder: simulation.Workdir
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
-  built, wall_clock = experiment.built, experiment.wall_clock
-  criterion, barrier = experiment.build_criterion(), experiment.build_barrier()
   hooks = [
-    # They come before the clock, which asks for cohorts.
-    *experiment.cohort_hooks,
-    criterion and simulation.Criterion(criterion),
-    simulation.CommunicationCosts(
-      experiment.wire_bytes, built.costs_per_client
-    ),
-    experiment.build_candidate_losses(),
-    wall_clock and simulation.SimulatedTime(wall_clock),
-    built.solve_path
-    and regularization_choice.RegularizationChoice(experiment, folder.path),
-    barrier and simulation.Barrier(barrier),
-    divergence_lib.build_hook(experiment),
     *block.build_hooks(experiment),
+    experiment.built.solve_path
+    and regularization_choice.RegularizationChoice(experiment, folder.path),
+    divergence_lib.build_hook(experiment),
   ]
   return [hook for hook in hooks if hook is not None]
 
