@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Container
-from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -40,8 +39,6 @@ if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib
   from tasks.task import Task
 
-  import tensorflow_federated as tff
-
 # The field of another package's block that names its declaration.
 DECLARATION = 'declaration'
 
@@ -59,9 +56,9 @@ PARTS: Mapping[str, str] = {
   TASK: 'the task, with its clients and its model',
   MODEL: "the model that gradients train; None for the task's",
   CLIENT_OPTIMIZER: "the clients' optimizer",
-  CLIENT_RATE_FACTOR: 'the parameter by which a round multiplies the rate, named '
-  'in `before_round` of a hook; None for none',
-  SERVER_RATE_FACTOR: 'the same of the server',
+  CLIENT_RATE_FACTOR: 'the parameter that multiplies the rate of clients, which '
+  '`before_round` of a hook sets; None for none',
+  SERVER_RATE_FACTOR: 'that of the rate of the server',
   EXCHANGE: 'the function from whether each tensor may be sent, empty for all, to '
   'the arguments of builders that select what clients send',
   MEAN: "the mean that aggregation takes; None for TFF's own",
@@ -543,78 +540,6 @@ def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
   known = known_blocks(config.other_blocks)
   return [block for name, block in known.items() if name in config.blocks]
-
-
-def clients_keep_models(config: config_lib.Config) -> bool:
-  """Returns whether clients end up with models of their own."""
-  return config.method.keeps_models or any(
-    block.keeps_models(config.blocks[block.name]) for block in blocks_of(config)
-  )
-
-
-def find_origin(config: config_lib.Config) -> Origin | None:
-  """Returns the origin of the weights that a run begins with, if any."""
-  found = (block.start(config) for block in blocks_of(config))
-  return next(filter(None, found), None)
-
-
-def merge(
-  config: config_lib.Config,
-  task: Task,
-  model: tff.learning.models.FunctionalModel,
-  weights: tff.learning.models.ModelWeights,
-) -> tuple[
-  tff.learning.models.FunctionalModel, tff.learning.models.ModelWeights
-]:
-  """Returns an equivalent model without the blocks that can be merged.
-
-  Args:
-    config: The config.
-    task: The task.
-    model: The trained model.
-    weights: Its weights.
-
-  Returns:
-    The model and its weights.
-  """
-  for block in blocks_of(config):
-    model, weights = block.merge(config, task, model, weights)
-  return model, weights
-
-
-def build_hooks(experiment: Experiment) -> list[simulation.Hook]:
-  """Builds the hooks of all blocks of an experiment's config, in order."""
-  blocks = blocks_of(experiment.config)
-  return [hook for block in blocks for hook in block.hooks(experiment)]
-
-
-def find_stopping(config: config_lib.Config) -> Block | None:
-  """Returns the block that decides on the last and the best round, if any."""
-  deciding = (b for b in blocks_of(config) if b.restores_best is not None)
-  return next(deciding, None)
-
-
-def restores_best(config: config_lib.Config) -> bool:
-  """Returns whether a run's model is that of its best evaluation."""
-  deciding = find_stopping(config)
-  return deciding is not None and deciding.restores_best(config)
-
-
-def build_stopping(
-  experiment: Experiment, rows: Iterable[simulation.Metrics]
-) -> simulation.EarlyStopping | None:
-  """Builds the hook that decides on the last and the best round, if any.
-
-  Args:
-    experiment: The experiment.
-    rows: The rows of metrics.csv on which it decides first.
-  """
-  deciding = find_stopping(experiment.config)
-  if deciding is None:
-    return None
-  (stopping,) = deciding.hooks(experiment)
-  stopping.observe_rows(rows)
-  return stopping
 
 
 def length_field(config: config_lib.Config) -> str:

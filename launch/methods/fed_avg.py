@@ -7,8 +7,8 @@ from __future__ import annotations
 import typing
 
 from fedfish_tff import algorithms
-from launch.methods import block
 from launch.methods import building
+from launch.methods import declared
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -35,7 +35,7 @@ def build_mean(
       model_aggregator=parts.model_aggregator,
       **weighting,
     )
-  elif block.clients_keep_models(parts.config):
+  elif declared.clients_keep_models(parts.config):
     process = algorithms.build_stateful_partial_exchange(
       parts.model, client_optimizer, **exchange, **weighting
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 from fedfish_tff import datasets
 from launch.methods import block as block_lib
+from launch.methods import declared
 from launch.methods import registry
 from launch.results import column_titles
 from launch.results import method_labels
@@ -78,7 +79,7 @@ def _judge(
     return ''
   score = _format(summary['final'][column])
   told = f' Judged by {_name(column)}: {score}'
-  deciding = block_lib.find_stopping(experiment.config)
+  deciding = declared.find_stopping(experiment.config)
   if deciding is not None:
     (stopping,) = deciding.hooks(experiment)
     if stopping.column != column:

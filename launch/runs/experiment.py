@@ -17,6 +17,7 @@ from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import declared
 from launch.methods import participation as participation_lib
 from launch.methods import registry
 from launch.runs import run_label
@@ -169,7 +170,7 @@ class Experiment:
   @functools.cached_property
   def _schedules(self) -> list[simulation.Hook]:
     unchanged = simulation.Hook.before_round
-    hooks = block_lib.build_hooks(self)
+    hooks = declared.build_hooks(self)
     return [h for h in hooks if type(h).before_round is not unchanged]
 
   def round_parameters(self, round_number: int) -> dict[str, float]:
@@ -255,7 +256,7 @@ class Experiment:
       higher_is_better={self.task.metric: self.task.higher_is_better},
       seed=self.config.seed,
       own_models=simulation.has_client_states(self.process)
-      and block_lib.clients_keep_models(self.config),
+      and declared.clients_keep_models(self.config),
       new_clients=new_clients,
     )
 
@@ -376,7 +377,7 @@ def build_experiment(
   if check_task is not None:
     check_task(task)
   start = None
-  if block_lib.find_origin(config) is not None:
+  if declared.find_origin(config) is not None:
     start = workdir and run_start.load_start(workdir)
     if not start:
       raise errors.InputError(

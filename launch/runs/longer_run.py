@@ -10,7 +10,7 @@ those of a run of all the rounds, which such a run goes back for.
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import block
+from launch.methods import declared
 from launch.results import method_labels
 from launch.runs import experiment as experiment_lib
 
@@ -64,12 +64,12 @@ def find_checkpoint(
   # and chooses among lambdas.
   config = experiment.config
   ends_alike = experiment.built.solve_path is None and (
-    not block.find_stopping(config) or before % config.evaluate_every == 0
+    not declared.find_stopping(config) or before % config.evaluate_every == 0
   )
   for checkpoint in reversed(kept):
     if checkpoint > before or (checkpoint == before and not ends_alike):
       continue
-    stopping = block.build_stopping(
+    stopping = declared.build_stopping(
       experiment, (row for row in rows if row['round'] <= checkpoint)
     )
     also_kept = {experiment.half_round, stopping and stopping.best_round}

@@ -16,6 +16,7 @@ from launch import json_config
 from launch.configs import base
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
+from launch.methods import declared
 from launch.methods import exchange as exchange_lib
 from launch.methods import fine_tuning
 from launch.methods import registry
@@ -72,7 +73,7 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
   chosen = config.evaluation.judged_by
   # A held-out client gets a model of its own by its first training.
   if chosen == 'auto' and (
-    config.method.personalizes or block_lib.clients_keep_models(config)
+    config.method.personalizes or declared.clients_keep_models(config)
   ):
     chosen = 'fine_tuned'
   tuned = (
@@ -123,7 +124,7 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     'title': registry.label(config),
     'deviations': deviations,
     'baseline': _rank_baseline(config),
-    'one_model': not block_lib.clients_keep_models(config)
+    'one_model': not declared.clients_keep_models(config)
     and not method.personalizes,
     'told': {
       field: deviations.get(field) or _describe(field, value)

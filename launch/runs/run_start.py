@@ -18,9 +18,9 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
-from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import declared
 from launch.methods import evaluation
 
 import numpy as np
@@ -69,7 +69,7 @@ def start_config(
   Raises:
     errors.InputError: If the run has no more rounds than the start.
   """
-  origin = block.find_origin(config)
+  origin = declared.find_origin(config)
   if origin is None or origin.algorithm is None:
     return None
   rounds = simulation.count_visiting_rounds(

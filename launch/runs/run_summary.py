@@ -15,6 +15,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
+from launch.methods import declared
 from launch.runs import experiment as experiment_lib
 from launch.runs import run_label
 from launch.runs import tuned_evaluation
@@ -48,11 +49,11 @@ def summarize(
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
-  if client_states is not None and block_lib.clients_keep_models(
+  if client_states is not None and declared.clients_keep_models(
     experiment.config
   ):
     test |= _score_client_models(experiment, model, client_states)
-  decided = block_lib.find_stopping(experiment.config)
+  decided = declared.find_stopping(experiment.config)
   reported, blocks = {}, block_lib.blocks_of(experiment.config)
   for block in blocks:
     if block is not decided:

@@ -17,6 +17,7 @@ from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import declared
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -159,7 +160,7 @@ def load_result(
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = block_lib.build_stopping(experiment, rows)
+    stopping = declared.build_stopping(experiment, rows)
     return load_best(experiment, folder, stopping)
   if at == model_rounds.HALF:
     half = experiment.half_round
@@ -258,7 +259,7 @@ def read_start(
   if os.path.isdir(path):
     other, folder = read_run(path, trust=config.trust.in_run())
     result = load_result(other, folder)
-    _, weights = block_lib.merge(
+    _, weights = declared.merge(
       other.config,
       other.task,
       other.model,

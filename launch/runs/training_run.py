@@ -14,6 +14,7 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import declared
 from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import closing_line
@@ -113,7 +114,7 @@ def train_task(
   # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
   kept_start = simulation.Workdir(pathlib.Path(options.workdir)).start_path
-  origin = block.find_origin(config)
+  origin = declared.find_origin(config)
   if origin is None:
     experiment = build(config, task)
   elif origin.algorithm is not None:
@@ -142,9 +143,9 @@ def train_task(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = block.build_stopping(experiment, rows)
+    stopping = declared.build_stopping(experiment, rows)
     model = result
-    if block.restores_best(config) and stopping.best_round is not None:
+    if declared.restores_best(config) and stopping.best_round is not None:
       model = trained_run.load_best(experiment, folder, stopping)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
@@ -311,7 +312,7 @@ def _build_hooks(
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
   hooks = [
-    *block.build_hooks(experiment),
+    *declared.build_hooks(experiment),
     experiment.built.solve_path
     and regularization_choice.RegularizationChoice(experiment, folder.path),
     divergence_lib.build_hook(experiment),

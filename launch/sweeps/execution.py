@@ -23,7 +23,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import installed
-from launch.methods import block
+from launch.methods import declared
 from launch.methods import registry
 from launch.results import method_labels
 from launch.results import result_table
@@ -232,7 +232,7 @@ class Sweep:
 
   def _find_starts(self, run: plan_lib.PlannedRun) -> list[plan_lib.PlannedRun]:
     """Returns the runs that may be the start of a run."""
-    origin = block.find_origin(run.config)
+    origin = declared.find_origin(run.config)
     if origin is None or origin.algorithm is None:
       return []
     return [

@@ -19,6 +19,7 @@ from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import declared
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
@@ -186,7 +187,7 @@ class _Effects:
     # Without training, nothing is chosen of them.
     of = getattr(participation_, 'candidates', participation_)
     cohorts = {r: of(r) for r in self._rounds()}
-    stopping = block_lib.build_stopping(experiment, [])
+    stopping = declared.build_stopping(experiment, [])
     path = experiment.built.solve_path
     clock = participation.create_wall_clock(
       experiment.config, experiment.task, participation_
@@ -195,14 +196,14 @@ class _Effects:
       cohorts=cohorts,
       criteria=[
         vars(vars(hook)['_criterion_fn'])['_constant']
-        for hook in block_lib.build_hooks(experiment)
+        for hook in declared.build_hooks(experiment)
         if isinstance(hook, simulation.Criterion)
       ],
       clock=clock and [clock(r, c) for r, c in cohorts.items()],
       epsilon='privacy' in experiment.config.blocks
       and privacy.create_epsilon(experiment.config, experiment.task)(2),
       stopping=stopping and vars(stopping),
-      best=block_lib.restores_best(experiment.config),
+      best=declared.restores_best(experiment.config),
       path=path and experiment.config.algorithm.regularization_path,
     )
 
