@@ -28,6 +28,11 @@ def clients_keep_models(config: config_lib.Config) -> bool:
   )
 
 
+def has_one_model(config: config_lib.Config) -> bool:
+  """Returns whether all clients, held-out ones too, end up with one model."""
+  return not (clients_keep_models(config) or config.method.personalizes)
+
+
 def find_origin(config: config_lib.Config) -> block_lib.Origin | None:
   """Returns the origin of the weights that a run begins with, if any."""
   found = (block.start(config) for block in block_lib.blocks_of(config))

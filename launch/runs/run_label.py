@@ -72,9 +72,7 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
   """
   chosen = config.evaluation.judged_by
   # A held-out client gets a model of its own by its first training.
-  if chosen == 'auto' and (
-    config.method.personalizes or declared.clients_keep_models(config)
-  ):
+  if chosen == 'auto' and not declared.has_one_model(config):
     chosen = 'fine_tuned'
   tuned = (
     chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0
@@ -124,8 +122,7 @@ def describe_method(config: config_lib.Config) -> dict[str, Any]:
     'title': registry.label(config),
     'deviations': deviations,
     'baseline': _rank_baseline(config),
-    'one_model': not declared.clients_keep_models(config)
-    and not method.personalizes,
+    'one_model': declared.has_one_model(config),
     'told': {
       field: deviations.get(field) or _describe(field, value)
       for field, value in flat.items()
