@@ -68,7 +68,7 @@ def summarize(
     'algorithm': experiment.config.method.name,
     'label': run_label.describe(experiment.config, task),
     'rounds': result.round_number,
-    **_status(outcome.stopping, divergence),
+    **_status(outcome, divergence),
     # The end of the run comes before its scores.
     **(decided.summary(outcome) if decided else {}),
     'final': {
@@ -100,8 +100,7 @@ def tell_divergence(summary: Mapping[str, Any]) -> str:
 
 
 def _status(
-  stopping: simulation.EarlyStopping | None,
-  divergence: simulation.Divergence | None,
+  outcome: block_lib.Outcome, divergence: simulation.Divergence | None
 ) -> Mapping[str, Any]:
   """Returns the way in which the run has ended."""
   first = divergence and divergence.first_diverged_round
@@ -110,7 +109,12 @@ def _status(
       'status': DIVERGED,
       'diverged': {'round': first, 'reason': divergence.describe()},
     }
-  stopped = stopping is not None and stopping.reason is not None
+  stopping = outcome.stopping
+  stopped = (
+    # Another hook than this one may end a run, too.
+    outcome.result.round_number < outcome.experiment.config.rounds
+    or (stopping is not None and stopping.reason is not None)
+  )
   return {'status': STOPPED_EARLY if stopped else FINISHED}
 
 
