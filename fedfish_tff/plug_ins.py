@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Loading of third-party methods and tasks, by module or entry point.
+"""Loading of third-party methods, blocks and tasks, by module or entry point.
 
 Plain Python, without TensorFlow.
 """

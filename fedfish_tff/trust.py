@@ -4,8 +4,8 @@
 
 A run's folder is data. But its config can name two kinds of programs: a saved
 model, which may run code in its layers and graph, and a Python module with a
-task or a method. A config carries the trust in what it names, so that trust in
-one config is none in another that the same command reads.
+task, a method or a block. A config carries the trust in what it names, so that
+trust in one config is none in another that the same command reads.
 
 Plain Python, without TensorFlow.
 """

@@ -36,8 +36,9 @@ def define(*, saved_models: bool = True) -> Callable[..., trust_lib.Trust]:
     'trust_modules',
     False,
     'Whether to import Python modules that a config.json names, as '
-    'package.module:NAME, for a task or method that is not of this package. A '
-    'config.json is also that of a run to begin with (warm_start.path).',
+    'package.module:NAME, for a task, method or block that is not of this '
+    'package. A config.json is also that of a run to begin with '
+    '(warm_start.path).',
   )
 
   def given(*, is_json: bool) -> trust_lib.Trust:

@@ -43,7 +43,11 @@ class WireBytes(NamedTuple):
 
 
 class CommunicationCosts(hooks.Hook):
-  """A hook that counts the bytes that a round sends."""
+  """A hook that counts the bytes that a round sends.
+
+  Attributes:
+    wire_bytes: The bytes per client and round.
+  """
 
   def __init__(
     self,
@@ -57,6 +61,7 @@ class CommunicationCosts(hooks.Hook):
       costs_per_client: Further costs per client and round, by column. A row has
         their sum over the cohort.
     """
+    self.wire_bytes = wire_bytes
     self._costs = {
       costs.WIRE_BYTES_COLUMN: wire_bytes.total,
       **(costs_per_client or {}),

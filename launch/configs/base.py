@@ -11,6 +11,8 @@ combination with blocks, such as
   fed_avg,exchange=partial          clients send the half that moved furthest
   fed_avg,fine_tuning=ft_lp,start=fed3r
                                     only the classifier, starting from Fed3R's
+  fed_avg,my_package.my_module:BLOCK=mild
+                                    with the block of another package
 
 `python -m launch.train --methods` lists the methods with their variants and
 fields, and the blocks, which give axes their names and values. Further axes
@@ -106,7 +108,8 @@ def create_config(
   name, chosen = parse_variant(variant)
   method, method_variant = registry.find_variant(name)
   own = axes or {}
-  _check_axes(variant, chosen, own)
+  others, chosen = _find_others(chosen)
+  _check_axes(variant, chosen, own, others)
   declared = fields_lib.defaults(config_lib.FIELDS)
   config = ConfigDict(
     {
@@ -139,7 +142,7 @@ def create_config(
   if policy.visits_once and visiting_rounds is not None:
     reason = 'all clients come once in the visiting_rounds of the config file'
     _replace(config, 'rounds', visiting_rounds, f': {reason}')
-  for block in _ordered_blocks():
+  for block in _ordered_blocks(others):
     _add_block(config, block, chosen)
   if 'start' in chosen and 'rounds' in config and visiting_rounds:
     reason = "the start takes the config file's visiting_rounds before them"
@@ -212,11 +215,26 @@ def _choose_rates(
     )
 
 
-def _ordered_blocks() -> list[block_lib.Block]:
+def _find_others(
+  chosen: Mapping[str, str],
+) -> tuple[dict[str, block_lib.Block], dict[str, str]]:
+  """Returns other packages' blocks by name, and the axes by their names."""
+  others, named = {}, {}
+  for axis, value in chosen.items():
+    if ':' in axis:
+      block = block_lib.find_block(axis, field='The axis')
+      others[block.name] = block
+      axis = block.name
+    named[axis] = value
+  return others, named
+
+
+def _ordered_blocks(
+  others: Mapping[str, block_lib.Block],
+) -> list[block_lib.Block]:
   """Returns the blocks, with the one that others' rules may change last."""
-  return sorted(
-    block_lib.own_blocks().values(), key=lambda b: b.name == 'participation'
-  )
+  blocks = block_lib.known_blocks(others).values()
+  return sorted(blocks, key=lambda b: b.name == 'participation')
 
 
 def _add_block(
@@ -271,10 +289,15 @@ def value_of(axis: str, variant: str, known: Iterable[str]) -> str:
   return value if value in others else usual
 
 
-def _check_axes(variant: str, chosen: Mapping[str, str], own: Axes) -> None:
+def _check_axes(
+  variant: str,
+  chosen: Mapping[str, str],
+  own: Axes,
+  others: Mapping[str, block_lib.Block],
+) -> None:
   known = {'server': optimizers.OPTIMIZERS}
   needed = {}
-  for block in _ordered_blocks():
+  for block in _ordered_blocks(others):
     known |= block.all_axes()
     # Every config has a participation, so that its axes need no other.
     if block.name != 'participation':

@@ -48,7 +48,7 @@ def _adapt_task(parts: building.Ingredients, task: Task) -> Task:
   )
 
 
-def merge(
+def _merge(
   config: config_lib.Config,
   task: Task,
   model: tff.learning.models.FunctionalModel,
@@ -56,16 +56,8 @@ def merge(
 ) -> tuple[
   tff.learning.models.FunctionalModel, tff.learning.models.ModelWeights
 ]:
-  """Returns an equivalent model without adapters, and its weights.
-
-  Args:
-    config: The config.
-    task: The task.
-    model: The trained model.
-    weights: Its weights.
-  """
-  if 'adapters' not in config.blocks:
-    return model, weights
+  """Returns the task's model and its weights."""
+  del model
   return task.create_model(), _adapt(config, task).merge(weights)
 
 
@@ -105,4 +97,5 @@ BLOCK = block.Block(
   # The frozen weights depend on the seed and are built in.
   built_from=lambda config: frozenset({'seed'}),
   build={block.TASK: _adapt_task},
+  merge=_merge,
 )

@@ -4,8 +4,9 @@
 
 A module of this package declares one as BLOCK, or several as BLOCKS, and is
 found without being registered. A block's name is also an axis of variants:
---config=FILE:METHOD,NAME=PRESET. This is plain Python; only `build` imports
-TensorFlow.
+--config=FILE:METHOD,NAME=PRESET. The axis of another package's block is
+package.module:BLOCK, which the field `declaration` of the block in configs
+keeps. This is plain Python; only `build` imports TensorFlow.
 """
 
 from __future__ import annotations
@@ -26,21 +27,44 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
+from fedfish_tff import plug_ins
+from fedfish_tff import trust as trust_lib
 from launch import methods
 from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
+  from fedfish_tff import evaluation
+  from fedfish_tff import simulation
   from launch.methods import building
   from launch.methods import method as method_lib
+  from tasks.task import Task
 
-# The parts of a run that `build` may change, in the order of their making.
+# The field of another package's block that names its declaration.
+DECLARATION = 'declaration'
+
 TASK = 'task'
 MODEL = 'model'
 CLIENT_OPTIMIZER = 'client_optimizer'
-# None for TFF's own mean.
+CLIENT_RATE_FACTOR = f'{config_lib.CLIENT_RATE}_factor'
+SERVER_RATE_FACTOR = f'{config_lib.SERVER_RATE}_factor'
+EXCHANGE = 'exchange'
 MEAN = 'mean'
 AGGREGATOR = 'aggregator'
 PROCESS = 'process'
+# The parts of a run that `build` may change, in the order of their making.
+PARTS: Mapping[str, str] = {
+  TASK: 'the task, with its clients and its model',
+  MODEL: "the model that gradients train; None for the task's",
+  CLIENT_OPTIMIZER: "the clients' optimizer",
+  CLIENT_RATE_FACTOR: 'the parameter that multiplies the rate of clients, which '
+  '`before_round` of a hook sets; None for none',
+  SERVER_RATE_FACTOR: 'that of the rate of the server',
+  EXCHANGE: 'the function from whether each tensor may be sent, empty for all, to '
+  'the arguments of builders that select what clients send',
+  MEAN: "the mean that aggregation takes; None for TFF's own",
+  AGGREGATOR: "the aggregation of updates; None for the method's own",
+  PROCESS: 'the learning process',
+}
 
 
 def of_own_fields(config: config_lib.Config) -> frozenset[str]:
@@ -50,6 +74,68 @@ def of_own_fields(config: config_lib.Config) -> frozenset[str]:
 
 
 BuildFn = Callable[['building.Ingredients', Any], Any]
+# From a config, its task, a model and weights to another model and its weights.
+MergeFn = Callable[[config_lib.Config, 'Task', Any, Any], tuple[Any, Any]]
+
+
+class Experiment(typing.Protocol):
+  """A built run, as blocks see it; `launch.runs.experiment` has all of it.
+
+  Attributes:
+    config: The config.
+    task: The task.
+    built: The model and its process.
+    evaluations: The computations of the evaluations.
+    judged_column: The column of metrics.csv that judges the run.
+    first_round: The last round of the run's start; 0 without a start.
+    participation: The function that returns the cohort of a round.
+    accuracy_stages: The stages of the participation that training ends, if any.
+    cohort_hooks: Those of the last two that are hooks.
+  """
+
+  config: config_lib.Config
+  task: Task
+  built: building.BuiltMethod
+  evaluations: evaluation.SharedComputations
+  judged_column: str
+  first_round: int
+  participation: simulation.Participation
+  accuracy_stages: simulation.AccuracyStages | None
+  cohort_hooks: Sequence[simulation.Hook]
+
+  def build_barrier(self) -> evaluation.CohortBarrier | None:
+    """Builds the barrier, if the config has one."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Outcome:
+  """A run that has ended.
+
+  Attributes:
+    experiment: The experiment.
+    result: The result of the last round.
+    model: The result of the round of the run's model, such as the best one.
+    stopping: The hook of `Block.restores_best` after all rows; None without.
+  """
+
+  experiment: Experiment
+  result: simulation.TrainingResult
+  model: simulation.TrainingResult
+  stopping: simulation.EarlyStopping | None = None
+
+
+class Origin(NamedTuple):
+  """The origin of the weights that a run begins with, kept in its workdir.
+
+  Attributes:
+    algorithm: The block `algorithm` of a run that is trained first, in which
+      each client comes once, and whose rounds and costs count; None for weights
+      that are read.
+    path: The workdir of a run, or a file of weights, that is read.
+  """
+
+  algorithm: Mapping[str, Any] | None = None
+  path: str = ''
 
 
 class Rule(NamedTuple):
@@ -134,6 +220,8 @@ class Block:
       the form of rules, which a config may break.
     check: A function that raises InputError for a config with inconsistent
       values in the block, where `goes_with` cannot express it.
+    check_task: A function that raises InputError for a config that does not
+      suit its task, before anything is built.
     needed_clients: A function from a config to the least number of clients in a
       round for the block to do what it says. A participation whose rounds never
       have so many is refused.
@@ -145,16 +233,34 @@ class Block:
       diverge.
     in_loop: Whether the block only concerns the loop of rounds: no process is
       built from it.
+    keeps_models: A function from the block's own fields to whether clients end
+      up with models of their own, as with `Method.keeps_models`.
+    measures_payload: Whether clients send fewer bytes than those of all weights,
+      which the process then counts.
     length_field: A function from a config to the dotted name of a field by
       which rounds depend on the number of all rounds; '' without one.
     built_from: A function from a config to the fields outside of the block that
       its builds depend on, beside `building.parameter_values`. Runs of a sweep
       that differ only in other fields share what is built; by default, None, no
       two runs with the block do. A block with `in_loop` need not say it.
-    build: For a part of a run, a function from ingredients and the part to its
-      replacement.
+    build: For a part of a run, one of PARTS, a function from ingredients and the
+      part to its replacement.
     after: The names of the blocks whose changes of the same part, and of the
       label, come before those of this block.
+    start: A function from a config to the origin of the weights that its run
+      begins with, which `build` then has as `start_weights`; None for initial
+      weights.
+    merge: A function from a config, its task, the trained model and its weights
+      to an equivalent model without the block, and its weights.
+    fingerprint: A function from a config to the fingerprints, by name, of files
+      that the block reads; a run is refused in a workdir with others.
+    hooks: A function from an experiment to new hooks of the training loop.
+    restores_best: For a block with one hook, `simulation.EarlyStopping`, a
+      function from a config to whether the run's model is that of the hook's
+      best round; None for other blocks.
+    summary: A function from a run that has ended to entries of summary.json.
+    tell: A function from a config and the content of summary.json to words that
+      follow the label in the run's last line.
   """
 
   name: str
@@ -175,17 +281,39 @@ class Block:
   goes_with: Sequence[Rule] = ()
   sets: Sequence[Rule] = ()
   check: Callable[[config_lib.Config], None] = lambda config: None
+  check_task: Callable[[config_lib.Config, Task], None] = lambda config, task: (
+    None
+  )
   needed_clients: Callable[[config_lib.Config], int] = lambda config: 0
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   diverges_by: Sequence[str] = ()
   in_loop: bool = False
+  keeps_models: Callable[[config_lib.Values], bool] = lambda own: False
+  measures_payload: bool = False
   length_field: Callable[[config_lib.Config], str] = lambda config: ''
   built_from: Callable[[config_lib.Config], frozenset[str] | None] = (
     lambda config: None
   )
   build: Mapping[str, BuildFn] = dataclasses.field(default_factory=dict)
   after: Sequence[str] = ()
+  start: Callable[[config_lib.Config], Origin | None] = lambda config: None
+  merge: MergeFn = lambda config, task, model, weights: (model, weights)
+  fingerprint: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
+  hooks: Callable[[Experiment], Sequence[simulation.Hook]] = lambda of: ()
+  restores_best: Callable[[config_lib.Config], bool] | None = None
+  summary: Callable[[Outcome], Mapping[str, Any]] = lambda outcome: {}
+  tell: Callable[[config_lib.Config, Mapping[str, Any]], str] = (
+    lambda config, summary: ''
+  )
+
+  def __post_init__(self) -> None:
+    for part in self.build:
+      if part not in PARTS:
+        raise ValueError(
+          f'Block {self.name} must build parts of a run, which are '
+          f'{", ".join(PARTS)}, got {part!r}.'
+        )
 
   def defaults(self, preset: str = '', **others: str) -> dict[str, Any]:
     """Returns the block of a config.
@@ -327,14 +455,91 @@ def own_blocks() -> Mapping[str, Block]:
   found = {declared.name: declared for declared in find_declarations('BLOCK')}
   for declared in find_declarations('BLOCKS'):
     found |= {one.name: one for one in declared.values()}
-  after = {name: block.after for name, block in found.items()}
+  return _in_order(found)
+
+
+def _in_order(blocks: Mapping[str, Block]) -> dict[str, Block]:
+  after = {name: block.after for name, block in blocks.items()}
   order = graphlib.TopologicalSorter(after).static_order()
-  return {name: found[name] for name in order}
+  return {name: blocks[name] for name in order if name in blocks}
+
+
+def find_block(
+  name: Any, *, field: str, trust: trust_lib.Trust = trust_lib.PYTHON
+) -> Block:
+  """Returns the block of another package.
+
+  Args:
+    name: The name of the declaration, package.module:NAME.
+    field: The field that holds the name, for the error.
+    trust: The trust in the config with the field.
+
+  Raises:
+    errors.InputError: If there is no such block, or its module is not trusted.
+  """
+  fields_lib.text(field, name)
+  block = plug_ins.load(
+    name,
+    field=field,
+    trust=trust,
+    is_one=lambda found: isinstance(found, Block),
+    expected='a launch.methods.block.Block',
+  )
+  if block.name in own_blocks():
+    raise errors.InputError(
+      f'{field} must be a block with a name of its own, got {name!r}, whose '
+      f'name is {block.name!r}.'
+    )
+  declaration = fields_lib.Field(
+    name, fields_lib.one_of(name), 'The declaration of the block.'
+  )
+  return dataclasses.replace(
+    block, fields={DECLARATION: declaration, **block.fields}
+  )
+
+
+def find_other_blocks(
+  values: Mapping[str, Any], *, trust: trust_lib.Trust
+) -> dict[str, Block]:
+  """Returns the blocks of other packages that a config has, by name.
+
+  Args:
+    values: The config as nested mappings.
+    trust: The trust in the config.
+
+  Raises:
+    errors.InputError: If a block is not found, has another name, or is not
+      trusted.
+  """
+  found = {}
+  for name, value in values.items():
+    if (
+      name in own_blocks()
+      or name in ('algorithm', 'task')
+      or not isinstance(value, Mapping)
+      or DECLARATION not in value
+    ):
+      continue
+    field = f'{name}.{DECLARATION}'
+    block = find_block(value[DECLARATION], field=field, trust=trust)
+    if block.name != name:
+      raise errors.InputError(
+        f'{field} must declare a block {name}, got {value[DECLARATION]!r}, '
+        f'whose block is {block.name}.'
+      )
+    found[name] = block
+  return found
+
+
+def known_blocks(others: Mapping[str, Block]) -> Mapping[str, Block]:
+  """Returns the blocks of this package and others by name, in their order."""
+  return _in_order({**own_blocks(), **others}) if others else own_blocks()
 
 
 def blocks_of(config: config_lib.Config) -> list[Block]:
   """Returns the declarations of the blocks that a config has."""
-  return [b for name, b in own_blocks().items() if name in config.blocks]
+  known = known_blocks(config.other_blocks)
+  return [block for name, block in known.items() if name in config.blocks]
 
 
 def length_field(config: config_lib.Config) -> str:

@@ -18,9 +18,7 @@ from typing import Any
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import exchange as exchange_lib
 from launch.methods import optimizers
-from launch.methods import schedules
 
 if typing.TYPE_CHECKING:
   from fedfish_tff import algorithms
@@ -112,7 +110,7 @@ class Ingredients:
     """Returns a part of the run after the changes of the config's blocks.
 
     Args:
-      part: The name of a part, one of the constants of `block`.
+      part: The name of a part, one of `block.PARTS`.
       value: The part before the changes.
     """
     for block in block_lib.blocks_of(self.config):
@@ -135,7 +133,7 @@ class Ingredients:
         getattr(self.algorithm, 'client_optimizer', 'sgd'),
         self.config.client_learning_rate,
         parameter=config_lib.CLIENT_RATE,
-        factor=schedules.parameter_of(self.config, config_lib.CLIENT_RATE),
+        factor=self.change(block_lib.CLIENT_RATE_FACTOR, None),
         **({} if decay is None else {'weight_decay': decay}),
       ),
     )
@@ -146,7 +144,7 @@ class Ingredients:
       self.algorithm.server_optimizer,
       self.config.server_learning_rate,
       parameter=config_lib.SERVER_RATE,
-      factor=schedules.parameter_of(self.config, config_lib.SERVER_RATE),
+      factor=self.change(block_lib.SERVER_RATE_FACTOR, None),
       **optimizers.server_arguments(self.algorithm),
     )
 
@@ -186,10 +184,17 @@ class Ingredients:
       ),
     )
 
-  @functools.cached_property
-  def exchange(self) -> dict[str, Any]:
-    """The selection of weights that clients send; empty for all weights."""
-    return exchange_lib.build(self.config, self.task)
+  def exchange(self, sent: Sequence[bool] = ()) -> dict[str, Any]:
+    """Returns the arguments of builders that select what clients send.
+
+    Args:
+      sent: Whether clients may send each trainable tensor, for a model with
+        names of tensors; empty for all of them.
+
+    Returns:
+      The arguments; empty if clients send all of these.
+    """
+    return self.change(block_lib.EXCHANGE, lambda sent: {})(sent)
 
 
 def prepare(

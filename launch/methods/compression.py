@@ -87,6 +87,7 @@ BLOCK = block.Block(
     block.Rule('privacy', (), 'which needs the sum of what it has clipped'),
   ),
   label=lambda config, name: f'Quantised {name}',
+  measures_payload=True,
   built_from=lambda config: frozenset({'seed'} if _is_seeded(config) else ()),
   build={block.MEAN: _build_mean, block.AGGREGATOR: _measure},
   after=('adapters', 'aggregation'),

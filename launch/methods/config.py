@@ -18,6 +18,7 @@ from fedfish_tff import fields
 from fedfish_tff import trust as trust_lib
 
 if typing.TYPE_CHECKING:
+  from launch.methods import block as block_lib
   from launch.methods import method as method_lib
 
 # The names of the fields of learning rates.
@@ -104,7 +105,8 @@ class Config:
       it.
     client_weight_decay: The weight decay of the clients' adamw; None without
       it.
-    blocks: The blocks of `block.own_blocks` that the config has, by name.
+    blocks: The fields of the config's blocks, by name.
+    other_blocks: The declarations of those from other packages, by name.
     trust: The trust in the programs that the config names.
   """
 
@@ -125,6 +127,9 @@ class Config:
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
   blocks: Mapping[str, Values] = dataclasses.field(default_factory=dict)
+  other_blocks: Mapping[str, block_lib.Block] = dataclasses.field(
+    default_factory=dict
+  )
   trust: trust_lib.Trust = trust_lib.PYTHON
 
   @property

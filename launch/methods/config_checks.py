@@ -49,7 +49,9 @@ def read(
     )
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'), trust=trust)
-  optional = _optional_fields(values, method)
+  others = block_lib.find_other_blocks(values, trust=trust)
+  known = block_lib.known_blocks(others)
+  optional = _optional_fields(values, method, known)
   blocks = {**dict.fromkeys(_BLOCKS, fields.block), **optional}
   fields.check_block(
     '',
@@ -72,15 +74,16 @@ def read(
     },
     blocks={
       name: block.read(values[name])
-      for name, block in block_lib.own_blocks().items()
+      for name, block in known.items()
       if name in values
     },
+    other_blocks=others,
     trust=trust,
   )
   flat = json_config.flatten(values)
   for block in block_lib.blocks_of(config):
     block.check_rules(config, flat)
-  _check_support(config, flat)
+  _check_support(config, flat, known)
   _check_weight_decay(config)
   return config
 
@@ -95,7 +98,9 @@ def _check_task(task: Mapping[str, Any]) -> None:
 
 
 def _optional_fields(
-  values: Mapping[str, Any], method: method_lib.Method
+  values: Mapping[str, Any],
+  method: method_lib.Method,
+  blocks: Mapping[str, block_lib.Block],
 ) -> dict[str, fields.Check]:
   """Returns the optional fields of a method, and refuses those of others."""
   optional = dict.fromkeys(method.learning_rates, fields.number(positive=True))
@@ -103,7 +108,7 @@ def _optional_fields(
     _WEIGHT_DECAY: ('learning_rates', _why_no_decay(method)),
     **{
       name: (block.supports, block.refuse(method))
-      for name, block in block_lib.own_blocks().items()
+      for name, block in blocks.items()
     },
   }
   for name, (support, reason) in supports.items():
@@ -133,10 +138,15 @@ def _why_no_decay(method: method_lib.Method) -> str:
   return ''
 
 
-def _check_support(config: config_lib.Config, flat: Mapping[str, Any]) -> None:
+def _check_support(
+  config: config_lib.Config,
+  flat: Mapping[str, Any],
+  blocks: Mapping[str, block_lib.Block],
+) -> None:
   """Checks that a config only asks for what its method supports."""
   method = config.method
-  for field, (support, values) in registry.only_values(method).items():
+  only = registry.only_values(method, blocks)
+  for field, (support, values) in only.items():
     if flat.get(field, values[0]) not in values:
       raise errors.InputError(
         f'{field} must be {" or ".join(map(repr, values))} for {method.name}, '

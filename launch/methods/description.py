@@ -60,3 +60,6 @@ def _lines() -> Iterator[str]:
     of = f', of what supports {block.supports}' if block.supports else ''
     yield f'\n{name}{of}: {block.help}'
     yield from block.describe()
+  yield '\nParts of a run that a block may change (launch.methods.block)'
+  width = max(map(len, block_lib.PARTS))
+  yield from (f'  {n:{width}}  {told}' for n, told in block_lib.PARTS.items())

@@ -12,6 +12,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
 from launch.methods import block
 from launch.methods import config as config_lib
@@ -92,10 +93,22 @@ def _is_task_of_this_package(name: str) -> bool:
   return name in (path.stem for path in pathlib.Path(folder).glob('*/*.py'))
 
 
-def restores_best(config: config_lib.Config) -> bool:
-  """Returns whether a run's model is that of its best evaluation."""
-  own = config.blocks.get('early_stopping')
-  return own is not None and own.restore_best
+def _hooks(experiment: block.Experiment) -> list[simulation.Hook]:
+  own = experiment.config.blocks['early_stopping']
+  column = own.metric or experiment.judged_column
+  return [
+    simulation.EarlyStopping(
+      column,
+      higher_is_better=direction(
+        own,
+        column,
+        judged=experiment.judged_column,
+        higher_is_better=experiment.task.higher_is_better,
+      ),
+      patience=own.patience,
+      min_delta=own.min_delta,
+    )
+  ]
 
 
 def direction(
@@ -116,6 +129,29 @@ def direction(
   return metric_names.higher_is_better(column)
 
 
+def _summary(outcome: block.Outcome) -> dict[str, Any]:
+  """Returns the decision, and the round of the model that was scored."""
+  stopping = outcome.stopping
+  return {
+    'early_stopping': {
+      'metric': stopping.column,
+      'best_round': stopping.best_round,
+      'model_round': outcome.model.round_number,
+      # The reason; null for a run that has trained for all rounds.
+      'stopped': stopping.reason,
+    }
+  }
+
+
+def _tell(config: config_lib.Config, summary: Mapping[str, Any]) -> str:
+  own, told = summary['early_stopping'], ''
+  if own['stopped']:
+    told = f', not {config.rounds}, since {own["stopped"]}'
+  if own['model_round'] != summary['rounds']:
+    told += f', with the model of round {own["model_round"]}'
+  return told
+
+
 BLOCK = block.Block(
   name='early_stopping',
   help='a run that stops once validation clients gain nothing any more, or '
@@ -125,4 +161,8 @@ BLOCK = block.Block(
   supports='learning_rates',
   check=_check,
   in_loop=True,
+  hooks=_hooks,
+  restores_best=lambda config: config.blocks['early_stopping'].restore_best,
+  summary=_summary,
+  tell=_tell,
 )

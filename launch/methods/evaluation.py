@@ -8,9 +8,10 @@ import typing
 
 from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import exchange
+from launch.methods import declared
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -28,7 +29,7 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
   """
   chosen = config.evaluation.judged_by
   # A held-out client gets a model of its own by its first training.
-  if chosen == 'auto' and not exchange.has_one_model(config):
+  if chosen == 'auto' and not declared.has_one_model(config):
     chosen = 'fine_tuned'
   tuned = (
     chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0
@@ -50,6 +51,11 @@ def _check(config: config_lib.Config) -> None:
       'evaluation.personalization_epochs must be a positive integer for '
       "evaluation.judged_by 'fine_tuned', got 0."
     )
+
+
+def _hooks(experiment: block.Experiment) -> list[simulation.Hook]:
+  barrier = experiment.build_barrier()
+  return [] if barrier is None else [simulation.Barrier(barrier)]
 
 
 BLOCK = block.Block(
@@ -98,4 +104,5 @@ BLOCK = block.Block(
   },
   check=_check,
   in_loop=True,
+  hooks=_hooks,
 )

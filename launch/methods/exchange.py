@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from collections.abc import Sequence
+import functools
 import typing
 from typing import Any
 
@@ -17,7 +18,7 @@ from launch.methods import block
 from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
-  from tasks.task import Task
+  from launch.methods import building
 
 CLIENT_KEEPS, SERVER_KEEPS = 'client_keeps', 'server_keeps'
 
@@ -70,26 +71,21 @@ _FIELDS: Mapping[str, fields.Field] = {
 }
 
 
-def build(
-  config: config_lib.Config, task: Task, *, sent: Sequence[bool] = ()
+def _select(
+  parts: building.Ingredients, sent: Sequence[bool]
 ) -> dict[str, Any]:
   """Returns the selector and the names of tensors, as arguments of builders.
 
   Args:
-    config: The config.
-    task: The task.
+    parts: The ingredients of the method.
     sent: Whether clients may send each trainable tensor, for a model with
-      names of tensors; all of them by default.
-
-  Returns:
-    The arguments; empty if clients send all weights.
+      names of tensors; empty for all of them.
 
   Raises:
     errors.InputError: If the block selects layers of a model without names.
   """
-  own = config.blocks.get('exchange')
-  if own is None:
-    return {}
+  config, task = parts.config, parts.task
+  own = config.blocks['exchange']
   # A fine-tuned model does not have the task's tensors.
   names = (
     None if 'fine_tuning' in config.blocks else (task.tensor_names or None)
@@ -108,16 +104,6 @@ def clients_keep_unsent(config: config_lib.Config) -> bool:
   """Returns whether clients keep the weights that they do not send."""
   own = config.blocks.get('exchange')
   return own is not None and own.unsent == CLIENT_KEEPS
-
-
-def clients_keep_models(config: config_lib.Config) -> bool:
-  """Returns whether clients end up with models of their own."""
-  return clients_keep_unsent(config) or config.method.keeps_models
-
-
-def has_one_model(config: config_lib.Config) -> bool:
-  """Returns whether all clients, held-out ones too, end up with one model."""
-  return not (clients_keep_models(config) or config.method.personalizes)
 
 
 def _create_selector(
@@ -227,5 +213,10 @@ BLOCK = block.Block(
   ),
   label=lambda config, name: f'Partial {name}',
   deviations=_deviations,
+  keeps_models=lambda own: own.unsent == CLIENT_KEEPS,
+  measures_payload=True,
   built_from=block.of_own_fields,
+  build={
+    block.EXCHANGE: lambda parts, select_all: functools.partial(_select, parts)
+  },
 )

@@ -8,7 +8,7 @@ import typing
 
 from fedfish_tff import algorithms
 from launch.methods import building
-from launch.methods import exchange
+from launch.methods import declared
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -26,7 +26,8 @@ def build_mean(
 ) -> building.BuiltMethod:
   """Builds FedAvg with a client optimizer, which may change the method."""
   weighting = {'client_weighting': parts.client_weighting}
-  if not parts.exchange:
+  exchange = parts.exchange()
+  if not exchange:
     process = algorithms.build_fed_avg(
       parts.model,
       client_optimizer,
@@ -34,16 +35,16 @@ def build_mean(
       model_aggregator=parts.model_aggregator,
       **weighting,
     )
-  elif exchange.clients_keep_models(parts.config):
+  elif declared.clients_keep_models(parts.config):
     process = algorithms.build_stateful_partial_exchange(
-      parts.model, client_optimizer, **parts.exchange, **weighting
+      parts.model, client_optimizer, **exchange, **weighting
     )
   else:
     process = algorithms.build_partial_exchange(
       parts.model,
       client_optimizer,
       parts.server_optimizer,
-      **parts.exchange,
+      **exchange,
       **weighting,
     )
   return building.BuiltMethod(model=parts.model, process=process)

@@ -38,7 +38,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     label_sampler=task.label_sampler,
     seed=parts.config.seed,
     diagnostics=algorithm.diagnostics,
-    **parts.exchange,
+    **parts.exchange(),
   )
 
 

@@ -85,6 +85,12 @@ def has_start(config: config_lib.Config) -> bool:
   return own is not None and own.start.name != NO_START
 
 
+def _start(config: config_lib.Config) -> block.Origin | None:
+  if not has_start(config):
+    return None
+  return block.Origin(algorithm=config.values['fine_tuning']['start'])
+
+
 def _check(config: config_lib.Config) -> None:
   _check_start(config)
   own = config.blocks['fine_tuning']
@@ -208,4 +214,5 @@ BLOCK = block.Block(
   built_from=lambda config: None if has_start(config) else frozenset({'seed'}),
   build={block.MODEL: _create_model, block.CLIENT_OPTIMIZER: _add_decay},
   after=('aggregation', 'compression', 'exchange'),
+  start=_start,
 )

@@ -12,7 +12,6 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import building
-from launch.methods import exchange
 from launch.methods import fed_avg
 
 LAYERS = fields.Field(
@@ -64,7 +63,5 @@ def arguments(
   """
   return {
     'model_aggregator': parts.model_aggregator,
-    **exchange.build(
-      parts.config, parts.task, sent=[not local for local in local_tensors]
-    ),
+    **parts.exchange([not local for local in local_tensors]),
   }

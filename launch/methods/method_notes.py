@@ -11,7 +11,7 @@ from typing import Any
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import exchange as exchange_lib
+from launch.methods import declared
 from launch.methods import fine_tuning
 from launch.methods import registry
 
@@ -33,7 +33,7 @@ def describe(config: config_lib.Config) -> dict[str, Any]:
     'title': registry.label(config),
     'deviations': registry.deviations(config),
     'baseline': _rank_baseline(config),
-    'one_model': exchange_lib.has_one_model(config),
+    'one_model': declared.has_one_model(config),
     'settled': _settled(config, json_config.flatten(config.values)),
   }
 

@@ -12,6 +12,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import client_speeds
+from launch.methods import cohort_hooks
 from launch.methods import config as config_lib
 from launch.methods import policies
 from launch.methods import policy
@@ -199,5 +200,12 @@ BLOCK = block.Block(
   # Methods are built for the largest staleness.
   built_from=lambda config: frozenset(
     {'participation'} if policy_of(config).is_asynchronous else ()
+  ),
+  fingerprint=fingerprint_speeds,
+  hooks=lambda experiment: cohort_hooks.build(
+    experiment,
+    create_wall_clock(
+      experiment.config, experiment.task, experiment.participation
+    ),
   ),
 )

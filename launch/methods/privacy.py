@@ -5,7 +5,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+import math
 import typing
+from typing import Any
 
 from fedfish_tff import aggregators
 from fedfish_tff import choices
@@ -105,22 +107,18 @@ def _build(
   )
 
 
-def create_epsilon(
-  config: config_lib.Config, task: Task
-) -> simulation.Epsilon | None:
-  """Returns epsilon as a function of rounds; None without the block.
+def create_epsilon(config: config_lib.Config, task: Task) -> simulation.Epsilon:
+  """Returns epsilon as a function of rounds.
 
   Args:
-    config: The config.
+    config: The config, with the block.
     task: The task.
 
   Raises:
     errors.InputError: If delta is not below 1 / clients, or the noise is too
       little for the accountant.
   """
-  own, num_clients = config.blocks.get('privacy'), len(task.train.client_ids)
-  if own is None:
-    return None
+  own, num_clients = config.blocks['privacy'], len(task.train.client_ids)
   noise, delta = own.noise_multiplier, own.delta
   if delta * num_clients >= 1:
     raise errors.InputError(
@@ -146,6 +144,35 @@ def create_epsilon(
   return simulation.fixed_size_epsilon(
     noise, delta=delta, cohort_size=config.cohort_size, num_clients=num_clients
   )
+
+
+def _hooks(experiment: block.Experiment) -> list[simulation.Hook]:
+  epsilon = create_epsilon(experiment.config, experiment.task)
+  return [simulation.PrivacyLoss(epsilon)]
+
+
+def _summary(outcome: block.Outcome) -> dict[str, Any]:
+  """Returns the guarantee of all rounds; JSON has no infinite epsilon."""
+  config = outcome.experiment.config
+  of_rounds = create_epsilon(config, outcome.experiment.task)
+  epsilon = of_rounds(outcome.result.round_number)
+  return {
+    'privacy': {
+      'epsilon': epsilon if math.isfinite(epsilon) else None,
+      'delta': config.blocks['privacy'].delta,
+      'accountant': of_rounds.accountant.value,
+      'neighbours': neighbours(config),
+    }
+  }
+
+
+def _tell(config: config_lib.Config, summary: Mapping[str, Any]) -> str:
+  del config
+  own = summary['privacy']
+  epsilon = own['epsilon']
+  spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
+  by = own['accountant'].upper()
+  return f', epsilon {spent} at delta {own["delta"]:g} (by {by})'
 
 
 def neighbours(config: config_lib.Config) -> str:
@@ -232,10 +259,14 @@ BLOCK = block.Block(
     block.Rule('participation.dropout', (0,), _AS_DRAWN),
     block.Rule('participation.over_selection', (0,), _AS_DRAWN),
   ),
+  check_task=create_epsilon,
   label=_label,
   deviations=_deviations,
   diverges_by=('noise_multiplier',),
   built_from=_built_from,
   build={block.AGGREGATOR: _build},
   after=('adapters', 'fine_tuning'),
+  hooks=_hooks,
+  summary=_summary,
+  tell=_tell,
 )

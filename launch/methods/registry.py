@@ -48,18 +48,20 @@ def own_methods() -> Mapping[str, method_lib.Method]:
 
 def only_values(
   method: method_lib.Method,
+  blocks: Mapping[str, block_lib.Block] | None = None,
 ) -> dict[str, tuple[str, Sequence[Any]]]:
   """Returns the fields that are restricted for lack of support.
 
   Args:
     method: The method.
+    blocks: The blocks by name; None for those of this package.
 
   Returns:
     For each dotted name, the name in `method.SUPPORTS` that the method lacks,
     and the values that do not need it, the usual one first.
   """
   only = {'local_epochs': ('local_epochs', (1,))}
-  for block in block_lib.own_blocks().values():
+  for block in (blocks or block_lib.own_blocks()).values():
     only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
   return {
     field: (support, values)
@@ -186,7 +188,7 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
   ):
     found[config_lib.SERVER_RATE] = f'server rate {fields.exact(rate)}'
   if not _is_usual_participation(config):
-    found[_PARTICIPATION] = participation.policy_of(config).title
+    found[_PARTICIPATION] = participation_title(config)
   for block in block_lib.blocks_of(config):
     found |= block.deviations(config)
   if cap := config.max_examples_per_client:
@@ -196,6 +198,11 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
   for field in needed_by_blocks(config).keys() & found.keys():
     del found[field]
   return found
+
+
+def participation_title(config: config_lib.Config) -> str:
+  """Returns the name of a config's participation in labels."""
+  return participation.policy_of(config).title
 
 
 def _is_usual_participation(config: config_lib.Config) -> bool:

@@ -16,6 +16,7 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
 
@@ -96,32 +97,20 @@ def factor(own: config_lib.Values, round_number: int, *, rounds: int) -> float:
   return 1.0
 
 
-def round_parameters(
-  config: config_lib.Config, round_number: int, *, first_round: int
-) -> dict[str, float]:
-  """Returns the factors of one round by the names of their parameters.
+def _hooks(experiment: block.Experiment, *, name: str) -> list[simulation.Hook]:
+  config, first = experiment.config, experiment.first_round
 
-  Args:
-    config: The config.
-    round_number: The round.
-    first_round: The last round of the start that training continues; 0 without
-      a start.
-  """
-  return {
-    parameter: factor(
-      config.blocks[BLOCKS[rate].name],
-      round_number - first_round,
-      rounds=config.rounds - first_round,
+  def parameters(round_number: int) -> dict[str, float]:
+    scale = factor(
+      config.blocks[name], round_number - first, rounds=config.rounds - first
     )
-    for rate in BLOCKS
-    if (parameter := parameter_of(config, rate))
-  }
+    return {_parameter(name): scale}
+
+  return [simulation.Schedules(parameters)]
 
 
-def parameter_of(config: config_lib.Config, rate: str) -> str | None:
-  """Returns the name of the parameter that multiplies a rate; None for none."""
-  name = BLOCKS[rate].name
-  return f'{name}_factor' if name in config.blocks else None
+def _parameter(name: str) -> str:
+  return f'{name}_factor'
 
 
 def _refuse(method: method_lib.Method, *, rate: str) -> str:
@@ -140,7 +129,7 @@ def _length_field(config: config_lib.Config, *, name: str) -> str:
   return f'{name}.name' if config.blocks[name].name == 'cosine' else ''
 
 
-def _declare(rate: str, name: str) -> block.Block:
+def _declare(rate: str, name: str, part: str) -> block.Block:
   return block.Block(
     name=name,
     help=f'a factor of {rate} in each round, which metrics.csv then has, too',
@@ -152,14 +141,16 @@ def _declare(rate: str, name: str) -> block.Block:
     label=functools.partial(_label, schedule=name),
     length_field=functools.partial(_length_field, name=name),
     built_from=block.of_own_fields,
+    build={part: lambda parts, factor_: _parameter(name)},
+    hooks=functools.partial(_hooks, name=name),
   )
 
 
 # The blocks by the learning rate that they change.
 BLOCKS: Mapping[str, block.Block] = {
-  rate: _declare(rate, name)
-  for rate, name in (
-    (config_lib.CLIENT_RATE, 'client_schedule'),
-    (config_lib.SERVER_RATE, 'server_schedule'),
+  rate: _declare(rate, name, part)
+  for rate, name, part in (
+    (config_lib.CLIENT_RATE, 'client_schedule', block.CLIENT_RATE_FACTOR),
+    (config_lib.SERVER_RATE, 'server_schedule', block.SERVER_RATE_FACTOR),
   )
 }

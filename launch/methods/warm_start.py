@@ -50,4 +50,5 @@ BLOCK = block.Block(
     block.Rule('fine_tuning', (), 'which has a start of its own'),
   ),
   build={block.TASK: _start_task},
+  start=lambda config: block.Origin(path=config.blocks['warm_start'].path),
 )

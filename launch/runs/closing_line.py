@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import datasets
+from launch.methods import block as block_lib
+from launch.methods import declared
 from launch.methods import registry
 from launch.results import column_titles
 from launch.results import run_reader
@@ -77,9 +79,12 @@ def _judge(
     return ''
   score = _format(summary['final'][column])
   told = f' Judged by {_name(column)}: {score}'
-  decided = summary.get('early_stopping', {}).get('metric', column)
-  if decided != column:
-    told += f'; early stopping by {_name(decided)}'
+  deciding = declared.find_stopping(experiment.config)
+  if deciding is not None:
+    (stopping,) = deciding.hooks(experiment)
+    if stopping.column != column:
+      name = deciding.name.replace('_', ' ')
+      told += f'; {name} by {_name(stopping.column)}'
   return f'{told}.'
 
 
@@ -97,16 +102,8 @@ def _rounds(
 ) -> str:
   number = text_table.count(summary['rounds'], 'round')
   rounds = f'{number} of {registry.label(experiment.config)}'
-  decided = summary.get('early_stopping', {})
-  if decided.get('stopped'):
-    rounds += f', not {experiment.config.rounds}, since {decided["stopped"]}'
-  if decided.get('model_round', summary['rounds']) != summary['rounds']:
-    rounds += f', with the model of round {decided["model_round"]}'
-  if privacy := summary.get('privacy'):
-    epsilon = privacy['epsilon']
-    spent = 'no bound' if epsilon is None else f'{epsilon:.4g}'
-    by = privacy['accountant'].upper()
-    rounds += f', epsilon {spent} at delta {privacy["delta"]:g} (by {by})'
+  for block in block_lib.blocks_of(experiment.config):
+    rounds += block.tell(experiment.config, summary)
   return rounds
 
 

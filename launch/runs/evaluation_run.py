@@ -13,7 +13,7 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.evaluation import metric_names
-from launch.methods import adapters
+from launch.methods import declared
 from launch.plots import catalogue
 from launch.results import run_reader
 from launch.results import text_table
@@ -238,7 +238,7 @@ def _export(
       experiment.config.method.title,
     )
   weights = experiment.process.get_model_weights(result.state)
-  model, weights = adapters.merge(
+  model, weights = declared.merge(
     experiment.config, experiment.task, experiment.model, weights
   )
   paths = [folder / 'saved_model', folder / 'weights.npz']

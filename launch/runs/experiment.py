@@ -3,8 +3,6 @@
 """Experiments: everything that a run needs, made from its config."""
 
 from collections.abc import Callable
-from collections.abc import Iterable
-from collections.abc import Sequence
 import dataclasses
 import functools
 import os
@@ -16,25 +14,20 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
+from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import early_stopping
+from launch.methods import declared
 from launch.methods import evaluation as evaluation_block
-from launch.methods import exchange
-from launch.methods import fine_tuning
 from launch.methods import method_notes
 from launch.methods import participation as participation_lib
-from launch.methods import privacy
 from launch.methods import registry
-from launch.methods import schedules
-from launch.runs import fine_tuning_start
+from launch.runs import run_start
 from tasks import registry as task_registry
 from tasks.task import SPLITS
 from tasks.task import Task
 
 from absl import logging
-import numpy as np
-import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -66,7 +59,9 @@ class Experiment:
 
   def __post_init__(self) -> None:
     # Made at once, so that bad input is refused before anything is written.
-    _ = self.participation, self.wall_clock, self.epsilon
+    _ = self.participation
+    for block in block_lib.blocks_of(self.config):
+      block.check_task(self.config, self.task)
     rates = self.tuning_rates
     if rates and config_lib.CLIENT_RATE not in parameters.names_in(
       self.process.local_training
@@ -101,18 +96,6 @@ class Experiment:
       self.config, self.task, accuracy_stages=self.accuracy_stages
     )
 
-  @functools.cached_property
-  def wall_clock(self) -> simulation.WallClock | None:
-    """The clock of simulated time; None for a config without speeds."""
-    return participation_lib.create_wall_clock(
-      self.config, self.task, self.participation
-    )
-
-  @functools.cached_property
-  def epsilon(self) -> simulation.Epsilon | None:
-    """The function from rounds to epsilon; None without a block privacy."""
-    return privacy.create_epsilon(self.config, self.task)
-
   @property
   def batch_spec(self) -> datasets.BatchSpec:
     """The batches of a client per round."""
@@ -131,16 +114,6 @@ class Experiment:
   def judged_column(self) -> str:
     """The column of metrics.csv that judges the run, in the task's metric."""
     return f'eval/{self.judged_by}/{self.task.metric}'
-
-  @property
-  def wire_bytes(self) -> simulation.WireBytes:
-    """The bytes that cross the network per round and client."""
-    sent = self.built.wire_bytes
-    if self.accuracy_stages is None:
-      return sent
-    criterion = simulation.measure_wire_bytes(self.evaluations.gradient_norm)
-    # Only uploads are added: the next round broadcasts the weights anyway.
-    return sent._replace(upload=sent.upload + criterion.upload)
 
   @property
   def cohort_hooks(self) -> list[simulation.Hook]:
@@ -195,6 +168,12 @@ class Experiment:
       return state
     return self.process.set_model_weights(state, self.initial_weights)
 
+  @functools.cached_property
+  def _schedules(self) -> list[simulation.Hook]:
+    unchanged = simulation.Hook.before_round
+    hooks = declared.build_hooks(self)
+    return [h for h in hooks if type(h).before_round is not unchanged]
+
   def round_parameters(self, round_number: int) -> dict[str, float]:
     """Returns one round's parameters by name; empty without schedules.
 
@@ -204,9 +183,9 @@ class Experiment:
     Raises:
       errors.InputError: If the execution context cannot replace parameters.
     """
-    found = schedules.round_parameters(
-      self.config, round_number, first_round=self.first_round
-    )
+    found = {}
+    for hook in self._schedules:
+      found |= hook.before_round(round_number)
     if found and not parameters.are_replaced_here():
       raise errors.InputError(
         '--context must be cohort for a schedule of learning rates, since '
@@ -278,7 +257,7 @@ class Experiment:
       higher_is_better={self.task.metric: self.task.higher_is_better},
       seed=self.config.seed,
       own_models=simulation.has_client_states(self.process)
-      and exchange.clients_keep_models(self.config),
+      and declared.clients_keep_models(self.config),
       new_clients=new_clients,
     )
 
@@ -294,67 +273,6 @@ class Experiment:
         self.task.metric: self.task.higher_is_better,
       },
     )
-
-  def build_criterion(self) -> evaluation.AccuracyCriterion | None:
-    """Builds the criterion that ends stages; None without accuracy stages."""
-    if self.accuracy_stages is None:
-      return None
-    return evaluation.AccuracyCriterion(
-      self.evaluations.gradient_norm,
-      constant=self.config.participation.accuracy_constant,
-    )
-
-  def build_candidate_losses(self) -> simulation.CandidateLosses | None:
-    """Builds what power of choice measures; None for other participations."""
-    choice = self.participation
-    if not isinstance(choice, simulation.PowerOfChoice):
-      return None
-
-    def losses(weights: Any, client_ids: Sequence[str]) -> list[float]:
-      chunks = evaluation.load_chunks(
-        self.task.train, client_ids, eval_batch_size=self.task.eval_batch_size
-      )
-      scorer = self.evaluations.global_model
-      return [
-        scores['loss']
-        for chunk in chunks
-        for scores in scorer.score_group(weights, chunk)
-      ]
-
-    return simulation.CandidateLosses(
-      choice,
-      losses,
-      weights_bytes=sum(
-        np.asarray(w).nbytes
-        for w in tf.nest.flatten(self.model.initial_weights)
-      ),
-    )
-
-  def build_stopping(
-    self, rows: Iterable[simulation.Metrics] = ()
-  ) -> simulation.EarlyStopping | None:
-    """Builds the decision on the last and the best round, if configured.
-
-    Args:
-      rows: The rows of metrics.csv on which it decides first.
-    """
-    own = self.config.blocks.get('early_stopping')
-    if own is None:
-      return None
-    column = own.metric or self.judged_column
-    stopping = simulation.EarlyStopping(
-      column,
-      higher_is_better=early_stopping.direction(
-        own,
-        column,
-        judged=self.judged_column,
-        higher_is_better=self.task.higher_is_better,
-      ),
-      patience=own.patience,
-      min_delta=own.min_delta,
-    )
-    stopping.observe_rows(rows)
-    return stopping
 
 
 def create_task(
@@ -405,13 +323,15 @@ def create_task(
 
 
 def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
-  """Returns the fingerprints of each split's clients and of measured speeds."""
+  """Returns the fingerprints of each split's clients and of blocks' files."""
   fingerprints = {
     split: datasets.fingerprint(getattr(task, split))
     for split in SPLITS
     if getattr(task, split) is not None
   }
-  return fingerprints | participation_lib.fingerprint_speeds(config)
+  for block in block_lib.blocks_of(config):
+    fingerprints |= block.fingerprint(config)
+  return fingerprints
 
 
 def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
@@ -483,11 +403,11 @@ def build_experiment(
   if check_task is not None:
     check_task(task)
   start = None
-  if fine_tuning.has_start(config) or 'warm_start' in config.blocks:
-    start = workdir and fine_tuning_start.load_start(workdir)
+  if declared.find_origin(config) is not None:
+    start = workdir and run_start.load_start(workdir)
     if not start:
       raise errors.InputError(
-        f'{workdir or "A run"} has no {fine_tuning_start.FILE_NAME}, from '
+        f'{workdir or "A run"} has no {run_start.FILE_NAME}, from '
         'which it starts; train it first with launch.train.'
       )
   return build_experiment_of(config, task, start=start)
@@ -497,7 +417,7 @@ def build_experiment_of(
   config: config_lib.Config,
   task: Task,
   *,
-  start: fine_tuning_start.Start | None = None,
+  start: run_start.Start | None = None,
 ) -> Experiment:
   """Builds the process of a config for an existing task.
 

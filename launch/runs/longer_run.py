@@ -10,6 +10,7 @@ those of a run of all the rounds, which such a run goes back for.
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checkpoint_manifest
+from launch.methods import declared
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
@@ -59,17 +60,17 @@ def find_checkpoint(
   """
   kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
   rows = simulation.read_rows(folder.metrics_path) if kept else []
-  # After its last round, a run evaluates, by which early stopping decides, and
-  # chooses among lambdas.
+  # After its last round, a run evaluates, which may decide on the best round,
+  # and chooses among lambdas.
   config = experiment.config
   ends_alike = experiment.built.solve_path is None and (
-    'early_stopping' not in config.blocks or before % config.evaluate_every == 0
+    not declared.find_stopping(config) or before % config.evaluate_every == 0
   )
   for checkpoint in reversed(kept):
     if checkpoint > before or (checkpoint == before and not ends_alike):
       continue
-    stopping = experiment.build_stopping(
-      row for row in rows if row['round'] <= checkpoint
+    stopping = declared.build_stopping(
+      experiment, (row for row in rows if row['round'] <= checkpoint)
     )
     also_kept = {experiment.half_round, stopping and stopping.best_round}
     also_kept.discard(None)

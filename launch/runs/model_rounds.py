@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from launch.methods import config as config_lib
-from launch.methods import early_stopping
+from launch.methods import declared
 
 HALF = 'half'
 LAST = 'last'
@@ -33,16 +33,16 @@ def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
 
 def of_the_model(config: config_lib.Config) -> str:
   """Returns the name of a run's model, which summary.json describes."""
-  return BEST if early_stopping.restores_best(config) else LAST
+  return BEST if declared.restores_best(config) else LAST
 
 
 def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
   """Returns the names of the models that other tasks score by default.
 
   Args:
-    config: The config; with early_stopping, the number of rounds and so the
-      half-way round are unknown.
+    config: The config; if the run may stop early, the number of rounds and so
+      the half-way round are unknown.
   """
   keeps_half = config.evaluation.half_way_checkpoint
-  half = (HALF,) if keeps_half and 'early_stopping' not in config.blocks else ()
+  half = (HALF,) if keeps_half and not declared.find_stopping(config) else ()
   return *half, of_the_model(config)

@@ -13,14 +13,13 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import fine_tuning
+from launch.methods import declared
 from launch.methods import optimizers
-from launch.methods import participation
 from launch.methods import registry
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import longer_run
+from launch.runs import run_start
 from launch.runs import run_summary
 from launch.runs import trained_run
 from launch.runs import training_run
@@ -61,9 +60,10 @@ def describe(
   training_run.check_task(config, task)
   folder = simulation.Workdir(pathlib.Path(options.workdir or ''))
   has_run = bool(options.workdir) and not options.overwrite
-  start = fine_tuning_start.load_start(folder.path) if has_run else None
-  if start is None and 'warm_start' in config.blocks:
-    start = trained_run.read_warm_start(config, task)
+  start = run_start.load_start(folder.path) if has_run else None
+  origin = declared.find_origin(config)
+  if start is None and origin is not None and origin.algorithm is None:
+    start = trained_run.read_start(config, task, origin.path)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
   rows = [
     ('task', task.title),
@@ -130,17 +130,18 @@ def _describe_rounds(
     f'{sum(w.size for w in weights):,} parameters, '
     f'{text_table.quantity(sum(w.nbytes for w in weights))}B',
   )
-  name = participation.POLICIES[config.participation.name].title
+  name = registry.participation_title(config)
   yield (
     'method',
     f'{registry.label(config)}; {config.cohort_size} of '
     f'{len(task.train.client_ids):,} clients per round, {name}',
   )
   first = experiment.first_round
-  if fine_tuning.has_start(config):
-    first = fine_tuning_start.start_config(
-      config, num_clients=len(task.train.client_ids)
-    ).rounds
+  start_config = run_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
+  if start_config is not None:
+    first = start_config.rounds
   yield from _describe_steps(config)
   validation, test = (
     text_table.count(len(getattr(task, split).client_ids), f'{split} client')
@@ -164,19 +165,24 @@ def _describe_rounds(
 
 def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
   """Returns the bytes per client and of all rounds after the first ones."""
-  config, sent = experiment.config, experiment.wire_bytes
+  config, hooks = experiment.config, declared.build_hooks(experiment)
+  (sent,) = (
+    hook.wire_bytes
+    for hook in hooks
+    if isinstance(hook, simulation.CommunicationCosts)
+  )
   num_rounds = config.rounds - first
   numbers = range(first + 1, first + min(num_rounds, _MAX_ROUNDS) + 1)
   about = ''
   if experiment.accuracy_stages is None:
     visits = sum(len(experiment.planned(r)) for r in numbers)
     total = sent.total * visits
-    candidate_losses = experiment.build_candidate_losses()
-    if candidate_losses is not None:
-      total += sum(
-        candidate_losses.count_bytes(r, len(experiment.planned(r)))
-        for r in numbers
-      )
+    total += sum(
+      hook.count_bytes(r, len(experiment.planned(r)))
+      for hook in hooks
+      if isinstance(hook, simulation.CandidateLosses)
+      for r in numbers
+    )
     if len(numbers) < num_rounds:
       about = f'about, by the first {len(numbers):,} rounds: '
       visits = round(visits * num_rounds / len(numbers))

@@ -23,8 +23,8 @@ from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import model_graph
+from launch.runs import run_start
 from launch.runs import training_run
 from tasks.task import Task
 
@@ -98,7 +98,7 @@ class RunSequence:
     config: config_lib.Config,
     task: Task,
     *,
-    start: fine_tuning_start.Start | None = None,
+    start: run_start.Start | None = None,
   ) -> experiment_lib.Experiment:
     """Builds like `experiment.build_experiment_of`, sharing what is built."""
     key = registry.sharing_key(config)

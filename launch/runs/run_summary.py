@@ -13,9 +13,9 @@ from typing import Any
 import fedfish_tff
 from fedfish_tff import evaluation
 from fedfish_tff import simulation
+from launch.methods import block as block_lib
 from launch.methods import building
-from launch.methods import exchange
-from launch.methods import privacy
+from launch.methods import declared
 from launch.runs import experiment as experiment_lib
 from launch.runs import tuned_evaluation
 
@@ -28,36 +28,37 @@ _PACKAGES = ('tensorflow-federated', 'tensorflow', 'numpy')
 
 def summarize(
   experiment: experiment_lib.Experiment,
-  result: simulation.TrainingResult,
+  outcome: block_lib.Outcome,
   rows: Sequence[Mapping[str, int | float]],
   *,
   client_states: simulation.ClientStateStore | None = None,
-  stopping: simulation.EarlyStopping | None = None,
   divergence: simulation.Divergence | None = None,
-  model: simulation.TrainingResult | None = None,
 ) -> Mapping[str, Any]:
   """Returns the content of summary.json; only here are test clients scored.
 
   Args:
     experiment: The experiment that was run.
-    result: The result of the last round.
+    outcome: The end of the run.
     rows: The rows of metrics.csv.
     client_states: The states that clients keep; None if they keep none.
-    stopping: The early stopping of the run; None for a config without it.
     divergence: The decision on divergence; None for a closed form.
-    model: The result of the round of the run's model; None for the last round.
   """
   task = experiment.task
-  model = model or result
+  result, model = outcome.result, outcome.model
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
-  if client_states is not None and exchange.clients_keep_models(
+  if client_states is not None and declared.clients_keep_models(
     experiment.config
   ):
     test |= _score_client_models(experiment, model, client_states)
+  decided = declared.find_stopping(experiment.config)
+  reported, blocks = {}, block_lib.blocks_of(experiment.config)
+  for block in blocks:
+    if block is not decided:
+      reported |= block.summary(outcome)
   totals = dict(result.totals)
-  if not {'exchange', 'compression'} & experiment.config.blocks.keys():
+  if not any(block.measures_payload for block in blocks):
     # All weights are sent as they are, so that no payload is measured.
     totals.pop('payload_bytes', None)
   return {
@@ -66,8 +67,9 @@ def summarize(
     'algorithm': experiment.config.method.name,
     'label': experiment_lib.describe_run(experiment.config, task),
     'rounds': result.round_number,
-    **_status(stopping, divergence),
-    **_early_stopping(stopping, model),
+    **_status(outcome, divergence),
+    # The end of the run comes before its scores.
+    **(decided.summary(outcome) if decided else {}),
     'final': {
       name: _to_json(value)
       for name, value in row.items()
@@ -80,7 +82,7 @@ def summarize(
     ),
     'totals': totals,
     **_reported_hparams(experiment, result),
-    **_privacy(experiment, result),
+    **reported,
     **_total_published_bytes(rows),
     'versions': {
       'python': platform.python_version(),
@@ -97,8 +99,7 @@ def tell_divergence(summary: Mapping[str, Any]) -> str:
 
 
 def _status(
-  stopping: simulation.EarlyStopping | None,
-  divergence: simulation.Divergence | None,
+  outcome: block_lib.Outcome, divergence: simulation.Divergence | None
 ) -> Mapping[str, Any]:
   """Returns the way in which the run has ended."""
   first = divergence and divergence.first_diverged_round
@@ -107,25 +108,13 @@ def _status(
       'status': DIVERGED,
       'diverged': {'round': first, 'reason': divergence.describe()},
     }
-  stopped = stopping is not None and stopping.reason is not None
+  stopping = outcome.stopping
+  stopped = (
+    # Another hook than this one may end a run, too.
+    outcome.result.round_number < outcome.experiment.config.rounds
+    or (stopping is not None and stopping.reason is not None)
+  )
   return {'status': STOPPED_EARLY if stopped else FINISHED}
-
-
-def _early_stopping(
-  stopping: simulation.EarlyStopping | None, model: simulation.TrainingResult
-) -> Mapping[str, Any]:
-  """Returns the decision, and the round of the model that was scored."""
-  if stopping is None:
-    return {}
-  return {
-    'early_stopping': {
-      'metric': stopping.column,
-      'best_round': stopping.best_round,
-      'model_round': model.round_number,
-      # The reason; null for a run that has trained for all rounds.
-      'stopped': stopping.reason,
-    }
-  }
 
 
 def _score_test_clients(
@@ -199,22 +188,6 @@ def _reported_hparams(
   names = experiment.built.reported_hparams
   hparams = experiment.process.get_hparams(result.state) if names else {}
   return {name: float(hparams[name]) for name in names}
-
-
-def _privacy(
-  experiment: experiment_lib.Experiment, result: simulation.TrainingResult
-) -> Mapping[str, Any]:
-  """Returns the run's privacy guarantee; empty without a block privacy."""
-  if experiment.epsilon is None:
-    return {}
-  return {
-    'privacy': {
-      'epsilon': _to_json(experiment.epsilon(result.round_number)),
-      'delta': experiment.config.blocks['privacy'].delta,
-      'accountant': experiment.epsilon.accountant.value,
-      'neighbours': privacy.neighbours(experiment.config),
-    }
-  }
 
 
 def _total_published_bytes(

@@ -14,14 +14,15 @@ from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import adapters
+from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import declared
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import model_rounds
+from launch.runs import run_start
 from tasks.task import Task
 
 # A function of the config, the task and the folder of its data.
@@ -159,7 +160,8 @@ def load_result(
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
-    return load_best(experiment, folder, experiment.build_stopping(rows))
+    stopping = declared.build_stopping(experiment, rows)
+    return load_best(experiment, folder, stopping)
   if at == model_rounds.HALF:
     half = experiment.half_round
     if half is None:
@@ -211,7 +213,7 @@ def load_best(
     raise errors.InputError(
       f'{folder.path} has no best model: '
       + (
-        'its config has no early_stopping, which keeps one.'
+        f'its config has no {_name_deciding()}, which keeps one.'
         if stopping is None
         else f'no value of {stopping.column} is finite.'
       )
@@ -230,14 +232,21 @@ def load_best(
   return result
 
 
-def read_warm_start(
-  config: config_lib.Config, task: Task
-) -> fine_tuning_start.Start:
-  """Reads the weights of a block `warm_start`, from another run or a file.
+def _name_deciding() -> str:
+  """Returns the names of the blocks that decide on a best round."""
+  blocks = block_lib.own_blocks().values()
+  return ' or '.join(b.name for b in blocks if b.restores_best is not None)
+
+
+def read_start(
+  config: config_lib.Config, task: Task, path: str
+) -> run_start.Start:
+  """Reads the weights that a run begins with, from another run or a file.
 
   Args:
-    config: The config, with the block.
+    config: The config of the run.
     task: The task, whose model must have the same tensors.
+    path: The workdir of the other run, or the file.
 
   Returns:
     The start, without rounds and costs.
@@ -245,12 +254,12 @@ def read_warm_start(
   Raises:
     errors.InputError: If the weights cannot be read or do not fit.
   """
-  path = os.path.expanduser(config.blocks['warm_start'].path)
+  path = os.path.expanduser(path)
   model, names = task.create_checked_model(), task.tensor_names
   if os.path.isdir(path):
     other, folder = read_run(path, trust=config.trust.in_run())
     result = load_result(other, folder)
-    _, weights = adapters.merge(
+    _, weights = declared.merge(
       other.config,
       other.task,
       other.model,
@@ -266,7 +275,7 @@ def read_warm_start(
     weights = models.read_weights(
       path, model, tensor_names=names, trusted=config.trust.saved_models
     )
-  return fine_tuning_start.Start(weights, round_number=0, totals={})
+  return run_start.Start(weights, round_number=0, totals={})
 
 
 def _load_round(

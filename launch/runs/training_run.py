@@ -14,18 +14,17 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import early_stopping
-from launch.methods import fine_tuning
+from launch.methods import declared
 from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import closing_line
 from launch.runs import divergence as divergence_lib
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
 from launch.runs import longer_run
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import own_clients
 from launch.runs import regularization_choice
+from launch.runs import run_start
 from launch.runs import run_summary
 from launch.runs import tensorboard_rows
 from launch.runs import trained_run
@@ -115,12 +114,13 @@ def train_task(
   # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
   kept_start = simulation.Workdir(pathlib.Path(options.workdir)).start_path
-  if fine_tuning.has_start(config):
-    check_task(config, task)
-  elif 'warm_start' not in config.blocks:
+  origin = declared.find_origin(config)
+  if origin is None:
     experiment = build(config, task)
+  elif origin.algorithm is not None:
+    check_task(config, task)
   elif options.overwrite or not kept_start.exists():
-    start = trained_run.read_warm_start(config, task)
+    start = trained_run.read_start(config, task, origin.path)
     experiment = build(config, task, start=start)
   with simulation.open_workdir(
     options.workdir,
@@ -131,34 +131,32 @@ def train_task(
     length_field=block.length_field(config),
   ) as folder:
     if experiment is None:
-      start = fine_tuning_start.load_start(folder.path) or _train_start(
+      start = run_start.load_start(folder.path) or _train_start(
         config, task, folder, options, starts or {}, plots
       )
       experiment = build(config, task, start=start)
     elif start is not None:
-      fine_tuning_start.save_start(folder.path, start)
+      run_start.save_start(folder.path, start)
     longer_run.prepare(experiment, folder)
     client_states = experiment.open_client_states(folder.client_states_path)
     result = _run(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = experiment.build_stopping(rows)
-    divergence = divergence_lib.build_hook(experiment, rows)
-    model = None
-    if early_stopping.restores_best(config) and stopping.best_round is not None:
+    stopping = declared.build_stopping(experiment, rows)
+    model = result
+    if declared.restores_best(config) and stopping.best_round is not None:
       model = trained_run.load_best(experiment, folder, stopping)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
       experiment,
-      result,
+      block.Outcome(
+        experiment=experiment, result=result, model=model, stopping=stopping
+      ),
       rows,
       client_states=client_states,
-      stopping=stopping,
-      divergence=divergence,
-      model=model,
+      divergence=divergence_lib.build_hook(experiment, rows),
     )
-    model = model or result
     row = next(row for row in rows if row['round'] == model.round_number)
     rate = tuned_evaluation.rate_of(row)
     own_clients.write(experiment, folder, model, client_states, rate)
@@ -184,11 +182,11 @@ def check_task(config: config_lib.Config, task: Task) -> None:
     errors.InputError: If the config cannot be used with the task.
   """
   participation.create_participation(config, task)
-  if fine_tuning.has_start(config):
-    fine_tuning_start.start_config(
-      config, num_clients=len(task.train.client_ids)
-    )
-  if 'fine_tuning' in config.blocks:
+  start_config = run_start.start_config(
+    config, num_clients=len(task.train.client_ids)
+  )
+  if start_config is not None:
+    # The model must suit the task before its start is trained.
     _ = building.prepare(config, task).model
 
 
@@ -199,15 +197,15 @@ def _train_start(
   options: RunOptions,
   starts: Mapping[str, str | os.PathLike[str]],
   plots: bool,
-) -> fine_tuning_start.Start:
+) -> run_start.Start:
   """Trains the start of a fine-tuning, unless it exists, and keeps it."""
-  start_config = fine_tuning_start.start_config(
+  start_config = run_start.start_config(
     config, num_clients=len(task.train.client_ids)
   )
   path = starts.get(start_config.key)
   # Another run's is only read: several fine-tunings may start from it.
   if not path or not simulation.Workdir(pathlib.Path(path)).read_summary():
-    path = folder.path / fine_tuning_start.FOLDER_NAME
+    path = folder.path / run_start.FOLDER_NAME
     print(f'The start of the fine-tuning, in {path}:')
     own = dataclasses.replace(
       options, workdir=path, overwrite=False, metrics_managers=()
@@ -217,19 +215,19 @@ def _train_start(
   result = trained_run.load_result(
     experiment, simulation.Workdir(pathlib.Path(path))
   )
-  start = fine_tuning_start.Start(
+  start = run_start.Start(
     experiment.process.get_model_weights(result.state),
     result.round_number,
     result.totals,
   )
-  fine_tuning_start.save_start(folder.path, start)
+  run_start.save_start(folder.path, start)
   return start
 
 
 def _run(
   experiment: experiment_lib.Experiment,
   folder: simulation.Workdir,
-  start: fine_tuning_start.Start | None,
+  start: run_start.Start | None,
   client_states: simulation.ClientStateStore | None,
   progress_bar: bool | None,
   managers: Mapping[str, managers_lib.ManagerFn],
@@ -252,13 +250,14 @@ def _run(
     for name, create in managers.items()
   ]
   metrics = simulation.CsvMetricsManager(folder.metrics_path)
-  stopping = experiment.build_stopping()
+  hooks = _build_hooks(experiment, folder)
   half = [] if experiment.half_round is None else [experiment.half_round]
 
   def kept_rounds() -> list[int]:
     # These are kept for launch.evaluate --at=half,best.
-    best = stopping and stopping.best_round
-    return half + ([] if best is None else [best])
+    deciding = (h for h in hooks if isinstance(h, simulation.EarlyStopping))
+    best = [hook.best_round for hook in deciding]
+    return half + [number for number in best if number is not None]
 
   checkpoints = simulation.CheckpointManager(
     folder.checkpoints_path,
@@ -302,38 +301,21 @@ def _run(
         experiment.first_round,
         start.totals if start else {},
       ),
-      hooks=_build_hooks(experiment, folder, stopping, progress),
+      hooks=[*hooks, progress],
     )
   finally:
     progress.close()
 
 
 def _build_hooks(
-  experiment: experiment_lib.Experiment,
-  folder: simulation.Workdir,
-  stopping: simulation.EarlyStopping | None,
-  progress: simulation.ProgressReporter,
+  experiment: experiment_lib.Experiment, folder: simulation.Workdir
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
-  built, wall_clock = experiment.built, experiment.wall_clock
-  criterion, barrier = experiment.build_criterion(), experiment.build_barrier()
   hooks = [
-    simulation.Schedules(experiment.round_parameters),
-    # They come before the clock, which asks for cohorts.
-    *experiment.cohort_hooks,
-    criterion and simulation.Criterion(criterion),
-    simulation.CommunicationCosts(
-      experiment.wire_bytes, built.costs_per_client
-    ),
-    experiment.build_candidate_losses(),
-    wall_clock and simulation.SimulatedTime(wall_clock),
-    experiment.epsilon and simulation.PrivacyLoss(experiment.epsilon),
-    built.solve_path
+    *declared.build_hooks(experiment),
+    experiment.built.solve_path
     and regularization_choice.RegularizationChoice(experiment, folder.path),
-    barrier and simulation.Barrier(barrier),
     divergence_lib.build_hook(experiment),
-    stopping,
-    progress,
   ]
   return [hook for hook in hooks if hook is not None]
 

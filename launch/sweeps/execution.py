@@ -23,7 +23,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import installed
-from launch.methods import fine_tuning
+from launch.methods import declared
 from launch.methods import registry
 from launch.results import result_table
 from launch.results import run_reader
@@ -227,14 +227,14 @@ class Sweep:
     )
 
   def _find_starts(self, run: plan_lib.PlannedRun) -> list[plan_lib.PlannedRun]:
-    """Returns the runs that may be the start of a fine-tuning."""
-    if not fine_tuning.has_start(run.config):
+    """Returns the runs that may be the start of a run."""
+    origin = declared.find_origin(run.config)
+    if origin is None or origin.algorithm is None:
       return []
-    start = run.config.values['fine_tuning']['start']
     return [
       other
       for other in self.runs
-      if other.config.values['algorithm'] == start
+      if other.config.values['algorithm'] == origin.algorithm
       and other.config.task == run.config.task
       and other.config.seed == run.config.seed
     ]

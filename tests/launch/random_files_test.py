@@ -14,7 +14,7 @@ from fedfish_tff import simulation
 from launch import json_config
 from launch.configs import digits
 from launch.methods import config_checks
-from launch.runs import fine_tuning_start
+from launch.runs import run_start
 from tasks.images import labelled_images as labelled_images_lib
 from tasks.text import roberta_checkpoint
 from tests import grouped_clients
@@ -37,9 +37,7 @@ def _write_npz(path):
 
 def _write_start(path):
   weights = tff.learning.models.ModelWeights((np.ones([3, 2], np.float32),), ())
-  fine_tuning_start.save_start(
-    path.parent, fine_tuning_start.Start(weights, 2, {'a': 1})
-  )
+  run_start.save_start(path.parent, run_start.Start(weights, 2, {'a': 1}))
 
 
 def _write_grouped(path):
@@ -81,7 +79,7 @@ _FILES = {
   ),
   'start.npz': (
     _write_start,
-    lambda path: fine_tuning_start.load_start(path.parent),
+    lambda path: run_start.load_start(path.parent),
   ),
   'program_state_1.npz': (_save_checkpoint, _load_checkpoint),
   'run.json': (

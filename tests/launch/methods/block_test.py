@@ -220,6 +220,14 @@ class BlockTest(parameterized.TestCase):
         else:
           config_checks.read(_config(variant))
 
+  def test_a_part_that_no_run_has(self):
+    with self.assertRaisesRegex(
+      ValueError, "^Block other must build parts .* aggregator, .*, got 'sum'"
+    ):
+      block_lib.Block(
+        name='other', help='', fields={}, build={'sum': lambda *of: of}
+      )
+
   def test_pairs_that_change_one_part_say_which_comes_first(self):
     def before(name):
       return {b for a in _BLOCKS[name].after for b in (a, *before(a))}

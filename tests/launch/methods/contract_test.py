@@ -14,12 +14,14 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
 from fedfish_tff import parameters
+from fedfish_tff import simulation
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import early_stopping
+from launch.methods import declared
 from launch.methods import participation
+from launch.methods import privacy
 from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from tests.launch import small_configs
@@ -180,20 +182,28 @@ class _Effects:
     )
 
   def _around_the_process(self) -> Any:
-    experiment, stages = self._experiment, self._experiment.accuracy_stages
+    experiment = self._experiment
     participation_ = experiment.participation
     # Without training, nothing is chosen of them.
     of = getattr(participation_, 'candidates', participation_)
     cohorts = {r: of(r) for r in self._rounds()}
-    stopping, path = experiment.build_stopping(), experiment.built.solve_path
+    stopping = declared.build_stopping(experiment, [])
+    path = experiment.built.solve_path
+    clock = participation.create_wall_clock(
+      experiment.config, experiment.task, participation_
+    )
     return dict(
       cohorts=cohorts,
-      criterion=stages and vars(experiment.build_criterion())['_constant'],
-      clock=experiment.wall_clock
-      and [experiment.wall_clock(r, c) for r, c in cohorts.items()],
-      epsilon=experiment.epsilon and experiment.epsilon(2),
+      criteria=[
+        vars(vars(hook)['_criterion_fn'])['_constant']
+        for hook in declared.build_hooks(experiment)
+        if isinstance(hook, simulation.Criterion)
+      ],
+      clock=clock and [clock(r, c) for r, c in cohorts.items()],
+      epsilon='privacy' in experiment.config.blocks
+      and privacy.create_epsilon(experiment.config, experiment.task)(2),
       stopping=stopping and vars(stopping),
-      best=early_stopping.restores_best(experiment.config),
+      best=declared.restores_best(experiment.config),
       path=path and experiment.config.algorithm.regularization_path,
     )
 

@@ -30,6 +30,7 @@ class DescriptionTest(absltest.TestCase):
         '  rounds_per_stage=10: ',
         '  dropout=0.0: ',
         '  scales=(1.0, 100.0): ',
+        '  aggregator                   the aggregation of updates; ',
       ):
         self.assertIn(said, text)
 

@@ -7,8 +7,8 @@ import dataclasses
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import exchange
 from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
@@ -71,7 +71,8 @@ class ExchangeBuildTest(parameterized.TestCase):
     cls.named = dataclasses.replace(cls.task, tensor_names=_NAMES)
 
   def _sent(self, config, norms=(4.0, 1.0, 2.0, 3.0)):
-    arguments = exchange.build(config_checks.read(config), self.named)
+    parts = building.prepare(config_checks.read(config), self.named)
+    arguments = parts.exchange()
     selector = arguments['selector']
     return [m.numpy() for m in selector.select(*_drifting(*norms))]
 

@@ -99,7 +99,9 @@ class CheckTest(parameterized.TestCase):
       )
       factors.append(
         [
-          schedules.round_parameters(config, r, first_round=0)
+          schedules.factor(
+            config.blocks['server_schedule'], r, rounds=config.rounds
+          )
           for r in range(1, 13)
         ]
       )

@@ -50,9 +50,9 @@ class ClosingLineTest(parameterized.TestCase):
       'test loss, after fine-tuning: 6.0000.',
     )
 
-  def _format(self, **summary):
-    config = softmax_task.make_config('fed_avg', ()) | {
-      'early_stopping': early_stopping.BLOCK.defaults()
+  def _format(self, *, axes='', metric='', **summary):
+    config = softmax_task.make_config(f'fed_avg{axes}', ()) | {
+      'early_stopping': early_stopping.BLOCK.defaults() | {'metric': metric}
     }
     config['evaluation']['personalization_epochs'] = 0
     experiment = experiment_lib.build_experiment_of(
@@ -65,6 +65,7 @@ class ClosingLineTest(parameterized.TestCase):
         'rounds': 9,
         'test': {'global/loss': 1.0},
         'final': {'eval/global/loss': 2.0},
+        'early_stopping': {'model_round': 9, 'stopped': None},
         **summary,
       },
     )
@@ -79,13 +80,7 @@ class ClosingLineTest(parameterized.TestCase):
   def test_the_column_that_stopped_is_told_where_another_judges(
     self, metric, told
   ):
-    line = self._format(
-      early_stopping={
-        'metric': f'eval/global/{metric}',
-        'model_round': 9,
-        'stopped': None,
-      }
-    )
+    line = self._format(metric=f'eval/global/{metric}')
     self.assertEndsWith(
       line,
       'Loss on 2 test clients: global model 1.0000. Judged by validation loss, '
@@ -101,11 +96,7 @@ class ClosingLineTest(parameterized.TestCase):
     line = self._format(
       status='diverged',
       diverged={'round': 7, 'reason': 'nothing was finite'},
-      early_stopping={
-        'metric': 'eval/global/loss',
-        'model_round': model_round,
-        'stopped': None,
-      },
+      early_stopping={'model_round': model_round, 'stopped': None},
     )
     expected = 'Diverged in round 7: nothing was finite'
     self.assertStartsWith(line, expected + (told or '.'))
@@ -113,6 +104,7 @@ class ClosingLineTest(parameterized.TestCase):
 
   def test_epsilon_names_its_accountant(self):
     line = self._format(
-      privacy={'epsilon': 1.23456, 'delta': 1e-3, 'accountant': 'pld'}
+      axes=',privacy=gaussian',
+      privacy={'epsilon': 1.23456, 'delta': 1e-3, 'accountant': 'pld'},
     )
     self.assertIn(', epsilon 1.235 at delta 0.001 (by PLD). Loss', line)

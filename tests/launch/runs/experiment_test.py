@@ -7,7 +7,7 @@ from fedfish_tff.execution import contexts
 from launch.configs import toy_regression
 from launch.methods import config_checks
 from launch.runs import experiment
-from launch.runs import fine_tuning_start
+from launch.runs import run_start
 from tests.launch import small_configs
 
 from absl.testing import absltest
@@ -98,11 +98,9 @@ class ClosedFormTest(absltest.TestCase):
       rng.normal(size=shape).astype(np.float32)
       for shape in ((64, 8), (8,), (8, 10), (10,))
     )
-    fine_tuning_start.save_start(
+    run_start.save_start(
       workdir,
-      fine_tuning_start.Start(
-        tff.learning.models.ModelWeights(weights, ()), 3, {}
-      ),
+      run_start.Start(tff.learning.models.ModelWeights(weights, ()), 3, {}),
     )
     built = experiment.build_experiment(
       config_checks.read(config), workdir=workdir

@@ -12,7 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
-from launch.runs import fine_tuning_start
+from launch.runs import run_start
 from tests.launch import run_files
 from tests.launch import small_configs
 
@@ -30,7 +30,7 @@ def _load_result(config, task, workdir):
   experiment = experiment_lib.build_experiment_of(
     config_checks.read(config),
     task,
-    start=fine_tuning_start.load_start(workdir),
+    start=run_start.load_start(workdir),
   )
   return experiment, simulation.load_result(
     experiment.process, simulation.CheckpointManager(workdir / 'checkpoints')
@@ -65,7 +65,7 @@ class FineTuningTest(small_configs.TestCase):
 
   def _starts(self):
     """The start that has been trained, for other runs to start from."""
-    config = fine_tuning_start.start_config(
+    config = run_start.start_config(
       config_checks.read(self.config),
       num_clients=small_configs.NUM_TRAINING_CLIENTS,
     )
@@ -111,8 +111,8 @@ class FineTuningTest(small_configs.TestCase):
     self.assertNotIn('train/loss', rows[0])
 
   def test_start_npz_is_what_the_start_has_led_to(self):
-    found = fine_tuning_start.load_start(self.whole)
-    config = fine_tuning_start.start_config(
+    found = run_start.load_start(self.whole)
+    config = run_start.start_config(
       config_checks.read(self.config), num_clients=8
     )
     experiment, result = _load_result(
@@ -142,7 +142,7 @@ class FineTuningTest(small_configs.TestCase):
       workdir = self.folder / variant
       self._train(config, workdir, starts=self._starts())
       self.assertFalse((workdir / 'start').exists())
-    weights = list(fine_tuning_start.load_start(workdir).weights.trainable)
+    weights = list(run_start.load_start(workdir).weights.trainable)
     last = _trained_weights(config, self.task, workdir)
     for new, old in zip(last, weights[trained], strict=True):
       self.assertFalse(np.array_equal(new, old))
@@ -185,7 +185,7 @@ class FineTuningTest(small_configs.TestCase):
   def test_ctrl_c_between_the_start_and_the_fine_tuning(self):
     workdir = self.folder / 'between'
     with mock.patch.object(
-      fine_tuning_start,
+      run_start,
       'save_start',
       autospec=True,
       side_effect=KeyboardInterrupt,
@@ -228,7 +228,7 @@ class FineTuningTest(small_configs.TestCase):
   def test_a_damaged_start_is_one_sentence(self):
     workdir = self.folder / 'damaged'
     shutil.copytree(self.whole, workdir)
-    path = workdir / fine_tuning_start.FILE_NAME
+    path = workdir / run_start.FILE_NAME
     path.write_bytes(path.read_bytes()[:-9])
     before = run_files.read_rows(workdir)
     with self.assertRaisesRegex(

@@ -166,7 +166,6 @@ class RunSequenceTest(_Test):
     self.assertLen(experiment.model.initial_weights[0][1], 3)
 
 
-@pytest.mark.thorough
 class EveryBlockTest(_Test):
   @parameterized.parameters(
     *(
@@ -180,6 +179,7 @@ class EveryBlockTest(_Test):
     'exchange=partial,unsent=client_keeps',
     'participation=poisson',
   )
+  @pytest.mark.thorough
   def test_shares_and_changes_nothing(self, block):
     changes = {'adapters.targets': 'hidden_0', 'adapters.trained': 'output'}
     config = _make_config(

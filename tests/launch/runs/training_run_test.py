@@ -7,6 +7,7 @@ from concurrent import futures
 import functools
 import json
 import shutil
+from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -134,23 +135,17 @@ class TrainTest(small_configs.TestCase):
     with self.assertRaisesRegex(errors.InputError, 'metrics.csv is not what'):
       train()
 
-  def _train(self, config, task, name, killed_in=None, part='wall_clock'):
-    """Trains or resumes a run, killed by a part of it; returns the rows."""
+  def _train(self, config, task, name, killed_in=None):
+    """Trains or resumes a run, killed in a round; returns the rows."""
+    count = simulation.CommunicationCosts.after_round
 
-    def build(config, task, start=None):
-      experiment = experiment_lib.build_experiment_of(config, task, start=start)
-      whole = getattr(experiment, part)
+    def die(hook, round_):
+      if round_.number == killed_in:
+        raise _Stop()
+      count(hook, round_)
 
-      @functools.wraps(whole)
-      def call(round_number, *arguments):
-        if round_number == killed_in:
-          raise _Stop()
-        return whole(round_number, *arguments)
-
-      vars(experiment)[part] = call
-      return experiment
-
-    small_configs.train_task(config, task, self.folder / name, build=build)
+    with mock.patch.object(simulation.CommunicationCosts, 'after_round', die):
+      small_configs.train_task(config, task, self.folder / name)
     return run_files.read_rows(self.folder / name)
 
   @parameterized.parameters(
@@ -257,7 +252,7 @@ class TrainTest(small_configs.TestCase):
       },
     )
     task = experiment_lib.create_task(config_checks.read(config))
-    train = functools.partial(self._train, config, task, part='epsilon')
+    train = functools.partial(self._train, config, task)
     rows = train('whole')
     with self.assertRaises(_Stop):
       train('killed', 6)

@@ -8,7 +8,7 @@ import tempfile
 
 from fedfish_tff import errors
 from launch.methods import config_checks
-from launch.runs import fine_tuning_start
+from launch.runs import run_start
 from tests import temporary_folders
 from tests.launch import small_configs
 
@@ -28,7 +28,7 @@ _TOTALS = {'wire_bytes': 2**40, 'local_steps': 7, 'round_seconds': 0.1}
 
 def _make_start():
   rng = np.random.default_rng(0)
-  return fine_tuning_start.Start(
+  return run_start.Start(
     tff.learning.models.ModelWeights(
       tuple(
         rng.normal(size=shape).astype(np.float32)
@@ -45,7 +45,7 @@ class StartConfigTest(parameterized.TestCase):
   @parameterized.parameters(*_STARTED)
   def test_it_is_the_config_of_the_closed_form_run(self, variant):
     """So that runs of one config can share it."""
-    start = fine_tuning_start.start_config(
+    start = run_start.start_config(
       small_configs.read_config(variant),
       num_clients=small_configs.NUM_TRAINING_CLIENTS,
     )
@@ -53,7 +53,7 @@ class StartConfigTest(parameterized.TestCase):
 
   def test_its_visits_take_the_time_of_the_run_s_clients(self):
     for axes in ('', ',speeds=dynamic'):
-      start = fine_tuning_start.start_config(
+      start = run_start.start_config(
         small_configs.read_config(
           f'{_STARTED[0]},participation=srpfl{axes}', **{'cohort_size': 2}
         ),
@@ -77,7 +77,7 @@ class StartConfigTest(parameterized.TestCase):
       **changes,
       **{'fine_tuning.start.regularization': 3.0},
     )
-    start = fine_tuning_start.start_config(
+    start = run_start.start_config(
       config_checks.read(config), num_clients=small_configs.NUM_TRAINING_CLIENTS
     )
     self.assertContainsSubset({**changes, 'rounds': 4}, start.values)
@@ -96,7 +96,7 @@ class StartConfigTest(parameterized.TestCase):
       '^rounds must be 4 or more, .* all 8 training clients come once, takes 3'
       f'.*got {rounds}.$',
     ):
-      fine_tuning_start.start_config(
+      run_start.start_config(
         config_checks.read(config),
         num_clients=small_configs.NUM_TRAINING_CLIENTS,
       )
@@ -108,14 +108,12 @@ class FileTest(temporary_folders.TestCase):
     super().setUpClass()
     folder = cls.enterClassContext(tempfile.TemporaryDirectory())
     cls.start = _make_start()
-    fine_tuning_start.save_start(folder, cls.start)
-    cls.content = (
-      pathlib.Path(folder) / fine_tuning_start.FILE_NAME
-    ).read_bytes()
+    run_start.save_start(folder, cls.start)
+    cls.content = (pathlib.Path(folder) / run_start.FILE_NAME).read_bytes()
 
   def setUp(self):
     super().setUp()
-    self.path = self.folder / fine_tuning_start.FILE_NAME
+    self.path = self.folder / run_start.FILE_NAME
 
   def _assert_equal(self, found):
     self.assertEqual(found.round_number, self.start.round_number)
@@ -128,7 +126,7 @@ class FileTest(temporary_folders.TestCase):
 
   def _assert_damaged(self):
     with self.assertRaises(errors.InputError) as raised:
-      fine_tuning_start.load_start(self.folder)
+      run_start.load_start(self.folder)
     message = str(raised.exception)
     self.assertStartsWith(message, f'{self.path} is damaged (')
     self.assertEndsWith(
@@ -138,12 +136,12 @@ class FileTest(temporary_folders.TestCase):
 
   def test_is_read_as_it_was_written(self):
     self.path.write_bytes(self.content)
-    self._assert_equal(fine_tuning_start.load_start(self.folder))
+    self._assert_equal(run_start.load_start(self.folder))
     self.assertEqual([p.name for p in self.folder.iterdir()], ['start.npz'])
 
   def test_a_workdir_without_one(self):
-    self.assertIsNone(fine_tuning_start.load_start(self.folder))
-    self.assertIsNone(fine_tuning_start.load_start(self.folder / 'nothing'))
+    self.assertIsNone(run_start.load_start(self.folder))
+    self.assertIsNone(run_start.load_start(self.folder / 'nothing'))
 
   @given(st.data())
   def test_a_file_that_was_cut(self, data):
@@ -159,7 +157,7 @@ class FileTest(temporary_folders.TestCase):
     content[place] ^= data.draw(st.integers(1, 255))
     self.path.write_bytes(content)
     try:
-      found = fine_tuning_start.load_start(self.folder)
+      found = run_start.load_start(self.folder)
     except errors.InputError:
       self._assert_damaged()
     else:
@@ -193,6 +191,6 @@ class FileTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, f'^Cannot read {self.path}: Is a directory.$'
     ):
-      fine_tuning_start.load_start(self.folder)
+      run_start.load_start(self.folder)
     with self.assertRaisesRegex(errors.InputError, f'Cannot write {self.path}'):
-      fine_tuning_start.save_start(self.folder, self.start)
+      run_start.save_start(self.folder, self.start)

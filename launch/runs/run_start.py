@@ -3,9 +3,8 @@
 """The start of a run: a closed-form classifier, or weights read elsewhere.
 
 The start of a fine-tuning is a run of its own, in which each client comes once.
-Its result, and the weights of a block `warm_start`, are kept as start.npz: they
-are part of the model and must be the same whenever the run is resumed or
-evaluated.
+Its result, or the weights that are read, are kept as start.npz: they are part of
+the model and must be the same whenever the run is resumed or evaluated.
 """
 
 from collections.abc import Mapping
@@ -21,6 +20,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import declared
 from launch.methods import evaluation
 
 import numpy as np
@@ -56,16 +56,22 @@ class Start(NamedTuple):
 
 def start_config(
   config: config_lib.Config, *, num_clients: int
-) -> config_lib.Config:
-  """Returns the config of the start of a run.
+) -> config_lib.Config | None:
+  """Returns the config of the run that is trained before a run.
 
   Args:
-    config: The config of the run, with a start.
+    config: The config of the run.
     num_clients: The number of training clients.
+
+  Returns:
+    The config; None if no run is trained before.
 
   Raises:
     errors.InputError: If the run has no more rounds than the start.
   """
+  origin = declared.find_origin(config)
+  if origin is None or origin.algorithm is None:
+    return None
   rounds = simulation.count_visiting_rounds(
     num_clients, cohort_size=config.cohort_size
   )
@@ -100,7 +106,7 @@ def start_config(
       **kept,
       'rounds': rounds,
       'local_epochs': 1,
-      'algorithm': dict(values['fine_tuning']['start']),
+      'algorithm': dict(origin.algorithm),
       'participation': {'name': 'visit_once', **speeds},
       'evaluation': {
         **evaluation.BLOCK.defaults(),
