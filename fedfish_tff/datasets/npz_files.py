@@ -10,6 +10,7 @@ its own size.
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
+import errno
 import lzma
 import math
 import os
@@ -26,9 +27,9 @@ import numpy as np
 _SUFFIX = '.npy'
 _MOST_CHARACTERS = 2**22
 # The exceptions of NumPy and zipfile for files that are damaged or not
-# archives. They depend on the wrong byte: an OSError for an offset outside of
-# the file, a RuntimeError for a flag that asks for a password, a TokenError for
-# a header that is not Python, and the errors of each compression.
+# archives. They depend on the wrong byte: a RuntimeError for a flag that asks
+# for a password, a TokenError for a header that is not Python, and the errors of
+# each compression. An OSError means that the system cannot read the file.
 NPZ_READ_ERRORS = (
   EOFError,
   KeyError,
@@ -73,19 +74,25 @@ def open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
   Raises:
     NPZ_READ_ERRORS: If it cannot be opened, or holds much more than its size.
   """
-  with (
-    open(path, 'rb', opener=regular_files.opener) as file,
-    zipfile.ZipFile(file) as archive,
-  ):
-    size = os.fstat(file.fileno()).st_size
-    promised = sum(member.file_size for member in archive.infolist())
-    most = regular_files.most_content_bytes(size)
-    if promised > most:
-      raise ValueError(
-        f'a compressed archive of {size:,} bytes must hold at most {most:,}, '
-        f'got {promised:,}; one that is not compressed may hold more'
-      )
-    yield archive
+  try:
+    with (
+      open(path, 'rb', opener=regular_files.opener) as file,
+      zipfile.ZipFile(file) as archive,
+    ):
+      size = os.fstat(file.fileno()).st_size
+      promised = sum(member.file_size for member in archive.infolist())
+      most = regular_files.most_content_bytes(size)
+      if promised > most:
+        raise ValueError(
+          f'a compressed archive of {size:,} bytes must hold at most {most:,}, '
+          f'got {promised:,}; one that is not compressed may hold more'
+        )
+      yield archive
+  except OSError as error:
+    if error.errno != errno.EINVAL:
+      raise
+    # The system seeks to no place before the file.
+    raise ValueError('a member begins before the file') from error
 
 
 def npz_array_names(archive: zipfile.ZipFile) -> list[str]:

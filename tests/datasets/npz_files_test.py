@@ -4,6 +4,7 @@
 
 import io
 import pathlib
+import struct
 from unittest import mock
 import zipfile
 
@@ -77,6 +78,20 @@ class NpzFilesTest(absltest.TestCase):
       npz_files.open_archive(path),
     ):
       pass
+
+  def test_a_wrong_offset_is_damage_and_no_failure_to_read(self):
+    path = pathlib.Path(self.create_tempfile().full_path)
+    with path.open('wb') as file:
+      npz_files.write_npz(file, _ARRAYS)
+    content = bytearray(path.read_bytes())
+    # The place of the archive's directory, in the last record.
+    place = content.rindex(b'PK\5\6') + 16
+    (offset,) = struct.unpack_from('<I', content, place)
+    struct.pack_into('<I', content, place, offset + 2)
+    path.write_bytes(content)
+    with self.assertRaisesRegex(ValueError, 'begins before the file'):
+      with npz_files.open_archive(path) as archive:
+        npz_files.read_npz_array(archive, 'a')
 
   def test_promises_are_compared_with_the_file(self):
     for shape in ((10, 5 * 10**11), (10**30,), (5,), (0, 7)):
