@@ -26,7 +26,7 @@ A config file lists the runs: a grid of values, seeds, or both.
   validation clients choose the rate of fine-tuning for each run, from the client
   rates of the first.
 
-Sweeps of every task (a config file may omit some and add others):
+Sweeps that a config file may have, beside its own:
 
   seeds           the methods as configured, three seeds each
   variants        all variants of the config, three seeds each

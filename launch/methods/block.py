@@ -391,7 +391,7 @@ class Block:
         f'  --config=FILE:NAME,{axis}={{{",".join(presets)}}}'
         for axis, presets in self.all_axes().items()
       ),
-      *fields_lib.describe({**self.fields, **inner}),
+      *fields_lib.describe({**self._shared_fields(), **inner}),
       *self._describe_choices(),
       *(
         line
@@ -399,6 +399,22 @@ class Block:
         for line in block._describe_choices(f'{within}=')
       ),
     ]
+
+  def _shared_fields(self) -> dict[str, fields_lib.Field]:
+    """Returns the fields of several choices; their help names these."""
+    found = {}
+    for name, field in self.fields.items():
+      having = [
+        n for n, choice in self.choices.items() if name in choice.fields
+      ]
+      lacking = [n for n in self.choices if n not in having]
+      if having and lacking:
+        whose = f'Only of {", ".join(having)}.'
+        if len(lacking) < len(having):
+          whose = f'Not of {", ".join(lacking)}.'
+        field = field._replace(help=f'{field.help} {whose}')
+      found[name] = field
+    return found
 
   def _describe_choices(self, prefix: str = '') -> list[str]:
     """Returns lines that describe the choices and the fields of one only."""
