@@ -115,7 +115,7 @@ def task_options(
 def own_options(name: str) -> Mapping[str, fields.Field]:
   """Returns the options of a task of this package; none for another name."""
   create = _find_own(name)
-  return create.options if create else {}
+  return getattr(create, 'options', {})
 
 
 def check_options(

@@ -128,10 +128,6 @@ class Divergence(hooks.Hook):
     if cause is not None:
       round_.row[round_problems.DIVERGED_COLUMN] = int(cause)
 
-  def keeps(self, round_number: int) -> bool:
-    del round_number
-    return self.reason is not None
-
   def observe(self, round_number: int, row: metrics_rows.Row) -> None:
     if round_number == self._first_round:
       initial = row.get(_INITIAL_LOSS, 0.0)

@@ -67,7 +67,7 @@ class EarlyStopping(hooks.Hook):
       run.load(self.best_round)
 
   def keeps(self, round_number: int) -> bool:
-    return self.best_round == round_number or self.reason is not None
+    return self.best_round == round_number
 
   def observe(self, round_number: int, row: Mapping[str, Any]) -> None:
     """Takes a row into account; rows come in the order of their rounds.

@@ -298,6 +298,7 @@ def run_training(
           round_number % checkpoint_every == 0
           or round_number in checkpoint_at
           or round_number == rounds
+          or any(hook.reason is not None for hook in hooks)
           or any(hook.keeps(round_number) for hook in hooks)
         ):
           recorder.save(loop_state, round_number)

@@ -357,7 +357,9 @@ class Block:
       return self.fields
     deciding, chosen = self.fields[self.chosen_by], values.get(self.chosen_by)
     deciding.check(f'{self.name}.{self.chosen_by}', chosen)
+    own = {n: f for n, f in self.fields.items() if n == DECLARATION}
     return {
+      **own,
       self.chosen_by: deciding,
       **self.choices[chosen].fields,
       **{name: block._as_field() for name, block in self.inner.items()},

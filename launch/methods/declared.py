@@ -8,8 +8,11 @@ This is plain Python, without TensorFlow.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 import typing
+from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
@@ -35,8 +38,20 @@ def has_one_model(config: config_lib.Config) -> bool:
 
 def find_origin(config: config_lib.Config) -> block_lib.Origin | None:
   """Returns the origin of the weights that a run begins with, if any."""
-  found = (block.start(config) for block in block_lib.blocks_of(config))
-  return next(filter(None, found), None)
+  found = {
+    block.name: block.start(config) for block in block_lib.blocks_of(config)
+  }
+  return _only({name: of for name, of in found.items() if of}, 'a start')
+
+
+def _only(found: Mapping[str, Any], what: str) -> Any:
+  """Returns the only value, if any, of what a block declares, by its name."""
+  if len(found) > 1:
+    raise errors.InputError(
+      f'The config must have one block with {what} at most, got '
+      f'{" and ".join(found)}.'
+    )
+  return next(iter(found.values()), None)
 
 
 def merge(
@@ -71,10 +86,12 @@ def build_hooks(experiment: block_lib.Experiment) -> list[simulation.Hook]:
 
 def find_stopping(config: config_lib.Config) -> block_lib.Block | None:
   """Returns the block that decides on the last and the best round, if any."""
-  deciding = (
-    b for b in block_lib.blocks_of(config) if b.restores_best is not None
-  )
-  return next(deciding, None)
+  deciding = {
+    block.name: block
+    for block in block_lib.blocks_of(config)
+    if block.restores_best is not None
+  }
+  return _only(deciding, 'a choice of the best round')
 
 
 def restores_best(config: config_lib.Config) -> bool:

@@ -41,7 +41,15 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
   elsewhere = ['local_epochs', 'rounds', *of_tasks]
   methods = run_labels.label_methods(firsts, besides=[*elsewhere, _RATE])
   rates = configs.map(lambda of: of.get(_RATE)).groupby(methods)
-  if rates.nunique().gt(1).any():
+  settled = pd.DataFrame(
+    {
+      'task': run_labels.label_tasks(firsts),
+      'method': methods,
+      'local_epochs': [of.get('local_epochs') for of in configs],
+      'rounds': [of['rounds'] for of in configs],
+    }
+  )
+  if rates.nunique().gt(1).any() and not settled.duplicated().any():
     # It is tuned for each number of local epochs.
     elsewhere.append(_RATE)
   told = pd.DataFrame(

@@ -202,6 +202,9 @@ def _evaluate_barrier(
   directions = held_out_evaluation.metric_directions(
     ['loss', experiment.task.metric], experiment.task
   )
+  rows = simulation.read_rows(folder.metrics_path)
+  for hook in experiment.schedules:
+    hook.observe_rows(rows)
   with parameters.replaced(
     experiment.round_parameters(min(round_number, experiment.config.rounds))
   ):
@@ -213,14 +216,14 @@ def _evaluate_barrier(
       simulation.training_weights(process, output.state),
       cohort,
     )
-  rows = held_out_evaluation.barrier_rows(
+  barriers = held_out_evaluation.barrier_rows(
     cohort, scores, higher_is_better=directions
   )
   labels = dict(round_number=round_number, split='train')
-  return held_out_evaluation.rows_to_csv(rows, **labels), [
+  return held_out_evaluation.rows_to_csv(barriers, **labels), [
     # A higher barrier is worse for the client, whatever the metric.
     held_out_evaluation.summarize(
-      'barrier', rows, metric, higher_is_better=False, **labels
+      'barrier', barriers, metric, higher_is_better=False, **labels
     )
     for metric in directions
   ]

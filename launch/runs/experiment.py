@@ -169,7 +169,8 @@ class Experiment:
     return self.process.set_model_weights(state, self.initial_weights)
 
   @functools.cached_property
-  def _schedules(self) -> list[simulation.Hook]:
+  def schedules(self) -> list[simulation.Hook]:
+    """The hooks that give rounds parameters, such as learning rates."""
     unchanged = simulation.Hook.before_round
     hooks = declared.build_hooks(self)
     return [h for h in hooks if type(h).before_round is not unchanged]
@@ -184,7 +185,7 @@ class Experiment:
       errors.InputError: If the execution context cannot replace parameters.
     """
     found = {}
-    for hook in self._schedules:
+    for hook in self.schedules:
       found |= hook.before_round(round_number)
     if found and not parameters.are_replaced_here():
       raise errors.InputError(

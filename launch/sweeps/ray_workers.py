@@ -60,7 +60,7 @@ class RayWorkers(workers.Workers):
       need = max(peaks, default=resources.FIRST_GUESS_BYTES)
       options['memory'] = int(min(need, self._most_memory))
     actor = self._ray.remote(workers.Worker).options(**options)
-    return actor.remote(workers.COMMAND, self._num_cores)
+    return actor.remote(workers.MODULE, self._num_cores)
 
   def submit(
     self, worker: Any, job: worker_lib.Job

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import math
 import os
 import pathlib
+import random
 import socket
 
 import psutil
@@ -70,7 +71,8 @@ def take_cores(number: int) -> tuple[list[socket.socket], list[int]]:
 
   Returns:
     The locks that hold the cores until they are closed, sockets with names
-    instead of ports; and the cores, all usable ones if too few are free.
+    instead of ports; and the cores, drawn at random without locks if too few
+    are free.
   """
   locks, cores, usable = [], [], usable_cores()
   for core in usable:
@@ -84,4 +86,6 @@ def take_cores(number: int) -> tuple[list[socket.socket], list[int]]:
     cores.append(core)
     if len(cores) == number:
       return locks, cores
-  return locks, usable
+  for lock in locks:
+    lock.close()
+  return [], random.sample(usable, min(number, len(usable)))

@@ -50,7 +50,7 @@ _INTERRUPTED = 130
 _MAX_ERROR = 1000
 # The packages that results depend on, beside this one.
 _DISTRIBUTIONS = ('tensorflow', 'tensorflow_federated', 'numpy')
-_PEAK = re.compile(r'VmHWM:\s*(\d+) kB')
+_MEMORY = re.compile(r'(VmHWM|RssFile):\s*(\d+) kB')
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -83,7 +83,8 @@ class Outcome(NamedTuple):
   Attributes:
     error: The reason of the failure, in one line; None if the job succeeded.
     seconds: The duration in seconds.
-    peak_bytes: The peak memory of the worker in bytes; 0 if unknown.
+    peak_bytes: The peak memory of the worker in bytes, without libraries; 0 if
+      unknown.
   """
 
   error: str | None
@@ -109,6 +110,8 @@ def _read_lines() -> Iterator[str]:
   def read() -> None:
     for line in stdin:
       lines.put(line.strip())
+      if not line.strip():
+        return
     os._exit(_INTERRUPTED)
 
   threading.Thread(target=read, name='read_lines', daemon=True).start()
@@ -159,10 +162,13 @@ def _check_node(job: Job) -> None:
 
 
 def _peak_bytes() -> int:
-  """Returns the peak memory; that of getrusage begins with the parent's."""
+  """Returns the peak memory without libraries, which processes share.
+
+  That of getrusage begins with the parent's.
+  """
   status = pathlib.Path('/proc/self/status').read_text(encoding='ascii')
-  found = _PEAK.search(status)
-  return 1024 * int(found[1]) if found else 0
+  found = {name: 1024 * int(size) for name, size in _MEMORY.findall(status)}
+  return max(0, found.get('VmHWM', 0) - found.get('RssFile', 0))
 
 
 def _redirect_output(job: Job) -> None:

@@ -27,7 +27,7 @@ from launch import cli
 from launch.sweeps import resources
 from launch.sweeps import worker as worker_lib
 
-COMMAND = (sys.executable, '-m', 'launch.sweeps.worker')
+MODULE = 'launch.sweeps.worker'
 # A stopped worker is killed after this time, even in mid-round: checkpoints are
 # written whole or not at all.
 _STOP_SECONDS = 10.0
@@ -42,11 +42,11 @@ class Worker:
     process: The process.
   """
 
-  def __init__(self, command: Sequence[str], num_cores: int) -> None:
+  def __init__(self, module: str, num_cores: int) -> None:
     """Starts the process.
 
     Args:
-      command: The program and its arguments.
+      module: The program, run by the Python of this process.
       num_cores: The number of cores of the process.
 
     Raises:
@@ -58,7 +58,7 @@ class Worker:
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
     try:
       self.process = subprocess.Popen(
-        command,
+        (sys.executable, '-m', module),
         bufsize=0,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -140,7 +140,7 @@ class Workers:
       and not resources.has_room(self._memory, count, peaks)
     ):
       return None
-    return Worker(COMMAND, self._num_cores)
+    return Worker(MODULE, self._num_cores)
 
   def submit(
     self, worker: Any, job: worker_lib.Job
@@ -222,7 +222,8 @@ class Workers:
           )
         # A process in which a job has failed may be in any state.
         if not outcome.error:
-          peaks.append(outcome.peak_bytes)
+          if outcome.peak_bytes:
+            peaks.append(outcome.peak_bytes)
           group = (j for j in waiting if j.group == job.group)
           following = next(group, None) if job.group else None
         if following is None:

@@ -5,9 +5,12 @@
 import sys
 
 from fedfish_tff import errors
+from fedfish_tff import fields
 from fedfish_tff import trust
 from launch import json_config
+from launch.methods import block
 from launch.methods import config_checks
+from launch.methods import declared
 from launch.methods import registry
 from launch.runs import trained_run
 from tests.launch import run_files
@@ -17,6 +20,21 @@ from absl.testing import parameterized
 
 _AXIS = 'examples.zeroing:BLOCK'
 _LOSS = 'eval/global/loss'
+_PRESETS = {'near': {'name': 'near'}, 'far': {'name': 'far'}}
+_STEPS = fields.Field(3, fields.integer(1), 'The steps.')
+# A block whose fields follow from a choice, and which has a start.
+CHOOSING = block.Block(
+  name='choosing',
+  help='a choice',
+  fields={'name': fields.Field('near', fields.one_of('near', 'far'), 'It.')},
+  presets=_PRESETS,
+  choices={
+    'near': block.Choice(help='no field', fields={}),
+    'far': block.Choice(help='a field', fields={'steps': _STEPS}),
+  },
+  in_loop=True,
+  start=lambda config: block.Origin(path='elsewhere'),
+)
 
 
 def _make_config(preset='usual', **changes):
@@ -31,6 +49,27 @@ class ZeroingTest(small_configs.TestCase):
     )
     read = config_checks.read(config)
     self.assertEqual(registry.name_method(read), 'Zeroing FedAvg')
+
+  def test_fields_by_a_choice(self):
+    axis = f'{__name__}:CHOOSING'
+    config = small_configs.make_config(f'fed_avg,{axis}=far')
+    self.assertEqual(
+      config['choosing'], {'declaration': axis, 'name': 'far', 'steps': 3}
+    )
+    read = config_checks.read(config)
+    self.assertEqual(read.blocks['choosing'].steps, 3)
+    self.assertEqual(declared.find_origin(read).path, 'elsewhere')
+
+  def test_a_run_has_one_start(self):
+    axis = f'{__name__}:CHOOSING'
+    config = small_configs.make_config(
+      f'fed_avg,warm_start=model,{axis}=near', **{'warm_start.path': 'here'}
+    )
+    read = config_checks.read(config)
+    with self.assertRaisesRegex(
+      errors.InputError, 'one block with a start at most, got .*choosing'
+    ):
+      declared.find_origin(read)
 
   def test_updates_count_up_to_the_threshold(self):
     plain = small_configs.make_config('fed_avg')

@@ -62,7 +62,6 @@ class RowsTest(parameterized.TestCase):
     hook = _observed(map(int, streaks))
     self.assertEqual(hook.first_diverged_round, first)
     self.assertEqual(hook.reason is not None, ends)
-    self.assertEqual(hook.keeps(len(streaks)), ends)
 
   def test_a_round_without_clients_ends_no_streak(self):
     for number, clients in ((3, ''), (4, 'ab')):

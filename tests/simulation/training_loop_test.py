@@ -664,6 +664,24 @@ class RunTrainingTest(training_runs.TestCase):
     with self.assertRaisesRegex(errors.InputError, '^hooks must not both stop'):
       self._run(further=[stopping, Choice()])
 
+  def test_a_run_that_a_hook_ends_has_a_checkpoint_of_its_last_round(self):
+    class Stop(hooks.Hook):
+      may_stop = True
+
+      def begin(self, run):
+        if run.is_resumed:
+          self.observe_rows(run.read_rows())
+
+      def observe(self, round_number, row):
+        if round_number == 3:
+          self.reason = 'enough'
+
+    result = self._run(rounds=6, checkpoint_every=2, further=[Stop()])
+    self.assertEqual(result.round_number, 3)
+    again = self._run(rounds=6, checkpoint_every=2, further=[Stop()])
+    self._assert_equal_runs(result, again, self.folder, self.folder)
+    self.assertLen(self.rows(), 4)
+
   def test_rejects_bad_numbers(self):
     for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
       for value in (0, -1):

@@ -136,6 +136,20 @@ class SettingsTest(parameterized.TestCase):
     found = settings.read_settings(fake_runs.frames(runs))
     self.assertEqual(list(settings.describe(found)['method']), names)
 
+  def test_server_rates_beside_each_other_make_methods(self):
+    runs = _runs(('fed_avg', 1, 6), ('fed_avg', 8, 6), ('fed_avg', 8, 6))
+    for run, rate in zip(runs, (1.0, 1.0, 0.3)):
+      run.config['server_learning_rate'] = rate
+    found = settings.describe(settings.read_settings(fake_runs.frames(runs)))
+    self.assertCountEqual(
+      zip(found['method'], found['local_epochs']),
+      [
+        ('FedAvg', 1),
+        ('FedAvg', 8),
+        ('FedAvg, server rate 0.3', 8),
+      ],
+    )
+
   def test_names_that_unite_methods(self):
     found = fake_runs.frames(
       _runs(*((of, n, 6) for of in ('fed_avg', 'fed_fish') for n in (1, 8)))

@@ -54,8 +54,8 @@ def replace_worker():
 
   return mock.patch.object(
     workers,
-    'COMMAND',
-    (sys.executable, '-m', 'tests.launch.sweeps.fake_worker'),
+    'MODULE',
+    'tests.launch.sweeps.fake_worker',
   )
 
 

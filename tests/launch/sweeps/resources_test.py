@@ -23,10 +23,15 @@ class ResourcesTest(parameterized.TestCase):
       )
     )
     taken = []
-    for number, expected in ((2, cores[:2]), (1, cores[2:]), (1, cores)):
+    for number, expected in ((2, cores[:2]), (1, cores[2:])):
       locks, found = resources.take_cores(number)
       taken.append(locks)
       self.assertEqual(found, expected)
+    # None is free: workers share cores, but not all of them.
+    locks, found = resources.take_cores(2)
+    self.assertEmpty(locks)
+    self.assertLen(set(found), 2)
+    self.assertContainsSubset(found, cores)
     for lock in taken[0]:
       lock.close()
     locks, found = resources.take_cores(1)
