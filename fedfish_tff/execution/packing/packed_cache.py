@@ -65,7 +65,7 @@ class PackedSequenceCache:
   ) -> packed_sequences.PackedSequence:
     """Returns a sequence packed by `sequence_packing`, or from the cache."""
     if not isinstance(value, tf.data.Dataset):
-      return sequence_packing.pack_sequence(value, element_type, roots)
+      return sequence_packing.pack_sequence(value, element_type)
     key = (id(value), element_type)
     with self._lock:
       self._forget_gone()

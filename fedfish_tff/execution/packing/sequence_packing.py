@@ -55,10 +55,6 @@ def pack_sequence(
     TypeError: If the value is no sequence of this type, as in TFF.
   """
   if isinstance(value, packed_sequences.PackedSequence):
-    needed = sum(root.times for root in roots)
-    if value.is_one_pass and needed not in (0, value.num_passes):
-      # The dataset is not here, but where it was packed.
-      raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
     return value
   if isinstance(value, MappedSequence):
     value = value.computed
