@@ -58,10 +58,7 @@ class PackedSequenceCache:
     return len(self._entries)
 
   def pack(
-    self,
-    value: Any,
-    element_type: tff.Type,
-    roots: packed_sequences.Roots = (),
+    self, value: Any, element_type: tff.Type
   ) -> packed_sequences.PackedSequence:
     """Returns a sequence packed by `sequence_packing`, or from the cache."""
     if not isinstance(value, tf.data.Dataset):
@@ -72,7 +69,7 @@ class PackedSequenceCache:
       entry = self._entries.get(key)
       if entry is not None and entry.dataset() is value:
         return entry.packed
-    packed = sequence_packing.pack_sequence(value, element_type, roots)
+    packed = sequence_packing.pack_sequence(value, element_type)
     if (
       packed.nbytes <= self._entries.maxsize
       and repeatable_datasets.is_repeatable(value)

@@ -15,8 +15,6 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 from typing import Any
-from typing import NamedTuple
-from typing import TypeAlias
 
 from fedfish_tff.execution.packing import type_leaves
 
@@ -28,29 +26,8 @@ import tensorflow_federated as tff
 ONE_PASS = 'further passes over a dataset that each pass draws or shuffles anew'
 
 
-class Root(NamedTuple):
-  """An iterator over a sequence, or over repetitions of it.
-
-  Attributes:
-    reader: The number of its reader. For each reader the sequence begins anew.
-    times: The number of its passes over the sequence.
-    is_whole: Whether it goes to the end.
-  """
-
-  reader: int
-  times: int
-  is_whole: bool
-
-
-Roots: TypeAlias = tuple[Root, ...]
-
-
 class PackingError(ValueError):
   """Error for a sequence that does not pack, and so is run as a dataset."""
-
-
-class FewPassesError(PackingError):
-  """Error for a sequence with fewer packed passes than a graph makes."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,19 +104,15 @@ class PackedSequence:
     layouts: The layout of each leaf; equal layouts are one object.
     is_one_pass: Whether another pass over the packed value could give other
       elements.
-    num_passes: The number of packed passes, one after the other; 1 if all are
-      equal.
   """
 
   leaves: tuple[np.ndarray, ...]
   layouts: tuple[Layout, ...]
   is_one_pass: bool = False
-  num_passes: int = 1
 
   @property
   def num_elements(self) -> int:
-    """The number of elements of each pass."""
-    return self.layouts[0].num_elements // self.num_passes
+    return self.layouts[0].num_elements
 
   @functools.cached_property
   def nbytes(self) -> int:

@@ -45,14 +45,6 @@ class LocalFunction(abc.ABC):
     """Yields the TensorFlow computations that it runs."""
     yield from ()
 
-  @property
-  def reads_elements(self) -> bool:
-    """True if it reads sequences itself, not only by TensorFlow computations.
-
-    Only such readers continue where the one before has ended.
-    """
-    return False
-
   @abc.abstractmethod
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     """Builds the computation on `arg` into the tracer's graph."""
@@ -158,10 +150,6 @@ class Program(LocalFunction):
     for step in self.steps:
       yield from step.fn.leaves()
 
-  @property
-  def reads_elements(self) -> bool:
-    return any(step.fn.reads_elements for step in self.steps)
-
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     known = {self.parameter: arg}
     for step in self.steps:
@@ -194,10 +182,6 @@ class _Mapping(LocalFunction):
 
   def leaves(self) -> Iterator[TensorFlowLeaf]:
     return self.fn.leaves()
-
-  @property
-  def reads_elements(self) -> bool:
-    return True
 
 
 class SequenceReduce(_Mapping):
@@ -246,10 +230,6 @@ class SequenceMap(_Mapping):
 
 class SequenceSum(LocalFunction):
   """`tff.sequence_sum`: takes the sequence."""
-
-  @property
-  def reads_elements(self) -> bool:
-    return True
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.reduce(

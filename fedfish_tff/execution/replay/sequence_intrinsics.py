@@ -49,10 +49,11 @@ class MappedSequence:
   @functools.cached_property
   def computed(self) -> sequence_replay.Sequence:
     """The same elements, all computed before the first is available."""
+    sequence = self.sequence
     if self.use_xla:
       # XLA has no arrays with a length or element sizes that depend on data.
       raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
-    sequence = self.sequence.in_pass()
+    sequence.note_pass()
     call = loop_steps.caller_of(self.operations, use_xla=self.use_xla)
 
     def body(
@@ -124,7 +125,6 @@ def reduce(
   if isinstance(sequence, MappedSequence):
     operations = operations + sequence.operations
     sequence = sequence.sequence
-  sequence = sequence.in_pass()
   leaf_types = type_leaves.leaf_types(state_type)
   shapes = [type_leaves.tensor_spec(leaf).shape for leaf in leaf_types]
 
