@@ -199,8 +199,8 @@ class Block:
   Attributes:
     name: The name in configs and of the axis.
     help: A phrase or two for --methods.
-    fields: The fields by name. With `choices`, the deciding one and those that
-      several choices have.
+    fields: The fields by name. With `choices`, those of all choices, such as the
+      deciding one, and those that several have.
     chosen_by: The name of the field that decides on the others, by `choices`.
     choices: The choices by the value of `chosen_by`; empty for a block that
       always has `fields`.
@@ -357,10 +357,9 @@ class Block:
       return self.fields
     deciding, chosen = self.fields[self.chosen_by], values.get(self.chosen_by)
     deciding.check(f'{self.name}.{self.chosen_by}', chosen)
-    own = {n: f for n, f in self.fields.items() if n == DECLARATION}
+    of_some = {n for choice in self.choices.values() for n in choice.fields}
     return {
-      **own,
-      self.chosen_by: deciding,
+      **{n: f for n, f in self.fields.items() if n not in of_some},
       **self.choices[chosen].fields,
       **{name: block._as_field() for name, block in self.inner.items()},
     }

@@ -29,14 +29,14 @@ DROPOUT: Mapping[str, fields.Field] = {
     0.0, fields.below_1, 'The probability that a client does not answer.'
   )
 }
-OVER_SELECTION: Mapping[str, fields.Field] = {
+OPTIONS: Mapping[str, fields.Field] = {
+  **DROPOUT,
   'over_selection': fields.Field(
     0.0,
     fields.number(positive=False),
     'What part of the cohort is asked beyond it; the first answers count.',
-  )
+  ),
 }
-OPTIONS = {**DROPOUT, **OVER_SELECTION}
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

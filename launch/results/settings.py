@@ -41,26 +41,19 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
   elsewhere = ['local_epochs', 'rounds', *of_tasks]
   methods = run_labels.label_methods(firsts, besides=[*elsewhere, _RATE])
   rates = configs.map(lambda of: of.get(_RATE)).groupby(methods)
-  settled = pd.DataFrame(
-    {
-      'task': run_labels.label_tasks(firsts),
-      'method': methods,
-      'local_epochs': [of.get('local_epochs') for of in configs],
-      'rounds': [of['rounds'] for of in configs],
-    }
-  )
-  if rates.nunique().gt(1).any() and not settled.duplicated().any():
-    # It is tuned for each number of local epochs.
-    elsewhere.append(_RATE)
   told = pd.DataFrame(
     {
       'task': run_labels.label_tasks(firsts),
-      'method': frames_lib.name_methods(frames, firsts, elsewhere),
+      'method': methods,
       'local_epochs': [of.get('local_epochs') or 1 for of in configs],
       'rounds': [of['rounds'] for of in configs],
     },
     firsts.index,
   ).assign(total_epochs=lambda of: of['local_epochs'] * of['rounds'])
+  if rates.nunique().gt(1).any() and not told.duplicated().any():
+    # It is tuned for each number of local epochs.
+    elsewhere.append(_RATE)
+  told['method'] = frames_lib.name_methods(frames, firsts, elsewhere)
   if told.duplicated().any():
     raise errors.InputError(
       f'--names must keep methods apart, got {sorted(told["method"])}.'

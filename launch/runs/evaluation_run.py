@@ -203,10 +203,15 @@ def _evaluate_barrier(
     ['loss', experiment.task.metric], experiment.task
   )
   rows = simulation.read_rows(folder.metrics_path)
-  for hook in experiment.schedules:
-    hook.observe_rows(rows)
+  hooks = declared.build_hooks(experiment)
+  for hook in hooks:
+    # Those that decide on cohorts have seen the rows.
+    if hook not in experiment.cohort_hooks:
+      hook.observe_rows(rows)
   with parameters.replaced(
-    experiment.round_parameters(min(round_number, experiment.config.rounds))
+    experiment_lib.round_parameters(
+      hooks, min(round_number, experiment.config.rounds)
+    )
   ):
     output = simulation.run_round(
       process, result.state, cohort, round_number, client_states

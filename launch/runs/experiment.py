@@ -3,6 +3,7 @@
 """Experiments: everything that a run needs, made from its config."""
 
 from collections.abc import Callable
+from collections.abc import Iterable
 import dataclasses
 import functools
 import os
@@ -168,32 +169,6 @@ class Experiment:
       return state
     return self.process.set_model_weights(state, self.initial_weights)
 
-  @functools.cached_property
-  def schedules(self) -> list[simulation.Hook]:
-    """The hooks that give rounds parameters, such as learning rates."""
-    unchanged = simulation.Hook.before_round
-    hooks = declared.build_hooks(self)
-    return [h for h in hooks if type(h).before_round is not unchanged]
-
-  def round_parameters(self, round_number: int) -> dict[str, float]:
-    """Returns one round's parameters by name; empty without schedules.
-
-    Args:
-      round_number: The round.
-
-    Raises:
-      errors.InputError: If the execution context cannot replace parameters.
-    """
-    found = {}
-    for hook in self.schedules:
-      found |= hook.before_round(round_number)
-    if found and not parameters.are_replaced_here():
-      raise errors.InputError(
-        '--context must be cohort for a schedule of learning rates, since '
-        'rates cannot be replaced in this execution context.'
-      )
-    return found
-
   def load_cohort(self, round_number: int) -> list[datasets.ClientBatches]:
     """Returns the batches of the clients in a round's cohort."""
     return [
@@ -274,6 +249,29 @@ class Experiment:
         self.task.metric: self.task.higher_is_better,
       },
     )
+
+
+def round_parameters(
+  hooks: Iterable[simulation.Hook], round_number: int
+) -> dict[str, float]:
+  """Returns one round's parameters by name; empty without schedules.
+
+  Args:
+    hooks: The hooks of a run.
+    round_number: The round.
+
+  Raises:
+    errors.InputError: If the execution context cannot replace parameters.
+  """
+  found = {}
+  for hook in hooks:
+    found |= hook.before_round(round_number)
+  if found and not parameters.are_replaced_here():
+    raise errors.InputError(
+      '--context must be cohort for a schedule of learning rates, since '
+      'rates cannot be replaced in this execution context.'
+    )
+  return found
 
 
 def create_task(

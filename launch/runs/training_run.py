@@ -275,7 +275,7 @@ def _run(
   if hasattr(context, 'set_report_clients'):
     context.set_report_clients(progress.report_clients)
   # Schedules that the context cannot apply are refused before any evaluation.
-  experiment.round_parameters(1)
+  experiment_lib.round_parameters(hooks, 1)
   try:
     return simulation.run_training(
       process,

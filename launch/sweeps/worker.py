@@ -108,9 +108,9 @@ def _read_lines() -> Iterator[str]:
   stdin = sys.stdin
 
   def read() -> None:
-    for line in stdin:
-      lines.put(line.strip())
-      if not line.strip():
+    for line in map(str.strip, stdin):
+      lines.put(line)
+      if not line:
         return
     os._exit(_INTERRUPTED)
 

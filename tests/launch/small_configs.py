@@ -240,12 +240,25 @@ class TestCase(temporary_folders.TestCase):
 
 
 class TaskTestCase(parameterized.TestCase):
-  """Tests with the `task` of the configs."""
+  """Tests with the `task` of the configs and the `ids` of training clients."""
 
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
     cls.task = experiment_lib.create_task(read_config())
+    cls.ids = cls.task.train.client_ids
+
+  def create_participation(self, config):
+    """Returns the participation of nested mappings."""
+    return participation.create_participation(
+      config_checks.read(config), self.task
+    )
+
+  def create_wall_clock(self, config):
+    """Returns the clock of nested mappings; None without speeds."""
+    return participation.create_wall_clock(
+      config_checks.read(config), self.task, self.create_participation(config)
+    )
 
 
 def train(config, workdir, *, data_dir=None, **options):

@@ -18,28 +18,13 @@ _config = small_configs.make_timed_config
 
 
 class ClientSpeedsTest(small_configs.TaskTestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.ids = cls.task.train.client_ids
-
-  def _create(self, config):
-    return participation.create_participation(
-      config_checks.read(config), self.task
-    )
-
-  def _create_clock(self, config):
-    read = config_checks.read(config)
-    cohorts = participation.create_participation(read, self.task)
-    return participation.create_wall_clock(read, self.task, cohorts)
-
   def test_a_trace(self):
     lines = [f'{c},{10 - i}' for i, c in enumerate(self.ids)]
     text = '\n'.join(['client_id,seconds', *lines])
     path = self.create_tempfile(content=text).full_path
     config = _config('flanp', speeds='trace', path=path, rounds_per_stage=1)
-    self.assertEqual(self._create(config)(1), self.ids[::-1][:2])
-    clock = self._create_clock(config)
+    self.assertEqual(self.create_participation(config)(1), self.ids[::-1][:2])
+    clock = self.create_wall_clock(config)
     self.assertEqual(clock(1, self.ids[:2]), 10)
     # A run does not go on with other speeds.
     before = participation.fingerprint_speeds(config_checks.read(config))
@@ -69,7 +54,7 @@ class ClientSpeedsTest(small_configs.TaskTestCase):
         ),
       ),
     ):
-      clock = self._create_clock(_config('uniform', speeds=kind))
+      clock = self.create_wall_clock(_config('uniform', speeds=kind))
       self.assertEqual(clock(2, self.ids), speeds(2, self.ids).max())
 
   @parameterized.parameters(*client_speeds.KINDS)
@@ -95,5 +80,5 @@ class ClientSpeedsTest(small_configs.TaskTestCase):
   )
   def test_refuses(self, kind, changes, message):
     with self.assertRaisesRegex(errors.InputError, message) as caught:
-      self._create(_config('uniform', speeds=kind, **changes))
+      self.create_participation(_config('uniform', speeds=kind, **changes))
     self.assertNotIn('\n', str(caught.exception))

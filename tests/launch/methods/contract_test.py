@@ -228,10 +228,11 @@ class _Effects:
   def _schedules(self) -> Any:
     """Returns factors of rates that a computation has."""
     names = ' '.join(map(str, map(self._describe, self._names())))
+    hooks = declared.build_hooks(self._experiment)
     return [
       {
         name: value
-        for name, value in self._experiment.round_parameters(r).items()
+        for name, value in experiment_lib.round_parameters(hooks, r).items()
         if name in names
       }
       for r in self._rounds()

@@ -14,16 +14,9 @@ _config = small_configs.make_timed_config
 
 
 class ParticipationTest(small_configs.TaskTestCase):
-  def _create(self, config):
-    return participation.create_participation(
-      config_checks.read(config), self.task
-    )
-
   def test_wall_clock(self):
     clock, none = (
-      participation.create_wall_clock(
-        config_checks.read(config), self.task, self._create(config)
-      )
+      self.create_wall_clock(config)
       for config in (
         _config('srpfl', communication_seconds=2.0),
         small_configs.make_config('fed_avg'),
@@ -52,10 +45,10 @@ class ParticipationTest(small_configs.TaskTestCase):
     with self.assertRaisesRegex(
       errors.InputError, 'no field participation.spe'
     ):
-      self._create(config)
+      self.create_participation(config)
     config = _config('srpfl')
     del config['participation']['speeds']
     with self.assertRaisesRegex(
       errors.InputError, 'no field participation.spe'
     ):
-      self._create(config)
+      self.create_participation(config)

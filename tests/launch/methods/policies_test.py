@@ -19,21 +19,10 @@ class PoliciesTest(small_configs.TaskTestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.ids = cls.task.train.client_ids
     cls.speeds = staticmethod(simulation.fixed_exponential_speeds(seed=_SEED))
     # From the fastest on.
     seconds = cls.speeds(1, cls.ids)
     cls.ranked = [cls.ids[i] for i in seconds.argsort()]
-
-  def _create(self, config):
-    return participation.create_participation(
-      config_checks.read(config), self.task
-    )
-
-  def _create_clock(self, config):
-    read = config_checks.read(config)
-    cohorts = participation.create_participation(read, self.task)
-    return participation.create_wall_clock(read, self.task, cohorts)
 
   def _cohorts(self, rounds, **changes):
     """Returns the cohorts of a closed-form method."""
@@ -74,9 +63,9 @@ class PoliciesTest(small_configs.TaskTestCase):
         self.assertEqual(cohort(number), expected(number))
 
   def test_fastest(self):
-    fastest = self._create(_config('fastest'))
+    fastest = self.create_participation(_config('fastest'))
     self.assertEqual(fastest(3), tuple(self.ranked[:4]))
-    fastest = self._create(_config('fastest', sampled=6))
+    fastest = self.create_participation(_config('fastest', sampled=6))
     sample = simulation.uniform_participation(
       self.ids, cohort_size=6, seed=_SEED
     )
@@ -84,16 +73,18 @@ class PoliciesTest(small_configs.TaskTestCase):
       fastest(3), tuple(c for c in self.ranked if c in sample(3))[:4]
     )
     # Half as many again.
-    over = self._create(_config('uniform', over_selection=0.5))
+    over = self.create_participation(_config('uniform', over_selection=0.5))
     self.assertEqual(over(3), fastest(3))
 
   def test_candidates(self):
-    choice = self._create(_config('power_of_choice', candidates=6))
+    choice = self.create_participation(_config('power_of_choice', candidates=6))
     self.assertLen(set(choice.candidates(1)), 6)
     self.assertContainsSubset(choice.planned(1), choice.candidates(1))
     self.assertLen(choice.planned(1), 4)
     # All of them by default.
-    everyone = self._create(_config('power_of_choice')).candidates(1)
+    everyone = self.create_participation(_config('power_of_choice')).candidates(
+      1
+    )
     self.assertCountEqual(everyone, self.ids)
 
   def test_deadline(self):
@@ -104,10 +95,10 @@ class PoliciesTest(small_configs.TaskTestCase):
       communication_seconds=2.0,
     )
     config['cohort_size'] = 4
-    cohort = self._create(config)
+    cohort = self.create_participation(config)
     # All eight are asked, and three are in time.
     self.assertEqual(cohort(1), tuple(self.ranked[:3]))
-    clock = self._create_clock(config)
+    clock = self.create_wall_clock(config)
     block = config['participation']
     self.assertEqual(clock(1, self.ranked[:3]), block['deadline'] + 2.0)
     self.assertEqual(
@@ -119,36 +110,44 @@ class PoliciesTest(small_configs.TaskTestCase):
       'fed_buff,participation=asynchronous',
       **{'cohort_size': 2, 'participation.speeds.communication_seconds': 2.0},
     )
-    cohort = self._create(config)
+    cohort = self.create_participation(config)
     own = config_checks.read(config)
-    clock = self._create_clock(config)
+    clock = self.create_wall_clock(config)
     # All are at work, and only they can begin again.
     self.assertEqual(cohort(1), tuple(self.ranked[:2]))
     self.assertEqual(clock(1, ()), self.speeds(1, self.ranked[:2]).max() + 2.0)
     self.assertEqual(participation.max_staleness(own), 20)
     config['participation']['concurrency'] = 1
     with self.assertRaisesRegex(errors.InputError, 'concurrency .* 2.* 8.* 1'):
-      self._create(config)
+      self.create_participation(config)
 
   def test_stages(self):
-    flanp = self._create(_config('flanp', n0=2, rounds_per_stage=3))
+    flanp = self.create_participation(
+      _config('flanp', n0=2, rounds_per_stage=3)
+    )
     self.assertEqual(flanp(3), tuple(self.ranked[:2]))
     self.assertEqual(flanp(4), tuple(self.ranked[:4]))
     # Then cohorts of 4 are drawn, at last from everybody.
     self.assertLen(flanp(7), 4)
-    srpfl = self._create(_config('srpfl', n0=1, rounds_per_stage=3))
+    srpfl = self.create_participation(
+      _config('srpfl', n0=1, rounds_per_stage=3)
+    )
     self.assertEqual([len(srpfl(r)) for r in (1, 3, 4, 7, 20)], [1, 1, 2, 4, 4])
 
   def test_flanp_is_srpfl_where_all_are_sampled_and_nothing_changes(self):
     flanp, srpfl = (
-      self._create(_config(name, rounds_per_stage=2, cohort_size=_NUM_CLIENTS))
+      self.create_participation(
+        _config(name, rounds_per_stage=2, cohort_size=_NUM_CLIENTS)
+      )
       for name in ('flanp', 'srpfl')
     )
     for round_number in range(1, 8):
       self.assertEqual(flanp(round_number), srpfl(round_number))
 
   def test_rounds_of_exponential_speeds(self):
-    srpfl = self._create(_config('srpfl', n0=1, rounds_per_stage=0))
+    srpfl = self.create_participation(
+      _config('srpfl', n0=1, rounds_per_stage=0)
+    )
     stages = simulation.exponential_stages(1, most=4, contraction=0.9)
     for first, size in zip(stages.first_rounds, stages.sizes):
       self.assertLen(srpfl(first), size)
@@ -160,8 +159,8 @@ class PoliciesTest(small_configs.TaskTestCase):
   def test_dropouts_do_not_come(self, name):
     rounds = {'rounds': 2} if name == 'visit_once' else {}
     config = {**_config(name, dropout=0.9), **rounds}
-    lossy = self._create(config)
-    asked = self._create({**config, **_config(name), **rounds})
+    lossy = self.create_participation(config)
+    asked = self.create_participation({**config, **_config(name), **rounds})
     if name == 'power_of_choice':
       lossy, asked = lossy.candidates, asked.candidates
     for round_number in (1, 2):
@@ -195,7 +194,7 @@ class PoliciesTest(small_configs.TaskTestCase):
   )
   def test_refuses(self, policy, changes, message):
     with self.assertRaisesRegex(errors.InputError, message) as caught:
-      self._create(_config(policy, **changes))
+      self.create_participation(_config(policy, **changes))
     self.assertNotIn('\n', str(caught.exception))
 
   def test_losses_are_of_the_model_that_clients_train(self):
@@ -207,4 +206,4 @@ class PoliciesTest(small_configs.TaskTestCase):
         errors.InputError,
         f"must not be 'power_of_choice' for {method.partition(',')[0]}",
       ):
-        self._create(config)
+        self.create_participation(config)

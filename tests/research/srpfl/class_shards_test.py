@@ -8,31 +8,34 @@ from research.srpfl import class_shards
 from absl.testing import absltest
 
 
+def _configs(sweep):
+  """Returns the configs of a sweep, which can all be read."""
+  runs = class_shards.sweep(sweep)
+  configs = [class_shards.get_config(run.variant) for run in runs]
+  for config, run in zip(configs, runs):
+    config.update_from_flattened_dict(dict(run.overrides))
+    config_checks.read(config.to_dict())
+  return configs
+
+
 class ClassShardsTest(absltest.TestCase):
   def test_a_sweep_of_all_methods(self):
-    runs = class_shards.sweep('stragglers,size=results')
-    configs = [class_shards.get_config(run.variant) for run in runs]
-    for config, run in zip(configs, runs):
-      config.update_from_flattened_dict(dict(run.overrides))
-      config_checks.read(config.to_dict())
-    self.assertLen(set(map(repr, configs)), len(runs))
+    configs = _configs('stragglers,size=results')
+    self.assertLen(set(map(repr, configs)), len(configs))
     kinds = {
       (c.algorithm.name, c.participation.name, c.participation.speeds.kind)
       for c in configs
     }
     # Each method, with FLANP or SRPFL, and the clock of dynamic speeds.
     self.assertLen(kinds, 6 + 3 + 1 + 2)
-    self.assertLen(runs, len(kinds) * 2 * 5)
+    self.assertLen(configs, len(kinds) * 2 * 5)
     self.assertEqual(
       {c.participation.get('rounds_per_stage') for c in configs}, {None, 2}
     )
 
   def test_asynchronous_methods_take_as_many_answers(self):
-    runs = class_shards.sweep('asynchronous,size=results')
-    configs = [class_shards.get_config(run.variant) for run in runs]
-    for config, run in zip(configs, runs):
-      config.update_from_flattened_dict(dict(run.overrides))
-      config_checks.read(config.to_dict())
+    configs = _configs('asynchronous,size=results')
+    for config in configs:
       if config.participation.name in ('asynchronous', 'uniform'):
         self.assertEqual(config.rounds * config.cohort_size, 30 * 20)
         self.assertEqual(config.rounds // config.evaluate_every, 10)
