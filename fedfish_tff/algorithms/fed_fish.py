@@ -80,7 +80,7 @@ def build_fed_fish(
     server_optimizer_fn: The optimizer applied to the Fisher-weighted mean of
       deltas. Plain steps (Algorithm 2) with eta_g 1 by default, as in
       `build_fed_avg`; table 2's eta_g of 1e-3 would barely move the weights.
-      docs/results.md compares them with Adam's steps.
+      docs/results_fedfish.md compares them with Adam's steps.
     local_epochs: The number of epochs in a client's sequence of batches, one
       after another. The Fisher pass takes one of them.
     client_weighting: The clients' weights: |D_i| (the paper's w_i), or uniform.

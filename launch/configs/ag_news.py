@@ -47,8 +47,8 @@ A grid that takes about a minute, on synthetic news, with its figures:
 
 (on real news with --data_dir). The folder then holds table.md, and in plots/ the
 accuracy and the classes' F1 against the share, with a panel for each beta.
-research/partial_exchange/ag_news.py has the sweeps of docs/results.md and the
-memo's.
+research/partial_exchange/ag_news.py has the sweeps of
+docs/results_partial_exchange.md and the memo's.
 """
 
 from collections.abc import Mapping

@@ -34,7 +34,7 @@ fields (algorithm.server_epsilon 1e-7, algorithm.server_beta_2 0.999), has 0.107
 
 size=results is tiny with sequences of 128 tokens, as in the paper's evaluation,
 and few rounds; with corpus=cc_news, half of them, because news sites have more
-text. research/fedfish/c4.py has the sweeps of docs/results.md.
+text. research/fedfish/c4.py has the sweeps of docs/results_fedfish.md.
 """
 
 from launch.configs import base

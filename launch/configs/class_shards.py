@@ -51,7 +51,7 @@ A round of fed_rep takes two cores some minutes. For a laptop, there are
   size=compact  LeNet-5 with the widths of 1998, or 128 and 64 hidden units for
                 EMNIST; 60 rounds
   size=results  the same with 30 rounds and at most 60 examples per client, for
-                docs/results.md
+                docs/results_srpfl.md
 """
 
 from collections.abc import Mapping

@@ -10,7 +10,7 @@ SqueezeNet's published weights (see the task's module,
 tasks/features/image_features.py); --config.task.images and
 --config.task.weights name other files. Features are kept on disk: the first run
 computes them for all others. launch/configs/base.py describes the variants.
-research/fed3r/cifar.py has the sweeps of docs/results.md.
+research/fed3r/cifar.py has the sweeps of docs/results_fed3r.md.
 """
 
 from launch.configs import base

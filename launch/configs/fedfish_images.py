@@ -39,7 +39,7 @@ values:
   method before a comparison (launch.sweep, sweep tuning).
 
   results  compact with 32 rounds, for research/fedfish/images.py, which has the
-           sweeps of docs/results.md
+           sweeps of docs/results_fedfish.md
 """
 
 from collections.abc import Mapping

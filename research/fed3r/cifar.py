@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Fed3R on CIFAR-10 or -100 beside gradients: the sweeps of docs/results.md.
+r"""Fed3R on CIFAR-10 or -100 beside gradients, for docs/results_fed3r.md.
 
   python -m launch.sweep --config=research/fed3r/cifar.py:results \
     --sweep_dir=runs/fed3r_cifar10_results --data_dir=path/to/folder

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""FedFish beside FedAvg on C4 and news: the sweeps of docs/results.md.
+r"""FedFish beside FedAvg on C4 and news: the sweeps of docs/results_fedfish.md.
 
   python -m launch.sweep --data_dir=path/to/grouped \
     --config=research/fedfish/c4.py:fixed_rounds,size=results \

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""FedFish beside FedAvg on EMNIST and CIFAR-100: the sweeps of docs/results.md.
+r"""FedFish and FedAvg on EMNIST and CIFAR-100, for docs/results_fedfish.md.
 
   python -m launch.sweep --data_dir=path/to/tff_cache \
     --config=research/fedfish/images.py:settings,images=emnist,size=results \

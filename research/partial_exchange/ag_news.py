@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""Partial exchange on AG News: the sweeps of docs/results.md, and the memo's.
+r"""Sweeps of docs/results_partial_exchange.md, on AG News, and the memo's.
 
   python -m launch.sweep --config=research/partial_exchange/ag_news.py:linear \
     --sweep_dir=runs/ag_news_linear --data_dir=DIR

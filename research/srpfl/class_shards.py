@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-r"""SRPFL and its baselines beside slow clients: the sweeps of docs/results.md.
+r"""SRPFL and its baselines beside slow clients, for docs/results_srpfl.md.
 
   python -m launch.sweep --sweep_dir=runs/cifar10_stragglers \
     --config=research/srpfl/class_shards.py:stragglers --data_dir=path/to/folder
