@@ -9,8 +9,8 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
-  test-processors test-gpu lint bench bazel-test lock sbom audit docs install \
-  accelerator ray clean help
+  test-processors test-gpu lint bench bench-commits bazel-test lock sbom audit \
+  docs install accelerator ray clean help
 
 # cpu, cuda12, cuda13 or tpu.
 PLATFORM ?= cpu
@@ -69,6 +69,9 @@ lint: install ## check style and format
 
 bench: install ## measure the speed and print a table
 	@$(RUN) -m benchmarks.run $(ARGS)
+
+bench-commits: install ## compare rounds at two commits (ARGS=BASE)
+	@$(RUN) .ci/compare_commits.py $(ARGS)
 
 bazel-test: install ## build all with Bazel, offline, and run its smoke tests
 	@VIRTUAL_ENV=$(abspath $(VENV)) .ci/bazel_test $(ARGS)

@@ -1,0 +1,244 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of .ci/compare_commits.py: rounds, in the checkout on PYTHONPATH.
+
+It takes the number of cores, reads a row's name in each line, and answers with
+the seconds and the CPU seconds of one more round, as JSON. A row's first two
+rounds are not timed. It uses names only that do not change from commit to
+commit. With `--list` it prints the names of the rows.
+"""
+
+from collections.abc import Callable
+from collections.abc import Mapping
+import json
+import os
+import sys
+import time
+
+from fedfish_tff import algorithms
+from fedfish_tff import datasets
+from fedfish_tff import evaluation
+from fedfish_tff import execution
+from fedfish_tff import models
+
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
+
+_BATCH_SIZE = 10
+_SGD = tff.learning.optimizers.build_sgdm(0.01)
+_STEP = tff.learning.optimizers.build_sgdm(1.0)
+
+
+def _softmax() -> list[tf.keras.layers.Layer]:
+  return [tf.keras.layers.Dense(62)]
+
+
+def _perceptron() -> list[tf.keras.layers.Layer]:
+  return [
+    tf.keras.layers.Dense(32, activation='relu'),
+    tf.keras.layers.Dense(62),
+  ]
+
+
+def _cnn() -> list[tf.keras.layers.Layer]:
+  layers = tf.keras.layers
+  return [
+    layers.Reshape([28, 28, 1]),
+    layers.Conv2D(16, 5, activation='relu'),
+    layers.MaxPool2D(2),
+    layers.Conv2D(32, 5, activation='relu'),
+    layers.MaxPool2D(2),
+    layers.Flatten(),
+    layers.Dense(62),
+  ]
+
+
+def _lstm() -> list[tf.keras.layers.Layer]:
+  layers = tf.keras.layers
+  return [layers.Reshape([28, 28]), layers.LSTM(32), layers.Dense(62)]
+
+
+def _batch_spec(features: int) -> tuple[tf.TensorSpec, tf.TensorSpec]:
+  return (
+    tf.TensorSpec([None, features], tf.float32),
+    tf.TensorSpec([None], tf.int32),
+  )
+
+
+def _model(
+  layers: Callable[[], list[tf.keras.layers.Layer]], features: int = 784
+) -> tff.learning.models.FunctionalModel:
+  tf.keras.utils.set_random_seed(0)
+  return models.create_keras_classifier(
+    tf.keras.Sequential([tf.keras.layers.Input([features]), *layers()]),
+    input_spec=_batch_spec(features)[0],
+  )
+
+
+def _keras_model() -> tff.learning.models.VariableModel:
+  return tff.learning.models.from_keras_model(
+    tf.keras.Sequential([tf.keras.layers.Input([784]), *_softmax()]),
+    loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
+    input_spec=_batch_spec(784),
+  )
+
+
+def _clients(
+  number: int, examples: int = 100, features: int = 784
+) -> list[tuple[np.ndarray, np.ndarray]]:
+  rng = np.random.default_rng(0)
+  return [
+    (
+      rng.uniform(size=[examples, features]).astype(np.float32),
+      rng.integers(0, 62, examples).astype(np.int32),
+    )
+    for _ in range(number)
+  ]
+
+
+def _batches(
+  clients: list[tuple[np.ndarray, np.ndarray]],
+) -> list[datasets.ClientBatches]:
+  return [
+    datasets.sequential_batches(
+      client, client_id=str(i), batch_size=_BATCH_SIZE
+    )
+    for i, client in enumerate(clients)
+  ]
+
+
+def _datasets(
+  clients: list[tuple[np.ndarray, np.ndarray]],
+) -> list[tf.data.Dataset]:
+  return [
+    tf.data.Dataset.from_tensor_slices(client)
+    .shuffle(len(client[1]), seed=0)
+    .batch(_BATCH_SIZE)
+    for client in clients
+  ]
+
+
+def _rounds(process, inputs: Callable[[], list]) -> Callable[[], object]:
+  """Returns a function that computes one more round."""
+  state = process.initialize()
+  own = None
+
+  def run() -> None:
+    nonlocal state, own
+    if not hasattr(process, 'initialize_client'):
+      state = process.next(state, inputs()).state
+      return
+    clients = inputs()
+    own = own or [process.initialize_client(state)] * len(clients)
+    output = process.next(state, own, clients)
+    state, own = output.state, output.client_states
+
+  return run
+
+
+def _of(
+  build: Callable, model, clients, **options
+) -> Callable[[], Callable[[], object]]:
+  def start() -> Callable[[], object]:
+    inputs = _batches(clients())
+    return _rounds(build(model(), _SGD, _STEP, **options), lambda: inputs)
+
+  return start
+
+
+def _on_new_datasets() -> Callable[[], object]:
+  clients = _clients(16)
+  process = algorithms.build_fed_avg(_model(_softmax), _SGD, _STEP)
+  return _rounds(process, lambda: _datasets(clients))
+
+
+def _of_tff() -> Callable[[], object]:
+  inputs = _batches(_clients(16))
+  process = tff.learning.algorithms.build_weighted_fed_avg(
+    _model(_softmax), _SGD, _STEP
+  )
+  return _rounds(process, lambda: inputs)
+
+
+def _scores() -> Callable[[], object]:
+  model = _model(_softmax)
+  scorer = evaluation.ClientScorer(model)
+  weights = algorithms.build_fed_avg(model, _SGD, _STEP)
+  weights = weights.get_model_weights(weights.initialize())
+  data = datasets.InMemoryClientData(
+    {str(i): client for i, client in enumerate(_clients(200))}
+  )
+  return lambda: scorer(
+    weights, evaluation.load_chunks(data, eval_batch_size=32)
+  )
+
+
+ROWS: Mapping[str, Callable[[], Callable[[], object]]] = {
+  'softmax': _of(
+    algorithms.build_fed_avg, lambda: _model(_softmax), lambda: _clients(16)
+  ),
+  'softmax, 1,000 clients of 20': _of(
+    algorithms.build_fed_avg,
+    lambda: _model(_softmax),
+    lambda: _clients(1000, 20),
+  ),
+  'perceptron 64-32-62': _of(
+    algorithms.build_fed_avg,
+    lambda: _model(_perceptron, 64),
+    lambda: _clients(64, features=64),
+  ),
+  'CNN': _of(
+    algorithms.build_fed_avg, lambda: _model(_cnn), lambda: _clients(8)
+  ),
+  'LSTM': _of(
+    algorithms.build_fed_avg, lambda: _model(_lstm), lambda: _clients(8)
+  ),
+  'softmax, Keras': _of(
+    algorithms.build_fed_avg, lambda: _keras_model, lambda: _clients(16)
+  ),
+  'softmax, new datasets': _on_new_datasets,
+  "softmax, TFF's FedAvg": _of_tff,
+  'FedFish': _of(
+    algorithms.build_fed_fish, lambda: _model(_softmax), lambda: _clients(16)
+  ),
+  'FedProx': _of(
+    algorithms.build_fed_prox,
+    lambda: _model(_softmax),
+    lambda: _clients(16),
+    proximal_strength=0.1,
+  ),
+  'Ditto': _of(
+    algorithms.build_ditto,
+    lambda: _model(_softmax),
+    lambda: _clients(16),
+    personal_strength=0.1,
+  ),
+  'scores of 200 clients': _scores,
+}
+
+
+def main() -> None:
+  """Computes rows until its input ends."""
+  if sys.argv[1] == '--list':
+    print('\n'.join(ROWS))
+    return
+  os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[: int(sys.argv[1])])
+  execution.set_default_context()
+  started = {}
+  for line in sys.stdin:
+    name = line.rstrip('\n')
+    if name not in started:
+      started[name] = ROWS[name]()
+      started[name]()
+      started[name]()
+    wall, cpu = time.perf_counter(), time.process_time()
+    started[name]()
+    print(
+      json.dumps([time.perf_counter() - wall, time.process_time() - cpu]),
+      flush=True,
+    )
+
+
+if __name__ == '__main__':
+  main()
