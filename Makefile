@@ -56,7 +56,7 @@ test-gpu: install ## compare and time rounds on a GPU; skips without one
 	  export XLA_PYTHON_CLIENT_PREALLOCATE=false; \
 	  export TF_FORCE_GPU_ALLOW_GROWTH=true; \
 	  FEDFISH_TFF_PLATFORM=cuda $(RUN) -m pytest -m '' \
-	    tests/execution/pjrt/pjrt_context_test.py && \
+	    tests/execution/pjrt/pjrt_runner_test.py && \
 	  $(RUN) -m benchmarks.accelerator --platform=cuda $(ARGS); \
 	else \
 	  echo 'make test-gpu skips: JAX in $(VENV)-accelerator finds no GPU (make' \

@@ -64,7 +64,7 @@ def _measure(
         for context, run, seconds in zip((ours, theirs), runs, following):
           with stack.install(context):
             seconds.append(measurement.seconds_of(run))
-      reasons = ours.general_path_reasons
+      reasons = ours.runner.general_path_reasons
   cells = []
   for times in (first, following):
     # The minimum, since other work on the machine only adds time.

@@ -209,7 +209,7 @@ class Rounds:
   @property
   def general_path_reasons(self) -> tuple[str, ...]:
     """The reasons if rounds in the cohort context ran client by client."""
-    return self._context.general_path_reasons
+    return self._context.runner.general_path_reasons
 
   def close(self) -> None:
     """Ends TFF's worker."""

@@ -76,7 +76,8 @@ def main(argv: Sequence[str]) -> None:
   # Imported late: TFF takes seconds, and all above answers at once.
   cli.report_import()
   from fedfish_tff.execution import contexts  # pylint: disable=g-import-not-at-top
-  from fedfish_tff.execution.pjrt import cost_context  # pylint: disable=g-import-not-at-top
+  from fedfish_tff.execution import execution_context  # pylint: disable=g-import-not-at-top
+  from fedfish_tff.execution.pjrt import cost_runner  # pylint: disable=g-import-not-at-top
   from fedfish_tff.execution.pjrt import device_client  # pylint: disable=g-import-not-at-top
   from launch.runs import experiment as experiment_lib  # pylint: disable=g-import-not-at-top
 
@@ -92,10 +93,11 @@ def main(argv: Sequence[str]) -> None:
     experiment = experiment_lib.build_experiment(
       config, data_dir=_DATA_DIR.value
     )
-    context = cost_context.CostContext(
+    runner = cost_runner.CostRunner(
       process,
       lambda size: _say(f'Compiling a program of {size / 1e6:.1f} MB ...'),
     )
+    context = execution_context.SyncExecutionContext(runner)
     with contextlib.ExitStack() as stack:
       # Clients do no work here, so that their metrics would cause warnings.
       stack.callback(logging.set_verbosity, logging.get_verbosity())
@@ -107,7 +109,7 @@ def main(argv: Sequence[str]) -> None:
       device += f', {process.num_devices} of them'
   finally:
     process.stop()
-  rows = [('device', device), *describe(context.analyses, context.problems)]
+  rows = [('device', device), *describe(runner.analyses, runner.problems)]
   _say(text_table.align(rows))
 
 

@@ -46,7 +46,14 @@ _READERS = ('launch.results', 'launch.plots')
 _FLAGS = ('launch.context_flag', 'launch.path_flags', 'launch.trust_flags')
 _EXECUTION_ROOMS = tuple(
   f'fedfish_tff.execution.{room}'
-  for room in ('interruption', 'packing', 'reading', 'replay', 'running')
+  for room in (
+    'interruption',
+    'runner',
+    'packing',
+    'reading',
+    'replay',
+    'running',
+  )
 )
 # What any module may import.
 _FOR_ALL = (
@@ -151,6 +158,7 @@ ALLOWED = {
   'fedfish_tff.execution.worker': {
     'fedfish_tff.errors',
     'fedfish_tff.datasets',
+    'fedfish_tff.execution.runner',
   },
   **{
     room: {

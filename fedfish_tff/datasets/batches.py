@@ -354,8 +354,13 @@ def plan_client(
 
 def takes_references() -> bool:
   """Returns whether the current execution context reads clients elsewhere."""
+  return getattr(_runner(), 'takes_client_references', False)
+
+
+def _runner() -> Any:
+  """Returns the runner of the current context; None for TFF's own."""
   context = tff.framework.get_context_stack().current
-  return getattr(context, 'takes_client_references', False)
+  return getattr(context, 'runner', None)
 
 
 def to_client_input(batches: ClientBatches) -> ClientInput:
@@ -365,11 +370,11 @@ def to_client_input(batches: ClientBatches) -> ClientInput:
     batches: The client's batches.
 
   Returns:
-    The batches themselves if the context's `takes_client_batches` says that it
-    uses their arrays directly, otherwise a dataset of them.
+    The batches themselves if the `takes_client_batches` of the current
+    context's runner says that it uses their arrays directly, otherwise a
+    dataset of them.
   """
-  context = tff.framework.get_context_stack().current
-  if getattr(context, 'takes_client_batches', False):
+  if getattr(_runner(), 'takes_client_batches', False):
     return batches
   return batches.to_dataset()
 

@@ -6,26 +6,26 @@ The creation of a context imports TensorFlow Federated.
 """
 
 from collections.abc import Mapping
+import dataclasses
 import importlib
-import inspect
 from typing import Any
 
 from fedfish_tff import errors
 
 DEFAULT_CONTEXT_NAME = 'cohort'
 
-# The module and the class of each; a class has a Sync and an Async kind.
-_CLASSES: Mapping[str, tuple[str, str]] = {
-  'cohort': ('cohort_context', 'CohortExecutionContext'),
-  'pjrt': ('pjrt.pjrt_context', 'PjrtExecutionContext'),
-  'ray': ('ray.ray_context', 'RayExecutionContext'),
-  'local_worker': ('worker.local_worker', 'LocalWorkerExecutionContext'),
+# The module and the class of the options of each.
+_OPTIONS: Mapping[str, tuple[str, str]] = {
+  'cohort': ('cohort_runner', 'CohortOptions'),
+  'pjrt': ('pjrt.pjrt_runner', 'PjrtOptions'),
+  'ray': ('ray.ray_runner', 'RayOptions'),
+  'local_worker': ('worker.local_worker', 'LocalWorkerOptions'),
 }
 
 
 def context_names() -> tuple[str, ...]:
   """Returns the names that `create_context` knows, sorted."""
-  return tuple(sorted(_CLASSES))
+  return tuple(sorted(_OPTIONS))
 
 
 def create_context(
@@ -41,34 +41,41 @@ def create_context(
       devices that JAX drives, 'ray' on the actors of a Ray cluster, and
       'local_worker' in TFF's own runtime.
     asynchronous: Whether its computations are coroutines.
-    **options: Arguments of the context's class, such as
-      `SyncRayExecutionContext`.
+    **options: The options of its runner: fields of `CohortOptions`,
+      `PjrtOptions`, `RayOptions` or `LocalWorkerOptions`.
 
   Returns:
-    A `tff.framework.SyncContext` or `tff.framework.AsyncContext`, to be
-    installed or made the default.
+    A `SyncExecutionContext` or an `AsyncExecutionContext`, to be installed or
+    made the default.
 
   Raises:
     InputError: If the context or one of its options does not exist.
   """
-  if name not in _CLASSES:
+  if name not in _OPTIONS:
     raise errors.InputError(
       f'The execution context must be one of {", ".join(context_names())}, '
       f'got {name!r}.'
     )
-  module, class_name = _CLASSES[name]
-  create = getattr(
-    importlib.import_module(f'fedfish_tff.execution.{module}'),
-    f'{"Async" if asynchronous else "Sync"}{class_name}',
+  # Imports TensorFlow Federated, which takes seconds.
+  from fedfish_tff.execution import execution_context
+
+  module, class_name = _OPTIONS[name]
+  kind = getattr(
+    importlib.import_module(f'fedfish_tff.execution.{module}'), class_name
   )
-  known = inspect.signature(create).parameters
+  known = [field.name for field in dataclasses.fields(kind)]
   for option in options:
     if option not in known:
       raise errors.InputError(
         f'Options of the execution context {name!r} must be among '
         f'{", ".join(known)}, got {option!r}.'
       )
-  return create(**options)
+  create = (
+    execution_context.AsyncExecutionContext
+    if asynchronous
+    else execution_context.SyncExecutionContext
+  )
+  return create(kind(**options).create_runner())
 
 
 def set_default_context(
@@ -89,15 +96,3 @@ def set_default_context(
   tff.framework.set_default_context(
     create_context(name, asynchronous=asynchronous, **options)
   )
-
-
-def set_sync_cohort_execution_context(**options: Any) -> None:
-  """Makes a cohort context the default, in place of TFF's own context.
-
-  The name follows `tff.backends.native.set_sync_local_cpp_execution_context`,
-  so that a TFF program changes in one line only.
-
-  Args:
-    **options: The arguments of `SyncCohortExecutionContext`.
-  """
-  set_default_context('cohort', **options)

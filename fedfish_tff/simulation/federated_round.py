@@ -75,9 +75,10 @@ def run_round(
       cannot be written, or a client with a state is in the cohort twice.
   """
   context = tff.framework.get_context_stack().current
-  # Discards the costs that the context, if it counts them, has counted before
-  # this round.
-  take_columns = getattr(context, 'take_columns', dict)
+  # Discards the costs that the context's runner, if it counts them, has counted
+  # before this round.
+  runner = getattr(context, 'runner', None)
+  take_columns = getattr(runner, 'take_columns', dict)
   take_columns()
   inputs = [batches_lib.to_client_input(client) for client in cohort]
   if client_states is None:

@@ -272,8 +272,9 @@ def _run(
     judged_column=experiment.judged_column,
   )
   context = tff.framework.get_context_stack().current
-  if hasattr(context, 'set_report_clients'):
-    context.set_report_clients(progress.report_clients)
+  runner = getattr(context, 'runner', None)
+  if hasattr(runner, 'set_report_clients'):
+    runner.set_report_clients(progress.report_clients)
   # Schedules that the context cannot apply are refused before any evaluation.
   experiment_lib.round_parameters(hooks, 1)
   try:

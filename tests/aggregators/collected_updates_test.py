@@ -5,7 +5,7 @@
 import collections
 
 from fedfish_tff import aggregators
-from fedfish_tff.execution.worker import local_worker
+from fedfish_tff.execution import contexts
 
 from absl.testing import absltest
 import numpy as np
@@ -53,7 +53,7 @@ class CollectedUpdatesTest(absltest.TestCase):
 
   def test_runs_as_a_graph(self):
     context = tff.framework.get_context_stack().current
-    self.assertEqual(context.general_path_reasons, ())
+    self.assertEqual(context.runner.general_path_reasons, ())
 
   def test_who_weighs_nothing_or_is_not_finite_does_not_count(self):
     values, weights = _values(6), [5.0, 0.0, 1.0, 1.0, 2.0, 1.0]
@@ -84,7 +84,7 @@ class CollectedUpdatesTest(absltest.TestCase):
     values = _values(7)
     process = _create(aggregators.build_krum(2))
     here = process.next(process.initialize(), values, [1.0] * 7)
-    with local_worker.SyncLocalWorkerExecutionContext() as worker:
+    with contexts.create_context('local_worker') as worker:
       with tff.framework.get_context_stack().install(worker):
         there = process.next(process.initialize(), values, [1.0] * 7)
     np.testing.assert_array_equal(here.result['a'], there.result['a'])

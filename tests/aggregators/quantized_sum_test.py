@@ -116,7 +116,7 @@ class QuantizedSumTest(parameterized.TestCase):
 
   def test_runs_as_a_graph(self):
     context = tff.framework.get_context_stack().current
-    self.assertEqual(context.general_path_reasons, ())
+    self.assertEqual(context.runner.general_path_reasons, ())
 
   def test_payload_is_of_who_weighs_something(self):
     value_type = tff.to_type([tff.TensorType(np.float32, (3,))])

@@ -277,7 +277,7 @@ class ContractTest(rounds.TestCase):
   def _check_contract(self, builder, kind):
     context = tff.framework.get_context_stack().current
     # Those of tests before this one.
-    reasons = context.general_path_reasons
+    reasons = context.runner.general_path_reasons
     run = _start(builder, kind)
     process, epochs = run.process, run.epochs
     weights = process.get_model_weights(run.state)
@@ -377,7 +377,7 @@ class ContractTest(rounds.TestCase):
       self.assert_same(resumed.clients, going_on.clients)
 
     with self.subTest('rounds run as graphs'):
-      self.assertEqual(context.general_path_reasons, reasons)
+      self.assertEqual(context.runner.general_path_reasons, reasons)
 
     if builder in _OWN_STATES:
       with self.subTest('a client whose state is not finite is left out'):

@@ -19,7 +19,7 @@ class ProgramCasesTest(absltest.TestCase):
 
   @pytest.mark.slow
   def test_all_run(self):
-    context = execution.SyncCohortExecutionContext()
+    context = execution.create_context()
     with tff.framework.get_context_stack().install(context):
       for group in program_cases.CASES.values():
         for name, make in group.items():

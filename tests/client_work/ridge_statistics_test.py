@@ -7,7 +7,7 @@ import functools
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import models
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from tests import tolerance
 
 from absl.testing import absltest
@@ -187,7 +187,7 @@ class RidgeStatisticsTest(parameterized.TestCase):
 
 class CohortTest(absltest.TestCase):
   def test_runs_as_a_graph_over_the_cohort(self):
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
     statistics = _build()
 
     @tff.federated_computation(tff.FederatedType(_DATA, tff.CLIENTS))
@@ -199,4 +199,4 @@ class CohortTest(absltest.TestCase):
       result = total([_dataset(*c) for c in clients])
     x, y = (np.concatenate(a) for a in zip(*clients))
     _assert_sums(result, x, y, np.float32)
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)

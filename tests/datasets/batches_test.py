@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of a client's batches."""
 
+import types
+
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 
@@ -344,7 +346,7 @@ class _Context(tff.framework.SyncContext):
 
 
 class _TakingContext(_Context):
-  takes_client_batches = True
+  runner = types.SimpleNamespace(takes_client_batches=True)
 
 
 class ToClientInputTest(absltest.TestCase):

@@ -9,7 +9,7 @@ import weakref
 from fedfish_tff import errors
 from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import client_statistics
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from tests.evaluation import softmax_regression
 
 from absl.testing import parameterized
@@ -129,10 +129,10 @@ class ClientScorerTest(ScorerTestCase):
 
   @parameterized.parameters('functional', 'keras')
   def test_runs_as_graphs(self, name):
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
     with tff.framework.get_context_stack().install(context):
       _scorer(name)(_start(name), _chunks(_CLIENTS, 2))
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)
 
   def test_a_batch_given_as_a_mapping(self):
     def create_model():
@@ -211,7 +211,7 @@ class StartTest(ScorerTestCase):
   def test_weights_of_a_client_s_own_follow_numpy(self, tuned):
     model = softmax_regression.MODELS['functional']
     kernel, bias = softmax_regression.initial_weights()
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
 
     @tff.tensorflow.computation(
       tff.TensorType(np.float32, kernel.shape),
@@ -238,7 +238,7 @@ class StartTest(ScorerTestCase):
     ]
     with tff.framework.get_context_stack().install(context):
       per_client = scorer.score_group(kernel, clients)
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)
     for result, state, train, test in zip(per_client, own, _TRAIN, _TEST):
       weights = kernel, state
       if tuned:

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of one client's input to the evaluations."""
 
+import types
+
 from fedfish_tff import datasets
 from fedfish_tff.evaluation import scorer_inputs
 
@@ -17,7 +19,7 @@ def _examples(start, stop):
 
 
 class _TakingContext(tff.framework.SyncContext):
-  takes_client_batches = True
+  runner = types.SimpleNamespace(takes_client_batches=True)
 
   def invoke(self, comp, arg):
     raise AssertionError('Nothing is computed here.')

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.thorough
 # A round of many epochs: hours of work in one call of a graph.
 _PROGRAM = """
 import threading
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -48,7 +48,7 @@ endless = tff.tensorflow.computation(
 def never_end():
   return tff.federated_sum(tff.federated_eval(endless, tff.CLIENTS))
 
-context = cohort_context.SyncCohortExecutionContext(default_num_clients=3)
+context = contexts.create_context(default_num_clients=3)
 clients = [[np.ones([n, 100], np.float32)] * 3 for n in (10, 7, 10)]
 with tff.framework.get_context_stack().install(context):
   next_round(clients, 1)  # Compiles.
@@ -57,7 +57,7 @@ with tff.framework.get_context_stack().install(context):
     LONG_ROUND
   except KeyboardInterrupt:
     print('interrupted', flush=True)
-  print(list(context.general_path_reasons))
+  print(list(context.runner.general_path_reasons))
   print([t.name for t in threading.enumerate() if 'cohort' in t.name])
   print(float(next_round(clients, 1)) > 0, flush=True)
 """

@@ -5,7 +5,7 @@
 from unittest import mock
 
 from fedfish_tff import private_apis
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from tests.execution import client_computations
 
 from absl.testing import absltest
@@ -146,7 +146,7 @@ class KernelsTest(absltest.TestCase):
     work = _work((6, 4), layer)
     client = tf.data.Dataset.from_tensors(np.ones([2, 6, 4], np.float32))
     create, add = private_apis.create_operation, private_apis.add_function
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
     with (
       mock.patch.object(
         private_apis, 'create_operation', autospec=True, side_effect=create
@@ -184,9 +184,7 @@ class LayersTest(parameterized.TestCase):
     ]
 
     all_clients = client_computations.at_clients(work)
-    context = cohort_context.SyncCohortExecutionContext(
-      max_concurrent_computation_calls=2
-    )
+    context = contexts.create_context(max_concurrent_computation_calls=2)
     with tff.framework.get_context_stack().install(context):
       expected = None
       for call in range(_CALLS):
@@ -201,4 +199,4 @@ class LayersTest(parameterized.TestCase):
             [client[name] for client in expected],
             f'{name} in call {call}',
           )
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)

@@ -125,7 +125,7 @@ class PassesTest(two_contexts.TestCase, parameterized.TestCase):
     expected = self.there(comp, data)
     for _ in range(2):
       self.assertEqual(self.here(comp, data), expected)
-    (reason,) = self.cohort.general_path_reasons
+    (reason,) = self.cohort.runner.general_path_reasons
     self.assertIn('each pass draws or shuffles anew', reason)
 
   @parameterized.named_parameters(_UNSEEDED.items())
@@ -223,4 +223,4 @@ class PassesTest(two_contexts.TestCase, parameterized.TestCase):
     ):
       comp = _at_clients(_leaf(work, _INTS))
       self.assertEqual(self.here(comp, [data]), self.there(comp, [data]))
-    self.assertEmpty(self.cohort.general_path_reasons)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)

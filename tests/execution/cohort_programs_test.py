@@ -166,7 +166,7 @@ class ProgramLogicTest(two_contexts.TestCase):
     metrics = tff.program.MemoryReleaseManager()
     released = tff.program.MemoryReleaseManager()
     folder = tempfile.mkdtemp(dir=self.create_tempdir().full_path)
-    context = execution.AsyncCohortExecutionContext()
+    context = execution.create_context(asynchronous=True)
 
     def train(rounds):
       asyncio.run(

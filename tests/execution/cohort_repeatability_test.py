@@ -6,7 +6,7 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff.datasets import batches
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.running import cohort_stages
 from tests.execution import client_computations
 from tests.execution import learning_models
@@ -21,7 +21,7 @@ import tensorflow_federated as tff
 
 
 def _context(**options):
-  context = cohort_context.SyncCohortExecutionContext(**options)
+  context = contexts.create_context(**options)
   return context, tff.framework.get_context_stack().install(context)
 
 
@@ -47,7 +47,7 @@ class BitsTest(parameterized.TestCase):
           digests[parallelism, 'chunks of 500 bytes'] = learning_rounds.digest(
             run()
           )
-      self.assertEmpty(context.general_path_reasons)
+      self.assertEmpty(context.runner.general_path_reasons)
     self.assertLen(set(digests.values()), 1, digests)
 
 
@@ -71,14 +71,14 @@ class InputsTest(absltest.TestCase):
       mixed=[planned[0], planned[1].to_dataset(), list(planned[2])],
     )
     context, installed = _context()
-    self.assertTrue(context.takes_client_batches)
+    self.assertTrue(context.runner.takes_client_batches)
     with installed:
       state = process.initialize()
       digests = {
         name: learning_rounds.digest(process.next(state, clients))
         for name, clients in forms.items()
       }
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)
     self.assertLen(set(digests.values()), 1, digests)
 
   def test_beside_clients_with_more_batches(self):
@@ -108,7 +108,7 @@ class InputsTest(absltest.TestCase):
     with installed:
       apart, together = run(clients[:2]), run(clients)
     np.testing.assert_array_equal(apart, together[:2])
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)
 
   def test_cohorts_of_varying_size(self):
     """The result of a round does not depend on the rounds before it."""
@@ -140,7 +140,7 @@ class InputsTest(absltest.TestCase):
         self.assertEqual(
           learning_rounds.digest(process.next(state, cohort)), expected
         )
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)
 
   @pytest.mark.thorough
   def test_a_client_that_diverges(self):
@@ -166,4 +166,4 @@ class InputsTest(absltest.TestCase):
     self.assertEqual(
       learning_rounds.digest(weights[0]), learning_rounds.digest(weights[1])
     )
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)

@@ -39,7 +39,7 @@ class RoundsTest(two_contexts.TestCase, parameterized.TestCase):
     case = learning_models.MODELS[model]
     run = learning_rounds.ROUNDS[name](case, kind)
     here = self.here(run)
-    self.assertEmpty(self.cohort.general_path_reasons)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)
     learning_rounds.assert_agree(here, self.there(run), relative=case.relative)
 
   @parameterized.parameters(

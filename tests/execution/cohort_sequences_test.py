@@ -76,7 +76,7 @@ class CohortSequencesTest(two_contexts.TestCase):
     )
     for run in (self.here, self.there):
       self.assertEqual(run(comp, list(_NUMBERS)), [867, 0, 9])
-    self.assertEmpty(self.cohort.general_path_reasons)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)
 
   def test_names_that_only_the_function_gives(self):
     swap = _leaf(lambda e: _odict(d=e['a'], c=e['b']), _UNSORTED)
@@ -101,7 +101,7 @@ class CohortSequencesTest(two_contexts.TestCase):
       )
 
     self.assertEqual(self.here(comp, [[(1, 2), (3, 4)], []]), [2143, 0])
-    self.assertEmpty(self.cohort.general_path_reasons)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)
 
   def test_names_that_only_tensorflow_code_gives(self):
     """Parts are then taken by their places, as where they have names."""
@@ -118,7 +118,7 @@ class CohortSequencesTest(two_contexts.TestCase):
       return tff.federated_map(add, data)
 
     self.assertEqual(self.here(comp, [[(1, 2), (3, 4)], []]), [1234, 0])
-    (reason,) = self.cohort.general_path_reasons
+    (reason,) = self.cohort.runner.general_path_reasons
     self.assertIn('have no names', reason)
 
   def test_select_by_a_function_that_draws(self):
@@ -133,7 +133,7 @@ class CohortSequencesTest(two_contexts.TestCase):
       self.assertEqual(first[1], second[1])
       self.assertEqual(third[0], second[2])
       self.assertNotEqual(first[0], first[1])
-    (reason,) = self.cohort.general_path_reasons
+    (reason,) = self.cohort.runner.general_path_reasons
     self.assertIn('random numbers', reason)
 
   def test_reductions_of_a_mapped_sequence_draw_anew(self):
@@ -148,7 +148,7 @@ class CohortSequencesTest(two_contexts.TestCase):
     for run in (self.here, self.there):
       ((first, second),) = run(comp, [[1, 2]])
       self.assertNotEqual(first, second)
-    self.assertEmpty(self.cohort.general_path_reasons)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)
 
   def test_errors_in_what_nobody_reads(self):
     """As in TFF's runtime, or on the general path where that has nothing."""
@@ -180,7 +180,7 @@ class CohortSequencesTest(two_contexts.TestCase):
         run(comp, *args)
     self.assertEqual(self.here(reduced, [[1, 3]]), [2])
     self.assertEqual(self.here(taken, [[1, 3]]), [-10])
-    self.assertEmpty(self.cohort.general_path_reasons)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)
 
   def test_sequences_that_leave_the_clients(self):
     comp = _at_clients(
@@ -192,5 +192,5 @@ class CohortSequencesTest(two_contexts.TestCase):
         [b.tolist() for b in result.as_numpy_iterator()],
         [[2 * n for n in b] for b in batches],
       )
-    (reason,) = self.cohort.general_path_reasons
+    (reason,) = self.cohort.runner.general_path_reasons
     self.assertIn('sequence of type int32[?]*', reason)

@@ -9,6 +9,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff import execution
 from fedfish_tff.execution import contexts
+from fedfish_tff.execution.running import cohort_stages
 from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
@@ -34,7 +35,11 @@ class ContextsTest(absltest.TestCase):
     contexts.set_default_context()
     self.assertIsInstance(
       tff.framework.get_context_stack().current,
-      execution.SyncCohortExecutionContext,
+      execution.SyncExecutionContext,
+    )
+    self.assertIsInstance(
+      tff.framework.get_context_stack().current.runner,
+      cohort_stages.CohortStageRunner,
     )
 
   def test_computes_in_each_context(self):
@@ -76,9 +81,7 @@ class ContextsTest(absltest.TestCase):
       contexts.create_context(device='tpu')
 
   def test_takes_the_place_of_tffs_own(self):
-    execution.set_sync_cohort_execution_context(default_num_clients=3)
-    context = tff.framework.get_context_stack().current
-    self.assertIsInstance(context, execution.SyncCohortExecutionContext)
+    execution.set_default_context(default_num_clients=3)
     one = tff.federated_computation(
       lambda: tff.federated_sum(tff.federated_value(1, tff.CLIENTS))
     )

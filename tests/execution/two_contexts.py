@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that compare the cohort context with TFF's own runtime."""
 
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.worker import local_worker
+from fedfish_tff.execution import contexts
 
 from absl.testing import absltest
 import tensorflow_federated as tff
@@ -15,12 +14,12 @@ class TestCase(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.worker = local_worker.SyncLocalWorkerExecutionContext()
+    cls.worker = contexts.create_context('local_worker')
     cls.addClassCleanup(cls.worker.close)
 
   def setUp(self):
     super().setUp()
-    self.cohort = cohort_context.SyncCohortExecutionContext()
+    self.cohort = contexts.create_context()
 
   def here(self, comp, *args):
     with tff.framework.get_context_stack().install(self.cohort):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import algorithms
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from tests import tolerance
 
 import numpy as np
@@ -29,7 +29,7 @@ def check(
   Returns:
     The weights after the last round, and its metrics of client work.
   """
-  context = cohort_context.SyncCohortExecutionContext()
+  context = contexts.create_context()
   ends = []
   with tff.framework.get_context_stack().install(context):
     for _ in range(2):
@@ -37,7 +37,9 @@ def check(
       for _ in range(num_rounds):
         state, metrics = process.next(state, clients)
       ends.append(process.get_model_weights(state))
-  assert not context.general_path_reasons, context.general_path_reasons
+  assert not context.runner.general_path_reasons, (
+    context.runner.general_path_reasons
+  )
   first, again = ends
   tolerance.assert_same(
     [*first.trainable, *first.non_trainable],

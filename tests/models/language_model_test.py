@@ -6,7 +6,7 @@ import collections
 
 from fedfish_tff import evaluation
 from fedfish_tff.datasets import vocabulary
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.models import language_model
 from tests import tolerance
 from tests.models import model_checks
@@ -179,7 +179,7 @@ class LanguageModelTest(parameterized.TestCase):
       )
       for client in clients
     ]
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
     weights = tff.learning.models.ModelWeights(model.initial_weights[0], ())
     with tff.framework.get_context_stack().install(context):
       clients_data = [{'test': client} for client in cohort]

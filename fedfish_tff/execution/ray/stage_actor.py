@@ -14,14 +14,13 @@ import platform
 import resource
 import socket
 import time
-from typing import Any
 
 import fedfish_tff
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import sequence_packing
-from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution.pjrt import pjrt_runner
 from fedfish_tff.execution.ray import round_meter
 from fedfish_tff.execution.ray import stage_values
 from fedfish_tff.execution.reading import federated_plan
@@ -133,20 +132,19 @@ class StageActor:
   def __init__(
     self,
     parallelism: int = 1,
-    device_options: Mapping[str, Any] | None = None,
+    device_options: pjrt_runner.PjrtOptions | None = None,
   ):
     """Makes a runner.
 
     Args:
       parallelism: The number of clients that compute at a time.
-      device_options: The arguments of `pjrt_context.PjrtStageRunner`; None for
-        processors.
+      device_options: The options of its device; None for processors.
     """
     threads.use_one_intra_op_thread()
     if device_options is None:
       self._runner = cohort_stages.CohortStageRunner(parallelism=parallelism)
     else:
-      self._runner = pjrt_context.PjrtStageRunner(**device_options)
+      self._runner = pjrt_runner.PjrtStageRunner(device_options)
     self._plans: cachetools.LRUCache[
       bytes, tuple[tff.Computation, federated_plan.Plan]
     ] = cachetools.LRUCache(_NUM_RECENT_PLANS)

@@ -30,6 +30,8 @@ from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import client_stages
 from fedfish_tff.execution.running import cohort_graph
+from fedfish_tff.execution.running import federated_interpreter
+from fedfish_tff.execution.running import plan_runner
 from fedfish_tff.execution.running import stage_runs
 
 from absl import logging
@@ -53,7 +55,7 @@ _TRANSIENT = (
 )
 
 
-class CohortStageRunner:
+class CohortStageRunner(plan_runner.PlanRunner):
   """Runs the client stages of plans and keeps their graphs."""
 
   def __init__(
@@ -62,6 +64,7 @@ class CohortStageRunner:
     parallelism: int,
     devices: Sequence[str] = ('CPU:0',),
     use_xla: bool = False,
+    default_num_clients: int = 0,
   ):
     """Makes a runner.
 
@@ -71,7 +74,9 @@ class CohortStageRunner:
       devices: The logical devices that share the cohort. Client i goes to
         device i modulo their number; the devices' sums are merged in order.
       use_xla: Whether XLA compiles client work.
+      default_num_clients: See `plan_runner.PlanRunner`.
     """
+    super().__init__(default_num_clients=default_num_clients)
     self._parallelism = parallelism
     self.devices = tuple(devices)
     self._use_xla = use_xla
@@ -86,6 +91,12 @@ class CohortStageRunner:
   def general_path_reasons(self) -> tuple[str, ...]:
     """The reasons why stages ran client by client instead of as a graph."""
     return tuple(self._reasons)
+
+  def stage_runner(
+    self, comp: tff.Computation, plan: federated_plan.Plan
+  ) -> federated_interpreter.RunStage:
+    del comp, plan
+    return self
 
   def __call__(
     self,

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Execution contexts backed by TFF's own worker on this machine.
+"""The runner of TFF's own worker on this machine, and its options.
 
 TFF computations run in TFF's C++ runtime, as in
 `tff.backends.native.create_sync_local_cpp_execution_context`, but
@@ -20,52 +20,50 @@ and runs any computation sent to it, because TFF offers no other address. It
 runs only on Linux and only on the CPU.
 """
 
+import dataclasses
 from typing import Any
-from typing import Self
 
 from fedfish_tff.datasets import batches
+from fedfish_tff.execution import runner as runner_lib
 from fedfish_tff.execution.worker import local_worker_executors
 
 import tensorflow as tf
 import tensorflow_federated as tff
 
 
-class _LocalWorkerContext:
-  """The part that both kinds of context add to TFF's: a worker of their own.
-
-  The worker starts with the first computation. It ends with the context's
-  `close` (or `with` block), with the context itself, or with this process.
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class LocalWorkerOptions:
+  """Options of a runner in TFF's own runtime.
 
   Attributes:
-    executor_factory: The factory that starts the worker and ends it.
-    takes_client_batches: Whether arguments may hold `ClientBatches`.
+    default_num_clients: The number of clients if the arguments of a computation
+      do not determine it.
+    max_concurrent_computation_calls: The number of clients' calls of one
+      computation that run at a time; unlimited if not positive.
   """
 
-  executor_factory: local_worker_executors.LocalWorkerExecutorFactory
-  takes_client_batches = True
+  default_num_clients: int = 0
+  max_concurrent_computation_calls: int = -1
 
-  def __init__(
-    self,
-    default_num_clients: int = 0,
-    max_concurrent_computation_calls: int = -1,
-    *,
-    stream_structs: bool = False,
-  ):
-    """Creates a context.
+  def create_runner(self) -> 'LocalWorkerRunner':
+    """Creates the runner, whose worker starts with the first computation."""
+    return LocalWorkerRunner(self)
 
-    Args:
-      default_num_clients: The number of clients if the arguments of a
-        computation do not determine it.
-      max_concurrent_computation_calls: The number of clients' calls of one
-        computation that run at a time; unlimited if not positive.
-      stream_structs: Whether structures are sent element by element.
-    """
-    super().__init__(
-      executor_fn=local_worker_executors.LocalWorkerExecutorFactory(
-        default_num_clients=default_num_clients,
-        max_concurrent_computation_calls=max_concurrent_computation_calls,
-        stream_structs=stream_structs,
-      ),
+
+class LocalWorkerRunner(runner_lib.Runner):
+  """A runner with its own worker, which starts with the first computation.
+
+  The worker ends with `close`, with the runner itself, or with this process.
+  """
+
+  def __init__(self, options: LocalWorkerOptions):
+    """Makes a runner without a worker."""
+    self._executors = local_worker_executors.LocalWorkerExecutorFactory(
+      default_num_clients=options.default_num_clients,
+      max_concurrent_computation_calls=options.max_concurrent_computation_calls,
+    )
+    self._context = tff.framework.SyncExecutionContext(
+      executor_fn=self._executors,
       compiler_fn=_compile,
       transform_args=_transform_arguments,
       transform_result=tff.tensorflow.transform_result,
@@ -74,35 +72,16 @@ class _LocalWorkerContext:
   @property
   def worker_pid(self) -> int | None:
     """The worker's process id; `None` while no worker runs."""
-    return self.executor_factory.worker_pid
+    return self._executors.worker_pid
+
+  def run(self, comp: tff.Computation, arg: Any) -> Any:
+    # Checked before TFF gives the call to a thread, which a fork lacks.
+    self._executors.check_owner()
+    return self._context.invoke(comp, arg)
 
   def close(self) -> None:
     """Ends the worker; calls then raise `LocalWorkerError`."""
-    self.executor_factory.close()
-
-  def __enter__(self) -> Self:
-    return self
-
-  def __exit__(self, *unused_exc_info: object) -> None:
-    self.close()
-
-
-class SyncLocalWorkerExecutionContext(
-  _LocalWorkerContext, tff.framework.SyncExecutionContext
-):
-  """A synchronous context with its own worker, which `close` ends."""
-
-  def invoke(self, comp: tff.Computation, arg: Any) -> Any:
-    """Runs a computation and returns its result."""
-    # Checked before TFF gives the call to a thread, which a fork lacks.
-    self.executor_factory.check_owner()
-    return super().invoke(comp, arg)
-
-
-class AsyncLocalWorkerExecutionContext(
-  _LocalWorkerContext, tff.framework.AsyncExecutionContext
-):
-  """An asynchronous context with its own worker, which `close` ends."""
+    self._executors.close()
 
 
 def _compile(comp: tff.Computation) -> tff.Computation:

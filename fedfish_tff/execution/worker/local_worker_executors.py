@@ -188,12 +188,10 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     *,
     default_num_clients: int,
     max_concurrent_computation_calls: int,
-    stream_structs: bool,
   ):
-    """Makes a factory without a worker; see `_LocalWorkerContext`."""
+    """Makes a factory without a worker; see `LocalWorkerOptions`."""
     self._default_num_clients = default_num_clients
     self._max_concurrent_computation_calls = max_concurrent_computation_calls
-    self._stream_structs = stream_structs
     self._owner_pid = os.getpid()
     self._lock = threading.Lock()
     self._closed = False
@@ -271,15 +269,12 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     )
 
     default_num_clients = self._default_num_clients
-    stream_structs = self._stream_structs
 
     def create_remote_executor(
       cardinalities: tff.framework.CardinalitiesType,
     ) -> tff.framework.RemoteExecutor:
       cardinalities.setdefault(tff.CLIENTS, default_num_clients)
-      executor = tff.framework.RemoteExecutor(
-        worker.stub, stream_structs=stream_structs
-      )
+      executor = tff.framework.RemoteExecutor(worker.stub)
       executor.set_cardinalities(cardinalities)
       return executor
 

@@ -13,7 +13,7 @@ program that ever failed belongs into tests/execution/fuzzing_test.py.
 from collections.abc import Iterator
 from collections.abc import Sequence
 
-from fedfish_tff.execution.worker import local_worker
+from fedfish_tff.execution import contexts
 from tests.execution.fuzzing import comparison
 from tests.execution.fuzzing import programs
 
@@ -47,7 +47,7 @@ def main(argv: Sequence[str]) -> None:
   logging.set_verbosity(logging.ERROR)
   is_single = _SEED.value is not None or _PROGRAM.value is not None
   num_programs = num_graphs = num_errors = num_different = 0
-  with local_worker.SyncLocalWorkerExecutionContext() as worker:
+  with contexts.create_context('local_worker') as worker:
     for name, program in _chosen_programs():
       try:
         outcome = comparison.compare(program, worker)

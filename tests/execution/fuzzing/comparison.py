@@ -5,7 +5,7 @@
 import dataclasses
 from typing import Any
 
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from tests.execution.fuzzing import programs
 
 import grpc
@@ -40,7 +40,7 @@ def compare(
 ) -> Outcome:
   """Runs a program in a cohort context and in a context of TFF's worker."""
   comp, reference = program.computations()
-  cohort = cohort_context.SyncCohortExecutionContext()
+  cohort = contexts.create_context()
   there = _call(reference, program, worker)
   here = _call(comp, program, cohort)
   difference = _difference(there, here, program.is_drawn)
@@ -51,7 +51,7 @@ def compare(
     there, _call(reference, program, worker), program.is_drawn
   ):
     difference = ''
-  return Outcome(there, here, difference, cohort.general_path_reasons)
+  return Outcome(there, here, difference, cohort.runner.general_path_reasons)
 
 
 def _call(

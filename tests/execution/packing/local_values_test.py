@@ -6,9 +6,9 @@ import collections
 from typing import NamedTuple
 
 from fedfish_tff.datasets import batches
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.packing import local_values
 from fedfish_tff.execution.reading import tensorflow_functions
-from fedfish_tff.execution.worker import local_worker
 
 from absl.testing import absltest
 from absl.testing import parameterized
@@ -238,7 +238,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
 
   def test_results(self):
     computation = _every_kind_of_result
-    with local_worker.SyncLocalWorkerExecutionContext() as context:
+    with contexts.create_context('local_worker') as context:
       expected = context.invoke(computation, None)
     function = tensorflow_functions.TensorFlowFunction(
       tff.framework.serialize_computation(computation)
@@ -271,7 +271,7 @@ class ComparisonWithTheLocalWorkerTest(absltest.TestCase):
       *(tff.TensorType(dtype, [None]) for dtype in (np.int32, np.float32)),
       _WORDS,
     ]
-    with local_worker.SyncLocalWorkerExecutionContext() as context:
+    with contexts.create_context('local_worker') as context:
       for type_spec in types:
         identity = tff.tensorflow.computation(lambda x: x, type_spec)
         for argument in arguments:

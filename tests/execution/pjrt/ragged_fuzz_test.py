@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Random client work on ragged batches: on devices as in this process."""
 
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution import contexts
 from tests.execution import client_computations
 from tests.execution.fuzzing import ragged
 from tests.execution.pjrt import accelerator
@@ -23,8 +22,8 @@ class RaggedFuzzTest(accelerator.TestCase, parameterized.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.contexts = (
-      cohort_context.SyncCohortExecutionContext(),
-      pjrt_context.SyncPjrtExecutionContext(accelerator.PLATFORM, cache=''),
+      contexts.create_context(),
+      contexts.create_context('pjrt', platform=accelerator.PLATFORM, cache=''),
     )
 
   def _check(self, text):

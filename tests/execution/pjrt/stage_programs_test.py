@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for stage_programs; pjrt_context_test runs them."""
+"""Tests for stage_programs; pjrt_runner_test runs them."""
 
 from unittest import mock
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for function_arguments."""
 
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.reading import function_arguments
 
 from absl.testing import absltest
@@ -26,9 +26,7 @@ class BindFunctionsTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.enter_context(
-      tff.framework.get_context_stack().install(
-        cohort_context.SyncCohortExecutionContext()
-      )
+      tff.framework.get_context_stack().install(contexts.create_context())
     )
 
   def test_beside_values(self):

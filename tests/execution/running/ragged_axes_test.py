@@ -4,8 +4,7 @@
 
 from unittest import mock
 
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.running import ragged_axes
 from tests.execution import client_computations
 from tests.execution.pjrt import accelerator
@@ -181,10 +180,10 @@ class RaggedAxesTest(accelerator.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.devices = pjrt_context.SyncPjrtExecutionContext(
-      accelerator.PLATFORM, cache=''
+    cls.devices = contexts.create_context(
+      'pjrt', platform=accelerator.PLATFORM, cache=''
     )
-    cls.here = cohort_context.SyncCohortExecutionContext()
+    cls.here = contexts.create_context()
     rng = np.random.default_rng(0)
     cls.data = [
       [rng.uniform(-1, 2, [n, 6]).astype(np.float32) for n in sizes]

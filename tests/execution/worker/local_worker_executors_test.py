@@ -25,7 +25,6 @@ class LocalWorkerExecutorFactoryTest(absltest.TestCase):
     self._factory = local_worker_executors.LocalWorkerExecutorFactory(
       default_num_clients=2,
       max_concurrent_computation_calls=1,
-      stream_structs=False,
     )
     self.addCleanup(self._factory.close)
     # Other tests of this process may have a default context with a worker.

@@ -14,7 +14,6 @@ from unittest import mock
 
 from fedfish_tff.datasets import batches
 from fedfish_tff.execution import contexts
-from fedfish_tff.execution.worker import local_worker
 from fedfish_tff.execution.worker import local_worker_executors
 from tests import processes
 
@@ -65,9 +64,8 @@ def _abort_on_three(x):
 
 
 class _ContextTestCase(absltest.TestCase):
-  def _create(self, create=None, *args, **kwargs):
-    create = create or local_worker.SyncLocalWorkerExecutionContext
-    context = create(*args, **kwargs)
+  def _create(self, **options):
+    context = contexts.create_context('local_worker', **options)
     self.addCleanup(context.close)
     return context
 
@@ -115,20 +113,15 @@ class ComputationTest(_ContextTestCase):
     with tff.framework.get_context_stack().install(context):
       self.assertEqual(count(), 5)
 
-  def test_structures_element_by_element(self):
-    context = self._create(stream_structs=True)
-    with tff.framework.get_context_stack().install(context):
-      self.assertEqual(_sum([1, 2, 3]), 6)
-
   def test_async_context(self):
-    context = self._create(local_worker.AsyncLocalWorkerExecutionContext)
+    context = self._create(asynchronous=True)
 
     async def run():
       return await asyncio.gather(_sum([1, 2]), _sum([3, 4]), _sum([5]))
 
     with tff.framework.get_context_stack().install(context):
       self.assertEqual(asyncio.run(run()), [3, 7, 5])
-    self.assertIsNotNone(context.worker_pid)
+    self.assertIsNotNone(context.runner.worker_pid)
 
 
 class ClientBatchesTest(_ContextTestCase):
@@ -157,9 +150,8 @@ class ClientBatchesTest(_ContextTestCase):
       )
       for n in (4, 5)
     ]
-    create = local_worker.AsyncLocalWorkerExecutionContext
-    for context in (self._create(), self._create(create)):
-      self.assertTrue(context.takes_client_batches)
+    for context in (self._create(), self._create(asynchronous=True)):
+      self.assertTrue(context.runner.takes_client_batches)
       with tff.framework.get_context_stack().install(context):
         result = compute(tf.constant(7), clients)
         if asyncio.iscoroutine(result):
@@ -170,15 +162,15 @@ class ClientBatchesTest(_ContextTestCase):
 class LifeCycleTest(_ContextTestCase):
   def test_worker_starts_with_the_first_call_and_ends_with_close(self):
     with self._create() as context:
-      self.assertIsNone(context.worker_pid)
+      self.assertIsNone(context.runner.worker_pid)
       with tff.framework.get_context_stack().install(context):
         self.assertEqual(_sum([1, 2]), 3)
-        pid = context.worker_pid
+        pid = context.runner.worker_pid
         self.assertTrue(psutil.pid_exists(pid))
         self.assertEqual(_sum([1, 2, 3]), 6)
-        self.assertEqual(context.worker_pid, pid)
+        self.assertEqual(context.runner.worker_pid, pid)
         context.close()
-        self.assertIsNone(context.worker_pid)
+        self.assertIsNone(context.runner.worker_pid)
         self.assertFalse(psutil.pid_exists(pid))
         with self.assertRaisesRegex(
           local_worker_executors.LocalWorkerError, 'context was closed'
@@ -190,10 +182,10 @@ class LifeCycleTest(_ContextTestCase):
     self._create().close()
 
   def test_worker_ends_with_its_context(self):
-    context = local_worker.SyncLocalWorkerExecutionContext()
+    context = contexts.create_context('local_worker')
     with tff.framework.get_context_stack().install(context):
       _sum([1])
-    pid = context.worker_pid
+    pid = context.runner.worker_pid
     del context
     gc.collect()
     self.assertFalse(psutil.pid_exists(pid))
@@ -204,18 +196,18 @@ class FailureTest(_ContextTestCase):
     context = self._create()
     with tff.framework.get_context_stack().install(context):
       self.assertEqual(_sum_of_small([1, 2]), 3)
-      pid = context.worker_pid
+      pid = context.runner.worker_pid
       with self.assertRaisesRegex(grpc.RpcError, 'The client is too large'):
         _sum_of_small([1, 2, 3])
       self.assertEqual(_sum_of_small([1, 2, 2]), 5)
-      self.assertEqual(context.worker_pid, pid)
+      self.assertEqual(context.runner.worker_pid, pid)
 
   def test_worker_killed_between_calls_is_one_clear_error(self):
     context = self._create()
     with tff.framework.get_context_stack().install(context):
       _sum([1, 2])
       _sum([1, 2, 3])
-      pid = context.worker_pid
+      pid = context.runner.worker_pid
       os.kill(pid, signal.SIGKILL)
       with self.assertRaisesRegex(
         local_worker_executors.LocalWorkerError,
@@ -226,7 +218,7 @@ class FailureTest(_ContextTestCase):
       # Executors of the dead worker are not asked again.
       self.assertEqual(_sum([1, 2, 3]), 6)
       self.assertEqual(_sum([1, 2]), 3)
-      self.assertNotEqual(context.worker_pid, pid)
+      self.assertNotEqual(context.runner.worker_pid, pid)
 
   def test_worker_that_dies_during_a_call_is_one_clear_error(self):
     context = self._create()
@@ -240,7 +232,6 @@ class FailureTest(_ContextTestCase):
 
 
 _SCRIPT_PREAMBLE = """
-from fedfish_tff.execution import contexts
 from fedfish_tff.execution.worker import local_worker, local_worker_executors
 import os, signal, sys, threading
 import numpy as np
@@ -277,7 +268,7 @@ class ScriptTest(absltest.TestCase):
 
   def test_nothing_is_left_of_a_script(self):
     start = """
-        print(compute([1, 2]) and context.worker_pid, flush=True)
+        print(compute([1, 2]) and context.runner.worker_pid, flush=True)
         sys.stdin.readline()
     """
     # worker_process_test has other ends.
@@ -304,7 +295,7 @@ class ScriptTest(absltest.TestCase):
         thread = threading.Thread(target=run)
         thread.start()
         thread.join()
-        print(context.worker_pid, flush=True)
+        print(context.runner.worker_pid, flush=True)
         sys.stdin.readline()
         pid = os.fork()
         if not pid:

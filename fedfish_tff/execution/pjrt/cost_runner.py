@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A context that compiles client work for devices instead of running it."""
+"""A runner that compiles client work for devices instead of running it."""
 
 from collections.abc import Callable
 from collections.abc import Mapping
@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 from typing import TypeAlias
 
-from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import type_leaves
@@ -17,12 +16,16 @@ from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import cohort_stages
+from fedfish_tff.execution.running import federated_interpreter
+from fedfish_tff.execution.running import plan_runner
 from fedfish_tff.execution.running import stage_runs
+
+import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
 
-class CostContext(cohort_context.SyncCohortExecutionContext):
+class CostRunner(plan_runner.PlanRunner):
   """Runs computations except for client stages, which give zeros.
 
   Attributes:
@@ -35,13 +38,14 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     process: device_client.DeviceProcess,
     on_program: Callable[[int], None],
   ):
-    """Makes a context.
+    """Makes a runner.
 
     Args:
       process: The process that compiles.
       on_program: A callback that takes a program's size in bytes before it is
         compiled.
     """
+    super().__init__()
     threads.use_one_intra_op_thread()
     self.analyses: list[device_client.Analysis] = []
     self.problems: list[str] = []
@@ -49,7 +53,12 @@ class CostContext(cohort_context.SyncCohortExecutionContext):
     self._device = process.device(0)
     self._on_program = on_program
     self._cache = packed_cache.PackedSequenceCache()
-    self._set_up(0, self._run_zeros)
+
+  def stage_runner(
+    self, comp: tff.Computation, plan: federated_plan.Plan
+  ) -> federated_interpreter.RunStage:
+    del comp, plan
+    return self._run_zeros
 
   def _run_zeros(
     self,

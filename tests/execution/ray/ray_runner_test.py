@@ -12,10 +12,10 @@ from unittest import mock
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import parameters
-from fedfish_tff.execution import cohort_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.ray import ray_cluster
-from fedfish_tff.execution.ray import ray_context
+from fedfish_tff.execution.ray import ray_runner
 from fedfish_tff.execution.ray import stage_actor
 from tests import processes
 from tests.execution import client_computations
@@ -44,15 +44,15 @@ def tearDownModule():
 def _stop():
   global _context
   if _context is not None:
-    _context.stop()
+    _context.close()
     _context = None
 
 
-def _ray_context():
+def _context_on_ray():
   """Returns a context of two actors, started when it is first asked for."""
   global _context
   if _context is None:
-    _context = ray_context.SyncRayExecutionContext(ray_actors=2, ray_splits=3)
+    _context = contexts.create_context('ray', ray_actors=2, ray_splits=3)
   return _context
 
 
@@ -105,7 +105,7 @@ class SplitBySizeTest(absltest.TestCase):
     number=st.integers(1, 8),
   )
   def test_each_client_once_and_no_split_far_above_others(self, sizes, number):
-    splits = ray_context.split_by_size(sizes, number)
+    splits = ray_runner.split_by_size(sizes, number)
     self.assertCountEqual(sum(splits, []), range(len(sizes)))
     for split in splits:
       self.assertNotEmpty(split)
@@ -119,12 +119,12 @@ class OptionsTest(parameterized.TestCase):
   @parameterized.parameters('ray_actors', 'ray_splits', 'ray_actor_cpus')
   def test_are_positive(self, name):
     with self.assertRaisesRegex(errors.InputError, name):
-      ray_context.SyncRayExecutionContext(**{name: 0})
+      contexts.create_context('ray', **{name: 0})
 
 
 class FindActorsTest(absltest.TestCase):
   def test_two_calls_see_at_once_that_an_actor_is_back(self):
-    runner = object.__new__(ray_context._RayStageRunner)
+    runner = object.__new__(ray_runner.RayStageRunner)
     runner._actors, runner._away = [None], {0: 'question'}
     # The other call removes it between this call's answer and its removal.
     runner._ray = types.SimpleNamespace(
@@ -136,14 +136,14 @@ class FindActorsTest(absltest.TestCase):
 
 class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
   def _check(self, name):
-    context = _ray_context()
-    reasons = context.general_path_reasons
+    context = _context_on_ray()
+    reasons = context.runner.general_path_reasons
     case = learning_models.MODELS['mlp']
     is_variable = name in learning_rounds.TFF_ROUNDS_OF_ONE_KIND
     run = learning_rounds.ROUNDS[name](
       case, 'variable' if is_variable else 'functional'
     )
-    here = cohort_context.SyncCohortExecutionContext()
+    here = contexts.create_context()
     with tff.framework.get_context_stack().install(here):
       expected = run()
     with tff.framework.get_context_stack().install(context):
@@ -154,8 +154,8 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
       learning_rounds.digest(found), learning_rounds.digest(again)
     )
     # Another test may have given it reasons, too.
-    found = context.general_path_reasons[len(reasons) :]
-    self.assertEqual(found, here.general_path_reasons)
+    found = context.runner.general_path_reasons[len(reasons) :]
+    self.assertEqual(found, here.runner.general_path_reasons)
 
   @parameterized.parameters(
     'fed_recon', 'fed3r', 'own_fed_rep', 'personalization_eval'
@@ -166,7 +166,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_parameters_are_replaced_on_actors(self):
-    with tff.framework.get_context_stack().install(_ray_context()):
+    with tff.framework.get_context_stack().install(_context_on_ray()):
       self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 3.0)
       with parameters.replaced({'scale': 4.0}):
         self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 12.0)
@@ -174,21 +174,21 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
   @pytest.mark.thorough
   def test_passes_over_shuffled_datasets(self):
     """One is sent; to have more, this process runs the clients."""
-    context = _ray_context()
+    context = _context_on_ray()
     data = [tf.data.Dataset.range(n).shuffle(9, seed=n + 1) for n in range(4)]
-    here = cohort_context.SyncCohortExecutionContext()
+    here = contexts.create_context()
     for epochs in (1, 2):
       comp = _digits(epochs)
       with tff.framework.get_context_stack().install(here):
         expected = comp(data)
       with tff.framework.get_context_stack().install(context):
         self.assertEqual(comp(data), expected)
-      found = [r for r in context.general_path_reasons if 'passes' in r]
+      found = [r for r in context.runner.general_path_reasons if 'passes' in r]
       self.assertLen(found, epochs - 1)
 
   @pytest.mark.thorough
   def test_an_actor_that_is_killed_changes_nothing(self):
-    context = _ray_context()
+    context = _context_on_ray()
     rows = np.arange(1200, dtype=np.float32).reshape([-1, 2])
     data = [list(rows[i::5]) for i in range(5)]
     spent, killed = {}, []
@@ -248,7 +248,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
       ),
       tff.SequenceType(element),
     )
-    context = _ray_context()
+    context = _context_on_ray()
     with tff.framework.get_context_stack().install(context):
       cohort = [
         datasets.plan_client(
@@ -264,9 +264,9 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
       with mock.patch.object(
         clients, 'load_client', side_effect=AssertionError('read here')
       ):
-        context.take_columns()
+        context.runner.take_columns()
         found = total([datasets.to_client_input(c) for c in cohort])
-        columns = context.take_columns()
+        columns = context.runner.take_columns()
       np.testing.assert_allclose(
         found, 2 * sum(a[0].sum(axis=0) for a in arrays), rtol=1e-4, atol=1e-4
       )
@@ -283,26 +283,26 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     if not accelerator.is_installed():
       self.skipTest('make accelerator PLATFORM=tpu was not run')
     _stop()
-    context = ray_context.SyncRayExecutionContext(
-      ray_actors=1, ray_splits=2, ray_actor_cpus=2, platform='cpu'
+    context = contexts.create_context(
+      'ray', ray_actors=1, ray_splits=2, ray_actor_cpus=2, platform='cpu'
     )
-    self.addCleanup(context.stop)
+    self.addCleanup(context.close)
     case = learning_models.MODELS['mlp']
     run = learning_rounds.ROUNDS['own_fed_avg'](case, 'functional')
-    here = cohort_context.SyncCohortExecutionContext()
+    here = contexts.create_context()
     with tff.framework.get_context_stack().install(here):
       expected = run()
     with tff.framework.get_context_stack().install(context):
       found = run()
     learning_rounds.assert_agree(found, expected, relative=case.relative)
-    self.assertEmpty(context.general_path_reasons)
+    self.assertEmpty(context.runner.general_path_reasons)
 
   @pytest.mark.thorough
   def test_a_node_that_goes_for_good_changes_nothing(self):
     _stop()
     with ray_test_case.two_nodes() as cluster:
-      context = ray_context.SyncRayExecutionContext(
-        cluster.address, ray_actors=2, ray_splits=3
+      context = contexts.create_context(
+        'ray', ray_address=cluster.address, ray_actors=2, ray_splits=3
       )
       rows = np.arange(600, dtype=np.float32).reshape([-1, 2])
       data = [list(rows[i::5]) for i in range(5)]
@@ -314,13 +314,13 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
           cluster.remove_node(node, allow_graceful=False)
         reports.append(done_and_all)
 
-      context.set_report_clients(remove_node)
+      context.runner.set_report_clients(remove_node)
       try:
         with tff.framework.get_context_stack().install(context):
           for _ in range(2):
             np.testing.assert_array_equal(_slow_total(data), rows.sum(axis=0))
       finally:
-        context.stop()
+        context.close()
       self.assertEqual(reports[-1], (5, 5))
 
   @pytest.mark.slow
@@ -328,8 +328,8 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
     # Its actors have all processors.
     _stop()
     with mock.patch.object(stage_actor, 'StageActor', _DyingActor):
-      context = ray_context.SyncRayExecutionContext(ray_actors=1)
-    self.addCleanup(context.stop)
+      context = contexts.create_context('ray', ray_actors=1)
+    self.addCleanup(context.close)
     with (
       tff.framework.get_context_stack().install(context),
       self.assertRaisesRegex(ray_cluster.RayError, 'ended for good'),
@@ -338,12 +338,12 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
 
   @pytest.mark.thorough
   def test_a_call_that_is_stopped_leaves_actors_for_the_next(self):
-    context = _ray_context()
+    context = _context_on_ray()
     data = [[np.float32([1, 2])]] * 3
     with tff.framework.get_context_stack().install(context):
       with (
         mock.patch.object(
-          ray_context.interruption,
+          ray_runner.interruption,
           'check',
           side_effect=interruption.StoppedError('stopped'),
         ),
@@ -359,7 +359,7 @@ class RayContextTest(ray_test_case.TestCase, parameterized.TestCase):
         return tf.identity(x)
 
     total = client_computations.sum_of_clients(check, np.int32)
-    with tff.framework.get_context_stack().install(_ray_context()):
+    with tff.framework.get_context_stack().install(_context_on_ray()):
       with self.assertRaisesRegex(
         tf.errors.InvalidArgumentError, 'Client 3 of 4.*too large'
       ):

@@ -1,9 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Execution contexts that run client work on the actors of a Ray cluster.
+"""The runner of client work on the actors of a Ray cluster, and its options.
 
 The clients of a round are divided into splits by the sizes of their data. An
-actor computes the sums of a split in the same way as `cohort_context`, and the
+actor computes the sums of a split in the same way as `cohort_stages`, and the
 splits' sums are merged in order. So results depend on the number of splits, but
 not on the actors or on the replacement of actors. The server's steps run here.
 """
@@ -12,6 +12,7 @@ import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+import dataclasses
 import functools
 import heapq
 import time
@@ -21,11 +22,10 @@ import weakref
 
 from fedfish_tff import errors
 from fedfish_tff import parameters
-from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.packing import packed_sequences
-from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution.pjrt import pjrt_runner
 from fedfish_tff.execution.ray import ray_cluster
 from fedfish_tff.execution.ray import round_meter
 from fedfish_tff.execution.ray import stage_actor
@@ -52,53 +52,131 @@ _RESTART_SECONDS = 1.0
 _START_SECONDS = 300.0
 
 
-class _RayStageRunner(cohort_stages.CohortStageRunner):
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class RayOptions:
+  """Options of a runner on Ray.
+
+  Attributes:
+    ray_address: The address of a cluster, see `ray_cluster.RayCluster`; None
+      for this machine's own cluster, which listens on loopback only and ends
+      with the runner.
+    ray_actors: The number of actors; None for as many as the cluster's
+      processors or devices allow.
+    ray_splits: The number of splits of a cohort, on which the last digits of
+      results depend; None for the number of actors.
+    ray_actor_cpus: The number of processors of each actor. An actor with all
+      processors of a machine returns one sum instead of one per processor.
+    platform: The platform on which actors compute, by `pjrt_runner`: 'cuda' or
+      'tpu' for one device each, or 'cpu'; None for processors, without XLA.
+    precision: With a platform, see `pjrt_runner.PjrtOptions`.
+    vectorized_clients: With a platform, see `pjrt_runner.PjrtOptions`.
+    default_num_clients: The number of clients if the arguments of a computation
+      do not determine it.
+  """
+
+  ray_address: str | None = None
+  ray_actors: int | None = None
+  ray_splits: int | None = None
+  ray_actor_cpus: int = 1
+  platform: str | None = None
+  precision: str = 'float32'
+  vectorized_clients: int = 1
+  default_num_clients: int = 0
+
+  def __post_init__(self) -> None:
+    for name in ('ray_actors', 'ray_splits', 'ray_actor_cpus'):
+      value = getattr(self, name)
+      if value is not None and value < 1:
+        raise errors.InputError(f'{name} must be at least 1, got {value}.')
+    _ = self.device_options  # Checks them.
+
+  @property
+  def device_options(self) -> pjrt_runner.PjrtOptions | None:
+    """The options of each actor's device; None for processors."""
+    if self.platform is None:
+      return None
+    return pjrt_runner.PjrtOptions(
+      platform=self.platform,
+      precision=self.precision,
+      vectorized_clients=self.vectorized_clients,
+    )
+
+  def create_runner(self) -> 'RayStageRunner':
+    """Connects to the cluster, or starts one, and starts the actors.
+
+    Raises:
+      errors.InputError: If the cluster does not exist, or its nodes have other
+        versions than this process.
+    """
+    threads.use_one_intra_op_thread()
+    return RayStageRunner(self)
+
+
+class RayStageRunner(cohort_stages.CohortStageRunner):
   """Runs client stages on actors, or here if their data cannot be sent."""
 
-  def __init__(
-    self,
-    cluster: ray_cluster.RayCluster,
-    *,
-    num_actors: int | None,
-    num_splits: int | None,
-    actor_cpus: int,
-    device_options: Mapping[str, Any] | None,
-  ):
-    """Starts actors; see `SyncRayExecutionContext`."""
-    super().__init__(parallelism=threads.num_cores())
-    self._cluster = cluster
+  # Actors read clients that have a `datasets.ClientSource`.
+  takes_client_references = True
+
+  def __init__(self, options: RayOptions):
+    """Starts actors."""
+    super().__init__(
+      parallelism=threads.num_cores(),
+      default_num_clients=options.default_num_clients,
+    )
+    cluster = ray_cluster.RayCluster(options.ray_address)
+    # Ends the actors and the cluster that was started, at the latest with this
+    # runner.
+    self._stop = weakref.finalize(self, cluster.stop)
     self._ray = cluster.ray
     self._computations: weakref.WeakKeyDictionary[federated_plan.Plan, Any] = (
       weakref.WeakKeyDictionary()
     )
     # Ray's name of the resource of which an actor needs one.
-    self._resource = _RESOURCES[(device_options or {}).get('platform')]
-    num_actors = num_actors or max(
+    self._resource = _RESOURCES[options.platform]
+    num_actors = options.ray_actors or max(
       1,
       cluster.count(self._resource)
-      // (actor_cpus if self._resource == 'CPU' else 1),
+      // (options.ray_actor_cpus if self._resource == 'CPU' else 1),
     )
-    self._num_splits = num_splits or num_actors
+    self._num_splits = options.ray_splits or num_actors
     actor = self._ray.remote(stage_actor.StageActor).options(
-      num_cpus=actor_cpus,
+      num_cpus=options.ray_actor_cpus,
       num_gpus=int(self._resource == 'GPU'),
       resources={'TPU': 1} if self._resource == 'TPU' else {},
       max_restarts=-1,
     )
     self._actors = [
-      actor.remote(actor_cpus, device_options) for _ in range(num_actors)
+      actor.remote(options.ray_actor_cpus, options.device_options)
+      for _ in range(num_actors)
     ]
     # The actors that have died, each with a call that returns once it is back.
     self._away: dict[int, Any] = {}
-    self.meter = round_meter.RoundMeter(self._ray)
-    # A callback that takes a stage's number of finished clients and of all.
-    self.report_clients: Callable[[int, int], None] | None = None
+    self._meter = round_meter.RoundMeter(self._ray)
+    self._report_clients: Callable[[int, int], None] | None = None
     self._check_versions()
 
-  def of(
+  def close(self) -> None:
+    self._stop()
+
+  def set_report_clients(
+    self, report: Callable[[int, int], None] | None
+  ) -> None:
+    """Sets the callback for progress within a round.
+
+    Args:
+      report: A callback that takes, in another thread, a stage's number of
+        finished clients and its number of all clients; None for no reports.
+    """
+    self._report_clients = report
+
+  def take_columns(self) -> Mapping[str, float]:
+    """Returns the costs of client work since the last call, as columns."""
+    return self._meter.take()
+
+  def stage_runner(
     self, comp: tff.Computation, plan: federated_plan.Plan
   ) -> federated_interpreter.RunStage:
-    """Returns the runner of the stages of a computation's plan."""
     if plan not in self._computations:
       proto = tff.framework.serialize_computation(comp)
       self._computations[plan] = self._ray.put(
@@ -185,7 +263,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
   ) -> list[stage_actor.StageArrays]:
     """Runs works on actors and returns their results, in order."""
     sent = [server.values(), *(c for w in works for c in w.clients.values())]
-    self.meter.add_sent(sum(map(stage_values.num_bytes, sent)))
+    self._meter.add_sent(sum(map(stage_values.num_bytes, sent)))
     # The values are sent once for all works.
     server = self._ray.put(server)
     found = self._find_actors()
@@ -223,8 +301,8 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
             continue
           self._count(actors[i], results[i])
           num_done += len(works[i].positions)
-          if self.report_clients is not None:
-            self.report_clients(num_done, works[i].cohort_size)
+          if self._report_clients is not None:
+            self._report_clients(num_done, works[i].cohort_size)
     finally:
       if running:
         # The results are no longer needed. Ray restarts the actors.
@@ -279,7 +357,7 @@ class _RayStageRunner(cohort_stages.CohortStageRunner):
 
   def _count(self, actor: int, result: stage_actor.StageArrays) -> None:
     received = [result.accumulators, *result.outputs.values()]
-    self.meter.add_share(
+    self._meter.add_share(
       actor,
       result.cost,
       sum(map(stage_values.num_bytes, received)),
@@ -309,112 +387,6 @@ def _ended_error(error: Exception) -> ray_cluster.RayError:
   return ray_cluster.RayError(
     f'Client work on Ray has ended for good: {errors.first_line(error)}'
   )
-
-
-class _RayContext:
-  """The part that both kinds of context add to those of `cohort_context`."""
-
-  # Actors read clients that have a `datasets.ClientSource`.
-  takes_client_references = True
-
-  def __init__(
-    self,
-    ray_address: str | None = None,
-    *,
-    ray_actors: int | None = None,
-    ray_splits: int | None = None,
-    ray_actor_cpus: int = 1,
-    platform: str | None = None,
-    precision: str = 'float32',
-    vectorized_clients: int = 1,
-    default_num_clients: int = 0,
-  ):
-    """Creates a context.
-
-    Args:
-      ray_address: The address of a cluster, see `ray_cluster.RayCluster`; None
-        for this machine's own cluster, which listens on loopback only and ends
-        with the context.
-      ray_actors: The number of actors; None for as many as the cluster's
-        processors or devices allow.
-      ray_splits: The number of splits of a cohort, on which the last digits of
-        results depend; None for the number of actors.
-      ray_actor_cpus: The number of processors of each actor. An actor with all
-        processors of a machine returns one sum instead of one per processor.
-      platform: The platform on which actors compute, by `pjrt_context`: 'cuda'
-        or 'tpu' for one device each, or 'cpu'; None for processors, without
-        XLA.
-      precision: With a platform, see `SyncPjrtExecutionContext`.
-      vectorized_clients: With a platform, see `SyncPjrtExecutionContext`.
-      default_num_clients: The number of clients if the arguments of a
-        computation do not determine it.
-
-    Raises:
-      errors.InputError: If the cluster does not exist, or its nodes have other
-        versions than this process.
-    """
-    device_options = None
-    if platform is not None:
-      pjrt_context.check_options(platform, precision, vectorized_clients)
-      device_options = dict(
-        platform=platform,
-        precision=precision,
-        vectorized_clients=vectorized_clients,
-      )
-    for name, value in (
-      ('ray_actors', ray_actors),
-      ('ray_splits', ray_splits),
-      ('ray_actor_cpus', ray_actor_cpus),
-    ):
-      if value is not None and value < 1:
-        raise errors.InputError(f'{name} must be at least 1, not {value}.')
-    threads.use_one_intra_op_thread()
-    cluster = ray_cluster.RayCluster(ray_address)
-    # Ends the actors and the cluster that was started, at the latest with this
-    # context.
-    self.stop = weakref.finalize(self, cluster.stop)
-    self._set_up(
-      default_num_clients,
-      _RayStageRunner(
-        cluster,
-        num_actors=ray_actors,
-        num_splits=ray_splits,
-        actor_cpus=ray_actor_cpus,
-        device_options=device_options,
-      ),
-    )
-
-  def set_report_clients(
-    self, report: Callable[[int, int], None] | None
-  ) -> None:
-    """Sets the callback for progress within a round.
-
-    Args:
-      report: A callback that takes, in another thread, a stage's number of
-        finished clients and its number of all clients; None for no reports.
-    """
-    self._run_stage.report_clients = report
-
-  def take_columns(self) -> Mapping[str, float]:
-    """Returns the costs of client work since the last call, as columns."""
-    return self._run_stage.meter.take()
-
-  def _runner_of(
-    self, comp: tff.Computation, plan: federated_plan.Plan
-  ) -> federated_interpreter.RunStage:
-    return self._run_stage.of(comp, plan)
-
-
-class SyncRayExecutionContext(
-  _RayContext, cohort_context.SyncCohortExecutionContext
-):
-  """A synchronous context that runs client work on Ray."""
-
-
-class AsyncRayExecutionContext(
-  _RayContext, cohort_context.AsyncCohortExecutionContext
-):
-  """An asynchronous context that runs client work on Ray."""
 
 
 def split_by_size(sizes: Sequence[int], number: int) -> list[list[int]]:

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for cohort_context."""
+"""Tests for cohort_runner."""
 
 import asyncio
 import collections
@@ -9,7 +9,6 @@ import functools
 import gc
 import threading
 
-from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.running import cohort_graph
@@ -224,7 +223,7 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEqual(comp([0, 1, 2]), 3)
     # A client's mistake says nothing against the graph.
     self.assertEmpty(
-      tff.framework.get_context_stack().current.general_path_reasons
+      tff.framework.get_context_stack().current.runner.general_path_reasons
     )
 
   def test_tensorflow_computations(self):
@@ -244,7 +243,7 @@ class InvokeTest(_CohortContextTestCase):
       with tff.framework.get_context_stack().install(context):
         results[i] = [_sum(list(range(i + j))) for j in range(5)]
 
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
     threads = [threading.Thread(target=call, args=(i,)) for i in range(6)]
     for thread in threads:
       thread.start()
@@ -262,7 +261,7 @@ class InvokeTest(_CohortContextTestCase):
     self.assertEqual(asyncio.run(call()), 3)
 
   def test_async(self):
-    context = cohort_context.AsyncCohortExecutionContext(3)
+    context = contexts.create_context(asynchronous=True, default_num_clients=3)
     increment = tff.tensorflow.computation(lambda x: x + 1, np.int32)
 
     async def call():
@@ -462,9 +461,9 @@ class AgainstLocalWorkerTest(two_contexts.TestCase):
     for name, work in _LEFT_TO_TF_DATA.items():
       with self.subTest(name):
         comp = client_computations.at_clients(work, sequence)
-        self.cohort = cohort_context.SyncCohortExecutionContext()
+        self.cohort = contexts.create_context()
         self.assertEqual(self.here(comp, clients), self.there(comp, clients))
-        self.assertNotEmpty(self.cohort.general_path_reasons)
+        self.assertNotEmpty(self.cohort.runner.general_path_reasons)
 
   def test_scalars_of_all_types(self):
     types = [
@@ -501,7 +500,7 @@ class AgainstLocalWorkerTest(two_contexts.TestCase):
             else contextlib.nullcontext(),
           ):
             run(comp, argument)
-        self.assertEmpty(self.cohort.general_path_reasons)
+        self.assertEmpty(self.cohort.runner.general_path_reasons)
 
   def test_functions_of_values_around_them(self):
     @tff.federated_computation(np.float32, _AT_CLIENTS[0])

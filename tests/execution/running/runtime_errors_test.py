@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for runtime_errors."""
 
-from fedfish_tff.execution import runtime_errors
+from fedfish_tff.execution.running import runtime_errors
 
 from absl.testing import absltest
 import grpc

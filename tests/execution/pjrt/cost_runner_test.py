@@ -1,8 +1,9 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for cost_context."""
+"""Tests for cost_runner."""
 
-from fedfish_tff.execution.pjrt import cost_context
+from fedfish_tff.execution import execution_context
+from fedfish_tff.execution.pjrt import cost_runner
 from fedfish_tff.execution.pjrt import device_client
 from tests.execution import client_computations
 from tests.execution.pjrt import accelerator
@@ -28,13 +29,14 @@ def _length(text):
   return tf.strings.length(text)
 
 
-class CostContextTest(accelerator.TestCase):
+class CostRunnerTest(accelerator.TestCase):
   def setUp(self):
     super().setUp()
     process = device_client.DeviceProcess('cpu')
     self.addCleanup(process.stop)
     self.sizes = []
-    self.context = cost_context.CostContext(process, self.sizes.append)
+    self.runner = cost_runner.CostRunner(process, self.sizes.append)
+    self.context = execution_context.SyncExecutionContext(self.runner)
 
   def _run(self, work, values):
     with tff.framework.get_context_stack().install(self.context):
@@ -47,8 +49,8 @@ class CostContextTest(accelerator.TestCase):
     )
     np.testing.assert_array_equal(result, np.zeros([_SIZE, _SIZE]))
     self.assertLen(self.sizes, 1)
-    self.assertEmpty(self.context.problems)
-    (analysis,) = self.context.analyses
+    self.assertEmpty(self.runner.problems)
+    (analysis,) = self.runner.analyses
     # Two products of a batch, however many there are.
     products = 2 * 2 * _SIZE**2 + 2 * _SIZE**3
     self.assertBetween(analysis.flops, products, 1.2 * products)
@@ -56,6 +58,6 @@ class CostContextTest(accelerator.TestCase):
 
   def test_client_work_that_is_no_program(self):
     self.assertEqual(self._run(_length, ['a', 'bcd']), 0)
-    self.assertRegex(self.context.problems[0], 'string')
-    self.assertEmpty(self.context.analyses)
+    self.assertRegex(self.runner.problems[0], 'string')
+    self.assertEmpty(self.runner.analyses)
     self.assertEmpty(self.sizes)

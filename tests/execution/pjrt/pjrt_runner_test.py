@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for pjrt_context: as in process, up to rounding.
+"""Tests for pjrt_runner: as in process, up to rounding.
 
 They run on PJRT's CPU, or on the platform that `accelerator` names.
 """
@@ -15,8 +15,7 @@ from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import parameters
-from fedfish_tff.execution import cohort_context
-from fedfish_tff.execution.pjrt import pjrt_context
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.replay import vectorized_operations
@@ -95,8 +94,11 @@ def _convolve(x, kernels, **options):
 
 
 def _create(platform=accelerator.PLATFORM, **options):
-  return pjrt_context.SyncPjrtExecutionContext(
-    platform, cache=os.path.join(_folder(), 'programs'), **options
+  return contexts.create_context(
+    'pjrt',
+    platform=platform,
+    cache=os.path.join(_folder(), 'programs'),
+    **options,
   )
 
 
@@ -122,7 +124,7 @@ class EqualityTestCase(accelerator.TestCase, parameterized.TestCase):
 
   def check_round(self, run, *, relative, in_process=None):
     """Checks a round; `in_process` says why it is no program, if it is none."""
-    context = cohort_context.SyncCohortExecutionContext()
+    context = contexts.create_context()
     with tff.framework.get_context_stack().install(context):
       expected = run()
     with tff.framework.get_context_stack().install(self.context):
@@ -133,7 +135,7 @@ class EqualityTestCase(accelerator.TestCase, parameterized.TestCase):
       else:
         with _no_fallback(self):
           found = run()
-    self.assertEmpty(self.context.general_path_reasons)
+    self.assertEmpty(self.context.runner.general_path_reasons)
     learning_rounds.assert_agree(found, expected, relative=relative)
 
 
@@ -225,7 +227,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 3.0)
       with parameters.replaced({'scale': 4.0}):
         self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 12.0)
-    self.assertEmpty(self.context.general_path_reasons)
+    self.assertEmpty(self.context.runner.general_path_reasons)
 
   def test_batches_of_all_sizes(self):
     """Rows beyond a batch's size would be counted."""
@@ -250,9 +252,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       [rng.normal(size=[n, 2]).astype(np.float32) for n in sizes]
       for sizes in ([4, 4, 1], [3], [4])
     ]
-    with tff.framework.get_context_stack().install(
-      cohort_context.SyncCohortExecutionContext()
-    ):
+    with tff.framework.get_context_stack().install(contexts.create_context()):
       expected = comp(data)
     with tff.framework.get_context_stack().install(self.context):
       np.testing.assert_allclose(comp(data), expected, rtol=1e-4, atol=1e-4)
@@ -318,13 +318,13 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       comp(self._batches([4, 3], [2]))
 
   def test_a_killed_process_is_started_again(self):
-    first = self.context.process_id
+    first = self.context.runner.process_id
     self.assertEqual(self._total(self._batches([2])), 4.0)
     os.kill(first, signal.SIGKILL)
     with self.assertLogs(level='WARNING') as logs:
       self.assertEqual(self._total(self._batches([2], [3])), 10.0)
     self.assertIn('SIGKILL', '\n'.join(logs.output))
-    self.assertNotEqual(self.context.process_id, first)
+    self.assertNotEqual(self.context.runner.process_id, first)
 
   def test_strings_run_in_this_process(self):
     comp = client_computations.sum_of_clients(
@@ -386,8 +386,12 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.assertEqual(self._total(batches), 2 * 19.0)
 
   def test_asynchronous(self):
-    context = pjrt_context.AsyncPjrtExecutionContext(
-      accelerator.PLATFORM, default_num_clients=3, cache=''
+    context = contexts.create_context(
+      'pjrt',
+      asynchronous=True,
+      platform=accelerator.PLATFORM,
+      default_num_clients=3,
+      cache='',
     )
     comp = tff.federated_computation(
       lambda: tff.federated_sum(tff.federated_value(2, tff.CLIENTS))
@@ -396,7 +400,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       self.assertEqual(asyncio.run(comp()), 6)
 
   def test_the_process_goes_with_the_context(self):
-    process = psutil.Process(self.context.process_id)
+    process = psutil.Process(self.context.runner.process_id)
     del self.context
     gc.collect()
     self.assertFalse(process.is_running())
@@ -405,4 +409,6 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     for platform, precision in (('cpu', 'bfloat16'), ('cuda', 'half')):
       with self.subTest(precision):
         with self.assertRaisesRegex(errors.InputError, precision):
-          pjrt_context.SyncPjrtExecutionContext(platform, precision=precision)
+          contexts.create_context(
+            'pjrt', platform=platform, precision=precision
+          )

@@ -1,15 +1,15 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Execution contexts that run client work on PJRT devices.
+"""The runner of client work on PJRT devices, and its options.
 
 TensorFlow traces the client work, and today's XLA compiles and runs it on the
 devices that JAX drives: CPUs, GPUs, TPUs. All else is the same as in
-`cohort_context`: the server's steps run in this process. So does client work
+`cohort_stages`: the server's steps run in this process. So does client work
 that XLA cannot compile, such as work on strings, which is logged.
 """
 
 from collections.abc import Mapping
-from collections.abc import Sequence
+import dataclasses
 import functools
 import os
 import threading
@@ -18,7 +18,6 @@ from typing import TypeAlias
 import weakref
 
 from fedfish_tff import errors
-from fedfish_tff.execution import cohort_context
 from fedfish_tff.execution import threads
 from fedfish_tff.execution.pjrt import device_client
 from fedfish_tff.execution.pjrt import stage_programs
@@ -78,28 +77,89 @@ class Devices:
     self._process.stop()
 
 
-class PjrtStageRunner(cohort_stages.CohortStageRunner):
-  """Runs the client stages of plans as programs on devices."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class PjrtOptions:
+  """Options of a runner on devices.
 
-  def __init__(
-    self,
-    platform: str,
-    *,
-    precision: str = 'float32',
-    vectorized_clients: int = 1,
-    python: str | os.PathLike[str] | None = None,
-    cache: str | os.PathLike[str] | None = None,
-  ):
-    """Starts the device process; see `SyncPjrtExecutionContext`."""
-    check_options(platform, precision, vectorized_clients)
-    devices = Devices(platform, python=python, cache=cache)
+  Attributes:
+    platform: 'cpu', 'cuda' or 'tpu'. All its devices on this machine share a
+      cohort: client i goes to device i modulo their number, and the devices'
+      sums are merged in order.
+    precision: The precision of matrix products: 'float32', or a faster one of
+      this platform, 'tensorfloat32' (cuda) or 'bfloat16' (tpu).
+    vectorized_clients: The number of clients that compute side by side, each
+      operation for all of them at once, if they have the same number of
+      batches, all full. Other clients compute one after the other. The number
+      is lowered for programs that are too large or impossible.
+    default_num_clients: The number of clients if the arguments of a computation
+      do not determine it.
+    python: The Python of an environment with JAX; None for .venv-accelerator,
+      which `make accelerator` makes.
+    cache: The folder of compiled programs; None for fedfish_tff/programs in the
+      user's cache folder.
+  """
+
+  platform: str = 'cpu'
+  precision: str = 'float32'
+  vectorized_clients: int = 1
+  default_num_clients: int = 0
+  python: str | os.PathLike[str] | None = None
+  cache: str | os.PathLike[str] | None = None
+
+  def __post_init__(self) -> None:
+    if self.precision not in _PLATFORMS_OF:
+      raise errors.InputError(
+        f'precision must be one of {", ".join(_PLATFORMS_OF)}, got '
+        f'{self.precision!r}.'
+      )
+    # The device process reports unknown platforms.
+    if self.platform in set(device_client.PLATFORMS).difference(
+      _PLATFORMS_OF[self.precision]
+    ):
+      raise errors.InputError(
+        f'The platform {self.platform!r} has no precision {self.precision!r}; '
+        'float32 is everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
+      )
+    if self.vectorized_clients < 1:
+      raise errors.InputError(
+        f'vectorized_clients must be at least 1, got {self.vectorized_clients}.'
+      )
+
+  def create_runner(self) -> 'PjrtStageRunner':
+    """Starts the device process.
+
+    Raises:
+      errors.InputError: If the environment, platform or device does not exist.
+    """
+    threads.use_one_intra_op_thread()
+    return PjrtStageRunner(self)
+
+
+class PjrtStageRunner(cohort_stages.CohortStageRunner):
+  """Runs the client stages of plans as programs on devices.
+
+  Attributes:
+    process: The devices, and their process.
+  """
+
+  def __init__(self, options: PjrtOptions):
+    """Starts the device process."""
+    devices = Devices(
+      options.platform, python=options.python, cache=options.cache
+    )
     weakref.finalize(self, devices.stop)
     super().__init__(
-      parallelism=threads.num_cores(), devices=devices.names, use_xla=True
+      parallelism=threads.num_cores(),
+      devices=devices.names,
+      use_xla=True,
+      default_num_clients=options.default_num_clients,
     )
     self.process = devices
-    self._is_exact = precision == 'float32'
-    self._width = vectorized_clients
+    self._is_exact = options.precision == 'float32'
+    self._width = options.vectorized_clients
+
+  def close(self) -> None:
+    self.process.stop()
 
   def create_graph(
     self, stage: federated_plan.ClientStage, use_xla: bool
@@ -162,95 +222,3 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
         else:
           raise
     return self._run_programs(name, programs, server_values, clients)
-
-
-def check_options(
-  platform: str, precision: str, vectorized_clients: int
-) -> None:
-  """Raises InputError unless the options are valid; see `_PjrtContext`."""
-  if precision not in _PLATFORMS_OF:
-    raise errors.InputError(
-      f'precision must be one of {", ".join(_PLATFORMS_OF)}, got {precision!r}.'
-    )
-  # The device process reports unknown platforms.
-  if platform in set(device_client.PLATFORMS).difference(
-    _PLATFORMS_OF[precision]
-  ):
-    raise errors.InputError(
-      f'The platform {platform!r} has no precision {precision!r}; float32 is '
-      'everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
-    )
-  if vectorized_clients < 1:
-    raise errors.InputError(
-      f'vectorized_clients must be at least 1, not {vectorized_clients}.'
-    )
-
-
-class _PjrtContext:
-  """The part that both kinds of context add to those of `cohort_context`."""
-
-  def __init__(
-    self,
-    platform: str = 'cpu',
-    *,
-    precision: str = 'float32',
-    vectorized_clients: int = 1,
-    default_num_clients: int = 0,
-    python: str | os.PathLike[str] | None = None,
-    cache: str | os.PathLike[str] | None = None,
-  ):
-    """Creates a context.
-
-    Args:
-      platform: 'cpu', 'cuda' or 'tpu'. All its devices on this machine share a
-        cohort: client i goes to device i modulo their number, and the devices'
-        sums are merged in order.
-      precision: The precision of matrix products: 'float32', or a faster one of
-        this platform, 'tensorfloat32' (cuda) or 'bfloat16' (tpu).
-      vectorized_clients: The number of clients that compute side by side, each
-        operation for all of them at once, if they have the same number of
-        batches, all full. Other clients compute one after the other. The number
-        is lowered for programs that are too large or impossible.
-      default_num_clients: The number of clients if the arguments of a
-        computation do not determine it.
-      python: The Python of an environment with JAX; None for .venv-accelerator,
-        which `make accelerator` makes.
-      cache: The folder of compiled programs; None for fedfish_tff/programs in
-        the user's cache folder.
-
-    Raises:
-      errors.InputError: If the environment, platform or device does not exist.
-    """
-    threads.use_one_intra_op_thread()
-    self._set_up(
-      default_num_clients,
-      PjrtStageRunner(
-        platform,
-        precision=precision,
-        vectorized_clients=vectorized_clients,
-        python=python,
-        cache=cache,
-      ),
-    )
-
-  @property
-  def process_id(self) -> int:
-    """The process id of the device process."""
-    return self._run_stage.process.pid
-
-  @property
-  def devices(self) -> Sequence[str]:
-    """The names of the devices that share a cohort."""
-    return self._run_stage.process.names
-
-
-class SyncPjrtExecutionContext(
-  _PjrtContext, cohort_context.SyncCohortExecutionContext
-):
-  """A synchronous context that runs client work on PJRT devices."""
-
-
-class AsyncPjrtExecutionContext(
-  _PjrtContext, cohort_context.AsyncCohortExecutionContext
-):
-  """An asynchronous context that runs client work on PJRT devices."""
