@@ -318,13 +318,13 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       comp(self._batches([4, 3], [2]))
 
   def test_a_killed_process_is_started_again(self):
-    first = self.context.runner.process_id
+    first = self.context.runner.process.pid
     self.assertEqual(self._total(self._batches([2])), 4.0)
     os.kill(first, signal.SIGKILL)
     with self.assertLogs(level='WARNING') as logs:
       self.assertEqual(self._total(self._batches([2], [3])), 10.0)
     self.assertIn('SIGKILL', '\n'.join(logs.output))
-    self.assertNotEqual(self.context.runner.process_id, first)
+    self.assertNotEqual(self.context.runner.process.pid, first)
 
   def test_strings_run_in_this_process(self):
     comp = client_computations.sum_of_clients(
@@ -381,7 +381,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     flags = '--xla_force_host_platform_device_count=3'
     with mock.patch.dict(os.environ, XLA_FLAGS=flags):
       self.context = _create('cpu')
-    self.assertEqual(self.context.devices, ('cpu:0', 'cpu:1', 'cpu:2'))
+    self.assertEqual(self.context.runner.devices, ('cpu:0', 'cpu:1', 'cpu:2'))
     batches = self._batches([4, 1], [3], [], [2, 2], [1], [5], [1])
     self.assertEqual(self._total(batches), 2 * 19.0)
 
@@ -400,7 +400,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       self.assertEqual(asyncio.run(comp()), 6)
 
   def test_the_process_goes_with_the_context(self):
-    process = psutil.Process(self.context.runner.process_id)
+    process = psutil.Process(self.context.runner.process.pid)
     del self.context
     gc.collect()
     self.assertFalse(process.is_running())
