@@ -8,9 +8,11 @@ r"""Your own data: a folder with one .npz file of arrays x and y per client.
 x is [examples, ...], y is [examples]: integers make it classification, floats
 regression, unless task.kind says otherwise. The file's name is the client's id.
 Plain server steps are the default; server=adam has a server rate of 0.01. Some
-clients are held out for validation and test. The run describes the data
-and warns of possible mistakes: features that need task.scale or
-task.standardize, classes that no client has. Results depend on the data.
+clients are held out for validation and test. With x_test and y_test in the
+files, or files in folders train and test, each client's model is scored on the
+client's own test data. The run describes the data and warns of possible
+mistakes: features that need task.scale or task.standardize, classes that no
+client has. Results depend on the data.
 """
 
 import functools

@@ -38,7 +38,7 @@ class Survey:
   """Statistics of the clients of all splits.
 
   Attributes:
-    sizes: The number of examples of each client that was read.
+    sizes: For each split, the number of examples of each client that was read.
     lowest: The smallest feature, of each column where x is [n, columns].
     highest: The largest feature, of each column where x is [n, columns].
     labels: For each split, the number of examples of each label; empty if
@@ -47,7 +47,7 @@ class Survey:
     first_client: For each label, the first client that has it.
   """
 
-  sizes: list[int] = dataclasses.field(default_factory=list)
+  sizes: dict[str, list[int]] = dataclasses.field(default_factory=dict)
   lowest: np.ndarray = dataclasses.field(
     default_factory=lambda: np.array(np.inf)
   )
@@ -86,7 +86,10 @@ def survey(
     errors.InputError: If a client cannot be read, or a label of a
       classification is not a class.
   """
-  found = Survey(labels={split: collections.Counter() for split in splits})
+  found = Survey(
+    sizes={split: [] for split in splits},
+    labels={split: collections.Counter() for split in splits},
+  )
   read = [
     (split, client_id)
     for split, clients in splits.items()
@@ -97,7 +100,7 @@ def survey(
     read, desc='look at the data', unit=' clients', disable=None
   ):
     x, y = splits[split].load_client(client_id)
-    found.sizes.append(len(x))
+    found.sizes[split].append(len(x))
     if x.size:
       columns = x if x.ndim == 2 else x.reshape(-1, 1)
       lowest, highest = columns.min(axis=0), columns.max(axis=0)
@@ -218,8 +221,9 @@ def warn(
   not_trained = sorted(set(found.first_client) - set(found.labels['train']))
   if not_trained:
     yield (
-      f'Only held-out clients have examples of {_list(not_trained)}, of which '
-      'no model will learn: task.validation_fraction and task.test_fraction say '
+      'Only held-out clients, or test data of clients, have examples of '
+      f'{_list(not_trained)}, of which no model will learn: '
+      'task.validation_fraction and task.test_fraction say '
       'how many clients are held out.'
     )
 

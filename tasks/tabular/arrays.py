@@ -4,8 +4,9 @@
 
 Integer labels y [n] make it a classification, float labels [n] or [n, t] a
 regression, unless `kind` says otherwise; a perceptron on the flattened features
-x [n, ...] learns it. The task describes the data and warns of possible
-mistakes, with the option that resolves each.
+x [n, ...] learns it. Arrays x_test and y_test are a client's own test data; or
+the files stand in folders train and test. The task describes the data and warns
+of possible mistakes, with the option that resolves each.
 """
 
 from __future__ import annotations
@@ -94,10 +95,10 @@ def create_task(
   """Creates the task; `OPTIONS` describes the options.
 
   The seed is that of the held-out clients and of initial weights. data_dir is
-  the folder of `<client_id>.npz` files with the arrays x and y.
+  the folder of `<client_id>.npz` files, see `datasets.NpzFolderClientData`.
 
   Returns:
-    The task; its metric is accuracy (classification) or mse (regression).
+    The task, with `own_test` if clients have test data of their own; its metric is accuracy (classification) or mse (regression).
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.
@@ -136,8 +137,11 @@ def create_task(
       strict=True,
     )
   )
+  own_test = clients.own_test
+  if own_test is not None:
+    _check_own_test(splits, own_test)
   found = array_survey.survey(
-    splits,
+    splits if own_test is None else {**splits, 'own_test': own_test},
     is_regression=is_regression,
     whole=not is_regression and not num_classes,
   )
@@ -184,6 +188,7 @@ def create_task(
   return task(
     name=NAME,
     **splits,
+    own_test=own_test,
     create_model=functools.partial(
       create_model,
       num_features=math.prod(x_spec.shape.as_list()),
@@ -193,7 +198,7 @@ def create_task(
     cache_bytes=cache_megabytes * 2**20,
     tensor_names=models.mlp_tensor_names(len(hidden_units)),
     description=(
-      f'{_describe_clients(splits, found)}; features '
+      f'{_describe_clients(splits, own_test, found)}; features '
       f'{x_spec.dtype.name}{x_spec.shape.as_list()} of '
       f'{found.lowest.min():g} to {found.highest.max():g}'
       f'{", standardized" if standardize else ""}; {learned}'
@@ -219,18 +224,42 @@ def _check_classes(
     )
 
 
+def _check_own_test(
+  splits: Mapping[str, datasets.ClientData], own_test: datasets.ClientData
+) -> None:
+  """Raises InputError for a split without a client to score on its own data."""
+  known = set(own_test.client_ids)
+  for name, clients in splits.items():
+    if clients.client_ids and known.isdisjoint(clients.client_ids):
+      raise errors.InputError(
+        f'At least one of the {len(clients.client_ids)} {name} clients must have '
+        f'test data of its own, which {len(known)} client(s) have, got none; '
+        'another seed, or task.validation_fraction and task.test_fraction, hold '
+        'out others.'
+      )
+
+
 def _describe_clients(
-  splits: Mapping[str, datasets.ClientData], found: array_survey.Survey
+  splits: Mapping[str, datasets.ClientData],
+  own_test: datasets.ClientData | None,
+  found: array_survey.Survey,
 ) -> str:
   """Returns numbers of clients and examples."""
   numbers = [f'{len(c.client_ids):,} {name}' for name, c in splits.items()]
   total = sum(len(clients.client_ids) for clients in splits.values())
-  read = len(found.sizes)
-  seen = 'all' if read == total else f'the {read:,} looked at'
-  return (
-    f'{", ".join(numbers)} clients of {min(found.sizes):,} to '
-    f'{max(found.sizes):,} examples ({sum(found.sizes):,} in {seen})'
-  )
+  sizes = [size for name in splits for size in found.sizes[name]]
+  described = f'{", ".join(numbers)} clients of {_sizes(sizes, total)}'
+  if own_test is not None:
+    total = len(own_test.client_ids)
+    sizes = found.sizes['own_test']
+    described += f'; own test data at {total:,} of {_sizes(sizes, total)}'
+  return described
+
+
+def _sizes(sizes: Sequence[int], num_clients: int) -> str:
+  """Returns '2 to 5 examples (30 in all)'."""
+  seen = 'all' if len(sizes) == num_clients else f'the {len(sizes):,} looked at'
+  return f'{min(sizes):,} to {max(sizes):,} examples ({sum(sizes):,} in {seen})'
 
 
 def _divide(x: np.ndarray, *, scale: float) -> np.ndarray:

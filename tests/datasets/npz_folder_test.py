@@ -135,3 +135,82 @@ class NpzFolderClientDataTest(temporary_folders.TestCase):
     (self.folder / 'bad.npz').write_bytes(b'damaged')
     with self.assertRaisesRegex(errors.InputError, "'bad' .*cannot be read"):
       npz_folder.NpzFolderClientData(self.folder, skip_empty_clients=True)
+
+  def _divide(self, **clients):
+    """Saves pairs (train, test), either may be None, in two subfolders."""
+    for name in ('train', 'test'):
+      (self.folder / name).mkdir()
+    for client_id, pair in clients.items():
+      for name, arrays in zip(('train', 'test'), pair, strict=True):
+        if arrays is not None:
+          np.savez(self.folder / name / f'{client_id}.npz', **arrays)
+
+  def _own_test(self, **options):
+    return npz_folder.NpzFolderClientData(self.folder, **options).own_test
+
+  def test_own_test_data_in_the_file(self):
+    self._save('a', **_pair(2))
+    self.assertIsNone(self._own_test())
+    own = _pair(5)
+    self._save('b', **_pair(3), x_test=own['x'], y_test=own['y'])
+    self._save('c', **_pair(3), x_test=own['x'][:0], y_test=own['y'][:0])
+    found = self._own_test()
+    self.assertEqual(found.client_ids, ('b',))
+    for array, name in zip(found.load_client('b'), 'xy'):
+      np.testing.assert_array_equal(array, own[name])
+    with self.assertRaisesRegex(errors.InputError, "got 'a'"):
+      found.load_client('a')
+
+  def test_own_test_data_in_a_folder(self):
+    self._divide(a=(_pair(2), _pair(1)), b=(_pair(3), None))
+    (self.folder / 'config.json').write_text('{}')
+    data = npz_folder.NpzFolderClientData(self.folder)
+    self.assertEqual(data.client_ids, ('a', 'b'))
+    self.assertLen(data.load_client('b')[1], 3)
+    self.assertEqual(data.own_test.client_ids, ('a',))
+    self.assertLen(data.own_test.load_client('a')[1], 1)
+
+  def test_a_client_with_test_data_alone(self):
+    self._divide(a=(_pair(2), _pair(1)), b=(None, _pair(1)))
+    with self.assertRaisesRegex(errors.InputError, "'b' .* in test alone"):
+      self._own_test()
+
+  def test_skipped_clients_have_no_test_data(self):
+    self._divide(a=(_pair(2), _pair(1)), b=(_pair(0), _pair(1)))
+    found = self._own_test(skip_empty_clients=True)
+    self.assertEqual(found.client_ids, ('a',))
+
+  def test_own_test_data_of_another_shape(self):
+    own = _pair(2, num_features=3)
+    self._save('a', **_pair(2), x_test=own['x'], y_test=own['y'])
+    with self.assertRaisesRegex(
+      errors.InputError, r"^Own test data: Array 'x' of client 'a' .*\[3\]"
+    ):
+      self._own_test().load_client('a')
+
+  def test_half_of_the_own_test_data(self):
+    self._save('a', **_pair(2), x_test=_pair(1)['x'])
+    with self.assertRaisesRegex(
+      errors.InputError, r"arrays \['x_test', 'y_test'\], got \['x', 'x_test'"
+    ):
+      self._own_test()
+
+  def test_pickles_are_not_read(self):
+    self._divide()
+    for name in ('train', 'test'):
+      np.savez_compressed(self.folder / name / '0.npz', data=_pair(2))
+    with self.assertRaisesRegex(
+      errors.InputError, r"got \['data'\]; if it is a pickled .* np.savez\("
+    ):
+      npz_folder.NpzFolderClientData(self.folder).load_client('0')
+
+  def test_folders_of_other_frameworks(self):
+    (self.folder / 'partition.pkl').write_bytes(b'never opened')
+    with self.assertRaisesRegex(errors.InputError, 'FL-bench .* by np.savez'):
+      npz_folder.NpzFolderClientData(self.folder)
+    self._divide()
+    (self.folder / 'train' / 'all_data_0.json').write_text('{}')
+    with self.assertRaisesRegex(
+      errors.InputError, f'partition_dataset --dataset={self.folder} '
+    ):
+      npz_folder.NpzFolderClientData(self.folder)

@@ -237,6 +237,57 @@ class ArraysTest(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, f'{bad}.*one class per'):
       task.train.load_client(bad)
 
+  def _save_own_test(self, without=()):
+    """Saves ten clients, with x_test and y_test but for some."""
+    clients = {}
+    for i in range(10):
+      x, y = np.full([5, 2], i / 10), np.arange(5) % 2
+      own = dict(x_test=x[:3] + 0.05, y_test=np.array([2, 1, 0]))
+      clients[f'c{i}'] = own
+      np.savez(
+        self.folder / f'c{i}.npz', x=x, y=y, **({} if i in without else own)
+      )
+    return clients
+
+  def test_own_test_data(self):
+    expected = self._save_own_test(without=(3,))
+    task = self._create()
+    del expected['c3']
+    self.assertEqual(list(task.own_test.client_ids), list(expected))
+    for client_id, own in expected.items():
+      x, y = task.own_test.load_client(client_id)
+      np.testing.assert_allclose(x, own['x_test'], rtol=1e-6)
+      np.testing.assert_array_equal(y, own['y_test'])
+    # A class of test data alone is one of the model's.
+    self.assertEqual(task.create_model().initial_weights[0][-1].shape, (3,))
+    self.assertRegex(
+      task.description,
+      r'clients of 5 to 5 examples \(50 in all\); own test data at 9 of 3 to 3 '
+      r'examples \(27 in all\);',
+    )
+    self.assertRegex(task.warnings[0], 'test data of clients, have .* of 2,')
+    usable_tasks.check(task)
+
+  def test_own_test_data_are_prepared_alike(self):
+    self._save_own_test()
+    task = self._create(standardize=True)
+    pooled = np.concatenate(
+      [np.load(self.folder / f'{c}.npz')['x'] for c in task.train.client_ids]
+    )
+    own = np.load(self.folder / 'c0.npz')['x_test']
+    np.testing.assert_allclose(
+      task.own_test.load_client('c0')[0],
+      (own - pooled.mean(axis=0)) / pooled.std(axis=0),
+      rtol=1e-5,
+    )
+
+  def test_each_split_needs_own_test_data(self):
+    self._save_own_test(without=range(1, 10))
+    with self.assertRaisesRegex(
+      errors.InputError, 'clients must have test data of its own, which 1 cl'
+    ):
+      self._create()
+
   def test_no_folder(self):
     with self.assertRaisesRegex(errors.InputError, 'must have a data_dir'):
       arrays.create_task(seed=0)
