@@ -257,10 +257,10 @@ def _create_source(key: grouping.ClientKey) -> grouping.Source:
       format=_FORMAT.value, pattern=_INPUT.value, key=key
     )
   # Imported late, because TFDS takes seconds, which files do not need.
-  from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
+  from launch.data import tfds_dataset  # pylint: disable=g-import-not-at-top
 
   return grouping.create_tfds_source(
-    labelled_dataset.load_builder(
+    tfds_dataset.load_builder(
       _INPUT.value, data_dir=_DATA_DIR.value, download=bool(_DOWNLOAD.value)
     ),
     split=_SPLIT.value or 'train',

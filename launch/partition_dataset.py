@@ -38,7 +38,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import json
 import pathlib
-import typing
 from typing import Any
 
 from fedfish_tff import datasets
@@ -47,15 +46,13 @@ from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
 from launch.data import client_folder
+from launch.data import labelled_dataset
 from launch.results import text_table
 
 from absl import flags
 import numpy as np
 import pandas as pd
 import tqdm
-
-if typing.TYPE_CHECKING:
-  from launch.data import labelled_dataset
 
 _DATASET = flags.DEFINE_string(
   'dataset',
@@ -257,9 +254,9 @@ def _read_arguments(partition: str) -> dict[str, Any]:
 def _read_data() -> labelled_dataset.LabelledDataset:
   """Returns the data set or table."""
   # Imported late: TFDS takes seconds, and checks of flags answer at once.
-  from launch.data import labelled_dataset  # pylint: disable=g-import-not-at-top
   from launch.data import labelled_table  # pylint: disable=g-import-not-at-top
   from launch.data import table_files  # pylint: disable=g-import-not-at-top
+  from launch.data import tfds_dataset  # pylint: disable=g-import-not-at-top
 
   columns = dict(
     split=_SPLIT.value,
@@ -268,8 +265,8 @@ def _read_data() -> labelled_dataset.LabelledDataset:
     others=[flag.value for flag in (_COARSE_LABEL, _KEY) if flag.value],
   )
   if not table_files.is_table(_DATASET.value):
-    return labelled_dataset.read(
-      labelled_dataset.load_builder(
+    return tfds_dataset.read(
+      tfds_dataset.load_builder(
         _DATASET.value, data_dir=_DATA_DIR.value, download=_DOWNLOAD.value
       ),
       **columns,

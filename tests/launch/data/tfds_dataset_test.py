@@ -9,7 +9,7 @@ import shutil
 from unittest import mock
 
 from fedfish_tff import errors
-from launch.data import labelled_dataset
+from launch.data import tfds_dataset
 from tests.launch.data import tiny_tfds
 
 from absl.testing import parameterized
@@ -21,13 +21,13 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.builder = labelled_dataset.load_builder(
+    cls.builder = tfds_dataset.load_builder(
       'tiny_leaves', data_dir=str(cls.data_dir)
     )
 
   def test_examples_are_those_that_were_written(self):
     expected = tiny_tfds.examples()
-    data = labelled_dataset.read(
+    data = tfds_dataset.read(
       self.builder, split='train', others=['author', 'kind']
     )
     self.assertEqual(data.name, 'tiny_leaves/1.0.0')
@@ -46,7 +46,7 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
     self.assertEqual(data.names_of('height', [7]), ['7'])
 
   def test_another_feature_and_label_of_a_part(self):
-    data = labelled_dataset.read(
+    data = tfds_dataset.read(
       self.builder, split='train[50%:]', feature='sizes', label='kind'
     )
     self.assertFalse(data.is_image)
@@ -72,12 +72,12 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
   )
   def test_bad_requests(self, changed, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
-      labelled_dataset.read(self.builder, **{'split': 'train', **changed})
+      tfds_dataset.read(self.builder, **{'split': 'train', **changed})
 
   def test_a_data_set_without_supervised_keys(self):
     with mock.patch.object(type(self.builder.info), 'supervised_keys', None):
       with self.assertRaisesRegex(errors.InputError, '--feature'):
-        labelled_dataset.read(self.builder, split='train')
+        tfds_dataset.read(self.builder, split='train')
 
   @parameterized.parameters(
     ('mnsit', "no data set 'mnsit', .* Did you mean mnist"),
@@ -89,7 +89,7 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
   )
   def test_no_such_data_set(self, name, regex):
     with self.assertRaisesRegex(errors.InputError, regex):
-      labelled_dataset.load_builder(name, data_dir=str(self.data_dir))
+      tfds_dataset.load_builder(name, data_dir=str(self.data_dir))
 
   def test_a_folder_without_tables_is_no_misspelt_name(self):
     folder = self.create_tempdir().full_path
@@ -99,15 +99,15 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
       with self.assertRaisesRegex(
         errors.InputError, f'^{name} must be .* folder of tables, got another '
       ):
-        labelled_dataset.load_builder(name, data_dir=str(self.data_dir))
+        tfds_dataset.load_builder(name, data_dir=str(self.data_dir))
 
   def test_download_prepares_what_is_missing(self):
     empty = self.create_tempdir().full_path
     with mock.patch.object(gcs_utils, '_is_gcs_disabled', True):
-      builder = labelled_dataset.load_builder(
+      builder = tfds_dataset.load_builder(
         'tiny_leaves', data_dir=empty, download=True
       )
-    data = labelled_dataset.read(builder, split='train')
+    data = tfds_dataset.read(builder, split='train')
     np.testing.assert_array_equal(data.x, tiny_tfds.examples()['image'])
 
   def test_a_failed_download_is_one_line(self):
@@ -121,14 +121,12 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
       with self.assertRaisesRegex(
         errors.InputError, "'tiny_leaves' cannot be .*: No route to host.$"
       ):
-        labelled_dataset.load_builder(
-          'tiny_leaves', data_dir=empty, download=True
-        )
+        tfds_dataset.load_builder('tiny_leaves', data_dir=empty, download=True)
 
   def test_damaged_and_missing_files(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     shutil.copytree(self.data_dir, folder, dirs_exist_ok=True)
-    builder = labelled_dataset.load_builder('tiny_leaves', data_dir=str(folder))
+    builder = tfds_dataset.load_builder('tiny_leaves', data_dir=str(folder))
     (path,) = folder.rglob('tiny_leaves-train.tfrecord*')
     content = path.read_bytes()
     for damage in (
@@ -142,4 +140,4 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
       else:
         path.write_bytes(damage)
       with self.assertRaisesRegex(errors.InputError, "split 'train', "):
-        labelled_dataset.read(builder, split='train')
+        tfds_dataset.read(builder, split='train')
