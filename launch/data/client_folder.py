@@ -149,19 +149,17 @@ def _lock_path(partial: pathlib.Path) -> pathlib.Path:
   return partial.with_name(partial.name + _LOCK_SUFFIX)
 
 
-def write_client(
-  folder: pathlib.Path, name: str, x: np.ndarray, y: np.ndarray
-) -> None:
+def write_client(folder: pathlib.Path, name: str, **arrays: np.ndarray) -> None:
   """Writes one client's examples, as `NpzFolderClientData` reads them.
 
   Args:
     folder: The folder that `new_folder` yields.
     name: The client's id.
-    x: The features, [n, ...].
-    y: The labels, [n].
+    **arrays: The features x, [n, ...], and labels y, [n]; and x_test and y_test
+      of the client's own test data, if there are any.
   """
   with open(folder / f'{name}.npz', 'xb') as file:
-    np.savez(file, x=x, y=y)
+    np.savez(file, **arrays)
     file.flush()
     os.fsync(file.fileno())
 

@@ -10,12 +10,16 @@ import pyarrow as pa
 import tqdm
 
 
-def decode(column: pa.Array, name: str) -> np.ndarray:
+def decode(
+  column: pa.Array, name: str, size: tuple[int, int] | None = None
+) -> np.ndarray:
   """Returns images of one size, [n, height, width, channels].
 
   Args:
     column: The encoded images, as bytes or structs with the field bytes.
     name: The column's name.
+    size: The height and width to which images are resized; None if they have
+      one size.
 
   Returns:
     The pixels; see `image_pixels.ImageStack.to_array`.
@@ -43,6 +47,8 @@ def decode(column: pa.Array, name: str) -> np.ndarray:
         )
       try:
         image = image_pixels.decode(value.as_py())
+        if size is not None:
+          image = image_pixels.resize(image, size)
       # Pillow's decoders may raise any error.
       except Exception as error:
         raise errors.InputError(

@@ -51,7 +51,11 @@ def decode(content: bytes) -> Image.Image:
     Exception: Any, if it is no image of `FORMATS`, holds several, or values
       that Pillow would round.
   """
-  image = Image.open(io.BytesIO(content), formats=FORMATS)
+  try:
+    image = Image.open(io.BytesIO(content), formats=FORMATS)
+  except Image.UnidentifiedImageError:
+    # Pillow's own message has an address in memory.
+    raise ValueError('Pillow cannot identify its content.') from None
   frames = getattr(image, 'n_frames', 1)
   if frames != 1:
     raise ValueError(f'it has {frames} frames.')
@@ -69,6 +73,20 @@ def decode(content: bytes) -> Image.Image:
       f'its values of {stored.name} do not fit the mode {mode} of Pillow.'
     )
   return image
+
+
+def resize(image: Image.Image, size: tuple[int, int]) -> Image.Image:
+  """Returns an image of another size, averaged over its pixels where smaller.
+
+  Args:
+    image: An image of `decode`.
+    size: The height and width, to which the image is stretched.
+  """
+  if image.mode == 'I;16B':
+    # Pillow averages bytes of this mode in the wrong order.
+    image = Image.fromarray(np.asarray(image).astype('<u2'))
+  height, width = size
+  return image.resize((width, height), Image.Resampling.BILINEAR)
 
 
 class ImageStack:
@@ -96,14 +114,19 @@ class ImageStack:
     Raises:
       errors.InputError: If it differs from the first one in size.
     """
+    self.check(image, place)
     self._first_place = self._first_place or place
     self._modes.setdefault(image.mode, place)
     self._images.append(image)
-    first = self._images[0]
+
+  def check(self, image: Image.Image, place: str) -> None:
+    """Raises an InputError if an image differs from the first one in size."""
+    first = self._images[0] if self._images else image
     if image.size != first.size:
       raise errors.InputError(
         f'{self._title} must have one size, got {first.width} x {first.height} '
-        f'in {self._first_place} and {image.width} x {image.height} in {place}.'
+        f'in {self._first_place} and {image.width} x {image.height} in {place}; '
+        '--image_size=HEIGHT,WIDTH resizes them.'
       )
 
   def to_array(self) -> np.ndarray:

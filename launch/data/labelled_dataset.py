@@ -8,6 +8,9 @@ import dataclasses
 
 import numpy as np
 
+# The feature that names the client where folders or files do.
+CLIENT = 'client'
+
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class LabelledDataset:
@@ -24,7 +27,9 @@ class LabelledDataset:
     others: Further features by name, [n] each: int64 for classes, objects for
       strings.
     class_names: The names of classes, by feature, for features that have them.
-    unused: The names of a table's other columns.
+    unused: The names of a table's other columns, or of a folder's other files.
+    is_test: Whether each example is its client's own test data, bool [n]; None
+      if the source does not say.
   """
 
   name: str
@@ -36,6 +41,7 @@ class LabelledDataset:
   others: Mapping[str, np.ndarray]
   class_names: Mapping[str, Sequence[str]]
   unused: Sequence[str] = ()
+  is_test: np.ndarray | None = None
 
   def names_of(self, feature: str, values: np.ndarray) -> list[str]:
     """Returns the class names of a feature's values, or the values as text."""

@@ -38,6 +38,7 @@ def read(
   feature: str | None = None,
   label: str | None = None,
   others: Sequence[str] = (),
+  image_size: tuple[int, int] | None = None,
 ) -> labelled_dataset.LabelledDataset:
   """Reads a table into memory.
 
@@ -53,6 +54,8 @@ def read(
       are targets of a regression. By default 'label'.
     others: Further columns to read, integers or strings. Those of CSV files are
       strings as written, so that 007 is not 7.
+    image_size: The height and width to which images are resized; None if they
+      have one size.
 
   Returns:
     The examples.
@@ -70,7 +73,12 @@ def read(
   for other in texts:
     _check_column(table, other, 'A column to divide by')
   names = _choose_features(table, feature, label, others)
-  arrays = [_to_features(table, name) for name in names]
+  if image_size and not _is_image(table.schema.field(names[0]).type):
+    raise errors.InputError(
+      f'--image_size must be left out for column {names[0]!r}, which holds no '
+      f'images, got {",".join(map(str, image_size))}.'
+    )
+  arrays = [_to_features(table, name, image_size) for name in names]
   if len(arrays) > 1:
     wide = [n for n, a in zip(names, arrays, strict=True) if a.ndim > 1]
     if wide:
@@ -226,11 +234,13 @@ def _is_image(kind: pa.DataType) -> bool:
   return pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
 
 
-def _to_features(table: pa.Table, name: str) -> np.ndarray:
+def _to_features(
+  table: pa.Table, name: str, image_size: tuple[int, int] | None
+) -> np.ndarray:
   """Returns a column of numbers, lists or images, [n, ...]."""
   column = table[name].combine_chunks()
   if _is_image(column.type):
-    return _check_finite(image_column.decode(column, name), name)
+    return _check_finite(image_column.decode(column, name, image_size), name)
   if not _is_number(column.type) and not _is_list(column.type):
     raise errors.InputError(
       f'Column {name!r} must hold numbers, lists of them or images, got '

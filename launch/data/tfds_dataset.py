@@ -172,7 +172,8 @@ def _check_is_no_path(dataset: str) -> None:
   if os.path.exists(os.path.expanduser(dataset)):
     raise errors.InputError(
       f'{dataset} must be the name of a data set of TensorFlow Datasets, a table '
-      'such as .csv or .parquet, or a folder of tables, got another '
+      'such as .csv or .parquet, or a folder of tables, of pictures such as .png '
+      "in folders of classes, or of LEAF's .json files, got another "
       f'{"folder" if os.path.isdir(os.path.expanduser(dataset)) else "file"}.'
     )
 

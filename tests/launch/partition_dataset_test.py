@@ -14,6 +14,7 @@ from tests.launch.data import tiny_tfds
 
 from absl.testing import parameterized
 import numpy as np
+from PIL import Image
 
 
 class PartitionDatasetTest(tiny_tfds.TestCase):
@@ -189,7 +190,7 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
       ('data_dir', '--data_dir=/x'),
       ('download', '--download'),
     ):
-      self._refused(f'--{name} is for', *by_key, argument)
+      self._refused(f'--{name} must be left out for a table', *by_key, argument)
 
   @parameterized.parameters(
     ('label', 'label,x\nyes,1\nno,2\nyes,3\n', {'yes': [1, 1], 'no': [0]}),
@@ -220,6 +221,126 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
       self.assertEqual(one, other, name)
     x, _ = datasets.NpzFolderClientData(folders[0]).load_client('client_0')
     self.assertEqual(x.dtype, np.uint8)
+
+  def _read_own_test(self):
+    """Returns (x, y, x_test, y_test) by client; None without test data."""
+    data = datasets.NpzFolderClientData(self.folder)
+    own = data.own_test
+    return {
+      c: (
+        *data.load_client(c),
+        *(own.load_client(c) if c in own.client_ids else (None, None)),
+      )
+      for c in data.client_ids
+    }
+
+  def test_own_test_data_of_each_client(self):
+    rows = [f'{i},{i % 2},{"abc"[min(i // 10, 2)]}' for i in range(21)]
+    table = self._write_table('\n'.join(['x,label,key', *rows]))
+    by_key = (table, '--partition=key', '--key=key')
+    fraction = '--test_fraction_per_client=0.3'
+    self.assertIn(
+      '21 examples among 3 clients of 1 to 10; 6 of them for testing at 2 '
+      'clients; 0 left over.',
+      self._run(*by_key, fraction),
+    )
+    expected = {'a': range(0, 10), 'b': range(10, 20), 'c': [20]}
+    first = self._read_own_test()
+    for client_id, (x, y, x_test, y_test) in first.items():
+      if client_id == 'c':
+        self.assertIsNone(x_test)
+        continue
+      self.assertLen(x_test, 3)
+      self.assertCountEqual([*x, *x_test], expected[client_id])
+      np.testing.assert_array_equal([*y, *y_test], np.r_[x, x_test] % 2)
+    with open(self.folder / 'clients.csv', newline='') as file:
+      self.assertEqual(
+        [row[:3] for row in csv.reader(file)][1:],
+        [['a', '10', '3'], ['b', '10', '3'], ['c', '1', '0']],
+      )
+    self.folder = self.parent / 'others'
+    self._run(*by_key, fraction, '--seed=1')
+    self.assertFalse(
+      np.array_equal(self._read_own_test()['a'][2], first['a'][2])
+    )
+    self.folder = self.parent / 'refused'
+    self._refused('--seed does not belong', *by_key, '--seed=1')
+    self._refused('above 0 and below 1', *by_key, f'{fraction}e1')
+
+  def test_pictures_of_clients(self):
+    pixels = np.random.default_rng(0).integers(0, 256, [6, 4, 4], np.uint8)
+    pictures = self.parent / 'photos'
+    for number, image in enumerate(pixels):
+      place = pictures / f'phone {number // 3}' / ('cat', 'dog')[number % 2]
+      place.mkdir(parents=True, exist_ok=True)
+      Image.fromarray(image).save(place / f'{number}.png')
+    printed = self._run(f'--dataset={pictures}')
+    self.assertIn('photos, train: x is picture, y is class; 6 exa', printed)
+    clients = datasets.NpzFolderClientData(self.folder)
+    self.assertEqual(clients.client_ids, ('phone 0', 'phone 1'))
+    x, y = clients.load_client('phone 0')
+    np.testing.assert_allclose(x, pixels[[0, 2, 1], ..., None] / 255, rtol=1e-6)
+    np.testing.assert_array_equal(y, [0, 0, 1])
+    self.folder = self.parent / 'small'
+    dirichlet = ('--partition=dirichlet', '--num_clients=2', '--alpha=1')
+    self._run(f'--dataset={pictures}', '--image_size=2,3', *dirichlet)
+    clients = datasets.NpzFolderClientData(self.folder)
+    self.assertEqual(clients.load_client('client_0')[0].shape[1:], (2, 3, 1))
+    self.folder = self.parent / 'refused'
+    for argument, message in (
+      ('--key=phone', "--key .* must be client, got 'phone'"),
+      ('--label=class', '--label must be left out for pictures'),
+      ('--image_size=0', 'positive integers, .* got 0'),
+      ('--image_size=1,2,3', 'positive integers, .* got 1,2,3'),
+      ('--num_clients=2', '--num_clients does not belong to --partition=key'),
+      ('--split=test', "--split must name a folder .* got 'test'"),
+    ):
+      self._refused(message, f'--dataset={pictures}', argument)
+    self._refused(
+      '--image_size must be left', *self.leaves, '--image_size=4', *dirichlet
+    )
+    classes = f'--dataset={pictures / "phone 0"}'
+    self._refused('dirichlet needs --num_clients', classes)
+    self._refused(
+      "since no folder names a client, got 'client'",
+      *(classes, '--partition=key', '--key=client'),
+    )
+    (pictures / 'phone 0/cat/0.png').write_bytes(b'\x89PNG')
+    self._refused(
+      'phone 0/cat/0.png must be a picture', f'--dataset={pictures}'
+    )
+
+  def test_files_of_leaf(self):
+    leaf = self.parent / 'leaf'
+    for part, size in (('train', 5), ('test', 2)):
+      (leaf / part).mkdir(parents=True)
+      users = {
+        u: {'x': [[u + i / 8, 1] for i in range(size)], 'y': [u % 2] * size}
+        for u in range(10)
+      }
+      content = {
+        'users': [f'u{u}' for u in users],
+        'num_samples': [size] * len(users),
+        'user_data': {f'u{u}': found for u, found in users.items()},
+      }
+      (leaf / part / 'all_data_0.json').write_text(json.dumps(content))
+    printed = self._run(f'--dataset={leaf}')
+    self.assertIn('of 7 to 7; 20 of them for testing at 10 clients;', printed)
+    x, y, x_test, y_test = self._read_own_test()['u3']
+    np.testing.assert_array_equal(x, [[3 + i / 8, 1] for i in range(5)])
+    np.testing.assert_array_equal(x_test, [[3, 1], [3.125, 1]])
+    np.testing.assert_array_equal([*y, *y_test], [1] * 7)
+    task = registry.create_task('arrays', seed=0, data_dir=str(self.folder))
+    np.testing.assert_array_equal(task.own_test.load_client('u3')[0], x_test)
+    self.folder = self.parent / 'refused'
+    for argument, message in (
+      ('--image_size=2', "--image_size must be left out for LEAF's"),
+      (
+        '--test_fraction_per_client=0.5',
+        'left out, since .*leaf has test data',
+      ),
+    ):
+      self._refused(message, f'--dataset={leaf}', argument)
 
   def test_a_folder_in_use_is_refused_first(self):
     self.folder.mkdir()

@@ -57,7 +57,7 @@ class NewFolderTest(absltest.TestCase):
     x, y = np.arange(12, dtype=np.uint8).reshape(3, 2, 2), np.array([2, 0, 1])
     with client_folder.new_folder(self.folder) as partial:
       for name in ('Zoë', '%'):
-        client_folder.write_client(partial, name, x, y)
+        client_folder.write_client(partial, name, x=x, y=y)
       self.assertFalse(self.folder.exists())
     clients = datasets.NpzFolderClientData(self.folder)
     self.assertEqual(clients.client_ids, ('%', 'Zoë'))

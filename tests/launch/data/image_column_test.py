@@ -175,6 +175,22 @@ class ImageColumnTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.InputError, regex):
       image_column.decode(pa.array(contents), 'x')
 
+  def test_images_of_other_sizes_are_resized(self):
+    flat = [np.full([6, 5], 7, np.uint8), np.full([3, 9], 9, np.uint8)]
+    pixels = image_column.decode(
+      pa.array([_encode(image) for image in flat]), 'x', (2, 4)
+    )
+    np.testing.assert_array_equal(
+      pixels[..., 0], [np.full([2, 4], 7), np.full([2, 4], 9)]
+    )
+
+  def test_sizes_are_checked_before_pixels_are_read(self):
+    content = bytearray(_encode(_RGB))
+    content[16:24] = struct.pack('>II', 10_000, 10_000)
+    content[29:33] = struct.pack('>I', zlib.crc32(content[12:29]))
+    with self.assertRaisesRegex(errors.InputError, 'Row 0 .* exceeds limit'):
+      image_column.decode(pa.array([bytes(content)]), 'x')
+
   def test_channels_without_a_name_are_refused(self):
     tag = struct.pack('<HHI', 338, 3, 1)
     content = _encode(Image.new('RGBA', (5, 6)), 'TIFF')

@@ -88,6 +88,11 @@ class LabelledTableTest(temporary_folders.TestCase):
     data = self._read(self._write({'x': x.tolist(), 'label': [0, 1]}))
     np.testing.assert_array_equal(data.x, x)
 
+  def test_columns_of_numbers_have_no_image_size(self):
+    path = self._write({'x': [1.0], 'label': [0]})
+    with self.assertRaisesRegex(errors.InputError, "'x', which .* got 2,3"):
+      self._read(path, image_size=(2, 3))
+
   def test_deep_images_are_not_scaled(self):
     pixels = np.uint16([[0, 300]])
     data = self._read(self._write({'x': [_encode(pixels)], 'label': [0]}))

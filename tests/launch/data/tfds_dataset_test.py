@@ -17,7 +17,7 @@ import numpy as np
 from tensorflow_datasets.core.utils import gcs_utils
 
 
-class LabelledDatasetTest(tiny_tfds.TestCase):
+class TfdsDatasetTest(tiny_tfds.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -97,7 +97,8 @@ class LabelledDatasetTest(tiny_tfds.TestCase):
     self.enter_context(contextlib.chdir(folder))
     for name in ('mnis', folder):
       with self.assertRaisesRegex(
-        errors.InputError, f'^{name} must be .* folder of tables, got another '
+        errors.InputError,
+        f'^{name} must be .* folder of tables, .* got another ',
       ):
         tfds_dataset.load_builder(name, data_dir=str(self.data_dir))
 
