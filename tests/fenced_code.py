@@ -6,7 +6,7 @@ import pathlib
 import re
 import shlex
 
-_COMMAND = re.compile(r'python -m ((?:launch|research|benchmarks)\.[^`\n]*)')
+_COMMAND = re.compile(r'python -m ((?:launch|research|benchmarks)\.[^`\n|]*)')
 
 
 def pattern(language: str) -> re.Pattern[str]:
@@ -20,6 +20,13 @@ def read(page: pathlib.Path, language: str) -> list[str]:
 
 
 def read_commands(page: pathlib.Path) -> list[list[str]]:
-  """Returns the words behind `python -m`, of each of a page's binaries."""
+  """Returns the words behind `python -m`, of each of a page's binaries.
+
+  Pipes, and redirections to them, are left out.
+
+  Args:
+    page: The page.
+  """
   text = page.read_text(encoding='utf-8').replace('\\\n', ' ')
+  text = text.replace(' 2>&1', '')
   return [shlex.split(words, comments=True) for words in _COMMAND.findall(text)]

@@ -22,7 +22,7 @@ _OWN_TEST_ARRAYS = ('x_test', 'y_test')
 _SUFFIX = '.npz'
 # The array of PFLlib's files, a pickled dict of x and y.
 _PICKLED = 'data'
-# The file of FL-bench beside data.npy and targets.npy.
+# The file in which FL-bench names the examples of each client.
 _PICKLED_PARTITION = 'partition.pkl'
 
 

@@ -10,9 +10,9 @@ regression, unless task.kind says otherwise. The file's name is the client's id.
 Plain server steps are the default; server=adam has a server rate of 0.01. Some
 clients are held out for validation and test. With x_test and y_test in the
 files, or files in folders train and test, each client's model is scored on the
-client's own test data. The run describes the data and warns of possible
-mistakes: features that need task.scale or task.standardize, classes that no
-client has. Results depend on the data.
+client's own test data (docs/own_clients.md). The run describes the data and
+warns of possible mistakes: features that need task.scale or task.standardize,
+classes that no client has. Results depend on the data.
 """
 
 import functools

@@ -28,7 +28,8 @@ _SUFFIXES = frozenset(
 _DEPTHS = (2, 3)
 # File managers write it beside pictures, and others that begin with a dot.
 _NO_DATA = frozenset(('Thumbs.db', 'desktop.ini', '__MACOSX'))
-# So many pictures are read before the next ones begin.
+# Threads change less often than by picture, and no picture waits for long.
+_PER_THREAD = 32
 _AT_ONCE = 1024
 _LABEL = 'class'
 _ONLY_SPLIT = 'train'
@@ -217,9 +218,14 @@ def _read_pixels(
     bar.update()
     for start in range(1, len(paths), _AT_ONCE):
       some = paths[start : start + _AT_ONCE]
-      for path, image in zip(some, pool.map(load, some), strict=True):
-        stack.add(image, str(path))
-        bar.update()
+      parts = [
+        some[i : i + _PER_THREAD] for i in range(0, len(some), _PER_THREAD)
+      ]
+      loaded = pool.map(lambda part: list(map(load, part)), parts)
+      for part, images in zip(parts, loaded, strict=True):
+        for path, image in zip(part, images, strict=True):
+          stack.add(image, str(path))
+        bar.update(len(part))
   return stack.to_array()
 
 
