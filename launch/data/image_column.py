@@ -34,7 +34,7 @@ def decode(
       paths = column.field('path')
     column = column.field('bytes')
   images = image_pixels.ImageStack(f'The images of column {name!r}')
-  with image_pixels.bombs_refused():
+  with image_pixels.warnings_settled():
     for i, value in enumerate(
       tqdm.tqdm(column, desc='decode', unit=' images', disable=None)
     ):

@@ -27,13 +27,15 @@ _PNG_BITS_BYTE = 24
 
 
 @contextlib.contextmanager
-def bombs_refused() -> Iterator[None]:
-  """Lets `decode` refuse images by the size in their headers.
+def warnings_settled() -> Iterator[None]:
+  """Lets `decode` refuse images by their headers, and pass damaged metadata.
 
-  Pillow only warns of an image of more than 89 million pixels.
+  Pillow only warns of an image of more than 89 million pixels. It also warns of
+  cameras' metadata that it cannot read, whose pixels are whole.
   """
   # Around a loop, because filters of warnings hold for all threads.
   with warnings.catch_warnings():
+    warnings.filterwarnings('ignore', category=UserWarning, module='PIL')
     warnings.simplefilter('error', Image.DecompressionBombWarning)
     yield
 

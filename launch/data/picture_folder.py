@@ -205,7 +205,7 @@ def _read_pixels(
   stack = image_pixels.ImageStack(f'The pictures of {found.folder}')
   load = functools.partial(_load, image_size=image_size, stack=stack)
   with (
-    image_pixels.bombs_refused(),
+    image_pixels.warnings_settled(),
     futures.ThreadPoolExecutor(os.cpu_count()) as pool,
     tqdm.tqdm(
       total=len(paths), desc='read', unit=' pictures', disable=None

@@ -13,6 +13,8 @@ from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import json_config
 from launch.configs import digits
+from launch.data import leaf_files
+from launch.data import picture_folder
 from launch.methods import config_checks
 from launch.runs import run_start
 from tasks.images import labelled_images as labelled_images_lib
@@ -25,6 +27,7 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 import numpy as np
+from PIL import Image
 import pytest
 import tensorflow_federated as tff
 
@@ -32,7 +35,32 @@ pytestmark = pytest.mark.thorough
 
 
 def _write_npz(path):
-  np.savez_compressed(path, x=np.ones([3, 2], np.float32), y=np.arange(3))
+  x, y = np.ones([3, 2], np.float32), np.arange(3)
+  np.savez_compressed(path, x=x, y=y, x_test=x, y_test=y)
+
+
+def _read_npz(path):
+  clients = datasets.NpzFolderClientData(path.parent, skip_empty_clients=True)
+  _load_all(clients)
+  if clients.own_test is not None:
+    _load_all(clients.own_test)
+
+
+def _write_picture(path):
+  pixels = np.random.default_rng(0).integers(0, 256, [9, 8, 3], np.uint8)
+  Image.fromarray(pixels).save(path)
+
+
+def _read_picture(path):
+  picture_folder.read(
+    picture_folder.PictureFolder(
+      name='pictures',
+      folder=path.parent.parent,
+      pictures=[(path.parent.name, path.name)],
+      others=(),
+      empty=(),
+    )
+  )
 
 
 def _write_start(path):
@@ -67,11 +95,22 @@ def _check_config(path):
 
 # By the name of the file, how it is written and read.
 _FILES = {
-  'client.npz': (
-    _write_npz,
-    lambda path: _load_all(
-      datasets.NpzFolderClientData(path.parent, skip_empty_clients=True)
+  'client.npz': (_write_npz, _read_npz),
+  **{
+    f'digit.{suffix}': (_write_picture, _read_picture)
+    for suffix in ('bmp', 'jpg', 'png', 'tif', 'webp')
+  },
+  'all_data.json': (
+    lambda path: path.write_text(
+      json.dumps(
+        {
+          'users': ['a'],
+          'num_samples': [2],
+          'user_data': {'a': {'x': [[1, 2.5], [3, 4]], 'y': [0, 1]}},
+        }
+      )
     ),
+    lambda path: leaf_files.read(str(path)),
   ),
   'images.npz': (
     lambda path: labelled_images.write(path.parent, num_classes=2),

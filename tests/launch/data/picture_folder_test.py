@@ -4,6 +4,7 @@
 
 import os
 import struct
+import warnings
 import zlib
 
 from fedfish_tff import errors
@@ -114,6 +115,18 @@ class PictureFolderTest(temporary_folders.TestCase):
     exif[274] = 6  # Viewers turn it clockwise.
     self._save('0/1.png', _pixels(0), exif=exif)
     np.testing.assert_array_equal(self._read().x[0], np.rot90(_pixels(0), -1))
+
+  def test_damaged_metadata(self):
+    # The name of a camera, at a place behind the end.
+    exif = b'Exif\0\0II*\0' + struct.pack(
+      '<IHHHIII', 8, 1, 271, 2, 10_000, 500, 0
+    )
+    path = self._save('0/1.jpg', _pixels(0), exif=exif)
+    with warnings.catch_warnings(record=True) as warned:
+      expected = np.asarray(Image.open(path))
+      self.assertLen(warned, 1)
+      np.testing.assert_array_equal(self._read().x[0], expected)
+    self.assertLen(warned, 1)
 
   @parameterized.parameters(np.uint8, np.uint16, np.int32, np.float32)
   def test_resized_pictures_are_weighted_means(self, dtype):
