@@ -4,7 +4,7 @@
 
 Pages of the repository keep their paths in the repository, so that links between them, and to the
 files that they link to, hold. A page is written for each package of the library:
-what its `__init__.py` exports, module by module.
+what its `__init__.py` exports, module by module; one of the tasks' networks, too.
 """
 
 import ast
@@ -42,7 +42,8 @@ _SYMBOL = """\
 def exports() -> dict[str, dict[str, str]]:
   """Returns for each package its public symbols, with their modules."""
   found = {}
-  for path in sorted(ROOT.glob('fedfish_tff/**/__init__.py')):
+  packages = sorted(ROOT.glob('fedfish_tff/**/__init__.py'))
+  for path in [*packages, ROOT / 'tasks' / 'networks' / '__init__.py']:
     package = '.'.join(path.parent.relative_to(ROOT).parts)
     symbols = {}
     for node in ast.parse(path.read_text(encoding='utf-8')).body:
@@ -106,7 +107,8 @@ def link_symbols(text: str, package: str = '') -> str:
 
   def link(match: re.Match[str]) -> str:
     written = match[1]
-    for name in (written, f'fedfish_tff.{written}', f'{package}.{written}'):
+    rooms = ('', 'fedfish_tff.', 'tasks.', f'{package}.')
+    for name in (f'{room}{written}' for room in rooms):
       of, _, symbol = name.rpartition('.')
       if symbol in exports().get(of, ()):
         return f'[{match[0]}][{name}]'

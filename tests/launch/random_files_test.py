@@ -9,17 +9,17 @@ import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import json_config
 from launch.configs import digits
 from launch.methods import config_checks
 from launch.runs import run_start
+from tasks import networks
 from tasks.images import labelled_images as labelled_images_lib
 from tasks.text import roberta_checkpoint
 from tests import grouped_clients
 from tests import labelled_images
-from tests.models import random_squeezenet
+from tests.tasks.networks import random_squeezenet
 
 from absl.testing import parameterized
 import hypothesis
@@ -119,7 +119,7 @@ _FILES = {
     lambda path: random_squeezenet.write_weights(
       path, random_squeezenet.draw_weights()
     ),
-    models.load_squeezenet,
+    networks.load_squeezenet,
   ),
 }
 
