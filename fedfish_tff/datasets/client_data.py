@@ -13,7 +13,6 @@ from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import numbers
 from typing import Any
 
 from fedfish_tff import errors
@@ -301,10 +300,7 @@ def split_clients(
     ('validation_fraction', validation_fraction),
     ('test_fraction', test_fraction),
   ):
-    if not isinstance(fraction, numbers.Real) or not 0 <= fraction < 1:
-      raise errors.InputError(
-        f'{name} must be a share of clients in [0, 1), got {fraction!r}.'
-      )
+    errors.check_range(name, fraction, least=0, below=1)
   client_ids = client_data.client_ids
   num_clients = len(client_ids)
   num_validation, num_test = (

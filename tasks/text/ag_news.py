@@ -47,7 +47,7 @@ _LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
 def _check_num_generated(name: str, value: Any) -> None:
   fields.integer(0)(name, value)
   if 0 < value < _LEAST_GENERATED:
-    raise fields.error(name, value, f'0, or {_LEAST_GENERATED} or more')
+    raise errors.unexpected(name, value, f'0, or {_LEAST_GENERATED} or more')
 
 
 _OF_ROBERTA = {'model': ('roberta',)}

@@ -43,7 +43,7 @@ _GENERATED_PREFIXES = {'cc_news': 'news'}
 def _check_vocabulary(name: str, value: Any) -> None:
   is_path = isinstance(value, (str, os.PathLike))
   if not is_path and not isinstance(value, datasets.Vocabulary):
-    raise fields.error(name, value, 'the path of a vocabulary')
+    raise errors.unexpected(name, value, 'the path of a vocabulary')
 
 
 def _vocabulary_option(otherwise: str) -> fields.Field:

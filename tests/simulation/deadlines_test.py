@@ -112,7 +112,9 @@ class DeadlineTest(absltest.TestCase):
 
   def test_refuses(self):
     for seconds in (0.0, np.inf, np.nan):
-      with self.assertRaisesRegex(errors.InputError, f'finite, got {seconds}'):
+      with self.assertRaisesRegex(
+        errors.InputError, f'positive number, got {seconds}'
+      ):
         deadlines.Deadline(
           lambda _: _IDS, size=1, seconds=seconds, speeds=lambda *_: np.ones(20)
         )
