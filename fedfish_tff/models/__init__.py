@@ -27,46 +27,4 @@ if TYPE_CHECKING:
   from fedfish_tff.models.ridge_solution import *
   from fedfish_tff.models.weight_files import *
 
-_EXPORTS = {
-  'augmentation': 'augment_images batch_seed',
-  'class_metrics': 'check_class_names create_class_metric_fns MetricFns',
-  'dense': 'create_mlp_classifier create_mlp_regressor mlp_tensor_names',
-  'ensemble': 'create_ensemble',
-  'feature_map': """
-    Apply create_dense_features create_identity_features Divide FeatureMap
-    resize_images with_unit_features
-  """,
-  'frozen_graph': """
-    freeze_keras_model keras_version load_extractor load_keras_model Preprocess
-  """,
-  'keras_classifier': (
-    'batch_normalization_tensors create_keras_classifier keras_tensor_names'
-    ' KerasCall'
-  ),
-  'label_samplers': """
-    categorical_label_sampler gaussian_label_sampler token_label_sampler
-  """,
-  'language_model': 'create_language_model',
-  'linear_representation_model': """
-    create_linear_representation LINEAR_REPRESENTATION_TENSORS
-  """,
-  'low_rank_adapters': 'AdaptedModel add_low_rank_adapters',
-  'model_functions': """
-    batch_type bind_model BoundModel build_evaluation_pass build_initial_weights
-    build_metrics_finalizer data_type flatten_weights FlatWeights is_functional
-    LabelSampler metric_finalizers ModelFn split_batch TrainingGradients
-    weights_like weights_type with_trainable with_weights
-  """,
-  'model_partition': """
-    bind_part fine_tuned_tensors join_tensors last_layer partition_model
-    PartitionedModel select_tensors split_tensors
-  """,
-  'random_features': 'create_random_features median_bandwidth',
-  'ridge_classifier': """
-    create_feature_classifier feature_classifier_tensor_names
-    NUM_CLASSIFIER_TENSORS with_classifier
-  """,
-  'ridge_solution': 'check_regularizations solve_ridge solve_ridge_path',
-  'weight_files': 'fit_weights name_weights read_weights',
-}
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)
