@@ -8,13 +8,11 @@ from fedfish_tff import lazy
 
 if TYPE_CHECKING:
   from fedfish_tff.simulation.asynchronous import *
-  from fedfish_tff.simulation.barrier import *
   from fedfish_tff.simulation.checkpoints import *
   from fedfish_tff.simulation.client_speeds import *
   from fedfish_tff.simulation.client_state_store import *
   from fedfish_tff.simulation.cohort_prefetch import *
   from fedfish_tff.simulation.communication import *
-  from fedfish_tff.simulation.criterion import *
   from fedfish_tff.simulation.deadlines import *
   from fedfish_tff.simulation.divergence import Divergence as Divergence
   from fedfish_tff.simulation.early_stopping import *
@@ -36,6 +34,7 @@ if TYPE_CHECKING:
   from fedfish_tff.simulation.power_of_choice import *
   from fedfish_tff.simulation.privacy_loss import *
   from fedfish_tff.simulation.progress import *
+  from fedfish_tff.simulation.round_hooks import *
   from fedfish_tff.simulation.round_problems import Cause as Cause
   from fedfish_tff.simulation.round_problems import (
     DIVERGED_COLUMN as DIVERGED_COLUMN,
@@ -44,8 +43,6 @@ if TYPE_CHECKING:
     training_weights as training_weights,
   )
   from fedfish_tff.simulation.run_recorder import *
-  from fedfish_tff.simulation.schedules import *
-  from fedfish_tff.simulation.simulated_time import *
   from fedfish_tff.simulation.speed_participation import *
   from fedfish_tff.simulation.training_loop import *
   from fedfish_tff.simulation.wandb_manager import *
