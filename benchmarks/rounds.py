@@ -15,6 +15,7 @@ from fedfish_tff import datasets
 from fedfish_tff import execution
 from fedfish_tff import models
 from fedfish_tff.models import model_functions
+from tasks import networks
 
 import numpy as np
 import tensorflow as tf
@@ -95,7 +96,7 @@ NETWORKS: Mapping[str, Network] = {
   # 1.7 M parameters.
   'cnn': Network(
     (28, 28, 1),
-    lambda: models.create_fed_avg_cnn(
+    lambda: networks.create_fed_avg_cnn(
       input_shape=(28, 28, 1), num_classes=_NUM_CLASSES, seed=0
     ),
     _create_cnn_layers,

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The error for bad input, and the messages of checks inside graphs."""
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 import difflib
+import math
 import numbers
 import re
+from typing import Any
 
 # TensorFlow's message of a failed `tf.debugging.Assert` in a graph: the node,
 # then the assertion's texts and values in brackets. The cohort context puts the
@@ -29,11 +32,82 @@ class InputError(ValueError):
   """
 
 
+def unexpected(name: str, value: Any, expected: str) -> InputError:
+  """Returns an error that names an argument, what must hold, and its value."""
+  return InputError(f'{name} must be {expected}, got {value!r}.')
+
+
 def check_positive_integer(name: str, value: int) -> None:
   """Raises an InputError unless an argument is an integer of at least 1."""
-  is_integer = isinstance(value, numbers.Integral)
-  if not is_integer or isinstance(value, bool) or value < 1:
-    raise InputError(f'{name} must be a positive integer, got {value!r}.')
+  check_integer(name, value, least=1)
+
+
+def check_integer(
+  name: str, value: int, *, least: int, most: int | None = None
+) -> None:
+  """Raises an InputError unless an argument is an integer in a range.
+
+  Args:
+    name: The argument's name.
+    value: The argument, of Python's or NumPy's types.
+    least: The smallest integer that it may be.
+    most: The largest integer that it may be; None for any.
+  """
+  is_integer = isinstance(value, numbers.Integral) and type(value) is not bool
+  if not is_integer or value < least or (most is not None and value > most):
+    expected = {0: 'an integer that is 0 or more', 1: 'a positive integer'}.get(
+      least, f'an integer of at least {least}'
+    )
+    if most is not None:
+      expected = f'an integer from {least} to {most}'
+    raise unexpected(name, value, expected)
+
+
+def check_range(
+  name: str,
+  value: float,
+  *,
+  least: float | None = None,
+  above: float | None = None,
+  most: float | None = None,
+  below: float | None = None,
+) -> None:
+  """Raises an InputError unless an argument is a finite number in a range.
+
+  Args:
+    name: The argument's name.
+    value: The argument, of Python's or NumPy's types.
+    least: The smallest number that it may be; None if it has `above`.
+    above: The number that it must be larger than; None if it has `least`.
+    most: The largest number that it may be; None for any, or with `below`.
+    below: The number that it must be smaller than; None for any.
+  """
+  is_number = isinstance(value, numbers.Real) and type(value) is not bool
+  if (
+    not is_number
+    or not -math.inf < value < math.inf
+    or not (value > above if least is None else value >= least)
+    or not (most is None or value <= most)
+    or not (below is None or value < below)
+  ):
+    if most is None and below is None:
+      low = f'that is {least} or more' if above is None else f'above {above}'
+      expected = 'a positive number' if above == 0 else f'a number {low}'
+    elif above is None:
+      end = f'below {below}' if most is None else most
+      expected = f'a number from {least} to {end}'
+    elif most is None:
+      expected = f'a number between {above} and {below}'
+    else:
+      expected = f'a number above {above} and at most {most}'
+    raise unexpected(name, value, expected)
+
+
+def check_member(name: str, value: Any, known: Collection[str]) -> None:
+  """Raises an InputError unless an argument is one of the known names."""
+  if value not in known:
+    error = unexpected(name, value, f'one of {", ".join(known)}')
+    raise InputError(f'{error}{suggest(str(value), known)}')
 
 
 def first_line(error: BaseException) -> str:

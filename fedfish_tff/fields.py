@@ -10,7 +10,7 @@ from collections.abc import Container
 from collections.abc import Mapping
 import dataclasses
 import enum
-import math
+import functools
 from typing import Any
 from typing import NamedTuple
 
@@ -59,86 +59,69 @@ def exact(value: float) -> str:
   return repr(float(value)).removesuffix('.0')
 
 
-def error(name: str, value: Any, expected: str) -> errors.InputError:
-  """Returns an error that names the field, its value and what must hold."""
-  return errors.InputError(f'{name} must be {expected}, got {value!r}.')
-
-
 def integer(minimum: int) -> Check:
   """Returns a check for int32 integers that are `minimum` or more."""
-  expected = {0: 'an integer that is 0 or more', 1: 'a positive integer'}.get(
-    minimum, f'an integer of at least {minimum}'
-  )
 
   def check(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-      raise error(name, value, expected)
-    if value < minimum:
-      raise error(name, value, expected)
+    errors.check_integer(name, value, least=minimum)
     if value > _LARGEST_INTEGER:
-      raise error(name, value, f'an integer of at most {_LARGEST_INTEGER}')
+      raise errors.unexpected(
+        name, value, f'an integer of at most {_LARGEST_INTEGER}'
+      )
 
   return check
 
 
 def number(*, positive: bool) -> Check:
   """Returns a check for finite numbers above 0, or else 0 or more."""
-  expected = 'a positive number' if positive else 'a number that is 0 or more'
 
   def check(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-      raise error(name, value, expected)
-    if not 0 <= value < math.inf or (positive and value == 0):
-      raise error(name, value, expected)
+    if positive:
+      errors.check_range(name, value, above=0)
+    else:
+      errors.check_range(name, value, least=0)
     if value > _LARGEST_NUMBER:
-      raise error(name, value, f'a number of at most {_LARGEST_NUMBER:.2g}')
+      raise errors.unexpected(
+        name, value, f'a number of at most {_LARGEST_NUMBER:.2g}'
+      )
     if 0 < value < _SMALLEST_NUMBER:
       what = f'a number of at least {_SMALLEST_NUMBER:.2g}'
-      raise error(name, value, what if positive else f'0, or {what},')
+      raise errors.unexpected(
+        name, value, what if positive else f'0, or {what},'
+      )
 
   return check
 
 
 def share(name: str, value: Any) -> None:
   """Checks a share: a number above 0 and at most 1."""
-  expected = 'a number above 0 and at most 1'
-  if isinstance(value, bool) or not isinstance(value, (int, float)):
-    raise error(name, value, expected)
-  if not 0 < value <= 1:
-    raise error(name, value, expected)
+  errors.check_range(name, value, above=0, most=1)
   number(positive=True)(name, value)
 
 
 def from_0_to_1(name: str, value: Any) -> None:
   """Checks a number from 0 to 1, both included."""
+  errors.check_range(name, value, least=0, most=1)
   number(positive=False)(name, value)
-  if value > 1:
-    raise error(name, value, 'a number from 0 to 1')
 
 
 def between_0_and_1(name: str, value: Any) -> None:
   """Checks a number above 0 and below 1."""
   number(positive=True)(name, value)
   if value >= _ONE_IN_FLOAT32:
-    raise error(name, value, 'a number between 0 and 1')
+    raise errors.unexpected(name, value, 'a number between 0 and 1')
 
 
 def below_1(name: str, value: Any) -> None:
   """Checks a number that is 0 or more and below 1."""
   number(positive=False)(name, value)
   if value >= _ONE_IN_FLOAT32:
-    raise error(name, value, 'a number below 1')
+    raise errors.unexpected(name, value, 'a number below 1')
 
 
 def one_of(*names: str) -> Check:
   """Returns a check for one of several strings."""
-
-  def check(name: str, value: Any) -> None:
-    if value not in names:
-      message = str(error(name, value, f'one of {", ".join(names)}'))
-      raise errors.InputError(message + errors.suggest(str(value), names))
-
-  return check
+  return functools.partial(errors.check_member, known=names)
 
 
 def member_of(choices: type[enum.Enum]) -> Check:
@@ -149,7 +132,7 @@ def member_of(choices: type[enum.Enum]) -> Check:
 def numbers(name: str, value: Any) -> None:
   """Checks a sequence, maybe empty, of finite numbers that are 0 or more."""
   if not isinstance(value, (list, tuple)):
-    raise error(name, value, 'a sequence of numbers')
+    raise errors.unexpected(name, value, 'a sequence of numbers')
   check = number(positive=False)
   for one in value:
     check(f'A number of {name}', one)
@@ -158,7 +141,7 @@ def numbers(name: str, value: Any) -> None:
 def sizes(name: str, value: Any) -> None:
   """Checks a sequence, maybe empty, of positive integers."""
   if not isinstance(value, (list, tuple)):
-    raise error(name, value, 'a sequence of positive integers')
+    raise errors.unexpected(name, value, 'a sequence of positive integers')
   for one in value:
     integer(1)(f'A number of {name}', one)
 
@@ -166,19 +149,19 @@ def sizes(name: str, value: Any) -> None:
 def boolean(name: str, value: Any) -> None:
   """Checks a boolean."""
   if not isinstance(value, bool):
-    raise error(name, value, 'True or False')
+    raise errors.unexpected(name, value, 'True or False')
 
 
 def text(name: str, value: Any) -> None:
   """Checks a string."""
   if not isinstance(value, str):
-    raise error(name, value, 'a string')
+    raise errors.unexpected(name, value, 'a string')
 
 
 def block(name: str, value: Any) -> None:
   """Checks a block of fields."""
   if not isinstance(value, Mapping):
-    raise error(name, value, 'a block of fields')
+    raise errors.unexpected(name, value, 'a block of fields')
 
 
 def anything(name: str, value: Any) -> None:

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything that must happen before TensorFlow and TFF are imported.
 
-`import fedfish_tff` runs this module. TFF 0.87 was published for TensorFlow 2.14
-and Python 3.11; what follows lets it run, unchanged, on newer ones.
+`import fedfish_tff` runs this module. It keeps the code that AutoGraph generates
+out of a folder that all users share. TFF 0.87 was published for TensorFlow 2.14
+and Python 3.11; the rest lets it run, unchanged, on newer ones, and changes
+nothing on those. Nothing else of the process changes.
 """
 
 from collections.abc import Callable
-from collections.abc import Iterator
 from collections.abc import Sequence
-import contextlib
 import functools
 import importlib
 import importlib.abc
@@ -22,23 +22,13 @@ import pkgutil
 import random
 import sys
 import types
-import warnings
 
-# TensorFlow logs the absence of CUDA as errors, hence this level.
-_NO_LOGS = '3'
-os.environ.setdefault('TF_CPP_MIN_LOG_LEVEL', _NO_LOGS)
-# NumPy's threads wait for work in a loop of 2^14 processor cycles instead of
-# 2^26. The longer loop keeps all cores busy in programs that call linear
-# algebra now and then, such as Matplotlib. The number of threads and results do
-# not change.
-os.environ.setdefault('OPENBLAS_THREAD_TIMEOUT', '14')
-# From 2.16 on, tf.keras is Keras 3, which TFF does not know, unless this is
-# set: then it is tf-keras, Keras 2. TensorFlow 2.14 does not read it.
-os.environ['TF_USE_LEGACY_KERAS'] = '1'
-# Dependencies of TFF still import pkg_resources, which warns at each import.
-warnings.filterwarnings(
-  'ignore', message='pkg_resources is deprecated', category=UserWarning
-)
+# TensorFlow's estimators, which tensorflow_privacy needs, ended with 2.15.
+_IS_AFTER_2_15 = importlib.util.find_spec('tensorflow_estimator') is None
+if _IS_AFTER_2_15:
+  # Then tf.keras is Keras 3, which TFF does not know, unless this is set: with
+  # it, tf.keras is tf-keras, Keras 2.
+  os.environ['TF_USE_LEGACY_KERAS'] = '1'
 
 
 def _use_legacy_keras(tensorflow: types.ModuleType) -> None:
@@ -173,42 +163,21 @@ def _without_keras_3(
 # Modules that are changed when they are imported, and how: functions of the
 # module and of what executes it. Their names are private but one; they are not
 # in `private_apis`, since that imports TensorFlow.
-_CHANGES = {
-  'tensorflow.python.autograph.pyct.loader': _keep_code_in_memory,
-  'tensorflow_privacy': _load_dp_queries,
-  'tensorflow_federated.python.simulation.baselines.emnist.emnist_models': (
-    _draw_integers
-  ),
-  'tensorflow_federated.python.simulation.models.mnist': _draw_integers,
-  'tensorflow_model_optimization.python.core.sparsity.keras.prune_registry': (
-    _without_keras_3
-  ),
-}
-
-
-# Libraries that log while they are loaded, in TensorFlow 2.21: before it reads
-# the level, so that no variable of the environment keeps them quiet.
-_LOGGING_LIBRARIES = (
-  'tensorflow.python.platform._pywrap_cpu_feature_guard',
-  'tensorflow.python.profiler.internal._pywrap_profiler_plugin',
-)
-
-
-@contextlib.contextmanager
-def _no_stderr() -> Iterator[None]:
-  """Discards what native code writes to stderr in its block."""
-  if sys.stderr is None:  # As in a daemon that has closed it.
-    yield
-    return
-  sys.stderr.flush()
-  with open(os.devnull, 'wb') as nowhere:
-    saved = os.dup(2)
-    try:
-      os.dup2(nowhere.fileno(), 2)
-      yield
-    finally:
-      os.dup2(saved, 2)
-      os.close(saved)
+_CHANGES = {'tensorflow.python.autograph.pyct.loader': _keep_code_in_memory}
+if _IS_AFTER_2_15:
+  _CHANGES |= {
+    'tensorflow_privacy': _load_dp_queries,
+    'tensorflow_model_optimization.python.core.sparsity.keras.prune_registry': (
+      _without_keras_3
+    ),
+  }
+if sys.version_info >= (3, 12):
+  _CHANGES |= {
+    'tensorflow_federated.python.simulation.baselines.emnist.emnist_models': (
+      _draw_integers
+    ),
+    'tensorflow_federated.python.simulation.models.mnist': _draw_integers,
+  }
 
 
 class _Finder(importlib.abc.MetaPathFinder):
@@ -220,18 +189,13 @@ class _Finder(importlib.abc.MetaPathFinder):
     path: Sequence[str] | None,
     target: types.ModuleType | None = None,
   ) -> importlib.machinery.ModuleSpec | None:
-    if name not in _CHANGES and name not in _LOGGING_LIBRARIES:
+    if name not in _CHANGES:
       return None
     spec = importlib.machinery.PathFinder.find_spec(name, path, target)
-    if spec is None:
-      return None
-    loader = spec.loader
-    if name in _CHANGES:
-      loader.exec_module = functools.partial(
-        _CHANGES[name], execute=loader.exec_module
+    if spec:
+      spec.loader.exec_module = functools.partial(
+        _CHANGES[name], execute=spec.loader.exec_module
       )
-    elif os.environ.get('TF_CPP_MIN_LOG_LEVEL') == _NO_LOGS:
-      loader.create_module = _no_stderr()(loader.create_module)
     return spec
 
 

@@ -4,8 +4,8 @@
 
 TensorFlow 2.14 and 2.21 have all of them in one form, unless an entry says what
 differs. New versions may drop them without notice; the test of this module then
-names the missing ones. No other module uses them, except `fedfish_tff` itself
-and its `import_setup`, which must not import TensorFlow.
+names the missing ones. No other module of it uses them, except
+`import_setup`, which must not import TensorFlow.
 
 The protocol buffers of `tensorflow.core` and `tensorflow_federated.proto` do
 not count as private: they are the format of saved graphs and computations.

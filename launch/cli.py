@@ -28,6 +28,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import installed
 from launch import plain_text
+from launch import process_settings
 
 from absl import app
 from absl import flags
@@ -105,8 +106,7 @@ def run(main: Main, *, flags_parser: FlagsParser | None = None) -> NoReturn:
   # Imports and traces leave hundreds of thousands of permanent objects; their
   # garbage collection took a fifth of a short run.
   gc.set_threshold(100_000, 20, 20)
-  # At the end of the process, nothing is worth freeing.
-  atexit.register(gc.freeze)
+  atexit.register(process_settings.end_quietly)
   app.run(
     lambda argv: call(main, argv), flags_parser=flags_parser or parse_flags
   )

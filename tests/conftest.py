@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The work of absltest.main() for a script, done for pytest."""
 
+import atexit
 from collections.abc import Iterator
 import gc
 import os
@@ -14,11 +15,14 @@ os.environ.setdefault('TF_NUM_INTRAOP_THREADS', '1')
 
 import fedfish_tff  # noqa: F401  Before any test imports TensorFlow.
 from fedfish_tff.execution import contexts
+from launch import process_settings  # Without messages.
 from tests import local_data
 
 from absl import flags
 import hypothesis
 import pytest
+
+atexit.register(process_settings.end_quietly)
 
 pytest_plugins = ['tests.cpu_report']
 

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The input error, and what is made of a check that failed in a graph."""
 
+import math
+
 from fedfish_tff import errors
 
 from absl.testing import absltest
@@ -27,6 +29,70 @@ class CheckPositiveIntegerTest(parameterized.TestCase):
       errors.InputError, f'n must be .*got {value!r}'
     ):
       errors.check_positive_integer('n', value)
+
+
+class CheckIntegerTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (-1, 0, None, 'an integer that is 0 or more'),
+    (0, 1, None, 'a positive integer'),
+    (2, 3, None, 'an integer of at least 3'),
+    (17, 1, 16, 'an integer from 1 to 16'),
+    (0, 1, 16, 'an integer from 1 to 16'),
+    (2.0, 1, 16, 'an integer from 1 to 16'),
+    (True, 0, None, 'an integer that is 0 or more'),
+  )
+  def test_refused(self, value, least, most, expected):
+    with self.assertRaises(errors.InputError) as raised:
+      errors.check_integer('n', value, least=least, most=most)
+    self.assertEqual(
+      str(raised.exception), f'n must be {expected}, got {value!r}.'
+    )
+
+  @parameterized.parameters(1, 16, np.int32(16))
+  def test_both_ends_are_in_the_range(self, value):
+    errors.check_integer('n', value, least=1, most=16)
+
+
+# By the words of a range, its bounds, numbers in it and numbers outside.
+_RANGES = {
+  'a positive number': (dict(above=0), (1e-300, 10**400), (0, -1.0)),
+  'a number above 2': (dict(above=2), (2.5,), (2,)),
+  'a number that is 0 or more': (dict(least=0), (0, 3), (-1e-9,)),
+  'a number from 0 to 1': (dict(least=0, most=1), (0, 1.0), (-0.1, 1.1)),
+  'a number from 0 to below 0.5': (
+    dict(least=0, below=0.5),
+    (0, np.float32(0.25)),
+    (0.5, -1),
+  ),
+  'a number between 0 and 1': (dict(above=0, below=1), (0.5,), (0, 1)),
+  'a number above 0 and at most 1': (dict(above=0, most=1), (1,), (0, 2)),
+}
+
+
+class CheckRangeTest(parameterized.TestCase):
+  @parameterized.parameters(*_RANGES.items())
+  def test_ranges(self, expected, case):
+    bounds, inside, outside = case
+    for value in inside:
+      errors.check_range('x', value, **bounds)
+    for value in (*outside, math.nan, math.inf, -math.inf, True, '0.5', None):
+      with self.assertRaises(errors.InputError) as raised:
+        errors.check_range('x', value, **bounds)
+      self.assertEqual(
+        str(raised.exception), f'x must be {expected}, got {value!r}.'
+      )
+
+
+class CheckMemberTest(absltest.TestCase):
+  def test_known_names(self):
+    errors.check_member('x', 'b', ('a', 'b'))
+    errors.check_member('x', 'b', {'b': 1})
+
+  def test_another_name(self):
+    with self.assertRaisesRegex(
+      errors.InputError, r"^x must be one of adam, sgd, got 'Sgd'. .* sgd\?$"
+    ):
+      errors.check_member('x', 'Sgd', ('adam', 'sgd'))
 
 
 class FirstLineTest(parameterized.TestCase):

@@ -1,10 +1,12 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Every public symbol of the library is exported, and has its types."""
+"""Every public symbol of the library and of networks is exported, with types."""
 
 import ast
 from collections.abc import Iterator
+import importlib
 
+from fedfish_tff import lazy
 from tests import repository
 
 from absl.testing import absltest
@@ -65,9 +67,9 @@ INTERNAL_MODULES = {
   'fedfish_tff.trust': 'stands beside the packages, not in one',
   'fedfish_tff.models.autograph': 'a part of the models and of client work',
   'fedfish_tff.models.keras_weights': 'a part of weight_files',
-  'fedfish_tff.models.layers': 'a part of the models',
+  'fedfish_tff.models.layers': 'a part of models and networks',
   'fedfish_tff.models.stored_tensors': 'what files of weights share',
-  'fedfish_tff.models.supervised': 'a part of the models',
+  'fedfish_tff.models.supervised': 'a part of models and networks',
   'fedfish_tff.models.traced_graph': 'a part of frozen_graph',
   'fedfish_tff.simulation.federated_round': 'a part of training_loop',
   'fedfish_tff.simulation.files': 'safe writing for the modules beside it',
@@ -81,25 +83,6 @@ INTERNAL_MODULES |= {
   f'fedfish_tff.datasets.grouping.{name}': 'a part of grouping'
   for name in _GROUPING_PARTS
 }
-
-
-def _public_symbols(tree: ast.Module) -> set[str]:
-  """Names that a module defines at its top level for others."""
-  names = set()
-  for node in tree.body:
-    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-      names.add(node.name)
-    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
-      if isinstance(node.value, ast.Attribute):
-        continue  # Another module's symbol under a shorter name.
-      targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-      names.update(
-        leaf.id
-        for target in targets
-        for leaf in ast.walk(target)
-        if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)
-      )
-  return {name for name in names if not name.startswith('_')}
 
 
 def _public_functions(tree: ast.Module) -> Iterator[ast.FunctionDef]:
@@ -130,7 +113,7 @@ class ExportsTest(absltest.TestCase):
     self.library = {
       name: module
       for name, module in repository.read_modules().items()
-      if module.path.parts[0] == 'fedfish_tff'
+      if name.startswith(('fedfish_tff', 'tasks.networks'))
     }
     self.exports = pages.exports()
 
@@ -145,7 +128,7 @@ class ExportsTest(absltest.TestCase):
       exports = self.exports.get(package.name, {})
       hidden += [
         f'{package.path}: {symbol} of {name}'
-        for symbol in sorted(_public_symbols(module.tree))
+        for symbol in sorted(pages.public_symbols(module.tree))
         if exports.get(symbol) != name
       ]
     self.assertEmpty(hidden, 'Export these, or give them a leading underscore.')
@@ -155,23 +138,22 @@ class ExportsTest(absltest.TestCase):
       f'{package}: {module} has no public {symbol}'
       for package, symbols in self.exports.items()
       for symbol, module in symbols.items()
-      if symbol not in _public_symbols(self.library[module].tree)
+      if symbol not in pages.public_symbols(self.library[module].tree)
     ]
     self.assertEmpty(wrong)
 
-  def test_type_checkers_see_what_is_exported(self):
+  def test_packages_find_what_type_checkers_see(self):
     for package, symbols in self.exports.items():
-      seen = []
-      for node in ast.walk(self.library[package].tree):
-        if isinstance(node, ast.ImportFrom) and node.module in self.library:
-          public = _public_symbols(self.library[node.module].tree)
-          for alias in node.names:
-            if alias.name == '*':
-              seen += [(name, node.module) for name in public]
-            elif alias.asname == alias.name:
-              seen.append((alias.name, node.module))
-      # No name twice, either.
-      self.assertCountEqual(seen, symbols.items(), package)
+      importlib.import_module(package)
+      self.assertEqual(
+        lazy.find_symbols(package),
+        {
+          symbol: module
+          for symbol, module in symbols.items()
+          # Imported with the package.
+          if module != 'fedfish_tff.choices'
+        },
+      )
 
   def test_arguments_of_public_functions_have_types(self):
     untyped = [

@@ -5,6 +5,7 @@
 import ast
 import importlib.util
 import inspect
+import json
 import os
 import subprocess
 import sys
@@ -57,6 +58,58 @@ class DpQueriesTest(absltest.TestCase):
     process = factory.create(tff.TensorType(np.float32))
     output = process.next(process.initialize(), [1.0, 2.0])
     self.assertAlmostEqual(float(output.result), 1.5, places=4)
+
+
+# Prints, after an import, what of the process is another than before.
+_CHANGES = """
+import atexit, builtins, json, logging, os, signal, sys, threading, warnings
+
+def look():
+  return {
+    'environment': dict(os.environ),
+    'warnings': [str(f) for f in warnings.filters],
+    'finders': [f'{type(f).__module__}.{type(f).__name__}' for f in sys.meta_path],
+    'path': [*sys.path, len(sys.path_hooks)],
+    'exit handlers': atexit._ncallbacks(),
+    'signals': [str(signal.getsignal(n)) for n in signal.valid_signals()],
+    'threads': threading.active_count(),
+    'files': len(os.listdir('/proc/self/fd')),
+    'hooks': [str(sys.excepthook), str(threading.excepthook)],
+    'logging': [logging.root.level, str(logging.root.handlers)],
+    'built-ins': sorted(vars(builtins)),
+    'processes': open(f'/proc/self/task/{os.getpid()}/children').read(),
+  }
+
+before = look()
+import fedfish_tff
+after = look()
+heavy = ['numpy', 'tensorflow', 'tensorflow_federated', 'keras']
+print(json.dumps([
+  {k: [before[k], after[k]] for k in after if after[k] != before[k]},
+  [name for name in heavy if name in sys.modules],
+]))
+"""
+
+
+class ImportTest(absltest.TestCase):
+  def test_changes_no_more_than_tff_needs(self):
+    result = processes.run_program(_CHANGES)
+    changes, heavy = json.loads(result.stdout)
+    self.assertEmpty(heavy)
+    before, after = changes.pop('finders')
+    # AutoGraph's loader, and on today's stack what TFF uses of others.
+    self.assertEqual(after, ['fedfish_tff.import_setup._Finder', *before])
+    if not _HAS_ESTIMATORS:
+      before, after = changes.pop('environment')
+      self.assertEqual(after, before | {'TF_USE_LEGACY_KERAS': '1'})
+    self.assertEmpty(changes)
+
+  @unittest.skipUnless(_HAS_ESTIMATORS, 'TFF needs changes of others.')
+  def test_changes_only_autograph_on_the_stack_of_tff(self):
+    result = processes.run_program(
+      'from fedfish_tff import import_setup\nprint(*import_setup._CHANGES)\n'
+    )
+    self.assertEqual(result.stdout, 'tensorflow.python.autograph.pyct.loader\n')
 
 
 class OrderTest(absltest.TestCase):

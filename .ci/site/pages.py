@@ -4,7 +4,7 @@
 
 Pages of the repository keep their paths in the repository, so that links between them, and to the
 files that they link to, hold. A page is written for each package of the library:
-what its `__init__.py` exports, module by module.
+what its `__init__.py` exports, module by module; one of the tasks' networks, too.
 """
 
 import ast
@@ -42,19 +42,40 @@ _SYMBOL = """\
 def exports() -> dict[str, dict[str, str]]:
   """Returns for each package its public symbols, with their modules."""
   found = {}
-  for path in sorted(ROOT.glob('fedfish_tff/**/__init__.py')):
+  packages = sorted(ROOT.glob('fedfish_tff/**/__init__.py'))
+  for path in [*packages, ROOT / 'tasks' / 'networks' / '__init__.py']:
     package = '.'.join(path.parent.relative_to(ROOT).parts)
     symbols = {}
-    for node in ast.parse(path.read_text(encoding='utf-8')).body:
+    for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
       match node:
-        case ast.Assign([ast.Name('_EXPORTS')], table):
-          for module, names in ast.literal_eval(table).items():
-            symbols |= dict.fromkeys(names.split(), f'{package}.{module}')
+        case ast.ImportFrom(module, [ast.alias('*')]):
+          source = ROOT.joinpath(*module.split('.')).with_suffix('.py')
+          tree = ast.parse(source.read_text(encoding='utf-8'))
+          symbols |= dict.fromkeys(public_symbols(tree), module)
         case ast.ImportFrom(module, names):
           symbols |= {name.name: module for name in names if name.asname}
     if symbols:
       found[package] = symbols
   return found
+
+
+def public_symbols(tree: ast.Module) -> set[str]:
+  """Returns the names that a module defines at its top level for others."""
+  names = set()
+  for node in tree.body:
+    if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+      names.add(node.name)
+    elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+      if isinstance(node.value, ast.Attribute):
+        continue  # Another module's symbol under a shorter name.
+      targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+      names.update(
+        leaf.id
+        for target in targets
+        for leaf in ast.walk(target)
+        if isinstance(leaf, ast.Name) and isinstance(leaf.ctx, ast.Store)
+      )
+  return {name for name in names if not name.startswith('_')}
 
 
 def api_pages() -> dict[str, str]:
@@ -106,7 +127,8 @@ def link_symbols(text: str, package: str = '') -> str:
 
   def link(match: re.Match[str]) -> str:
     written = match[1]
-    for name in (written, f'fedfish_tff.{written}', f'{package}.{written}'):
+    rooms = ('', 'fedfish_tff.', 'tasks.', f'{package}.')
+    for name in (f'{room}{written}' for room in rooms):
       of, _, symbol = name.rpartition('.')
       if symbol in exports().get(of, ()):
         return f'[{match[0]}][{name}]'

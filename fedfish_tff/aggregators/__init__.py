@@ -18,21 +18,4 @@ if TYPE_CHECKING:
   from fedfish_tff.aggregators.sent_masks import *
   from fedfish_tff.aggregators.upper_triangle_sum import *
 
-_EXPORTS = {
-  'collected_updates': 'CollectedUpdatesFactory',
-  'fisher_weighted_mean': 'FisherWeightedMeanFactory',
-  'matched_average': """
-    average_last_layer average_recurrent match_units MatchedUnits pad_units
-    take_units unit_rows unit_tensors
-  """,
-  'named_parts': 'NamedPartsFactory',
-  'partial_mean': 'PartialMeanFactory',
-  'private_mean': 'PrivateMeanFactory',
-  'quantized_sum': 'measure_payload QuantizedSumFactory',
-  'robust_rules': 'build_krum build_trimmed_mean median_of_rows RowRule',
-  'sent_masks': 'SentPartsFactory',
-  'upper_triangle_sum': """
-    pack_upper_triangle unpack_upper_triangle UpperTriangleSumFactory
-  """,
-}
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)

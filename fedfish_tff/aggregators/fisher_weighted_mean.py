@@ -115,10 +115,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       InputError: If `minimum_denominator` is negative.
       TypeError: If `sum_factory` takes weights.
     """
-    if not minimum_denominator >= 0:
-      raise errors.InputError(
-        f'minimum_denominator must be 0 or positive, got {minimum_denominator}.'
-      )
+    errors.check_range('minimum_denominator', minimum_denominator, least=0)
     self._sum_factory = sum_factories.unweighted_factory(sum_factory)
     self._minimum = minimum_denominator
     self._diagnostics = diagnostics

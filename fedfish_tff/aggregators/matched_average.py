@@ -129,8 +129,7 @@ def match_units(
       raise errors.InputError(f'rows of client {position} must be finite.')
   average = choices.UnitAverage(average)
   for name, value in (('gamma', gamma), ('sigma', sigma), ('sigma0', sigma0)):
-    if not 0 < value < np.inf:
-      raise errors.InputError(f'{name} must be a positive number, got {value}.')
+    errors.check_range(name, value, above=0)
   matching = _Matching(rows, num_biases, gamma, sigma, sigma0, max_units)
   for position in sorted(range(len(rows)), key=lambda j: -len(rows[j])):
     matching.add(position)

@@ -58,11 +58,8 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     Raises:
       InputError: If `bits` is out of range, or `threshold` negative.
     """
-    if not 1 <= bits <= 16 or threshold < 0:
-      raise errors.InputError(
-        f'bits must be from 1 to 16 and threshold 0 or more, got {bits} and '
-        f'{threshold}.'
-      )
+    errors.check_integer('bits', bits, least=1, most=16)
+    errors.check_integer('threshold', threshold, least=0)
     self._bits = bits
     self._threshold = threshold
     self._seed = seed

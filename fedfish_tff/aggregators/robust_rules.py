@@ -44,10 +44,7 @@ def build_trimmed_mean(share: float) -> RowRule:
   Raises:
     InputError: If `share` is out of range.
   """
-  if not 0 <= share < 0.5:
-    raise errors.InputError(
-      f'share must be a number from 0 to below 0.5, got {share}.'
-    )
+  errors.check_range('share', share, least=0, below=0.5)
 
   def trimmed_mean(rows: tf.Tensor) -> tf.Tensor:
     num_rows = tf.shape(rows)[0]
@@ -75,11 +72,8 @@ def build_krum(num_attackers: int, num_selected: int = 1) -> RowRule:
   Raises:
     InputError: If a number is negative, or no row is selected.
   """
-  if num_attackers < 0 or num_selected < 1:
-    raise errors.InputError(
-      'num_attackers must be 0 or more and num_selected 1 or more, got '
-      f'{num_attackers} and {num_selected}.'
-    )
+  errors.check_integer('num_attackers', num_attackers, least=0)
+  errors.check_positive_integer('num_selected', num_selected)
   needed = max(2 * num_attackers + 3, num_selected)
 
   def select(rows: tf.Tensor) -> tf.Tensor:

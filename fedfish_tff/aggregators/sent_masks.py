@@ -53,10 +53,7 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     Raises:
       InputError: If `mask_bits` is negative.
     """
-    if mask_bits < 0:
-      raise errors.InputError(
-        f'mask_bits must be 0 or positive, got {mask_bits}.'
-      )
+    errors.check_integer('mask_bits', mask_bits, least=0)
     self._inner = inner
     self._mask_bytes = -(-mask_bits // 8)
     self._tensor_names = tensor_names

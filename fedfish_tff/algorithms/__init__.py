@@ -42,44 +42,4 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.stateful_partial_exchange import *
   from fedfish_tff.algorithms.weight_averaging import *
 
-_EXPORTS = {
-  'apfl': 'build_apfl',
-  'client_state_composition': 'compose_client_state_process',
-  'client_state_process': 'ClientStateOutput ClientStateProcess',
-  'composition': 'compose_process',
-  'ditto': 'build_ditto',
-  'fed3r': 'build_fed3r',
-  'fed3r_rf': 'build_fed3r_rf',
-  'fed_avg': 'build_fed_avg',
-  'fed_buff': """
-    build_fed_async build_fed_buff constant_staleness_weight
-    hinge_staleness_weight polynomial_staleness_weight StalenessWeight
-  """,
-  'fed_dyn': 'build_fed_dyn',
-  'fed_fish': 'build_fed_fish',
-  'fed_ma': 'build_fed_ma',
-  'fed_ncm': 'build_fed_ncm',
-  'fed_nova': 'build_fed_nova',
-  'fed_per': 'build_fed_per',
-  'fed_prox': 'build_fed_prox',
-  'fed_rep': 'build_fed_rep',
-  'fed_sgd': 'build_fed_sgd',
-  'hf_maml': 'build_hf_maml',
-  'lg_fed_avg': 'build_lg_fed_avg',
-  'linear_fed_rep': 'build_linear_fed_rep build_method_of_moments',
-  'matched_layers': 'find_hidden_layers HiddenLayer',
-  'mime_lite': 'build_mime_lite',
-  'partial_exchange': """
-    build_partial_exchange compose_partial_process trainable_shapes
-  """,
-  'partially_local': 'build_partially_local',
-  'process': 'FederatedProcess',
-  'scaffold': 'build_scaffold',
-  'server_step': """
-    compose_server_step keep_unsent OptimizerStep reject_empty_update
-    RejectFn ServerStepFn step_weights TakeStep weighted_factory
-  """,
-  'stateful_partial_exchange': 'build_stateful_partial_exchange',
-  'weight_averaging': 'AveragedState compose_weight_averaging',
-}
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)

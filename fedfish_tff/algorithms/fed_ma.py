@@ -71,7 +71,7 @@ def build_fed_ma(
       or components of an embedding, and the seed of initial weights, to a
       model. Its trainable tensors are a kernel and a bias, an LSTM or an
       embedding for each hidden layer, and the kernel and bias of its classes,
-      as in `models.create_mlp_classifier`, `create_vgg9` or
+      as in `models.create_mlp_classifier`, or the tasks' `create_vgg9` and
       `create_character_lstm`. Its activations are 0 at 0, as relu and tanh are.
       A model of `max_widths` evaluates the process.
     client_optimizer_fn: The client optimizer, initialized anew in each phase.

@@ -29,36 +29,4 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.ridge_statistics import *
   from fedfish_tff.client_work.tensor_selection import *
 
-_EXPORTS = {
-  'client_work_process': """
-    build_client_computation build_client_state_work build_client_work
-    build_update_is_finite CheckedUpdate
-    client_weight ClientStateUpdateFn ClientUpdate ClientUpdateFn ClientWork
-    leave_out_non_finite ROUND_NUMBER ServerState
-  """,
-  'fisher': 'fisher_diagonal',
-  'fisher_delta': 'build_fisher_delta_update',
-  'gradient_transforms': """
-    build_weight_decay_optimizer gradients_of_steps GradientTransform
-    transform_gradients unwrap_optimizer WrappedOptimizer
-  """,
-  'gradient_update': 'build_gradient_update mean_gradient MeanGradient',
-  'local_training': """
-    all_finite build_local_training build_training check_optimizer
-    check_whole_epochs count_batches_of_an_epoch train_locally train_part
-    TrainFn TrainingResult
-  """,
-  'meta_training': 'build_meta_training',
-  'model_delta': """
-    build_model_delta_update build_trained_delta_update delta_update
-  """,
-  'nesterov': 'build_nesterov',
-  'proximal': 'build_proximal_optimizer is_proximal pull_to',
-  'rate_parameter': 'build_rate_parameter_optimizer',
-  'ridge_statistics': 'build_ridge_statistics',
-  'tensor_selection': """
-    build_coordinate_selector build_share_selector build_threshold_selector
-    check_selector group_by_layer Selector
-  """,
-}
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)

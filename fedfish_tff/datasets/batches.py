@@ -424,11 +424,9 @@ def split_rows(
     errors.InputError: If the fraction is outside (0, 1) or there are too few
       examples.
   """
-  if not 0 < fraction < 1:
-    raise errors.InputError(
-      'The fraction of examples to fine-tune on must be a number in (0, 1), '
-      f'got {fraction}.'
-    )
+  errors.check_range(
+    'The fraction of examples to fine-tune on', fraction, above=0, below=1
+  )
   if total < 2:
     raise errors.InputError(
       f'Client {client_id!r} must have at least 2 examples to be split for '

@@ -4,25 +4,20 @@
 
 This is the counterpart of `tff.simulation.datasets.ClientData`, with tf.data
 pipelines as clients. Here a client is a nest of arrays [n, ...], so that it is
-read once and batched by a gather. `to_tff` converts to TFF's.
+read once and batched by a gather.
 """
 
 import abc
 import collections
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
-import numbers
 from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.datasets import sorted_ids
-
-import tensorflow as tf
-import tensorflow_federated as tff
 
 Examples = examples_lib.Examples
 
@@ -91,15 +86,6 @@ class ClientData(abc.ABC):
       errors.InputError: If an id is unknown or named twice.
     """
     return _SelectedClientData(self, client_ids)
-
-  def to_tff(self) -> tff.simulation.datasets.ClientData:
-    """Returns the same clients for TFF's own tools, one example per element.
-
-    `create_tf_dataset_for_client` gives datasets that can be sent to a worker
-    process. `serializable_dataset_fn` reads through Python when its client id
-    is a tensor, so computations built from it run in this process only.
-    """
-    return _TffClientData(self)
 
 
 class InMemoryClientData(ClientData):
@@ -216,49 +202,6 @@ class _SelectedClientData(ClientDataView):
     return self._inner.load_client(client_id)
 
 
-class _TffClientData(tff.simulation.datasets.ClientData):
-  """A `ClientData` of this package as TFF's `ClientData`."""
-
-  def __init__(self, inner: ClientData) -> None:
-    self._inner = inner
-
-  @property
-  def client_ids(self) -> list[str]:
-    return list(self._inner.client_ids)
-
-  @property
-  def element_type_structure(self) -> Any:
-    return self._inner.element_spec
-
-  def create_tf_dataset_for_client(self, client_id: str) -> tf.data.Dataset:
-    return tf.data.Dataset.from_tensor_slices(
-      self._inner.load_client(client_id)
-    )
-
-  @property
-  def serializable_dataset_fn(self) -> Callable[[Any], tf.data.Dataset]:
-    specs = tf.nest.flatten(self._inner.element_spec)
-
-    def load_flat(client_id: bytes) -> list[Any]:
-      return tf.nest.flatten(self._inner.load_client(client_id.decode()))
-
-    def dataset_fn(client_id: Any) -> tf.data.Dataset:
-      if isinstance(client_id, str):
-        return self.create_tf_dataset_for_client(client_id)
-      tensors = tf.numpy_function(
-        load_flat, [client_id], [spec.dtype for spec in specs]
-      )
-      tensors = [
-        tf.ensure_shape(tensor, [None] + spec.shape.as_list())
-        for tensor, spec in zip(tensors, specs, strict=True)
-      ]
-      return tf.data.Dataset.from_tensor_slices(
-        tf.nest.pack_sequence_as(self._inner.element_spec, tensors)
-      )
-
-    return dataset_fn
-
-
 def unknown_client_error(
   client_id: Any, client_ids: Sequence[str]
 ) -> errors.InputError:
@@ -301,10 +244,7 @@ def split_clients(
     ('validation_fraction', validation_fraction),
     ('test_fraction', test_fraction),
   ):
-    if not isinstance(fraction, numbers.Real) or not 0 <= fraction < 1:
-      raise errors.InputError(
-        f'{name} must be a share of clients in [0, 1), got {fraction!r}.'
-      )
+    errors.check_range(name, fraction, least=0, below=1)
   client_ids = client_data.client_ids
   num_clients = len(client_ids)
   num_validation, num_test = (

@@ -35,11 +35,7 @@ class CachedClientData(client_data.ClientDataView):
     Raises:
       errors.InputError: If the budget is not positive.
     """
-    if max_bytes <= 0:
-      raise errors.InputError(
-        'max_bytes of the cache must be a positive number of bytes, got '
-        f'{max_bytes}.'
-      )
+    errors.check_range('max_bytes of the cache', max_bytes, above=0)
     super().__init__(inner)
     self._kept: cachetools.LRUCache[str, examples_lib.Examples] = (
       cachetools.LRUCache(max_bytes, examples_lib.count_bytes)

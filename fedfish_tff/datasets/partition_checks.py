@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the arguments that all partitions share."""
 
-import numbers
-
 from fedfish_tff import errors
 
 import numpy as np
@@ -61,12 +59,7 @@ def check_concentration(name: str, value: float) -> float:
   Raises:
     errors.InputError: If it is another one.
   """
-  is_number = isinstance(value, numbers.Real)
-  if not is_number or not 0 < value <= _LARGEST_CONCENTRATION:
-    raise errors.InputError(
-      f'{name} must be a positive number of at most {_LARGEST_CONCENTRATION}, '
-      f'got {value!r}.'
-    )
+  errors.check_range(name, value, above=0, most=_LARGEST_CONCENTRATION)
   return float(value)
 
 

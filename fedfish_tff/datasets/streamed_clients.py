@@ -96,7 +96,8 @@ class StreamedClients:
       errors.InputError: If epoch or position is negative, or a client's record
         or the index is damaged.
     """
-    _check_from_zero(epoch=epoch, position=position)
+    errors.check_integer('epoch', epoch, least=0)
+    errors.check_integer('position', position, least=0)
     for rows, places in self._windows(epoch, position):
       for piece, place in places.tolist():
         yield StreamedClient(
@@ -127,12 +128,10 @@ class StreamedClients:
       errors.InputError: If `cohort_size` is not positive or larger than the
         number of clients, `first` is negative, or a client cannot be read.
     """
-    if not 1 <= cohort_size <= self.num_clients:
-      raise errors.InputError(
-        f'cohort_size must be a number from 1 to the {self.num_clients} '
-        f'client(s) of split {self._split!r}, got {cohort_size}.'
-      )
-    _check_from_zero(first=first)
+    errors.check_integer(
+      'cohort_size', cohort_size, least=1, most=self.num_clients
+    )
+    errors.check_integer('first', first, least=0)
     epoch, done = divmod(first, self.num_clients // cohort_size)
     while True:
       clients = self.clients(epoch=epoch, position=done * cohort_size)
@@ -182,9 +181,3 @@ class StreamedClients:
       ]
       yield rows, places[position:]
       position = 0
-
-
-def _check_from_zero(**values: int) -> None:
-  for name, value in values.items():
-    if value < 0:
-      raise errors.InputError(f'{name} must be 0 or more, got {value}.')

@@ -91,10 +91,7 @@ def weighted_mean(
   Raises:
     errors.InputError: If `weighting` is unknown.
   """
-  if weighting not in _WEIGHTINGS:
-    raise errors.InputError(
-      f'weighting must be one of {", ".join(_WEIGHTINGS)}, got {weighting!r}.'
-    )
+  errors.check_member('weighting', weighting, _WEIGHTINGS)
   weights = sizes if weighting == 'examples' else None
   return _over_all(values, lambda x: np.average(x, weights=weights))
 

@@ -30,20 +30,4 @@ if TYPE_CHECKING:
     LocalWorkerError as LocalWorkerError,
   )
 
-_EXPORTS = {
-  'cohort_runner': 'CohortOptions',
-  'contexts': """
-    context_names create_context DEFAULT_CONTEXT_NAME set_default_context
-  """,
-  'execution_context': 'AsyncExecutionContext SyncExecutionContext',
-  'pjrt.device_client': 'DeviceProcessError',
-  'pjrt.pjrt_runner': 'PjrtOptions',
-  'pjrt.stage_programs': 'DeviceMemoryError',
-  'ray.ray_cluster': 'RayError',
-  'ray.ray_runner': 'RayOptions',
-  'runner': 'Runner',
-  'running.client_stages': 'ClientError',
-  'worker.local_worker': 'LocalWorkerOptions',
-  'worker.local_worker_executors': 'LocalWorkerError',
-}
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)

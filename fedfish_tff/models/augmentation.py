@@ -48,8 +48,7 @@ def augment_images(
       'Images to augment must be [batch, height, width, channels] with as many '
       f'channels as fill has values, got {shape} and {len(fill)}.'
     )
-  if padding < 0:
-    raise errors.InputError(f'padding must be 0 or more, got {padding}.')
+  errors.check_integer('padding', padding, least=0)
 
   def crop(x: tf.Tensor, offsets: tf.Tensor, axis: int) -> tf.Tensor:
     """Moves each image by its offset along an axis, and fills the rest."""

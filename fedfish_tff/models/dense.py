@@ -99,8 +99,8 @@ def create_mlp_regressor(
       weights than a graph can hold, the activation is unknown, or the slope is
       not positive.
   """
-  if slope is not None and not slope > 0:
-    raise errors.InputError(f'slope must be positive, got {slope}.')
+  if slope is not None:
+    errors.check_range('slope', slope, above=0)
 
   def squared_error(outputs: tf.Tensor, labels: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(tf.math.squared_difference(outputs, labels), axis=-1)
@@ -137,11 +137,7 @@ def mlp_tensor_names(num_hidden_layers: int) -> tuple[str, ...]:
 
 def _build_predict(activation: str) -> supervised.Predict:
   """Returns the forward pass of (kernel, bias, kernel, bias, ...)."""
-  if activation not in _ACTIVATIONS:
-    raise errors.InputError(
-      f'activation must be one of {", ".join(_ACTIVATIONS)}, got '
-      f'{activation!r}.'
-    )
+  errors.check_member('activation', activation, _ACTIVATIONS)
   activate = _ACTIVATIONS[activation]
 
   def predict(

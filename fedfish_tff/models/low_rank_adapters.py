@@ -103,8 +103,7 @@ def add_low_rank_adapters(
       f'the model, got {len(tensor_names)} names.'
     )
   layers.check_sizes(rank=[rank])
-  if not alpha > 0:
-    raise errors.InputError(f'alpha must be a positive number, got {alpha!r}.')
+  errors.check_range('alpha', alpha, above=0)
   adapted = _find_matrices(initial, tensor_names, targets)
   whole = (
     model_partition.select_tensors(tensor_names, trained)

@@ -52,10 +52,7 @@ def create_random_features(
     errors.InputError: If an argument is out of range.
   """
   layers.check_sizes(num_random_features=[num_random_features])
-  if not 0 < bandwidth < math.inf:
-    raise errors.InputError(
-      f'bandwidth must be a positive number, got {bandwidth}.'
-    )
+  errors.check_range('bandwidth', bandwidth, above=0)
   generator = random_streams.random_generator('random features', seed)
   omega = generator.standard_normal(
     [feature_map.num_features, num_random_features], np.float32

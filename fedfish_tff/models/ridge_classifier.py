@@ -7,7 +7,6 @@ Its trainable weights are the feature map's, then the classifier's kernel and
 bias.
 """
 
-import math
 from typing import Any
 
 from fedfish_tff import errors
@@ -60,10 +59,7 @@ def create_feature_classifier(
   """
   layers.check_sizes(num_classes=[num_classes])
   feature_map.check()
-  if not 0 < temperature < math.inf:
-    raise errors.InputError(
-      f'temperature must be a positive number, got {temperature}.'
-    )
+  errors.check_range('temperature', temperature, above=0)
 
   def predict(
     weights: tuple[tf.Tensor, ...], x: tf.Tensor, training: bool

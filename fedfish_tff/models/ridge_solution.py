@@ -17,7 +17,6 @@ in NumPy.
 
 from collections.abc import Mapping
 from collections.abc import Sequence
-import math
 from typing import Any
 
 from fedfish_tff import choices
@@ -172,10 +171,7 @@ def check_regularizations(regularizations: Sequence[float]) -> None:
   if not len(regularizations):
     raise errors.InputError('There must be one lambda at least, got none.')
   for regularization in regularizations:
-    if not 0 <= regularization < math.inf:
-      raise errors.InputError(
-        f'lambda must be a finite number of 0 or more, got {regularization}.'
-      )
+    errors.check_range('lambda', regularization, least=0)
 
 
 def _build_equations(

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import heapq
-import math
 import threading
 from typing import Any
 from typing import NamedTuple
@@ -92,10 +91,7 @@ class Asynchronous(hooks.Hook):
       ('max_staleness', max_staleness),
       ('communication_seconds', communication_seconds),
     ):
-      if not 0 <= value < math.inf:
-        raise errors.InputError(
-          f'{name} must be a number that is 0 or more, got {value!r}.'
-        )
+      errors.check_range(name, value, least=0)
     if not size <= concurrency <= len(client_ids):
       raise errors.InputError(
         f'concurrency must be at least {size}, the number of answers of a server '

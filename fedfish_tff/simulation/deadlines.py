@@ -56,10 +56,7 @@ class Deadline(hooks.Hook):
       errors.InputError: If `seconds` is not positive and finite, or `size` is
         not positive.
     """
-    if not 0 < seconds < math.inf:
-      raise errors.InputError(
-        f'The deadline must be positive and finite, got {seconds}.'
-      )
+    errors.check_range('The deadline', seconds, above=0)
     self._asked = asked
     self._size = size
     self._seconds = seconds

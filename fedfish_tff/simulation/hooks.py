@@ -3,8 +3,7 @@
 """Hooks of the training loop: everything that a run does besides training.
 
 The loop initialises, trains, evaluates and saves. Schedules, costs, clocks,
-privacy, early stopping, the barrier and progress are hooks, each in a module of
-its own.
+privacy, early stopping, the barrier and progress are hooks.
 """
 
 from collections.abc import Callable

@@ -78,11 +78,9 @@ def proportional_participation(
   client_ids = _sort(sizes)
   _check_size(cohort_size, client_ids)
   for client_id in client_ids:
-    if not sizes[client_id] > 0:
-      raise errors.InputError(
-        f'The size of client {client_id!r} must be positive, got '
-        f'{sizes[client_id]}.'
-      )
+    errors.check_range(
+      f'The size of client {client_id!r}', sizes[client_id], above=0
+    )
   shares = np.array([sizes[c] for c in client_ids], np.float64)
   shares /= shares.sum()
 
@@ -245,10 +243,7 @@ def _check_size(cohort_size: int, client_ids: Sequence[str]) -> None:
 
 def _check_round(round_number: int) -> int:
   """Returns a round number after checking that it is 1 or more."""
-  if round_number < 1:
-    raise errors.InputError(
-      f'The round of a cohort must be 1 or more, got {round_number}.'
-    )
+  errors.check_positive_integer('The round of a cohort', round_number)
   return round_number
 
 

@@ -39,10 +39,7 @@ class Stages(NamedTuple):
     return self.first_rounds[self._stage(round_number)]
 
   def _stage(self, round_number: int) -> int:
-    if round_number < 1:
-      raise errors.InputError(
-        f'The round of a stage must be 1 or more, got {round_number}.'
-      )
+    errors.check_positive_integer('The round of a stage', round_number)
     return bisect.bisect_right(self.first_rounds, round_number) - 1
 
 
@@ -180,10 +177,7 @@ def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
     errors.InputError: If n0 is not positive or larger than `most`, or the
       contraction is not between 0 and 1.
   """
-  if not 0 < contraction < 1:
-    raise errors.InputError(
-      f'contraction must be a number between 0 and 1, got {contraction}.'
-    )
+  errors.check_range('contraction', contraction, above=0, below=1)
   sizes = _double(n0, most)
   rounds = []
   for n, following in itertools.pairwise(sizes):

@@ -91,11 +91,9 @@ def poisson_epsilon(
     errors.InputError: If an argument is out of its range.
   """
   _check(noise_multiplier, delta, accountant)
-  if not 0 < sampling_probability <= 1:
-    raise errors.InputError(
-      'sampling_probability must be above 0 and at most 1, got '
-      f'{sampling_probability!r}.'
-    )
+  errors.check_range(
+    'sampling_probability', sampling_probability, above=0, most=1
+  )
   event = dp_accounting.PoissonSampledDpEvent(
     sampling_probability, dp_accounting.GaussianDpEvent(noise_multiplier)
   )
@@ -211,12 +209,8 @@ def tree_epsilon(
 def _check(
   noise_multiplier: float, delta: float, accountant: choices.Accountant
 ) -> None:
-  if not 0 < delta < 1:
-    raise errors.InputError(f'delta must be between 0 and 1, got {delta!r}.')
-  if not 0 <= noise_multiplier < math.inf:
-    raise errors.InputError(
-      f'noise_multiplier must be 0 or more, got {noise_multiplier!r}.'
-    )
+  errors.check_range('delta', delta, above=0, below=1)
+  errors.check_range('noise_multiplier', noise_multiplier, least=0)
   if accountant is choices.Accountant.PLD and (
     0 < noise_multiplier < _LEAST_PLD_NOISE
   ):

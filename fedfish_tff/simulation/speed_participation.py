@@ -36,11 +36,9 @@ def drop_out(
   Raises:
     errors.InputError: If the probability is out of range.
   """
-  if not 0 <= probability < 1:
-    raise errors.InputError(
-      'The probability to drop out must be a number from 0 to below 1, got '
-      f'{probability}.'
-    )
+  errors.check_range(
+    'The probability to drop out', probability, least=0, below=1
+  )
 
   def cohort(round_number: int) -> tuple[str, ...]:
     client_ids = asked(round_number)
@@ -176,10 +174,7 @@ def srpfl_participation(
     errors.InputError: If there are fewer clients than `sampled`, or an argument
       is out of range.
   """
-  if resample not in ('round', 'stage'):
-    raise errors.InputError(
-      f"resample must be 'round' or 'stage', got {resample!r}."
-    )
+  errors.check_member('resample', resample, ('round', 'stage'))
   sample = participation_lib.uniform_participation(
     client_ids, cohort_size=sampled, seed=seed
   )

@@ -304,16 +304,8 @@ def _check_axes(
       needed |= dict.fromkeys(block.axes(), block.name)
   known |= own
   for axis, value in chosen.items():
-    if axis not in known:
-      raise errors.InputError(
-        f'The axis of variant {variant!r} must be one of {", ".join(known)}, got '
-        f'{axis!r}.{errors.suggest(axis, known)}'
-      )
-    if value not in known[axis]:
-      raise errors.InputError(
-        f'{axis} of variant {variant!r} must be one of {", ".join(known[axis])}, '
-        f'got {value!r}.{errors.suggest(value, known[axis])}'
-      )
+    errors.check_member(f'The axis of variant {variant!r}', axis, known)
+    errors.check_member(f'{axis} of variant {variant!r}', value, known[axis])
     if axis in needed and needed[axis] not in chosen:
       raise errors.InputError(
         f'The variant {variant!r} must have {axis} and {needed[axis]} '

@@ -33,9 +33,8 @@ _TITLES: Mapping[str, str] = {
 
 
 def _below_a_half(name: str, value: Any) -> None:
+  errors.check_range(name, value, above=0, below=0.5)
   fields.number(positive=True)(name, value)
-  if value >= 0.5:
-    raise fields.error(name, value, 'a number below 0.5')
 
 
 _FIELDS: Mapping[str, fields.Field] = {

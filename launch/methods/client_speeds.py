@@ -53,13 +53,15 @@ class SpeedKind(block.Choice):
 def _check_scales(name: str, value: Any) -> None:
   fields.numbers(name, value)
   if len(value) != 2 or not 0 < value[0] <= value[1]:
-    raise fields.error(name, value, 'two positive numbers, the smaller first,')
+    raise errors.unexpected(
+      name, value, 'two positive numbers, the smaller first,'
+    )
 
 
 def _check_path(name: str, value: Any) -> None:
   fields.text(name, value)
   if not value:
-    raise fields.error(name, value, 'the path of a CSV file')
+    raise errors.unexpected(name, value, 'the path of a CSV file')
 
 
 def _check_classes(own: config_lib.Values) -> None:

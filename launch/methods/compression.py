@@ -7,10 +7,11 @@ The block `exchange` sends only some of the weights.
 
 from __future__ import annotations
 
+import functools
 import typing
-from typing import Any
 
 from fedfish_tff import aggregators
+from fedfish_tff import errors
 from fedfish_tff import fields
 from launch.methods import block
 from launch.methods import building
@@ -20,12 +21,6 @@ if typing.TYPE_CHECKING:
   import tensorflow_federated as tff
 
 _STOCHASTIC, _NEAREST = 'stochastic', 'nearest'
-
-
-def _bits(name: str, value: Any) -> None:
-  fields.integer(1)(name, value)
-  if value > 16:
-    raise fields.error(name, value, 'an integer of at most 16')
 
 
 def _is_seeded(config: config_lib.Config) -> bool:
@@ -65,7 +60,7 @@ BLOCK = block.Block(
   fields={
     'bits': fields.Field(
       8,
-      _bits,
+      functools.partial(errors.check_integer, least=1, most=16),
       "Of a number: 2^bits levels between a tensor's least and largest number.",
     ),
     'rounding': fields.Field(

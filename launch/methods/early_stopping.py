@@ -26,7 +26,7 @@ _HIGHER_IS_BETTER = {'max': True, 'min': False}
 def _check_metric(name: str, value: Any) -> None:
   fields.text(name, value)
   if value and not value.startswith(_COLUMNS):
-    raise fields.error(
+    raise errors.unexpected(
       name,
       value,
       "a column of validation clients, such as eval/global/loss, or ''",
@@ -80,7 +80,7 @@ def _check(config: config_lib.Config) -> None:
       f'early_stopping.metric {metric!r}, got 0.'
     )
   if _is_task_of_this_package(task) and not metric_names.is_known(metric):
-    raise fields.error(
+    raise errors.unexpected(
       'early_stopping.metric',
       metric,
       f'a metric of task {task}, such as eval/global/loss,',

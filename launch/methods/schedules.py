@@ -65,7 +65,7 @@ _PRESETS: Mapping[str, Mapping[str, Any]] = {
 def _check(config: config_lib.Config, *, name: str) -> None:
   own, rounds = config.blocks[name], config.rounds
   if own.warmup_rounds >= rounds:
-    raise fields.error(
+    raise errors.unexpected(
       f'{name}.warmup_rounds', own.warmup_rounds, f'fewer than {rounds}'
     )
   # Without a warm-up the factor is monotone, so that its ends show a change.

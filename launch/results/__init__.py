@@ -5,17 +5,12 @@
 `read` returns runs as pandas data frames, from which all tables are made.
 """
 
-from __future__ import annotations
-
-import typing
+from typing import TYPE_CHECKING
 
 from fedfish_tff import lazy
 
-if typing.TYPE_CHECKING:
-  from launch.results.frames import Frames
-  from launch.results.reading import read
+if TYPE_CHECKING:
+  from launch.results.frames import Frames as Frames
+  from launch.results.reading import read as read
 
-_EXPORTS = {'frames': 'Frames', 'reading': 'read'}
-
-__all__ = [name for names in _EXPORTS.values() for name in names.split()]
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)

@@ -10,13 +10,13 @@ import os
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff import models
 from fedfish_tff import trust as trust_lib
 from launch.methods import config as config_lib
 from launch.results import run_reader
 from launch.results import text_table
 from launch.runs import held_out_evaluation
 from launch.runs import trained_run
+from tasks import networks
 from tasks.task import Task
 from tasks.text import keyboard
 
@@ -205,7 +205,7 @@ def _score_ngrams(task: Task, order: int) -> Recalled:
   """Returns the recall of an n-gram model of the training users' texts."""
   vocabulary = task.transfer_options['vocabulary']
   clients = map(task.train.load_client, task.train.client_ids)
-  model = models.KneserNeyModel(
+  model = networks.KneserNeyModel(
     *map(np.concatenate, zip(*clients)),
     order=order,
     vocabulary_size=vocabulary.size,

@@ -13,6 +13,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import networks
 
 from absl import logging
 import numpy as np
@@ -105,10 +106,10 @@ def create_extractor(
 
   path = None if weights is None else find_file(weights, data_dir)
   if extractor == 'mobilenet_v2':
-    return models.load_mobilenet_v2(path, image_size=image_size)
+    return networks.load_mobilenet_v2(path, image_size=image_size)
   if extractor == 'squeezenet':
     path = path or find_file(_SQUEEZENET_FILE, data_dir)
-    return models.load_squeezenet(path, image_size=image_size)
+    return networks.load_squeezenet(path, image_size=image_size)
   if path is None:
     raise errors.InputError(
       "weights must be the path of a model for extractor 'file', got None."

@@ -20,6 +20,7 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
 from tasks import class_labels
+from tasks import networks
 from tasks import options
 from tasks import tff_files
 from tasks.images import dealt_clients
@@ -100,13 +101,13 @@ def create_task(
       train, label=label_name, alpha=alpha, seed=seed
     )
   if model == 'resnet18':
-    create_model = models.create_resnet18
-    tensor_names = models.RESNET18_TENSORS
+    create_model = networks.create_resnet18
+    tensor_names = networks.RESNET18_TENSORS
   else:
     create_model = functools.partial(
-      models.create_compact_cnn, filters=(32, 32, 32)
+      networks.create_compact_cnn, filters=(32, 32, 32)
     )
-    tensor_names = models.COMPACT_CNN_TENSORS
+    tensor_names = networks.COMPACT_CNN_TENSORS
   return Task(
     name=NAME,
     train=train,

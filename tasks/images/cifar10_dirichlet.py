@@ -20,6 +20,7 @@ import typing
 from fedfish_tff import datasets
 from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import networks
 from tasks import options
 from tasks.features import extractors
 from tasks.images import labelled_images
@@ -118,7 +119,7 @@ def create_task(
     create_model=functools.partial(create_model, widths, seed),
     create_sized_model=create_model,
     tensor_names=(
-      models.VGG9_TENSORS if model == 'vgg9' else models.LENET_TENSORS
+      networks.VGG9_TENSORS if model == 'vgg9' else networks.LENET_TENSORS
     ),
     metric='accuracy',
     higher_is_better=True,
@@ -131,7 +132,7 @@ def _create_model(
   name: str, input_shape: Sequence[int], widths: Sequence[int], seed: int
 ) -> tff.learning.models.FunctionalModel:
   _, num_convolutions = _WIDTHS[name]
-  create = models.create_vgg9 if name == 'vgg9' else models.create_lenet5
+  create = networks.create_vgg9 if name == 'vgg9' else networks.create_lenet5
   return create(
     input_shape=input_shape,
     num_classes=labelled_images.NUM_CIFAR10_CLASSES,

@@ -22,7 +22,7 @@ import pathlib
 from typing import Any
 
 from fedfish_tff import fields
-from fedfish_tff import models
+from tasks import networks
 from tasks import options
 from tasks.features import extractors
 from tasks.images import class_shards
@@ -54,7 +54,7 @@ def create_cifar_task(
   """Creates a task; `_declare_options` describes the options.
 
   The first arguments are the task's name, the function that reads a file of
-  images, the arguments of `models.create_lenet5` for the model lenet5, the
+  images, the arguments of `networks.create_lenet5` for the model lenet5, the
   number of classes, and the means and standard deviations of the three channels
   for values in [0, 1]. The seed is that of the division and of initial weights.
   data_dir is the folder of the file; None means the working folder.
@@ -66,7 +66,7 @@ def create_cifar_task(
     errors.InputError: If an option is out of range or the data cannot be used.
   """
   create_model = functools.partial(
-    models.create_lenet5,
+    networks.create_lenet5,
     **(published_model if model == 'lenet5' else _CLASSIC_MODEL),
   )
   if augment:
@@ -85,7 +85,7 @@ def create_cifar_task(
       num_classes=num_classes,
       seed=seed,
     ),
-    tensor_names=models.LENET5_TENSORS,
+    tensor_names=networks.LENET5_TENSORS,
     preprocess=labelled_images.standardization(mean, deviation),
   )
 

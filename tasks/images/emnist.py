@@ -20,6 +20,7 @@ from fedfish_tff import datasets
 from fedfish_tff import fields
 from fedfish_tff import models
 from tasks import class_labels
+from tasks import networks
 from tasks import options
 from tasks import tff_files
 from tasks.images import dealt_clients
@@ -117,9 +118,9 @@ def create_task(
     )
   num_classes = 10 if only_digits else 62
   create_model, tensor_names = {
-    'cnn': (models.create_fed_avg_cnn, models.FED_AVG_CNN_TENSORS),
-    'dropout_cnn': (models.create_dropout_cnn, models.DROPOUT_CNN_TENSORS),
-    'compact_cnn': (models.create_compact_cnn, models.COMPACT_CNN_TENSORS),
+    'cnn': (networks.create_fed_avg_cnn, networks.FED_AVG_CNN_TENSORS),
+    'dropout_cnn': (networks.create_dropout_cnn, networks.DROPOUT_CNN_TENSORS),
+    'compact_cnn': (networks.create_compact_cnn, networks.COMPACT_CNN_TENSORS),
   }[model]
   return Task(
     name=NAME,

@@ -25,6 +25,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import networks
 from tasks import options
 from tasks.task import Task
 from tasks.text import ag_news_clients
@@ -46,7 +47,7 @@ _LEAST_GENERATED = 4 * len(ag_news_files.CLASS_NAMES)
 def _check_num_generated(name: str, value: Any) -> None:
   fields.integer(0)(name, value)
   if 0 < value < _LEAST_GENERATED:
-    raise fields.error(name, value, f'0, or {_LEAST_GENERATED} or more')
+    raise errors.unexpected(name, value, f'0, or {_LEAST_GENERATED} or more')
 
 
 _OF_ROBERTA = {'model': ('roberta',)}
@@ -56,7 +57,7 @@ OPTIONS = {
     'linear',
     fields.one_of('linear', 'cnn', 'roberta'),
     "linear (the mean of the tokens' embeddings, 3 tensors), cnn "
-    '(models.create_text_cnn, 9 tensors) or roberta (tasks.text.roberta).',
+    '(networks.create_text_cnn, 9 tensors) or roberta (tasks.text.roberta).',
   ),
   **ag_news_clients.OPTIONS,
   'test_fraction': fields.Field(
@@ -229,10 +230,10 @@ def _small_model_parts(
   vocabulary = text_tokens.train_word_pieces(texts, vocabulary_size)
   create, tensor_names = {
     'linear': (
-      models.create_bag_of_tokens_classifier,
-      models.BAG_OF_TOKENS_TENSORS,
+      networks.create_bag_of_tokens_classifier,
+      networks.BAG_OF_TOKENS_TENSORS,
     ),
-    'cnn': (models.create_text_cnn, models.TEXT_CNN_TENSORS),
+    'cnn': (networks.create_text_cnn, networks.TEXT_CNN_TENSORS),
   }[model]
   return _ModelParts(
     tokenize=functools.partial(

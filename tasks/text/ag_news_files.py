@@ -171,10 +171,7 @@ def _parse_row(row: list[str]) -> tuple[int, str]:
       f'the row must have {_COLUMNS}, got {len(row)} column(s).'
     )
   classes = [str(c + 1) for c in range(len(CLASS_NAMES))]
-  if row[0] not in classes:
-    raise errors.InputError(
-      f'the class must be one of {", ".join(classes)}, got {row[0]!r}.'
-    )
+  errors.check_member('the class', row[0], classes)
   # Line breaks, like all other white space, become single spaces.
   text = ' '.join(' '.join(row[1:]).replace('\\', ' ').split())
   if not text:

@@ -60,12 +60,9 @@ class PageGenerator:
       ('num_topics', 1),
       ('max_pages', 1),
     ):
-      value = getattr(self, name)
-      if not isinstance(value, int) or value < lowest:
-        raise errors.InputError(
-          f'{name} of generated pages must be an integer of {lowest} or more, '
-          f'got {value!r}.'
-        )
+      errors.check_integer(
+        f'{name} of generated pages', getattr(self, name), least=lowest
+      )
 
   def domain_names(self) -> list[str]:
     """Returns the domains' names, such as site00042.example."""

@@ -25,6 +25,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import networks
 from tasks import options
 from tasks.task import Task
 from tasks.text import language
@@ -134,7 +135,7 @@ def create_task(
     validation=tokenized(validation),
     test=tokenized(test),
     create_model=functools.partial(
-      models.create_cifg_lstm,
+      networks.create_cifg_lstm,
       vocabulary_size=tokens.size,
       seed=seed,
       embedding_size=embedding,
@@ -145,7 +146,7 @@ def create_task(
     metric='top_1_recall',
     higher_is_better=True,
     label_sampler=models.token_label_sampler(padding=special.pad),
-    tensor_names=models.CIFG_LSTM_TENSORS,
+    tensor_names=networks.CIFG_LSTM_TENSORS,
     # Logits are [examples, tokens, vocabulary].
     eval_batch_size=64,
     transfer_options={

@@ -19,6 +19,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import networks
 from tasks import options
 from tasks.task import Task
 from tasks.text import generated_pages
@@ -42,7 +43,7 @@ _GENERATED_PREFIXES = {'cc_news': 'news'}
 def _check_vocabulary(name: str, value: Any) -> None:
   is_path = isinstance(value, (str, os.PathLike))
   if not is_path and not isinstance(value, datasets.Vocabulary):
-    raise fields.error(name, value, 'the path of a vocabulary')
+    raise errors.unexpected(name, value, 'the path of a vocabulary')
 
 
 def _vocabulary_option(otherwise: str) -> fields.Field:
@@ -286,10 +287,10 @@ def create_language_task(
       padding=vocabulary.special_tokens.pad
     ),
     tensor_names=(
-      models.STACKOVERFLOW_RNN_TENSORS
+      networks.STACKOVERFLOW_RNN_TENSORS
       if model == 'rnn'
-      else models.transformer_tensor_names(
-        models.TRANSFORMER_SIZES[size]['num_layers']
+      else networks.transformer_tensor_names(
+        networks.TRANSFORMER_SIZES[size]['num_layers']
       )
     ),
     # Logits are [examples, tokens, vocabulary].
@@ -357,15 +358,15 @@ def _create_model(
   activation_dtype: str,
 ) -> tff.learning.models.FunctionalModel:
   if model == 'rnn':
-    return models.create_stackoverflow_rnn(
+    return networks.create_stackoverflow_rnn(
       vocabulary_size=vocabulary_size, special_tokens=special_tokens, seed=seed
     )
-  return models.create_transformer(
+  return networks.create_transformer(
     vocabulary_size=vocabulary_size,
     special_tokens=special_tokens,
     seed=seed,
     activation_dtype=activation_dtype,
-    **models.TRANSFORMER_SIZES[size],
+    **networks.TRANSFORMER_SIZES[size],
   )
 
 

@@ -26,6 +26,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
+from tasks import networks
 from tasks import options
 from tasks import tff_files
 from tasks.task import Task
@@ -137,7 +138,7 @@ def create_task(
     preprocess=datasets.build_chunk_fn(
       vocabulary, sequence_length=sequence_length, feature=_FEATURE
     ),
-    tensor_names=models.CHARACTER_LSTM_TENSORS,
+    tensor_names=networks.CHARACTER_LSTM_TENSORS,
   )
 
 
@@ -164,7 +165,7 @@ def _create_model(
   vocabulary_size: int, widths: Sequence[int], seed: int
 ) -> tff.learning.models.FunctionalModel:
   embedding_size, lstm_size = widths
-  return models.create_character_lstm(
+  return networks.create_character_lstm(
     vocabulary_size=vocabulary_size,
     seed=seed,
     embedding_size=embedding_size,

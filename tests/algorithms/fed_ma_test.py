@@ -10,6 +10,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import models
 from fedfish_tff import simulation
+from tasks import networks
 from tests import tolerance
 from tests import training_runs
 
@@ -49,7 +50,7 @@ def _create_mlp(widths, seed):
 
 
 def _create_lenet5(widths, seed):
-  return models.create_lenet5(
+  return networks.create_lenet5(
     input_shape=(17, 20, 2),
     num_classes=_CLASSES,
     seed=seed,
@@ -60,7 +61,7 @@ def _create_lenet5(widths, seed):
 
 def _create_lstm(widths, seed):
   embedding_size, lstm_size = widths
-  return models.create_character_lstm(
+  return networks.create_character_lstm(
     vocabulary_size=_TOKENS,
     seed=seed,
     embedding_size=embedding_size,

@@ -7,7 +7,7 @@ import functools
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import errors
-from fedfish_tff import models
+from tasks import networks
 from tests import numpy_reference as ref
 from tests import rounds
 
@@ -113,7 +113,7 @@ class HfMamlTest(rounds.TestCase):
     self.assertAlmostEqual(process.extra_passes, extra_passes)
 
   def test_refuses_a_difference_between_two_dropout_masks(self):
-    model = models.create_lenet5(
+    model = networks.create_lenet5(
       input_shape=(16, 16, 1),
       num_classes=2,
       seed=0,

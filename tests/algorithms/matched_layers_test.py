@@ -7,6 +7,7 @@ from unittest import mock
 from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff import models
+from tasks import networks
 
 from absl.testing import parameterized
 import tensorflow_federated as tff
@@ -14,13 +15,13 @@ import tensorflow_federated as tff
 
 class MatchedLayersTest(parameterized.TestCase):
   def test_layers_of_each_kind(self):
-    cnn = models.create_compact_cnn(
+    cnn = networks.create_compact_cnn(
       input_shape=(7, 6, 2), num_classes=3, seed=0, filters=(4, 5)
     )
     self.assertEqual(
       algorithms.find_hidden_layers(cnn), [(4, (0, 1), (2,)), (5, (2, 3), (4,))]
     )
-    rnn = models.create_stackoverflow_rnn(
+    rnn = networks.create_stackoverflow_rnn(
       vocabulary_size=9, seed=0, embedding_size=4, lstm_size=5
     )
     layers = algorithms.find_hidden_layers(rnn)
@@ -37,11 +38,11 @@ class MatchedLayersTest(parameterized.TestCase):
     self.assertEqual(algorithms.find_hidden_layers(model), [])
 
   @parameterized.parameters(
-    lambda: models.create_cifg_lstm(
+    lambda: networks.create_cifg_lstm(
       vocabulary_size=9, seed=0, embedding_size=4, lstm_size=5
     ),
-    lambda: models.create_transformer(
-      vocabulary_size=9, seed=0, **models.TRANSFORMER_SIZES['tiny']
+    lambda: networks.create_transformer(
+      vocabulary_size=9, seed=0, **networks.TRANSFORMER_SIZES['tiny']
     ),
   )
   def test_models_of_other_layers_are_refused(self, create):
@@ -49,7 +50,7 @@ class MatchedLayersTest(parameterized.TestCase):
       algorithms.find_hidden_layers(create())
 
   def test_who_hears_the_last_layer_is_a_dense_one(self):
-    weights = models.create_character_lstm(
+    weights = networks.create_character_lstm(
       vocabulary_size=9, seed=0, embedding_size=4, lstm_size=5
     ).initial_weights[0]
     model = mock.create_autospec(tff.learning.models.FunctionalModel)

@@ -8,6 +8,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff.algorithms import padded_networks
+from tasks import networks
 
 from absl.testing import parameterized
 import numpy as np
@@ -24,7 +25,7 @@ def _create_mlp(widths, seed, activation='relu', num_classes=3):
 
 
 def _create_lenet5(widths, seed):
-  return models.create_lenet5(
+  return networks.create_lenet5(
     input_shape=(17, 20, 2),
     num_classes=3,
     seed=seed,
@@ -35,13 +36,13 @@ def _create_lenet5(widths, seed):
 
 
 def _create_lstm(widths, seed):
-  return models.create_character_lstm(
+  return networks.create_character_lstm(
     vocabulary_size=9, seed=seed, embedding_size=widths[0], lstm_size=widths[1]
   )
 
 
 def _create_vgg9(widths, seed):
-  return models.create_vgg9(
+  return networks.create_vgg9(
     input_shape=(17, 20, 2),
     num_classes=3,
     seed=seed,
@@ -51,7 +52,7 @@ def _create_vgg9(widths, seed):
 
 
 def _create_compact_cnn(widths, seed):
-  return models.create_compact_cnn(
+  return networks.create_compact_cnn(
     input_shape=(7, 6, 2), num_classes=3, seed=seed, filters=widths
   )
 
@@ -77,7 +78,7 @@ class PaddedNetworksTest(parameterized.TestCase):
   )
   def test_a_wide_network_computes_the_same(self, create, widths):
     max_widths = tuple(w + 2 for w in widths)
-    networks = padded_networks.PaddedNetworks(create, widths, max_widths, 0)
+    padded = padded_networks.PaddedNetworks(create, widths, max_widths, 0)
     model = create(widths, 5)
     spec = model.input_spec[0]
     rng = np.random.default_rng(0)
@@ -85,8 +86,8 @@ class PaddedNetworksTest(parameterized.TestCase):
       x = rng.normal(size=[6, *spec.shape[1:]]).astype(np.float32)
     else:
       x = rng.integers(9, size=[6, 7], dtype=np.int32)
-    found = networks.model.predict_on_batch(
-      (tuple(networks.create(5)), ()), x, training=False
+    found = padded.model.predict_on_batch(
+      (tuple(padded.create(5)), ()), x, training=False
     )
     expected = model.predict_on_batch(model.initial_weights, x, training=False)
     np.testing.assert_allclose(found, expected, atol=1e-5)

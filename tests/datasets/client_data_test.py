@@ -83,41 +83,6 @@ class SelectTest(absltest.TestCase):
       self._data.select(['client_1', 'client_0', 'client_1'])
 
 
-class ToTffTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self._data = client_data.InMemoryClientData(_clients(1, 2, 3))
-    self._tff = self._data.to_tff()
-
-  def test_clients_are_the_same(self):
-    self.assertEqual(self._tff.client_ids, list(self._data.client_ids))
-    for client_id in self._tff.client_ids:
-      dataset = self._tff.create_tf_dataset_for_client(client_id)
-      self.assertEqual(dataset.element_spec, self._tff.element_type_structure)
-      x, y = self._data.load_client(client_id)
-      found = list(dataset.as_numpy_iterator())
-      np.testing.assert_array_equal([f[0] for f in found], x)
-      np.testing.assert_array_equal([f[1] for f in found], y)
-
-  def test_all_clients_in_one_dataset(self):
-    dataset = self._tff.create_tf_dataset_from_all_clients(seed=1)
-    self.assertEqual(dataset.element_spec, self._data.element_spec)
-    found = sorted(x[0] for x, _ in dataset.as_numpy_iterator())
-    expected = sorted(
-      x
-      for client_id in self._data.client_ids
-      for x in self._data.load_client(client_id)[0][:, 0]
-    )
-    self.assertEqual(found, expected)
-
-  def test_preprocess_and_unknown_client(self):
-    batched = self._tff.preprocess(lambda dataset: dataset.batch(2))
-    dataset = batched.create_tf_dataset_for_client('client_2')
-    self.assertEqual([len(y) for _, y in dataset], [2, 1])
-    with self.assertRaisesRegex(errors.InputError, "client .*'nobody'"):
-      self._tff.create_tf_dataset_for_client('nobody')
-
-
 class SplitClientsTest(parameterized.TestCase):
   @settings(max_examples=60)
   @given(

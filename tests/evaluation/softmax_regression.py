@@ -9,7 +9,7 @@ with them.
 import collections
 import functools
 
-from fedfish_tff.client_work import local_training  # Before TensorFlow: quiet.
+from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
 
 import numpy as np

@@ -19,6 +19,7 @@ from fedfish_tff import algorithms
 from fedfish_tff import client_work
 from fedfish_tff import models
 from fedfish_tff import parameters
+from tasks import networks
 from tests import tolerance
 from tests.execution import learning_models
 
@@ -388,7 +389,7 @@ def one_step_of_dropout() -> Round:
   What later steps drop depends on all bits of the weights, and these on rounding.
   """
   shape = (8, 8, 1)
-  model = models.create_dropout_cnn(
+  model = networks.create_dropout_cnn(
     input_shape=shape, num_classes=learning_models.NUM_CLASSES, seed=1
   )
   case = learning_models.ModelCase('dropout', shape, layers=list)

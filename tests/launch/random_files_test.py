@@ -9,7 +9,6 @@ import pathlib
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import models
 from fedfish_tff import simulation
 from launch import json_config
 from launch.configs import digits
@@ -17,11 +16,12 @@ from launch.data import leaf_files
 from launch.data import picture_folder
 from launch.methods import config_checks
 from launch.runs import run_start
+from tasks import networks
 from tasks.images import labelled_images as labelled_images_lib
 from tasks.text import roberta_checkpoint
 from tests import grouped_clients
 from tests import labelled_images
-from tests.models import random_squeezenet
+from tests.tasks.networks import random_squeezenet
 
 from absl.testing import parameterized
 import hypothesis
@@ -158,7 +158,7 @@ _FILES = {
     lambda path: random_squeezenet.write_weights(
       path, random_squeezenet.draw_weights()
     ),
-    models.load_squeezenet,
+    networks.load_squeezenet,
   ),
 }
 

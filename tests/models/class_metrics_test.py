@@ -6,8 +6,8 @@ import collections
 
 from fedfish_tff import errors
 from fedfish_tff import evaluation
-from fedfish_tff import models
 from fedfish_tff.models import class_metrics
+from tasks import networks
 
 from absl.testing import parameterized
 import hypothesis
@@ -98,7 +98,7 @@ class ClassMetricsTest(parameterized.TestCase):
     self.assertEqual(set(map(float, found.values())), {0.0})
 
   def test_a_model_has_them_and_is_evaluated_with_them(self):
-    model = models.create_bag_of_tokens_classifier(
+    model = networks.create_bag_of_tokens_classifier(
       vocabulary_size=7, class_names=_CLASSES, seed=0, sequence_length=4
     )
     rng = np.random.default_rng(0)

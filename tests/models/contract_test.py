@@ -7,6 +7,7 @@ from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
+from tasks import networks
 from tests import named_tensors
 from tests import tolerance
 from tests.models import graph_rounds
@@ -32,23 +33,23 @@ def _create_feature_classifier(seed, num_classes=3):
 # The function, options and the names of tensors. A new model is entered here.
 _MODELS = {
   'compact_cnn': (
-    models.create_compact_cnn,
+    networks.create_compact_cnn,
     _IMAGES,
-    models.COMPACT_CNN_TENSORS,
+    networks.COMPACT_CNN_TENSORS,
   ),
   'fed_avg_cnn': (
-    models.create_fed_avg_cnn,
+    networks.create_fed_avg_cnn,
     _IMAGES,
-    models.FED_AVG_CNN_TENSORS,
+    networks.FED_AVG_CNN_TENSORS,
   ),
   'dropout_cnn': (
-    models.create_dropout_cnn,
+    networks.create_dropout_cnn,
     _IMAGES,
-    models.DROPOUT_CNN_TENSORS,
+    networks.DROPOUT_CNN_TENSORS,
   ),
-  'lenet5': (models.create_lenet5, _IMAGES, models.LENET5_TENSORS),
-  'vgg9': (models.create_vgg9, _IMAGES, models.VGG9_TENSORS),
-  'resnet18': (models.create_resnet18, _IMAGES, models.RESNET18_TENSORS),
+  'lenet5': (networks.create_lenet5, _IMAGES, networks.LENET5_TENSORS),
+  'vgg9': (networks.create_vgg9, _IMAGES, networks.VGG9_TENSORS),
+  'resnet18': (networks.create_resnet18, _IMAGES, networks.RESNET18_TENSORS),
   'mlp_classifier': (
     models.create_mlp_classifier,
     dict(num_features=4, num_classes=3, hidden_units=(5, 4)),
@@ -77,27 +78,27 @@ _MODELS = {
     ),
   ),
   'stackoverflow_rnn': (
-    models.create_stackoverflow_rnn,
+    networks.create_stackoverflow_rnn,
     _LSTM,
-    models.STACKOVERFLOW_RNN_TENSORS,
+    networks.STACKOVERFLOW_RNN_TENSORS,
   ),
   'character_lstm': (
-    models.create_character_lstm,
+    networks.create_character_lstm,
     _LSTM,
-    models.CHARACTER_LSTM_TENSORS,
+    networks.CHARACTER_LSTM_TENSORS,
   ),
-  'cifg_lstm': (models.create_cifg_lstm, _LSTM, models.CIFG_LSTM_TENSORS),
+  'cifg_lstm': (networks.create_cifg_lstm, _LSTM, networks.CIFG_LSTM_TENSORS),
   'transformer': (
-    models.create_transformer,
+    networks.create_transformer,
     dict(**_TOKENS, num_layers=2, num_heads=2, hidden_size=8),
-    models.transformer_tensor_names(2),
+    networks.transformer_tensor_names(2),
   ),
   'bag_of_tokens_classifier': (
-    models.create_bag_of_tokens_classifier,
+    networks.create_bag_of_tokens_classifier,
     _TEXTS,
-    models.BAG_OF_TOKENS_TENSORS,
+    networks.BAG_OF_TOKENS_TENSORS,
   ),
-  'text_cnn': (models.create_text_cnn, _TEXTS, models.TEXT_CNN_TENSORS),
+  'text_cnn': (networks.create_text_cnn, _TEXTS, networks.TEXT_CNN_TENSORS),
 }
 # The samplers of labels, each with a model of such labels.
 _SAMPLERS = {

@@ -8,7 +8,7 @@ import math
 from fedfish_tff import errors
 from fedfish_tff.simulation import asynchronous
 from fedfish_tff.simulation import client_speeds
-from fedfish_tff.simulation import simulated_time
+from fedfish_tff.simulation import round_hooks
 from tests import training_runs
 
 from absl.testing import absltest
@@ -78,7 +78,7 @@ class AsynchronousTest(absltest.TestCase):
       speeds=speeds,
       communication_seconds=communication,
     )
-    clock = simulated_time.SimulatedTime(found.round_seconds)
+    clock = round_hooks.SimulatedTime(found.round_seconds)
     expected = _simulate(
       speeds, size=size, communication=communication, steps=20
     )

@@ -8,7 +8,7 @@ from fedfish_tff import errors
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import deadlines
 from fedfish_tff.simulation import participation
-from fedfish_tff.simulation import simulated_time
+from fedfish_tff.simulation import round_hooks
 from fedfish_tff.simulation import speed_participation
 from tests import training_runs
 
@@ -65,7 +65,7 @@ class DeadlineTest(absltest.TestCase):
       speeds=speeds,
       communication_seconds=cost,
     )
-    clock = simulated_time.SimulatedTime(deadline.round_seconds)
+    clock = round_hooks.SimulatedTime(deadline.round_seconds)
     total = 0.0
     for number in (1, 2, 3):
       times = dict(zip(asked(number), speeds(number, asked(number))))
@@ -112,7 +112,9 @@ class DeadlineTest(absltest.TestCase):
 
   def test_refuses(self):
     for seconds in (0.0, np.inf, np.nan):
-      with self.assertRaisesRegex(errors.InputError, f'finite, got {seconds}'):
+      with self.assertRaisesRegex(
+        errors.InputError, f'positive number, got {seconds}'
+      ):
         deadlines.Deadline(
           lambda _: _IDS, size=1, seconds=seconds, speeds=lambda *_: np.ones(20)
         )

@@ -39,7 +39,7 @@ class ProportionalParticipationTest(absltest.TestCase):
 
   def test_refuses(self):
     for sizes, size, message in (
-      ({'a': 1, 'b': 0}, 1, "client 'b' must be positive, got 0"),
+      ({'a': 1, 'b': 0}, 1, "client 'b' must be a positive number, got 0"),
       ({'a': 1}, 2, 'only 1'),
     ):
       with self.assertRaisesRegex(errors.InputError, message):

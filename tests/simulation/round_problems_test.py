@@ -10,7 +10,7 @@ from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.datasets import client_data
 from fedfish_tff.models import feature_map
-from fedfish_tff.simulation import barrier
+from fedfish_tff.simulation import round_hooks
 from fedfish_tff.simulation import round_problems
 from fedfish_tff.simulation import training_loop
 from tests import row_callback
@@ -76,7 +76,7 @@ class Fed3RTest(absltest.TestCase):
         3,
         evaluation_fn=evaluation_fn,
         hooks=[
-          barrier.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
+          round_hooks.Barrier(lambda before, after, cohort: {'csb/loss': 0.5}),
           row_callback.RowCallback(lambda _, row: rows.append(dict(row))),
         ],
       )

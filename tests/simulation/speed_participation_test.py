@@ -221,7 +221,9 @@ class SrpflParticipationTest(parameterized.TestCase):
     self.assertAlmostEqual(seconds.mean(), gaps.sum(), delta=4 * error)
 
   def test_refuses_to_resample_otherwise(self):
-    with self.assertRaisesRegex(errors.InputError, "'round' or 'stage'"):
+    with self.assertRaisesRegex(
+      errors.InputError, "one of round, stage, got 'never'"
+    ):
       speed_participation.srpfl_participation(
         _IDS,
         stages=_stages(),

@@ -13,15 +13,13 @@ from fedfish_tff import algorithms
 from fedfish_tff import errors
 from fedfish_tff.datasets import batches
 from fedfish_tff.evaluation import gradient_norm
-from fedfish_tff.simulation import barrier as barrier_lib
 from fedfish_tff.simulation import checkpoints
 from fedfish_tff.simulation import client_speeds
 from fedfish_tff.simulation import communication
-from fedfish_tff.simulation import criterion as criterion_lib
 from fedfish_tff.simulation import early_stopping
 from fedfish_tff.simulation import hooks
 from fedfish_tff.simulation import participation_stages
-from fedfish_tff.simulation import simulated_time
+from fedfish_tff.simulation import round_hooks
 from fedfish_tff.simulation import training_loop
 from tests import row_callback
 from tests import tolerance
@@ -88,7 +86,7 @@ class RunTrainingTest(training_runs.TestCase):
       **{'evaluation_fn': _evaluate, 'evaluate_every': 2, **kwargs},
       hooks=[
         communication.CommunicationCosts(_WIRE_BYTES),
-        simulated_time.SimulatedTime(
+        round_hooks.SimulatedTime(
           client_speeds.build_wall_clock(_SPEEDS, communication_seconds=0.7)
         ),
         *further,
@@ -255,7 +253,7 @@ class RunTrainingTest(training_runs.TestCase):
       return {'csb/loss': 0.5}
 
     result = self._run(
-      process=process, further=[barrier_lib.Barrier(measure)], rounds=3
+      process=process, further=[round_hooks.Barrier(measure)], rounds=3
     )
     rows = self.rows()
     capped = [min(6, self.SIZES[c]) for c in self.cohorts(1)]
@@ -291,7 +289,7 @@ class RunTrainingTest(training_runs.TestCase):
 
     result = self._run(
       participation=lambda r: tuple('cabd'[: stages.size(r)]),
-      further=[stages, criterion_lib.Criterion(measure)],
+      further=[stages, round_hooks.Criterion(measure)],
     )
     self.assertEqual([ids for _, ids in seen], [[*'cabd'][:n] for n in sizes])
     # At the weights after the round.
@@ -474,7 +472,7 @@ class RunTrainingTest(training_runs.TestCase):
         rounds=2,
         evaluate_every=1,
         further=[
-          barrier_lib.Barrier(
+          round_hooks.Barrier(
             lambda before, _, cohort, name=name: (
               seen[name].append((before, cohort)) or {}
             )

@@ -23,16 +23,4 @@ if TYPE_CHECKING:
     GroupingOptions as GroupingOptions,
   )
 
-_EXPORTS = {
-  'beam_options': 'create_beam_runner',
-  'client_keys': 'ClientKey',
-  'client_splits': 'ClientSplits',
-  'grouped_dataset': 'group GroupedDataset WORK_FOLDER',
-  'sources': 'Part Skipped Source SourceExample',
-  'text_source': 'TEXT_FORMATS TextSource',
-  'tfds_source': (
-    'count_tfds_examples create_tfds_source features_from_json TfdsSource'
-  ),
-  'work': 'GroupingOptions',
-}
-__getattr__, __dir__ = lazy.attach(__name__, _EXPORTS)
+__getattr__, __dir__ = lazy.attach(__name__)

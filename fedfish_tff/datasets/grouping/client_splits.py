@@ -34,11 +34,7 @@ class ClientSplits:
 
   def __post_init__(self) -> None:
     for name in ('validation_fraction', 'held_out_fraction'):
-      value = getattr(self, name)
-      if not 0 <= value < 1:
-        raise errors.InputError(
-          f'{name} must be a number from 0 to less than 1, got {value}.'
-        )
+      errors.check_range(name, getattr(self, name), least=0, below=1)
     if self.validation_fraction + self.held_out_fraction >= 1:
       raise errors.InputError(
         'validation_fraction and held_out_fraction must leave clients to train, '

@@ -49,11 +49,9 @@ class GroupingOptions:
     errors.check_positive_integer('min_examples', self.min_examples)
     if self.num_shards is not None:
       errors.check_positive_integer('num_shards', self.num_shards)
-    if not 0 <= self.max_bad_fraction <= 1:
-      raise errors.InputError(
-        'max_bad_fraction must be a number from 0 to 1, got '
-        f'{self.max_bad_fraction}.'
-      )
+    errors.check_range(
+      'max_bad_fraction', self.max_bad_fraction, least=0, most=1
+    )
 
 
 class Row(NamedTuple):

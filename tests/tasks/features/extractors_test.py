@@ -6,10 +6,10 @@ import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
-from fedfish_tff.models import squeezenet
 from tasks.features import extractors
+from tasks.networks import squeezenet
 from tests import tolerance
-from tests.models import random_squeezenet
+from tests.tasks.networks import random_squeezenet
 
 from absl.testing import absltest
 import numpy as np

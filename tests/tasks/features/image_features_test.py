@@ -10,7 +10,7 @@ from tests import temporary_folders
 from tests import tff_database
 from tests import tolerance
 from tests import usable_tasks
-from tests.models import random_squeezenet
+from tests.tasks.networks import random_squeezenet
 
 from absl.testing import parameterized
 import numpy as np

@@ -11,7 +11,7 @@ from tests import photograph_files
 from tests import temporary_folders
 from tests import tolerance
 from tests import usable_tasks
-from tests.models import random_squeezenet
+from tests.tasks.networks import random_squeezenet
 
 from absl.testing import parameterized
 import numpy as np

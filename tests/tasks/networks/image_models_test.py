@@ -5,7 +5,7 @@
 import itertools
 
 from fedfish_tff import errors
-from fedfish_tff.models import image_models
+from tasks.networks import image_models
 from tests import tolerance
 
 from absl.testing import absltest

@@ -87,11 +87,7 @@ def create_transformer(
       f'hidden_size must be an even multiple of the {num_heads} head(s), got '
       f'{hidden_size}.'
     )
-  if activation_dtype not in _ACTIVATION_DTYPES:
-    raise errors.InputError(
-      f'activation_dtype must be one of {", ".join(_ACTIVATION_DTYPES)}, got '
-      f'{activation_dtype!r}.'
-    )
+  errors.check_member('activation_dtype', activation_dtype, _ACTIVATION_DTYPES)
   dtype = _ACTIVATION_DTYPES[activation_dtype]
 
   def predict(

@@ -7,7 +7,7 @@ import functools
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
-from fedfish_tff import models
+from tasks import networks
 
 from absl.testing import parameterized
 import numpy as np
@@ -72,7 +72,7 @@ class KneserNeyModelTest(parameterized.TestCase):
   @parameterized.parameters(1, 2, 3, 5)
   def test_probabilities_and_suggestions_are_those_of_the_formula(self, order):
     x, y = _make_rows(30, seed=0)
-    model = models.KneserNeyModel(x, y, order=order, vocabulary_size=_SIZE)
+    model = networks.KneserNeyModel(x, y, order=order, vocabulary_size=_SIZE)
     reference = _reference(x, y, order)
     seen, unseen = x[:8], _make_rows(8, seed=1)[0]
     for row in (*seen, *unseen):
@@ -92,7 +92,7 @@ class KneserNeyModelTest(parameterized.TestCase):
 
   def test_a_vocabulary_of_fewer_words_than_are_suggested(self):
     x, y = datasets.chunk_documents([[5, 4]], sequence_length=3)
-    model = models.KneserNeyModel(x, y, order=2, vocabulary_size=6)
+    model = networks.KneserNeyModel(x, y, order=2, vocabulary_size=6)
     np.testing.assert_array_equal(
       model.suggest(x)[0, :2], [[4, 5, -1], [4, 5, -1]]
     )
@@ -100,6 +100,8 @@ class KneserNeyModelTest(parameterized.TestCase):
   def test_bad_input_is_named(self):
     x, y = _make_rows(2, seed=0)
     with self.assertRaisesRegex(errors.InputError, 'order'):
-      models.KneserNeyModel(x, y, order=0, vocabulary_size=_SIZE)
+      networks.KneserNeyModel(x, y, order=0, vocabulary_size=_SIZE)
     with self.assertRaisesRegex(errors.InputError, 'at least one label'):
-      models.KneserNeyModel(x, np.zeros_like(y), order=2, vocabulary_size=_SIZE)
+      networks.KneserNeyModel(
+        x, np.zeros_like(y), order=2, vocabulary_size=_SIZE
+      )

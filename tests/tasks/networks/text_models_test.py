@@ -3,7 +3,7 @@
 """Tests of the classifiers of texts, against loops in NumPy."""
 
 from fedfish_tff import errors
-from fedfish_tff.models import text_models
+from tasks.networks import text_models
 from tests import tolerance
 
 from absl.testing import parameterized

@@ -5,7 +5,7 @@
 import functools
 
 from fedfish_tff import errors
-from fedfish_tff.models import transformer
+from tasks.networks import transformer
 from tests import tolerance
 from tests.models import model_checks
 

@@ -5,11 +5,11 @@
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff.models import squeezenet
+from tasks.networks import squeezenet
 from tests import local_data
 from tests import tolerance
-from tests.models import convolutional_reference
-from tests.models import random_squeezenet
+from tests.tasks.networks import convolutional_reference
+from tests.tasks.networks import random_squeezenet
 
 from absl.testing import parameterized
 import numpy as np

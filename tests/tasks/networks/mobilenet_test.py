@@ -6,7 +6,7 @@ import os
 from unittest import mock
 
 from fedfish_tff import errors
-from fedfish_tff.models import mobilenet
+from tasks.networks import mobilenet
 from tests import temporary_folders
 
 import h5py

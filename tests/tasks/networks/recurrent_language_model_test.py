@@ -4,7 +4,7 @@
 
 import functools
 
-from fedfish_tff.models import recurrent_language_model
+from tasks.networks import recurrent_language_model
 from tests import tolerance
 from tests.models import model_checks
 

@@ -6,7 +6,7 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
-from fedfish_tff.models import resnet
+from tasks.networks import resnet
 from tests import tolerance
 from tests.models import graph_rounds
 
