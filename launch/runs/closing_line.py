@@ -39,7 +39,7 @@ def format_line(
     told = run_summary.tell_divergence(summary)
     if run_reader.has_diverged_model(summary):
       return f'{told}.'
-    told += f'; the model is that of round {run_reader.model_round(summary)}:'
+    told += f'; the model is that of round {summary["model_round"]}:'
   return f'{told} {_scores(experiment, summary)}.{_judge(experiment, summary)}'
 
 
@@ -102,6 +102,10 @@ def _rounds(
 ) -> str:
   number = text_table.count(summary['rounds'], 'round')
   rounds = f'{number} of {registry.label(experiment.config)}'
+  if reason := summary.get('stopped'):
+    rounds += f', not {experiment.config.rounds}, since {reason}'
+  if summary['model_round'] != summary['rounds']:
+    rounds += f', with the model of round {summary["model_round"]}'
   for block in block_lib.blocks_of(experiment.config):
     rounds += block.tell(experiment.config, summary)
   return rounds

@@ -52,11 +52,9 @@ def summarize(
     experiment.config
   ):
     test |= _score_client_models(experiment, model, client_states)
-  decided = declared.find_stopping(experiment.config)
   reported, blocks = {}, block_lib.blocks_of(experiment.config)
   for block in blocks:
-    if block is not decided:
-      reported |= block.summary(outcome)
+    reported |= block.summary(outcome)
   totals = dict(result.totals)
   if not any(block.measures_payload for block in blocks):
     # All weights are sent as they are, so that no payload is measured.
@@ -68,8 +66,8 @@ def summarize(
     'label': experiment_lib.describe_run(experiment.config, task),
     'rounds': result.round_number,
     **_status(outcome, divergence),
-    # The end of the run comes before its scores.
-    **(decided.summary(outcome) if decided else {}),
+    # The round of the scored model.
+    'model_round': model.round_number,
     'final': {
       name: _to_json(value)
       for name, value in row.items()
@@ -101,7 +99,7 @@ def tell_divergence(summary: Mapping[str, Any]) -> str:
 def _status(
   outcome: block_lib.Outcome, divergence: simulation.Divergence | None
 ) -> Mapping[str, Any]:
-  """Returns the way in which the run has ended."""
+  """Returns the way in which the run has ended, and the reason, if any."""
   first = divergence and divergence.first_diverged_round
   if first is not None:
     return {
@@ -109,11 +107,10 @@ def _status(
       'diverged': {'round': first, 'reason': divergence.describe()},
     }
   stopping = outcome.stopping
-  stopped = (
-    # Another hook than this one may end a run, too.
-    outcome.result.round_number < outcome.experiment.config.rounds
-    or (stopping is not None and stopping.reason is not None)
-  )
+  if stopping is not None and stopping.reason is not None:
+    return {'status': STOPPED_EARLY, 'stopped': stopping.reason}
+  # Another hook than this one may end a run, too.
+  stopped = outcome.result.round_number < outcome.experiment.config.rounds
   return {'status': STOPPED_EARLY if stopped else FINISHED}
 
 

@@ -157,13 +157,14 @@ def to_run(fake):
 
 def _make_summary(fake):
   """Returns the summary.json of a finished run."""
-  diverged = {}
+  diverged = {'status': 'finished'}
   if fake.diverged_round is not None:
     found = {'round': fake.diverged_round, 'reason': 'nothing was finite'}
     diverged = {'status': 'diverged', 'diverged': found}
   return {
     **diverged,
     'rounds': fake.config['rounds'],
+    'model_round': fake.config['rounds'],
     'label': make_label(fake.config),
     'final': {},
     'test': {n.removeprefix('test/'): v for n, v in fake.values.items()},
