@@ -13,6 +13,7 @@ from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import declared
 from launch.methods import fine_tuning
+from launch.methods import participation
 from launch.methods import registry
 
 
@@ -26,14 +27,16 @@ def describe(config: config_lib.Config) -> dict[str, Any]:
     JSON values: its `title`, and `deviations`, the words at its end for what
     differs from the published form, by dotted name; `baseline`, its rank among
     the usual baselines, not positive for none, and lower if clients send a
-    part; `one_model`, whether all clients end up with one model; and `settled`,
-    the names of the fields whose values follow from the method and the blocks.
+    part; `one_model`, whether all clients end up with one model; `first_cohort`,
+    the size of the first cohort if cohorts grow; and `settled`, the names of the
+    fields whose values follow from the method and the blocks.
   """
   return {
     'title': registry.label(config),
     'deviations': registry.deviations(config),
     'baseline': _rank_baseline(config),
     'one_model': declared.has_one_model(config),
+    'first_cohort': participation.policy_of(config).first_cohort(config),
     'settled': _settled(config, json_config.flatten(config.values)),
   }
 

@@ -35,14 +35,6 @@ CONFIG = {
   'server_learning_rate': (float, None),
   'algorithm': {'name': str},
   'task': {'name': str, 'num_clients': (int, None)},
-  'participation': (
-    {
-      'name': str,
-      'speeds': ({'kind': str, 'communication_seconds': (float, None)}, None),
-    },
-    None,
-  ),
-  'exchange': ({'selection': str, 'share': float, 'unsent': str}, None),
 }
 # The form of notes on a method; see `method_notes.describe`.
 METHOD = {
@@ -51,6 +43,7 @@ METHOD = {
   'deviations': ({...: str}, None),
   'baseline': int,
   'one_model': bool,
+  'first_cohort': (int, None),
   # Runs of earlier versions lack it.
   'settled': ([str], None),
 }

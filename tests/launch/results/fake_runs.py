@@ -15,6 +15,7 @@ from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
 from launch.methods import method_notes
+from launch.methods import participation
 from launch.methods import registry
 from launch.results import frames as frames_lib
 from launch.results import run_reader
@@ -81,7 +82,9 @@ def as_config(values):
     supports=frozenset(['local_epochs']),
     build=lambda parts: None,
   )
-  shown = {'participation': {'name': 'uniform'}, **values}
+  named = {'name': 'uniform', **values.get('participation', {})}
+  usual = participation.BLOCK.defaults(named['name'])
+  shown = {**values, 'participation': usual | named}
   sizes = ('seed', 'rounds', 'cohort_size', 'local_epochs', 'batch_size')
   sizes += ('max_examples_per_client', 'evaluate_every', 'checkpoint_every')
   sizes += ('stop_after_diverged_rounds',)
