@@ -551,15 +551,3 @@ def find_other_blocks(
 def known_blocks(others: Mapping[str, Block]) -> Mapping[str, Block]:
   """Returns the blocks of this package and others by name, in their order."""
   return _in_order({**own_blocks(), **others}) if others else own_blocks()
-
-
-def blocks_of(config: config_lib.Config) -> list[Block]:
-  """Returns the declarations of the blocks that a config has."""
-  known = known_blocks(config.other_blocks)
-  return [block for name, block in known.items() if name in config.blocks]
-
-
-def length_field(config: config_lib.Config) -> str:
-  """Returns a field by which rounds depend on their number; '' without one."""
-  found = (block.length_field(config) for block in blocks_of(config))
-  return next(filter(None, found), '')

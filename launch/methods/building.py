@@ -113,7 +113,7 @@ class Ingredients:
       part: The name of a part, one of `block.PARTS`.
       value: The part before the changes.
     """
-    for block in block_lib.blocks_of(self.config):
+    for block in self.config.declared:
       if part in block.build:
         value = block.build[part](self, value)
     return value

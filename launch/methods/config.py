@@ -8,7 +8,9 @@ This is plain Python, without TensorFlow.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import functools
 import json
 import types
 import typing
@@ -106,8 +108,10 @@ class Config:
     client_weight_decay: The weight decay of the clients' adamw; None without
       it.
     blocks: The fields of the config's blocks, by name.
-    other_blocks: The declarations of those from other packages, by name.
+    declared: The declarations of the blocks, in the order of `Block.after`.
     trust: The trust in the programs that the config names.
+    origin: The origin of the weights that the run begins with; None for initial
+      weights.
   """
 
   values: Mapping[str, Any]
@@ -127,15 +131,43 @@ class Config:
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
   blocks: Mapping[str, Values] = dataclasses.field(default_factory=dict)
-  other_blocks: Mapping[str, block_lib.Block] = dataclasses.field(
-    default_factory=dict
-  )
+  declared: Sequence[block_lib.Block] = ()
   trust: trust_lib.Trust = trust_lib.PYTHON
+  origin: block_lib.Origin | None = None
 
   @property
   def key(self) -> str:
     """A text that is the same for equal configs."""
     return json.dumps(self.values, sort_keys=True)
+
+  @functools.cached_property
+  def keeps_models(self) -> bool:
+    """True if clients end up with models of their own."""
+    return self.method.keeps_models or any(
+      block.keeps_models(self.blocks[block.name]) for block in self.declared
+    )
+
+  @property
+  def has_one_model(self) -> bool:
+    """True if all clients, held-out ones too, end up with one model."""
+    return not (self.keeps_models or self.method.personalizes)
+
+  @functools.cached_property
+  def deciding(self) -> block_lib.Block | None:
+    """The block that decides on the last and the best round, if any."""
+    found = (b for b in self.declared if b.restores_best is not None)
+    return next(found, None)
+
+  @functools.cached_property
+  def restores_best(self) -> bool:
+    """True if the run's model is that of its best evaluation."""
+    return self.deciding is not None and self.deciding.restores_best(self)
+
+  @functools.cached_property
+  def length_field(self) -> str:
+    """A field by which rounds depend on their number; '' without one."""
+    found = (block.length_field(self) for block in self.declared)
+    return next(filter(None, found), '')
 
   @property
   def evaluation(self) -> Values:

@@ -7,6 +7,7 @@ once.
 """
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from fedfish_tff import errors
@@ -49,8 +50,9 @@ def read(
     )
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'), trust=trust)
-  others = block_lib.find_other_blocks(values, trust=trust)
-  known = block_lib.known_blocks(others)
+  known = block_lib.known_blocks(
+    block_lib.find_other_blocks(values, trust=trust)
+  )
   optional = _optional_fields(values, method, known)
   blocks = {**dict.fromkeys(_BLOCKS, fields.block), **optional}
   fields.check_block(
@@ -77,15 +79,31 @@ def read(
       for name, block in known.items()
       if name in values
     },
-    other_blocks=others,
+    declared=tuple(known[name] for name in known if name in values),
     trust=trust,
   )
   flat = json_config.flatten(values)
-  for block in block_lib.blocks_of(config):
+  for block in config.declared:
     block.check_rules(config, flat)
   _check_support(config, flat, known)
   _check_weight_decay(config)
-  return config
+  _only(
+    {b.name: b for b in config.declared if b.restores_best is not None},
+    'a choice of the best round',
+  )
+  origins = {block.name: block.start(config) for block in config.declared}
+  origin = _only({n: found for n, found in origins.items() if found}, 'a start')
+  return dataclasses.replace(config, origin=origin)
+
+
+def _only(found: Mapping[str, Any], what: str) -> Any:
+  """Returns the only value, if any, of what a block declares, by its name."""
+  if len(found) > 1:
+    raise errors.InputError(
+      f'The config must have one block with {what} at most, got '
+      f'{" and ".join(found)}.'
+    )
+  return next(iter(found.values()), None)
 
 
 def _check_task(task: Mapping[str, Any]) -> None:

@@ -9,9 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from launch import json_config
-from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import declared
 from launch.methods import fine_tuning
 from launch.methods import participation
 from launch.methods import registry
@@ -35,7 +33,7 @@ def describe(config: config_lib.Config) -> dict[str, Any]:
     'title': registry.label(config),
     'deviations': registry.deviations(config),
     'baseline': _rank_baseline(config),
-    'one_model': declared.has_one_model(config),
+    'one_model': config.has_one_model,
     'first_cohort': participation.policy_of(config).first_cohort(config),
     'settled': _settled(config, json_config.flatten(config.values)),
   }
@@ -44,7 +42,7 @@ def describe(config: config_lib.Config) -> dict[str, Any]:
 def _settled(config: config_lib.Config, flat: Mapping[str, Any]) -> list[str]:
   """Returns the fields that lack of support, or a rule of a block, settles."""
   found = set(registry.only_values(config.method))
-  for block in block_lib.blocks_of(config):
+  for block in config.declared:
     own = config.blocks[block.name]
     rules = [rule for rule in block.goes_with if rule.holds(own)]
     found |= {rule.field for rule in rules if rule.values}

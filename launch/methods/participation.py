@@ -100,7 +100,7 @@ def _check_sizes(
   last_round: int,
 ) -> None:
   """Checks that some round has as many clients as the config's blocks need."""
-  for one in block.blocks_of(config):
+  for one in config.declared:
     needed, most = one.needed_clients(config), 0
     for number in range(1, last_round + 1):
       if most >= needed:

@@ -189,7 +189,7 @@ def deviations(config: config_lib.Config) -> dict[str, str]:
     found[config_lib.SERVER_RATE] = f'server rate {fields.exact(rate)}'
   if not _is_usual_participation(config):
     found[_PARTICIPATION] = participation_title(config)
-  for block in block_lib.blocks_of(config):
+  for block in config.declared:
     found |= block.deviations(config)
   if cap := config.max_examples_per_client:
     examples = 'example' if cap == 1 else 'examples'
@@ -219,7 +219,7 @@ def needed_by_blocks(config: config_lib.Config) -> dict[str, Sequence[Any]]:
   """Returns the values that fields can have with a config's blocks, by field."""
   return {
     rule.field: rule.values
-    for block in block_lib.blocks_of(config)
+    for block in config.declared
     for rule in block.goes_with
     if rule.values and rule.holds(config.blocks[block.name])
   }
@@ -230,7 +230,7 @@ def name_method(config: config_lib.Config) -> str:
   name = config.method.server_titles.get(
     getattr(config.algorithm, 'server_optimizer', None), config.method.title
   )
-  for block in block_lib.blocks_of(config):
+  for block in config.declared:
     name = block.label(config, name)
   return name
 
@@ -250,7 +250,7 @@ def sharing_key(config: config_lib.Config) -> str | None:
   across = method.shared_across - seed
   if not across:
     return None
-  blocks = block_lib.blocks_of(config)
+  blocks = config.declared
   across |= {block.name for block in blocks if block.in_loop}
   for block in blocks:
     built_from = block.built_from(config)

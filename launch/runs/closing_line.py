@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import datasets
-from launch.methods import block as block_lib
-from launch.methods import declared
 from launch.methods import registry
 from launch.results import column_titles
 from launch.results import run_reader
@@ -79,7 +77,7 @@ def _judge(
     return ''
   score = _format(summary['final'][column])
   told = f' Judged by {_name(column)}: {score}'
-  deciding = declared.find_stopping(experiment.config)
+  deciding = experiment.config.deciding
   if deciding is not None:
     (stopping,) = deciding.hooks(experiment)
     if stopping.column != column:
@@ -106,7 +104,7 @@ def _rounds(
     rounds += f', not {experiment.config.rounds}, since {reason}'
   if summary['model_round'] != summary['rounds']:
     rounds += f', with the model of round {summary["model_round"]}'
-  for block in block_lib.blocks_of(experiment.config):
+  for block in experiment.config.declared:
     rounds += block.tell(experiment.config, summary)
   return rounds
 

@@ -10,7 +10,6 @@ those of a run of all the rounds, which such a run goes back for.
 
 from fedfish_tff import simulation
 from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import declared
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
@@ -64,13 +63,13 @@ def find_checkpoint(
   # and chooses among lambdas.
   config = experiment.config
   ends_alike = experiment.built.solve_path is None and (
-    not declared.find_stopping(config) or before % config.evaluate_every == 0
+    config.deciding is None or before % config.evaluate_every == 0
   )
   for checkpoint in reversed(kept):
     if checkpoint > before or (checkpoint == before and not ends_alike):
       continue
-    stopping = declared.build_stopping(
-      experiment, (row for row in rows if row['round'] <= checkpoint)
+    stopping = experiment.build_stopping(
+      row for row in rows if row['round'] <= checkpoint
     )
     also_kept = {experiment.half_round, stopping and stopping.best_round}
     also_kept.discard(None)

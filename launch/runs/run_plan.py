@@ -11,9 +11,7 @@ from fedfish_tff import datasets
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import declared
 from launch.methods import optimizers
 from launch.methods import registry
 from launch.results import text_table
@@ -61,7 +59,7 @@ def describe(
   folder = simulation.Workdir(pathlib.Path(options.workdir or ''))
   has_run = bool(options.workdir) and not options.overwrite
   start = run_start.load_start(folder.path) if has_run else None
-  origin = declared.find_origin(config)
+  origin = config.origin
   if start is None and origin is not None and origin.algorithm is None:
     start = trained_run.read_start(config, task, origin.path)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
@@ -165,7 +163,7 @@ def _describe_rounds(
 
 def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
   """Returns the bytes per client and of all rounds after the first ones."""
-  config, hooks = experiment.config, declared.build_hooks(experiment)
+  config, hooks = experiment.config, experiment.build_hooks()
   (sent,) = (
     hook.wire_bytes
     for hook in hooks
@@ -306,7 +304,7 @@ def _describe_workdir(
   folder.check(
     config.values,
     experiment_lib.fingerprint_data(config, experiment.task),
-    length_field=block.length_field(config),
+    length_field=config.length_field,
   )
   if not folder.config_path.exists():
     return f'{folder.path}: new'

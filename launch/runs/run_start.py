@@ -20,7 +20,6 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import declared
 from launch.methods import evaluation
 
 import numpy as np
@@ -69,7 +68,7 @@ def start_config(
   Raises:
     errors.InputError: If the run has no more rounds than the start.
   """
-  origin = declared.find_origin(config)
+  origin = config.origin
   if origin is None or origin.algorithm is None:
     return None
   rounds = simulation.count_visiting_rounds(

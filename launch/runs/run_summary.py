@@ -15,7 +15,6 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
-from launch.methods import declared
 from launch.runs import experiment as experiment_lib
 from launch.runs import tuned_evaluation
 
@@ -48,11 +47,9 @@ def summarize(
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
-  if client_states is not None and declared.clients_keep_models(
-    experiment.config
-  ):
+  if client_states is not None and experiment.config.keeps_models:
     test |= _score_client_models(experiment, model, client_states)
-  reported, blocks = {}, block_lib.blocks_of(experiment.config)
+  reported, blocks = {}, experiment.config.declared
   for block in blocks:
     reported |= block.summary(outcome)
   totals = dict(result.totals)

@@ -17,7 +17,6 @@ from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import declared
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -160,7 +159,7 @@ def load_result(
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = declared.build_stopping(experiment, rows)
+    stopping = experiment.build_stopping(rows)
     return load_best(experiment, folder, stopping)
   if at == model_rounds.HALF:
     half = experiment.half_round
@@ -259,12 +258,7 @@ def read_start(
   if os.path.isdir(path):
     other, folder = read_run(path, trust=config.trust.in_run())
     result = load_result(other, folder)
-    _, weights = declared.merge(
-      other.config,
-      other.task,
-      other.model,
-      other.process.get_model_weights(result.state),
-    )
+    _, weights = other.merge(other.process.get_model_weights(result.state))
     weights = models.fit_weights(
       model,
       models.name_weights(weights, other.task.tensor_names),

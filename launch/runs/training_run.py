@@ -14,7 +14,6 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import declared
 from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import closing_line
@@ -114,7 +113,7 @@ def train_task(
   # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
   kept_start = simulation.Workdir(pathlib.Path(options.workdir)).start_path
-  origin = declared.find_origin(config)
+  origin = config.origin
   if origin is None:
     experiment = build(config, task)
   elif origin.algorithm is not None:
@@ -128,7 +127,7 @@ def train_task(
     data_fingerprint=experiment_lib.fingerprint_data(config, task),
     data=experiment_lib.note_data(config, task, options.data_dir),
     overwrite=options.overwrite,
-    length_field=block.length_field(config),
+    length_field=config.length_field,
   ) as folder:
     if experiment is None:
       start = run_start.load_start(folder.path) or _train_start(
@@ -143,9 +142,9 @@ def train_task(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = declared.build_stopping(experiment, rows)
+    stopping = experiment.build_stopping(rows)
     model = result
-    if declared.restores_best(config) and stopping.best_round is not None:
+    if config.restores_best and stopping.best_round is not None:
       model = trained_run.load_best(experiment, folder, stopping)
     simulation.report_step('Scoring the test clients')
     summary = run_summary.summarize(
@@ -313,7 +312,7 @@ def _build_hooks(
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
   hooks = [
-    *declared.build_hooks(experiment),
+    *experiment.build_hooks(),
     experiment.built.solve_path
     and regularization_choice.RegularizationChoice(experiment, folder.path),
     divergence_lib.build_hook(experiment),

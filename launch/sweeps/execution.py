@@ -23,7 +23,6 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import installed
-from launch.methods import declared
 from launch.methods import registry
 from launch.results import result_table
 from launch.results import run_reader
@@ -228,7 +227,7 @@ class Sweep:
 
   def _find_starts(self, run: plan_lib.PlannedRun) -> list[plan_lib.PlannedRun]:
     """Returns the runs that may be the start of a run."""
-    origin = declared.find_origin(run.config)
+    origin = run.config.origin
     if origin is None or origin.algorithm is None:
       return []
     return [

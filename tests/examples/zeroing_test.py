@@ -10,7 +10,6 @@ from fedfish_tff import trust
 from launch import json_config
 from launch.methods import block
 from launch.methods import config_checks
-from launch.methods import declared
 from launch.methods import registry
 from launch.runs import trained_run
 from tests.launch import run_files
@@ -58,18 +57,17 @@ class ZeroingTest(small_configs.TestCase):
     )
     read = config_checks.read(config)
     self.assertEqual(read.blocks['choosing'].steps, 3)
-    self.assertEqual(declared.find_origin(read).path, 'elsewhere')
+    self.assertEqual(read.origin.path, 'elsewhere')
 
   def test_a_run_has_one_start(self):
     axis = f'{__name__}:CHOOSING'
     config = small_configs.make_config(
       f'fed_avg,warm_start=model,{axis}=near', **{'warm_start.path': 'here'}
     )
-    read = config_checks.read(config)
     with self.assertRaisesRegex(
       errors.InputError, 'one block with a start at most, got .*choosing'
     ):
-      declared.find_origin(read)
+      config_checks.read(config)
 
   def test_updates_count_up_to_the_threshold(self):
     plain = small_configs.make_config('fed_avg')

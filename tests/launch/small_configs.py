@@ -15,7 +15,6 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import fed3r_digits
 from launch.configs import srpfl_digits
-from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import participation
@@ -166,7 +165,7 @@ def _key_of_task(config, *, data_dir=None):
 
 
 def _key_of_method(config, task, *, start_weights=None):
-  blocks = block_lib.blocks_of(config)
+  blocks = config.declared
   loop = building.FIELDS_OF_THE_LOOP | {b.name for b in blocks if b.in_loop}
   if 'privacy' in config.blocks:
     loop = frozenset()  # The noise may be seeded by the whole config.

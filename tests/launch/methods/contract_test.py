@@ -19,7 +19,6 @@ from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import declared
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
@@ -187,7 +186,7 @@ class _Effects:
     # Without training, nothing is chosen of them.
     of = getattr(participation_, 'candidates', participation_)
     cohorts = {r: of(r) for r in self._rounds()}
-    stopping = declared.build_stopping(experiment, [])
+    stopping = experiment.build_stopping([])
     path = experiment.built.solve_path
     clock = participation.create_wall_clock(
       experiment.config, experiment.task, participation_
@@ -196,14 +195,14 @@ class _Effects:
       cohorts=cohorts,
       criteria=[
         vars(vars(hook)['_criterion_fn'])['_constant']
-        for hook in declared.build_hooks(experiment)
+        for hook in experiment.build_hooks()
         if isinstance(hook, simulation.Criterion)
       ],
       clock=clock and [clock(r, c) for r, c in cohorts.items()],
       epsilon='privacy' in experiment.config.blocks
       and privacy.create_epsilon(experiment.config, experiment.task)(2),
       stopping=stopping and vars(stopping),
-      best=declared.restores_best(experiment.config),
+      best=experiment.config.restores_best,
       path=path and experiment.config.algorithm.regularization_path,
     )
 
@@ -228,7 +227,7 @@ class _Effects:
   def _schedules(self) -> Any:
     """Returns factors of rates that a computation has."""
     names = ' '.join(map(str, map(self._describe, self._names())))
-    hooks = declared.build_hooks(self._experiment)
+    hooks = self._experiment.build_hooks()
     return [
       {
         name: value

@@ -102,6 +102,7 @@ def as_config(values):
       for name in block.own_blocks()
       if name in shown
     },
+    declared=[of for name, of in block.own_blocks().items() if name in shown],
   )
 
 

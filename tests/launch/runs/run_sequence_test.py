@@ -53,7 +53,7 @@ def _vary(config):
     across -= {'local_epochs'}
   if config.get('exchange', {}).get('unsent') == 'client_keeps':
     across -= {'seed', 'server_learning_rate'}
-  for block in block_lib.blocks_of(read):
+  for block in read.declared:
     across -= block.built_from(read) or frozenset()
   return {**config, **{k: v for k, v in _OTHER.items() if k in across}}
 
@@ -195,12 +195,10 @@ class EveryBlockTest(_Test):
         _make_config(f'fed_avg,{name}={next(iter(block.presets))}')
       )
       silent = dataclasses.replace(block, built_from=block_lib.Block.built_from)
-      with mock.patch.object(
-        block_lib, 'blocks_of', return_value=[silent], autospec=True
-      ):
-        self.assertEqual(
-          registry.sharing_key(config) is None, not block.in_loop, name
-        )
+      config = dataclasses.replace(config, declared=[silent])
+      self.assertEqual(
+        registry.sharing_key(config) is None, not block.in_loop, name
+      )
 
 
 @pytest.mark.thorough
