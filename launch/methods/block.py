@@ -128,13 +128,13 @@ class Origin(NamedTuple):
   """The origin of the weights that a run begins with, kept in its workdir.
 
   Attributes:
-    algorithm: The block `algorithm` of a run that is trained first, in which
-      each client comes once, and whose rounds and costs count; None for weights
-      that are read.
+    config: The config of a run that is trained first, in which each client comes
+      once, and whose rounds and costs count; None for weights that are read. Its
+      `rounds` are without meaning; see `Config.first_run`.
     path: The workdir of a run, or a file of weights, that is read.
   """
 
-  algorithm: Mapping[str, Any] | None = None
+  config: config_lib.Config | None = None
   path: str = ''
 
 

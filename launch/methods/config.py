@@ -16,7 +16,9 @@ import types
 import typing
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 
 if typing.TYPE_CHECKING:
@@ -139,6 +141,34 @@ class Config:
   def key(self) -> str:
     """A text that is the same for equal configs."""
     return json.dumps(self.values, sort_keys=True)
+
+  def first_run(self, num_clients: int) -> Config | None:
+    """Returns the config of the run that is trained before this one.
+
+    Args:
+      num_clients: The number of training clients.
+
+    Returns:
+      The config; None if no run is trained before.
+
+    Raises:
+      errors.InputError: If this run has no more rounds than that one.
+    """
+    if self.origin is None or self.origin.config is None:
+      return None
+    rounds = simulation.count_visiting_rounds(
+      num_clients, cohort_size=self.cohort_size
+    )
+    if self.rounds <= rounds:
+      raise errors.InputError(
+        f'rounds must be {rounds + 1} or more, since the start of the '
+        f'fine-tuning, in which all {num_clients} training clients come once, '
+        f'takes {rounds}; got {self.rounds}.'
+      )
+    first = self.origin.config
+    return dataclasses.replace(
+      first, rounds=rounds, values={**first.values, 'rounds': rounds}
+    )
 
   @functools.cached_property
   def keeps_models(self) -> bool:

@@ -60,7 +60,7 @@ def describe(
   has_run = bool(options.workdir) and not options.overwrite
   start = run_start.load_start(folder.path) if has_run else None
   origin = config.origin
-  if start is None and origin is not None and origin.algorithm is None:
+  if start is None and origin is not None and origin.config is None:
     start = trained_run.read_start(config, task, origin.path)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
   rows = [
@@ -135,9 +135,7 @@ def _describe_rounds(
     f'{len(task.train.client_ids):,} clients per round, {name}',
   )
   first = experiment.first_round
-  start_config = run_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
+  start_config = config.first_run(len(task.train.client_ids))
   if start_config is not None:
     first = start_config.rounds
   yield from _describe_steps(config)

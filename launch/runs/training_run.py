@@ -116,7 +116,7 @@ def train_task(
   origin = config.origin
   if origin is None:
     experiment = build(config, task)
-  elif origin.algorithm is not None:
+  elif origin.config is not None:
     check_task(config, task)
   elif options.overwrite or not kept_start.exists():
     start = trained_run.read_start(config, task, origin.path)
@@ -181,10 +181,7 @@ def check_task(config: config_lib.Config, task: Task) -> None:
     errors.InputError: If the config cannot be used with the task.
   """
   participation.create_participation(config, task)
-  start_config = run_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
-  if start_config is not None:
+  if config.first_run(len(task.train.client_ids)) is not None:
     # The model must suit the task before its start is trained.
     _ = building.prepare(config, task).model
 
@@ -198,9 +195,7 @@ def _train_start(
   plots: bool,
 ) -> run_start.Start:
   """Trains the start of a fine-tuning, unless it exists, and keeps it."""
-  start_config = run_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
+  start_config = config.first_run(len(task.train.client_ids))
   path = starts.get(start_config.key)
   # Another run's is only read: several fine-tunings may start from it.
   if not path or not simulation.Workdir(pathlib.Path(path)).read_summary():

@@ -228,12 +228,12 @@ class Sweep:
   def _find_starts(self, run: plan_lib.PlannedRun) -> list[plan_lib.PlannedRun]:
     """Returns the runs that may be the start of a run."""
     origin = run.config.origin
-    if origin is None or origin.algorithm is None:
+    if origin is None or origin.config is None:
       return []
     return [
       other
       for other in self.runs
-      if other.config.values['algorithm'] == origin.algorithm
+      if other.config.algorithm == origin.config.algorithm
       and other.config.task == run.config.task
       and other.config.seed == run.config.seed
     ]
