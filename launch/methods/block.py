@@ -207,7 +207,10 @@ class Block:
     inner: The blocks within the block, which all choices have, by field. Their
       names begin with that of the block.
     presets: The values of the axis, each with the fields that it sets; empty
-      for a block without an axis, which every config has.
+      for a block without an axis.
+    in_all_configs: Whether every config has the block. It then takes its place
+      in a variant after the other blocks, whose rules may change it, and its
+      `deviations` come before theirs.
     axes: A function that returns further axes, each in the form of `presets`.
     supports: The name in `method.SUPPORTS` that a method with the block needs;
       '' for any method.
@@ -272,6 +275,7 @@ class Block:
   presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(
     default_factory=dict
   )
+  in_all_configs: bool = False
   axes: Callable[[], Mapping[str, Mapping[str, Mapping[str, Any]]]] = dict
   supports: str = ''
   refuse: Callable[[method_lib.Method], str] = lambda method: ''

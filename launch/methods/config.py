@@ -114,6 +114,7 @@ class Config:
     trust: The trust in the programs that the config names.
     origin: The origin of the weights that the run begins with; None for initial
       weights.
+    notes: The notes of `method_notes.describe`.
   """
 
   values: Mapping[str, Any]
@@ -136,6 +137,7 @@ class Config:
   declared: Sequence[block_lib.Block] = ()
   trust: trust_lib.Trust = trust_lib.PYTHON
   origin: block_lib.Origin | None = None
+  notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
   @property
   def key(self) -> str:
@@ -198,6 +200,35 @@ class Config:
     """A field by which rounds depend on their number; '' without one."""
     found = (block.length_field(self) for block in self.declared)
     return next(filter(None, found), '')
+
+  @property
+  def label(self) -> str:
+    """The name of the method with all that makes it another one."""
+    return self.notes['title']
+
+  @functools.cached_property
+  def sharing_key(self) -> str | None:
+    """A key, equal for configs that can share built computations.
+
+    None for a run that shares nothing. Configs of one key may differ in seeds and
+    so in the tasks' models, which the caller must check.
+    """
+    seed = {'seed'} if self.method.draws(self.algorithm) else set()
+    across = self.method.shared_across - seed
+    if not across:
+      return None
+    across |= {block.name for block in self.declared if block.in_loop}
+    for block in self.declared:
+      built_from = block.built_from(self)
+      if built_from is None:
+        if block.in_loop:
+          continue
+        return None
+      across -= built_from
+    return json.dumps(
+      {name: v for name, v in self.values.items() if name not in across},
+      sort_keys=True,
+    )
 
   @property
   def evaluation(self) -> Values:

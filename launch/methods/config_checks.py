@@ -17,6 +17,7 @@ from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
+from launch.methods import method_notes
 from launch.methods import registry
 from tasks import registry as task_registry
 
@@ -93,7 +94,8 @@ def read(
   )
   origins = {block.name: block.start(config) for block in config.declared}
   origin = _only({n: found for n, found in origins.items() if found}, 'a start')
-  return dataclasses.replace(config, origin=origin)
+  config = dataclasses.replace(config, origin=origin)
+  return dataclasses.replace(config, notes=method_notes.describe(config))
 
 
 def _only(found: Mapping[str, Any], what: str) -> Any:

@@ -101,6 +101,7 @@ BLOCK = block.Block(
     'personalization_epochs': ('learning_rates', (0,)),
     'judged_by': ('learning_rates', ('auto', 'global')),
   },
+  in_all_configs=True,
   check=_check,
   in_loop=True,
   hooks=_hooks,

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import datasets
-from launch.methods import registry
 from launch.results import column_titles
 from launch.results import run_reader
 from launch.results import text_table
@@ -99,7 +98,7 @@ def _rounds(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
   number = text_table.count(summary['rounds'], 'round')
-  rounds = f'{number} of {registry.label(experiment.config)}'
+  rounds = f'{number} of {experiment.config.label}'
   if reason := summary.get('stopped'):
     rounds += f', not {experiment.config.rounds}, since {reason}'
   if summary['model_round'] != summary['rounds']:

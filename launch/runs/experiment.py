@@ -18,9 +18,7 @@ from fedfish_tff import simulation
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import evaluation as evaluation_block
-from launch.methods import method_notes
 from launch.methods import participation as participation_lib
-from launch.methods import registry
 from launch.runs import run_start
 from tasks import registry as task_registry
 from tasks.task import SPLITS
@@ -380,7 +378,7 @@ def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
     of the columns that judge the run.
   """
   return {
-    **method_notes.describe(config),
+    **config.notes,
     'task': task.title,
     'clients': {
       split: len(getattr(task, split).client_ids)
@@ -463,8 +461,8 @@ def build_experiment_of(
     errors.InputError: If a field cannot be used, or the thread has no context.
   """
   simulation.check_context()
-  simulation.report_step(f'Tracing {registry.label(config)}')
-  built = registry.build_method(
+  simulation.report_step(f'Tracing {config.label}')
+  built = building.build_method(
     config, task, start_weights=start and start.weights
   )
   return Experiment(

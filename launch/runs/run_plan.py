@@ -13,7 +13,7 @@ from fedfish_tff.execution import contexts
 from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import config as config_lib
 from launch.methods import optimizers
-from launch.methods import registry
+from launch.methods import participation
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import longer_run
@@ -128,10 +128,10 @@ def _describe_rounds(
     f'{sum(w.size for w in weights):,} parameters, '
     f'{text_table.quantity(sum(w.nbytes for w in weights))}B',
   )
-  name = registry.participation_title(config)
+  name = participation.policy_of(config).title
   yield (
     'method',
-    f'{registry.label(config)}; {config.cohort_size} of '
+    f'{config.label}; {config.cohort_size} of '
     f'{len(task.train.client_ids):,} clients per round, {name}',
   )
   first = experiment.first_round

@@ -23,7 +23,6 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import installed
-from launch.methods import registry
 from launch.results import result_table
 from launch.results import run_reader
 from launch.results import run_table
@@ -221,7 +220,7 @@ class Sweep:
       log_path=str(folder.log_path(run.name).absolute()),
       heading=self._command(run),
       versions=worker.versions(),
-      group=registry.sharing_key(run.config),
+      group=run.config.sharing_key,
       after=[start.name for start in starts],
     )
 

@@ -10,7 +10,6 @@ from fedfish_tff import trust
 from launch import json_config
 from launch.methods import block
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import trained_run
 from tests.launch import run_files
 from tests.launch import small_configs
@@ -47,7 +46,7 @@ class ZeroingTest(small_configs.TestCase):
       config['zeroing'], {'declaration': _AXIS, 'threshold': 1.0}
     )
     read = config_checks.read(config)
-    self.assertEqual(registry.name_method(read), 'Zeroing FedAvg')
+    self.assertEqual(read.label, 'Zeroing FedAvg')
 
   def test_fields_by_a_choice(self):
     axis = f'{__name__}:CHOOSING'

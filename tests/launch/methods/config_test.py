@@ -8,6 +8,8 @@ import pickle
 from fedfish_tff import errors
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import fed_avg
+from launch.methods import method as method_lib
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -128,3 +130,70 @@ class FirstRunTest(parameterized.TestCase):
       f'.*got {rounds}.$',
     ):
       config_checks.read(config).first_run(small_configs.NUM_TRAINING_CLIENTS)
+
+
+class SharingKeyTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('fed_avg', {'client_learning_rate': 0.3}, True),
+    ('fed_avg', {'server_learning_rate': 0.3}, True),
+    ('fed_avg', {'seed': 1, 'rounds': 7, 'batch_size': 3}, True),
+    ('fed_avg', {'local_epochs': 7}, True),
+    ('fed_avg', {'participation.name': 'poisson'}, True),
+    ('fed_avg', {'task.hidden_units': (3,)}, False),
+    ('fed_avg', {'algorithm.client_optimizer': 'adam'}, False),
+    ('fed_avg,exchange=partial', {'exchange.share': 0.25}, False),
+    ('fed_avg,fine_tuning=ft_lp', {'client_learning_rate': 0.3}, True),
+    ('fed_avg,fine_tuning=ft_lp', {'seed': 1}, False),
+    ('fed_avg,fine_tuning=ft_lp,start=fed3r', {'rounds': 7}, False),
+    ('fed_fish', {'seed': 1}, True),
+    # It keeps as many models as an update may be stale.
+    (
+      'fed_buff,participation=asynchronous',
+      {'participation.max_staleness': 3},
+      False,
+    ),
+    ('fed_fish', {'local_epochs': 7}, True),
+    ('mime_lite', {'local_epochs': 7}, True),
+    # Its graph holds it.
+    ('sampled_label', {'seed': 1}, False),
+    ('scaffold', {'local_epochs': 7}, True),
+    ('scaffold', {'server_learning_rate': 0.3}, True),
+    ('scaffold', {'client_learning_rate': 0.3}, True),
+    ('scaffold', {'seed': 1}, False),
+    ('fed_per', {'local_epochs': 7}, True),
+    ('fed_per', {'client_learning_rate': 0.3}, True),
+    ('fed_per', {'seed': 1}, False),
+    # Its heads have all of them but the last.
+    ('fed_rep', {'local_epochs': 7}, False),
+    ('hf_maml', {'local_epochs': 7}, False),
+    ('hf_maml', {'client_learning_rate': 0.3}, True),
+    ('ditto', {'local_epochs': 7}, False),
+    ('fed3r', {'rounds': 7}, False),
+    ('fed_dyn', {'client_learning_rate': 0.3}, True),
+    ('fed_dyn', {'seed': 1}, False),
+    # Frozen weights are built in.
+    ('fed_avg,adapters=lora', {'seed': 1}, False),
+    ('fed_avg,compression=nearest', {'seed': 1}, True),
+    ('fed_avg,compression=quantized', {'seed': 1}, False),
+    # The noise is for the cohorts, or of the config.
+    ('fed_avg,privacy=gaussian', {'client_learning_rate': 0.3}, True),
+    ('fed_avg,privacy=gaussian', {'cohort_size': 2}, False),
+    ('fed_avg,privacy=tree', {'client_learning_rate': 0.3}, False),
+  )
+  def test_is_that_of_configs_that_share(self, variant, changes, shared):
+    keys = [
+      small_configs.read_config(variant, **c).sharing_key for c in ({}, changes)
+    ]
+    self.assertEqual(keys[0] is not None and keys[0] == keys[1], shared)
+
+  def test_somebody_else_s_method_shares_nothing_unasked(self):
+    config = small_configs.read_config('fed_avg')
+    method = method_lib.Method(
+      name='theirs',
+      title='Theirs',
+      build=fed_avg.METHOD.build,
+      fields=fed_avg.METHOD.fields,
+      supports=(),
+    )
+    config = dataclasses.replace(config, method=method)
+    self.assertIsNone(config.sharing_key)

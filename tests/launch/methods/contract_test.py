@@ -17,6 +17,7 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch import json_config
 from launch.methods import block as block_lib
+from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.methods import participation
@@ -283,7 +284,7 @@ class ContractTest(small_configs.TestCase):
     config = config_checks.read(_config('fed_avg,client_schedule=cosine'))
     task = experiment_lib.create_task(config)
     # Built anew each time.
-    build = registry.build_method.__wrapped__
+    build = building.build_method.__wrapped__
     first, second = (build(config, task).process for _ in range(2))
     self.assertNotEmpty(_describe(first.next))
     self.assertEqual(_describe(first.next), _describe(second.next))

@@ -103,7 +103,17 @@ def as_config(values):
       if name in shown
     },
     declared=[of for name, of in block.own_blocks().items() if name in shown],
+    origin=_find_origin(values),
   )
+
+
+def _find_origin(values):
+  """Returns the run that a fine-tuning starts from, if it does."""
+  start = values.get('fine_tuning', {}).get('start')
+  if start is None or start['name'] == 'none':
+    return None
+  first = {n: v for n, v in values.items() if n != 'fine_tuning'}
+  return block.Origin(config=as_config(first | {'algorithm': start}))
 
 
 def make_label(values, *, metric='accuracy', judged_by='global', higher=True):

@@ -11,6 +11,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff import models
 from launch.methods import block as block_lib
+from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import optimizers
 from launch.methods import registry
@@ -81,7 +82,7 @@ class _Test(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
     self.build = self.enter_context(
-      mock.patch.object(registry, 'build_method', wraps=registry.build_method)
+      mock.patch.object(building, 'build_method', wraps=building.build_method)
     )
     # Figures show what is compared.
     self.enter_context(
@@ -196,9 +197,7 @@ class EveryBlockTest(_Test):
       )
       silent = dataclasses.replace(block, built_from=block_lib.Block.built_from)
       config = dataclasses.replace(config, declared=[silent])
-      self.assertEqual(
-        registry.sharing_key(config) is None, not block.in_loop, name
-      )
+      self.assertEqual(config.sharing_key is None, not block.in_loop, name)
 
 
 @pytest.mark.thorough
