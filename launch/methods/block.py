@@ -323,9 +323,12 @@ class Block:
     """Returns the block of a config.
 
     Args:
-      preset: The name of a preset; '' for none.
+      preset: The name of a preset; '' for none, where the block of one with
+        choices only says which is made.
       **others: The values of further axes.
     """
+    if self.choices and not preset:
+      return {self.chosen_by: self.fields[self.chosen_by].default}
     chosen = dict(self.presets[preset]) if preset else {}
     for axis, value in others.items():
       chosen |= self.axes()[axis][value]
@@ -480,8 +483,19 @@ def own_blocks() -> Mapping[str, Block]:
 
 
 def _in_order(blocks: Mapping[str, Block]) -> dict[str, Block]:
+  """Returns blocks after those that their `Block.after` names.
+
+  Raises:
+    errors.InputError: If blocks come after one another.
+  """
   after = {name: block.after for name, block in blocks.items()}
-  order = graphlib.TopologicalSorter(after).static_order()
+  try:
+    order = [*graphlib.TopologicalSorter(after).static_order()]
+  except graphlib.CycleError as error:
+    raise errors.InputError(
+      'Blocks must be in an order by what they say in `after`, got '
+      f'{" before ".join(error.args[1])}.'
+    ) from error
   return {name: blocks[name] for name in order if name in blocks}
 
 

@@ -21,8 +21,6 @@ from launch.methods import method_notes
 from launch.methods import registry
 from tasks import registry as task_registry
 
-# The blocks that every config has.
-_BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
 _WEIGHT_DECAY = 'client_weight_decay'
 
 
@@ -55,11 +53,12 @@ def read(
     block_lib.find_other_blocks(values, trust=trust)
   )
   optional = _optional_fields(values, method, known)
-  blocks = {**dict.fromkeys(_BLOCKS, fields.block), **optional}
+  needed = [n for n, block in known.items() if block.in_all_configs]
+  blocks = dict.fromkeys(('algorithm', 'task', *needed), fields.block)
   fields.check_block(
     '',
     values,
-    {**config_lib.FIELDS, **fields.of_checks(blocks)},
+    {**config_lib.FIELDS, **fields.of_checks({**blocks, **optional})},
     owner=method.name,
   )
   method.check('algorithm.', values['algorithm'])
