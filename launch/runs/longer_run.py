@@ -9,7 +9,6 @@ those of a run of all the rounds, which such a run goes back for.
 """
 
 from fedfish_tff import simulation
-from fedfish_tff.simulation import checkpoint_manifest
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
@@ -30,11 +29,7 @@ def prepare(
   if rounds == before:
     return
   checkpoint = find_checkpoint(experiment, folder, before)
-  path = folder.checkpoints_path
-  for later in checkpoint_manifest.versions_in(path):
-    if later > checkpoint:
-      checkpoint_manifest.checkpoint_path(path, later).unlink()
-  folder.lengthen(rounds)
+  folder.lengthen(rounds, go_back_to=checkpoint)
   simulation.report_line(
     f'The run of {text_table.count(before, "round")} goes on to {rounds}, from '
     + (
@@ -57,7 +52,7 @@ def find_checkpoint(
     folder: The workdir.
     before: The number of rounds that the run had.
   """
-  kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
+  kept = folder.checkpoint_rounds()
   rows = simulation.read_rows(folder.metrics_path) if kept else []
   # After its last round, a run evaluates, which may decide on the best round,
   # and chooses among lambdas.

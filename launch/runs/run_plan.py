@@ -10,7 +10,6 @@ import pathlib
 from fedfish_tff import datasets
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import config as config_lib
 from launch.methods import optimizers
 from launch.methods import participation
@@ -307,7 +306,7 @@ def _describe_workdir(
   if not folder.config_path.exists():
     return f'{folder.path}: new'
   before = folder.read_config()['rounds']
-  kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
+  kept = folder.checkpoint_rounds()
   last = kept[-1] if kept else -1
   if before < config.rounds:
     last = longer_run.find_checkpoint(experiment, folder, before)

@@ -13,7 +13,6 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
-from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
@@ -219,9 +218,7 @@ def load_best(
     )
   result = _load_round(experiment, folder, best)
   if result is None:
-    newest = max(
-      checkpoint_manifest.versions_in(folder.checkpoints_path), default=-1
-    )
+    newest = max(folder.checkpoint_rounds(), default=-1)
     # A run goes on from its newest checkpoint.
     how = 'launch.train' if newest < best else 'only launch.train --overwrite'
     raise errors.InputError(
