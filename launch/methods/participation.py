@@ -211,6 +211,7 @@ BLOCK = block.Block(
   },
   in_all_configs=True,
   check=_check,
+  check_task=create_participation,
   deviations=_deviations,
   in_loop=True,
   # Methods are built for the largest staleness.

@@ -14,7 +14,6 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import closing_line
 from launch.runs import divergence as divergence_lib
@@ -180,7 +179,8 @@ def check_task(config: config_lib.Config, task: Task) -> None:
   Raises:
     errors.InputError: If the config cannot be used with the task.
   """
-  participation.create_participation(config, task)
+  for declared in config.declared:
+    declared.check_task(config, task)
   if config.first_run(len(task.train.client_ids)) is not None:
     # The model must suit the task before its start is trained.
     _ = building.prepare(config, task).model
