@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import contextlib
 import dataclasses
 import functools
 import os
@@ -389,23 +390,40 @@ def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
   }
 
 
-def note_data(
-  config: config_lib.Config, task: Task, data_dir: str | None
-) -> dict[str, Any]:
-  """Returns the notes of a run that are not part of its config.
+def open_workdir(
+  config: config_lib.Config,
+  task: Task,
+  workdir: str | os.PathLike[str],
+  *,
+  data_dir: str | None,
+  overwrite: bool = False,
+) -> contextlib.AbstractContextManager[simulation.Workdir]:
+  """Opens the workdir of a run, with notes that are not part of its config.
 
   Args:
     config: The config.
     task: The task.
+    workdir: The folder.
     data_dir: The folder of the task's files; None if it reads none.
+    overwrite: Whether to remove an earlier run in the folder first.
+
+  Returns:
+    The context of `simulation.open_workdir`.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
-  return {
-    'data_dir': data_dir,
-    'synthetic': task.synthetic,
-    'label': describe_run(config, task),
-  }
+  return simulation.open_workdir(
+    workdir,
+    config.values,
+    data_fingerprint=fingerprint_data(config, task),
+    data={
+      'data_dir': data_dir,
+      'synthetic': task.synthetic,
+      'label': describe_run(config, task),
+    },
+    overwrite=overwrite,
+    length_field=config.length_field,
+  )
 
 
 def build_experiment(

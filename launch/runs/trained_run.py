@@ -79,12 +79,8 @@ def open_run(
     errors.InputError: If something cannot be used, read or written.
   """
   experiment, _, data_dir = _build(workdir, data_dir, trust, check_task)
-  config, task = experiment.config, experiment.task
-  with simulation.open_workdir(
-    workdir,
-    config.values,
-    data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(config, task, data_dir),
+  with experiment_lib.open_workdir(
+    experiment.config, experiment.task, workdir, data_dir=data_dir
   ) as folder:
     _observe_rows(experiment, folder)
     yield experiment, folder

@@ -120,13 +120,12 @@ def train_task(
   elif options.overwrite or not kept_start.exists():
     start = trained_run.read_start(config, task, origin.path)
     experiment = build(config, task, start=start)
-  with simulation.open_workdir(
+  with experiment_lib.open_workdir(
+    config,
+    task,
     options.workdir,
-    config.values,
-    data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(config, task, options.data_dir),
+    data_dir=options.data_dir,
     overwrite=options.overwrite,
-    length_field=config.length_field,
   ) as folder:
     if experiment is None:
       start = run_start.load_start(folder.path) or _train_start(
@@ -140,25 +139,7 @@ def train_task(
     result = _run(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
-    rows = simulation.read_rows(folder.metrics_path)
-    stopping = experiment.build_stopping(rows)
-    model = result
-    if config.restores_best and stopping.best_round is not None:
-      model = trained_run.load_best(experiment, folder, stopping)
-    simulation.report_step('Scoring the test clients')
-    summary = run_summary.summarize(
-      experiment,
-      block.Outcome(
-        experiment=experiment, result=result, model=model, stopping=stopping
-      ),
-      rows,
-      client_states=client_states,
-      divergence=divergence_lib.build_hook(experiment, rows),
-    )
-    row = next(row for row in rows if row['round'] == model.round_number)
-    rate = tuned_evaluation.rate_of(row)
-    own_clients.write(experiment, folder, model, client_states, rate)
-    folder.write_summary(summary)
+    summary = _score(experiment, folder, result, client_states)
     if plots:
       catalogue.plot_workdir(folder.path)
       print(
@@ -166,6 +147,35 @@ def train_task(
         f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, '
         f'or run tensorboard --logdir={folder.tensorboard_path}.'
       )
+  return summary
+
+
+def _score(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  result: simulation.TrainingResult,
+  client_states: simulation.ClientStateStore | None,
+) -> Mapping[str, Any]:
+  """Scores the model of a run that has ended; writes and returns the summary."""
+  rows = simulation.read_rows(folder.metrics_path)
+  stopping = experiment.build_stopping(rows)
+  model = result
+  if experiment.config.restores_best and stopping.best_round is not None:
+    model = trained_run.load_best(experiment, folder, stopping)
+  simulation.report_step('Scoring the test clients')
+  summary = run_summary.summarize(
+    experiment,
+    block.Outcome(
+      experiment=experiment, result=result, model=model, stopping=stopping
+    ),
+    rows,
+    client_states=client_states,
+    divergence=divergence_lib.build_hook(experiment, rows),
+  )
+  row = next(row for row in rows if row['round'] == model.round_number)
+  rate = tuned_evaluation.rate_of(row)
+  own_clients.write(experiment, folder, model, client_states, rate)
+  folder.write_summary(summary)
   return summary
 
 
