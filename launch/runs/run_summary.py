@@ -103,12 +103,13 @@ def _status(
       'status': DIVERGED,
       'diverged': {'round': first, 'reason': divergence.describe()},
     }
-  stopping = outcome.stopping
+  if outcome.result.round_number == outcome.experiment.config.rounds:
+    return {'status': FINISHED}
+  status, stopping = {'status': STOPPED_EARLY}, outcome.stopping
+  # Another hook than this one may end a run, too, and gives no reason.
   if stopping is not None and stopping.reason is not None:
-    return {'status': STOPPED_EARLY, 'stopped': stopping.reason}
-  # Another hook than this one may end a run, too.
-  stopped = outcome.result.round_number < outcome.experiment.config.rounds
-  return {'status': STOPPED_EARLY if stopped else FINISHED}
+    status['stopped'] = stopping.reason
+  return status
 
 
 def _score_test_clients(

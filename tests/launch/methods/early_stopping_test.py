@@ -106,6 +106,19 @@ class RunTest(small_configs.TestCase):
     self.assertEqual(again, summary)
     self.assertEqual(run_files.read_rows(workdir), rows)
 
+  def test_a_run_that_would_stop_after_its_last_round_is_finished(self):
+    # No round can be so much better than the initial model.
+    config = _make_config(
+      **{
+        'rounds': 2,
+        'early_stopping.patience': 2,
+        'early_stopping.min_delta': 2.0,
+      }
+    )
+    summary = small_configs.train(config, self.folder / 'w')
+    self.assertEqual(summary['status'], 'finished')
+    self.assertNotIn('stopped', summary)
+
   def _check_readers(self, config, workdir, best, last):
     folder = sweep_folder.SweepFolder(self.folder)
     self.assertIsNotNone(folder.read_summary('w', config))
