@@ -25,9 +25,9 @@ is discarded, and measures its client-server barrier. It adds to the workdir:
 
 A client with a diverged model has the value nan; the summary excludes and
 counts it (num_diverged). launch.plot uses an evaluation only if it is of the
-run's model, that of the last round, or of the best one with early_stopping. For
-FedMA, the mean prediction of the networks that the first round's clients train
-separately is also scored (ensemble/<metric>); this trains them once more.
+run's model, that of the last round, or of the best one where the config keeps
+it. For FedMA, the mean prediction of the networks that the first round's clients
+train separately is also scored (ensemble/<metric>); this trains them once more.
 
 --split=validation serves while a model is still being chosen; its tables are
 evaluation/validation_clients.csv and so on. --export also writes
@@ -76,10 +76,9 @@ _TARGETS = flags.DEFINE_list(
 _AT = flags.DEFINE_list(
   'at',
   None,
-  'The model: half, last, or best (with early_stopping, where it is the default '
-  'unless early_stopping.restore_best is False). half is for runs with '
-  'evaluation.half_way_checkpoint. Several with --targets, by default half,last '
-  'where there is a half.',
+  'The model: half, last, or best, if the config keeps it; by default the one of '
+  'summary.json. Several with --targets, by default half,last where there is a '
+  'half.',
 )
 _MAX_CLIENTS = flags.DEFINE_integer(
   'max_clients',

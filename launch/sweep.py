@@ -52,8 +52,7 @@ Sweeps that a config file may have, beside its own:
               test clients. Bold is what docs/comparisons.md says
   table.csv   the same of every column and every rate, a line for each
   index.html  all results on one page, with figures and configs, for offline use
-  plots/      heat maps of learning rates, or scores against the share of
-              weights that clients send; otherwise launch.plot's curves
+  plots/      heat maps of learning rates, or launch.plot's curves
 
 You can stop it at any time: the same command continues, with the same results.
 A run that fails is named, with its reason, and does not stop the others; the

@@ -306,12 +306,27 @@ class Workdir:
     if data_fingerprint is not None:
       _check_same_data(self, data_fingerprint)
 
-  def lengthen(self, rounds: int) -> None:
+  def checkpoint_rounds(self) -> list[int]:
+    """Returns the rounds of the checkpoints, damaged ones included."""
+    return checkpoint_manifest.versions_in(self.checkpoints_path)
+
+  def lengthen(self, rounds: int, *, go_back_to: int) -> None:
     """Makes the run one of more rounds, which is not finished.
+
+    Args:
+      rounds: The number of rounds.
+      go_back_to: The round whose later checkpoints are removed.
 
     Raises:
       errors.InputError: If the files cannot be written.
     """
+    folder = self.checkpoints_path
+    try:
+      for later in self.checkpoint_rounds():
+        if later > go_back_to:
+          checkpoint_manifest.checkpoint_path(folder, later).unlink()
+    except OSError as error:
+      raise files.unwritable_error(folder, error) from error
     try:
       # A run killed here is one of fewer rounds without a summary.
       self.summary_path.unlink(missing_ok=True)

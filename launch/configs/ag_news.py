@@ -40,15 +40,14 @@ trains LoRA's adapters of queries and values, and the classifier, with the rank,
 alpha and learning rate (5e-4) of Hu et al. (2021, table 9) for roberta-base;
 --config.adapters.rank=4 sets another rank. See docs/partial_exchange.md.
 
-A grid that takes about a minute, on synthetic news, with its figures:
+A grid that takes about a minute, on synthetic news:
 
   python -m launch.sweep --config=launch/configs/ag_news.py:smoke \
     --sweep_dir=runs/ag_news_smoke
 
-(on real news with --data_dir). The folder then holds table.md, and in plots/ the
-accuracy and the classes' F1 against the share, with a panel for each beta.
-research/partial_exchange/ag_news.py has the sweeps of
-docs/results_partial_exchange.md and the memo's.
+(on real news with --data_dir). research/partial_exchange has the sweeps of
+docs/results_partial_exchange.md and the memo's, and draws scores against the
+share.
 """
 
 from collections.abc import Mapping

@@ -44,7 +44,6 @@ from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
-from launch.methods import evaluation
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation
@@ -115,8 +114,11 @@ def create_config(
     {
       **{name: v for name, v in declared.items() if v is not None},
       'algorithm': method.defaults(method_variant),
-      'participation': {'name': participation.BLOCK.fields['name'].default},
-      'evaluation': evaluation.BLOCK.defaults(),
+      **{
+        name: block.defaults()
+        for name, block in block_lib.own_blocks().items()
+        if block.in_all_configs
+      },
     }
   )
   if 'task' in values:
@@ -143,7 +145,7 @@ def create_config(
     reason = 'all clients come once in the visiting_rounds of the config file'
     _replace(config, 'rounds', visiting_rounds, f': {reason}')
   for block in _ordered_blocks(others):
-    _add_block(config, block, chosen)
+    _add_block(config, block, chosen, method)
   if 'start' in chosen and 'rounds' in config and visiting_rounds:
     reason = "the start takes the config file's visiting_rounds before them"
     _replace(config, 'rounds', config.rounds + visiting_rounds, f': {reason}')
@@ -232,21 +234,35 @@ def _find_others(
 def _ordered_blocks(
   others: Mapping[str, block_lib.Block],
 ) -> list[block_lib.Block]:
-  """Returns the blocks, with the one that others' rules may change last."""
+  """Returns the blocks, with those that others' rules may change last."""
   blocks = block_lib.known_blocks(others).values()
-  return sorted(blocks, key=lambda b: b.name == 'participation')
+  return sorted(blocks, key=lambda block: block.in_all_configs)
 
 
 def _add_block(
-  config: ConfigDict, block: block_lib.Block, chosen: Mapping[str, str]
+  config: ConfigDict,
+  block: block_lib.Block,
+  chosen: Mapping[str, str],
+  method: method_lib.Method,
 ) -> None:
   """Adds a block that axes choose, and sets other fields by its rules."""
   others = {axis: chosen[axis] for axis in block.axes() if axis in chosen}
   if block.name not in chosen and not others:
     return
   # An axis for speeds only keeps the config's participation.
-  preset = chosen.get(block.name) or config[block.name].name
+  preset = chosen.get(block.name) or config[block.name][block.chosen_by]
   config[block.name] = block.defaults(preset, **others)
+  # What the variant says is not replaced, but refused.
+  said = set(block.presets.get(preset, {}))
+  said |= {
+    n for axis, value in others.items() for n in block.axes()[axis][value]
+  }
+  for name, (support, known) in block.only.items():
+    if support not in method.supports and name not in said:
+      rule = block_lib.Rule(
+        f'{block.name}.{name}', known, method.why_not(support)
+      )
+      _overrule(config, rule, f' for {method.name}: {rule.reason}')
   values = config_lib.Values.of(config[block.name].to_dict())
   for rule in (*block.goes_with, *block.sets):
     is_chosen = rule.field.partition('.')[0] in chosen
@@ -299,8 +315,8 @@ def _check_axes(
   needed = {}
   for block in _ordered_blocks(others):
     known |= block.all_axes()
-    # Every config has a participation, so that its axes need no other.
-    if block.name != 'participation':
+    # The axes of a block that is there anyway need no other.
+    if not block.in_all_configs:
       needed |= dict.fromkeys(block.axes(), block.name)
   known |= own
   for axis, value in chosen.items():

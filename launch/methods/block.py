@@ -128,13 +128,13 @@ class Origin(NamedTuple):
   """The origin of the weights that a run begins with, kept in its workdir.
 
   Attributes:
-    algorithm: The block `algorithm` of a run that is trained first, in which
-      each client comes once, and whose rounds and costs count; None for weights
-      that are read.
+    config: The config of a run that is trained first, in which each client comes
+      once, and whose rounds and costs count; None for weights that are read. Its
+      `rounds` are without meaning; see `Config.first_run`.
     path: The workdir of a run, or a file of weights, that is read.
   """
 
-  algorithm: Mapping[str, Any] | None = None
+  config: config_lib.Config | None = None
   path: str = ''
 
 
@@ -207,7 +207,10 @@ class Block:
     inner: The blocks within the block, which all choices have, by field. Their
       names begin with that of the block.
     presets: The values of the axis, each with the fields that it sets; empty
-      for a block without an axis, which every config has.
+      for a block without an axis.
+    in_all_configs: Whether every config has the block. It then takes its place
+      in a variant after the other blocks, whose rules may change it, and its
+      `deviations` come before theirs.
     axes: A function that returns further axes, each in the form of `presets`.
     supports: The name in `method.SUPPORTS` that a method with the block needs;
       '' for any method.
@@ -272,6 +275,7 @@ class Block:
   presets: Mapping[str, Mapping[str, Any]] = dataclasses.field(
     default_factory=dict
   )
+  in_all_configs: bool = False
   axes: Callable[[], Mapping[str, Mapping[str, Mapping[str, Any]]]] = dict
   supports: str = ''
   refuse: Callable[[method_lib.Method], str] = lambda method: ''
@@ -319,9 +323,12 @@ class Block:
     """Returns the block of a config.
 
     Args:
-      preset: The name of a preset; '' for none.
+      preset: The name of a preset; '' for none, where the block of one with
+        choices only says which is made.
       **others: The values of further axes.
     """
+    if self.choices and not preset:
+      return {self.chosen_by: self.fields[self.chosen_by].default}
     chosen = dict(self.presets[preset]) if preset else {}
     for axis, value in others.items():
       chosen |= self.axes()[axis][value]
@@ -476,8 +483,19 @@ def own_blocks() -> Mapping[str, Block]:
 
 
 def _in_order(blocks: Mapping[str, Block]) -> dict[str, Block]:
+  """Returns blocks after those that their `Block.after` names.
+
+  Raises:
+    errors.InputError: If blocks come after one another.
+  """
   after = {name: block.after for name, block in blocks.items()}
-  order = graphlib.TopologicalSorter(after).static_order()
+  try:
+    order = [*graphlib.TopologicalSorter(after).static_order()]
+  except graphlib.CycleError as error:
+    raise errors.InputError(
+      'Blocks must be in an order by what they say in `after`, got '
+      f'{" before ".join(error.args[1])}.'
+    ) from error
   return {name: blocks[name] for name in order if name in blocks}
 
 
@@ -551,15 +569,3 @@ def find_other_blocks(
 def known_blocks(others: Mapping[str, Block]) -> Mapping[str, Block]:
   """Returns the blocks of this package and others by name, in their order."""
   return _in_order({**own_blocks(), **others}) if others else own_blocks()
-
-
-def blocks_of(config: config_lib.Config) -> list[Block]:
-  """Returns the declarations of the blocks that a config has."""
-  known = known_blocks(config.other_blocks)
-  return [block for name, block in known.items() if name in config.blocks]
-
-
-def length_field(config: config_lib.Config) -> str:
-  """Returns a field by which rounds depend on their number; '' without one."""
-  found = (block.length_field(config) for block in blocks_of(config))
-  return next(filter(None, found), '')

@@ -113,7 +113,7 @@ class Ingredients:
       part: The name of a part, one of `block.PARTS`.
       value: The part before the changes.
     """
-    for block in block_lib.blocks_of(self.config):
+    for block in self.config.declared:
       if part in block.build:
         value = block.build[part](self, value)
     return value
@@ -217,11 +217,38 @@ def prepare(
   return dataclasses.replace(parts, task=parts.change(block_lib.TASK, task))
 
 
+def build_method(
+  config: config_lib.Config,
+  task: Task,
+  *,
+  start_weights: tff.learning.models.ModelWeights | None = None,
+) -> BuiltMethod:
+  """Builds the model and the process of a config.
+
+  Args:
+    config: The config.
+    task: The task.
+    start_weights: The weights that the start of a fine-tuning has found; None
+      for a config without a start.
+
+  Returns:
+    The model to train and its process.
+
+  Raises:
+    errors.InputError: If the task does not fit the method.
+  """
+  parts = prepare(config, task, start_weights=start_weights)
+  built = config.method.build(parts)
+  return dataclasses.replace(
+    built, process=parts.change(block_lib.PROCESS, built.process)
+  )
+
+
 def parameter_values(config: config_lib.Config) -> dict[str, float]:
   """Returns the values of the parameters in a run of a config, by name.
 
   With these values, the computations of any config with the same
-  `registry.sharing_key` are those built for this config.
+  `Config.sharing_key` are those built for this config.
 
   Args:
     config: The config.

@@ -8,13 +8,17 @@ This is plain Python, without TensorFlow.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import dataclasses
+import functools
 import json
 import types
 import typing
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 
 if typing.TYPE_CHECKING:
@@ -106,8 +110,11 @@ class Config:
     client_weight_decay: The weight decay of the clients' adamw; None without
       it.
     blocks: The fields of the config's blocks, by name.
-    other_blocks: The declarations of those from other packages, by name.
+    declared: The declarations of the blocks, in the order of `Block.after`.
     trust: The trust in the programs that the config names.
+    origin: The origin of the weights that the run begins with; None for initial
+      weights.
+    notes: The notes of `method_notes.describe`.
   """
 
   values: Mapping[str, Any]
@@ -127,15 +134,101 @@ class Config:
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
   blocks: Mapping[str, Values] = dataclasses.field(default_factory=dict)
-  other_blocks: Mapping[str, block_lib.Block] = dataclasses.field(
-    default_factory=dict
-  )
+  declared: Sequence[block_lib.Block] = ()
   trust: trust_lib.Trust = trust_lib.PYTHON
+  origin: block_lib.Origin | None = None
+  notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
   @property
   def key(self) -> str:
     """A text that is the same for equal configs."""
     return json.dumps(self.values, sort_keys=True)
+
+  def first_run(self, num_clients: int) -> Config | None:
+    """Returns the config of the run that is trained before this one.
+
+    Args:
+      num_clients: The number of training clients.
+
+    Returns:
+      The config; None if no run is trained before.
+
+    Raises:
+      errors.InputError: If this run has no more rounds than that one.
+    """
+    if self.origin is None or self.origin.config is None:
+      return None
+    rounds = simulation.count_visiting_rounds(
+      num_clients, cohort_size=self.cohort_size
+    )
+    if self.rounds <= rounds:
+      raise errors.InputError(
+        f'rounds must be {rounds + 1} or more, since the start of the '
+        f'fine-tuning, in which all {num_clients} training clients come once, '
+        f'takes {rounds}; got {self.rounds}.'
+      )
+    first = self.origin.config
+    return dataclasses.replace(
+      first, rounds=rounds, values={**first.values, 'rounds': rounds}
+    )
+
+  @functools.cached_property
+  def keeps_models(self) -> bool:
+    """True if clients end up with models of their own."""
+    return self.method.keeps_models or any(
+      block.keeps_models(self.blocks[block.name]) for block in self.declared
+    )
+
+  @property
+  def has_one_model(self) -> bool:
+    """True if all clients, held-out ones too, end up with one model."""
+    return not (self.keeps_models or self.method.personalizes)
+
+  @functools.cached_property
+  def deciding(self) -> block_lib.Block | None:
+    """The block that decides on the last and the best round, if any."""
+    found = (b for b in self.declared if b.restores_best is not None)
+    return next(found, None)
+
+  @functools.cached_property
+  def restores_best(self) -> bool:
+    """True if the run's model is that of its best evaluation."""
+    return self.deciding is not None and self.deciding.restores_best(self)
+
+  @functools.cached_property
+  def length_field(self) -> str:
+    """A field by which rounds depend on their number; '' without one."""
+    found = (block.length_field(self) for block in self.declared)
+    return next(filter(None, found), '')
+
+  @property
+  def label(self) -> str:
+    """The name of the method with all that makes it another one."""
+    return self.notes['title']
+
+  @functools.cached_property
+  def sharing_key(self) -> str | None:
+    """A key, equal for configs that can share built computations.
+
+    None for a run that shares nothing. Configs of one key may differ in seeds and
+    so in the tasks' models, which the caller must check.
+    """
+    seed = {'seed'} if self.method.draws(self.algorithm) else set()
+    across = self.method.shared_across - seed
+    if not across:
+      return None
+    across |= {block.name for block in self.declared if block.in_loop}
+    for block in self.declared:
+      built_from = block.built_from(self)
+      if built_from is None:
+        if block.in_loop:
+          continue
+        return None
+      across -= built_from
+    return json.dumps(
+      {name: v for name, v in self.values.items() if name not in across},
+      sort_keys=True,
+    )
 
   @property
   def evaluation(self) -> Values:

@@ -7,6 +7,7 @@ once.
 """
 
 from collections.abc import Mapping
+import dataclasses
 from typing import Any
 
 from fedfish_tff import errors
@@ -16,11 +17,10 @@ from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
+from launch.methods import method_notes
 from launch.methods import registry
 from tasks import registry as task_registry
 
-# The blocks that every config has.
-_BLOCKS = ('algorithm', 'task', 'participation', 'evaluation')
 _WEIGHT_DECAY = 'client_weight_decay'
 
 
@@ -49,14 +49,16 @@ def read(
     )
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'), trust=trust)
-  others = block_lib.find_other_blocks(values, trust=trust)
-  known = block_lib.known_blocks(others)
+  known = block_lib.known_blocks(
+    block_lib.find_other_blocks(values, trust=trust)
+  )
   optional = _optional_fields(values, method, known)
-  blocks = {**dict.fromkeys(_BLOCKS, fields.block), **optional}
+  needed = [n for n, block in known.items() if block.in_all_configs]
+  blocks = dict.fromkeys(('algorithm', 'task', *needed), fields.block)
   fields.check_block(
     '',
     values,
-    {**config_lib.FIELDS, **fields.of_checks(blocks)},
+    {**config_lib.FIELDS, **fields.of_checks({**blocks, **optional})},
     owner=method.name,
   )
   method.check('algorithm.', values['algorithm'])
@@ -77,15 +79,32 @@ def read(
       for name, block in known.items()
       if name in values
     },
-    other_blocks=others,
+    declared=tuple(known[name] for name in known if name in values),
     trust=trust,
   )
   flat = json_config.flatten(values)
-  for block in block_lib.blocks_of(config):
+  for block in config.declared:
     block.check_rules(config, flat)
   _check_support(config, flat, known)
   _check_weight_decay(config)
-  return config
+  _only(
+    {b.name: b for b in config.declared if b.restores_best is not None},
+    'a choice of the best round',
+  )
+  origins = {block.name: block.start(config) for block in config.declared}
+  origin = _only({n: found for n, found in origins.items() if found}, 'a start')
+  config = dataclasses.replace(config, origin=origin)
+  return dataclasses.replace(config, notes=method_notes.describe(config))
+
+
+def _only(found: Mapping[str, Any], what: str) -> Any:
+  """Returns the only value, if any, of what a block declares, by its name."""
+  if len(found) > 1:
+    raise errors.InputError(
+      f'The config must have one block with {what} at most, got '
+      f'{" and ".join(found)}.'
+    )
+  return next(iter(found.values()), None)
 
 
 def _check_task(task: Mapping[str, Any]) -> None:

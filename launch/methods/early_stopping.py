@@ -130,26 +130,14 @@ def direction(
 
 
 def _summary(outcome: block.Outcome) -> dict[str, Any]:
-  """Returns the decision, and the round of the model that was scored."""
+  """Returns the deciding column and its best round."""
   stopping = outcome.stopping
   return {
     'early_stopping': {
       'metric': stopping.column,
       'best_round': stopping.best_round,
-      'model_round': outcome.model.round_number,
-      # The reason; null for a run that has trained for all rounds.
-      'stopped': stopping.reason,
     }
   }
-
-
-def _tell(config: config_lib.Config, summary: Mapping[str, Any]) -> str:
-  own, told = summary['early_stopping'], ''
-  if own['stopped']:
-    told = f', not {config.rounds}, since {own["stopped"]}'
-  if own['model_round'] != summary['rounds']:
-    told += f', with the model of round {own["model_round"]}'
-  return told
 
 
 BLOCK = block.Block(
@@ -164,5 +152,4 @@ BLOCK = block.Block(
   hooks=_hooks,
   restores_best=lambda config: config.blocks['early_stopping'].restore_best,
   summary=_summary,
-  tell=_tell,
 )

@@ -11,7 +11,6 @@ from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import declared
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -29,7 +28,7 @@ def judged_by(config: config_lib.Config, task: Task) -> str:
   """
   chosen = config.evaluation.judged_by
   # A held-out client gets a model of its own by its first training.
-  if chosen == 'auto' and not declared.has_one_model(config):
+  if chosen == 'auto' and not config.has_one_model:
     chosen = 'fine_tuned'
   tuned = (
     chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0
@@ -102,6 +101,7 @@ BLOCK = block.Block(
     'personalization_epochs': ('learning_rates', (0,)),
     'judged_by': ('learning_rates', ('auto', 'global')),
   },
+  in_all_configs=True,
   check=_check,
   in_loop=True,
   hooks=_hooks,

@@ -8,7 +8,6 @@ import typing
 
 from fedfish_tff import algorithms
 from launch.methods import building
-from launch.methods import declared
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -35,7 +34,7 @@ def build_mean(
       model_aggregator=parts.model_aggregator,
       **weighting,
     )
-  elif declared.clients_keep_models(parts.config):
+  elif parts.config.keeps_models:
     process = algorithms.build_stateful_partial_exchange(
       parts.model, client_optimizer, **exchange, **weighting
     )

@@ -17,6 +17,8 @@ from launch.methods import block
 from launch.methods import building
 from launch.methods import closed_form
 from launch.methods import config as config_lib
+from launch.methods import config_checks
+from launch.methods import evaluation
 from launch.methods import participation
 from launch.methods import registry
 
@@ -74,8 +76,18 @@ _FIELDS: Mapping[str, fields.Field] = {
     'The closed-form method to start from, with its fields; or none.',
   ),
 }
-
-
+# The fields that the run of a start has from the config.
+_KEPT = (
+  'seed',
+  'rounds',
+  'cohort_size',
+  'batch_size',
+  'max_examples_per_client',
+  'evaluate_every',
+  'checkpoint_every',
+  'stop_after_diverged_rounds',
+  'task',
+)
 _TITLES = {'ft': 'FT', 'ft_lp': 'FT-LP', 'ft_feat': 'FT-FEAT'}
 
 
@@ -86,9 +98,27 @@ def has_start(config: config_lib.Config) -> bool:
 
 
 def _start(config: config_lib.Config) -> block.Origin | None:
+  """Returns the run of the closed form, in which each client comes once."""
   if not has_start(config):
     return None
-  return block.Origin(algorithm=config.values['fine_tuning']['start'])
+  values = config.values
+  # The visits take simulated time, too.
+  speeds = {n: v for n, v in values['participation'].items() if n == 'speeds'}
+  first = config_checks.read(
+    {
+      **{name: values[name] for name in _KEPT},
+      'local_epochs': 1,
+      'algorithm': dict(values['fine_tuning']['start']),
+      'participation': {'name': 'visit_once', **speeds},
+      'evaluation': {
+        **evaluation.BLOCK.defaults(),
+        'personalization_epochs': 0,
+        'barrier': False,
+      },
+    },
+    trust=config.trust,
+  )
+  return block.Origin(config=first)
 
 
 def _check(config: config_lib.Config) -> None:

@@ -21,6 +21,7 @@ if typing.TYPE_CHECKING:
   from tasks.task import Task
 
 POLICIES = policies.POLICIES
+_USUAL = 'uniform'
 
 
 def policy_of(config: config_lib.Config) -> policy.Policy:
@@ -44,6 +45,19 @@ def _check(config: config_lib.Config) -> None:
   if own.speeds is not None:
     client_speeds.KINDS[own.speeds.kind].check(own.speeds)
   named.check(config)
+
+
+def _deviations(config: config_lib.Config) -> dict[str, str]:
+  """Returns the title of the policy unless it is the method's usual one."""
+  own = policy_of(config)
+  if own.is_asynchronous or config.method.is_asynchronous:
+    # Without late answers, such a method is another one: FedBuff is FedAvg.
+    is_usual = own.is_asynchronous and config.method.is_asynchronous
+  elif 'repeated_visits' in config.method.supports:
+    is_usual = config.participation.name == _USUAL
+  else:
+    is_usual = config.participation.name == _USUAL or own.visits_once
+  return {} if is_usual else {'participation.name': own.title}
 
 
 def create_accuracy_stages(
@@ -100,7 +114,7 @@ def _check_sizes(
   last_round: int,
 ) -> None:
   """Checks that some round has as many clients as the config's blocks need."""
-  for one in block.blocks_of(config):
+  for one in config.declared:
     needed, most = one.needed_clients(config), 0
     for number in range(1, last_round + 1):
       if most >= needed:
@@ -174,7 +188,7 @@ BLOCK = block.Block(
   'simulated time (docs/participation.md)',
   fields={
     'name': fields.Field(
-      'uniform',
+      _USUAL,
       fields.one_of(*POLICIES),
       'Who takes part; see docs/participation.md.',
     ),
@@ -195,7 +209,10 @@ BLOCK = block.Block(
       tuple(name for name, found in POLICIES.items() if found.visits_once),
     )
   },
+  in_all_configs=True,
   check=_check,
+  check_task=create_participation,
+  deviations=_deviations,
   in_loop=True,
   # Methods are built for the largest staleness.
   built_from=lambda config: frozenset(

@@ -134,6 +134,10 @@ def _create_flanp_stages(
   return simulation.AccuracyStages(own.n0, most=num_clients)
 
 
+def _first_cohort(config: config_lib.Config) -> int:
+  return config.participation.n0
+
+
 def _build_flanp(parts: policy.Ingredients) -> simulation.Participation:
   own = parts.own
   stages = parts.accuracy_stages or simulation.equal_stages(
@@ -290,6 +294,7 @@ POLICIES: Mapping[str, policy.Policy] = {
       **policy.DROPOUT,
     },
     build=_build_flanp,
+    first_cohort=_first_cohort,
     check=_check_flanp,
     needs_speeds=True,
     create_stages=_create_flanp_stages,
@@ -320,6 +325,7 @@ POLICIES: Mapping[str, policy.Policy] = {
       **policy.DROPOUT,
     },
     build=_build_srpfl,
+    first_cohort=_first_cohort,
     check=_check_srpfl,
     needs_speeds=True,
   ),

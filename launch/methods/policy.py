@@ -156,6 +156,8 @@ class Policy(block.Choice):
     is_independent: Whether each client comes independently of all others.
     is_asynchronous: Whether clients may start from earlier models, up to its
       field `max_staleness` steps old.
+    first_cohort: A function from a config to the size of the first cohort; None
+      if cohorts do not grow.
     create_stages: A function from a config and the number of clients to the
       stages that training ends by accuracy; None if it ends none.
     create_clock: A function from what `build` returns to the clock of its
@@ -169,6 +171,7 @@ class Policy(block.Choice):
   visits_once: bool = False
   is_independent: bool = False
   is_asynchronous: bool = False
+  first_cohort: Callable[[config_lib.Config], int | None] = lambda config: None
   create_stages: Callable[
     [config_lib.Config, int], simulation.AccuracyStages | None
   ] = lambda config, num_clients: None

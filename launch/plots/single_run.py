@@ -78,10 +78,7 @@ def draw_exchanged_tensors(
     ticker.MaxNLocator(nbins=10, steps=[1, 2, 5, 10], integer=True)
   )
   axis.set_xlabel('Round')
-  what = 'Share of the clients that sent it'
-  exchange = frames.runs['config'].iloc[0].get('exchange') or {}
-  if exchange.get('selection') == 'coordinates':
-    what = 'Share of its weights that clients sent'
+  what = 'Share of its weights that clients sent'
   panels.draw_colorbar(image, axis, what, percent=True, aspect=10 * height)
   title = run_notes.name_task('What clients have sent', frames.runs)
   panels.set_figure_title(figure, title)

@@ -9,7 +9,6 @@ import pathlib
 from fedfish_tff.evaluation import ranking
 from launch.plots import catalogue
 from launch.plots import comparison
-from launch.plots import exchange_share
 from launch.plots import heat_map
 from launch.plots import panels
 from launch.plots import style
@@ -32,10 +31,9 @@ def draw(
   """Draws a sweep into its folder of plots and prints the paths.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
-  figure for each value of its other fields, with a panel per variant. A sweep
-  over the share of weights that clients send gets scores against that share.
-  Any other sweep gets comparisons of its methods for each value of the fields
-  that they share.
+  figure for each value of its other fields, with a panel per variant. Any other
+  sweep gets comparisons of its methods for each value of the fields that they
+  share.
 
   Args:
     folder: The folder of the sweep.
@@ -50,17 +48,14 @@ def draw(
   tuned = sweep_results.is_tuned(runs)
   if tuned and all(_varies(runs, rate) for rate in run_labels.RATES):
     figures = draw_heat_maps(runs)
-  elif exchange_share.is_over_shares(runs):
-    figures = exchange_share.draw(runs)
-  else:
-    paths = []
-    for setting, workdirs in find_comparisons(runs).items():
-      target = folder.plots_path / style.slug(setting)
-      paths += comparison.compare_workdirs(workdirs, target, setting=setting)
+    paths = catalogue.write_figures(figures, folder.plots_path)
+    for path in paths:
+      print(path)
     return paths
-  paths = catalogue.write_figures(figures, folder.plots_path)
-  for path in paths:
-    print(path)
+  paths = []
+  for setting, workdirs in find_comparisons(runs).items():
+    target = folder.plots_path / style.slug(setting)
+    paths += comparison.compare_workdirs(workdirs, target, setting=setting)
   return paths
 
 

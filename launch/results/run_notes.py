@@ -83,9 +83,9 @@ def tell_clients(runs: pd.DataFrame) -> str:
   """
   cohorts = {
     size
-    for config in runs['config']
-    for size in (config.get('cohort_size'), _first_cohort(config))
-    if size
+    for config, first in zip(runs['config'], runs['first_cohort'])
+    for size in (config.get('cohort_size'), first)
+    if size and size > 0  # A missing number may be NaN here.
   }
   if not cohorts:
     return ''
@@ -109,11 +109,6 @@ def count_clients(runs: pd.DataFrame, split: str) -> str:
   """
   counts = {of[split] for of in runs['clients'] if of and split in of}
   return span(counts) if counts else ''
-
-
-def _first_cohort(config: Mapping[str, Any]) -> int | None:
-  """Returns the size of the first cohort if cohorts grow."""
-  return (config.get('participation') or {}).get('n0')
 
 
 def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:

@@ -35,14 +35,6 @@ CONFIG = {
   'server_learning_rate': (float, None),
   'algorithm': {'name': str},
   'task': {'name': str, 'num_clients': (int, None)},
-  'participation': (
-    {
-      'name': str,
-      'speeds': ({'kind': str, 'communication_seconds': (float, None)}, None),
-    },
-    None,
-  ),
-  'exchange': ({'selection': str, 'share': float, 'unsent': str}, None),
 }
 # The form of notes on a method; see `method_notes.describe`.
 METHOD = {
@@ -51,6 +43,7 @@ METHOD = {
   'deviations': ({...: str}, None),
   'baseline': int,
   'one_model': bool,
+  'first_cohort': (int, None),
   # Runs of earlier versions lack it.
   'settled': ([str], None),
 }
@@ -70,8 +63,8 @@ SUMMARY = {
   'final': {...: (float, None)},
   'test': {...: (float, None)},
   'totals': {...: (float, None)},
-  'early_stopping': ({'model_round': int, 'stopped': (str, None)}, None),
-  'status': (str, None),
+  'status': str,
+  'model_round': int,
   'diverged': ({'round': int, 'reason': str}, None),
 }
 CLIENTS_CSV = 'evaluation/clients.csv'
@@ -267,9 +260,9 @@ def describe_run(
     'algorithm': algorithm,
     'synthetic': synthetic,
     'is_finished': bool(summary),
-    'status': _status(summary),
+    'status': summary['status'] if summary else 'unfinished',
     'diverged_round': diverged_round(summary),
-    'model_round': model_round(summary) if summary else None,
+    'model_round': summary.get('model_round'),
     'length': summary.get('rounds') or config['rounds'],
     # Further names in an untrusted label must not replace the values above.
     **{
@@ -309,14 +302,6 @@ def _mark_diverged(
   }
 
 
-def _status(summary: Mapping[str, Any]) -> str:
-  if not summary:
-    return 'unfinished'
-  stopped = (summary.get('early_stopping') or {}).get('stopped')
-  usual = 'finished' if stopped is None else 'stopped early'
-  return summary.get('status') or usual
-
-
 def diverged_round(summary: Mapping[str, Any]) -> int | None:
   """Returns the round in which a finished run has diverged; None if it has not."""
   return (summary.get('diverged') or {}).get('round')
@@ -335,17 +320,10 @@ def is_diverged(first: int | None, round_number: int) -> bool:
 def has_diverged_model(summary: Mapping[str, Any]) -> bool:
   """Returns whether a finished run's model is of a diverged round.
 
-  With early stopping, it may be an earlier one, which is a result.
+  The best one may be of an earlier round, which is a result.
   """
   first = diverged_round(summary)
-  return first is not None and is_diverged(first, model_round(summary))
-
-
-def model_round(summary: Mapping[str, Any]) -> int:
-  """Returns the round of a finished run's model."""
-  return (summary.get('early_stopping') or {}).get(
-    'model_round', summary['rounds']
-  )
+  return first is not None and is_diverged(first, summary['model_round'])
 
 
 def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:

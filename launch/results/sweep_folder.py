@@ -125,7 +125,7 @@ class SweepFolder:
       rows = checked_tables.read_table(path, ['round'])
     except errors.InputError:  # A damaged evaluation is made again.
       return False
-    expected = str(run_reader.model_round(summary)) if summary else None
+    expected = str(summary['model_round']) if summary else None
     return bool(rows) and rows[0][1]['round'] == expected
 
   def read_usage(self) -> dict[str, dict[str, float]]:
@@ -142,11 +142,8 @@ class SweepFolder:
 
 def is_end(summary: Mapping[str, Any], config: Mapping[str, Any]) -> bool:
   """Returns whether a summary is that of a finished run of a config."""
-  stopped = (summary.get('early_stopping') or {}).get('stopped')
-  return (
-    summary['rounds'] == config['rounds']
-    or stopped is not None
-    or run_reader.diverged_round(summary) is not None
+  return summary['rounds'] == config['rounds'] or (
+    summary['status'] != 'finished'
   )
 
 

@@ -12,8 +12,8 @@ from launch.results import settings as settings_lib
 import numpy as np
 import pandas as pd
 
-# The half-way and the last model, as in the paper's figure. For a run with
-# early_stopping, its model counts as the last one.
+# The half-way and the last model, as in the paper's figure. The model of a run,
+# which may be the best one, counts as the last one.
 HALF, LAST = 'R/2', 'R'
 # A row is one method on one target. The difference of the means over clients is
 # to the baseline, within common seeds; its 95 % bootstrap interval is from low

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from fedfish_tff import datasets
-from launch.methods import block as block_lib
-from launch.methods import declared
-from launch.methods import registry
 from launch.results import column_titles
 from launch.results import run_reader
 from launch.results import text_table
@@ -39,7 +36,7 @@ def format_line(
     told = run_summary.tell_divergence(summary)
     if run_reader.has_diverged_model(summary):
       return f'{told}.'
-    told += f'; the model is that of round {run_reader.model_round(summary)}:'
+    told += f'; the model is that of round {summary["model_round"]}:'
   return f'{told} {_scores(experiment, summary)}.{_judge(experiment, summary)}'
 
 
@@ -79,7 +76,7 @@ def _judge(
     return ''
   score = _format(summary['final'][column])
   told = f' Judged by {_name(column)}: {score}'
-  deciding = declared.find_stopping(experiment.config)
+  deciding = experiment.config.deciding
   if deciding is not None:
     (stopping,) = deciding.hooks(experiment)
     if stopping.column != column:
@@ -101,8 +98,12 @@ def _rounds(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
   number = text_table.count(summary['rounds'], 'round')
-  rounds = f'{number} of {registry.label(experiment.config)}'
-  for block in block_lib.blocks_of(experiment.config):
+  rounds = f'{number} of {experiment.config.label}'
+  if reason := summary.get('stopped'):
+    rounds += f', not {experiment.config.rounds}, since {reason}'
+  if summary['model_round'] != summary['rounds']:
+    rounds += f', with the model of round {summary["model_round"]}'
+  for block in experiment.config.declared:
     rounds += block.tell(experiment.config, summary)
   return rounds
 

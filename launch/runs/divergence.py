@@ -7,7 +7,6 @@ import functools
 
 from fedfish_tff import simulation
 from launch import json_config
-from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.runs import experiment as experiment_lib
 
@@ -58,7 +57,7 @@ def advise(
   values = json_config.flatten(config.values)
   suspects = rates + [
     name
-    for block in block_lib.blocks_of(config)
+    for block in config.declared
     for name in (f'{block.name}.{field}' for field in block.diverges_by)
     if values[name]
   ]

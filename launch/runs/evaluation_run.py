@@ -13,7 +13,6 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from fedfish_tff.evaluation import metric_names
-from launch.methods import declared
 from launch.plots import catalogue
 from launch.results import run_reader
 from launch.results import text_table
@@ -203,7 +202,7 @@ def _evaluate_barrier(
     ['loss', experiment.task.metric], experiment.task
   )
   rows = simulation.read_rows(folder.metrics_path)
-  hooks = declared.build_hooks(experiment)
+  hooks = experiment.build_hooks()
   for hook in hooks:
     # Those that decide on cohorts have seen the rows.
     if hook not in experiment.cohort_hooks:
@@ -246,9 +245,7 @@ def _export(
       experiment.config.method.title,
     )
   weights = experiment.process.get_model_weights(result.state)
-  model, weights = declared.merge(
-    experiment.config, experiment.task, experiment.model, weights
-  )
+  model, weights = experiment.merge(weights)
   paths = [folder / 'saved_model', folder / 'weights.npz']
   export_lib.write_saved_model(model, weights, paths[0])
   export_lib.write_weights(weights, paths[1])

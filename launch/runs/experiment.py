@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+import contextlib
 import dataclasses
 import functools
 import os
@@ -15,14 +16,10 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import declared
 from launch.methods import evaluation as evaluation_block
-from launch.methods import method_notes
 from launch.methods import participation as participation_lib
-from launch.methods import registry
 from launch.runs import run_start
 from tasks import registry as task_registry
 from tasks.task import SPLITS
@@ -60,8 +57,7 @@ class Experiment:
 
   def __post_init__(self) -> None:
     # Made at once, so that bad input is refused before anything is written.
-    _ = self.participation
-    for block in block_lib.blocks_of(self.config):
+    for block in self.config.declared:
       block.check_task(self.config, self.task)
     rates = self.tuning_rates
     if rates and config_lib.CLIENT_RATE not in parameters.names_in(
@@ -233,9 +229,45 @@ class Experiment:
       higher_is_better={self.task.metric: self.task.higher_is_better},
       seed=self.config.seed,
       own_models=simulation.has_client_states(self.process)
-      and declared.clients_keep_models(self.config),
+      and self.config.keeps_models,
       new_clients=new_clients,
     )
+
+  def build_hooks(self) -> list[simulation.Hook]:
+    """Builds the hooks of the config's blocks, in their order."""
+    return [h for block in self.config.declared for h in block.hooks(self)]
+
+  def build_stopping(
+    self, rows: Iterable[simulation.Metrics]
+  ) -> simulation.EarlyStopping | None:
+    """Builds the hook that decides on the last and the best round, if any.
+
+    Args:
+      rows: The rows of metrics.csv on which it decides first.
+    """
+    if self.config.deciding is None:
+      return None
+    (stopping,) = self.config.deciding.hooks(self)
+    stopping.observe_rows(rows)
+    return stopping
+
+  def merge(
+    self, weights: tff.learning.models.ModelWeights
+  ) -> tuple[
+    tff.learning.models.FunctionalModel, tff.learning.models.ModelWeights
+  ]:
+    """Returns an equivalent model without the blocks that can be merged.
+
+    Args:
+      weights: The weights of the trained model.
+
+    Returns:
+      The model and its weights.
+    """
+    model = self.model
+    for block in self.config.declared:
+      model, weights = block.merge(self.config, self.task, model, weights)
+    return model, weights
 
   def build_barrier(self) -> evaluation.CohortBarrier | None:
     """Builds the barrier in the loss and the task's metric, if configured."""
@@ -328,7 +360,7 @@ def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
     for split in SPLITS
     if getattr(task, split) is not None
   }
-  for block in block_lib.blocks_of(config):
+  for block in config.declared:
     fingerprints |= block.fingerprint(config)
   return fingerprints
 
@@ -346,7 +378,7 @@ def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
     of the columns that judge the run.
   """
   return {
-    **method_notes.describe(config),
+    **config.notes,
     'task': task.title,
     'clients': {
       split: len(getattr(task, split).client_ids)
@@ -358,23 +390,40 @@ def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
   }
 
 
-def note_data(
-  config: config_lib.Config, task: Task, data_dir: str | None
-) -> dict[str, Any]:
-  """Returns the notes of a run that are not part of its config.
+def open_workdir(
+  config: config_lib.Config,
+  task: Task,
+  workdir: str | os.PathLike[str],
+  *,
+  data_dir: str | None,
+  overwrite: bool = False,
+) -> contextlib.AbstractContextManager[simulation.Workdir]:
+  """Opens the workdir of a run, with notes that are not part of its config.
 
   Args:
     config: The config.
     task: The task.
+    workdir: The folder.
     data_dir: The folder of the task's files; None if it reads none.
+    overwrite: Whether to remove an earlier run in the folder first.
+
+  Returns:
+    The context of `simulation.open_workdir`.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
-  return {
-    'data_dir': data_dir,
-    'synthetic': task.synthetic,
-    'label': describe_run(config, task),
-  }
+  return simulation.open_workdir(
+    workdir,
+    config.values,
+    data_fingerprint=fingerprint_data(config, task),
+    data={
+      'data_dir': data_dir,
+      'synthetic': task.synthetic,
+      'label': describe_run(config, task),
+    },
+    overwrite=overwrite,
+    length_field=config.length_field,
+  )
 
 
 def build_experiment(
@@ -402,7 +451,7 @@ def build_experiment(
   if check_task is not None:
     check_task(task)
   start = None
-  if declared.find_origin(config) is not None:
+  if config.origin is not None:
     start = workdir and run_start.load_start(workdir)
     if not start:
       raise errors.InputError(
@@ -429,8 +478,8 @@ def build_experiment_of(
     errors.InputError: If a field cannot be used, or the thread has no context.
   """
   simulation.check_context()
-  simulation.report_step(f'Tracing {registry.label(config)}')
-  built = registry.build_method(
+  simulation.report_step(f'Tracing {config.label}')
+  built = building.build_method(
     config, task, start_weights=start and start.weights
   )
   return Experiment(

@@ -9,8 +9,6 @@ those of a run of all the rounds, which such a run goes back for.
 """
 
 from fedfish_tff import simulation
-from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import declared
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 
@@ -31,11 +29,7 @@ def prepare(
   if rounds == before:
     return
   checkpoint = find_checkpoint(experiment, folder, before)
-  path = folder.checkpoints_path
-  for later in checkpoint_manifest.versions_in(path):
-    if later > checkpoint:
-      checkpoint_manifest.checkpoint_path(path, later).unlink()
-  folder.lengthen(rounds)
+  folder.lengthen(rounds, go_back_to=checkpoint)
   simulation.report_line(
     f'The run of {text_table.count(before, "round")} goes on to {rounds}, from '
     + (
@@ -58,19 +52,19 @@ def find_checkpoint(
     folder: The workdir.
     before: The number of rounds that the run had.
   """
-  kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
+  kept = folder.checkpoint_rounds()
   rows = simulation.read_rows(folder.metrics_path) if kept else []
   # After its last round, a run evaluates, which may decide on the best round,
   # and chooses among lambdas.
   config = experiment.config
   ends_alike = experiment.built.solve_path is None and (
-    not declared.find_stopping(config) or before % config.evaluate_every == 0
+    config.deciding is None or before % config.evaluate_every == 0
   )
   for checkpoint in reversed(kept):
     if checkpoint > before or (checkpoint == before and not ends_alike):
       continue
-    stopping = declared.build_stopping(
-      experiment, (row for row in rows if row['round'] <= checkpoint)
+    stopping = experiment.build_stopping(
+      row for row in rows if row['round'] <= checkpoint
     )
     also_kept = {experiment.half_round, stopping and stopping.best_round}
     also_kept.discard(None)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from fedfish_tff import errors
 from launch.methods import config as config_lib
-from launch.methods import declared
 
 HALF = 'half'
 LAST = 'last'
@@ -33,7 +32,7 @@ def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
 
 def of_the_model(config: config_lib.Config) -> str:
   """Returns the name of a run's model, which summary.json describes."""
-  return BEST if declared.restores_best(config) else LAST
+  return BEST if config.restores_best else LAST
 
 
 def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
@@ -44,5 +43,5 @@ def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
       the half-way round are unknown.
   """
   keeps_half = config.evaluation.half_way_checkpoint
-  half = (HALF,) if keeps_half and not declared.find_stopping(config) else ()
+  half = (HALF,) if keeps_half and config.deciding is None else ()
   return *half, of_the_model(config)

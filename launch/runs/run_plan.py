@@ -10,12 +10,9 @@ import pathlib
 from fedfish_tff import datasets
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
-from fedfish_tff.simulation import checkpoint_manifest
-from launch.methods import block
 from launch.methods import config as config_lib
-from launch.methods import declared
 from launch.methods import optimizers
-from launch.methods import registry
+from launch.methods import participation
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import longer_run
@@ -61,8 +58,8 @@ def describe(
   folder = simulation.Workdir(pathlib.Path(options.workdir or ''))
   has_run = bool(options.workdir) and not options.overwrite
   start = run_start.load_start(folder.path) if has_run else None
-  origin = declared.find_origin(config)
-  if start is None and origin is not None and origin.algorithm is None:
+  origin = config.origin
+  if start is None and origin is not None and origin.config is None:
     start = trained_run.read_start(config, task, origin.path)
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
   rows = [
@@ -130,16 +127,14 @@ def _describe_rounds(
     f'{sum(w.size for w in weights):,} parameters, '
     f'{text_table.quantity(sum(w.nbytes for w in weights))}B',
   )
-  name = registry.participation_title(config)
+  name = participation.policy_of(config).title
   yield (
     'method',
-    f'{registry.label(config)}; {config.cohort_size} of '
+    f'{config.label}; {config.cohort_size} of '
     f'{len(task.train.client_ids):,} clients per round, {name}',
   )
   first = experiment.first_round
-  start_config = run_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
+  start_config = config.first_run(len(task.train.client_ids))
   if start_config is not None:
     first = start_config.rounds
   yield from _describe_steps(config)
@@ -165,7 +160,7 @@ def _describe_rounds(
 
 def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
   """Returns the bytes per client and of all rounds after the first ones."""
-  config, hooks = experiment.config, declared.build_hooks(experiment)
+  config, hooks = experiment.config, experiment.build_hooks()
   (sent,) = (
     hook.wire_bytes
     for hook in hooks
@@ -306,12 +301,12 @@ def _describe_workdir(
   folder.check(
     config.values,
     experiment_lib.fingerprint_data(config, experiment.task),
-    length_field=block.length_field(config),
+    length_field=config.length_field,
   )
   if not folder.config_path.exists():
     return f'{folder.path}: new'
   before = folder.read_config()['rounds']
-  kept = checkpoint_manifest.versions_in(folder.checkpoints_path)
+  kept = folder.checkpoint_rounds()
   last = kept[-1] if kept else -1
   if before < config.rounds:
     last = longer_run.find_checkpoint(experiment, folder, before)

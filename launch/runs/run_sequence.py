@@ -4,7 +4,7 @@
 
 Building and tracing a learning process takes seconds, which every run of a
 sweep over learning rates and seeds would spend on the same graphs. Here runs
-with one `registry.sharing_key` share a learning process, the computations of
+with one `Config.sharing_key` share a learning process, the computations of
 the evaluations and the context that has compiled them. Rates and the number of
 local epochs are parameters (`fedfish_tff.parameters`), and each run begins with
 its own weights. A single run computes with the same graphs, so that results are
@@ -21,7 +21,6 @@ from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import model_graph
 from launch.runs import run_start
@@ -101,7 +100,7 @@ class RunSequence:
     start: run_start.Start | None = None,
   ) -> experiment_lib.Experiment:
     """Builds like `experiment.build_experiment_of`, sharing what is built."""
-    key = registry.sharing_key(config)
+    key = config.sharing_key
     if self._built is not None and self._built.key == key:
       experiment = self._built.share(config, task)
       if experiment is not None:
@@ -116,7 +115,7 @@ class _Built:
   """The computations that the runs of one key share.
 
   Attributes:
-    key: The `registry.sharing_key` of these runs.
+    key: The `Config.sharing_key` of these runs.
     experiment: The experiment of the last run.
   """
 

@@ -18,10 +18,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
-from launch.methods import config as config_lib
-from launch.methods import config_checks
-from launch.methods import declared
-from launch.methods import evaluation
 
 import numpy as np
 import tensorflow_federated as tff
@@ -52,70 +48,6 @@ class Start(NamedTuple):
   weights: tff.learning.models.ModelWeights
   round_number: int
   totals: Mapping[str, int | float]
-
-
-def start_config(
-  config: config_lib.Config, *, num_clients: int
-) -> config_lib.Config | None:
-  """Returns the config of the run that is trained before a run.
-
-  Args:
-    config: The config of the run.
-    num_clients: The number of training clients.
-
-  Returns:
-    The config; None if no run is trained before.
-
-  Raises:
-    errors.InputError: If the run has no more rounds than the start.
-  """
-  origin = declared.find_origin(config)
-  if origin is None or origin.algorithm is None:
-    return None
-  rounds = simulation.count_visiting_rounds(
-    num_clients, cohort_size=config.cohort_size
-  )
-  if config.rounds <= rounds:
-    raise errors.InputError(
-      f'rounds must be {rounds + 1} or more, since the start of the '
-      f'fine-tuning, in which all {num_clients} training clients come once, '
-      f'takes {rounds}; got {config.rounds}.'
-    )
-  values = config.values
-  kept = {
-    name: values[name]
-    for name in (
-      'seed',
-      'cohort_size',
-      'batch_size',
-      'max_examples_per_client',
-      'evaluate_every',
-      'checkpoint_every',
-      'stop_after_diverged_rounds',
-      'task',
-    )
-  }
-  # The visits take simulated time, too.
-  speeds = {
-    name: value
-    for name, value in values['participation'].items()
-    if name == 'speeds'
-  }
-  return config_checks.read(
-    {
-      **kept,
-      'rounds': rounds,
-      'local_epochs': 1,
-      'algorithm': dict(origin.algorithm),
-      'participation': {'name': 'visit_once', **speeds},
-      'evaluation': {
-        **evaluation.BLOCK.defaults(),
-        'personalization_epochs': 0,
-        'barrier': False,
-      },
-    },
-    trust=config.trust,
-  )
 
 
 def save_start(workdir: str | os.PathLike[str], start: Start) -> None:

@@ -15,7 +15,6 @@ from fedfish_tff import evaluation
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import building
-from launch.methods import declared
 from launch.runs import experiment as experiment_lib
 from launch.runs import tuned_evaluation
 
@@ -48,15 +47,11 @@ def summarize(
   row = next(row for row in rows if row['round'] == model.round_number)
   with tuned_evaluation.tuned_with(experiment, tuned_evaluation.rate_of(row)):
     test = _score_test_clients(experiment, model.state)
-  if client_states is not None and declared.clients_keep_models(
-    experiment.config
-  ):
+  if client_states is not None and experiment.config.keeps_models:
     test |= _score_client_models(experiment, model, client_states)
-  decided = declared.find_stopping(experiment.config)
-  reported, blocks = {}, block_lib.blocks_of(experiment.config)
+  reported, blocks = {}, experiment.config.declared
   for block in blocks:
-    if block is not decided:
-      reported |= block.summary(outcome)
+    reported |= block.summary(outcome)
   totals = dict(result.totals)
   if not any(block.measures_payload for block in blocks):
     # All weights are sent as they are, so that no payload is measured.
@@ -68,8 +63,8 @@ def summarize(
     'label': experiment_lib.describe_run(experiment.config, task),
     'rounds': result.round_number,
     **_status(outcome, divergence),
-    # The end of the run comes before its scores.
-    **(decided.summary(outcome) if decided else {}),
+    # The round of the scored model.
+    'model_round': model.round_number,
     'final': {
       name: _to_json(value)
       for name, value in row.items()
@@ -101,20 +96,20 @@ def tell_divergence(summary: Mapping[str, Any]) -> str:
 def _status(
   outcome: block_lib.Outcome, divergence: simulation.Divergence | None
 ) -> Mapping[str, Any]:
-  """Returns the way in which the run has ended."""
+  """Returns the way in which the run has ended, and the reason, if any."""
   first = divergence and divergence.first_diverged_round
   if first is not None:
     return {
       'status': DIVERGED,
       'diverged': {'round': first, 'reason': divergence.describe()},
     }
-  stopping = outcome.stopping
-  stopped = (
-    # Another hook than this one may end a run, too.
-    outcome.result.round_number < outcome.experiment.config.rounds
-    or (stopping is not None and stopping.reason is not None)
-  )
-  return {'status': STOPPED_EARLY if stopped else FINISHED}
+  if outcome.result.round_number == outcome.experiment.config.rounds:
+    return {'status': FINISHED}
+  status, stopping = {'status': STOPPED_EARLY}, outcome.stopping
+  # Another hook than this one may end a run, too, and gives no reason.
+  if stopping is not None and stopping.reason is not None:
+    status['stopped'] = stopping.reason
+  return status
 
 
 def _score_test_clients(

@@ -13,11 +13,9 @@ from fedfish_tff import errors
 from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
-from fedfish_tff.simulation import checkpoint_manifest
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import declared
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -81,12 +79,8 @@ def open_run(
     errors.InputError: If something cannot be used, read or written.
   """
   experiment, _, data_dir = _build(workdir, data_dir, trust, check_task)
-  config, task = experiment.config, experiment.task
-  with simulation.open_workdir(
-    workdir,
-    config.values,
-    data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(config, task, data_dir),
+  with experiment_lib.open_workdir(
+    experiment.config, experiment.task, workdir, data_dir=data_dir
   ) as folder:
     _observe_rows(experiment, folder)
     yield experiment, folder
@@ -160,7 +154,7 @@ def load_result(
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
     rows = simulation.read_rows(folder.metrics_path)
-    stopping = declared.build_stopping(experiment, rows)
+    stopping = experiment.build_stopping(rows)
     return load_best(experiment, folder, stopping)
   if at == model_rounds.HALF:
     half = experiment.half_round
@@ -220,9 +214,7 @@ def load_best(
     )
   result = _load_round(experiment, folder, best)
   if result is None:
-    newest = max(
-      checkpoint_manifest.versions_in(folder.checkpoints_path), default=-1
-    )
+    newest = max(folder.checkpoint_rounds(), default=-1)
     # A run goes on from its newest checkpoint.
     how = 'launch.train' if newest < best else 'only launch.train --overwrite'
     raise errors.InputError(
@@ -259,12 +251,7 @@ def read_start(
   if os.path.isdir(path):
     other, folder = read_run(path, trust=config.trust.in_run())
     result = load_result(other, folder)
-    _, weights = declared.merge(
-      other.config,
-      other.task,
-      other.model,
-      other.process.get_model_weights(result.state),
-    )
+    _, weights = other.merge(other.process.get_model_weights(result.state))
     weights = models.fit_weights(
       model,
       models.name_weights(weights, other.task.tensor_names),

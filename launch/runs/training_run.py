@@ -14,8 +14,6 @@ from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import declared
-from launch.methods import participation
 from launch.plots import catalogue
 from launch.runs import closing_line
 from launch.runs import divergence as divergence_lib
@@ -114,21 +112,20 @@ def train_task(
   # unless that needs a start to be trained first or from the workdir.
   start, experiment = None, None
   kept_start = simulation.Workdir(pathlib.Path(options.workdir)).start_path
-  origin = declared.find_origin(config)
+  origin = config.origin
   if origin is None:
     experiment = build(config, task)
-  elif origin.algorithm is not None:
+  elif origin.config is not None:
     check_task(config, task)
   elif options.overwrite or not kept_start.exists():
     start = trained_run.read_start(config, task, origin.path)
     experiment = build(config, task, start=start)
-  with simulation.open_workdir(
+  with experiment_lib.open_workdir(
+    config,
+    task,
     options.workdir,
-    config.values,
-    data_fingerprint=experiment_lib.fingerprint_data(config, task),
-    data=experiment_lib.note_data(config, task, options.data_dir),
+    data_dir=options.data_dir,
     overwrite=options.overwrite,
-    length_field=block.length_field(config),
   ) as folder:
     if experiment is None:
       start = run_start.load_start(folder.path) or _train_start(
@@ -142,25 +139,7 @@ def train_task(
     result = _run(
       experiment, folder, start, client_states, options.progress_bar, managers
     )
-    rows = simulation.read_rows(folder.metrics_path)
-    stopping = declared.build_stopping(experiment, rows)
-    model = result
-    if declared.restores_best(config) and stopping.best_round is not None:
-      model = trained_run.load_best(experiment, folder, stopping)
-    simulation.report_step('Scoring the test clients')
-    summary = run_summary.summarize(
-      experiment,
-      block.Outcome(
-        experiment=experiment, result=result, model=model, stopping=stopping
-      ),
-      rows,
-      client_states=client_states,
-      divergence=divergence_lib.build_hook(experiment, rows),
-    )
-    row = next(row for row in rows if row['round'] == model.round_number)
-    rate = tuned_evaluation.rate_of(row)
-    own_clients.write(experiment, folder, model, client_states, rate)
-    folder.write_summary(summary)
+    summary = _score(experiment, folder, result, client_states)
     if plots:
       catalogue.plot_workdir(folder.path)
       print(
@@ -168,6 +147,35 @@ def train_task(
         f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, '
         f'or run tensorboard --logdir={folder.tensorboard_path}.'
       )
+  return summary
+
+
+def _score(
+  experiment: experiment_lib.Experiment,
+  folder: simulation.Workdir,
+  result: simulation.TrainingResult,
+  client_states: simulation.ClientStateStore | None,
+) -> Mapping[str, Any]:
+  """Scores the model of a run that has ended; writes and returns the summary."""
+  rows = simulation.read_rows(folder.metrics_path)
+  stopping = experiment.build_stopping(rows)
+  model = result
+  if experiment.config.restores_best and stopping.best_round is not None:
+    model = trained_run.load_best(experiment, folder, stopping)
+  simulation.report_step('Scoring the test clients')
+  summary = run_summary.summarize(
+    experiment,
+    block.Outcome(
+      experiment=experiment, result=result, model=model, stopping=stopping
+    ),
+    rows,
+    client_states=client_states,
+    divergence=divergence_lib.build_hook(experiment, rows),
+  )
+  row = next(row for row in rows if row['round'] == model.round_number)
+  rate = tuned_evaluation.rate_of(row)
+  own_clients.write(experiment, folder, model, client_states, rate)
+  folder.write_summary(summary)
   return summary
 
 
@@ -181,11 +189,9 @@ def check_task(config: config_lib.Config, task: Task) -> None:
   Raises:
     errors.InputError: If the config cannot be used with the task.
   """
-  participation.create_participation(config, task)
-  start_config = run_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
-  if start_config is not None:
+  for declared in config.declared:
+    declared.check_task(config, task)
+  if config.first_run(len(task.train.client_ids)) is not None:
     # The model must suit the task before its start is trained.
     _ = building.prepare(config, task).model
 
@@ -199,9 +205,7 @@ def _train_start(
   plots: bool,
 ) -> run_start.Start:
   """Trains the start of a fine-tuning, unless it exists, and keeps it."""
-  start_config = run_start.start_config(
-    config, num_clients=len(task.train.client_ids)
-  )
+  start_config = config.first_run(len(task.train.client_ids))
   path = starts.get(start_config.key)
   # Another run's is only read: several fine-tunings may start from it.
   if not path or not simulation.Workdir(pathlib.Path(path)).read_summary():
@@ -313,7 +317,7 @@ def _build_hooks(
 ) -> list[simulation.Hook]:
   """Builds the hooks that the config asks for, in the order of calls."""
   hooks = [
-    *declared.build_hooks(experiment),
+    *experiment.build_hooks(),
     experiment.built.solve_path
     and regularization_choice.RegularizationChoice(experiment, folder.path),
     divergence_lib.build_hook(experiment),

@@ -23,8 +23,6 @@ from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import installed
-from launch.methods import declared
-from launch.methods import registry
 from launch.results import result_table
 from launch.results import run_reader
 from launch.results import run_table
@@ -222,19 +220,19 @@ class Sweep:
       log_path=str(folder.log_path(run.name).absolute()),
       heading=self._command(run),
       versions=worker.versions(),
-      group=registry.sharing_key(run.config),
+      group=run.config.sharing_key,
       after=[start.name for start in starts],
     )
 
   def _find_starts(self, run: plan_lib.PlannedRun) -> list[plan_lib.PlannedRun]:
     """Returns the runs that may be the start of a run."""
-    origin = declared.find_origin(run.config)
-    if origin is None or origin.algorithm is None:
+    origin = run.config.origin
+    if origin is None or origin.config is None:
       return []
     return [
       other
       for other in self.runs
-      if other.config.values['algorithm'] == origin.algorithm
+      if other.config.algorithm == origin.config.algorithm
       and other.config.task == run.config.task
       and other.config.seed == run.config.seed
     ]

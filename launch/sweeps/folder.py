@@ -18,7 +18,6 @@ from fedfish_tff import new_files
 from fedfish_tff import simulation
 from fedfish_tff.simulation import files
 from launch import json_config
-from launch.methods import method_notes
 from launch.results import sweep_folder
 from launch.sweeps import plan as plan_lib
 
@@ -64,7 +63,7 @@ def open_folder(
           'variant': run.variant,
           'fields': run.fields,
           'config': run.config.values,
-          'method': method_notes.describe(run.config),
+          'method': run.config.notes,
         }
         for run in runs
       },

@@ -5,8 +5,8 @@
 from examples import wine
 from fedfish_tff import datasets
 from fedfish_tff.execution import contexts
+from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import experiment
 
 from absl.testing import absltest
@@ -23,7 +23,7 @@ class ClippedFedAvgTest(absltest.TestCase):
       config['algorithm']['clipping_norm'] = norm
       config = config_checks.read(config)
       task = experiment.create_task(config)
-      process = registry.build_method(config, task).process
+      process = building.build_method(config, task).process
       state = process.initialize()
       batches = [
         datasets.sequential_batches(

@@ -8,10 +8,9 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import trust
 from launch import json_config
+from launch.configs import base
 from launch.methods import block
 from launch.methods import config_checks
-from launch.methods import declared
-from launch.methods import registry
 from launch.runs import trained_run
 from tests.launch import run_files
 from tests.launch import small_configs
@@ -36,6 +35,28 @@ CHOOSING = block.Block(
   start=lambda config: block.Origin(path='elsewhere'),
 )
 
+LACKED = block.Block(
+  name='lacked',
+  help='a field with a value that only some methods support',
+  fields={'many': fields.Field(2, fields.integer(1), 'How many.')},
+  presets={'some': {}, 'two': {'many': 2}},
+  only={'many': ('exchange', (1,))},
+  in_loop=True,
+)
+FIRST, SECOND = (
+  block.Block(
+    name=name, help='one of two', fields={}, presets={'a': {}}, after=(other,)
+  )
+  for name, other in (('first', 'second'), ('second', 'first'))
+)
+_SIZES = {
+  'rounds': 2,
+  'cohort_size': 2,
+  'local_epochs': 1,
+  'batch_size': 4,
+  'client_learning_rate': 0.1,
+}
+
 
 def _make_config(preset='usual', **changes):
   return small_configs.make_config(f'fed_avg,{_AXIS}={preset}', **changes)
@@ -48,7 +69,7 @@ class ZeroingTest(small_configs.TestCase):
       config['zeroing'], {'declaration': _AXIS, 'threshold': 1.0}
     )
     read = config_checks.read(config)
-    self.assertEqual(registry.name_method(read), 'Zeroing FedAvg')
+    self.assertEqual(read.label, 'Zeroing FedAvg')
 
   def test_fields_by_a_choice(self):
     axis = f'{__name__}:CHOOSING'
@@ -58,18 +79,45 @@ class ZeroingTest(small_configs.TestCase):
     )
     read = config_checks.read(config)
     self.assertEqual(read.blocks['choosing'].steps, 3)
-    self.assertEqual(declared.find_origin(read).path, 'elsewhere')
+    self.assertEqual(read.origin.path, 'elsewhere')
+
+  def test_a_value_that_a_method_lacks_is_replaced(self):
+    axis = f'{__name__}:LACKED'
+    config = small_configs.make_config(f'fed_avg,{axis}=some')
+    self.assertEqual(config['lacked']['many'], 2)
+    # It supports no exchange.
+    config = base.create_config(
+      f'ditto,{axis}=some', task={'name': 'digits'}, **_SIZES
+    )
+    self.assertEqual(config.lacked.many, 1)
+    self.assertIn(
+      'lacked.many is 1 instead of 2 for ditto: ',
+      ' '.join(base.overruled(config)),
+    )
+    config_checks.read(config.to_dict())
+    # What the variant says holds.
+    config = base.create_config(
+      f'ditto,{axis}=two', task={'name': 'digits'}, **_SIZES
+    )
+    with self.assertRaisesRegex(errors.InputError, 'lacked.many must be 1 for'):
+      config_checks.read(config.to_dict())
+
+  def test_blocks_that_come_after_one_another_have_no_order(self):
+    axis = f'{__name__}:FIRST', f'{__name__}:SECOND'
+    with self.assertRaisesRegex(
+      errors.InputError, 'got first before second before first|got second .*'
+    ):
+      small_configs.make_config(f'fed_avg,{axis[0]}=a,{axis[1]}=a')
 
   def test_a_run_has_one_start(self):
     axis = f'{__name__}:CHOOSING'
     config = small_configs.make_config(
       f'fed_avg,warm_start=model,{axis}=near', **{'warm_start.path': 'here'}
     )
-    read = config_checks.read(config)
     with self.assertRaisesRegex(
       errors.InputError, 'one block with a start at most, got .*choosing'
     ):
-      declared.find_origin(read)
+      config_checks.read(config)
 
   def test_updates_count_up_to_the_threshold(self):
     plain = small_configs.make_config('fed_avg')

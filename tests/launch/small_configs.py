@@ -15,11 +15,9 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.configs import fed3r_digits
 from launch.configs import srpfl_digits
-from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import participation
-from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import training_run
 from tests import temporary_folders
@@ -92,7 +90,7 @@ def read_config(variant='fed3r', **changes):
 def build(variant, **changes):
   """Returns the built method of the config of `make_config`."""
   config = read_config(variant, **changes)
-  return registry.build_method(config, experiment_lib.create_task(config))
+  return building.build_method(config, experiment_lib.create_task(config))
 
 
 def run_rounds(config, folder, *, rounds, batch_size=None):
@@ -106,7 +104,7 @@ def run_rounds(config, folder, *, rounds, batch_size=None):
   """
   config = config_checks.read(config)
   task = experiment_lib.create_task(config)
-  process = registry.build_method(config, task).process
+  process = building.build_method(config, task).process
   result = simulation.run_training(
     process,
     train_data=task.train,
@@ -166,7 +164,7 @@ def _key_of_task(config, *, data_dir=None):
 
 
 def _key_of_method(config, task, *, start_weights=None):
-  blocks = block_lib.blocks_of(config)
+  blocks = config.declared
   loop = building.FIELDS_OF_THE_LOOP | {b.name for b in blocks if b.in_loop}
   if 'privacy' in config.blocks:
     loop = frozenset()  # The noise may be seeded by the whole config.
@@ -217,7 +215,7 @@ def built_once() -> Iterator[None]:
     )
     for module, name, make_key in (
       (experiment_lib, 'create_task', _key_of_task),
-      (registry, 'build_method', _key_of_method),
+      (building, 'build_method', _key_of_method),
       (simulation, 'measure_wire_bytes', id),
       (evaluation, 'SharedComputations', _key_of_model),
     ):

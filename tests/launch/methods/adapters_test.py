@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from launch.methods import adapters
 from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import declared
 from tests import tolerance
 from tests.launch import small_configs
 
@@ -34,7 +33,7 @@ class AdaptersTest(small_configs.TaskTestCase):
     weights = tff.learning.models.ModelWeights(
       tuple(w + np.float32(0.1) for w in model.initial_weights[0]), ()
     )
-    found, merged = declared.merge(
+    found, merged = adapters.BLOCK.merge(
       config_checks.read(config), self.task, model, weights
     )
     x, _ = self.task.train.load_client(self.task.train.client_ids[0])

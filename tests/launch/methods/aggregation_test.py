@@ -194,7 +194,7 @@ class BuildTest(parameterized.TestCase):
       'fed_avg,aggregation=krum', cohort_size=_NUM_CLIENTS
     )
     task = experiment.create_task(config)
-    process = registry.build_method(config, task).process
+    process = building.build_method(config, task).process
     data = [
       tf.data.Dataset.from_tensors(task.train.load_client(client))
       for client in task.train.client_ids[:4]

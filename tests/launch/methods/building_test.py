@@ -3,7 +3,7 @@
 """Tests of the model and the process that a config's algorithm becomes."""
 
 from fedfish_tff import datasets
-from launch.methods import registry
+from launch.methods import building
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -56,7 +56,7 @@ def _gradient(weights, x, y, temperature):
 
 class BuildMethodTest(small_configs.TaskTestCase):
   def _build(self, variant, *, task=None, start_weights=None, **changes):
-    return registry.build_method(
+    return building.build_method(
       small_configs.read_config(variant, **changes),
       task or self.task,
       start_weights=start_weights,

@@ -3,8 +3,8 @@
 """Tests of what methods with a closed form have in common."""
 
 from fedfish_tff import errors
+from launch.methods import building
 from launch.methods import closed_form
-from launch.methods import registry
 from tasks.tabular import toy_regression
 from tests.launch import small_configs
 from tests.launch.methods import solved
@@ -41,6 +41,6 @@ class ClosedFormTest(small_configs.TaskTestCase):
     with self.assertRaisesRegex(
       errors.InputError, f"'toy_regression' .* feature map for {variant}"
     ):
-      registry.build_method(
+      building.build_method(
         small_configs.read_config(variant), toy_regression.create_task(seed=0)
       )

@@ -17,9 +17,9 @@ from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch import json_config
 from launch.methods import block as block_lib
+from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import config_checks
-from launch.methods import declared
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
@@ -187,7 +187,7 @@ class _Effects:
     # Without training, nothing is chosen of them.
     of = getattr(participation_, 'candidates', participation_)
     cohorts = {r: of(r) for r in self._rounds()}
-    stopping = declared.build_stopping(experiment, [])
+    stopping = experiment.build_stopping([])
     path = experiment.built.solve_path
     clock = participation.create_wall_clock(
       experiment.config, experiment.task, participation_
@@ -196,14 +196,14 @@ class _Effects:
       cohorts=cohorts,
       criteria=[
         vars(vars(hook)['_criterion_fn'])['_constant']
-        for hook in declared.build_hooks(experiment)
+        for hook in experiment.build_hooks()
         if isinstance(hook, simulation.Criterion)
       ],
       clock=clock and [clock(r, c) for r, c in cohorts.items()],
       epsilon='privacy' in experiment.config.blocks
       and privacy.create_epsilon(experiment.config, experiment.task)(2),
       stopping=stopping and vars(stopping),
-      best=declared.restores_best(experiment.config),
+      best=experiment.config.restores_best,
       path=path and experiment.config.algorithm.regularization_path,
     )
 
@@ -228,7 +228,7 @@ class _Effects:
   def _schedules(self) -> Any:
     """Returns factors of rates that a computation has."""
     names = ' '.join(map(str, map(self._describe, self._names())))
-    hooks = declared.build_hooks(self._experiment)
+    hooks = self._experiment.build_hooks()
     return [
       {
         name: value
@@ -284,7 +284,7 @@ class ContractTest(small_configs.TestCase):
     config = config_checks.read(_config('fed_avg,client_schedule=cosine'))
     task = experiment_lib.create_task(config)
     # Built anew each time.
-    build = registry.build_method.__wrapped__
+    build = building.build_method.__wrapped__
     first, second = (build(config, task).process for _ in range(2))
     self.assertNotEmpty(_describe(first.next))
     self.assertEqual(_describe(first.next), _describe(second.next))

@@ -83,8 +83,8 @@ class RunTest(small_configs.TestCase):
     best, last = decided['best_round'], summary['rounds']
     self.assertEqual(last, best + 3)
     self.assertLess(last, 8)
-    self.assertEqual(decided['model_round'], best)
-    self.assertIn(f'{_ACCURACY} was not better', decided['stopped'])
+    self.assertEqual(summary['model_round'], best)
+    self.assertIn(f'{_ACCURACY} was not better', summary['stopped'])
     rows = run_files.read_rows(workdir)
     self.assertLen(rows, last + 1)
     values = [row[_ACCURACY] for row in rows]
@@ -106,6 +106,19 @@ class RunTest(small_configs.TestCase):
     self.assertEqual(again, summary)
     self.assertEqual(run_files.read_rows(workdir), rows)
 
+  def test_a_run_that_would_stop_after_its_last_round_is_finished(self):
+    # No round can be so much better than the initial model.
+    config = _make_config(
+      **{
+        'rounds': 2,
+        'early_stopping.patience': 2,
+        'early_stopping.min_delta': 2.0,
+      }
+    )
+    summary = small_configs.train(config, self.folder / 'w')
+    self.assertEqual(summary['status'], 'finished')
+    self.assertNotIn('stopped', summary)
+
   def _check_readers(self, config, workdir, best, last):
     folder = sweep_folder.SweepFolder(self.folder)
     self.assertIsNotNone(folder.read_summary('w', config))
@@ -117,7 +130,7 @@ class RunTest(small_configs.TestCase):
     path = workdir / 'summary.json'
     whole = path.read_bytes()
     summary = json.loads(whole)
-    summary['early_stopping']['stopped'] = None
+    summary['status'] = 'finished'
     self.assertFalse(sweep_folder.is_end(summary, config))
 
   def _check_evaluation(self, workdir, summary, best, last):
@@ -187,7 +200,7 @@ class RunTest(small_configs.TestCase):
     workdir = self.folder / 'w'
     summary = small_configs.train(config, workdir)
     decided, rows = summary['early_stopping'], run_files.read_rows(workdir)
-    self.assertEqual(decided['model_round'], summary['rounds'])
+    self.assertEqual(summary['model_round'], summary['rounds'])
     self.assertLess(decided['best_round'], summary['rounds'])
     self.assertEqual(summary['final'][_ACCURACY], rows[-1][_ACCURACY])
 

@@ -9,7 +9,6 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -116,7 +115,7 @@ class ExchangeBuildTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, "the model of task 'digits' has no names"
     ):
-      registry.build_method(
+      building.build_method(
         config_checks.read(config),
         dataclasses.replace(self.task, tensor_names=()),
       )
@@ -131,7 +130,7 @@ class ExchangeBuildTest(parameterized.TestCase):
     ),
   )
   def test_processes(self, variant, kind):
-    process = registry.build_method(
+    process = building.build_method(
       config_checks.read(_small_config(variant)), self.named
     ).process
     self.assertIsInstance(process, kind)
@@ -147,7 +146,7 @@ class ExchangeBuildTest(parameterized.TestCase):
       config = _small_config('fed_avg,exchange=partial')
       config['algorithm']['client_optimizer'] = 'adamw'
       config['client_weight_decay'] = value
-      process = registry.build_method(
+      process = building.build_method(
         config_checks.read(config), self.task
       ).process
       weights = process.get_model_weights(process.initialize())

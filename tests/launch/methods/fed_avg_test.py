@@ -3,7 +3,7 @@
 """Tests of FedAvg as configs build it."""
 
 from fedfish_tff import datasets
-from launch.methods import registry
+from launch.methods import building
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -26,7 +26,7 @@ class FedAvgTest(parameterized.TestCase):
     config = small_configs.read_config(
       f'fed_avg{axes}', **{'algorithm.client_weighting': weighting}, **all_sent
     )
-    process = registry.build_method(config, task).process
+    process = building.build_method(config, task).process
     state = process.initialize()
     weights = process.get_model_weights(state)
     data, sizes = [], []

@@ -6,8 +6,8 @@ import dataclasses
 
 from fedfish_tff import errors
 from launch.configs import digits
+from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import registry
 from launch.runs import experiment
 
 from absl.testing import absltest
@@ -22,4 +22,4 @@ class FedFishTest(absltest.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, "model of task 'digits' defines"
     ):
-      registry.build_method(config_checks.read(config), task)
+      building.build_method(config_checks.read(config), task)

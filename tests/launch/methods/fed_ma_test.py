@@ -7,7 +7,7 @@ from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import errors
-from launch.methods import registry
+from launch.methods import building
 from launch.runs import experiment
 from tests.launch import small_configs
 
@@ -23,7 +23,7 @@ class FedMaTest(absltest.TestCase):
     self.task = experiment.create_task(self.config)
 
   def test_the_server_s_model_is_as_wide_as_it_may_become(self):
-    built = registry.build_method(self.config, self.task)
+    built = building.build_method(self.config, self.task)
     state = built.process.initialize()
     width = 3 * small_configs.NUM_FEATURES
     self.assertEqual(state['counts'][0].shape, (width,))
@@ -35,7 +35,7 @@ class FedMaTest(absltest.TestCase):
 
   def test_the_last_layer_has_a_rate_and_a_decay_of_its_own(self):
     with mock.patch.object(algorithms, 'build_fed_ma') as build:
-      registry.build_method(self.config, self.task)
+      building.build_method(self.config, self.task)
     optimizer = build.call_args.kwargs['last_layer_optimizer_fn']
     weights, gradients = tf.constant([3.0]), tf.constant([2.0])
     state = optimizer.initialize(tf.TensorSpec([1]))
@@ -46,4 +46,4 @@ class FedMaTest(absltest.TestCase):
   def test_tasks_without_models_of_other_widths(self):
     task = dataclasses.replace(self.task, create_sized_model=None)
     with self.assertRaisesRegex(errors.InputError, 'task .*digits'):
-      registry.build_method(self.config, task)
+      building.build_method(self.config, task)

@@ -3,7 +3,7 @@
 """Tests of FedProx as configs build it."""
 
 from fedfish_tff import datasets
-from launch.methods import registry
+from launch.methods import building
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -27,7 +27,7 @@ class FedProxTest(parameterized.TestCase):
         client_learning_rate=rate,
         **{'algorithm.proximal_strength': strength},
       )
-      return registry.build_method(config, task).process
+      return building.build_method(config, task).process
 
     def train(process, steps):
       batches = datasets.sequential_batches(

@@ -3,7 +3,7 @@
 """Tests of FedSGD as configs build it."""
 
 from fedfish_tff import datasets
-from launch.methods import registry
+from launch.methods import building
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -24,7 +24,7 @@ class FedSgdTest(absltest.TestCase):
         server_learning_rate=rate,
         **{'fine_tuning.weight_decay': decay},
       )
-      process = registry.build_method(config, task).process
+      process = building.build_method(config, task).process
       state = process.initialize()
       before = process.get_model_weights(state).trainable
       batches = [

@@ -7,7 +7,6 @@ import dataclasses
 from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import local_layers
-from launch.methods import registry
 from tests.launch import small_configs
 
 from absl.testing import parameterized
@@ -52,7 +51,7 @@ class LocalLayersTest(small_configs.TaskTestCase):
     self.assertEqual(
       arguments['tensor_names'], ('hidden_0/kernel', 'hidden_0/bias')
     )
-    built = registry.build_method(parts.config, parts.task)
+    built = building.build_method(parts.config, parts.task)
     measured = built.process.next.type_signature.result['metrics'].member
     self.assertEqual(
       tff.structure.name_list(measured['aggregator']['sent']),

@@ -5,11 +5,48 @@
 import json
 
 from launch.configs import digits
+from launch.configs import fed3r_digits
 from launch.configs import srpfl_digits
 from launch.methods import config_checks
 from launch.methods import method_notes
 
 from absl.testing import parameterized
+
+
+class LabelTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('mime_lite', 'Mime Lite'),
+    ('fed_avg,server=yogi', 'FedYogi'),
+    ('fed_prox,server=yogi', 'FedProx, Yogi at the server'),
+    ('fed_rep,participation=srpfl', 'FedRep, SRPFL'),
+    ('fed3r', 'Fed3R'),
+    ('fed_buff,participation=asynchronous', 'FedBuff'),
+    # Without late answers it is FedAvg with uniform weights.
+    ('fed_buff', 'FedBuff, uniform participation'),
+    ('fed_async,participation=poisson', 'FedAsync, Poisson'),
+    ('fed_avg,privacy=tree', 'DP-FTRL'),
+    ('fed_avg,server=adam,privacy=tree', 'DP-FTRL-FedAdam'),
+    ('fed_avg,privacy=adaptive', 'DP-FedAvg, adaptive clipping'),
+    ('fed_avg,privacy=tree_adaptive', 'DP-FTRL, adaptive clipping'),
+    ('fed_avg,aggregation=krum', 'Krum FedAvg'),
+    ('fed_avg,aggregation=multi_krum', 'Multi-Krum FedAvg'),
+    ('lg_fed_avg', 'LG-FedAvg'),
+    (
+      'fed_avg,weight_average=ema,client_schedule=warmup,server_schedule=cosine',
+      'FedAvg, averaged weights, warm-up of client rates, cosine of server rates',
+    ),
+    ('damped', 'FedFish, mean of Fisher values, damping 0.0001'),
+    (
+      'fed_avg,server=adam,fine_tuning=ft_lp,start=fed3r',
+      'Fed3R+FT-LP by FedAdam',
+    ),
+    ('fed_fish,fine_tuning=ft', 'FedFish'),
+    ('fed_avg,fine_tuning=ft_lp,privacy=gaussian', 'DP-FedAvg-LP'),
+    ('fed_fish,fine_tuning=ft_lp,start=fed3r_rf', 'Fed3R-RF+FT-LP by FedFish'),
+  )
+  def test_blocks_are_told_around_the_method(self, variant, name):
+    config = config_checks.read(fed3r_digits.get_config(variant).to_dict())
+    self.assertEqual(config.label, name)
 
 
 class DescribeTest(parameterized.TestCase):

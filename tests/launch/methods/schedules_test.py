@@ -7,7 +7,6 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import registry
 from launch.methods import schedules
@@ -105,7 +104,7 @@ class CheckTest(parameterized.TestCase):
           for r in range(1, 13)
         ]
       )
-    field = block.length_field(config)
+    field = config.length_field
     self.assertEqual(factors[0] == factors[1], not field)
     self.assertIn(field, ('', 'server_schedule.name'))
 

@@ -3,8 +3,8 @@
 """Methods with a closed form, solved on all clients of a task."""
 
 from fedfish_tff import datasets
+from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import registry
 from tests.launch import small_configs
 
 import numpy as np
@@ -41,7 +41,7 @@ def solve(variant, task, **fields):
   """
   config = small_configs.make_config(variant)
   config['algorithm'].update(fields)
-  built = registry.build_method(config_checks.read(config), task)
+  built = building.build_method(config_checks.read(config), task)
   process, train = built.process, task.train
   state = process.next(
     process.initialize(),

@@ -12,7 +12,6 @@ from fedfish_tff import errors
 from fedfish_tff import locks
 from fedfish_tff.simulation import files
 from launch.methods import building
-from launch.methods import registry
 from launch.runs import experiment as experiment_lib
 from launch.runs import trained_run
 from tests.launch import run_files
@@ -51,7 +50,7 @@ class WarmStartTest(absltest.TestCase):
       building.prepare(self.config, self.task)
 
   def test_runs_share_nothing(self):
-    self.assertIsNone(registry.sharing_key(self.config))
+    self.assertIsNone(self.config.sharing_key)
 
 
 class RunTest(small_configs.TestCase):

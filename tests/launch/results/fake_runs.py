@@ -15,6 +15,7 @@ from launch.methods import block
 from launch.methods import config as config_lib
 from launch.methods import method as method_lib
 from launch.methods import method_notes
+from launch.methods import participation
 from launch.methods import registry
 from launch.results import frames as frames_lib
 from launch.results import run_reader
@@ -81,7 +82,9 @@ def as_config(values):
     supports=frozenset(['local_epochs']),
     build=lambda parts: None,
   )
-  shown = {'participation': {'name': 'uniform'}, **values}
+  named = {'name': 'uniform', **values.get('participation', {})}
+  usual = participation.BLOCK.defaults(named['name'])
+  shown = {**values, 'participation': usual | named}
   sizes = ('seed', 'rounds', 'cohort_size', 'local_epochs', 'batch_size')
   sizes += ('max_examples_per_client', 'evaluate_every', 'checkpoint_every')
   sizes += ('stop_after_diverged_rounds',)
@@ -99,7 +102,18 @@ def as_config(values):
       for name in block.own_blocks()
       if name in shown
     },
+    declared=[of for name, of in block.own_blocks().items() if name in shown],
+    origin=_find_origin(values),
   )
+
+
+def _find_origin(values):
+  """Returns the run that a fine-tuning starts from, if it does."""
+  start = values.get('fine_tuning', {}).get('start')
+  if start is None or start['name'] == 'none':
+    return None
+  first = {n: v for n, v in values.items() if n != 'fine_tuning'}
+  return block.Origin(config=as_config(first | {'algorithm': start}))
 
 
 def make_label(values, *, metric='accuracy', judged_by='global', higher=True):
@@ -157,13 +171,14 @@ def to_run(fake):
 
 def _make_summary(fake):
   """Returns the summary.json of a finished run."""
-  diverged = {}
+  diverged = {'status': 'finished'}
   if fake.diverged_round is not None:
     found = {'round': fake.diverged_round, 'reason': 'nothing was finite'}
     diverged = {'status': 'diverged', 'diverged': found}
   return {
     **diverged,
     'rounds': fake.config['rounds'],
+    'model_round': fake.config['rounds'],
     'label': make_label(fake.config),
     'final': {},
     'test': {n.removeprefix('test/'): v for n, v in fake.values.items()},

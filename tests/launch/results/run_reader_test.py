@@ -75,7 +75,7 @@ class ReadRunTest(temporary_folders.TestCase):
     summary = json.loads(path.read_text())
     del summary['checksum']
     for model_round in (best, last):
-      summary['early_stopping'] = {'model_round': model_round, 'stopped': None}
+      summary['model_round'] = model_round
       path.write_text(json.dumps(checked_json.add_checksum(summary)))
       fake_runs.write_clients(workdir, fake_runs.make_clients(), model_round)
       found = run_reader.read_run(workdir)
@@ -139,10 +139,7 @@ class ReadRunTest(temporary_folders.TestCase):
     (workdir / 'evaluation').mkdir()
     fake_runs.write_clients(workdir, fake_runs.make_clients(), 0)
     folder = simulation.Workdir(workdir)
-    early_stopping = {'model_round': 0, 'stopped': None}
-    folder.write_summary(
-      folder.read_summary() | {'early_stopping': early_stopping}
-    )
+    folder.write_summary(folder.read_summary() | {'model_round': 0})
     self.assertNotEmpty(run_reader.read_run(workdir).clients)
 
   def test_cells_without_a_finite_value_are_told_apart_and_not_drawn(self):
@@ -223,6 +220,8 @@ class SummaryTest(temporary_folders.TestCase):
     simulation.Workdir(workdir).write_summary(
       {
         'rounds': 1,
+        'status': 'finished',
+        'model_round': 1,
         'label': fake_runs.make_label(fake_runs.make_config('fed_fish')),
         'final': {'eval/global/mse': 0.25},
         'totals': {'local_steps': 7},

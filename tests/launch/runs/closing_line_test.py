@@ -24,6 +24,7 @@ class ClosingLineTest(parameterized.TestCase):
       {
         'status': 'finished',
         'rounds': 1,
+        'model_round': 1,
         'test': {
           'global/loss': 1.0,
           'personalized/loss': None,
@@ -65,7 +66,7 @@ class ClosingLineTest(parameterized.TestCase):
         'rounds': 9,
         'test': {'global/loss': 1.0},
         'final': {'eval/global/loss': 2.0},
-        'early_stopping': {'model_round': 9, 'stopped': None},
+        'model_round': 9,
         **summary,
       },
     )
@@ -96,7 +97,7 @@ class ClosingLineTest(parameterized.TestCase):
     line = self._format(
       status='diverged',
       diverged={'round': 7, 'reason': 'nothing was finite'},
-      early_stopping={'model_round': model_round, 'stopped': None},
+      model_round=model_round,
     )
     expected = 'Diverged in round 7: nothing was finite'
     self.assertStartsWith(line, expected + (told or '.'))

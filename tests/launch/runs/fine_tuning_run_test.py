@@ -65,9 +65,8 @@ class FineTuningTest(small_configs.TestCase):
 
   def _starts(self):
     """The start that has been trained, for other runs to start from."""
-    config = run_start.start_config(
-      config_checks.read(self.config),
-      num_clients=small_configs.NUM_TRAINING_CLIENTS,
+    config = config_checks.read(self.config).first_run(
+      small_configs.NUM_TRAINING_CLIENTS
     )
     return {config.key: self.whole / 'start'}
 
@@ -112,9 +111,7 @@ class FineTuningTest(small_configs.TestCase):
 
   def test_start_npz_is_what_the_start_has_led_to(self):
     found = run_start.load_start(self.whole)
-    config = run_start.start_config(
-      config_checks.read(self.config), num_clients=8
-    )
+    config = config_checks.read(self.config).first_run(8)
     experiment, result = _load_result(
       config.values, self.task, self.whole / 'start'
     )

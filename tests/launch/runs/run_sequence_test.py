@@ -11,6 +11,7 @@ from unittest import mock
 from fedfish_tff import errors
 from fedfish_tff import models
 from launch.methods import block as block_lib
+from launch.methods import building
 from launch.methods import config_checks
 from launch.methods import optimizers
 from launch.methods import registry
@@ -53,7 +54,7 @@ def _vary(config):
     across -= {'local_epochs'}
   if config.get('exchange', {}).get('unsent') == 'client_keeps':
     across -= {'seed', 'server_learning_rate'}
-  for block in block_lib.blocks_of(read):
+  for block in read.declared:
     across -= block.built_from(read) or frozenset()
   return {**config, **{k: v for k, v in _OTHER.items() if k in across}}
 
@@ -81,7 +82,7 @@ class _Test(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
     self.build = self.enter_context(
-      mock.patch.object(registry, 'build_method', wraps=registry.build_method)
+      mock.patch.object(building, 'build_method', wraps=building.build_method)
     )
     # Figures show what is compared.
     self.enter_context(
@@ -195,12 +196,8 @@ class EveryBlockTest(_Test):
         _make_config(f'fed_avg,{name}={next(iter(block.presets))}')
       )
       silent = dataclasses.replace(block, built_from=block_lib.Block.built_from)
-      with mock.patch.object(
-        block_lib, 'blocks_of', return_value=[silent], autospec=True
-      ):
-        self.assertEqual(
-          registry.sharing_key(config) is None, not block.in_loop, name
-        )
+      config = dataclasses.replace(config, declared=[silent])
+      self.assertEqual(config.sharing_key is None, not block.in_loop, name)
 
 
 @pytest.mark.thorough

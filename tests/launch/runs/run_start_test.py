@@ -7,22 +7,14 @@ import pathlib
 import tempfile
 
 from fedfish_tff import errors
-from launch.methods import config_checks
 from launch.runs import run_start
 from tests import temporary_folders
-from tests.launch import small_configs
 
-from absl.testing import parameterized
 from hypothesis import given
 from hypothesis import strategies as st
 import numpy as np
 import tensorflow_federated as tff
 
-_STARTED = (
-  'fed_avg,fine_tuning=ft,start=fed3r',
-  'fed_avg,fine_tuning=ft_lp,start=fed3r',
-  'fed_avg,fine_tuning=ft_feat,start=fed3r',
-)
 _TOTALS = {'wire_bytes': 2**40, 'local_steps': 7, 'round_seconds': 0.1}
 
 
@@ -39,67 +31,6 @@ def _make_start():
     3,
     _TOTALS,
   )
-
-
-class StartConfigTest(parameterized.TestCase):
-  @parameterized.parameters(*_STARTED)
-  def test_it_is_the_config_of_the_closed_form_run(self, variant):
-    """So that runs of one config can share it."""
-    start = run_start.start_config(
-      small_configs.read_config(variant),
-      num_clients=small_configs.NUM_TRAINING_CLIENTS,
-    )
-    self.assertEqual(start.key, small_configs.read_config('fed3r').key)
-
-  def test_its_visits_take_the_time_of_the_run_s_clients(self):
-    for axes in ('', ',speeds=dynamic'):
-      start = run_start.start_config(
-        small_configs.read_config(
-          f'{_STARTED[0]},participation=srpfl{axes}', **{'cohort_size': 2}
-        ),
-        num_clients=small_configs.NUM_TRAINING_CLIENTS,
-      )
-      kind = 'dynamic' if axes else 'exponential'
-      self.assertEqual(start.participation.speeds.kind, kind)
-      self.assertEqual(start.participation.name, 'visit_once')
-
-  def test_it_takes_what_concerns_the_sums_from_the_run(self):
-    changes = {
-      'seed': 5,
-      'cohort_size': 2,
-      'batch_size': 9,
-      'max_examples_per_client': 11,
-      'rounds': 30,
-    }
-    config = small_configs.make_config(
-      'fed_avg,fine_tuning=ft,start=fed3r',
-      local_epochs=4,
-      **changes,
-      **{'fine_tuning.start.regularization': 3.0},
-    )
-    start = run_start.start_config(
-      config_checks.read(config), num_clients=small_configs.NUM_TRAINING_CLIENTS
-    )
-    self.assertContainsSubset({**changes, 'rounds': 4}, start.values)
-    self.assertEqual(start.task, config['task'])
-    self.assertEqual(start.algorithm.regularization, 3.0)
-    # Each example counts once, whatever the clients train later.
-    self.assertEqual(start.local_epochs, 1)
-
-  @parameterized.parameters(1, small_configs.VISITING_ROUNDS)
-  def test_rejects_a_run_that_ends_before_the_fine_tuning(self, rounds):
-    config = small_configs.make_config(
-      'fed_avg,fine_tuning=ft,start=fed3r', rounds=rounds
-    )
-    with self.assertRaisesRegex(
-      errors.InputError,
-      '^rounds must be 4 or more, .* all 8 training clients come once, takes 3'
-      f'.*got {rounds}.$',
-    ):
-      run_start.start_config(
-        config_checks.read(config),
-        num_clients=small_configs.NUM_TRAINING_CLIENTS,
-      )
 
 
 class FileTest(temporary_folders.TestCase):

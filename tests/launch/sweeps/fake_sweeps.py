@@ -85,27 +85,23 @@ def write_result(
     'value': validation,
     'round': 1,
   }
+  rounds = stopped_at or run.config.values['rounds']
+  status = {'status': 'stopped early' if stopped_at else 'finished'}
+  if diverged:
+    rounds = diverged + 1
+    status = {
+      'status': 'diverged',
+      'diverged': {'round': diverged, 'reason': 'nothing was finite'},
+    }
   summary = {
-    'rounds': stopped_at or run.config.values['rounds'],
-    **(
-      {
-        'rounds': diverged + 1,
-        'status': 'diverged',
-        'diverged': {'round': diverged, 'reason': 'nothing was finite'},
-      }
-      if diverged
-      else {}
-    ),
+    'rounds': rounds,
+    'model_round': rounds,
+    **status,
     'label': fake_runs.make_label(
       run.config.values,
       metric=metric,
       judged_by=judged_by,
       higher=higher_is_better,
-    ),
-    **(
-      {'early_stopping': {'model_round': stopped_at, 'stopped': 'no gain'}}
-      if stopped_at
-      else {}
     ),
     'final': {
       f'eval/global/{metric}': 0.5,

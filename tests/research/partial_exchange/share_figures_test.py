@@ -5,10 +5,11 @@
 import itertools
 import math
 
+from fedfish_tff import errors
 from launch.configs import ag_news
 from launch.configs import base
 from launch.configs import sweeps
-from launch.plots import exchange_share
+from tests.launch import binary_runner
 from tests.launch import drawn_figures
 from tests.launch.sweeps import fake_sweeps
 
@@ -17,6 +18,7 @@ from absl.testing import parameterized
 import pandas as pd
 
 _SHARE = 'exchange.share'
+_BINARY = 'research.partial_exchange.share_figures'
 
 
 def _told(figure):
@@ -40,7 +42,7 @@ def _plot(rows, panels, lines, **kwargs):
     for point in of
   ]
   columns = ['row', 'panel', 'line', 'share', 'x', 'y']
-  return exchange_share.plot_scores(
+  return binary_runner.load(_BINARY).plot_scores(
     pd.DataFrame(points, columns=columns),
     x_label='Share',
     metric='accuracy',
@@ -123,7 +125,7 @@ class DrawTest(absltest.TestCase):
     return fake_sweeps.write_results(self, planned, values, each, **options)[1]
 
   def _draw(self, *args, **kwargs):
-    return exchange_share.draw(self._read(*args, **kwargs))
+    return binary_runner.load(_BINARY).draw(self._read(*args, **kwargs))
 
   def test_panels_are_betas_and_lines_directions(self):
     runs = _share_sweep(shares=(0.2, 0.5), betas=(1.0, 0.5), seeds=(0, 1))
@@ -276,11 +278,25 @@ class DrawTest(absltest.TestCase):
     )
 
   def test_only_sweeps_over_shares_have_them(self):
-    found = self._read(_share_sweep(betas=(1.0, 0.5, 0.25), seeds=(0,)))
-    self.assertTrue(exchange_share.is_over_shares(found))
     fields = {'task.beta': 1.0, 'seed': 0}
     sent = {_SHARE: 0.5, 'exchange.direction': 'largest'}
     # One share, alone or beside what sends all.
     part = sweeps.Run('fed_avg,exchange=partial', fields | sent)
     for runs in ([part], [sweeps.Run('fed_avg', fields), part]):
-      self.assertFalse(exchange_share.is_over_shares(self._read(runs)))
+      with self.assertRaisesRegex(errors.InputError, 'must differ in .*, got'):
+        self._draw(runs)
+
+  def test_the_binary_draws_the_finished_runs_of_a_folder(self):
+    planned = fake_sweeps.plan(
+      _share_sweep(betas=(1.0,), seeds=(0, 1)), get_config=_get_config
+    )
+    # The last run is not finished.
+    folder, _ = fake_sweeps.write_results(
+      self, planned, [0.5] * (len(planned) - 1)
+    )
+    plots = self.create_tempdir().full_path
+    outcome = binary_runner.run_here(
+      _BINARY, f'--sweep_dir={folder.path}', f'--output_dir={plots}'
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn(f'{plots}/share_global_accuracy.png', outcome.stdout)

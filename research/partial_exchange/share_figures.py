@@ -1,24 +1,38 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Plots of a sweep's scores against the share of weights that clients send."""
+r"""Draws a sweep's scores against the share of weights that clients send.
+
+  python -m research.partial_exchange.share_figures \
+    --sweep_dir=runs/ag_news_linear --output_dir=plots
+
+writes, for the server's model and for the models of clients that keep weights,
+share_<model>_<metric>.png, its _by_bytes against what all clients have sent, and
+share_<model>_f1.png with a line for each class. Lines are the rules of the
+exchange and the variants; panels are the values of the sweep's other fields.
+"""
 
 from collections.abc import Sequence
 import math
 from typing import Any
 
+from fedfish_tff import errors
+from launch import cli
+from launch import path_flags
+from launch.plots import catalogue
 from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
 from launch.results import column_titles
 from launch.results import run_labels
 from launch.results import run_notes
+from launch.results import sweep_folder
 from launch.results import sweep_results
 
 from matplotlib import figure as mpl_figure
 import numpy as np
 import pandas as pd
 
-SHARE = 'exchange.share'
+_SHARE = 'exchange.share'
 _EXCHANGE = 'exchange.'
 _DIRECTION = 'exchange.direction'
 _VARIANT = 'variant'
@@ -38,11 +52,10 @@ _UNSENT = {
 _MOST_COLUMNS = 3
 _POOLING = 'lines are their means, and bands go from the lowest to the highest'
 
-
-def is_over_shares(runs: pd.DataFrame) -> bool:
-  """Returns whether a sweep's runs differ in the share that is sent."""
-  shares = {of[SHARE] for of in runs['varied'] if SHARE in of}
-  return len(shares) > 1
+_SWEEP_DIR = path_flags.define('sweep_dir', None, 'A folder of launch.sweep.')
+_OUTPUT_DIR = path_flags.define(
+  'output_dir', None, 'The folder for the figures; made if it does not exist.'
+)
 
 
 def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
@@ -54,7 +67,17 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
 
   Args:
     runs: The runs of the sweep; see `sweep_results.read_results`.
+
+  Raises:
+    errors.InputError: If finished runs do not differ in the share that is sent.
   """
+  runs = runs[runs['is_finished'].astype(bool)]
+  shares = {of[_SHARE] for of in runs['varied'] if _SHARE in of}
+  if len(shares) < 2:
+    raise errors.InputError(
+      f'The finished runs of the sweep must differ in {_SHARE}, got '
+      f'{shares.pop() if shares else "none"} in all.'
+    )
   metric = sweep_results.judged(runs).metric
   selections = {
     config['exchange']['selection']
@@ -126,7 +149,7 @@ def _read_lines(
   # Each setting has one pair of rates, which follow from it, unless tuned.
   tuned = sweep_results.is_tuned(runs)
   untold = {'seed', *(() if tuned else run_labels.RATES)}
-  rules = [f for f in fields if f.startswith(_EXCHANGE) and f != SHARE]
+  rules = [f for f in fields if f.startswith(_EXCHANGE) and f != _SHARE]
   others = [f for f in fields if not f.startswith(_EXCHANGE)]
 
   def describe(names: Sequence[str]) -> list[str]:
@@ -143,7 +166,7 @@ def _read_lines(
     panel=describe([f for f in others if f not in untold]),
     line=join(labels, describe(rules)),
     kind=join(labels, describe([f for f in rules if f != _DIRECTION])),
-    share=[float(varied.get(SHARE, 1)) for varied in runs['varied']],
+    share=[float(varied.get(_SHARE, 1)) for varied in runs['varied']],
   )
   points['x'] = points['share'] if x is None else values[x]
   return pd.concat(
@@ -254,3 +277,17 @@ def _read_points(line: pd.DataFrame) -> tuple[np.ndarray, np.ma.MaskedArray]:
   seeds = line.assign(seed=by_share.cumcount())
   ys = seeds.pivot(index='seed', columns='share', values='y')
   return by_share['x'].mean().to_numpy(), np.ma.masked_invalid(ys)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  cli.check_given(_SWEEP_DIR, _OUTPUT_DIR)
+  folder = sweep_folder.SweepFolder(_SWEEP_DIR.value)
+  figures = draw(sweep_results.read_results(folder))
+  for path in catalogue.write_figures(figures, _OUTPUT_DIR.value):
+    print(path)
+
+
+if __name__ == '__main__':
+  cli.run(main)
