@@ -223,9 +223,9 @@ def _build(
       )
     ), tf.identity(staleness)
 
-  def server_step(take_step, model, update):
+  def server_step(take_step, model, aggregate):
     step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], update
+      take_step, model['weights'], aggregate
     )
     held = tuple(
       tf.concat([new[tf.newaxis], old[:max_staleness]], axis=0)

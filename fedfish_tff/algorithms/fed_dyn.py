@@ -126,7 +126,9 @@ def build_fed_dyn(
       for s, d in zip(model['shift'], delta)
     )
     step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], [d + s for d, s in zip(delta, shift)]
+      take_step,
+      model['weights'],
+      {'delta': [d + s for d, s in zip(delta, shift)]},
     )
     return step, collections.OrderedDict(weights=weights, shift=shift)
 

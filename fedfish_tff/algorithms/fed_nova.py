@@ -82,11 +82,11 @@ def build_fed_nova(
     )
 
   def server_step(take_step, weights, aggregate):
-    update = [
+    delta = [
       tf.cast(aggregate['norm'], d.dtype) * d
       for d in tf.nest.flatten(aggregate['delta'])
     ]
-    return server_step_lib.step_weights(take_step, weights, update)
+    return server_step_lib.step_weights(take_step, weights, {'delta': delta})
 
   return composition.compose_process(
     model_fn,

@@ -194,10 +194,10 @@ def _solve_head(
 
 
 def _orthonormalize(
-  take_step: server_step.TakeStep, weights: Any, update: Any
+  take_step: server_step.TakeStep, weights: Any, aggregate: Any
 ) -> tuple[server_step.OptimizerStep, Any]:
   """Takes a step and orthonormalizes the representation after it."""
-  step = take_step(update)
+  step = take_step(aggregate['delta'])
   representation, head = step.trainable
   q, r = tf.linalg.qr(tf.cast(representation, tf.float64))
   # A positive diagonal of R makes the basis unique, so that a basis stays.

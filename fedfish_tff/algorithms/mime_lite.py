@@ -235,7 +235,8 @@ def _build_client_work(
       ),
       tff.federated_zip(
         tff.learning.templates.ClientResult(
-          result.update['delta'], result.update_weight
+          collections.OrderedDict(delta=result.update['delta']),
+          result.update_weight,
         )
       ),
       tff.federated_zip(

@@ -164,7 +164,7 @@ def build_scaffold(
 
   def server_step(take_step, model, aggregate):
     step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], aggregate['delta']
+      take_step, model['weights'], {'delta': aggregate['delta']}
     )
     # Checked by itself: clients have already changed their control variates,
     # even if the weights stay, for example with the mean of no client's deltas.

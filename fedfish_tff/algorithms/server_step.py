@@ -4,6 +4,7 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
@@ -67,22 +68,27 @@ def weighted_factory(
 
 
 def step_weights(
-  take_step: TakeStep, weights: Any, update: Any
+  take_step: TakeStep, weights: Any, aggregate: Any
 ) -> tuple[OptimizerStep, Any]:
-  """Takes the aggregate as a gradient of the trainable weights."""
-  step = take_step(update)
+  """Takes the aggregate <delta> as a gradient of the trainable weights."""
+  if not isinstance(aggregate, Mapping) or list(aggregate) != ['delta']:
+    raise TypeError(
+      'The aggregate must make an update <delta> of the weights, got '
+      f'{aggregate}.'
+    )
+  step = take_step(aggregate['delta'])
   return step, model_functions.with_trainable(weights, step.trainable)
 
 
 def keep_unsent(
   take_step: TakeStep, weights: Any, aggregate: Any
 ) -> tuple[OptimizerStep, Any]:
-  """Takes a step of <update, sent> that keeps the weights no client has sent.
+  """Takes a step of <delta, sent> that keeps the weights no client has sent.
 
   A server optimizer with momentum, or one that scales all steps together, would
   move these weights although their update is 0.
   """
-  step = take_step(aggregate['update'])
+  step = take_step(aggregate['delta'])
   kept = tuple(
     tf.where(s, new, old)
     for s, new, old in zip(

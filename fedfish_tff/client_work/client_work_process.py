@@ -10,7 +10,6 @@ such clients out silently.
 
 import collections
 from collections.abc import Callable
-from collections.abc import Mapping
 from typing import Any
 from typing import NamedTuple
 
@@ -27,8 +26,8 @@ class ClientUpdate(NamedTuple):
   """The result of one client's round, before it is checked.
 
   Attributes:
-    update: The float tensors for the aggregator, by name. A lone `delta` is
-      passed without its name, as aggregators of models expect.
+    update: The float tensors for the aggregator, by name: `delta`, the change
+      of the model with the sign of a gradient, and any others.
     weight: The client's weight, a float32 scalar.
     metrics: The model's unfinalized metrics over local training.
     also_finite: Further tensors that must be finite for the update to be
@@ -171,11 +170,8 @@ def leave_out_non_finite(
   finite = local_training.all_finite(
     (result.update, products, result.also_finite)
   )
-  update = result.update
-  if isinstance(update, Mapping) and list(update) == ['delta']:
-    update = update['delta']
   kept = CheckedUpdate(
-    tff.learning.templates.ClientResult(update, result.weight),
+    tff.learning.templates.ClientResult(result.update, result.weight),
     result.metrics,
     tf.constant(0),
     new_state,

@@ -31,7 +31,7 @@ def setUpModule():
 
 def _update(sent):
   return collections.OrderedDict(
-    update=(np.float32([1, 0, -1]), np.float32([[0]])), sent=sent
+    delta=(np.float32([1, 0, -1]), np.float32([[0]])), sent=sent
   )
 
 
@@ -42,7 +42,7 @@ def _build(mask_type=(np.bool_, np.bool_), **others):
     _WEIGHTS_TYPE,
     tff.to_type(
       collections.OrderedDict(
-        update=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
+        delta=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
       )
     ),
     algorithms.keep_unsent,
@@ -65,7 +65,7 @@ class ServerStepTest(parameterized.TestCase):
     if mask_type[0] != np.bool_:
       everything = (np.ones(3, np.bool_), True)
     first = _update(everything)
-    first['update'] = (np.ones(3, np.float32), np.ones((1, 1), np.float32))
+    first['delta'] = (np.ones(3, np.float32), np.ones((1, 1), np.float32))
     started = step.next(step.initialize(), _WEIGHTS, first)
     self.assertIsInstance(started.result, tff.learning.models.ModelWeights)
     output = step.next(started.state, started.result, _update(sent))
@@ -82,7 +82,7 @@ class ServerStepTest(parameterized.TestCase):
     )
     ours = _build()
     one = ours.next(ours.initialize(), _WEIGHTS, update)
-    other = theirs.next(theirs.initialize(), _WEIGHTS, update['update'])
+    other = theirs.next(theirs.initialize(), _WEIGHTS, update['delta'])
     tf.nest.map_structure(np.testing.assert_array_equal, one, other)
 
   def test_a_rejected_update_changes_nothing(self):
@@ -90,7 +90,7 @@ class ServerStepTest(parameterized.TestCase):
     state = step.initialize()
     for value in (0.0, np.nan):
       update = _update((True, True))
-      update['update'] = tuple(np.full_like(t, value) for t in update['update'])
+      update['delta'] = tuple(np.full_like(t, value) for t in update['delta'])
       output = step.next(state, _WEIGHTS, update)
       tf.nest.map_structure(
         np.testing.assert_array_equal,
