@@ -12,7 +12,6 @@ from fedfish_tff.choices import ClassDistance as ClassDistance
 
 if TYPE_CHECKING:
   from fedfish_tff.algorithms.apfl import *
-  from fedfish_tff.algorithms.client_state_composition import *
   from fedfish_tff.algorithms.client_state_process import *
   from fedfish_tff.algorithms.composition import *
   from fedfish_tff.algorithms.ditto import *
@@ -44,9 +43,8 @@ if TYPE_CHECKING:
 
 _EXPORTS = {
   'apfl': 'build_apfl',
-  'client_state_composition': 'compose_client_state_process',
   'client_state_process': 'ClientStateOutput ClientStateProcess',
-  'composition': 'compose_process',
+  'composition': 'compose',
   'ditto': 'build_ditto',
   'fed3r': 'build_fed3r',
   'fed3r_rf': 'build_fed3r_rf',
@@ -76,8 +74,9 @@ _EXPORTS = {
   'process': 'FederatedProcess',
   'scaffold': 'build_scaffold',
   'server_step': """
-    compose_server_step keep_unsent OptimizerStep reject_empty_update
-    RejectFn ServerStepFn step_weights TakeStep weighted_factory
+    compose_server_step count_rounds first_round flatten_server keep_unsent
+    OptimizerStep reject_empty_update RejectFn SelectFn ServerStepFn
+    step_weights TakeStep weighted_factory with_trainable
   """,
   'stateful_partial_exchange': 'build_stateful_partial_exchange',
   'weight_averaging': 'AveragedState compose_weight_averaging',

@@ -14,7 +14,6 @@ from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.algorithms import server_step as server_step_lib
-from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import autograph
@@ -67,12 +66,14 @@ def build_fed_nova(
   training = local_training.build_local_training(model_fn, client_optimizer_fn)
   _check_is_sgd(client_optimizer_fn)
 
-  def client_update(bound, weights, dataset, unused_state):
+  def client_update(bound, sent, unused_own, dataset):
     trained = local_training.train_locally(
-      bound, client_optimizer_fn, weights, dataset
+      bound, client_optimizer_fn, sent.weights, dataset
     )
     norm = _distance_of_unit_gradients(client_optimizer_fn, trained.num_batches)
-    update = model_delta.delta_update(bound, weights, trained, client_weighting)
+    update = model_delta.delta_update(
+      bound, sent.weights, trained, client_weighting
+    )
     delta = tuple(
       tf.math.divide_no_nan(d, tf.cast(norm, d.dtype))
       for d in update.update['delta']
@@ -81,16 +82,16 @@ def build_fed_nova(
       update=collections.OrderedDict(delta=delta, norm=norm)
     )
 
-  def server_step(take_step, weights, aggregate):
+  def server_step(take_step, server, aggregate):
     delta = [
       tf.cast(aggregate['norm'], d.dtype) * d
       for d in tf.nest.flatten(aggregate['delta'])
     ]
-    return server_step_lib.step_weights(take_step, weights, {'delta': delta})
+    return server_step_lib.step_weights(take_step, server, {'delta': delta})
 
-  return composition.compose_process(
+  return composition.compose(
     model_fn,
-    client_work_process.build_client_work(model_fn, client_update),
+    client_update,
     named_parts.NamedPartsFactory(
       {
         'delta': server_step_lib.weighted_factory(model_aggregator),
@@ -99,7 +100,8 @@ def build_fed_nova(
     ),
     server_optimizer_fn,
     local_training=training,
-    server_step=server_step,
+    initialize_server=server_step_lib.first_round,
+    server_step=server_step_lib.count_rounds(server_step),
   )
 
 

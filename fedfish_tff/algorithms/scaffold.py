@@ -15,8 +15,8 @@ import math
 from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.aggregators import named_parts
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import gradient_update
@@ -120,10 +120,10 @@ def build_scaffold(
   if rate_parameter is not None:
     sgd = rate_parameter_lib.build_rate_parameter_optimizer(sgd, rate_parameter)
 
-  def client_update(bound, sent, client_state, dataset):
-    weights = model_functions.flatten_weights(sent['weights'])
+  def client_update(bound, sent, own, dataset):
+    weights = sent.weights
     correction = tuple(
-      c - own for c, own in zip(sent['control'], client_state['control'])
+      c - c_i for c, c_i in zip(sent.state['control'], own['control'])
     )
     corrected = gradient_transforms.transform_gradients(
       sgd, lambda _, gradients: list(map(tf.add, gradients, correction))
@@ -152,33 +152,38 @@ def build_scaffold(
         for d, c in zip(delta, correction)
       )
     control = tuple(
-      tf.where(has_data, new, old)
-      for new, old in zip(control, client_state['control'])
+      tf.where(has_data, new, old) for new, old in zip(control, own['control'])
     )
-    change = tuple(
-      new - old for new, old in zip(control, client_state['control'])
-    )
+    change = tuple(new - old for new, old in zip(control, own['control']))
     return update._replace(
-      update=collections.OrderedDict(update.update, control=change)
-    ), collections.OrderedDict(control=control)
+      update=collections.OrderedDict(update.update, control=change),
+      own=collections.OrderedDict(control=control),
+    )
 
-  def server_step(take_step, model, aggregate):
-    step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], {'delta': aggregate['delta']}
+  def server_step(take_step, server, aggregate):
+    step, stepped = server_step_lib.step_weights(
+      take_step, server, {'delta': aggregate['delta']}
     )
     # Checked by itself: clients have already changed their control variates,
     # even if the weights stay, for example with the mean of no client's deltas.
     is_finite = local_training.all_finite(aggregate['control'])
     control = tuple(
       tf.where(is_finite, c + t / num_clients, c)
-      for c, t in zip(model['control'], aggregate['control'])
+      for c, t in zip(server.state['control'], aggregate['control'])
     )
     step.measurements['control_non_finite'] = tf.cast(
       tf.logical_not(is_finite), tf.int32
     )
-    return step, collections.OrderedDict(weights=weights, control=control)
+    return step, stepped._replace(
+      state=collections.OrderedDict(control=control)
+    )
 
-  return client_state_composition.compose_client_state_process(
+  def zeros(weights):
+    return collections.OrderedDict(
+      control=tuple(map(tf.zeros_like, weights.trainable))
+    )
+
+  return composition.compose(
     model_fn,
     client_update,
     named_parts.NamedPartsFactory(
@@ -188,18 +193,9 @@ def build_scaffold(
       }
     ),
     server_optimizer_fn,
-    initial_model=lambda weights: collections.OrderedDict(
-      weights=weights, control=_zeros(weights)
-    ),
-    initialize_client=lambda model: collections.OrderedDict(
-      control=_zeros(model['weights'])
-    ),
-    get_model_weights=lambda model: model['weights'],
+    initialize_server=zeros,
+    initialize_client=lambda server: zeros(server.weights),
     server_step=server_step,
     local_training=local_training.build_local_training(model_fn, sgd),
     extra_passes=1 if control_update is choices.ControlUpdate.GRADIENT else 0,
   )
-
-
-def _zeros(weights: tff.learning.models.ModelWeights) -> tuple[tf.Tensor, ...]:
-  return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))

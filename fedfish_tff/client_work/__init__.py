@@ -15,7 +15,7 @@ from fedfish_tff.choices import MetaBatches as MetaBatches
 from fedfish_tff.choices import MetaGradient as MetaGradient
 
 if TYPE_CHECKING:
-  from fedfish_tff.client_work.client_work_process import *
+  from fedfish_tff.client_work.client_update import *
   from fedfish_tff.client_work.fisher import *
   from fedfish_tff.client_work.fisher_delta import *
   from fedfish_tff.client_work.gradient_transforms import *
@@ -30,11 +30,9 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.tensor_selection import *
 
 _EXPORTS = {
-  'client_work_process': """
-    build_client_computation build_client_state_work build_client_work
-    build_update_is_finite CheckedUpdate
-    client_weight ClientStateUpdateFn ClientUpdate ClientUpdateFn ClientWork
-    leave_out_non_finite ROUND_NUMBER ServerState
+  'client_update': """
+    build_client_work CheckedUpdate client_weight ClientUpdate ClientUpdateFn
+    leave_out_non_finite Server
   """,
   'fisher': 'fisher_diagonal',
   'fisher_delta': 'build_fisher_delta_update',

@@ -70,7 +70,7 @@ _EXPORTS = {
     batch_type bind_model BoundModel build_evaluation_pass build_initial_weights
     build_metrics_finalizer data_type flatten_weights FlatWeights is_functional
     LabelSampler metric_finalizers ModelFn split_batch TrainingGradients
-    weights_like weights_type with_trainable with_weights
+    weights_like weights_type with_weights
   """,
   'model_partition': """
     bind_part fine_tuned_tensors join_tensors last_layer partition_model

@@ -94,7 +94,7 @@ def _reference(start, *, option=2, by_examples=False, **kwargs):
 
 
 def _weights_and_control(run):
-  return run.server(), run.state['model']['control']
+  return run.server(), run.state.client_work['control']
 
 
 # Linear regression, a batch of all examples a client: losses of mean
@@ -266,7 +266,7 @@ class ScaffoldTest(rounds.TestCase):
     self.assertEqual(metrics['finalizer']['update_non_finite'], 0)
     self.assertGreater(np.abs(run.server()[0] - start[0]).max(), 0)
     self.assert_same(
-      run.state['model']['control'], [np.zeros_like(w) for w in start]
+      run.state.client_work['control'], [np.zeros_like(w) for w in start]
     )
 
   def test_the_gradient_of_option_one_is_a_pass(self):

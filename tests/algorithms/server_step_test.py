@@ -5,6 +5,7 @@
 import collections
 
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff.algorithms import server_step
 from fedfish_tff.execution import contexts
 
@@ -23,6 +24,7 @@ _WEIGHTS_TYPE = tff.to_type(
     non_trainable=(np.float32,),
   )
 )
+_SERVER = client_work.Server(_WEIGHTS)
 
 
 def setUpModule():
@@ -39,7 +41,7 @@ def _build(mask_type=(np.bool_, np.bool_), **others):
   return server_step.compose_server_step(
     # Once it has moved weights, Adam moves them at an update of 0 too.
     tff.learning.optimizers.build_adam(0.1),
-    _WEIGHTS_TYPE,
+    tff.to_type(client_work.Server(_WEIGHTS_TYPE, ())),
     tff.to_type(
       collections.OrderedDict(
         delta=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
@@ -66,14 +68,17 @@ class ServerStepTest(parameterized.TestCase):
       everything = (np.ones(3, np.bool_), True)
     first = _update(everything)
     first['delta'] = (np.ones(3, np.float32), np.ones((1, 1), np.float32))
-    started = step.next(step.initialize(), _WEIGHTS, first)
-    self.assertIsInstance(started.result, tff.learning.models.ModelWeights)
+    started = step.next(step.initialize(), _SERVER, first)
+    self.assertIsInstance(
+      started.result.weights, tff.learning.models.ModelWeights
+    )
     output = step.next(started.state, started.result, _update(sent))
+    weights = output.result.weights
     for before, after, moved in zip(
-      started.result.trainable, output.result.trainable, moves, strict=True
+      started.result.weights.trainable, weights.trainable, moves, strict=True
     ):
       np.testing.assert_array_equal(after != before, moved)
-    self.assertEqual(output.result.non_trainable, (7,))
+    self.assertEqual(weights.non_trainable, (7,))
 
   def test_with_everything_sent_it_is_tffs_own(self):
     update = _update((True, True))
@@ -81,9 +86,13 @@ class ServerStepTest(parameterized.TestCase):
       tff.learning.optimizers.build_adam(0.1), _WEIGHTS_TYPE
     )
     ours = _build()
-    one = ours.next(ours.initialize(), _WEIGHTS, update)
+    one = ours.next(ours.initialize(), _SERVER, update)
     other = theirs.next(theirs.initialize(), _WEIGHTS, update['delta'])
-    tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      (one.state, one.result.weights, one.measurements),
+      (other.state, other.result, other.measurements),
+    )
 
   def test_a_rejected_update_changes_nothing(self):
     step = _build(should_reject_update=algorithms.reject_empty_update)
@@ -91,10 +100,10 @@ class ServerStepTest(parameterized.TestCase):
     for value in (0.0, np.nan):
       update = _update((True, True))
       update['delta'] = tuple(np.full_like(t, value) for t in update['delta'])
-      output = step.next(state, _WEIGHTS, update)
+      output = step.next(state, _SERVER, update)
       tf.nest.map_structure(
         np.testing.assert_array_equal,
-        (output.state, output.result.trainable),
+        (output.state, output.result.weights.trainable),
         (state, _WEIGHTS.trainable),
       )
       self.assertEqual(
