@@ -24,6 +24,7 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.meta_training import *
   from fedfish_tff.client_work.model_delta import *
   from fedfish_tff.client_work.nesterov import *
+  from fedfish_tff.client_work.plain_sgd import *
   from fedfish_tff.client_work.proximal import *
   from fedfish_tff.client_work.rate_parameter import *
   from fedfish_tff.client_work.ridge_statistics import *
@@ -51,6 +52,9 @@ _EXPORTS = {
     build_model_delta_update build_trained_delta_update delta_update
   """,
   'nesterov': 'build_nesterov',
+  'plain_sgd': """
+    check_plain_sgd check_sgd distance_of_unit_gradients learning_rate
+  """,
   'proximal': 'build_proximal_optimizer is_proximal pull_to',
   'rate_parameter': 'build_rate_parameter_optimizer',
   'ridge_statistics': 'build_ridge_statistics',

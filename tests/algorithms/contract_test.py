@@ -78,14 +78,7 @@ _BUILDERS: Mapping[
       local_training=client_work.build_local_training(model, client),
     )
   ),
-  'build_scaffold': lambda model, _, server, **options: (
-    algorithms.build_scaffold(
-      model,
-      options.pop('client_learning_rate', 0.1),
-      server,
-      **{'num_clients': 4, **options},
-    )
-  ),
+  'build_scaffold': functools.partial(algorithms.build_scaffold, num_clients=4),
   'build_stateful_partial_exchange': lambda model, client, _, **options: (
     algorithms.build_stateful_partial_exchange(
       model, client, **{'selector': _HALF, **options}
@@ -158,7 +151,6 @@ _IMPOSSIBLE = (
   ('build_hf_maml', 'meta_gradient', ('exact',)),
   ('build_hf_maml', 'meta_batches', ('shared',)),
   ('build_mime_lite', 'local_epochs', (0,)),
-  ('build_scaffold', 'client_learning_rate', (0.0, np.nan)),
   ('build_scaffold', 'control_update', ('gradient',)),
   ('build_scaffold', 'local_epochs', (0,)),
   ('build_scaffold', 'num_clients', (0,)),
