@@ -19,6 +19,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.fed3r_rf import *
   from fedfish_tff.algorithms.fed_avg import *
   from fedfish_tff.algorithms.fed_buff import *
+  from fedfish_tff.algorithms.fed_cm import *
   from fedfish_tff.algorithms.fed_dyn import *
   from fedfish_tff.algorithms.fed_fish import *
   from fedfish_tff.algorithms.fed_ma import *
@@ -53,6 +54,7 @@ _EXPORTS = {
     build_fed_async build_fed_buff constant_staleness_weight
     hinge_staleness_weight polynomial_staleness_weight StalenessWeight
   """,
+  'fed_cm': 'build_fed_cm',
   'fed_dyn': 'build_fed_dyn',
   'fed_fish': 'build_fed_fish',
   'fed_ma': 'build_fed_ma',

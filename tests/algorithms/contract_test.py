@@ -40,6 +40,7 @@ _BUILDERS: Mapping[
   'build_fed_buff': functools.partial(
     algorithms.build_fed_buff, max_staleness=0
   ),
+  'build_fed_cm': algorithms.build_fed_cm,
   'build_fed_dyn': functools.partial(
     algorithms.build_fed_dyn, num_clients=4, regularization=0.1
   ),
@@ -104,6 +105,8 @@ _COSTS = {
   'build_ditto': (1, 0, 0),
   'build_fed_async': (0, 0, 0),
   'build_fed_buff': (0, 0, 0),
+  # The direction, and the length of the steps with the weight once more.
+  'build_fed_cm': (0, _ALL, 2),
   # Counts the clients.
   'build_fed_dyn': (0, 0, 1),
   # The Fisher diagonal, but no weight.
@@ -135,6 +138,7 @@ _IMPOSSIBLE = (
   ('build_fed_async', 'max_staleness', (-1,)),
   ('build_fed_async', 'mixing_weight', (0.0, 1.5)),
   ('build_fed_buff', 'max_staleness', (-1,)),
+  ('build_fed_cm', 'mixture', (0, 1.5, np.nan)),
   ('build_fed_dyn', 'num_clients', (0,)),
   ('build_fed_dyn', 'regularization', (0.0, np.inf)),
   ('build_fed_fish', 'local_epochs', (0,)),
