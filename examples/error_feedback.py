@@ -54,30 +54,32 @@ def build_error_feedback(
   )
 
   # One client's round: the values to send, and the new state.
-  def client_update(bound, weights, held_back, dataset):
-    trained = train(bound, models.flatten_weights(weights), dataset, ())
+  def client_update(bound, sent, held_back, dataset):
+    trained = train(bound, sent, (), dataset)
     # Without data it weighs nothing, so that what it sent would be lost.
     takes_part = trained.weight > 0
     wanted = [
       delta + rest for delta, rest in zip(trained.update['delta'], held_back)
     ]
-    sent = [_largest(tensor, share) for tensor in wanted]
+    parts = [_largest(tensor, share) for tensor in wanted]
     rest = tuple(
       tf.where(takes_part, tensor - part, old)
-      for tensor, part, old in zip(wanted, sent, held_back)
+      for tensor, part, old in zip(wanted, parts, held_back)
     )
     return trained._replace(
-      update=collections.OrderedDict(delta=tuple(sent)), also_finite=rest
-    ), rest
+      update=collections.OrderedDict(delta=tuple(parts)),
+      also_finite=rest,
+      own=rest,
+    )
 
-  return algorithms.compose_client_state_process(
+  return algorithms.compose(
     model_fn,
     client_update,
     tff.aggregators.MeanFactory(),
     server_optimizer_fn,
     # A client that comes for the first time has held nothing back.
-    initialize_client=lambda weights: tuple(
-      tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable)
+    initialize_client=lambda server: tuple(
+      map(tf.zeros_like, server.weights.trainable)
     ),
     local_training=client_work.build_local_training(
       model_fn, client_optimizer_fn

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from collections.abc import Sequence
 from typing import Any
 
+from fedfish_tff import client_work
 from fedfish_tff import models
 from tests import numpy_reference as ref
 
@@ -49,4 +50,11 @@ def run_update(
   update_fn: Callable[..., Any], batches: Sequence[ref.Batch], **kwargs: Any
 ) -> Any:
   """Returns what `run` does of an update function, in round 1."""
-  return run(lambda *args: update_fn(*args, tf.constant(1)), batches, **kwargs)
+  return run(in_first_round(update_fn), batches, **kwargs)
+
+
+def in_first_round(update_fn: Callable[..., Any]) -> Callable[..., Any]:
+  """Returns (bound model, flat weights, dataset) -> update, in round 1."""
+  return lambda bound, flat, dataset: update_fn(
+    bound, client_work.Server(flat, tf.constant(1)), (), dataset
+  )

@@ -61,11 +61,11 @@ def _cosine(a: Sequence[tf.Tensor], b: Sequence[tf.Tensor]) -> tf.Tensor:
 
 
 class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
-  """Aggregates <delta, fisher> to sum(w F Delta) / sum(w F), elementwise.
+  """Aggregates <delta, fisher> to <delta>, sum(w F Delta) / sum(w F).
 
   The created process takes values of type <delta=T, fisher=T>, each with a
-  float weight, and returns a T: 0 where the denominator is 0 (or not above
-  `minimum_denominator`). Its measurements are
+  float weight, and returns a <delta=T>, elementwise: 0 where the denominator is 0
+  (or not above `minimum_denominator`). Its measurements are
 
   * `zero_denominator_share`: the share of coordinates with an unusable
     denominator, where the update is 0;
@@ -176,10 +176,12 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
 
     @tff.tensorflow.computation(weigh.type_signature.result)
     def divide(sums):
-      return tf.nest.map_structure(
-        lambda n, d: _ratio(n, d, minimum),
-        sums['numerator'],
-        sums['denominator'],
+      return collections.OrderedDict(
+        delta=tf.nest.map_structure(
+          lambda n, d: _ratio(n, d, minimum),
+          sums['numerator'],
+          sums['denominator'],
+        )
       )
 
     @tff.tensorflow.computation(weigh.type_signature.result)
@@ -200,7 +202,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
       )
 
     @tff.tensorflow.computation(
-      delta_type,
+      divide.type_signature.result,
       weigh.type_signature.result,
       diagnose.type_signature.result,
       mass_of.type_signature.result,

@@ -21,12 +21,12 @@ import tensorflow_federated as tff
 
 
 class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
-  """Aggregates <delta, mask> to sum(w m delta) / sum(w m), per tensor.
+  """Aggregates <delta, mask> to <delta>, sum(w m delta) / sum(w m) per tensor.
 
   The created process takes values of type <delta=T, mask=M>, each with a float
   weight. T is a structure of float tensors and M one of bools: for each tensor,
-  a scalar or an array of its shape. The process returns a T: 0 where no client
-  with a positive weight has sent. Its measurements are those of the inner
+  a scalar or an array of its shape. The process returns a <delta=T>: 0 where no
+  client with a positive weight has sent. Its measurements are those of the inner
   factory.
   """
 
@@ -100,7 +100,9 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
         usable = denominator > minimum
         quotient = numerator / tf.where(usable, denominator, 1.0)
         quotients.append(tf.where(usable, quotient, tf.zeros_like(quotient)))
-      return tf.nest.pack_sequence_as(sums['numerator'], quotients)
+      return collections.OrderedDict(
+        delta=tf.nest.pack_sequence_as(sums['numerator'], quotients)
+      )
 
     @tff.federated_computation
     def init_fn():

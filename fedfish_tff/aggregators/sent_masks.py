@@ -22,10 +22,10 @@ _MASK = 'mask'
 
 
 class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
-  """Aggregates <update=U, mask=M> to <update=T, sent=M>.
+  """Aggregates <update=U, mask=M> to <delta=T, sent=M>.
 
-  T is the inner factory's aggregate of U. `sent` is true where the mask of a
-  client with a positive weight is. The measurements are those of the inner
+  <delta=T> is the inner factory's aggregate of U. `sent` is true where the mask
+  of a client with a positive weight is. The measurements are those of the inner
   factory and
 
   * `sent`: for each tensor, by its name, the share of the contributing clients
@@ -138,7 +138,8 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
         output.state,
         tff.federated_zip(
           collections.OrderedDict(
-            update=output.result, sent=tff.federated_map(find_sent, counts)
+            delta=output.result['delta'],
+            sent=tff.federated_map(find_sent, counts),
           )
         ),
         tff.federated_map(measure, (output.measurements, counts)),

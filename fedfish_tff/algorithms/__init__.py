@@ -12,7 +12,6 @@ from fedfish_tff.choices import ClassDistance as ClassDistance
 
 if TYPE_CHECKING:
   from fedfish_tff.algorithms.apfl import *
-  from fedfish_tff.algorithms.client_state_composition import *
   from fedfish_tff.algorithms.client_state_process import *
   from fedfish_tff.algorithms.composition import *
   from fedfish_tff.algorithms.ditto import *
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.fed3r_rf import *
   from fedfish_tff.algorithms.fed_avg import *
   from fedfish_tff.algorithms.fed_buff import *
+  from fedfish_tff.algorithms.fed_cm import *
   from fedfish_tff.algorithms.fed_dyn import *
   from fedfish_tff.algorithms.fed_fish import *
   from fedfish_tff.algorithms.fed_ma import *

@@ -10,8 +10,8 @@ import collections
 from collections.abc import Iterable
 
 from fedfish_tff import errors
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import autograph
@@ -83,9 +83,9 @@ def build_apfl(
     raise errors.InputError(f'mixture must be in [0, 1], got {mixture}.')
   local_training_lib.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
 
-  def initialize_client(weights):
+  def begin(weights):
     return collections.OrderedDict(
-      local=tuple(tf.nest.flatten(weights.trainable)),
+      local=weights.trainable,
       mixture=tf.constant(mixture, tf.float32),
     )
 
@@ -99,7 +99,6 @@ def build_apfl(
 
     def step(state, batch):
       flat, metrics_state, num_examples, num_batches, own, optimizers = state
-      flat = model_functions.FlatWeights(*flat)
       local, share = own
       mixed = flat._replace(trainable=_mix(local, flat.trainable, share))
       by_mixed = bound.loss_gradients(
@@ -124,7 +123,7 @@ def build_apfl(
       if adaptive:
         share = tf.clip_by_value(share + change, 0.0, 1.0)
       return (
-        (trainable, result.non_trainable),
+        model_functions.FlatWeights(trainable, result.non_trainable),
         result.metrics_state,
         num_examples + result.num_examples,
         num_batches + 1,
@@ -135,7 +134,7 @@ def build_apfl(
     own = (client_state['local'], client_state['mixture'])
     *trained, own, _ = dataset.reduce(
       (
-        tuple(weights),
+        weights,
         bound.initial_metrics(),
         tf.constant(0, tf.int64),
         tf.constant(0, tf.int64),
@@ -144,36 +143,36 @@ def build_apfl(
       ),
       step,
     )
-    flat, *others = trained
-    return local_training_lib.TrainingResult(
-      model_functions.FlatWeights(*flat), *others
-    ), collections.OrderedDict(zip(('local', 'mixture'), own))
+    return local_training_lib.TrainingResult(*trained), collections.OrderedDict(
+      zip(('local', 'mixture'), own)
+    )
 
-  def client_update(bound, sent, client_state, dataset):
-    weights = model_functions.flatten_weights(sent)
-    trained, new_state = train(bound, weights, client_state, dataset)
-    update = model_delta.delta_update(bound, weights, trained, client_weighting)
-    return update._replace(also_finite=new_state), new_state
+  def client_update(bound, sent, own, dataset):
+    trained, new = train(bound, sent.weights, own, dataset)
+    update = model_delta.delta_update(
+      bound, sent.weights, trained, client_weighting
+    )
+    return update._replace(also_finite=new, own=new)
 
   def train_first(bound, weights, dataset):
-    trained, own = train(bound, weights, initialize_client(weights), dataset)
+    trained, own = train(bound, weights, begin(weights), dataset)
     flat = trained.weights
     mixed = _mix(own['local'], flat.trainable, own['mixture'])
     return trained._replace(weights=flat._replace(trainable=mixed))
 
-  def client_model_weights(weights, client_state):
-    common = tf.nest.flatten(weights.trainable)
-    return model_functions.with_trainable(
-      weights, _mix(client_state['local'], common, client_state['mixture'])
+  def client_weights(server, own):
+    weights = server.weights
+    return weights._replace(
+      trainable=_mix(own['local'], weights.trainable, own['mixture'])
     )
 
-  return client_state_composition.compose_client_state_process(
+  return composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
-    initialize_client=initialize_client,
-    client_model_weights=client_model_weights,
+    initialize_client=lambda server: begin(server.weights),
+    client_weights=client_weights,
     local_training=local_training_lib.build_training(model_fn, train_first),
     extra_passes=local_epochs,
   )

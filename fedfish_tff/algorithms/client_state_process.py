@@ -35,9 +35,7 @@ class ClientStateProcess:
 
   Types below are made of
 
-  - S, the server's state: `model`, which is the weights and any other parts
-    that a method sends, and the states of `aggregator` and `finalizer`, the
-    latter of which holds the server optimizer's state;
+  - S, the server's state, see `FederatedProcess`;
   - C, a client's state, such as its own layers; each method describes its own;
   - B*, a client's sequence of batches of all local epochs;
   - M, the round's metrics: `client_work`, with `train`, the model's metrics

@@ -9,14 +9,13 @@ model v minimises F_k(v) + (lambda / 2) |v - w|^2, w being the global weights.
 
 import collections
 
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import proximal
 from fedfish_tff.models import model_functions
 
-import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -79,32 +78,31 @@ def build_ditto(
     client_optimizer_fn, client_weighting=client_weighting
   )
 
-  def client_update(bound, sent, client_state, dataset):
-    weights = model_functions.flatten_weights(sent)
-    update = delta_update(bound, weights, dataset, ())
+  def client_update(bound, sent, own, dataset):
+    weights = sent.weights
+    update = delta_update(bound, sent, (), dataset)
     personal = local_training.train_locally(
       bound,
       proximal.pull_to(
         client_optimizer_fn, personal_strength, weights.trainable
       ),
-      weights._replace(trainable=tuple(client_state['personal'])),
+      weights._replace(trainable=own['personal']),
       dataset,
     ).weights.trainable
-    return (
-      update._replace(also_finite=personal),
-      collections.OrderedDict(personal=personal),
+    return update._replace(
+      also_finite=personal, own=collections.OrderedDict(personal=personal)
     )
 
-  return client_state_composition.compose_client_state_process(
+  return composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
-    initialize_client=lambda weights: collections.OrderedDict(
-      personal=tuple(tf.nest.flatten(weights.trainable))
+    initialize_client=lambda server: collections.OrderedDict(
+      personal=server.weights.trainable
     ),
-    client_model_weights=lambda weights, client_state: (
-      model_functions.with_trainable(weights, client_state['personal'])
+    client_weights=lambda server, own: server.weights._replace(
+      trainable=own['personal']
     ),
     local_training=local_training.build_local_training(
       model_fn,

@@ -8,7 +8,6 @@ optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.models import model_functions
@@ -62,31 +61,34 @@ def build_fed_avg(
     model_fn, client_optimizer_fn
   )
 
-  def client_update(bound, weights, dataset, hparams):
+  def client_update(bound, sent, unused_own, dataset):
     trained = local_training_lib.train_locally(
-      bound, client_optimizer_fn, weights, dataset, hparams=hparams
+      bound, client_optimizer_fn, sent.weights, dataset, hparams=sent.state
     )
-    update = model_delta.delta_update(bound, weights, trained, client_weighting)
+    update = model_delta.delta_update(
+      bound, sent.weights, trained, client_weighting
+    )
     if client_weighting == tff.learning.ClientWeighting.UNIFORM:
       # TFF counts clients without examples, too.
       update = update._replace(weight=tf.constant(1.0))
     return update
 
   # As in TFF, a variable model's rate is a hyper-parameter in the state.
-  server_state = client_work_process.ServerState(lambda: ())
-  if not model_functions.is_functional(model_fn):
-    server_state = client_work_process.ServerState(
-      lambda: client_optimizer_fn.get_hparams(
-        client_optimizer_fn.initialize(tf.TensorSpec([]))
-      ),
-      is_hparams=True,
+  has_hparams = not model_functions.is_functional(model_fn)
+
+  def initialize_server(unused_weights):
+    if not has_hparams:
+      return ()
+    return client_optimizer_fn.get_hparams(
+      client_optimizer_fn.initialize(tf.TensorSpec([]))
     )
-  return composition.compose_process(
+
+  return composition.compose(
     model_fn,
-    client_work_process.build_client_work(
-      model_fn, client_update, server_state
-    ),
+    client_update,
     model_aggregator,
     server_optimizer_fn,
     local_training=local_training,
+    initialize_server=initialize_server,
+    state_is_hparams=has_hparams,
   )

@@ -14,8 +14,8 @@ import dataclasses
 import math
 
 from fedfish_tff import errors
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
@@ -102,10 +102,9 @@ def build_fed_buff(
   Returns:
     The process. In the place of a client's state is its staleness d_i, an int32
     scalar, such as that of `simulation.StalenessStore`; a client that comes
-    without one has 0. The server's `model` is <weights, held>, with `held` the
-    trainable tensors of the last models, [max_staleness + 1, ...], the newest
-    first. A client receives one of them. `local_training` starts from the
-    server's weights.
+    without one has 0. The server also holds the trainable tensors of the last
+    models, [max_staleness + 1, ...], the newest first. A client receives one of
+    them. `local_training` starts from the server's weights.
 
   Raises:
     InputError: If `max_staleness` is negative.
@@ -200,11 +199,9 @@ def _build(
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   staleness_weight = staleness_weight or polynomial_staleness_weight()
 
-  def client_update(bound, model, staleness, dataset):
-    newest = model_functions.flatten_weights(model['weights'])
-    start = newest._replace(
-      trainable=tuple(h[staleness] for h in model['held'])
-    )
+  def client_update(bound, sent, staleness, dataset):
+    newest = sent.weights
+    start = newest._replace(trainable=tuple(h[staleness] for h in sent.state))
     trained = local_training.train_locally(
       bound, client_optimizer_fn, start, dataset
     )
@@ -220,33 +217,27 @@ def _build(
     return update._replace(
       update=collections.OrderedDict(
         delta=tuple(tf.cast(scale, d.dtype) * d for d in delta)
-      )
-    ), tf.identity(staleness)
-
-  def server_step(take_step, model, update):
-    step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], update
+      ),
+      own=tf.identity(staleness),
     )
+
+  def server_step(take_step, server, aggregate):
+    step, server = server_step_lib.step_weights(take_step, server, aggregate)
     held = tuple(
       tf.concat([new[tf.newaxis], old[:max_staleness]], axis=0)
-      for new, old in zip(step.trainable, model['held'])
+      for new, old in zip(step.trainable, server.state)
     )
-    return step, collections.OrderedDict(weights=weights, held=held)
+    return step, server._replace(state=held)
 
-  process = client_state_composition.compose_client_state_process(
+  process = composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
-    initial_model=lambda weights: collections.OrderedDict(
-      weights=weights,
-      held=tuple(
-        tf.stack([w] * (max_staleness + 1))
-        for w in tf.nest.flatten(weights.trainable)
-      ),
+    initialize_server=lambda weights: tuple(
+      tf.stack([w] * (max_staleness + 1)) for w in weights.trainable
     ),
-    initialize_client=lambda model: tf.constant(0),
-    get_model_weights=lambda model: model['weights'],
+    initialize_client=lambda server: tf.constant(0),
     server_step=server_step,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn

@@ -11,8 +11,8 @@ import math
 
 from fedfish_tff import errors
 from fedfish_tff.aggregators import named_parts
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import local_training as local_training_lib
@@ -85,15 +85,13 @@ def build_fed_dyn(
       f'regularization must be positive and finite, got {regularization}.'
     )
 
-  def client_update(bound, sent, client_state, dataset):
-    weights = model_functions.flatten_weights(sent)
+  def client_update(bound, sent, own, dataset):
+    weights = sent.weights
 
     def regularize(current, gradients):
       return [
-        g + tf.cast(regularization, w.dtype) * (w - start) - own
-        for g, w, start, own in zip(
-          gradients, current, weights.trainable, client_state
-        )
+        g + tf.cast(regularization, w.dtype) * (w - start) - g_i
+        for g, w, start, g_i in zip(gradients, current, weights.trainable, own)
       ]
 
     trained = local_training_lib.train_locally(
@@ -107,13 +105,13 @@ def build_fed_dyn(
     )
     delta = update.update['delta']
     return update._replace(
-      update=collections.OrderedDict(delta=delta, number=update.weight)
-    ), tuple(
-      g + tf.cast(regularization, d.dtype) * d
-      for g, d in zip(client_state, delta)
+      update=collections.OrderedDict(delta=delta, number=update.weight),
+      own=tuple(
+        g_i + tf.cast(regularization, d.dtype) * d for g_i, d in zip(own, delta)
+      ),
     )
 
-  def server_step(take_step, model, aggregate):
+  def server_step(take_step, server, aggregate):
     delta = tf.nest.flatten(aggregate['delta'])
     # The mean of no client is not finite; then the step is rejected, too.
     is_finite = local_training_lib.all_finite(delta)
@@ -123,14 +121,17 @@ def build_fed_dyn(
         s + d * tf.cast(aggregate['number'] / num_clients, d.dtype),
         s,
       )
-      for s, d in zip(model['shift'], delta)
+      for s, d in zip(server.state, delta)
     )
-    step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], [d + s for d, s in zip(delta, shift)]
+    step, server = server_step_lib.step_weights(
+      take_step, server, {'delta': [d + s for d, s in zip(delta, shift)]}
     )
-    return step, collections.OrderedDict(weights=weights, shift=shift)
+    return step, server._replace(state=shift)
 
-  return client_state_composition.compose_client_state_process(
+  def zeros(weights):
+    return tuple(map(tf.zeros_like, weights.trainable))
+
+  return composition.compose(
     model_fn,
     client_update,
     named_parts.NamedPartsFactory(
@@ -140,19 +141,12 @@ def build_fed_dyn(
       }
     ),
     server_optimizer_fn,
-    initial_model=lambda weights: collections.OrderedDict(
-      weights=weights, shift=_zeros(weights)
-    ),
+    initialize_server=zeros,
     # The shift stays at the server.
-    select_sent=lambda model: model['weights'],
-    initialize_client=lambda model: _zeros(model['weights']),
-    get_model_weights=lambda model: model['weights'],
+    select_sent=lambda server: server._replace(state=()),
+    initialize_client=lambda server: zeros(server.weights),
     server_step=server_step,
     local_training=local_training_lib.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )
-
-
-def _zeros(weights: tff.learning.models.ModelWeights) -> tuple[tf.Tensor, ...]:
-  return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))

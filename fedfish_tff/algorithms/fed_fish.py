@@ -27,7 +27,6 @@ from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.algorithms import process
 from fedfish_tff.algorithms import server_step
-from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import fisher_delta
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import tensor_selection
@@ -153,10 +152,12 @@ def build_fed_fish(
     'extra_passes': 1,
   }
   if selector is None:
-    return composition.compose_process(
+    return composition.compose(
       model_fn,
-      client_work_process.build_client_work(model_fn, client_update_fn),
+      client_update_fn,
       *parts,
+      initialize_server=server_step.first_round,
+      server_step=server_step.count_rounds(),
       should_reject_update=server_step.reject_empty_update,
       **arguments,
     )

@@ -9,15 +9,13 @@ equation (5) with the default tau_eff of section 4.
 
 import collections
 
-from fedfish_tff import errors
 from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.algorithms import server_step as server_step_lib
-from fedfish_tff.client_work import client_work_process
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
-from fedfish_tff.models import autograph
+from fedfish_tff.client_work import plain_sgd
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -65,14 +63,19 @@ def build_fed_nova(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   training = local_training.build_local_training(model_fn, client_optimizer_fn)
-  _check_is_sgd(client_optimizer_fn)
+  plain_sgd.check_sgd(client_optimizer_fn, 'FedNova')
 
-  def client_update(bound, weights, dataset, unused_state):
+  def client_update(bound, sent, unused_own, dataset):
     trained = local_training.train_locally(
-      bound, client_optimizer_fn, weights, dataset
+      bound, client_optimizer_fn, sent.weights, dataset
     )
-    norm = _distance_of_unit_gradients(client_optimizer_fn, trained.num_batches)
-    update = model_delta.delta_update(bound, weights, trained, client_weighting)
+    # The rate, a factor of it, cancels in the update.
+    norm = plain_sgd.distance_of_unit_gradients(
+      client_optimizer_fn, trained.num_batches
+    )
+    update = model_delta.delta_update(
+      bound, sent.weights, trained, client_weighting
+    )
     delta = tuple(
       tf.math.divide_no_nan(d, tf.cast(norm, d.dtype))
       for d in update.update['delta']
@@ -81,16 +84,16 @@ def build_fed_nova(
       update=collections.OrderedDict(delta=delta, norm=norm)
     )
 
-  def server_step(take_step, weights, aggregate):
-    update = [
+  def server_step(take_step, server, aggregate):
+    delta = [
       tf.cast(aggregate['norm'], d.dtype) * d
       for d in tf.nest.flatten(aggregate['delta'])
     ]
-    return server_step_lib.step_weights(take_step, weights, update)
+    return server_step_lib.step_weights(take_step, server, {'delta': delta})
 
-  return composition.compose_process(
+  return composition.compose(
     model_fn,
-    client_work_process.build_client_work(model_fn, client_update),
+    client_update,
     named_parts.NamedPartsFactory(
       {
         'delta': server_step_lib.weighted_factory(model_aggregator),
@@ -99,36 +102,6 @@ def build_fed_nova(
     ),
     server_optimizer_fn,
     local_training=training,
-    server_step=server_step,
+    initialize_server=server_step_lib.first_round,
+    server_step=server_step_lib.count_rounds(server_step),
   )
-
-
-def _check_is_sgd(optimizer: tff.learning.optimizers.Optimizer) -> None:
-  with tf.Graph().as_default():
-    state = optimizer.initialize((tf.TensorSpec([], tf.float32),))
-    names = set(optimizer.get_hparams(state))
-  if not names <= {'learning_rate', 'momentum'}:
-    raise errors.InputError(
-      'The client optimizer of FedNova must be SGD, whose steps are linear in '
-      f'the gradients, got one with {", ".join(sorted(names))}.'
-    )
-
-
-def _distance_of_unit_gradients(
-  optimizer: tff.learning.optimizers.Optimizer, num_steps: tf.Tensor
-) -> tf.Tensor:
-  """Returns eta |a|; eta cancels in the update."""
-
-  def step(i, state, weight):
-    state, weight = autograph.convert(optimizer.next)(
-      state, weight, (tf.constant(1.0),)
-    )
-    return i + 1, state, weight
-
-  state = optimizer.initialize((tf.TensorSpec([], tf.float32),))
-  _, _, (weight,) = tf.while_loop(
-    lambda i, *_: i < num_steps,
-    step,
-    (tf.constant(0, tf.int64), state, (tf.constant(0.0),)),
-  )
-  return -weight

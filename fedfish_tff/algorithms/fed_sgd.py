@@ -7,7 +7,7 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
@@ -52,15 +52,14 @@ def build_fed_sgd(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
-  return composition.compose_process(
+  return composition.compose(
     model_fn,
-    client_work_process.build_client_work(
-      model_fn,
-      gradient_update.build_gradient_update(client_weighting=client_weighting),
-    ),
+    gradient_update.build_gradient_update(client_weighting=client_weighting),
     model_aggregator,
     server_optimizer_fn or default_optimizer,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn or default_optimizer
     ),
+    initialize_server=server_step.first_round,
+    server_step=server_step.count_rounds(),
   )

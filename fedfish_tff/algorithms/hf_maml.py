@@ -11,7 +11,7 @@ et al., ICLR 2021 (arXiv:2003.00295).
 from fedfish_tff import choices
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import meta_training
 from fedfish_tff.client_work import model_delta
@@ -91,14 +91,16 @@ def build_hf_maml(
     ),
     client_weighting=client_weighting,
   )
-  return composition.compose_process(
+  return composition.compose(
     model_fn,
-    client_work_process.build_client_work(model_fn, client_update_fn),
+    client_update_fn,
     model_aggregator,
     server_optimizer_fn,
     local_training=local_training.build_local_training(
       model_fn, tff.learning.optimizers.build_sgdm(personal_learning_rate)
     ),
+    initialize_server=server_step.first_round,
+    server_step=server_step.count_rounds(),
     extra_passes=local_epochs * (_passes(meta_gradient, meta_batches) - 1),
   )
 

@@ -17,7 +17,7 @@ from fedfish_tff.aggregators import sum_factories
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.algorithms import server_step
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.models import autograph
@@ -59,9 +59,9 @@ def build_linear_fed_rep(
     client_weighting=client_weighting
   )
 
-  def client_update(bound, weights, dataset, state):
-    solved = _solve_head(weights, dataset)
-    result = gradient(bound, solved, dataset, state)
+  def client_update(bound, sent, own, dataset):
+    solved = _solve_head(sent.weights, dataset)
+    result = gradient(bound, sent._replace(weights=solved), own, dataset)
     of_representation, of_head = result.update['delta']
     return result._replace(
       update=collections.OrderedDict(
@@ -79,13 +79,14 @@ def build_linear_fed_rep(
       weights, run(model_functions.flatten_weights(weights), dataset)
     )
 
-  return composition.compose_process(
+  return composition.compose(
     model,
-    client_work_process.build_client_work(model, client_update),
+    client_update,
     model_aggregator,
     tff.learning.optimizers.build_sgdm(learning_rate),
     local_training=local_training,
-    server_step=_orthonormalize,
+    initialize_server=server_step.first_round,
+    server_step=server_step.count_rounds(_orthonormalize),
   )
 
 
@@ -194,14 +195,16 @@ def _solve_head(
 
 
 def _orthonormalize(
-  take_step: server_step.TakeStep, weights: Any, update: Any
-) -> tuple[server_step.OptimizerStep, Any]:
+  take_step: server_step.TakeStep,
+  server: client_update_lib.Server,
+  aggregate: Any,
+) -> tuple[server_step.OptimizerStep, client_update_lib.Server]:
   """Takes a step and orthonormalizes the representation after it."""
-  step = take_step(update)
+  step = take_step(aggregate['delta'])
   representation, head = step.trainable
   q, r = tf.linalg.qr(tf.cast(representation, tf.float64))
   # A positive diagonal of R makes the basis unique, so that a basis stays.
   q = tf.where(tf.linalg.diag_part(r) < 0, -q, q)
-  return step, model_functions.with_trainable(
-    weights, (tf.cast(q, representation.dtype), head)
+  return step, server_step.with_trainable(
+    server, (tf.cast(q, representation.dtype), head)
   )

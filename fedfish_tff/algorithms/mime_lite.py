@@ -17,9 +17,11 @@ import collections
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.algorithms import server_step as server_step_lib
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
@@ -103,8 +105,14 @@ def build_mime_lite(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
 
-  def client_update(bound, weights, dataset, optimizer_state):
-    frozen = _FrozenOptimizer(client_optimizer_fn, optimizer_state)
+  def initialize_server(weights):
+    return client_optimizer_fn.initialize(
+      tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
+    )
+
+  def client_update(bound, sent, unused_own, dataset):
+    weights = sent.weights
+    frozen = _FrozenOptimizer(client_optimizer_fn, sent.state)
     trained = local_training.train_locally(bound, frozen, weights, dataset)
     update = model_delta.delta_update(bound, weights, trained, client_weighting)
     batches_per_epoch = local_training.count_batches_of_an_epoch(
@@ -124,17 +132,41 @@ def build_mime_lite(
           client_optimizer_fn, weights.trainable, mean.gradient
         ),
       ),
-      weight=client_work_process.client_weight(num_examples, client_weighting),
+      weight=client_update_lib.client_weight(num_examples, client_weighting),
     )
 
-  return composition.compose_process(
+  def server_step(take_step, server, aggregate):
+    step, stepped = server_step_lib.step_weights(
+      take_step, server, {'delta': aggregate['delta']}
+    )
+    gradient = aggregate['gradient']
+    # The state after a step does not depend on the weights.
+    updated, _ = autograph.convert(client_optimizer_fn.next)(
+      server.state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
+    )
+    # The mean of no client is not finite.
+    finite = local_training.all_finite(gradient)
+    return step, stepped._replace(
+      state=tf.nest.map_structure(
+        lambda new, old: tf.where(finite, new, old), updated, server.state
+      )
+    )
+
+  return composition.compose(
     model_fn,
-    _build_client_work(model_fn, client_optimizer_fn, client_update),
-    model_aggregator,
+    client_update,
+    named_parts.NamedPartsFactory(
+      {
+        'delta': server_step_lib.weighted_factory(model_aggregator),
+        'gradient': tff.aggregators.MeanFactory(),
+      }
+    ),
     server_optimizer_fn,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
+    initialize_server=initialize_server,
+    server_step=server_step,
     extra_passes=1,
   )
 
@@ -153,103 +185,3 @@ class _FrozenOptimizer(gradient_transforms.WrappedOptimizer):
 
   def next(self, state: Any, weights: Any, gradients: Any) -> tuple[Any, Any]:
     return state, super().next(state, weights, gradients)[1]
-
-
-def _build_client_work(
-  model: model_functions.ModelFn,
-  optimizer: tff.learning.optimizers.Optimizer,
-  client_update_fn: client_work_process.ClientUpdateFn,
-) -> client_work_process.ClientWork:
-  """Builds client work as `build_client_work` does, with the optimizer's state.
-
-  A round with a mean gradient that is not finite, such as that of no client,
-  keeps the state.
-  """
-  aggregate_metrics = tff.learning.metrics.sum_then_finalize(
-    model_functions.metric_finalizers(model)
-  )
-  specs = tuple(
-    tf.TensorSpec(t.shape, t.dtype)
-    for t in tff.structure.flatten(
-      model_functions.weights_type(model).trainable
-    )
-  )
-
-  @tff.tensorflow.computation
-  def initialize_optimizer():
-    return optimizer.initialize(specs)
-
-  state_type = initialize_optimizer.type_signature.result
-  client_work = client_work_process.build_client_computation(
-    model, client_update_fn, state_type
-  )
-  weights_type, data_type = client_work.type_signature.parameter[1:]
-  update_type, weight_type = client_work.type_signature.result.result
-  gradient_mean = tff.aggregators.MeanFactory().create(
-    update_type['gradient'], weight_type
-  )
-
-  @tff.tensorflow.computation(state_type, update_type['gradient'])
-  @autograph.graph_function
-  def update_optimizer(state, gradient):
-    # The state after a step does not depend on the weights.
-    updated, _ = autograph.convert(optimizer.next)(
-      state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
-    )
-    finite = local_training.all_finite(gradient)
-    return tf.nest.map_structure(
-      lambda new, old: tf.where(finite, new, old), updated, state
-    )
-
-  @tff.federated_computation
-  def init_fn():
-    return tff.federated_zip(
-      collections.OrderedDict(
-        optimizer=tff.federated_eval(initialize_optimizer, tff.SERVER),
-        gradient_mean=gradient_mean.initialize(),
-      )
-    )
-
-  @tff.federated_computation(
-    init_fn.type_signature.result,
-    tff.FederatedType(weights_type, tff.CLIENTS),
-    tff.FederatedType(data_type, tff.CLIENTS),
-  )
-  def next_fn(state, weights, client_data):
-    output = tff.federated_map(
-      client_work,
-      (tff.federated_broadcast(state.optimizer), weights, client_data),
-    )
-    result = output.result
-    mean_output = gradient_mean.next(
-      state.gradient_mean, result.update['gradient'], result.update_weight
-    )
-    return tff.templates.MeasuredProcessOutput(
-      tff.federated_zip(
-        collections.OrderedDict(
-          optimizer=tff.federated_map(
-            update_optimizer, (state.optimizer, mean_output.result)
-          ),
-          gradient_mean=mean_output.state,
-        )
-      ),
-      tff.federated_zip(
-        tff.learning.templates.ClientResult(
-          result.update['delta'], result.update_weight
-        )
-      ),
-      tff.federated_zip(
-        collections.OrderedDict(
-          train=aggregate_metrics(output.metrics),
-          excluded_clients=tff.federated_sum(output.excluded),
-        )
-      ),
-    )
-
-  return client_work_process.ClientWork(
-    init_fn,
-    next_fn,
-    build_update_is_finite=lambda: client_work_process.build_update_is_finite(
-      client_work, initialize_optimizer
-    ),
-  )

@@ -30,7 +30,7 @@ from fedfish_tff.aggregators import sent_masks
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.algorithms import server_step
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import partial_update
@@ -115,7 +115,7 @@ def build_partial_exchange(
 
 def compose_partial_process(
   model_fn: model_functions.ModelFn,
-  client_update_fn: client_work_process.ClientUpdateFn,
+  client_update_fn: client_update_lib.ClientUpdateFn,
   update_aggregator: tff.aggregators.WeightedAggregationFactory,
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
   *,
@@ -134,7 +134,7 @@ def compose_partial_process(
     server_optimizer_fn: See `build_partial_exchange`.
     selector: See `build_partial_exchange`.
     tensor_names: See `build_partial_exchange`.
-    **arguments: Further arguments of `composition.compose_process`.
+    **arguments: Further arguments of `composition.compose`.
 
   Raises:
     InputError: If the model has no trainable tensors, or there are not as many
@@ -142,18 +142,19 @@ def compose_partial_process(
   """
   mask_bits = selector.mask_bits(trainable_shapes(model_fn))
 
-  def client_update(bound, weights, dataset, state):
-    whole = client_update_fn(bound, weights, dataset, state)
-    return partial_update.keep_selected(whole, weights.trainable, selector)
+  def client_update(bound, sent, own, dataset):
+    whole = client_update_fn(bound, sent, own, dataset)
+    return partial_update.keep_selected(whole, sent.weights.trainable, selector)
 
-  return composition.compose_process(
+  return composition.compose(
     model_fn,
-    client_work_process.build_client_work(model_fn, client_update),
+    client_update,
     sent_masks.SentPartsFactory(
       update_aggregator, mask_bits=mask_bits, tensor_names=tensor_names
     ),
     server_optimizer_fn,
-    server_step=server_step.keep_unsent,
+    initialize_server=server_step.first_round,
+    server_step=server_step.count_rounds(server_step.keep_unsent),
     # An update of which nothing is sent is 0 everywhere.
     should_reject_update=server_step.reject_empty_update,
     **arguments,

@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from fedfish_tff import errors
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import partial_update
 from fedfish_tff.client_work import tensor_selection
 from fedfish_tff.models import model_functions
@@ -28,7 +28,7 @@ import tensorflow_federated as tff
 
 def build_partially_local(
   model_fn: model_functions.ModelFn,
-  client_update_fn: client_work_process.ClientUpdateFn,
+  client_update_fn: client_update_lib.ClientUpdateFn,
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
   *,
   local_tensors: Sequence[bool],
@@ -54,7 +54,8 @@ def build_partially_local(
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_update_fn: A client's work on the whole model. Its update is <delta>,
-      or <delta, fisher>, and it sets `trained`. Its round number is always 0.
+      or <delta, fisher>, and it sets `trained`. The server's state is always 0
+      there.
     server_optimizer_fn: The optimizer applied to the aggregated delta of the
       shared tensors. The default, SGD with rate 1, takes it as it is.
     local_tensors: For each trainable tensor, whether it stays at the client,
@@ -121,86 +122,66 @@ def build_partially_local(
     step_fn = server_step_lib.keep_unsent
     should_reject_update = server_step_lib.reject_empty_update
 
-  def select_shared(model):
-    weights = model_functions.flatten_weights(model)
-    return tff.learning.models.ModelWeights(
-      model_partition.split_tensors(weights.trainable, local_tensors)[1],
-      () if local_statistics else weights.non_trainable,
+  def select_shared(server):
+    weights = server.weights
+    _, shared = model_partition.split_tensors(weights.trainable, local_tensors)
+    return server._replace(
+      weights=model_functions.FlatWeights(
+        shared, () if local_statistics else weights.non_trainable
+      )
     )
 
-  def initialize_client(model):
-    weights = model_functions.flatten_weights(model)
+  def select_local(weights):
     local, _ = model_partition.split_tensors(weights.trainable, local_tensors)
     kept = collections.OrderedDict(local=local)
     if local_statistics:
       kept['statistics'] = weights.non_trainable
     return kept
 
-  def client_update(bound, sent, client_state, dataset):
-    shared = model_functions.flatten_weights(sent)
-    start = model_functions.FlatWeights(
+  def join(shared, own):
+    return model_functions.FlatWeights(
       model_partition.join_tensors(
-        client_state['local'], shared.trainable, local_tensors
+        own['local'], shared.trainable, local_tensors
       ),
-      client_state['statistics'] if local_statistics else shared.non_trainable,
+      own['statistics'] if local_statistics else shared.non_trainable,
     )
-    whole = client_update_fn(bound, start, dataset, tf.constant(0))
-    local, _ = model_partition.split_tensors(whole.trained, local_tensors)
-    kept = collections.OrderedDict(local=local)
-    if local_statistics:
-      kept['statistics'] = whole.statistics
+
+  def client_update(bound, sent, own, dataset):
+    start = client_update_lib.Server(join(sent.weights, own), tf.constant(0))
+    whole = client_update_fn(bound, start, (), dataset)
+    kept = select_local(whole.trained)
     update = whole._replace(
       update=collections.OrderedDict(
         (name, model_partition.split_tensors(tensors, local_tensors)[1])
         for name, tensors in whole.update.items()
       ),
       also_finite=(whole.also_finite, *kept.values()),
+      own=kept,
     )
     if selector is not None:
-      update = partial_update.keep_selected(update, shared.trainable, selector)
-    return update, kept
+      update = partial_update.keep_selected(
+        update, sent.weights.trainable, selector
+      )
+    return update
 
-  def own_weights(model, client_state):
-    own = _replace(model, local_tensors, client_state['local'])
-    if not local_statistics:
-      return own
-    return tff.learning.models.ModelWeights(
-      own.trainable,
-      tf.nest.pack_sequence_as(
-        own.non_trainable, tf.nest.flatten(client_state['statistics'])
-      ),
-    )
+  def client_weights(server, own):
+    return join(select_shared(server).weights, own)
 
-  def server_step(take_step, model, aggregate):
-    step, shared = step_fn(take_step, select_shared(model), aggregate)
-    return step, _replace(
-      model, [not t for t in local_tensors], shared.trainable
-    )
+  def server_step(take_step, server, aggregate):
+    step, shared = step_fn(take_step, select_shared(server), aggregate)
+    initial = select_local(server.weights)
+    return step, server._replace(weights=join(shared.weights, initial))
 
-  return client_state_composition.compose_client_state_process(
+  return composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
     select_sent=select_shared,
-    initialize_client=initialize_client,
-    client_model_weights=own_weights,
+    initialize_client=lambda server: select_local(server.weights),
+    client_weights=client_weights,
     server_step=server_step,
     should_reject_update=should_reject_update,
-    get_stepped=lambda model: select_shared(model).trainable,
     local_training=local_training,
     extra_passes=extra_passes,
-  )
-
-
-def _replace(
-  model: tff.learning.models.ModelWeights,
-  chosen: Sequence[bool],
-  tensors: Sequence[tf.Tensor],
-) -> tff.learning.models.ModelWeights:
-  """Returns a model's weights with the chosen ones replaced."""
-  weights = model_functions.flatten_weights(model)
-  _, others = model_partition.split_tensors(weights.trainable, chosen)
-  return model_functions.with_trainable(
-    model, model_partition.join_tensors(tensors, others, chosen)
   )

@@ -18,10 +18,10 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
   {B*}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>):
 
   - S is the server's state, a `tff.learning.templates.LearningAlgorithmState`:
-    `global_model_weights`, and the states of `distributor`, `client_work`,
-    `aggregator` and `finalizer`, the last of which holds the server optimizer's
-    state. Closed-form methods have other states. `get_model_weights` gives the
-    model of any of them.
+    `global_model_weights`; `client_work`, what the method keeps beside them,
+    such as control variates; and the states of `aggregator` and `finalizer`,
+    the latter of which holds the server optimizer's state. Closed-form methods
+    have other states. `get_model_weights` gives the model of any of them.
   - B* is a client's sequence of batches.
   - M holds the round's metrics, by the same parts. `client_work` has `train`,
     the model's metrics over the clients, and `excluded_clients`, the number of

@@ -10,19 +10,18 @@ a client's steps for the drift to its own optimum.
 """
 
 import collections
-import math
 
 from fedfish_tff import choices
 from fedfish_tff import errors
 from fedfish_tff.aggregators import named_parts
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import gradient_transforms
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
-from fedfish_tff.client_work import rate_parameter as rate_parameter_lib
+from fedfish_tff.client_work import plain_sgd
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -31,7 +30,7 @@ import tensorflow_federated as tff
 
 def build_scaffold(
   model_fn: model_functions.ModelFn,
-  client_learning_rate: float,
+  client_optimizer_fn: tff.learning.optimizers.Optimizer,
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
   *,
   num_clients: int,
@@ -41,7 +40,6 @@ def build_scaffold(
     tff.learning.ClientWeighting.UNIFORM
   ),
   model_aggregator: (tff.aggregators.WeightedAggregationFactory | None) = None,
-  rate_parameter: str | None = None,
 ) -> client_state_process.ClientStateProcess:
   """Builds SCAFFOLD (Karimireddy et al., 2020, Algorithm 1).
 
@@ -61,7 +59,8 @@ def build_scaffold(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_learning_rate: eta_l, the rate of the clients' plain SGD.
+    client_optimizer_fn: The client optimizer, plain SGD with rate eta_l, which
+      may have weight decay; F_i is then the penalised loss.
     server_optimizer_fn: The optimizer applied to the mean model delta. The
       paper's is SGD with rate eta_g, here 1 by default.
     num_clients: N, the number of all clients that may take part, not of a
@@ -77,8 +76,6 @@ def build_scaffold(
       whatever their sizes, and are never weighted. With NUM_EXAMPLES deltas are
       weighted by |D_i| (times local epochs).
     model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
-    rate_parameter: The name of the parameter that can replace
-      `client_learning_rate`, see `fedfish_tff.parameters`; None for none.
 
   Returns:
     The process. A client's state is its control variate. A client with a delta
@@ -87,15 +84,16 @@ def build_scaffold(
     changes nothing.
 
     A client's computation in a round depends on both control variates, which do
-    not exist outside of a round. So `local_training` is plain SGD, as in
-    fine-tuning. It does not give the clients' models of a round, on which the
-    client-server barrier is measured. `update_is_finite` takes the control
-    variates of a first round. `client_model_weights` are the server's weights.
+    not exist outside of a round. So `local_training` is that of
+    `client_optimizer_fn`, as in fine-tuning. It does not give the clients'
+    models of a round, on which the client-server barrier is measured.
+    `update_is_finite` takes the control variates of a first round.
+    `client_model_weights` are the server's weights.
 
   Raises:
-    InputError: If `client_learning_rate` is not positive and finite,
-      `control_update` is invalid, or `num_clients` or `local_epochs` below 1.
-    TypeError: If `model_fn` is not a model or the optimizer not TFF's.
+    InputError: If the client optimizer is not plain SGD, `control_update` is
+      invalid, or `num_clients` or `local_epochs` below 1.
+    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   if num_clients < 1:
     raise errors.InputError(
@@ -107,26 +105,23 @@ def build_scaffold(
       'control_update must be a member of client_work.ControlUpdate, got '
       f'{control_update!r}.'
     )
-  if not 0 < client_learning_rate < math.inf:
-    raise errors.InputError(
-      'client_learning_rate must be positive and finite, got '
-      f'{client_learning_rate}.'
-    )
   if local_epochs < 1:
     raise errors.InputError(
       f'local_epochs must be 1 or more, got {local_epochs}.'
     )
-  sgd = tff.learning.optimizers.build_sgdm(client_learning_rate)
-  if rate_parameter is not None:
-    sgd = rate_parameter_lib.build_rate_parameter_optimizer(sgd, rate_parameter)
+  plain_training = local_training.build_local_training(
+    model_fn, client_optimizer_fn
+  )
+  plain_sgd.check_plain_sgd(client_optimizer_fn, 'SCAFFOLD')
 
-  def client_update(bound, sent, client_state, dataset):
-    weights = model_functions.flatten_weights(sent['weights'])
+  def client_update(bound, sent, own, dataset):
+    weights = sent.weights
     correction = tuple(
-      c - own for c, own in zip(sent['control'], client_state['control'])
+      c - c_i for c, c_i in zip(sent.state['control'], own['control'])
     )
     corrected = gradient_transforms.transform_gradients(
-      sgd, lambda _, gradients: list(map(tf.add, gradients, correction))
+      client_optimizer_fn,
+      lambda _, gradients: list(map(tf.add, gradients, correction)),
     )
     trained = local_training.train_locally(bound, corrected, weights, dataset)
     update = model_delta.delta_update(bound, weights, trained, client_weighting)
@@ -138,47 +133,53 @@ def build_scaffold(
       mean = gradient_update.mean_gradient(
         bound, weights, dataset.take(batches_per_epoch)
       )
-      control = mean.gradient
+      control = gradient_transforms.gradients_of_steps(
+        client_optimizer_fn, weights.trainable, mean.gradient
+      )
       epoch_examples = local_training.check_whole_epochs(
         mean.num_examples, trained.num_examples, local_epochs, method='SCAFFOLD'
       )
       has_data = epoch_examples > 0
     else:
       delta = update.update['delta']
-      specs = [tf.TensorSpec(d.shape, d.dtype) for d in delta]
-      rate = sgd.get_hparams(sgd.initialize(specs))['learning_rate']
+      rate = plain_sgd.learning_rate(client_optimizer_fn)
       control = tuple(
         d / (tf.cast(trained.num_batches, d.dtype) * tf.cast(rate, d.dtype)) - c
         for d, c in zip(delta, correction)
       )
     control = tuple(
-      tf.where(has_data, new, old)
-      for new, old in zip(control, client_state['control'])
+      tf.where(has_data, new, old) for new, old in zip(control, own['control'])
     )
-    change = tuple(
-      new - old for new, old in zip(control, client_state['control'])
-    )
+    change = tuple(new - old for new, old in zip(control, own['control']))
     return update._replace(
-      update=collections.OrderedDict(update.update, control=change)
-    ), collections.OrderedDict(control=control)
+      update=collections.OrderedDict(update.update, control=change),
+      own=collections.OrderedDict(control=control),
+    )
 
-  def server_step(take_step, model, aggregate):
-    step, weights = server_step_lib.step_weights(
-      take_step, model['weights'], aggregate['delta']
+  def server_step(take_step, server, aggregate):
+    step, stepped = server_step_lib.step_weights(
+      take_step, server, {'delta': aggregate['delta']}
     )
     # Checked by itself: clients have already changed their control variates,
     # even if the weights stay, for example with the mean of no client's deltas.
     is_finite = local_training.all_finite(aggregate['control'])
     control = tuple(
       tf.where(is_finite, c + t / num_clients, c)
-      for c, t in zip(model['control'], aggregate['control'])
+      for c, t in zip(server.state['control'], aggregate['control'])
     )
     step.measurements['control_non_finite'] = tf.cast(
       tf.logical_not(is_finite), tf.int32
     )
-    return step, collections.OrderedDict(weights=weights, control=control)
+    return step, stepped._replace(
+      state=collections.OrderedDict(control=control)
+    )
 
-  return client_state_composition.compose_client_state_process(
+  def zeros(weights):
+    return collections.OrderedDict(
+      control=tuple(map(tf.zeros_like, weights.trainable))
+    )
+
+  return composition.compose(
     model_fn,
     client_update,
     named_parts.NamedPartsFactory(
@@ -188,18 +189,9 @@ def build_scaffold(
       }
     ),
     server_optimizer_fn,
-    initial_model=lambda weights: collections.OrderedDict(
-      weights=weights, control=_zeros(weights)
-    ),
-    initialize_client=lambda model: collections.OrderedDict(
-      control=_zeros(model['weights'])
-    ),
-    get_model_weights=lambda model: model['weights'],
+    initialize_server=zeros,
+    initialize_client=lambda server: zeros(server.weights),
     server_step=server_step,
-    local_training=local_training.build_local_training(model_fn, sgd),
+    local_training=plain_training,
     extra_passes=1 if control_update is choices.ControlUpdate.GRADIENT else 0,
   )
-
-
-def _zeros(weights: tff.learning.models.ModelWeights) -> tuple[tf.Tensor, ...]:
-  return tuple(tf.zeros_like(w) for w in tf.nest.flatten(weights.trainable))

@@ -4,9 +4,12 @@
 
 import collections
 from collections.abc import Callable
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff.client_work import client_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
@@ -40,9 +43,22 @@ class OptimizerStep(NamedTuple):
 # Maps an update, with the shapes of the stepped tensors, to the step.
 TakeStep = Callable[[Any], OptimizerStep]
 
-# Maps (a function that takes the optimizer's step, the model M, the aggregate)
-# to (the step taken, the next M).
-ServerStepFn = Callable[[TakeStep, Any, Any], tuple[OptimizerStep, Any]]
+# Maps the server's values to the part that is sent.
+SelectFn = Callable[[client_update.Server], client_update.Server]
+
+# Maps (a function that takes the optimizer's step, the server's values, the
+# aggregate) to (the step taken, the next values).
+ServerStepFn = Callable[
+  [TakeStep, client_update.Server, Any],
+  tuple[OptimizerStep, client_update.Server],
+]
+
+
+def flatten_server(server: Any) -> client_update.Server:
+  """Returns the server's values with flat weights."""
+  return client_update.Server(
+    model_functions.flatten_weights(server.weights), server.state
+  )
 
 
 def weighted_factory(
@@ -67,31 +83,64 @@ def weighted_factory(
 
 
 def step_weights(
-  take_step: TakeStep, weights: Any, update: Any
-) -> tuple[OptimizerStep, Any]:
-  """Takes the aggregate as a gradient of the trainable weights."""
-  step = take_step(update)
-  return step, model_functions.with_trainable(weights, step.trainable)
+  take_step: TakeStep, server: client_update.Server, aggregate: Any
+) -> tuple[OptimizerStep, client_update.Server]:
+  """Takes the aggregate <delta> as a gradient of the trainable weights."""
+  if not isinstance(aggregate, Mapping) or list(aggregate) != ['delta']:
+    raise TypeError(
+      'The aggregate must make an update <delta> of the weights, got '
+      f'{aggregate}.'
+    )
+  step = take_step(aggregate['delta'])
+  return step, with_trainable(server, step.trainable)
+
+
+def with_trainable(
+  server: client_update.Server, trainable: Sequence[tf.Tensor]
+) -> client_update.Server:
+  """Returns the server's values with other trainable weights."""
+  return server._replace(
+    weights=server.weights._replace(trainable=tuple(trainable))
+  )
+
+
+def first_round(unused_weights: model_functions.FlatWeights) -> tf.Tensor:
+  """Returns the number of the first round, int32, as the server's state."""
+  return tf.constant(1)
+
+
+def count_rounds(server_step: ServerStepFn = step_weights) -> ServerStepFn:
+  """Returns a server step that also counts rounds, from `first_round` on.
+
+  Args:
+    server_step: The step of the weights.
+  """
+
+  def counting_step(take_step, server, aggregate):
+    step, server = server_step(take_step, server, aggregate)
+    return step, server._replace(state=server.state + 1)
+
+  return counting_step
 
 
 def keep_unsent(
-  take_step: TakeStep, weights: Any, aggregate: Any
-) -> tuple[OptimizerStep, Any]:
-  """Takes a step of <update, sent> that keeps the weights no client has sent.
+  take_step: TakeStep, server: client_update.Server, aggregate: Any
+) -> tuple[OptimizerStep, client_update.Server]:
+  """Takes a step of <delta, sent> that keeps the weights no client has sent.
 
   A server optimizer with momentum, or one that scales all steps together, would
   move these weights although their update is 0.
   """
-  step = take_step(aggregate['update'])
-  kept = tuple(
+  step = take_step(aggregate['delta'])
+  kept = [
     tf.where(s, new, old)
     for s, new, old in zip(
       tf.nest.flatten(aggregate['sent']),
       step.trainable,
-      tf.nest.flatten(weights.trainable),
+      server.weights.trainable,
     )
-  )
-  return step, model_functions.with_trainable(weights, kept)
+  ]
+  return step, with_trainable(server, kept)
 
 
 def reject_empty_update(
@@ -114,30 +163,38 @@ def reject_empty_update(
 
 def compose_server_step(
   server_optimizer_fn: tff.learning.optimizers.Optimizer,
-  model_type: tff.Type,
+  server_type: tff.Type,
   aggregate_type: tff.Type,
   server_step: ServerStepFn = step_weights,
   *,
   should_reject_update: RejectFn = tff.learning.templates.reject_non_finite_update,
-  get_stepped: Callable[[Any], Any] = lambda weights: weights.trainable,
+  select_sent: SelectFn = lambda server: server,
 ) -> tff.learning.templates.FinalizerProcess:
   """Composes the server's step as a process with the optimizer's state.
 
   Args:
     server_optimizer_fn: The server optimizer.
-    model_type: The type of M, unplaced.
+    server_type: M, the type of the server's values, unplaced, with
+      `tff.learning.models.ModelWeights`.
     aggregate_type: The type of the aggregator's result, unplaced.
-    server_step: A graph-time function that makes the next M.
-    should_reject_update: See `compose_process`.
-    get_stepped: A graph-time function from M to the structure of tensors that
-      the optimizer steps.
+    server_step: See `compose`.
+    should_reject_update: See `compose`.
+    select_sent: See `compose`.
+
+  Returns:
+    A process with next of type (<state, M, aggregate>@SERVER -> <state,
+    result=M, measurements>@SERVER).
 
   Raises:
     TypeError: If `server_optimizer_fn` is not one of TFF's optimizers.
   """
   local_training.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
+
+  def get_stepped(server):
+    return select_sent(server).weights.trainable
+
   stepped_type = tff.tensorflow.computation(
-    lambda model: tuple(tf.nest.flatten(get_stepped(model))), model_type
+    lambda server: get_stepped(flatten_server(server)), server_type
   ).type_signature.result
 
   @tff.tensorflow.computation
@@ -148,10 +205,11 @@ def compose_server_step(
 
   state_type = initialize.type_signature.result
 
-  @tff.tensorflow.computation(state_type, model_type, aggregate_type)
+  @tff.tensorflow.computation(state_type, server_type, aggregate_type)
   @autograph.graph_function
-  def next_model(state, model, aggregate):
-    before = tuple(tf.nest.flatten(get_stepped(model)))
+  def next_server(state, packed, aggregate):
+    server = flatten_server(packed)
+    before = get_stepped(server)
 
     def take_step(update):
       update = tuple(tf.nest.flatten(update))
@@ -171,8 +229,9 @@ def compose_server_step(
       new_state, trainable = tf.nest.pack_sequence_as(after, kept)
       return OptimizerStep(trainable, new_state, rejected, measurements)
 
-    step, model = server_step(take_step, model, aggregate)
-    return step.state, model, step.measurements
+    step, server = server_step(take_step, server, aggregate)
+    weights = model_functions.weights_like(packed.weights, server.weights)
+    return step.state, server._replace(weights=weights), step.measurements
 
   @tff.federated_computation
   def init_fn():
@@ -181,12 +240,12 @@ def compose_server_step(
   @tff.federated_computation(
     *(
       tff.FederatedType(t, tff.SERVER)
-      for t in (state_type, model_type, aggregate_type)
+      for t in (state_type, server_type, aggregate_type)
     )
   )
-  def next_fn(state, model, aggregate):
+  def next_fn(state, server, aggregate):
     return tff.templates.MeasuredProcessOutput(
-      *tff.federated_map(next_model, (state, model, aggregate))
+      *tff.federated_map(next_server, (state, server, aggregate))
     )
 
   get_hparams = tff.tensorflow.computation(

@@ -19,10 +19,11 @@ from typing import Any
 
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
-from fedfish_tff.algorithms import client_state_composition
 from fedfish_tff.algorithms import client_state_process
+from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_exchange
 from fedfish_tff.algorithms import server_step as server_step_lib
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.client_work import model_delta
 from fedfish_tff.client_work import partial_update
@@ -89,28 +90,27 @@ def build_stateful_partial_exchange(
   shapes = partial_exchange.trainable_shapes(model_fn)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
 
-  def initial_model(weights):
+  def initialize_server(unused_weights):
     return collections.OrderedDict(
-      weights=weights,
       # The last round in which each part was sent.
       last_sent=tuple(tf.zeros(shape, tf.int32) for shape in part_shapes),
       # The number of completed rounds.
       round_number=tf.constant(0),
     )
 
-  def initialize_client(model):
+  def initialize_client(server):
     return collections.OrderedDict(
-      weights=tuple(tf.nest.flatten(model['weights'].trainable)),
-      last_round=tf.constant(0),
+      weights=server.weights.trainable, last_round=tf.constant(0)
     )
 
-  def client_update(bound, model, client_state, dataset):
-    start = _start_of(model, client_state)
+  def client_update(bound, sent, own, dataset):
+    start = _start_of(sent, own)
     trained = local_training_lib.train_locally(
       bound, client_optimizer_fn, start, dataset
     )
-    server = model_functions.flatten_weights(model['weights'])
-    update = model_delta.delta_update(bound, server, trained, client_weighting)
+    update = model_delta.delta_update(
+      bound, sent.weights, trained, client_weighting
+    )
     has_data = trained.num_examples > 0
     values = trained.weights.trainable
     masks = tuple(
@@ -124,29 +124,28 @@ def build_stateful_partial_exchange(
       ),
       # The client continues with the parts that are not sent.
       also_finite=values,
-    ), collections.OrderedDict(
-      weights=values, last_round=model['round_number'] + 1
+      own=collections.OrderedDict(
+        weights=values, last_round=sent.state['round_number'] + 1
+      ),
     )
 
-  def server_step(take_step, model, aggregate):
-    step, weights = server_step_lib.keep_unsent(
-      take_step, model['weights'], aggregate
-    )
-    round_number = model['round_number'] + 1
-    return step, collections.OrderedDict(
-      weights=weights,
+  def server_step(take_step, server, aggregate):
+    step, stepped = server_step_lib.keep_unsent(take_step, server, aggregate)
+    round_number = server.state['round_number'] + 1
+    state = collections.OrderedDict(
       last_sent=tuple(
         tf.where(
           tf.logical_and(s, tf.logical_not(step.rejected)), round_number, last
         )
         for s, last in zip(
-          tf.nest.flatten(aggregate['sent']), model['last_sent']
+          tf.nest.flatten(aggregate['sent']), server.state['last_sent']
         )
       ),
       round_number=round_number,
     )
+    return step, stepped._replace(state=state)
 
-  return client_state_composition.compose_client_state_process(
+  return composition.compose(
     model_fn,
     client_update,
     sent_masks.SentPartsFactory(
@@ -156,34 +155,29 @@ def build_stateful_partial_exchange(
     ),
     # SGD with rate 1 takes the mean as it is.
     None,
-    initial_model=initial_model,
+    initialize_server=initialize_server,
     initialize_client=initialize_client,
-    get_model_weights=lambda model: model['weights'],
-    client_model_weights=lambda model, client_state: (
-      model_functions.weights_like(
-        model['weights'], _start_of(model, client_state)
-      )
-    ),
+    client_weights=_start_of,
     server_step=server_step,
     local_training=local_training,
   )
 
 
-def _start_of(model: Any, client_state: Any) -> model_functions.FlatWeights:
+def _start_of(
+  server: client_update_lib.Server, own: Any
+) -> model_functions.FlatWeights:
   """Returns the weights from which a client's local training starts.
 
   Args:
-    model: The parts of the server's model that a client receives.
-    client_state: The client's state.
+    server: The server's values.
+    own: The client's state.
   """
-  weights = model_functions.flatten_weights(model['weights'])
-  last_round = client_state['last_round']
-  return model_functions.FlatWeights(
-    tuple(
-      tf.where(sent >= last_round, new, own)
-      for sent, new, own in zip(
-        model['last_sent'], weights.trainable, client_state['weights']
+  weights = server.weights
+  return weights._replace(
+    trainable=tuple(
+      tf.where(last_sent >= own['last_round'], new, old)
+      for last_sent, new, old in zip(
+        server.state['last_sent'], weights.trainable, own['weights']
       )
-    ),
-    weights.non_trainable,
+    )
   )

@@ -15,7 +15,7 @@ from fedfish_tff.choices import MetaBatches as MetaBatches
 from fedfish_tff.choices import MetaGradient as MetaGradient
 
 if TYPE_CHECKING:
-  from fedfish_tff.client_work.client_work_process import *
+  from fedfish_tff.client_work.client_update import *
   from fedfish_tff.client_work.fisher import *
   from fedfish_tff.client_work.fisher_delta import *
   from fedfish_tff.client_work.gradient_transforms import *
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
   from fedfish_tff.client_work.meta_training import *
   from fedfish_tff.client_work.model_delta import *
   from fedfish_tff.client_work.nesterov import *
+  from fedfish_tff.client_work.plain_sgd import *
   from fedfish_tff.client_work.proximal import *
   from fedfish_tff.client_work.rate_parameter import *
   from fedfish_tff.client_work.ridge_statistics import *

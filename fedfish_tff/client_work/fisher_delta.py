@@ -12,7 +12,7 @@ import collections
 
 from fedfish_tff import choices
 from fedfish_tff import errors
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import fisher
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import model_delta
@@ -42,7 +42,7 @@ def build_fisher_delta_update(
   relative_damping: float = 0.0,
   label_sampler: model_functions.LabelSampler | None = None,
   seed: int = 0,
-) -> client_work_process.ClientUpdateFn:
+) -> client_update_lib.ClientUpdateFn:
   """Builds one client's <delta, fisher> update for FedFish.
 
   Args:
@@ -65,7 +65,8 @@ def build_fisher_delta_update(
     seed: The seed of the sampled labels.
 
   Returns:
-    A function for `build_client_work` with the update <delta, fisher>.
+    A function for `algorithms.compose` with the update <delta, fisher>. The
+    server's state must be the number of the round, for random draws.
 
   Raises:
     InputError: If an argument is out of range or the label sampler is missing.
@@ -101,7 +102,8 @@ def build_fisher_delta_update(
       "the model's loss, such as categorical_label_sampler()."
     )
 
-  def client_update(bound, weights, dataset, round_number):
+  def client_update(bound, sent, unused_own, dataset):
+    weights = sent.weights
     trained = local_training.train_locally(
       bound, client_optimizer_fn, weights, dataset
     )
@@ -117,14 +119,14 @@ def build_fisher_delta_update(
       normalization=fisher_normalization,
       label_sampler=label_sampler,
       seed=seed,
-      round_number=round_number,
+      round_number=sent.state,
     )
     num_examples = local_training.check_whole_epochs(
       num_examples, trained.num_examples, local_epochs, method='FedFish'
     )
     if fisher_estimator is not choices.FisherEstimator.BATCH_GRADIENT:
       num_examples = _check_statistics(num_examples, weights, trained.weights)
-    weight = client_work_process.client_weight(num_examples, client_weighting)
+    weight = client_update_lib.client_weight(num_examples, client_weighting)
     if fisher_granularity is choices.FisherGranularity.TENSOR:
       diagonal = tuple(
         tf.fill(tf.shape(f), tf.reduce_mean(f)) for f in diagonal

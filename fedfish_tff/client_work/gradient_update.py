@@ -11,7 +11,7 @@ import collections
 from typing import Any
 from typing import NamedTuple
 
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -39,7 +39,7 @@ def build_gradient_update(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-) -> client_work_process.ClientUpdateFn:
+) -> client_update_lib.ClientUpdateFn:
   """Builds one client's gradient update for FedSGD.
 
   Args:
@@ -47,15 +47,15 @@ def build_gradient_update(
       examples has weight 0.
 
   Returns:
-    A function for `build_client_work`. Its delta is the gradient of a
+    A function for `algorithms.compose`. Its delta is the gradient of a
     `MeanGradient`.
   """
 
-  def client_update(bound, weights, dataset, unused_state):
-    mean = mean_gradient(bound, weights, dataset)
-    return client_work_process.ClientUpdate(
+  def client_update(bound, sent, unused_own, dataset):
+    mean = mean_gradient(bound, sent.weights, dataset)
+    return client_update_lib.ClientUpdate(
       update=collections.OrderedDict(delta=mean.gradient),
-      weight=client_work_process.client_weight(
+      weight=client_update_lib.client_weight(
         mean.num_examples, client_weighting
       ),
       metrics=bound.unfinalized_metrics(mean.metrics_state),

@@ -91,13 +91,12 @@ def train_locally(
 
   def step(state, batch):
     flat, optimizer_state, metrics_state, num_examples, num_batches = state
-    flat = model_functions.FlatWeights(*flat)
     result = bound.training_gradients(flat, metrics_state, batch)
     optimizer_state, trainable = autograph.convert(optimizer.next)(
       optimizer_state, flat.trainable, result.gradients
     )
     return (
-      (trainable, result.non_trainable),
+      model_functions.FlatWeights(trainable, result.non_trainable),
       optimizer_state,
       result.metrics_state,
       num_examples + result.num_examples,
@@ -106,7 +105,7 @@ def train_locally(
 
   flat, _, metrics_state, num_examples, num_batches = dataset.reduce(
     (
-      tuple(weights),
+      weights,
       optimizer_state,
       bound.initial_metrics() if metrics_state is None else metrics_state,
       tf.constant(0, tf.int64),
@@ -114,12 +113,7 @@ def train_locally(
     ),
     step,
   )
-  return TrainingResult(
-    model_functions.FlatWeights(*flat),
-    metrics_state,
-    num_examples,
-    num_batches,
-  )
+  return TrainingResult(flat, metrics_state, num_examples, num_batches)
 
 
 def train_part(

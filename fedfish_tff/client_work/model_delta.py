@@ -8,7 +8,7 @@ other client work can wrap.
 
 import collections
 
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
 
@@ -20,7 +20,7 @@ def delta_update(
   start: model_functions.FlatWeights,
   trained: local_training.TrainingResult,
   client_weighting: tff.learning.ClientWeighting,
-) -> client_work_process.ClientUpdate:
+) -> client_update_lib.ClientUpdate:
   """Returns the <delta> update of a local training; call inside a `tf.function`.
 
   Call it before another pass over the client's data, which would change the
@@ -37,14 +37,13 @@ def delta_update(
     before - after
     for before, after in zip(start.trainable, trained.weights.trainable)
   )
-  return client_work_process.ClientUpdate(
+  return client_update_lib.ClientUpdate(
     update=collections.OrderedDict(delta=delta),
-    weight=client_work_process.client_weight(
+    weight=client_update_lib.client_weight(
       trained.num_examples, client_weighting
     ),
     metrics=bound.unfinalized_metrics(trained.metrics_state),
-    trained=trained.weights.trainable,
-    statistics=trained.weights.non_trainable,
+    trained=trained.weights,
   )
 
 
@@ -54,7 +53,7 @@ def build_model_delta_update(
   client_weighting: tff.learning.ClientWeighting = (
     tff.learning.ClientWeighting.NUM_EXAMPLES
   ),
-) -> client_work_process.ClientUpdateFn:
+) -> client_update_lib.ClientUpdateFn:
   """Builds one client's <delta> update for averaging models.
 
   Args:
@@ -62,7 +61,7 @@ def build_model_delta_update(
     client_weighting: See `delta_update`.
 
   Returns:
-    A function for `build_client_work`.
+    A function for `algorithms.compose`.
 
   Raises:
     TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
@@ -81,7 +80,7 @@ def build_trained_delta_update(
   train: local_training.TrainFn,
   *,
   client_weighting: tff.learning.ClientWeighting,
-) -> client_work_process.ClientUpdateFn:
+) -> client_update_lib.ClientUpdateFn:
   """Builds one client's <delta> update with any local training.
 
   Args:
@@ -89,8 +88,8 @@ def build_trained_delta_update(
     client_weighting: See `delta_update`.
   """
 
-  def client_update(bound, weights, dataset, unused_state):
-    trained = train(bound, weights, dataset)
-    return delta_update(bound, weights, trained, client_weighting)
+  def client_update(bound, sent, unused_own, dataset):
+    trained = train(bound, sent.weights, dataset)
+    return delta_update(bound, sent.weights, trained, client_weighting)
 
   return client_update

@@ -8,17 +8,17 @@ delta, as FedAvg's, or FedFish's with its Fisher diagonal.
 
 import collections
 
-from fedfish_tff.client_work import client_work_process
+from fedfish_tff.client_work import client_update
 from fedfish_tff.client_work import tensor_selection
 
 import tensorflow as tf
 
 
 def keep_selected(
-  whole: client_work_process.ClientUpdate,
+  whole: client_update.ClientUpdate,
   start: tuple[tf.Tensor, ...],
   selector: tensor_selection.Selector,
-) -> client_work_process.ClientUpdate:
+) -> client_update.ClientUpdate:
   """Returns the sent part of an update, with masks of it.
 
   Args:

@@ -15,7 +15,6 @@ import abc
 import collections
 from collections.abc import Callable
 from collections.abc import Mapping
-from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
@@ -373,16 +372,6 @@ def weights_like(
   return tff.learning.models.ModelWeights(
     tf.nest.pack_sequence_as(weights.trainable, flat.trainable),
     tf.nest.pack_sequence_as(weights.non_trainable, flat.non_trainable),
-  )
-
-
-def with_trainable(
-  weights: Any, trainable: Sequence[tf.Tensor]
-) -> tff.learning.models.ModelWeights:
-  """Returns a `tff.learning.models.ModelWeights` with other trainable tensors."""
-  return tff.learning.models.ModelWeights(
-    tf.nest.pack_sequence_as(weights.trainable, list(trainable)),
-    weights.non_trainable,
   )
 
 

@@ -146,13 +146,10 @@ class Method:
   @property
   def scheduled_rates(self) -> tuple[str, ...]:
     """The learning rates that a schedule can change between rounds."""
-    has_client_steps = (
-      'local_epochs' in self.supports and 'client_optimizer' in self.fields
-    )
     return tuple(
       rate
       for rate in self.learning_rates
-      if rate != config_lib.CLIENT_RATE or has_client_steps
+      if rate != config_lib.CLIENT_RATE or 'local_epochs' in self.supports
     )
 
   def why_not(self, what: str) -> str:

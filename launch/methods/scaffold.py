@@ -6,7 +6,6 @@ from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import config as config_lib
 from launch.methods import method
 from launch.methods import optimizers
 
@@ -16,13 +15,12 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     model=parts.model,
     process=algorithms.build_scaffold(
       parts.model,
-      parts.config.client_learning_rate,
+      parts.client_optimizer,
       parts.server_optimizer,
       num_clients=len(parts.task.train.client_ids),
       control_update=choices.ControlUpdate(parts.algorithm.control_update),
       local_epochs=parts.config.local_epochs,
       client_weighting=parts.client_weighting,
-      rate_parameter=config_lib.CLIENT_RATE,
     ),
   )
 
@@ -40,12 +38,16 @@ METHOD = method.Method(
       'option II, gradient its option I.',
     ),
   },
-  supports={'learning_rates', 'local_epochs', 'repeated_visits'},
+  supports={
+    'fine_tuning',
+    'learning_rates',
+    'local_epochs',
+    'repeated_visits',
+  },
   reasons={
     'barrier': 'its clients train with control variates, so that their own '
     'models cannot be trained again outside of the round',
     'privacy': 'its control variates are a second sum',
-    'fine_tuning': 'its clients take plain steps of a rate, without a decay',
   },
   # The number of clients may depend on the seed.
   shared_across=building.SHARED - {'seed'},

@@ -96,7 +96,7 @@ class ExecutionTest(parameterized.TestCase):
     # Sums of numbers of both signs lose digits relative to their largest term.
     scale = np.abs(delta).max() + 1
     np.testing.assert_allclose(
-      _flat(output.result), expected, atol=1e-5 * scale, rtol=1e-5
+      _flat(output.result['delta']), expected, atol=1e-5 * scale, rtol=1e-5
     )
     self.assertAlmostEqual(
       output.measurements['zero_denominator_share'],
@@ -182,7 +182,7 @@ class ExecutionTest(parameterized.TestCase):
           self.process.initialize(),
           [_value(d, f * scale) for d, f in zip(delta, fisher)],
           [1.0, 2.0, 3.0],
-        ).result
+        ).result['delta']
       )
 
     for scale in (1e-12, 1e-6, 1e6, 1e12):
@@ -196,7 +196,9 @@ class ExecutionTest(parameterized.TestCase):
     output = process.next(
       process.initialize(), [_value([2.0] * 7, fisher)], [1.0]
     )
-    np.testing.assert_array_equal(_flat(output.result), [0, 0, 0, 2, 2, 2, 0])
+    np.testing.assert_array_equal(
+      _flat(output.result['delta']), [0, 0, 0, 2, 2, 2, 0]
+    )
 
 
 _CLIPPED = tff.aggregators.clipping_factory(0.1, tff.aggregators.SumFactory())
@@ -219,7 +221,7 @@ class RatioUnderInexactSumsTest(parameterized.TestCase):
       [_value([2.0] * 7, [fisher] * 7)] * 4,
       [1.0] * 4,
     )
-    return np.abs(_flat(output.result) - 2.0).max()
+    return np.abs(_flat(output.result['delta']) - 2.0).max()
 
   @parameterized.parameters(
     (_CLIPPED, 1e-3, 0.0, 1e-5),

@@ -78,7 +78,7 @@ class ValuesTest(parameterized.TestCase):
     values = [
       _value([sent.get(i, 99)] * 7, [i in sent, True]) for i in range(4)
     ]
-    result = _run(process, values, [50, 50, 100, 200]).result
+    result = _run(process, values, [50, 50, 100, 200]).result['delta']
     tolerance.assert_close(
       result[0], [expected] * 3, relative=tolerance.FLOAT32
     )
@@ -108,7 +108,7 @@ class ValuesTest(parameterized.TestCase):
     )
     result = _run(
       process, [_value(d, m) for d, m in zip(delta, masks)], weight
-    ).result
+    ).result['delta']
     actual = np.concatenate([np.ravel(t) for t in result])
     weights = weight.astype(np.float64)[:, np.newaxis] * flat
     total = weights.sum(axis=0)
@@ -125,7 +125,7 @@ class ValuesTest(parameterized.TestCase):
       _value([np.nan] * 3 + [1] * 4, [False, True]),
       _value([2] * 7, [True, True]),
     ]
-    first, second = _run(process, values, [1, 1]).result
+    first, second = _run(process, values, [1, 1]).result['delta']
     np.testing.assert_array_equal(first, [2] * 3)
     np.testing.assert_array_equal(second, np.full((2, 2), 1.5))
 
@@ -137,7 +137,7 @@ class ValuesTest(parameterized.TestCase):
     mean = tff.aggregators.MeanFactory().create(_T, _WEIGHT)
     values = [_value(d, [True, True]) for d in deltas]
     tolerance.assert_same(
-      _run(partial, values, weights).result,
+      _run(partial, values, weights).result['delta'],
       _run(mean, [v['delta'] for v in values], weights).result,
     )
 
@@ -154,7 +154,7 @@ class InnerSumsTest(parameterized.TestCase):
       _value([3] * 7, [True, False]),
       _value([8] * 7, [False, False]),
     ]
-    first, second = _run(process, values, [3, 5, 4]).result
+    first, second = _run(process, values, [3, 5, 4]).result['delta']
     np.testing.assert_allclose(first, [expected] * 3, rtol=tolerance)
     np.testing.assert_array_equal(second, np.zeros((2, 2)))
 

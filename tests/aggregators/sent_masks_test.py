@@ -98,7 +98,7 @@ class SentPartsTest(parameterized.TestCase):
     self.assertEqual(output.measurements['payload_bytes'], 2 * 3 * 4 + 1)
     self.assertIn('zero_denominator_share', output.measurements)
     self.assertEqual(list(output.measurements['sent']), ['0_3', '1_2x2'])
-    np.testing.assert_array_equal(output.result['update'][0], np.ones(3))
+    np.testing.assert_array_equal(output.result['delta'][0], np.ones(3))
 
   def test_bytes_beyond_31_bits(self):
     mask = tff.to_type([np.bool_])

@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Defaults of a process; client_state_composition_test runs one."""
+"""Defaults of a process; composition_test runs one."""
 
 from fedfish_tff import algorithms
 

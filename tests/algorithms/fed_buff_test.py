@@ -157,9 +157,7 @@ class FedBuffTest(rounds.TestCase):
     run.clients |= {'c': np.int32(1)}
     run.run('abc', {'b': rounds.BROKEN, 'c': []})
     other.run('a')
-    held, others = (
-      tf.nest.flatten(r.state['model']['held']) for r in (run, other)
-    )
+    held, others = (tf.nest.flatten(r.state.client_work) for r in (run, other))
     self.assert_same(held, others)
 
   def test_without_data_no_earlier_model_comes_back(self):
@@ -170,11 +168,11 @@ class FedBuffTest(rounds.TestCase):
     run = rounds.Rounds(_build_fed_async(model_aggregator=mean), epochs=_EPOCHS)
     run.run('a')
     run.run('a')
-    before = run.state['model']['weights']
+    before = run.state.global_model_weights
     run.clients |= {'c': np.int32(2)}
     run.run('c', {'c': []})
     self.assert_same(
-      *map(tf.nest.flatten, (before, run.state['model']['weights']))
+      *map(tf.nest.flatten, (before, run.state.global_model_weights))
     )
 
   def test_bad_weights_of_staleness_are_refused(self):

@@ -65,7 +65,7 @@ def _reference(start, *, uniform=False):
 
 
 def _weights_and_velocity(run):
-  return run.server(), run.state.client_work['optimizer']['accumulator']
+  return run.server(), run.state.client_work['accumulator']
 
 
 class MimeLiteTest(rounds.TestCase):

@@ -3,9 +3,11 @@
 """SCAFFOLD against NumPy, and exact limits."""
 
 import functools
+from unittest import mock
 
 from fedfish_tff import algorithms
 from fedfish_tff import client_work
+from fedfish_tff import errors
 from fedfish_tff import parameters
 from tests import numpy_reference as ref
 from tests import rounds
@@ -31,7 +33,7 @@ def _build(kind='functional', option=2, weighting=_UNIFORM):
   """Tracing takes most of the time here, so a process serves many tests."""
   return algorithms.build_scaffold(
     rounds.MODELS[kind],
-    _RATE,
+    rounds.sgd(_RATE),
     rounds.sgd(_SERVER_RATE),
     num_clients=len(rounds.SIZES),
     control_update=_OPTIONS[option],
@@ -94,7 +96,7 @@ def _reference(start, *, option=2, by_examples=False, **kwargs):
 
 
 def _weights_and_control(run):
-  return run.server(), run.state['model']['control']
+  return run.server(), run.state.client_work['control']
 
 
 # Linear regression, a batch of all examples a client: losses of mean
@@ -172,7 +174,7 @@ class ScaffoldTest(rounds.TestCase):
 
     scaffold = algorithms.build_scaffold(
       model,
-      rate,
+      rounds.sgd(rate),
       num_clients=len(data),
       control_update=_OPTIONS[option],
       local_epochs=_NUM_STEPS,
@@ -196,23 +198,54 @@ class ScaffoldTest(rounds.TestCase):
       )
 
   @parameterized.parameters(*_OPTIONS)
-  def test_its_rate_can_be_a_parameter(self, option):
+  def test_rates_of_schedules_and_weight_decay_follow_numpy(self, option):
     # The control variates of option II depend on the rate, too.
+    decay = 0.5
+    plain_gradients = ref.gradients
     process = algorithms.build_scaffold(
       rounds.MODELS['functional'],
-      10 * _RATE,
+      client_work.build_weight_decay_optimizer(
+        client_work.build_rate_parameter_optimizer(
+          rounds.sgd(10 * _RATE), 'rate', factor_name='factor'
+        ),
+        decay,
+      ),
       rounds.sgd(_SERVER_RATE),
       num_clients=len(rounds.SIZES),
       control_update=_OPTIONS[option],
       local_epochs=_EPOCHS,
-      rate_parameter='rate',
     )
     run = rounds.Rounds(process, epochs=_EPOCHS)
-    with parameters.replaced({'rate': _RATE}):
+
+    def penalized(weights, x, y):
+      gradients = plain_gradients(weights, x, y)
+      return tuple(g + decay * w for g, w in zip(gradients, weights))
+
+    with (
+      parameters.replaced({'rate': 4 * _RATE, 'factor': 0.25}),
+      mock.patch.object(ref, 'gradients', autospec=True, side_effect=penalized),
+    ):
       self.check_follows(
         run,
         _reference(run.server(), option=option),
         server=_weights_and_control,
+      )
+
+  @parameterized.parameters(
+    (rounds.sgd(_RATE, 0.9), 'with momentum'),
+    (client_work.build_nesterov(_RATE, momentum=0.9), 'with momentum'),
+    (
+      client_work.build_proximal_optimizer(rounds.sgd(_RATE), 0.1),
+      'a proximal term',
+    ),
+    (tff.learning.optimizers.build_adam(_RATE), 'must be SGD'),
+  )
+  def test_steps_that_hide_the_mean_gradient_are_refused(
+    self, optimizer, message
+  ):
+    with self.assertRaisesRegex(errors.InputError, f'SCAFFOLD.*{message}'):
+      algorithms.build_scaffold(
+        rounds.MODELS['functional'], optimizer, num_clients=4
       )
 
   @pytest.mark.thorough
@@ -235,7 +268,7 @@ class ScaffoldTest(rounds.TestCase):
     run = rounds.Rounds(
       algorithms.build_scaffold(
         rounds.MODELS['functional'],
-        _RATE,
+        rounds.sgd(_RATE),
         rounds.sgd(_SERVER_RATE),
         num_clients=len(rounds.SIZES),
         model_aggregator=tff.aggregators.MeanFactory(
@@ -266,7 +299,7 @@ class ScaffoldTest(rounds.TestCase):
     self.assertEqual(metrics['finalizer']['update_non_finite'], 0)
     self.assertGreater(np.abs(run.server()[0] - start[0]).max(), 0)
     self.assert_same(
-      run.state['model']['control'], [np.zeros_like(w) for w in start]
+      run.state.client_work['control'], [np.zeros_like(w) for w in start]
     )
 
   def test_the_gradient_of_option_one_is_a_pass(self):

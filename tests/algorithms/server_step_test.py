@@ -5,6 +5,7 @@
 import collections
 
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff.algorithms import server_step
 from fedfish_tff.execution import contexts
 
@@ -23,6 +24,7 @@ _WEIGHTS_TYPE = tff.to_type(
     non_trainable=(np.float32,),
   )
 )
+_SERVER = client_work.Server(_WEIGHTS)
 
 
 def setUpModule():
@@ -31,7 +33,7 @@ def setUpModule():
 
 def _update(sent):
   return collections.OrderedDict(
-    update=(np.float32([1, 0, -1]), np.float32([[0]])), sent=sent
+    delta=(np.float32([1, 0, -1]), np.float32([[0]])), sent=sent
   )
 
 
@@ -39,10 +41,10 @@ def _build(mask_type=(np.bool_, np.bool_), **others):
   return server_step.compose_server_step(
     # Once it has moved weights, Adam moves them at an update of 0 too.
     tff.learning.optimizers.build_adam(0.1),
-    _WEIGHTS_TYPE,
+    tff.to_type(client_work.Server(_WEIGHTS_TYPE, ())),
     tff.to_type(
       collections.OrderedDict(
-        update=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
+        delta=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
       )
     ),
     algorithms.keep_unsent,
@@ -65,15 +67,18 @@ class ServerStepTest(parameterized.TestCase):
     if mask_type[0] != np.bool_:
       everything = (np.ones(3, np.bool_), True)
     first = _update(everything)
-    first['update'] = (np.ones(3, np.float32), np.ones((1, 1), np.float32))
-    started = step.next(step.initialize(), _WEIGHTS, first)
-    self.assertIsInstance(started.result, tff.learning.models.ModelWeights)
+    first['delta'] = (np.ones(3, np.float32), np.ones((1, 1), np.float32))
+    started = step.next(step.initialize(), _SERVER, first)
+    self.assertIsInstance(
+      started.result.weights, tff.learning.models.ModelWeights
+    )
     output = step.next(started.state, started.result, _update(sent))
+    weights = output.result.weights
     for before, after, moved in zip(
-      started.result.trainable, output.result.trainable, moves, strict=True
+      started.result.weights.trainable, weights.trainable, moves, strict=True
     ):
       np.testing.assert_array_equal(after != before, moved)
-    self.assertEqual(output.result.non_trainable, (7,))
+    self.assertEqual(weights.non_trainable, (7,))
 
   def test_with_everything_sent_it_is_tffs_own(self):
     update = _update((True, True))
@@ -81,20 +86,24 @@ class ServerStepTest(parameterized.TestCase):
       tff.learning.optimizers.build_adam(0.1), _WEIGHTS_TYPE
     )
     ours = _build()
-    one = ours.next(ours.initialize(), _WEIGHTS, update)
-    other = theirs.next(theirs.initialize(), _WEIGHTS, update['update'])
-    tf.nest.map_structure(np.testing.assert_array_equal, one, other)
+    one = ours.next(ours.initialize(), _SERVER, update)
+    other = theirs.next(theirs.initialize(), _WEIGHTS, update['delta'])
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      (one.state, one.result.weights, one.measurements),
+      (other.state, other.result, other.measurements),
+    )
 
   def test_a_rejected_update_changes_nothing(self):
     step = _build(should_reject_update=algorithms.reject_empty_update)
     state = step.initialize()
     for value in (0.0, np.nan):
       update = _update((True, True))
-      update['update'] = tuple(np.full_like(t, value) for t in update['update'])
-      output = step.next(state, _WEIGHTS, update)
+      update['delta'] = tuple(np.full_like(t, value) for t in update['delta'])
+      output = step.next(state, _SERVER, update)
       tf.nest.map_structure(
         np.testing.assert_array_equal,
-        (output.state, output.result.trainable),
+        (output.state, output.result.weights.trainable),
         (state, _WEIGHTS.trainable),
       )
       self.assertEqual(

@@ -165,7 +165,7 @@ class StatefulPartialExchangeTest(rounds.TestCase):
     run = rounds.Rounds(_build(selector=selector, tensor_names=names))
     start = run.server()
     metrics = run.run('ab')
-    sent = np.array([m > 0 for m in run.state['model']['last_sent']])
+    sent = np.array([m > 0 for m in run.state.client_work['last_sent']])
     self.assertIn(sent.tolist(), ([1, 1, 0, 1], [0, 0, 1, 0]))
     self.assertEqual(
       metrics['aggregator']['sent'], dict(zip(names, sent.astype(float)))

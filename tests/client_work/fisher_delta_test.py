@@ -53,7 +53,7 @@ class FisherDeltaTest(parameterized.TestCase):
     start[2] = ref.initial_weights()[2]
     update_fn = _build(rate=0.0)
     run = client_updates.trace(
-      lambda *args: update_fn(*args, tf.constant(1)), weights=start
+      client_updates.in_first_round(update_fn), weights=start
     )
     seen = 0
     for scale in np.logspace(18, 21, 13):
@@ -90,7 +90,9 @@ class FisherDeltaTest(parameterized.TestCase):
     )
     update_fn = _build(fisher_estimator=client_work.FisherEstimator.PER_EXAMPLE)
     run = tf.function(
-      lambda dataset: update_fn(bound, weights, dataset, tf.constant(1))
+      lambda dataset: client_updates.in_first_round(update_fn)(
+        bound, weights, dataset
+      )
     )
     with self.assertRaisesRegex(
       tf.errors.InvalidArgumentError, 'must be BATCH_GRADIENT'

@@ -29,8 +29,8 @@ _SELECTORS = {
 def _keep_selected(update_fn, selector, batches):
   """Returns the sent part of an update on batches."""
   return client_updates.run_update(
-    lambda bound, weights, *others: partial_update.keep_selected(
-      update_fn(bound, weights, *others), weights.trainable, selector
+    lambda bound, sent, *others: partial_update.keep_selected(
+      update_fn(bound, sent, *others), sent.weights.trainable, selector
     ),
     batches,
   )

@@ -354,7 +354,7 @@ OWN_ROUNDS: Mapping[str, Callable[[learning_models.ModelCase, str], Round]] = {
   'own_scaffold': _of_client_state_process(
     lambda model: algorithms.build_scaffold(
       model,
-      0.1,
+      tff.learning.optimizers.build_sgdm(0.1),
       num_clients=10,
       control_update=client_work.ControlUpdate.GRADIENT,
     )

@@ -39,5 +39,5 @@ class FedBuffTest(parameterized.TestCase):
       process = small_configs.build(
         'fed_buff,participation=asynchronous', **changes
       ).process
-      held = process.initialize()['model']['held']
+      held = process.initialize().client_work
       self.assertEqual({h.shape[0] for h in tf.nest.flatten(held)}, {kept})
