@@ -159,7 +159,7 @@ def _to_dataset(
     except packed_sequences.PackingError:
       return value.to_dataset()
   if isinstance(value, packed_sequences.PackedSequence):
-    if value.is_one_pass:  # A dataset may be read any number of times.
+    if value.roots is not None:  # A dataset may be read any number of times.
       raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
     return value.to_dataset(element_type)
   return value
