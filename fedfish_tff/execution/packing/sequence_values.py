@@ -165,6 +165,18 @@ def _to_dataset(
   return value
 
 
+def is_repeatable(value: LocalSequence) -> bool:
+  """Returns whether readers of a sequence, at any time, get the same elements.
+
+  Readers of a cache in a file, in contrast, can disturb each other.
+  """
+  if isinstance(value, tf.data.Dataset):
+    return repeatable_datasets.is_repeatable(value)
+  if isinstance(value, packed_sequences.PackedSequence):
+    return value.roots is None
+  return isinstance(value, batches_lib.ClientBatches)
+
+
 def from_the_start(value: Any) -> Any:
   """Returns an argument with its datasets in the state before any reading.
 
