@@ -6,7 +6,9 @@ from tests.execution import client_computations
 from tests.execution import two_contexts
 
 from absl.testing import parameterized
+import grpc
 import numpy as np
+import pytest
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -46,11 +48,28 @@ def _branches(dataset):
   return first
 
 
-_WORK = dict(
+def _repeated_and_once(dataset):
+  first = _text(dataset.repeat(2).map(lambda n: 2 * n))
+  with tf.control_dependencies([first]):
+    second = _text(dataset.take(2))
+  with tf.control_dependencies([second]):
+    return tf.strings.join([first, second, _text(dataset)], '|')
+
+
+# The number of passes is the same for all clients.
+_FIXED_WORK = dict(
   reductions=_one_after_the_other,
+  repeat=lambda d: _text(d.repeat(3)),
+  enumerate=lambda d: _one_after_the_other(
+    d.enumerate().map(lambda i, n: 10 * i + n)
+  ),
+)
+
+_WORK = dict(
   epochs=_epochs,
   branches=_branches,
-  repeat=lambda d: _text(d.repeat(3)),
+  repeat_repeat=lambda d: _text(d.map(lambda n: n + 1).repeat(2).repeat(2)),
+  filter=lambda d: _one_after_the_other(d.filter(lambda n: n > 1)),
   repeat_and_take=lambda d: _text(d.repeat().take(12)),
   zip=lambda d: _text(tf.data.Dataset.zip((d, d)).map(lambda a, b: 10 * a + b)),
   concatenate=lambda d: _text(d.concatenate(d).map(lambda n: n + 1)),
@@ -84,6 +103,12 @@ def _intrinsics(dataset):
 def _with_random_numbers():
   return _RANGE(5).map(
     lambda n: n + tf.random.uniform([], maxval=2**60, dtype=tf.int64)
+  )
+
+
+def _drawn_by_a_seed(dataset):
+  return dataset.map(
+    lambda n: n + tf.random.uniform([], maxval=9, dtype=n.dtype, seed=3)
   )
 
 
@@ -127,6 +152,62 @@ class PassesTest(two_contexts.TestCase, parameterized.TestCase):
       self.assertEqual(self.here(comp, data), expected)
     (reason,) = self.cohort.runner.general_path_reasons
     self.assertIn('each pass draws or shuffles anew', reason)
+
+  @parameterized.parameters(
+    (lambda d: d.shuffle(5, seed=3), tuple(_FIXED_WORK)),
+    (lambda d: d.shuffle(5, seed=3).repeat(2).map(abs), ('repeat',)),
+    (lambda d: d.shuffle(5, seed=3).cache(), ('reductions', 'repeat')),
+    (_drawn_by_a_seed, ('reductions', 'repeat')),
+  )
+  def test_as_many_passes_as_are_made(self, finish, work):
+    """Clients have unequal numbers of elements, and one has equal passes."""
+    data = [*(finish(_RANGE(n)) for n in (6, 3, 5)), _RANGE(4)]
+    for name in work:
+      comp = _at_clients(_leaf(_FIXED_WORK[name], _INTS))
+      expected = self.there(comp, data)
+      for _ in range(2):
+        self.assertEqual(self.here(comp, data), expected)
+    self.assertEmpty(self.cohort.runner.general_path_reasons)
+
+  @parameterized.parameters(
+    (lambda d: d.batch(1), True),
+    # TensorFlow may draw a shuffle's orders for all repetitions by one seed.
+    (lambda d: d.batch(1).unbatch().map(lambda n: n[None]), False),
+    # What a pass that ends early has read is not kept.
+    (lambda d: d.batch(1).cache(), False),
+  )
+  @pytest.mark.thorough
+  def test_repetitions_before_another_pass(self, finish, is_graph):
+    comp = _at_clients(
+      _leaf(
+        lambda d: _repeated_and_once(d.map(lambda n: n[0])),
+        tff.SequenceType(tff.TensorType(np.int64, [None])),
+      )
+    )
+    data = [finish(_RANGE(6).shuffle(5, seed=3))]
+    for _ in range(2):
+      self.assertEqual(self.here(comp, data), self.there(comp, data))
+    self.assertEqual(not self.cohort.runner.general_path_reasons, is_graph)
+
+  @parameterized.parameters(
+    (lambda d: d, True),
+    # Where a pass ends early, the next one's repetitions are other ones.
+    (lambda d: d.repeat(2), False),
+    (lambda d: d.cache(), False),
+  )
+  def test_passes_that_end_early(self, finish, is_graph):
+    comp = _at_clients(_leaf(lambda d: _one_after_the_other(d.take(2)), _INTS))
+    data = [finish(_RANGE(n).shuffle(5, seed=3)) for n in (6, 3)]
+    for _ in range(2):
+      self.assertEqual(self.here(comp, data), self.there(comp, data))
+    self.assertEqual(not self.cohort.runner.general_path_reasons, is_graph)
+
+  def test_no_repetition(self):
+    """TensorFlow refuses it after a shuffle."""
+    comp = _at_clients(_leaf(lambda d: _text(d.repeat(0)), _INTS))
+    for run in (self.here, self.there):
+      with self.assertRaisesRegex(grpc.RpcError, 'count must be greater'):
+        run(comp, [_RANGE(5).shuffle(5, seed=3)])
 
   @parameterized.named_parameters(_UNSEEDED.items())
   def test_without_a_seed(self, make):

@@ -58,18 +58,21 @@ class PackedSequenceCache:
     return len(self._entries)
 
   def pack(
-    self, value: Any, element_type: tff.Type
+    self,
+    value: Any,
+    element_type: tff.Type,
+    roots: packed_sequences.Roots = (),
   ) -> packed_sequences.PackedSequence:
     """Returns a sequence packed by `sequence_packing`, or from the cache."""
     if not isinstance(value, tf.data.Dataset):
-      return sequence_packing.pack_sequence(value, element_type)
+      return sequence_packing.pack_sequence(value, element_type, roots)
     key = (id(value), element_type)
     with self._lock:
       self._forget_gone()
       entry = self._entries.get(key)
       if entry is not None and entry.dataset() is value:
         return entry.packed
-    packed = sequence_packing.pack_sequence(value, element_type)
+    packed = sequence_packing.pack_sequence(value, element_type, roots)
     if (
       packed.nbytes <= self._entries.maxsize
       and repeatable_datasets.is_repeatable(value)

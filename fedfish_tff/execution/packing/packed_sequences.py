@@ -11,10 +11,13 @@ are a view on its arrays. An element of a static shape takes one row.
 """
 
 from collections.abc import Callable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
 from typing import Any
+from typing import NamedTuple
+from typing import TypeAlias
 
 from fedfish_tff.execution.packing import type_leaves
 
@@ -26,8 +29,41 @@ import tensorflow_federated as tff
 ONE_PASS = 'further passes over a dataset that each pass draws or shuffles anew'
 
 
+class Root(NamedTuple):
+  """An iterator over a sequence, or over repetitions of it.
+
+  Attributes:
+    reader: The number of its reader. For each reader the sequence begins anew.
+    times: The number of its passes over the sequence.
+    is_whole: Whether it goes to the end.
+  """
+
+  reader: int
+  times: int
+  is_whole: bool
+
+
+Roots: TypeAlias = tuple[Root, ...]
+
+
 class PackingError(ValueError):
   """Error for a sequence that does not pack, and so is run as a dataset."""
+
+
+class FewPassesError(PackingError):
+  """Error for a sequence with other packed passes than a graph makes.
+
+  Attributes:
+    roots: The passes to pack of each sequence of the graph's client inputs, by
+      its number; None if no arrays can hold them.
+  """
+
+  def __init__(self, roots: Mapping[int, Roots | None]):
+    super().__init__(roots)
+    self.roots = roots
+
+  def __str__(self) -> str:
+    return ONE_PASS
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,24 +131,31 @@ class Layout:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PackedSequence:
-  """The sequence of one client, or the joined sequences of several clients.
+  """The sequence of one client.
 
   Attributes:
     leaves: An array of rows [R, ...] for each leaf of the element type, in the
       order of the TFF type (`dataset_order` gives that of tf.data). Strings
       are objects of type bytes.
     layouts: The layout of each leaf; equal layouts are one object.
-    is_one_pass: Whether another pass over the packed value could give other
-      elements.
+    roots: The packed passes over the value, one after the other; empty for a
+      single one, after which another could give other elements. None if all
+      passes are equal, of which one is packed.
   """
 
   leaves: tuple[np.ndarray, ...]
   layouts: tuple[Layout, ...]
-  is_one_pass: bool = False
+  roots: Roots | None = None
+
+  @property
+  def num_passes(self) -> int:
+    """The number of packed passes."""
+    return sum(root.times for root in self.roots or ()) or 1
 
   @property
   def num_elements(self) -> int:
-    return self.layouts[0].num_elements
+    """The number of elements of each pass."""
+    return self.layouts[0].num_elements // self.num_passes
 
   @functools.cached_property
   def nbytes(self) -> int:
@@ -141,11 +184,15 @@ class PackedSequence:
 
 def concatenate_sequences(
   sequences: Sequence[PackedSequence],
-) -> PackedSequence:
+) -> tuple[list[np.ndarray], list[Layout]]:
   """Joins the sequences of a cohort, of one element type, in order.
 
-  Leaves share a layout if they share one in each of the sequences, of which
-  there is at least one.
+  Args:
+    sequences: At least one sequence.
+
+  Returns:
+    The leaves and their layouts, with all packed passes. Leaves share a layout
+    if they share one in each of the sequences.
   """
   layouts = list(zip(*(s.layouts for s in sequences), strict=True))
   # Keyed by the layouts in all sequences, so that leaves share joined ones.
@@ -154,11 +201,8 @@ def concatenate_sequences(
     if own not in joined:
       num_rows = [len(s.leaves[leaf]) for s in sequences]
       joined[own] = _concatenate_layouts(own, num_rows)
-  return PackedSequence(
-    tuple(map(join_rows, zip(*(s.leaves for s in sequences), strict=True))),
-    tuple(joined[own] for own in layouts),
-    any(s.is_one_pass for s in sequences),
-  )
+  leaves = zip(*(s.leaves for s in sequences), strict=True)
+  return list(map(join_rows, leaves)), [joined[own] for own in layouts]
 
 
 def _concatenate_layouts(

@@ -10,6 +10,7 @@ A dataset that shuffles by a seed, anew at each reading, can be reset.
 """
 
 from collections.abc import Iterator
+import functools
 from typing import Any
 
 from fedfish_tff import private_apis
@@ -92,6 +93,16 @@ _FILE_OPS = frozenset({'MatchingFiles', 'ReadFile'})
 # Operations that read state which may change between two calls.
 _READS = frozenset({'LookupTableFindV2', 'ReadVariableOp', 'ResourceGather'})
 
+# Steps after a shuffle that part it from a repetition of the whole.
+_ENDS_OF_BATCHES = frozenset(
+  {
+    '_BatchDataset',
+    '_PaddedBatchDataset',
+    '_ParallelBatchDataset',
+    'CacheDataset',
+  }
+)
+
 # Operations that call Python.
 _PYTHON_OPS = frozenset({'EagerPyFunc', 'GeneratorDataset', 'PyFunc'})
 
@@ -133,6 +144,72 @@ def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
   """
   if not any(map(_counts_readings, _steps(dataset))):
     return dataset
+  copied = _copy(dataset)
+  return dataset if copied is None else copied
+
+
+def leaves_no_trace(dataset: tf.data.Dataset) -> bool:
+  """Returns whether a reading changes nothing outside of a dataset."""
+  return not any(
+    _calls_python(step)
+    or any(
+      tensor.dtype == tf.resource
+      for function in private_apis.step_functions(step)
+      for tensor in function.captured_inputs
+    )
+    for step in _steps(dataset)
+  )
+
+
+def may_fuse(dataset: tf.data.Dataset) -> bool:
+  """Returns whether tf.data may join a shuffle with a repetition after it.
+
+  Joined, they draw the orders of all repetitions by one seed.
+  """
+  return private_apis.step_kind(dataset) not in _ENDS_OF_BATCHES
+
+
+def repeats(dataset: tf.data.Dataset) -> bool:
+  """Returns whether a dataset may have a repetition among its steps."""
+  return _may_have('_RepeatDataset', dataset)
+
+
+def caches(dataset: tf.data.Dataset) -> bool:
+  """Returns whether a dataset may keep what a whole pass has read."""
+  return _may_have('CacheDataset', dataset)
+
+
+def _may_have(kind: str, dataset: tf.data.Dataset) -> bool:
+  kinds = set(map(private_apis.step_kind, _steps(dataset)))
+  # The steps of the latter cannot be inspected.
+  return bool(kinds & {kind, '_VariantDataset'})
+
+
+@functools.cache
+def reading_options(*, fuses_repetitions: bool) -> tf.data.Options:
+  """Returns the options of a dataset that is read once, which take less time.
+
+  Args:
+    fuses_repetitions: Whether a shuffle and a repetition draw as they do by
+      default, which the order of further readings shows.
+  """
+  options = tf.data.Options()
+  optimization = options.experimental_optimization
+  optimization.apply_default_optimizations = False
+  if fuses_repetitions:
+    optimization.noop_elimination = True
+    optimization.shuffle_and_repeat_fusion = True
+  options.autotune.enabled = False
+  return options
+
+
+def copy(dataset: tf.data.Dataset) -> tf.data.Dataset:
+  """Returns a dataset in the state before its first reading, not itself."""
+  copied = _copy(dataset)
+  return dataset if copied is None else copied
+
+
+def _copy(dataset: tf.data.Dataset) -> tf.data.Dataset | None:
   with tf.device('/device:CPU:0'):
     try:
       serialized = tf.raw_ops.DatasetToGraphV2(
@@ -140,15 +217,17 @@ def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
       )
       graph_def = tf.compat.v1.GraphDef.FromString(serialized.numpy())
     except (tf.errors.OpError, message.DecodeError):
-      return dataset  # TFF does not run one with a table or of 2 GB, either.
+      return None  # TFF does not run one with a table or of 2 GB, either.
     for node in graph_def.node:
       # The counter of readings, known by name in this process, is replaced.
       if tf.as_dtype(node.attr['dtype'].type or tf.float32) == tf.resource:
         node.CopyFrom(
           tf.compat.v1.NodeDef(name=node.name, op='DummySeedGenerator')
         )
-    copy = tf.raw_ops.DatasetFromGraph(graph_def=graph_def.SerializeToString())
-  return tf.data.experimental.from_variant(copy, dataset.element_spec)
+    variant = tf.raw_ops.DatasetFromGraph(
+      graph_def=graph_def.SerializeToString()
+    )
+  return tf.data.experimental.from_variant(variant, dataset.element_spec)
 
 
 def _steps(dataset: tf.data.Dataset) -> Iterator[tf.data.Dataset]:

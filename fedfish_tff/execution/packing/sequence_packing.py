@@ -6,7 +6,8 @@ A `ClientBatches`, a `tf.data.Dataset` or a list of elements becomes a
 `packed_sequences.PackedSequence`.
 
 A sequence is read once. If another pass could give other elements, as in a
-tf.data pipeline that shuffles, the packed sequence is marked `is_one_pass`.
+tf.data pipeline that shuffles, it is read as often as client work passes over
+it, and the packed sequence has these passes as its `roots`.
 """
 
 from collections.abc import Callable
@@ -34,7 +35,7 @@ _CHUNK_ELEMENTS = 256
 
 
 def pack_sequence(
-  value: Any, element_type: tff.Type
+  value: Any, element_type: tff.Type, roots: packed_sequences.Roots = ()
 ) -> packed_sequences.PackedSequence:
   """Reads a sequence into flat arrays.
 
@@ -46,6 +47,8 @@ def pack_sequence(
       such elements, a list of elements that TFF accepts, or a packed or mapped
       sequence.
     element_type: The elements' TFF type.
+    roots: The passes to pack if they may differ; one if there are none. A
+      packed sequence keeps its own.
 
   Raises:
     PackingError: If a leaf is neither batches of examples of one shape nor of a
@@ -60,7 +63,7 @@ def pack_sequence(
   if isinstance(value, batches_lib.ClientBatches):
     return _pack_client_batches(value, element_type, types)
   if isinstance(value, tf.data.Dataset):
-    return _pack_dataset(value, element_type, types)
+    return _pack_dataset(value, element_type, types, roots)
   if isinstance(value, list):
     return _pack_list(value, element_type, types)
   raise TypeError(
@@ -175,6 +178,7 @@ def _pack_dataset(
   dataset: tf.data.Dataset,
   element_type: tff.Type,
   types: Sequence[tff.TensorType],
+  roots: packed_sequences.Roots,
 ) -> packed_sequences.PackedSequence:
   specs = tf.nest.flatten(dataset.element_spec)
   if not all(isinstance(spec, tf.TensorSpec) for spec in specs):
@@ -190,21 +194,78 @@ def _pack_dataset(
   packed = _pack_rows(dataset_rows.find_rows(dataset), types, order)
   if packed is not None:
     return packed
-  is_one_pass = not repeatable_datasets.has_equal_passes(dataset)
-  dataset = repeatable_datasets.from_the_start(dataset)
+  are_equal = repeatable_datasets.has_equal_passes(dataset)
   in_chunks = not any(map(packed_sequences.is_batched, types))
-  if in_chunks:
-    dataset = dataset.batch(_CHUNK_ELEMENTS)
   columns = [[] for _ in types]
-  for components in _read(dataset):
-    for column, component in zip(columns, components, strict=True):
-      column.append(np.asarray(component))
+  is_read_again = bool(roots) and not are_equal
+  sources = (
+    _sources(dataset, roots)
+    if is_read_again
+    else [(repeatable_datasets.from_the_start(dataset), 1)]
+  )
+  fuses_repetitions = is_read_again and repeatable_datasets.repeats(dataset)
+  lengths = set()
+  for source, times in sources:
+    if in_chunks:
+      source = source.batch(_CHUNK_ELEMENTS)
+    length = 0
+    for components in _read(source, fuses_repetitions=fuses_repetitions):
+      length += len(components[0]) if in_chunks else 1
+      for column, component in zip(columns, components, strict=True):
+        column.append(np.asarray(component))
+    lengths.add(length / times)
+  if len(lengths) > 1:
+    raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
   return dataclasses.replace(
     _pack_columns(
       [columns[number] for number in order], types, in_chunks=in_chunks
     ),
-    is_one_pass=is_one_pass,
+    roots=None if are_equal else roots,
   )
+
+
+def _sources(
+  dataset: tf.data.Dataset, roots: packed_sequences.Roots
+) -> list[tuple[tf.data.Dataset, int]]:
+  """Returns the datasets to read, in order, each with its number of passes.
+
+  Raises:
+    PackingError: If the passes cannot be read here, or told apart.
+  """
+  readers = {root.reader for root in roots}
+  is_repeated = any(root.times > 1 for root in roots)
+  if (
+    not repeatable_datasets.leaves_no_trace(dataset)
+    or (is_repeated and dataset.cardinality().numpy() < 0)
+    or (
+      is_repeated
+      and len(roots) > len(readers)
+      and repeatable_datasets.may_fuse(dataset)
+    )
+    or (
+      not all(root.is_whole for root in roots)
+      and (
+        repeatable_datasets.caches(dataset)
+        or repeatable_datasets.repeats(dataset)
+      )
+    )
+  ):
+    raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
+  copy = (
+    repeatable_datasets.from_the_start
+    if len(readers) == 1
+    else repeatable_datasets.copy
+  )
+  copies = {reader: copy(dataset) for reader in readers}
+  return [
+    (
+      copies[root.reader]
+      if root.times == 1
+      else copies[root.reader].repeat(root.times),
+      root.times,
+    )
+    for root in roots
+  ]
 
 
 def _pack_rows(
@@ -235,13 +296,17 @@ def _pack_rows(
   return packed_sequences.PackedSequence(tuple(leaves), (layout,) * len(leaves))
 
 
-def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
+def _read(
+  dataset: tf.data.Dataset, *, fuses_repetitions: bool = False
+) -> Iterable[Sequence[tf.Tensor]]:
   """Yields the components of each element of a dataset that ends.
 
   The iterator's own operations, without rewriting a graph that is read once,
   take a quarter of the time of Python's `for`.
   """
-  dataset = dataset.with_options(_reading_options())
+  dataset = dataset.with_options(
+    repeatable_datasets.reading_options(fuses_repetitions=fuses_repetitions)
+  )
   specs = tf.nest.flatten(dataset.element_spec)
   outputs = dict(
     output_types=[spec.dtype for spec in specs],
@@ -259,14 +324,6 @@ def _read(dataset: tf.data.Dataset) -> Iterable[Sequence[tf.Tensor]]:
       except tf.errors.OutOfRangeError:
         return
       yield components
-
-
-@functools.cache
-def _reading_options() -> tf.data.Options:
-  options = tf.data.Options()
-  options.experimental_optimization.apply_default_optimizations = False
-  options.autotune.enabled = False
-  return options
 
 
 # Lists of elements.

@@ -159,10 +159,22 @@ def _to_dataset(
     except packed_sequences.PackingError:
       return value.to_dataset()
   if isinstance(value, packed_sequences.PackedSequence):
-    if value.is_one_pass:  # A dataset may be read any number of times.
+    if value.roots is not None:  # A dataset may be read any number of times.
       raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
     return value.to_dataset(element_type)
   return value
+
+
+def is_repeatable(value: LocalSequence) -> bool:
+  """Returns whether readers of a sequence, at any time, get the same elements.
+
+  Readers of a cache in a file, in contrast, can disturb each other.
+  """
+  if isinstance(value, tf.data.Dataset):
+    return repeatable_datasets.is_repeatable(value)
+  if isinstance(value, packed_sequences.PackedSequence):
+    return value.roots is None
+  return isinstance(value, batches_lib.ClientBatches)
 
 
 def from_the_start(value: Any) -> Any:

@@ -136,6 +136,7 @@ class ProgramRun:
     self.parallelism = programs.parallelism
     self.width = programs.width
     self.rebatches = programs.rebatches
+    self.roots = programs.roots
     self.client_leaf_types = programs.client_leaf_types
     self.output_bytes = programs.output_bytes
 

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import dataclasses
 import functools
 import heapq
+import itertools
 import time
 from typing import Any
 from typing import TypeAlias
@@ -132,6 +133,10 @@ class RayStageRunner(cohort_stages.CohortStageRunner):
     self._computations: weakref.WeakKeyDictionary[federated_plan.Plan, Any] = (
       weakref.WeakKeyDictionary()
     )
+    # The passes over each of a stage's sequences, where one does not suffice.
+    self._roots: weakref.WeakKeyDictionary[
+      federated_plan.ClientStage, Mapping[int, packed_sequences.Roots | None]
+    ] = weakref.WeakKeyDictionary()
     # Ray's name of the resource of which an actor needs one.
     self._resource = _RESOURCES[options.platform]
     num_actors = options.ray_actors or max(
@@ -195,23 +200,53 @@ class RayStageRunner(cohort_stages.CohortStageRunner):
     """Runs a stage; see `stage_runs.run_stage`."""
     if not num_clients:
       return self(stage, server_values, client_values, num_clients)
+    for _ in range(2):
+      try:
+        return self._run_on_actors(
+          plan, stage, server_values, client_values, num_clients
+        )
+      except packed_sequences.FewPassesError as error:
+        # An actor has traced the stage and knows the passes to send.
+        self._roots[stage] = error.roots
+      except packed_sequences.PackingError:
+        break
+    # Only this process has the datasets and can pass over them again.
+    return self(stage, server_values, client_values, num_clients)
+
+  def _run_on_actors(
+    self,
+    plan: federated_plan.Plan,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[_ValueId, Any],
+    client_values: Mapping[_ValueId, Sequence[Any]],
+    num_clients: int,
+  ) -> stage_runs.StageResult:
+    """Runs a stage on actors.
+
+    Raises:
+      packed_sequences.FewPassesError: If the actors need other passes over
+        sequences than those that `_roots` has.
+      packed_sequences.PackingError: If the data cannot be sent.
+    """
     types = stage.types
     needed = {*stage.server_inputs, *(a.zero for a in stage.aggregates)}
-    try:
-      server = {
-        i: stage_values.to_arrays(server_values[i], types[i], self._cache.pack)
-        for i in sorted(needed)
-      }
-      clients = {
-        i: [
-          stage_values.to_arrays(value, types[i], self._cache.pack)
-          for value in client_values[i]
-        ]
-        for i in stage.client_inputs
-      }
-    except packed_sequences.PackingError as error:
-      self._note_general_path(stage, str(error))
-      return self(stage, server_values, client_values, num_clients)
+    server = {
+      i: stage_values.to_arrays(server_values[i], types[i], self._cache.pack)
+      for i in sorted(needed)
+    }
+    clients: dict[_ValueId, list[stage_values.Arrays]] = {
+      i: [] for i in stage.client_inputs
+    }
+    roots = self._roots.get(stage, {})
+    for position in range(num_clients):
+      # They are numbered through all inputs.
+      of_sequences = (roots.get(number) or () for number in itertools.count())
+      for i, column in clients.items():
+        column.append(
+          stage_values.to_arrays(
+            client_values[i][position], types[i], self._cache.pack, of_sequences
+          )
+        )
     sizes = [
       stage_values.num_rows([column[i] for column in clients.values()])
       for i in range(num_clients)
@@ -229,11 +264,7 @@ class RayStageRunner(cohort_stages.CohortStageRunner):
       )
       for positions in splits
     ]
-    try:
-      found = self._run_works(self._computations[plan], server, works)
-    except packed_sequences.PackingError:
-      # Only this process has the datasets and can pass over them again.
-      return self(stage, server_values, client_values, num_clients)
+    found = self._run_works(self._computations[plan], server, works)
     for work, arrays_of in zip(works, found, strict=True):
       stored = stage_values.stored_batches(work.clients.values())
       for batches, number in zip(stored, arrays_of.num_examples, strict=True):

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Sequence
 import itertools
 from typing import Any
@@ -26,23 +27,34 @@ Arrays: TypeAlias = list[
 def to_arrays(
   value: Any,
   type_spec: tff.Type,
-  pack: Callable[[Any, tff.Type], packed_sequences.PackedSequence],
+  pack: Callable[
+    [Any, tff.Type, packed_sequences.Roots], packed_sequences.PackedSequence
+  ],
+  roots: Iterator[packed_sequences.Roots] | None = None,
 ) -> Arrays:
-  """Returns a local value's leaves as arrays; see `pack_sequence` for `pack`.
+  """Returns a local value's leaves as arrays.
+
+  Args:
+    value: The local value.
+    type_spec: Its type.
+    pack: See `sequence_packing.pack_sequence`.
+    roots: The passes to pack of each sequence, from which those of the value's
+      are taken; None for one of each.
 
   Raises:
     packed_sequences.PackingError: If flat arrays cannot hold a sequence.
   """
-  return [
-    leaf
-    if isinstance(leaf, batches_lib.ClientBatches) and leaf.stored
-    else pack(leaf, leaf_type.element)
-    if isinstance(leaf_type, tff.SequenceType)
-    else type_leaves.to_array(leaf)
-    for leaf, leaf_type in zip(
-      type_leaves.flatten(value), type_leaves.leaf_types(type_spec), strict=True
-    )
-  ]
+  arrays = []
+  for leaf, leaf_type in zip(
+    type_leaves.flatten(value), type_leaves.leaf_types(type_spec), strict=True
+  ):
+    if not isinstance(leaf_type, tff.SequenceType):
+      arrays.append(type_leaves.to_array(leaf))
+      continue
+    own = () if roots is None else next(roots)
+    is_elsewhere = isinstance(leaf, batches_lib.ClientBatches) and leaf.stored
+    arrays.append(leaf if is_elsewhere else pack(leaf, leaf_type.element, own))
+  return arrays
 
 
 def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
@@ -53,7 +65,7 @@ def to_value(arrays: Arrays, type_spec: tff.Type) -> Any:
 
 
 def num_rows(arrays: Sequence[Arrays]) -> int:
-  """Returns the number of rows of values' sequences, a measure of work."""
+  """Returns the rows in a pass over values' sequences, a measure of work."""
   return sum(map(_count_rows, itertools.chain.from_iterable(arrays)))
 
 
@@ -81,5 +93,6 @@ def _count_rows(leaf: Any) -> int:
   if isinstance(leaf, batches_lib.ClientBatches):
     return leaf.num_rows_hint
   if isinstance(leaf, packed_sequences.PackedSequence):
-    return sum(layout.num_rows for layout in set(leaf.layouts))
+    rows = sum(layout.num_rows for layout in set(leaf.layouts))
+    return rows // leaf.num_passes
   return 0

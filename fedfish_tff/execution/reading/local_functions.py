@@ -45,6 +45,14 @@ class LocalFunction(abc.ABC):
     """Yields the TensorFlow computations that it runs."""
     yield from ()
 
+  @property
+  def reads_elements(self) -> bool:
+    """True if it reads sequences itself, not only by TensorFlow computations.
+
+    Only such readers continue where the one before has ended.
+    """
+    return False
+
   @abc.abstractmethod
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     """Builds the computation on `arg` into the tracer's graph."""
@@ -150,6 +158,10 @@ class Program(LocalFunction):
     for step in self.steps:
       yield from step.fn.leaves()
 
+  @property
+  def reads_elements(self) -> bool:
+    return any(step.fn.reads_elements for step in self.steps)
+
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     known = {self.parameter: arg}
     for step in self.steps:
@@ -182,6 +194,10 @@ class _Mapping(LocalFunction):
 
   def leaves(self) -> Iterator[TensorFlowLeaf]:
     return self.fn.leaves()
+
+  @property
+  def reads_elements(self) -> bool:
+    return True
 
 
 class SequenceReduce(_Mapping):
@@ -230,6 +246,10 @@ class SequenceMap(_Mapping):
 
 class SequenceSum(LocalFunction):
   """`tff.sequence_sum`: takes the sequence."""
+
+  @property
+  def reads_elements(self) -> bool:
+    return True
 
   def trace(self, arg: Any, tracer: Tracer) -> Any:
     return tracer.reduce(

@@ -7,7 +7,9 @@ the steps of a small model. A loop is instantiated once, with the graph that has
 it. These reductions remain:
 
 *   Several in one graph, since they share the caches and shuffles of a dataset
-    that they read one after the other. Iterators do not.
+    that they read one after the other. Iterators do not. If the arguments are
+    repeatable and the graph draws nothing, this does not show: they become
+    loops, too.
 *   One with a function that draws by a seed. The draws start anew with each
     instance of the function.
 """
@@ -36,45 +38,121 @@ _CALLS = (
   'StatelessCase',
   'StatelessIf',
 )
+_LOOPS = ('StatelessWhile', 'While')
+
+# Operations on datasets whose passes are equal if those over their inputs are.
+_PLAIN_DATASETS = frozenset(
+  {
+    'BatchDatasetV2',
+    'ConcatenateDataset',
+    'FilterDataset',
+    'FlatMapDataset',
+    'MapDataset',
+    'PaddedBatchDatasetV2',
+    'PrefetchDataset',
+    'RangeDataset',
+    'ReduceDataset',
+    'RepeatDataset',
+    'ShardDataset',
+    'SkipDataset',
+    'TakeDataset',
+    'TensorDataset',
+    'TensorSliceDataset',
+    'UnbatchDataset',
+    'ZipDataset',
+  }
+)
+
+# Stateful operations that draw nothing, or the beginnings of their names.
+_NOT_DRAWING = (
+  'AnonymousHashTable',
+  'AnonymousMutable',
+  'Assert',
+  'Assign',
+  'CheckNumerics',
+  'HashTable',
+  'LookupTable',
+  'ReadVariableOp',
+  'ResourceApply',
+  'ResourceGather',
+  'ResourceScatter',
+  'VarHandleOp',
+  'VarIsInitializedOp',
+  *_CALLS,
+  *_LOOPS,
+)
 
 _NodeDef = tf.compat.v1.NodeDef
 _Functions = Mapping[str, function_pb2.FunctionDef]
 
 
-def replace(graph_def: tf.compat.v1.GraphDef) -> None:
-  """Replaces the reduction of a graph or of one of its functions.
+def replace(
+  graph_def: tf.compat.v1.GraphDef, *, are_repeatable: bool = False
+) -> bool:
+  """Replaces the reductions of a graph and of its functions where it may.
 
   Args:
     graph_def: A graph that returns no dataset, in the form of
       `graph_functions.extract`; changed in place.
+    are_repeatable: Whether all readers of each argument get the same elements.
+
+  Returns:
+    Whether the reductions are replaced: all or none.
+  """
+  functions, readers = _readers(graph_def)
+  if not can_replace(graph_def, are_repeatable=are_repeatable):
+    return False
+  serialized = serialized_graph.SerializedGraph(graph_def)
+  steps = [functions[node.attr['f'].func.name] for _, node in readers]
+  shapes = [serialized.argument_shapes(step.signature.name) for step in steps]
+  for (owner, node), step, own in zip(readers, steps, shapes, strict=True):
+    loop = graph_functions.unique_name()
+    graph_def.library.function.extend(_loop(loop, node, step, own))
+    node.op = loop
+    node.attr.clear()
+    if owner:
+      _rename_outputs(functions[owner], node.name)
+  return True
+
+
+def can_replace(
+  graph_def: tf.compat.v1.GraphDef, *, are_repeatable: bool
+) -> bool:
+  """Returns whether `replace` replaces the reductions of a graph."""
+  functions, readers = _readers(graph_def)
+  if not readers or any(node.op != 'ReduceDataset' for _, node in readers):
+    return False
+  bodies = {'': graph_def.node, **{n: f.node_def for n, f in functions.items()}}
+  # Loops of TensorFlow 1 are parts of the graph.
+  if any(node.op == 'Enter' for nodes in bodies.values() for node in nodes):
+    return False
+  if are_repeatable:
+    return _draws_nothing(bodies) and all(
+      _runs_in_calls(owner, bodies) for owner, _ in readers
+    )
+  if len(readers) > 1:
+    return False
+  ((owner, node),) = readers
+  return _runs_once(owner, bodies) and not _draws_by_seed(
+    node.attr['f'].func.name, functions
+  )
+
+
+def _readers(
+  graph_def: tf.compat.v1.GraphDef,
+) -> tuple[_Functions, list[tuple[str, _NodeDef]]]:
+  """Returns a graph's functions, and the nodes that read datasets.
+
+  Each comes with the name of its function; empty for the graph's own nodes.
   """
   functions = {f.signature.name: f for f in graph_def.library.function}
   bodies = {'': graph_def.node, **{n: f.node_def for n, f in functions.items()}}
-  readers = [
+  return functions, [
     (owner, node)
     for owner, nodes in bodies.items()
     for node in nodes
     if _reads_dataset(node.op)
   ]
-  if len(readers) != 1:
-    return
-  ((owner, node),) = readers
-  if (
-    node.op != 'ReduceDataset'
-    or not _runs_once(owner, bodies)
-    or _draws_by_seed(node.attr['f'].func.name, functions)
-  ):
-    return
-  loop = graph_functions.unique_name()
-  step = functions[node.attr['f'].func.name]
-  shapes = serialized_graph.SerializedGraph(graph_def).argument_shapes(
-    step.signature.name
-  )
-  graph_def.library.function.extend(_loop(loop, node, step, shapes))
-  node.op = loop
-  node.attr.clear()
-  if owner:
-    _rename_outputs(functions[owner], node.name)
 
 
 def _reads_dataset(operation: str) -> bool:
@@ -88,6 +166,39 @@ def _reads_dataset(operation: str) -> bool:
       for argument in definition.output_arg
     )
   )
+
+
+def _draws_nothing(bodies: Mapping[str, Sequence[_NodeDef]]) -> bool:
+  """Returns whether a graph is known not to draw and to shuffle nothing."""
+  for node in (node for nodes in bodies.values() for node in nodes):
+    if node.op in bodies:
+      continue
+    definition = private_apis.find_operation(node.op)
+    if definition is None:
+      return False
+    if 'Dataset' in node.op:
+      if node.op not in _PLAIN_DATASETS:
+        return False
+    elif definition.is_stateful and not node.op.startswith(_NOT_DRAWING):
+      return False
+  return True
+
+
+def _runs_in_calls(name: str, bodies: Mapping[str, Sequence[_NodeDef]]) -> bool:
+  """Returns whether only calls, branches and loops run a function."""
+  seen, pending = set(), [name]
+  while pending:
+    name = pending.pop()
+    if name in seen or not name:
+      continue
+    seen.add(name)
+    for owner, nodes in bodies.items():
+      for node in nodes:
+        if name in _functions_of(node):
+          if node.op not in (name, *_CALLS, *_LOOPS):
+            return False
+          pending.append(owner)
+  return True
 
 
 def _runs_once(name: str, bodies: Mapping[str, Sequence[_NodeDef]]) -> bool:
@@ -110,8 +221,7 @@ def _runs_once(name: str, bodies: Mapping[str, Sequence[_NodeDef]]) -> bool:
     if node.op != name and node.op not in _CALLS:
       return False
     name = owner
-  # Loops of TensorFlow 1 are parts of the graph.
-  return all(n.op != 'Enter' for nodes in bodies.values() for n in nodes)
+  return True
 
 
 def _draws_by_seed(name: str, functions: _Functions) -> bool:
@@ -214,7 +324,7 @@ def _loop(
   for function in inner:
     function.signature.name = names[function.signature.name]
   for part in definition.node_def:
-    if part.op in ('StatelessWhile', 'While'):
+    if part.op in _LOOPS:
       # As a cycle of the graph, oneDNN's kernels would be chosen by chance.
       part.attr.pop('_lower_using_switch_merge', None)
       for attribute in ('cond', 'body'):

@@ -78,23 +78,52 @@ class TensorFlowFunction:
     self._type = tff.types.deserialize_type(proto.type)
     self._argument_types = type_leaves.leaf_types(self._type.parameter)
     self._result_types = type_leaves.leaf_types(self._type.result)
+    self._lock = threading.Lock()
     self._import()
 
   def _import(self) -> None:
+    self._parameters: dict[parameters.Parameter, float] = {}
+    self._of_repeatable: graph_functions.GraphFunction | None = None
+    self._feeds = tensor_names(self._graph.parameter)
+    self._fetches = tensor_names(self._graph.result)
+    graph_def = self._read_graph()
+    self._gains_by_repeatable = False
+    if not any(isinstance(t, tff.SequenceType) for t in self._result_types):
+      self._gains_by_repeatable = not reduction_loops.replace(
+        graph_def
+      ) and reduction_loops.can_replace(graph_def, are_repeatable=True)
+    self._fill_in(graph_def)
+    queues = _name_queues(graph_def)
+    # A kernel that keeps a call's values must not run concurrently with itself.
+    take_turns = queues or any(
+      stateless_kernels.has_state(node.op)
+      for node in graph_functions.nodes(graph_def)
+    )
+    self._turns = threading.Lock() if take_turns else contextlib.nullcontext()
+    self._function = self._to_function(graph_def)
+    self._end_queues = (
+      graph_functions.GraphFunction(
+        _ends(queues), [], ['end:0'], attributes=_call_options()
+      )
+      if queues
+      else None
+    )
+
+  def _read_graph(self) -> tf.compat.v1.GraphDef:
     graph_def = tf.compat.v1.GraphDef()
     self._graph.graph_def.Unpack(graph_def)
     stateless_kernels.make_stateless(graph_def)
     empty_factors.replace(graph_def)
-    feeds = tensor_names(self._graph.parameter)
-    fetches = tensor_names(self._graph.result)
-    graph_def = _extract(graph_def, feeds, fetches, self._graph.initialize_op)
-    if not any(isinstance(t, tff.SequenceType) for t in self._result_types):
-      reduction_loops.replace(graph_def)
-    self._parameters: dict[parameters.Parameter, float] = {}
+    return _extract(
+      graph_def, self._feeds, self._fetches, self._graph.initialize_op
+    )
+
+  def _fill_in(self, graph_def: tf.compat.v1.GraphDef) -> None:
+    """Sets a graph's parameters and options, in place."""
     token, _ = graph_functions.split_tensor_name(
       self._graph.session_token_tensor_name
     )
-    given = {graph_functions.split_tensor_name(feed)[0] for feed in feeds}
+    given = {graph_functions.split_tensor_name(f)[0] for f in self._feeds}
     for node in graph_functions.nodes(graph_def):
       parameter = parameters.read(node)
       if parameter is not None:
@@ -111,23 +140,31 @@ class TensorFlowFunction:
         node.attr['config_proto'].s = config.SerializeToString(
           deterministic=True
         )
-    queues = _name_queues(graph_def)
-    # A kernel that keeps a call's values must not run concurrently with itself.
-    take_turns = queues or any(
-      stateless_kernels.has_state(node.op)
-      for node in graph_functions.nodes(graph_def)
+
+  def _to_function(
+    self, graph_def: tf.compat.v1.GraphDef
+  ) -> graph_functions.GraphFunction:
+    return graph_functions.GraphFunction(
+      graph_def, self._feeds, self._fetches, attributes=_call_options()
     )
-    self._turns = threading.Lock() if take_turns else contextlib.nullcontext()
-    self._function = graph_functions.GraphFunction(
-      graph_def, feeds, fetches, attributes=_call_options()
-    )
-    self._end_queues = (
-      graph_functions.GraphFunction(
-        _ends(queues), [], ['end:0'], attributes=_call_options()
-      )
-      if queues
-      else None
-    )
+
+  def _function_for(
+    self, leaves: Sequence[Any]
+  ) -> graph_functions.GraphFunction:
+    """Returns the fastest form of the graph for the leaves of an argument."""
+    if not self._gains_by_repeatable or not all(
+      sequence_values.is_repeatable(leaf)
+      for leaf, leaf_type in zip(leaves, self._argument_types, strict=True)
+      if isinstance(leaf_type, tff.SequenceType)
+    ):
+      return self._function
+    with self._lock:
+      if self._of_repeatable is None:
+        graph_def = self._read_graph()
+        reduction_loops.replace(graph_def, are_repeatable=True)
+        self._fill_in(graph_def)
+        self._of_repeatable = self._to_function(graph_def)
+      return self._of_repeatable
 
   def __call__(
     self,
@@ -143,10 +180,11 @@ class TensorFlowFunction:
     if any(p.value != value for p, value in self._parameters.items()):
       self._import()
     leaves = [] if argument is None else type_leaves.flatten(argument)
+    function = self._function_for(leaves)
     tensors = list(map(_to_tensor, leaves, self._argument_types))
     with self._turns:
       try:
-        results = self._function(tensors, cancellation_manager)
+        results = function(tensors, cancellation_manager)
       finally:
         if self._end_queues is not None:
           self._end_queues([])

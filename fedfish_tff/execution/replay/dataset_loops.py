@@ -122,8 +122,7 @@ def _make(replay, node, inputs):
     or iterator.graph is not tf.compat.v1.get_default_graph()
   ):
     raise replayer.NotReplayableError(f'{node.op} for an older iterator')
-  iterator.sequences.append(sequence)
-  sequence.note_pass()
+  iterator.sequences.append(sequence.in_pass(may_stop=True))
   replay.assign(iterator, tf.constant(0, tf.int64))
   return []
 

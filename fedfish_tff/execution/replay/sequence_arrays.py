@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Packed sequences as the arrays that a graph takes, and elements within it."""
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
@@ -29,6 +30,7 @@ class Cut:
     most_rows: The most rows of a client, under the same condition and if rows
       are rebatched; else None.
     spare_rows: The rows by which each bound is larger than needed.
+    num_passes: The number of passes over each sequence that the arrays hold.
     unrolls: See `sequence_replay.Sequence`; True if XLA compiles the graph.
   """
 
@@ -37,6 +39,7 @@ class Cut:
   are_ragged: tuple[bool, ...] = ()
   most_rows: int | None = None
   spare_rows: int = 0
+  num_passes: int = 1
   unrolls: bool = True
 
   @property
@@ -60,17 +63,27 @@ def to_graph_arrays(
     rebatches: Whether the graph rebatches the rows.
 
   Returns:
-    The cut, and a nest of arrays, in which element e of client c is element
-    first_element[c] + e.
+    The cut, and a nest of arrays, in which element e of client c in pass p is
+    element first_element[c * num_passes + p] + e.
+
+  Raises:
+    PackingError: If the graph rebatches passes that differ in size.
   """
-  whole = packed_sequences.concatenate_sequences(sequences)
-  distinct = tuple(dict.fromkeys(whole.layouts))
-  leaf_layouts = tuple(map(distinct.index, whole.layouts))
-  first_element, num_elements = packed_sequences.offsets(
-    [sequence.num_elements for sequence in sequences]
+  leaves, layouts = packed_sequences.concatenate_sequences(sequences)
+  distinct = tuple(dict.fromkeys(layouts))
+  leaf_layouts = tuple(map(distinct.index, layouts))
+  num_passes = max(sequence.num_passes for sequence in sequences)
+  first, _ = packed_sequences.offsets(
+    [sequence.layouts[0].num_elements for sequence in sequences]
+  )
+  num_elements = np.array([s.num_elements for s in sequences], np.int64)
+  # Equal passes are packed once.
+  steps = num_elements * [sequence.num_passes > 1 for sequence in sequences]
+  first_element = np.ravel(
+    first[:, np.newaxis] + steps[:, np.newaxis] * np.arange(num_passes)
   )
   nest = dict(
-    leaves=list(whole.leaves),
+    leaves=leaves,
     layouts=[
       [layout.plan]
       if layout.bounds is None
@@ -87,7 +100,11 @@ def to_graph_arrays(
     (layout,) = distinct
     ends = np.concatenate([[0], np.cumsum(layout.bounds[:, 1])])
     first_row = ends[first_element]
-    num_rows = ends[first_element + num_elements] - first_row
+    last = first_element + np.repeat(num_elements, num_passes)
+    of_passes = np.reshape(ends[last] - first_row, [-1, num_passes])
+    num_rows = of_passes[:, 0]
+    if np.any(of_passes != num_rows[:, np.newaxis]):
+      raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
     nest.update(rows=layout.rows(), first_row=first_row, num_rows=num_rows)
     if use_xla:
       most_rows = padded_length(int(np.max(num_rows)))
@@ -105,7 +122,14 @@ def to_graph_arrays(
     )
   most_elements = np.max(num_elements, initial=0)
   unrolls = use_xla or bool(most_elements >= sequence_replay.MOST_UNROLLED)
-  cut = Cut(leaf_layouts, bounds, are_ragged, most_rows, unrolls=unrolls)
+  cut = Cut(
+    leaf_layouts,
+    bounds,
+    are_ragged,
+    most_rows,
+    num_passes=num_passes,
+    unrolls=unrolls,
+  )
   return cut, nest
 
 
@@ -139,7 +163,25 @@ def client_sequence(
       clients that compute side by side, each with all batches full; else None.
   """
   order = packed_sequences.dataset_order(element_type)
-  first_element = tf.gather(arrays['first_element'], client)
+  passes = sequence_replay.Passes(
+    tf.compat.v1.get_default_graph(), cut.num_passes
+  )
+
+  def first(name: str) -> Callable[[], tf.Tensor]:
+    """Returns a function that returns the first element, or row, of a pass."""
+    is_one = cut.num_passes == 1
+    of_client = tf.gather(arrays[name], client) if is_one else None
+
+    def of_pass() -> tf.Tensor:
+      number = passes.number()
+      if is_one:
+        return of_client
+      place = tf.cast(client, tf.int64) * cut.num_passes + number
+      return tf.gather(arrays[name], place)
+
+    return of_pass
+
+  first_element = first('first_element')
 
   def run(
     plan: tf.Tensor,
@@ -157,24 +199,25 @@ def client_sequence(
     own = tf.gather(plan, places)
     return private_apis.set_dynamic_size(own, size) if is_ragged else own
 
-  def rows(i: tf.Tensor, number: int) -> tf.Tensor:
+  def rows(place: tf.Tensor, number: int) -> tf.Tensor:
     plan, *bounds = arrays['layouts'][number]
     if not bounds:
-      return tf.gather(plan, first_element + i)
-    start, size = tf.unstack(tf.gather(bounds[0], first_element + i))
+      return tf.gather(plan, place)
+    start, size = tf.unstack(tf.gather(bounds[0], place))
     bound = cut.bounds[number]
     is_ragged = bound is not None and like is None and cut.are_ragged[number]
     return run(plan, start, size, bound, is_ragged)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
-    rows_of = [rows(i, number) for number in range(len(cut.bounds))]
+    place = first_element() + i
+    rows_of = [rows(place, number) for number in range(len(cut.bounds))]
     leaves = arrays['leaves']
     return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
 
   all_rows = None
   # Clients side by side would end in batches of different sizes.
   if 'rows' in arrays and like is None:
-    first_row = tf.gather(arrays['first_row'], client)
+    first_row = first('first_row')
 
     def cut_rows(
       start: tf.Tensor, size: tf.Tensor, most: int
@@ -182,7 +225,7 @@ def client_sequence(
       bound = None if cut.most_rows is None else most
       own = run(
         arrays['rows'],
-        tf.reshape(first_row + start, [1]),
+        tf.reshape(first_row() + start, [1]),
         tf.reshape(size, [1]),
         bound,
         is_ragged=bound is not None,
@@ -200,5 +243,5 @@ def client_sequence(
     takes_many=all(len(layout) == 1 for layout in arrays['layouts']),
     order=order,
     rows=all_rows,
-    passes=(sequence_replay.Passes(tf.compat.v1.get_default_graph()),),
+    passes=(passes.of_reader(),),
   )

@@ -49,11 +49,10 @@ class MappedSequence:
   @functools.cached_property
   def computed(self) -> sequence_replay.Sequence:
     """The same elements, all computed before the first is available."""
-    sequence = self.sequence
     if self.use_xla:
       # XLA has no arrays with a length or element sizes that depend on data.
       raise replayer.NotReplayableError('a mapped sequence in TensorFlow code')
-    sequence.note_pass()
+    sequence = self.sequence.in_pass()
     call = loop_steps.caller_of(self.operations, use_xla=self.use_xla)
 
     def body(
@@ -125,6 +124,7 @@ def reduce(
   if isinstance(sequence, MappedSequence):
     operations = operations + sequence.operations
     sequence = sequence.sequence
+  sequence = sequence.in_pass()
   leaf_types = type_leaves.leaf_types(state_type)
   shapes = [type_leaves.tensor_spec(leaf).shape for leaf in leaf_types]
 

@@ -95,6 +95,7 @@ def _zip(replay, node, inputs):
       zipped,
       is_long=all(part.is_long for part in parts),
       takes_many=all(part.takes_many for part in parts),
+      passes=tuple(own.cut_off() for own in zipped.passes),
     )
   ]
 
@@ -228,7 +229,7 @@ def _shuffle(replay, node, inputs):
   shuffled = sequence.reindexed(sequence.count, lambda i: tf.gather(order, i))
   return [
     dataclasses.replace(
-      shuffled, is_drawn=True, passes=(*sequence.passes, passes)
+      shuffled, is_drawn=True, passes=(*sequence.passes, passes.of_reader())
     )
   ]
 

@@ -8,12 +8,17 @@ A sequence knows its length and how to cut out element i. So `take`, `skip`,
 
 from collections.abc import Callable
 from collections.abc import Iterable
+from collections.abc import Iterator
 from collections.abc import Mapping
+import contextlib
 import dataclasses
 import functools
+import itertools
+import math
 from typing import Any
 
 from fedfish_tff import private_apis
+from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import replayer
 
@@ -58,23 +63,117 @@ class Rows:
 
 @dataclasses.dataclass(eq=False)
 class Passes:
-  """A counter of a graph's passes over a client's sequence.
+  """A graph's passes over a client's sequence.
 
   Attributes:
     graph: The graph in which the sequence is made.
-    count: The number of passes; 2 or more stands for any number above 1.
+    num_packed: The number of passes that the arrays hold; 1 if all are equal.
+    count: The number of passes; infinite for any number.
+    roots: The iterators, in order.
+    is_fixed: Whether `roots` are the passes of every client, in this order.
+    current: The number of the pass to which elements belong that are cut out;
+      None outside of all passes.
   """
 
   graph: tf.Graph
-  count: int = 0
+  num_packed: int = 1
+  count: float = 0
+  roots: list[packed_sequences.Root] = dataclasses.field(default_factory=list)
+  is_fixed: bool = True
+  current: int | tf.Tensor | None = None
+  _readers: Iterator[int] = dataclasses.field(default_factory=itertools.count)
 
-  def add_one(self) -> None:
-    """Counts a pass in the current graph."""
+  def of_reader(self) -> 'Pass':
+    """Returns a pass by another reader, for which the sequence begins anew."""
+    return Pass(self, next(self._readers))
+
+  def add(self, own: 'Pass') -> int | float:
+    """Counts the passes of an iterator that is made in the current graph.
+
+    Returns:
+      The number of passes before.
+    """
+    before = self.count
     graph = tf.compat.v1.get_default_graph()
+    # Of several branches, only one makes passes.
+    self.is_fixed &= graph is self.graph and own.is_exact
     while graph is not self.graph and private_apis.is_branch(graph):
       graph = graph.outer_graph
     # A loop may make any number of passes.
-    self.count += 1 if graph is self.graph else 2
+    self.count += own.times if graph is self.graph else math.inf
+    if own.times:
+      self.roots.append(
+        packed_sequences.Root(own.reader, own.times, own.is_whole)
+      )
+    return before
+
+  def fixed_roots(self) -> packed_sequences.Roots | None:
+    """Returns the passes to pack; empty for one at most, None if not fixed."""
+    if self.count <= 1:
+      return ()
+    return tuple(self.roots) if self.is_fixed else None
+
+  @contextlib.contextmanager
+  def at(self, number: int | tf.Tensor) -> Iterator[None]:
+    """Inside, elements that are cut out belong to a pass."""
+    before, self.current = self.current, number
+    try:
+      yield
+    finally:
+      self.current = before
+
+  def number(self) -> int | tf.Tensor:
+    """Returns the number of the pass of an element that is being cut out."""
+    if self.current is None:
+      # Such as by a filter, before a reduction begins a pass.
+      self.is_fixed = False
+      return 0
+    return self.current
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pass:
+  """A reader's pass over what is made of a client's sequence.
+
+  Attributes:
+    passes: The passes over the client's sequence.
+    reader: The number of the reader.
+    times: The most passes over the client's sequence that are one pass over
+      what is made of it.
+    is_exact: Whether there are always so many, each by an iterator of its own.
+    is_whole: Whether they end with the last element.
+  """
+
+  passes: Passes
+  reader: int
+  times: int | float = 1
+  is_exact: bool = True
+  is_whole: bool = True
+
+  def repeated(self, times: int | float) -> 'Pass':
+    """Returns the pass over repetitions, their number infinite if unknown."""
+    # A repetition also makes an iterator after its last pass.
+    is_exact = self.is_exact and self.is_whole and self.times == 1
+    return dataclasses.replace(
+      self,
+      times=self.times * times,
+      is_exact=is_exact and times < math.inf,
+    )
+
+  def at_repetition(
+    self, number: tf.Tensor
+  ) -> contextlib.AbstractContextManager[None]:
+    """Returns a context for elements of one repetition, counted from 0."""
+    passes = self.passes
+    if passes.num_packed == 1:
+      return contextlib.nullcontext()
+    times = self.times if self.is_exact else 1
+    return passes.at(passes.number() + number * times)
+
+  def cut_off(self, *, is_begun: bool = True) -> 'Pass':
+    """Returns the pass if it may end early, and maybe does not begin."""
+    is_exact = self.is_exact and is_begun and self.times == 1
+    return dataclasses.replace(self, is_exact=is_exact, is_whole=False)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -99,8 +198,7 @@ class Sequence:
       type; empty for sequences of TensorFlow code, which do not need it.
     rows: The rows of all elements, if these are batches cut out of rows and the
       graph needs the rows; else None.
-    passes: The counters of the clients' sequences that a pass over this one
-      reads, each as often as it is read.
+    passes: The passes over clients' sequences that are a pass over this one.
   """
 
   count: tf.Tensor
@@ -112,12 +210,36 @@ class Sequence:
   takes_many: bool = False
   order: tuple[int, ...] = ()
   rows: Rows | None = None
-  passes: tuple[Passes, ...] = ()
+  passes: tuple[Pass, ...] = ()
 
-  def note_pass(self) -> None:
-    """Counts a pass over the sequence."""
-    for passes in self.passes:
-      passes.add_one()
+  def in_pass(self, *, may_stop: bool = False) -> 'Sequence':
+    """Counts a pass over the sequence and returns the elements of this pass.
+
+    Args:
+      may_stop: Whether the pass may end before the last element.
+    """
+    passes = [own.cut_off() if may_stop else own for own in self.passes]
+    firsts = [own.passes.add(own) for own in passes]
+    if len({own.passes for own in passes}) < len(passes):
+      # They read one sequence at the same time.
+      for own in passes:
+        own.passes.is_fixed = False
+
+    def element(i: tf.Tensor) -> list[tf.Tensor]:
+      with contextlib.ExitStack() as stack:
+        for own, first in zip(passes, firsts, strict=True):
+          stack.enter_context(own.passes.at(first))
+        return self.element(i)
+
+    return dataclasses.replace(self, element=element)
+
+  def begun_anew(self) -> 'Sequence':
+    """Returns the sequence for a reader for which its dataset begins anew."""
+    passes = tuple(
+      dataclasses.replace(own, reader=own.passes.of_reader().reader)
+      for own in self.passes
+    )
+    return dataclasses.replace(self, passes=passes)
 
   def reindexed(
     self, count: tf.Tensor, index: Callable[[tf.Tensor], tf.Tensor]
@@ -235,7 +357,14 @@ def _take(replay, node, inputs):
   del replay
   sequence, limit = check_sequence(node, inputs[0]), inputs[1]
   count = tf.where(limit < 0, sequence.count, tf.minimum(limit, sequence.count))
-  return [sequence.reindexed(count, lambda i: i)]
+  # Without an element to take there is no pass.
+  is_begun = bool(tf.get_static_value(limit))
+  return [
+    dataclasses.replace(
+      sequence.reindexed(count, lambda i: i),
+      passes=tuple(own.cut_off(is_begun=is_begun) for own in sequence.passes),
+    )
+  ]
 
 
 def _skip(replay, node, inputs):
@@ -247,23 +376,46 @@ def _skip(replay, node, inputs):
   count = sequence.passing(
     tf.zeros_like(passed), passed, sequence.count - skipped
   )
-  return [sequence.reindexed(count, lambda i: i + skipped)]
+  known = tf.get_static_value(number)
+  is_begun = known is not None and known >= 0
+  return [
+    dataclasses.replace(
+      sequence.reindexed(count, lambda i: i + skipped),
+      passes=tuple(
+        own if is_begun else own.cut_off(is_begun=False)
+        for own in sequence.passes
+      ),
+    )
+  ]
 
 
 def _repeat(replay, node, inputs):
   del replay
   sequence, times = check_sequence(node, inputs[0]), inputs[1]
-  if tf.get_static_value(times) == 1:
+  known = tf.get_static_value(times)
+  if known == 1:
     return [sequence]
   # A negative number repeats without end; an empty sequence stays empty.
   most = tf.int64.max // tf.maximum(sequence.count, 1)
   times = tf.where(times < 0, most, tf.minimum(times, most))
-  repeated = sequence.reindexed(
-    sequence.count * times, lambda i: i % sequence.count
-  )
+
+  def element(i: tf.Tensor) -> list[tf.Tensor]:
+    with contextlib.ExitStack() as stack:
+      for own in sequence.passes:
+        stack.enter_context(own.at_repetition(i // sequence.count))
+      return sequence.element(i % sequence.count)
+
+  # TensorFlow fails at 0 repetitions of a shuffle, as the general path shows.
+  known = int(known) if known and known > 0 else math.inf
   return [
     dataclasses.replace(
-      repeated, is_long=True, unrolls=True, passes=repeated.passes * 2
+      sequence,
+      count=sequence.count * times,
+      element=element,
+      is_long=True,
+      unrolls=True,
+      passes=tuple(own.repeated(known) for own in sequence.passes),
+      rows=None,
     )
   ]
 
@@ -299,7 +451,7 @@ def _map(replay, node, inputs):
 def _reduce(replay, node, inputs):
   """Replays ReduceDataset as a loop over the sequence's elements."""
   scan = check_scan(node, inputs[0])
-  sequence = scan.sequence
+  sequence = scan.sequence.in_pass(may_stop=scan.stops)
   num_state = len(node.attr['Tstate'].list.type)
   state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
   if not all(isinstance(value, tf.Tensor) for value in state):
@@ -386,7 +538,7 @@ def fold(
   """Creates a loop over a sequence's elements.
 
   Args:
-    sequence: The sequence.
+    sequence: The sequence, in a pass.
     run_element: A function (element's number, state, variables' values) ->
       (state, variables' values) after the element.
     state: The initial state.
@@ -400,7 +552,6 @@ def fold(
   Returns:
     The state and the variables' values after the last element.
   """
-  sequence.note_pass()
   shapes, held_shapes = list(shapes), list(held_shapes)
 
   def run_elements(number, i, state, held):

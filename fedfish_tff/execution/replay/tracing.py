@@ -268,7 +268,8 @@ def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
     raise NotReplayableError(
       f'a sequence whose elements have no names, as one of {leaf_type.element}'
     )
-  return leaf
+  # TFF's runtime hands it over serialized.
+  return leaf.begun_anew()
 
 
 def _returned(result: Any, leaf_type: tff.Type) -> Any:

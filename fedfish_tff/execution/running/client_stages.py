@@ -53,6 +53,7 @@ def run_clients_generally(
     Exception: If a client raises it; the message has the client's position.
   """
   shared = {i: server_values[i] for i in stage.server_inputs}
+  reads_elements = any(step.fn.reads_elements for step in stage.steps)
   # Clients that select by the same key get the same slice, computed once.
   slices: dict[ValueId, dict[int, Any]] = collections.defaultdict(dict)
 
@@ -60,9 +61,10 @@ def run_clients_generally(
     """Returns a client's contributions and its outputs."""
     known = dict(shared)
     for value_id in stage.client_inputs:
-      known[value_id] = sequence_values.from_the_start(
-        clients.values[value_id][number]
-      )
+      value = clients.values[value_id][number]
+      if reads_elements:
+        value = sequence_values.from_the_start(value)
+      known[value_id] = value
     for step in stage.steps:
       interruption.check()
       if isinstance(step.fn, local_functions.Select):

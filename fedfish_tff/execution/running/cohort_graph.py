@@ -10,10 +10,10 @@ from one to the next in cohort order. So sums do not depend on timing or on the
 number of cores, and memory does not grow with the number of clients.
 """
 
-import collections
 from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
+from collections.abc import Set
 import dataclasses
 import functools
 import threading
@@ -62,7 +62,8 @@ class ClientInputs:
       may follow.
     cuts: The cut of each sequence of the inputs.
     sequences: The arrays of each sequence of the inputs.
-    are_one_pass: For each sequence, whether a second pass needs other arrays.
+    roots: For each sequence, the passes that its arrays hold of those clients
+      whose passes may differ.
     most_clients: A bound on `num_clients`, which is constant in a graph that
       XLA compiles; None without XLA.
     order: The groups of clients that compute side by side; None if all compute
@@ -73,7 +74,7 @@ class ClientInputs:
   tensors: list[np.ndarray]
   cuts: tuple[sequence_arrays.Cut, ...]
   sequences: list[dict[str, Any]]
-  are_one_pass: tuple[bool, ...] = ()
+  roots: tuple[Set[packed_sequences.Roots], ...] = ()
   most_clients: int | None = None
   order: 'Order | None' = None
 
@@ -126,8 +127,8 @@ class StageGraph:
     self.width = width
     self._tracer = tracing.GraphTracer(use_xla=use_xla)
     self._traced: dict[Any, Callable[..., Any]] = {}
-    # The most traced passes over each of the inputs' sequences.
-    self._passes: collections.Counter[int] = collections.Counter()
+    # The passes over each of the inputs' sequences; None if they are not fixed.
+    self.roots: dict[int, packed_sequences.Roots | None] = {}
     self._lock = threading.Lock()
     # Whether a step rebatches rows.
     self.rebatches = self._tracer.rebatches(
@@ -208,14 +209,18 @@ class StageGraph:
     )
 
   def check_passes(self, inputs: ClientInputs) -> None:
-    """Checks that the traced graph passes only once over one-pass sequences.
+    """Checks that arrays hold the passes that the traced graph makes.
 
     Raises:
-      PackingError: If it passes more than once.
+      FewPassesError: If they hold other passes, with those to pack.
+      PackingError: If no arrays can hold the passes.
     """
-    for number, is_one_pass in enumerate(inputs.are_one_pass):
-      if is_one_pass and self._passes[number] > 1:
+    for number, packed in enumerate(inputs.roots):
+      needed = self.roots[number]
+      if packed and needed is None:
         raise packed_sequences.PackingError(packed_sequences.ONE_PASS)
+      if not packed <= {needed}:
+        raise packed_sequences.FewPassesError(dict(self.roots))
 
   def fetch(self, accumulators: Accumulators) -> Accumulators:
     """Returns the accumulators of `run` as tensors of this process."""
@@ -440,8 +445,10 @@ class StageGraph:
     )
     for own in traced:
       for number, sequence in enumerate(own):
-        (passes,) = sequence.passes
-        self._passes[number] = max(self._passes[number], passes.count)
+        (own,) = sequence.passes
+        roots = own.passes.fixed_roots()
+        if self.roots.setdefault(number, roots) != roots:
+          self.roots[number] = None
     if self.use_xla:
       accumulators = [*accumulators, failed]
     return accumulators, tf.nest.map_structure(lambda a: a.stack(), arrays)

@@ -134,6 +134,10 @@ class CohortStageRunner(plan_runner.PlanRunner):
       except tracing.NotReplayableError as error:
         self._give_up_graph(stage, graph.use_xla, str(error))
         return self.run_clients(stage, server_values, clients, device=device)
+      except packed_sequences.FewPassesError:
+        # Of packed clients, which only the process that has packed them can
+        # pass over again.
+        raise
       except packed_sequences.PackingError as error:
         self._note_general_path(stage, str(error))
       except tf.errors.OpError as error:
@@ -249,10 +253,20 @@ class GraphRun:
       for a in self._stage.aggregates
     ]
     outputs: dict[_ValueId, list[Any]] = {o: [] for o in self._stage.outputs}
+    done = 0
     for inputs in self.chunks():
-      accumulators, results = self._graph.run(
-        accumulators, self._server_values, inputs
-      )
+      clients = range(done, done + inputs.num_clients)
+      done = clients.stop
+      try:
+        accumulators, results = self._graph.run(
+          accumulators, self._server_values, inputs
+        )
+      except packed_sequences.FewPassesError:
+        # The passes were not known before the graph was traced.
+        inputs = self._pack_chunk(clients, is_whole=True)
+        accumulators, results = self._graph.run(
+          accumulators, self._server_values, inputs
+        )
       for out, leaves in zip(self._stage.outputs, results, strict=True):
         outputs[out].extend(self._split(out, leaves, inputs.num_clients))
     accumulators = self._graph.fetch(accumulators)
@@ -301,17 +315,29 @@ class GraphRun:
         left = left[inputs.num_clients :]
       yield inputs
 
-  def _pack_chunk(self, left: range) -> cohort_graph.ClientInputs:
-    """Packs the first remaining clients, up to the size of a chunk."""
+  def _pack_chunk(
+    self, left: range, *, is_whole: bool = False
+  ) -> cohort_graph.ClientInputs:
+    """Packs the first remaining clients, up to the size of a chunk.
+
+    Args:
+      left: The numbers of the remaining clients.
+      is_whole: Whether these clients are a chunk, of any size.
+    """
     num_bytes = 0
     at_a_time = self._graph.parallelism * self._graph.width
     tensors, sequences = [], []
+    roots = dict(self._graph.roots)
     for number in left[:_CHUNK_CLIENTS]:
       leaves = list(self._leaves_of(number))
-      packed = [
-        self._cache.pack(leaf, leaf_type.element)
+      given = [
+        (leaf, leaf_type.element)
         for leaf_type, leaf in leaves
         if isinstance(leaf_type, tff.SequenceType)
+      ]
+      packed = [
+        self._cache.pack(leaf, element_type, roots.get(i) or ())
+        for i, (leaf, element_type) in enumerate(given)
       ]
       sequences.append(packed)
       arrays = [
@@ -322,7 +348,8 @@ class GraphRun:
       tensors.append(arrays)
       num_bytes += sum(part.nbytes for part in (*packed, *arrays))
       num_bytes += self._graph.output_bytes
-      if num_bytes >= _CHUNK_BYTES and len(sequences) % at_a_time == 0:
+      is_full = num_bytes >= _CHUNK_BYTES and not is_whole
+      if is_full and len(sequences) % at_a_time == 0:
         break
     use_xla = self._graph.use_xla
     num_clients = len(sequences)
@@ -342,8 +369,8 @@ class GraphRun:
       tensors=columns,
       cuts=tuple(cut for cut, _ in in_graph),
       sequences=[arrays for _, arrays in in_graph],
-      are_one_pass=tuple(
-        any(sequence.is_one_pass for sequence in column)
+      roots=tuple(
+        frozenset(s.roots for s in column if s.roots is not None)
         for column in zip(*sequences, strict=True)
       ),
       most_clients=sequence_arrays.padded_length(num_clients)

@@ -3,8 +3,12 @@
 """Tests for stage_actor, as any object: Ray need not be there."""
 
 import dataclasses
+import pickle
 
+from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.ray import stage_actor
+from fedfish_tff.execution.ray import stage_values
 from fedfish_tff.execution.reading import federated_plan
 from tests.execution import client_computations
 
@@ -12,6 +16,8 @@ from absl.testing import absltest
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
+
+_INTS = tff.SequenceType(np.int64)
 
 
 def _reciprocals():
@@ -22,6 +28,16 @@ def _reciprocals():
       return 1.0 / x
 
   return client_computations.sum_of_clients(reciprocal, np.float32)
+
+
+def _digits(dataset):
+  return dataset.reduce(np.int64(0), lambda number, n: 10 * number + n)
+
+
+def _digits_twice(dataset):
+  first = _digits(dataset)
+  with tf.control_dependencies([first]):
+    return 10**5 * first + _digits(dataset)
 
 
 class StageActorTest(absltest.TestCase):
@@ -66,3 +82,52 @@ class StageActorTest(absltest.TestCase):
   def test_stages_that_differ_are_refused(self):
     with self.assertRaisesRegex(RuntimeError, 'different stages'):
       self._run(2.0, signature='another')
+
+
+class PassesTest(absltest.TestCase):
+  """Packed passes over a dataset that each pass shuffles anew."""
+
+  def setUp(self):
+    super().setUp()
+    self.actor = stage_actor.StageActor()
+
+  def _run(self, client_fn, dataset, roots):
+    comp = client_computations.at_clients(client_fn, _INTS)
+    (stage,) = stage_actor.stages_of(federated_plan.compile_plan(comp))
+    (client_input,) = stage.client_inputs
+    arrays = stage_values.to_arrays(
+      dataset, _INTS, sequence_packing.pack_sequence, iter([roots])
+    )
+    work = stage_actor.StageWork(
+      number=0,
+      signature=stage_actor.signature_of(stage),
+      clients={client_input: [arrays]},
+      positions=[0],
+      cohort_size=1,
+      parameters={},
+    )
+    proto = tff.framework.serialize_computation(comp)
+    found = self.actor.run(
+      proto.SerializeToString(deterministic=True), {}, work
+    )
+    (out,) = stage.outputs
+    ((number,),) = found.outputs[out]
+    return int(number), found.reasons
+
+  def test_too_few_are_refused_with_those_to_pack(self):
+    dataset = tf.data.Dataset.range(1, 6).shuffle(5, seed=2)
+    digits = [n for _ in range(2) for n in dataset.as_numpy_iterator()]
+    with self.assertRaises(packed_sequences.FewPassesError) as raised:
+      self._run(_digits_twice, dataset, ())
+    # As Ray sends it.
+    (roots,) = pickle.loads(pickle.dumps(raised.exception)).roots.values()
+    number, reasons = self._run(_digits_twice, dataset, roots)
+    self.assertEqual(str(number), ''.join(map(str, digits)))
+    self.assertEmpty(reasons)
+
+  def test_as_many_of_another_kind_are_refused(self):
+    """One seed may draw the orders of all repetitions."""
+    dataset = tf.data.Dataset.range(1, 6).shuffle(5, seed=2)
+    twice = (packed_sequences.Root(0, 1, True),) * 2
+    with self.assertRaises(packed_sequences.FewPassesError):
+      self._run(lambda d: _digits(d.repeat(2)), dataset, twice)
