@@ -77,7 +77,10 @@ setuptools.setup(
   package_dir=_PROGRAMS,
   py_modules=[_FIRST],
   cmdclass={'build_py': _BuildWithPathFile},
-  package_data={'fedfish_tff': ['py.typed']},
+  package_data={
+    'fedfish_tff': ['py.typed'],
+    'fedfish_tff_programs.examples': ['*.csv'],
+  },
   entry_points={
     'console_scripts': [
       f'{command} = fedfish_tff_programs.launch.installed:main'

@@ -33,7 +33,9 @@ class NewTest(temporary_folders.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     folder = self.folder / 'my_project'
     for file in folder.iterdir():
-      self.assertNotRegex(file.read_text(), r'examples[./]|from examples')
+      self.assertNotRegex(
+        file.read_text(), r'examples|cellars\b|clipped_fed|Copyright'
+      )
     text = (folder / 'README.md').read_text()
     commands = text.split('```sh\n')[1].split('```')[0].splitlines()
     self.assertLen(commands, 5)
@@ -41,8 +43,16 @@ class NewTest(temporary_folders.TestCase):
       with self.subTest(command):
         done = self._run(*command.split()[2:])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-    table = (self.folder / 'runs' / 'seeds' / 'table.md').read_text()
-    self.assertIn('Error feedback', table)
+    table = (self.folder / 'runs' / 'comparison' / 'table.md').read_text()
+    self.assertIn('| My project', table)
+    self.assertIn('over 8 seeds', table)
+
+  def test_a_name_that_is_none_of_a_package_gets_one_that_is(self):
+    outcome = binary_runner.run_here(
+      'launch.new', str(self.folder / 'my-study')
+    )
+    self.assertEqual(outcome.code, 2)
+    self.assertIn("got 'my-study'. Did you mean my_study?", outcome.stderr)
 
   def test_a_folder_in_use_is_refused(self):
     (self.folder / 'used').mkdir()
