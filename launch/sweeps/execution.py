@@ -146,7 +146,9 @@ class Sweep:
       )
       if not self.tuned:
         print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
-        print(f'\nDone: {self._tell_done()}. See {folder.path}.')
+        print(
+          f'\nDone: {self._tell_done()}. See {shlex.quote(str(folder.path))}.'
+        )
       _say_failures(folder, failures)
       return failures
 
