@@ -99,7 +99,7 @@ sweep = sweeps.choice(
       get_config,
       _METHODS,
       seeds=8,
-      tuned={'client_learning_rate': (0.02, 0.1, 0.5)},
+      tuned={'client_learning_rate': (0.1, 0.5, 2.0)},
     ),
   },
 )

@@ -82,5 +82,7 @@ METHOD = method.Method(
     'local_epochs',
     'repeated_visits',
   },
+  # Runs that differ in rates and seeds alone share their computations.
+  shared_across=building.SHARED,
   build=_build,
 )
