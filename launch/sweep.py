@@ -83,7 +83,6 @@ On the nodes of a Ray cluster, all with the sweep's folder (docs/scale.md):
 """
 
 from collections.abc import Sequence
-import functools
 import sys
 
 from fedfish_tff import errors
@@ -94,11 +93,9 @@ from launch import path_flags
 from launch import trust_flags
 from launch.configs import sweeps
 from launch.results import result_table
-from launch.results import sweep_folder
 from launch.sweeps import comparison as comparison_lib
-from launch.sweeps import execution
 from launch.sweeps import plan as plan_lib
-from launch.sweeps import tuning
+from launch.sweeps import tuned_sweep
 
 from absl import flags
 from ml_collections import config_flags
@@ -229,10 +226,6 @@ def main(argv: Sequence[str]) -> None:
     return
   cli.check_given(_CONFIG, _SWEEP_DIR)
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
-  if _TUNED_BY.value and _TUNE.value:
-    raise errors.InputError(
-      '--tune and --tuned_by both choose values, so that one must be left out.'
-    )
   if _RAY_OPTIONS() and _ON.value != 'ray':
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   if _COLUMNS.value is not None:
@@ -241,64 +234,27 @@ def main(argv: Sequence[str]) -> None:
   source = flags.FLAGS['config'].config_filename
   given = config_flags.get_override_values(flags.FLAGS['config'])
   get_config, experiment = _load(source)
-  if _TUNED_METRIC.value and not (_TUNED_BY.value or experiment.tuning):
-    raise errors.InputError(
-      '--tuned_metric says what decides about the rates of --tuned_by or --tune, '
-      'which is missing.'
-    )
-  plan = functools.partial(
-    plan_lib.plan_runs, source, get_config, given=given, trust=trust
-  )
-  create_sweep = functools.partial(
-    execution.Sweep,
+  sweep = tuned_sweep.TunedSweep(
     source=source,
-    data_dir=_DATA_DIR.value,
-    num_processes=num_processes,
-    on_ray=_ON.value == 'ray',
-    **_RAY_OPTIONS(),
-  )
-  folder = sweep_folder.SweepFolder(_SWEEP_DIR.value)
-  if not experiment.tuning and folder.tuning_path.exists():
-    raise errors.InputError(
-      f'{folder.path} holds a sweep that was tuned there, and this one tunes '
-      'nothing. Choose another --sweep_dir.'
-    )
-  before = []
-  tuned_by = _TUNED_BY.value
-  if experiment.tuning:
-    tuned_by = folder.tuning_path
-    before.append(
-      create_sweep(
-        runs=plan(experiment.tuning), path=tuned_by, tuned=experiment.tuned
-      )
-    )
-  failures = {}
-  if _DRY_RUN.value and before:
-    before[0].describe()
-  elif before:
-    plan(experiment.runs)  # Wrong values are told before anything is trained.
-    failures |= before[0].execute()
-  runs, notes = experiment.runs, []
-  if tuned_by and not (_DRY_RUN.value and before and before[0].count_todo()):
-    tuned = tuning.Tuning(tuned_by, metric=_TUNED_METRIC.value)
-    runs = tuned.tune(runs, given)
-    runs = tuned.add_candidates(runs, plan(runs), given)
-    notes = tuned.describe(plan(runs), given)
-  sweep = create_sweep(
-    runs=plan(runs),
-    path=folder.path,
+    get_config=get_config,
+    experiment=experiment,
+    path=_SWEEP_DIR.value,
+    given=given,
+    trust=trust,
+    tuned_by=_TUNED_BY.value,
+    tuned_metric=_TUNED_METRIC.value,
     evaluated=_EVALUATE.value,
     columns=_COLUMNS.value,
-    notes=notes,
+    options=dict(
+      data_dir=_DATA_DIR.value,
+      num_processes=num_processes,
+      on_ray=_ON.value == 'ray',
+      **_RAY_OPTIONS(),
+    ),
   )
   if _DRY_RUN.value:
     sweep.describe()
-    print(execution.tell_time([*before, sweep]))
-    return
-  for line in notes:
-    print(line, file=sys.stderr, flush=True)
-  failures |= sweep.execute()
-  if failures:
+  elif sweep.execute():
     sys.exit(1)
 
 
