@@ -178,7 +178,7 @@ def plan_runs(
     except errors.InputError as error:
       raise errors.InputError(f'Run {name} of {source}: {error}') from error
     try:
-      _set_fields(config, values)
+      json_config.set_fields(config, values)
       read = config_checks.read(config.to_dict(), trust=trust)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
@@ -198,21 +198,6 @@ def plan_runs(
       )
     )
   return planned
-
-
-def _set_fields(config: ConfigDict, values: Mapping[str, Any]) -> None:
-  """Sets existing fields by dotted name."""
-  for field, value in values.items():
-    missing = json_config.describe_missing_field(config, field.split('.'))
-    if missing:
-      raise errors.InputError(f'The config has {missing}')
-    try:
-      config.update_from_flattened_dict({field: value})
-    except (TypeError, ValueError) as error:
-      old = json_config.flatten(config.to_dict()).get(field)
-      raise errors.InputError(
-        f'{field} must be of the type of {old!r}, got {value!r}.'
-      ) from error
 
 
 def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
