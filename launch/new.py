@@ -6,12 +6,13 @@ r"""Starts a project of your own: a table, a model, a method, a comparison, a te
 
 writes to the folder mine, which must be new or empty: data.csv and task.py
 (clients, a Keras model and a config with a comparison), method.py (FedAvg with
-one change), method_test.py and README.md, with commands that run at once. Edit
-the files freely: nothing else depends on them.
+one change), method_test.py, notebook.ipynb and README.md, with commands that run
+at once. Edit the files freely: nothing else depends on them.
 """
 
 from collections.abc import Sequence
 import importlib.util
+import json
 import keyword
 import pathlib
 import re
@@ -34,6 +35,22 @@ _CONFTEST = '''"""Lets tests import launch and tasks beside a wheel."""
 
 import fedfish_tff.programs  # noqa: F401
 '''
+# The cells of the notebook.
+_CELLS = (
+  """import os
+import sys
+
+# The folder that holds {name}.
+os.chdir('..')
+sys.path.insert(0, os.getcwd())
+import fedfish_tff.programs
+from launch import experiments""",
+  """run = experiments.train(
+  '{name}/task.py:{name}.method:METHOD', workdir='runs/notebook'
+)
+run.plot()""",
+  """run.evaluate().filter(like='accuracy')""",
+)
 _README = """# {name}
 
 Run these in the folder that holds `{name}`:
@@ -53,8 +70,7 @@ python -m pytest {name}
 - `method.py`: FedAvg with one change, that of `build_{name}`. `METHOD` declares its
   fields and what it supports.
 - `method_test.py`: what the method must equal in limits that are known. `conftest.py`
-  lets it import `launch` beside the wheel; a notebook begins with the same line,
-  `import fedfish_tff.programs`.
+  lets it import `launch` beside the wheel, as does the first cell of `notebook.ipynb`.
 """
 
 
@@ -84,6 +100,7 @@ def main(argv: Sequence[str]) -> None:
       (new / name).write_text(text, encoding='utf-8')
     (new / '__init__.py').write_text(f'"""The experiment {folder.name}."""\n')
     (new / 'conftest.py').write_text(_CONFTEST)
+    (new / 'notebook.ipynb').write_text(_create_notebook(folder.name))
     readme = installed.name_commands(_README.format(name=folder.name))
     (new / 'README.md').write_text(readme)
   print(f'{folder}: see README.md there for the commands.')
@@ -107,6 +124,29 @@ def _check_is_no_package(name: str) -> None:
       f'The name of the folder must be that of no other package, got {name!r}, '
       'which is installed or in the working directory.'
     )
+
+
+def _create_notebook(name: str) -> str:
+  """Returns a notebook that trains and evaluates the project's method."""
+  cells = [
+    {
+      'cell_type': 'code',
+      'id': f'cell-{number}',
+      'metadata': {},
+      'execution_count': None,
+      'outputs': [],
+      'source': source.format(name=name),
+    }
+    for number, source in enumerate(_CELLS)
+  ]
+  kernel = {'display_name': 'Python 3', 'language': 'python', 'name': 'python3'}
+  content = {
+    'cells': cells,
+    'metadata': {'kernelspec': kernel},
+    'nbformat': 4,
+    'nbformat_minor': 5,
+  }
+  return f'{json.dumps(content, indent=1)}\n'
 
 
 def _rename(source: str, name: str) -> str:

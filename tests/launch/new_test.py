@@ -8,10 +8,12 @@ import subprocess
 import sys
 from unittest import mock
 
+from tests import notebooks
 from tests import repository
 from tests import temporary_folders
 from tests.launch import binary_runner
 
+import nbformat
 import pytest
 
 
@@ -43,6 +45,13 @@ class NewTest(temporary_folders.TestCase):
       with self.subTest(command):
         done = self._run(*command.split()[2:])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+    notebook = nbformat.read(folder / 'notebook.ipynb', as_version=4)
+    nbformat.validate(notebook)
+    done = notebooks.execute(notebook, folder)
+    self.assertIn('image/png', done.cells[1].outputs[-1].data)
+    self.assertIn(
+      'global/accuracy', done.cells[2].outputs[-1].data['text/html']
+    )
     table = (self.folder / 'runs' / 'comparison' / 'table.md').read_text()
     self.assertIn('| My project', table)
     self.assertIn('over 8 seeds', table)
