@@ -39,7 +39,7 @@ _PROGRAMS = {
     'examples',
   ]
 }
-_COMMANDS = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))['COMMANDS']
+_INSTALLED = runpy.run_path(str(_ROOT / 'launch' / 'installed.py'))
 
 # Says that fedfish_tff comes before TFF, from site-packages when Python starts.
 _FIRST = 'fedfish_tff_first'
@@ -77,11 +77,14 @@ setuptools.setup(
   package_dir=_PROGRAMS,
   py_modules=[_FIRST],
   cmdclass={'build_py': _BuildWithPathFile},
-  package_data={'fedfish_tff': ['py.typed']},
+  package_data={
+    'fedfish_tff': ['py.typed'],
+    'fedfish_tff_programs.examples': ['*.csv'],
+  },
   entry_points={
     'console_scripts': [
       f'{command} = fedfish_tff_programs.launch.installed:main'
-      for command in _COMMANDS
+      for command in (_INSTALLED['LIST'], *_INSTALLED['COMMANDS'])
     ]
   },
   python_requires='>=3.11,<3.14',

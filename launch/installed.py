@@ -6,7 +6,9 @@ Other packages may also be called launch and tasks, so a wheel holds these
 folders inside fedfish_tff_programs, where they hide no other package. A command
 starts the binary with that folder on the path of Python modules, for its own
 process and its children, which all import launch and tasks as in a checkout.
-This module imports only the standard library, because setup.py imports it.
+fedfish lists the commands, and `eval "$(fedfish --completion)"` completes their
+flags and the names of configs in bash and zsh. This module imports only the
+standard library, because setup.py imports it.
 """
 
 import ast
@@ -16,6 +18,8 @@ import re
 import sys
 from typing import NoReturn
 
+# The command that lists the others.
+LIST = 'fedfish'
 # The binary of each command.
 COMMANDS = {
   'fedfish-compile': 'compile',
@@ -33,11 +37,42 @@ COMMANDS = {
 # The parent folder of launch in a wheel; a checkout has another one.
 _FOLDER = 'fedfish_tff_programs'
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
+# Completes flags by the help of a command, which is asked for once in a shell.
+# Words that begin with no dash are files.
+_COMPLETION = """[ -n "$ZSH_VERSION" ] && autoload -U +X compinit bashcompinit && \\
+  compinit && bashcompinit
+_fedfish() {
+  local word="${COMP_WORDS[COMP_CWORD]}" before="${COMP_WORDS[COMP_CWORD-1]}"
+  local name="_FEDFISH_${1##*/}" flags
+  name="${name//-/_}"
+  [ "$before" = = ] && before="${COMP_WORDS[COMP_CWORD-2]}"
+  case "$word" in
+    # Bash takes --config=x for three words, zsh for one.
+    --config=*) COMPREPLY=($(compgen -P --config= -W "@CONFIGS@" -- "${word#*=}")) ;;
+    --*=*) ;;
+    --*)
+      eval "flags=\\$$name"
+      if [ -z "$flags" ]; then
+        flags=$("$1" --help 2>/dev/null | \\
+          sed -n 's/^ *--\\(\\[no\\]\\)\\{0,1\\}\\([a-z_]*\\):.*/--\\2/p')
+        eval "$name=\\$flags"
+      fi
+      COMPREPLY=($(compgen -W "$flags" -- "$word")) ;;
+    *)
+      [ "$before" = --config ] || return
+      COMPREPLY=($(compgen -W "@CONFIGS@" -- "${word#=}")) ;;
+  esac
+}
+complete -o default -F _fedfish @COMMANDS@
+"""
 _BINARY = re.compile(r'(?:python -m )?(?<![\w./])launch\.([\w.]*\w)')
 
 
-def main() -> NoReturn:
+def main() -> None:
   """Replaces this process by the binary of the command that started it."""
+  if pathlib.Path(sys.argv[0]).name == LIST:
+    list_commands()
+    return
   # The working directory comes second, for the user's own methods and tasks: a
   # folder called tasks there does not hide ours.
   paths = [str(_ROOT), os.getcwd(), os.environ.get('PYTHONPATH')]
@@ -46,6 +81,30 @@ def main() -> NoReturn:
   os.environ['PYTHONSAFEPATH'] = '1'
   module = f'launch.{COMMANDS[pathlib.Path(sys.argv[0]).name]}'
   os.execv(sys.executable, [sys.executable, '-m', module, *sys.argv[1:]])
+
+
+def list_commands() -> None:
+  """Prints a line for each program, or with --completion the shells' script."""
+  if sys.argv[1:] == ['--completion']:
+    script = _COMPLETION.replace('@COMMANDS@', ' '.join(COMMANDS))
+    print(script.replace('@CONFIGS@', ' '.join(config_names())), end='')
+    return
+  rows = {
+    name_commands(f'python -m launch.{binary}'): _read_title(
+      f'launch/{binary}.py'
+    )
+    for binary in COMMANDS.values()
+  }
+  width = max(map(len, rows))
+  for command, title in rows.items():
+    print(f'{command:{width}}  {title}')
+  print('\nEach has --help.')
+
+
+def _read_title(path: str) -> str:
+  """Returns the first line of a module's docstring."""
+  source = (_ROOT / path).read_text('utf-8')
+  return ast.get_docstring(ast.parse(source)).splitlines()[0]
 
 
 def leave(*_: object) -> NoReturn:
@@ -89,8 +148,7 @@ def describe_config(name: str) -> str:
   Args:
     name: One of `config_names()`.
   """
-  source = (_ROOT / 'launch' / 'configs' / f'{name}.py').read_text('utf-8')
-  return ast.get_docstring(ast.parse(source)).splitlines()[0]
+  return _read_title(f'launch/configs/{name}.py')
 
 
 def name_commands(text: str) -> str:

@@ -216,6 +216,29 @@ def describe_missing_field(
   return None
 
 
+def set_fields(config: ConfigDict, values: Mapping[str, Any]) -> None:
+  """Sets existing fields of a config.
+
+  Args:
+    config: The config.
+    values: The values by dotted name.
+
+  Raises:
+    errors.InputError: If a field is missing or a value of another type.
+  """
+  for field, value in values.items():
+    missing = describe_missing_field(config, field.split('.'))
+    if missing:
+      raise errors.InputError(f'The config has {missing}')
+    try:
+      config.update_from_flattened_dict({field: value})
+    except (TypeError, ValueError) as error:
+      old = flatten(config.to_dict()).get(field)
+      raise errors.InputError(
+        f'{field} must be of the type of {old!r}, got {value!r}.'
+      ) from error
+
+
 def find(source: str) -> str:
   """Returns a config with the path of its file, which is Python or JSON.
 

@@ -2,24 +2,34 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Runs many experiments in parallel and summarizes them in one table.
 
-A config file lists the runs: a grid of values, seeds, or both.
+  Three methods on the digits, each at the best of its rates, by eight seeds:
 
-  Five methods on the digits, three seeds each:
+    python -m launch.sweep --config=digits --methods=fed_avg,fed_fish,scaffold \
+      --seeds=8 --tune=client_learning_rate:0.02,0.05,0.1,0.2 \
+      --sweep_dir=runs/comparison
 
-    python -m launch.sweep --config=launch/configs/digits.py:seeds \
-      --sweep_dir=runs/digits_seeds
+Validation clients choose the rate of each method alike, in runs with two other
+seeds (100 and 101) in the folder tuning. Then the methods run with their rates,
+and one table has the results on test clients, with the chosen rates above it and
+a warning where one is at the edge of its grid. --grid=local_epochs=1,8 compares
+further values of any field; --grid and --tune may be repeated. A method that
+lacks a field runs without it.
 
-  List the runs and their configs without running them:
+A config file lists runs, too; --list says which sweeps it has:
 
-    python -m launch.sweep --config=launch/configs/digits.py:learning_rates \
+    python -m launch.sweep --config=digits --list
+    python -m launch.sweep --config=digits:seeds --sweep_dir=runs/digits_seeds
+
+  The number of runs, and the minutes left once a run has finished:
+
+    python -m launch.sweep --config=digits:learning_rates \
       --sweep_dir=runs/digits_rates --dry_run
 
   Tune the learning rates for each method and number of local epochs, then
   compare the methods with the best rates on validation clients:
 
-    python -m launch.sweep --config=launch/configs/digits.py:tuning \
-      --sweep_dir=runs/digits_tuning
-    python -m launch.sweep --config=launch/configs/digits.py:fixed_rounds \
+    python -m launch.sweep --config=digits:tuning --sweep_dir=runs/digits_tuning
+    python -m launch.sweep --config=digits:fixed_rounds \
       --sweep_dir=runs/digits_rounds --tuned_by=runs/digits_tuning
 
   (--tuned_metric=loss chooses the rates by another metric). In the second sweep,
@@ -51,13 +61,14 @@ Sweeps that a config file may have, beside its own:
               differ, the best by the metric on validation clients, never on
               test clients. Bold is what docs/comparisons.md says
   table.csv   the same of every column and every rate, a line for each
+  tuning/     with --tune, the same of the runs that tune
   index.html  all results on one page, with figures and configs, for offline use
   plots/      heat maps of learning rates, or launch.plot's curves
 
 You can stop it at any time: the same command continues, with the same results.
 A run that fails is named, with its reason, and does not stop the others; the
-exit code is then 1. More runs may be added to a sweep (another seed); a folder
-with other runs is refused.
+exit code is then 1. More runs may be added to a sweep (more seeds); a folder of
+another sweep is refused, with what differs.
 
 Runs that differ only in seeds, learning rates and the like follow one another
 in a process that traces their common computations once. Each process has its
@@ -66,12 +77,11 @@ starts from an equal run of its start, if the sweep has one.
 
 On the nodes of a Ray cluster, all with the sweep's folder (docs/scale.md):
 
-    python -m launch.sweep --config=launch/configs/digits.py:seeds \
+    python -m launch.sweep --config=digits:seeds \
       --sweep_dir=/shared/digits_seeds --on=ray --ray_address=10.0.0.1:6379
 """
 
 from collections.abc import Sequence
-import functools
 import sys
 
 from fedfish_tff import errors
@@ -80,19 +90,75 @@ from launch import context_flag
 from launch import json_config
 from launch import path_flags
 from launch import trust_flags
+from launch.configs import sweeps
 from launch.results import result_table
-from launch.sweeps import execution
+from launch.sweeps import comparison as comparison_lib
 from launch.sweeps import plan as plan_lib
-from launch.sweeps import tuning
+from launch.sweeps import tuned_sweep
 
 from absl import flags
 from ml_collections import config_flags
+from ml_collections import ConfigDict
+
+_METHODS = flags.DEFINE_string(
+  'methods',
+  None,
+  'The variants to compare, separated by commas, such as fed_avg,fed_fish; axes '
+  'of one follow it, as in fed_avg,server=adam,fed_fish. --config is then a '
+  'config file, by its name.',
+)
+_SEEDS = flags.DEFINE_integer(
+  'seeds', None, 'The number of seeds of --methods.', lower_bound=1
+)
+_GRID = flags.DEFINE_multi_string(
+  'grid',
+  [],
+  "A field of --methods' runs and its values: FIELD=VALUE,VALUE. May be repeated.",
+)
+_TUNE = flags.DEFINE_multi_string(
+  'tune',
+  [],
+  'A field and the values among which validation clients choose for each method '
+  'first: FIELD:VALUE,VALUE. May be repeated.',
+)
+_LIST = flags.DEFINE_bool(
+  'list', False, 'Print the sweeps of --config with their numbers of runs.'
+)
+# One of these in the arguments makes a comparison of a config file.
+_COMPARISON = ('methods', 'seeds', 'grid', 'tune')
+
+
+def _load_first(source: str) -> ConfigDict:
+  """Returns the config whose fields --config.<field> may set."""
+  # The other flags may not be parsed yet.
+  given = _find_arguments(
+    flags.FLAGS.read_flags_from_files(sys.argv[1:], False)
+  )
+  if 'list' in given:
+    return ConfigDict({'list': True})
+  if given.keys() & set(_COMPARISON):
+    compared = comparison_lib.Comparison(
+      source=source, methods=given.get('methods')
+    )
+    return compared.load_first()
+  return plan_lib.load_first(source)
+
+
+def _find_arguments(argv: Sequence[str]) -> dict[str, str]:
+  """Returns the last value of each flag that declares what --config means."""
+  found = {}
+  for argument, following in zip(argv, [*argv[1:], '']):
+    name, equals, value = argument.lstrip('-').partition('=')
+    if argument.startswith('-') and name in (*_COMPARISON, 'list'):
+      found[name] = value if equals else following
+  return found
+
 
 _CONFIG = json_config.define_flag(
-  'The sweep: a file of launch/configs, with :name at its end. It is a program '
-  'and is run: use those that you trust. --config.<field>=<value> sets a field '
-  'of all runs.',
-  load=plan_lib.load_first,
+  'The sweep: a config file or its name, with :SWEEP at its end, or without for '
+  '--methods. A file is a program and is run: use those that you trust. '
+  '--config.<field>=<value> sets a field of all runs.',
+  load=_load_first,
 )
 _SWEEP_DIR = path_flags.define(
   'sweep_dir', None, 'The folder for all output; made if it does not exist.'
@@ -141,7 +207,9 @@ _EVALUATE = flags.DEFINE_bool(
   'evaluate', False, 'Whether to evaluate each run by launch.evaluate, too.'
 )
 _DRY_RUN = flags.DEFINE_bool(
-  'dry_run', False, 'Check and list the runs, and do nothing.'
+  'dry_run',
+  False,
+  'Check and count the runs, tell the minutes left, and do nothing.',
 )
 _RAY_OPTIONS = context_flag.define_options('ray_address')
 _TRUST = trust_flags.define()
@@ -150,13 +218,13 @@ _TRUST = trust_flags.define()
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
+  if _LIST.value:
+    cli.check_given(_CONFIG)
+    for line in plan_lib.list_sweeps(flags.FLAGS['config'].config_filename):
+      print(line)
+    return
   cli.check_given(_CONFIG, _SWEEP_DIR)
   num_processes = _parse_num_processes(_NUM_PROCESSES.value)
-  if _TUNED_METRIC.value and not _TUNED_BY.value:
-    raise errors.InputError(
-      '--tuned_metric says what decides about the rates of --tuned_by, which '
-      'is missing.'
-    )
   if _RAY_OPTIONS() and _ON.value != 'ray':
     raise errors.InputError('--ray_address is for --on=ray, which is missing.')
   if _COLUMNS.value is not None:
@@ -164,34 +232,42 @@ def main(argv: Sequence[str]) -> None:
   trust = _TRUST(is_json=False)
   source = flags.FLAGS['config'].config_filename
   given = config_flags.get_override_values(flags.FLAGS['config'])
-  get_config, runs = plan_lib.load_runs(source)
-  plan = functools.partial(
-    plan_lib.plan_runs, source, get_config, given=given, trust=trust
-  )
-  if _TUNED_BY.value:
-    tuned = tuning.Tuning(_TUNED_BY.value, metric=_TUNED_METRIC.value)
-    runs = tuned.tune(runs, given)
-    runs = tuned.add_candidates(runs, plan(runs), given)
-  planned = plan(runs)
-  if _TUNED_BY.value:
-    for line in tuned.describe(planned, given):
-      print(line)
-  sweep = execution.Sweep(
+  get_config, experiment = _load(source)
+  sweep = tuned_sweep.TunedSweep(
     source=source,
-    runs=planned,
+    get_config=get_config,
+    experiment=experiment,
     path=_SWEEP_DIR.value,
-    data_dir=_DATA_DIR.value,
+    given=given,
+    trust=trust,
+    tuned_by=_TUNED_BY.value,
+    tuned_metric=_TUNED_METRIC.value,
     evaluated=_EVALUATE.value,
-    num_processes=num_processes,
-    on_ray=_ON.value == 'ray',
     columns=_COLUMNS.value,
-    **_RAY_OPTIONS(),
+    options=dict(
+      data_dir=_DATA_DIR.value,
+      num_processes=num_processes,
+      on_ray=_ON.value == 'ray',
+      **_RAY_OPTIONS(),
+    ),
   )
   if _DRY_RUN.value:
     sweep.describe()
-    return
-  if sweep.execute():
+  elif sweep.execute():
     sys.exit(1)
+
+
+def _load(source: str) -> tuple[sweeps.GetConfig, sweeps.Experiment]:
+  """Returns the function of configs, and the runs that flags declare."""
+  comparison = comparison_lib.Comparison(
+    source=source,
+    methods=_METHODS.value,
+    seeds=_SEEDS.value,
+    grid=_GRID.value,
+    tune=_TUNE.value,
+  )
+  is_compared = any(flags.FLAGS[name].present for name in _COMPARISON)
+  return comparison.load() if is_compared else plan_lib.load_sweep(source)
 
 
 def _parse_num_processes(text: str) -> int | None:

@@ -29,6 +29,7 @@ _LIBRARY = {
   'fedfish_tff.execution',
   'fedfish_tff.import_setup',
   'fedfish_tff.plug_ins',
+  'fedfish_tff.programs',
   'fedfish_tff.trust',
 }
 # From methods to sweeps: each room of launch may import those before it.
@@ -68,6 +69,8 @@ ALLOWED = {
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
   'fedfish_tff.fields': {'fedfish_tff.errors'},
+  # Finds what stands above the library, by the folder that a wheel has it in.
+  'fedfish_tff.programs': set(),
   # What client work makes and execution replaces, without knowing each other.
   'fedfish_tff.parameters': {
     'fedfish_tff.graph_functions',

@@ -24,9 +24,9 @@ _SCORES = {
   'eval/global': ('validation', 'global model'),
 }
 _JUDGED = 'eval/global/accuracy'
-# A line of 80 columns has no room for more figures, nor for the rate.
+# The rate is that of rounds. A line of 80 columns has no room for more figures.
 _BAR_FORMAT = (
-  '{percentage:3.0f}%|{bar}| {n_fmt}/{total_fmt} [{remaining}{postfix}]'
+  '|{bar}| {n_fmt}/{total_fmt} [{rate_noinv_fmt}, {remaining}{postfix}]'
 )
 
 
@@ -53,7 +53,7 @@ def _print(line: str, stream: TextIO) -> None:
 
 
 class ProgressReporter(hooks.Hook):
-  """A bar with loss, accuracy and time left, or plain lines."""
+  """A bar with rounds a second, time left and the score, or plain lines."""
 
   def __init__(
     self,
@@ -92,6 +92,7 @@ class ProgressReporter(hooks.Hook):
         total=rounds,
         file=self._stream,
         dynamic_ncols=True,
+        unit='',
         bar_format=_BAR_FORMAT,
       )
 

@@ -13,6 +13,13 @@ or, with its own sweep beside the ready ones:
     'batches': lambda: sweeps.grid(['fed_avg'], {'batch_size': (5, 10, 20)}),
   })
 
+A comparison at tuned rates has runs that tune each method before those that
+judge it:
+
+    'comparison': lambda: sweeps.compare(
+      get_config, ['fed_avg', 'fed_fish'], seeds=8,
+      tuned={'client_learning_rate': (0.02, 0.05, 0.1)}),
+
 Axes may follow the name of a sweep, as they may follow a variant: with
 fixed_rounds,size=compact all runs have that size.
 
@@ -41,6 +48,8 @@ LEARNING_RATES = (1e-4, 5e-4, 1e-3, 5e-3, 1e-2, 5e-2, 1e-1)
 # The paper's local epochs.
 LOCAL_EPOCHS = (1, 8, 16)
 SEEDS = (0, 1, 2)
+# The seeds of runs that tune, which a comparison does not judge by.
+TUNING_SEEDS = (100, 101)
 # FedAvg, and FedFish with each Fisher estimator.
 ESTIMATORS = ('fed_avg', 'fed_fish', 'per_example', 'sampled_label')
 METHODS = (*ESTIMATORS, 'damped')
@@ -82,7 +91,31 @@ class Run:
     object.__setattr__(self, 'overrides', plain)
 
 
-MakeRuns = Callable[[], Iterable[Run]]
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Experiment:
+  """The runs of a sweep, and those that tune them before.
+
+  Attributes:
+    runs: The runs whose results count. They leave the tuned fields open.
+    tuning: The runs among which validation clients choose the values of the
+      tuned fields; empty for none.
+    tuned: The dotted names of the tuned fields.
+  """
+
+  runs: tuple[Run, ...]
+  tuning: tuple[Run, ...] = ()
+  tuned: tuple[str, ...] = ()
+
+  def map_runs(self, function: Callable[[Run], Run]) -> 'Experiment':
+    """Returns the experiment with a function of each run in its place."""
+    return dataclasses.replace(
+      self,
+      runs=tuple(map(function, self.runs)),
+      tuning=tuple(map(function, self.tuning)),
+    )
+
+
+MakeRuns = Callable[[], Iterable[Run] | Experiment]
 MakeSweeps = Callable[[GetConfig], Mapping[str, MakeRuns]]
 
 
@@ -116,6 +149,70 @@ def _check_sequence(what: str, values: Any) -> None:
   # A string is a sequence, too, but its letters are not meant.
   if isinstance(values, str) or not isinstance(values, Iterable):
     raise ValueError(f'{what} must be a sequence, got {values!r}.')
+
+
+def compare(
+  get_config: GetConfig,
+  methods: Sequence[str],
+  *,
+  seeds: int | None = None,
+  fields: Mapping[str, Sequence[Any]] | None = None,
+  tuned: Mapping[str, Sequence[Any]] | None = None,
+) -> Experiment:
+  """Returns runs that compare methods, each at its own best values.
+
+  Args:
+    get_config: A function that returns the config of a variant.
+    methods: The variants.
+    seeds: The number of seeds, from 0; None for the config's seed alone.
+    fields: The values of each field in which runs differ, by its dotted name. A
+      method without a field has one run instead.
+    tuned: The values of each field that is tuned, by its dotted name: the best
+      on validation clients in runs with `TUNING_SEEDS`, for each method and for
+      each combination of `fields`. FedSGD, whose clients do not step, is tuned
+      by the server's rate in place of the clients'.
+
+  Raises:
+    ValueError: If there are too many seeds, or no method has a field.
+  """
+  if seeds is not None and not 1 <= seeds <= min(TUNING_SEEDS):
+    raise ValueError(
+      f'seeds must be a number from 1 to {min(TUNING_SEEDS)}, got {seeds}.'
+    )
+  fields, tuned = fields or {}, tuned or {}
+  configs = {method: get_config(method) for method in methods}
+  known = {m: json_config.flatten(c.to_dict()) for m, c in configs.items()}
+  for field in (*fields, *tuned):
+    if not any(field in own for own in known.values()):
+      every = dict.fromkeys(name for own in known.values() for name in own)
+      raise ValueError(
+        f'One of {", ".join(methods)} must have the field {field}, got none.'
+        f'{errors.suggest(field, every)}'
+      )
+  judged, tuning, names = [], [], {}
+  for method, config in configs.items():
+    own = {f: of for f, of in fields.items() if f in known[method]}
+    open_values = {
+      _stepping_rate(config, field): of
+      for field, of in tuned.items()
+      if field in known[method]
+    }
+    judged += grid(
+      [method], {**own, **({'seed': range(seeds)} if seeds else {})}
+    )
+    if tuned:
+      tuning += grid([method], {**own, **open_values, 'seed': TUNING_SEEDS})
+    names |= dict.fromkeys(open_values)
+  return Experiment(
+    runs=tuple(judged), tuning=tuple(tuning), tuned=tuple(names)
+  )
+
+
+def _stepping_rate(config: base.ConfigDict, field: str) -> str:
+  """Returns a field, or the server's rate for a client rate without steps."""
+  method = registry.find_method(config.algorithm.name)
+  is_idle = field == config_lib.CLIENT_RATE and method.steps_at_server
+  return config_lib.SERVER_RATE if is_idle else field
 
 
 def fixed_compute(
@@ -303,9 +400,46 @@ def ready_sweeps(
   }
 
 
-def choice(
-  get_config: GetConfig, make_sweeps: MakeSweeps
-) -> Callable[[str], tuple[Run, ...]]:
+@dataclasses.dataclass(frozen=True)
+class Sweeps:
+  """The function `sweep` of a config file; see `choice`."""
+
+  get_config: GetConfig
+  make_sweeps: MakeSweeps
+
+  def names(self) -> tuple[str, ...]:
+    """Returns the names of the sweeps."""
+    return tuple(self.make_sweeps(self.get_config))
+
+  def __call__(self, name: str) -> tuple[Run, ...] | Experiment:
+    """Returns the runs of a sweep.
+
+    Args:
+      name: The name of the sweep, which axes may follow.
+
+    Raises:
+      ValueError: If the sweep is unknown.
+    """
+    name, comma, axes = name.partition(',')
+
+    def with_axes(run: Run) -> Run:
+      return dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')
+
+    sweeps = self.make_sweeps(
+      lambda variant: self.get_config(f'{variant}{comma}{axes}')
+    )
+    if name not in sweeps:
+      raise ValueError(
+        f'The sweep must be one of {", ".join(sweeps)}, got {name!r}.'
+        f'{errors.suggest(name, sweeps)}'
+      )
+    found = sweeps[name]()
+    if isinstance(found, Experiment):
+      return found.map_runs(with_axes)
+    return tuple(map(with_axes, found))
+
+
+def choice(get_config: GetConfig, make_sweeps: MakeSweeps) -> Sweeps:
   """Returns the function `sweep` of a config file.
 
   Args:
@@ -314,21 +448,6 @@ def choice(
       the axes that follow the name of the chosen sweep.
 
   Returns:
-    A function from the name of a sweep, which axes may follow, to its runs. It
-    raises ValueError if the sweep is unknown.
+    A function from the name of a sweep, which axes may follow, to its runs.
   """
-
-  def sweep(name: str) -> tuple[Run, ...]:
-    name, comma, axes = name.partition(',')
-    sweeps = make_sweeps(lambda variant: get_config(f'{variant}{comma}{axes}'))
-    if name not in sweeps:
-      raise ValueError(
-        f'The sweep must be one of {", ".join(sweeps)}, got {name!r}.'
-        f'{errors.suggest(name, sweeps)}'
-      )
-    return tuple(
-      dataclasses.replace(run, variant=f'{run.variant}{comma}{axes}')
-      for run in sweeps[name]()
-    )
-
-  return sweep
+  return Sweeps(get_config, make_sweeps)

@@ -134,6 +134,7 @@ def _find_bold(
       else:
         could |= found.num_others > 0
   notes = [method_comparison.BOLD] * could
+  notes += ['No difference is that clear here.'] * (could and not bold)
   num_columns = len(directions) * len(families)
   for (others, seeds), heads in few.items():
     where = '' if len(heads) == num_columns else f' in {"; ".join(heads)}'

@@ -3,7 +3,8 @@
 """The folder of a sweep, for its readers.
 
 It holds sweep.json, runs/ with a workdir of launch.train for each run, logs/,
-usage.json, runs.csv, table.csv, table.md, table.tex, plots/ and index.html.
+usage.json, runs.csv, table.csv, table.md, table.tex, plots/ and index.html; and
+tuning/, the folder of the sweep that has tuned it, if one command did both.
 This is plain Python, without TensorFlow.
 """
 
@@ -17,11 +18,16 @@ from fedfish_tff import errors
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
 from launch.results import checked_tables
+from launch.results import run_labels
 from launch.results import run_reader
 
 # The form of sweep.json.
 _SWEEP = {
   'config': str,
+  # The fields whose best values are chosen; learning rates by default.
+  'tuned': ([str], None),
+  # What the table tells beside the results.
+  'notes': ([str], None),
   'runs': {
     ...: {
       'variant': str,
@@ -32,6 +38,8 @@ _SWEEP = {
     }
   },
 }
+# The folder of the sweep that has tuned this one.
+TUNING = 'tuning'
 _USAGE = {...: {'seconds': float, 'peak_bytes': float}}
 
 
@@ -43,6 +51,7 @@ class SweepFolder:
     self.sweep_path = self.path / 'sweep.json'
     self.usage_path = self.path / 'usage.json'
     self.plots_path = self.path / 'plots'
+    self.tuning_path = self.path / TUNING
 
   def workdir(self, name: str) -> pathlib.Path:
     """Returns the workdir of a run."""
@@ -76,6 +85,14 @@ class SweepFolder:
   def read_source(self) -> str:
     """Returns the source of the sweep in sweep.json: `<config>:<sweep>`."""
     return self._read_sweep()['config']
+
+  def read_tuned(self) -> tuple[str, ...]:
+    """Returns the fields of which the best values are chosen."""
+    return tuple(self._read_sweep().get('tuned') or run_labels.RATES)
+
+  def read_notes(self) -> list[str]:
+    """Returns the sentences on how the sweep's runs were tuned."""
+    return self._read_sweep().get('notes') or []
 
   def _read_sweep(self) -> dict[str, Any]:
     try:

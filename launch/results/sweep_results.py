@@ -37,8 +37,10 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
 
   Returns:
     A row for each run: that of `run_reader.describe_run`; its `variant`;
-    `varied`, the values of the fields in which runs differ, by dotted name; and
-    `group`, a number from 0 that runs share if they differ only in their seed.
+    `varied`, the values of the fields in which runs differ, by dotted name;
+    `group`, a number from 0 that runs share if they differ only in their seed;
+    `tuned`, the fields whose best values are chosen; and `notes`, sentences for
+    the table.
 
   Raises:
     errors.InputError: If the folder is not that of a sweep.
@@ -69,6 +71,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
   for row in rows:
     row['varied'] = {f: row['fields'][f] for f in varied if f in row['fields']}
     row['group'] = repr((row['variant'], _without(row['varied'], _SEED)))
+    row['tuned'], row['notes'] = folder.read_tuned(), folder.read_notes()
   runs = pd.DataFrame(rows, dtype=object)
   return runs.assign(group=pd.factorize(runs['group'])[0])
 
@@ -130,8 +133,9 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
 
   Returns:
     For each group the `variant`; `method`, its label, as in figures; `varied`,
-    the values of the fields in which groups differ; `setting`, the variant and
-    these values without learning rates; `name`, the setting for people;
+    the values of the fields in which groups differ; `tuned`, those of them that
+    are tuned, such as learning rates; `setting`, the variant and the other
+    values; `name`, the setting for people;
     `config`, that of a run; `task`, its key; `runs`, `finished` and `results`,
     the numbers of runs, of finished ones and of finite results;
     `column`, the column that decides, such as `validation/global/accuracy`;
@@ -151,9 +155,10 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
       {
         'variant': first.variant,
         'varied': varied,
+        'tuned': {f: v for f, v in varied.items() if f in first.tuned},
         'setting': {
           'variant': first.variant,
-          **_without(varied, *run_labels.RATES),
+          **_without(varied, *first.tuned),
         },
         'config': first.config,
         'task': method_comparison.task_key(first),
@@ -172,8 +177,8 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
   methods = run_labels.label_methods(firsts, besides=list(names))
   table = pd.DataFrame(rows).assign(method=methods)
   table['name'] = [
-    ', '.join([method, *run_labels.describe_fields(varied, run_labels.RATES)])
-    for method, varied in zip(methods, table['varied'])
+    ', '.join([method, *run_labels.describe_fields(varied, tuned)])
+    for method, varied, tuned in zip(methods, table['varied'], table['tuned'])
   ]
   best = [
     ranking.select_best(
@@ -187,31 +192,41 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
 
 
 def tell_edges(table: pd.DataFrame) -> list[str]:
-  """Returns a warning if best rates are at the edge of their grids.
+  """Returns a warning if best values are at the edge of their grids.
 
   Args:
     table: The result of `tabulate`.
   """
   found = []
   for name, of in table.groupby('name', sort=False):
-    for rate in run_labels.RATES:
-      rates = of['varied'].str.get(rate)
-      ends = rates.min(), rates.max()
-      at_edge = rates[
-        of['is_best'] & rates.isin(ends if ends[0] < ends[1] else ())
+    for field in _names(of['tuned']):
+      values = of['tuned'].str.get(field).dropna()
+      if not values.map(_is_number).all():
+        continue
+      ends = values.min(), values.max()
+      at_edge = values[
+        of['is_best'][values.index]
+        & values.isin(ends if ends[0] < ends[1] else ())
       ]
-      found += [f'{rate.replace("_", " ")} {r:g} of {name}' for r in at_edge]
+      found += [f'{field} {value:g} of {name}' for value in at_edge]
   told = (
-    'The best rate is at the edge of its grid, so a wider one may hold better'
+    'The best value is at the edge of its grid, so a wider grid may hold a better '
+    'one'
   )
   return [f'{told}: {"; ".join(found)}.'] if found else []
 
 
+def _is_number(value: Any) -> bool:
+  return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
 def is_tuned(runs: pd.DataFrame) -> bool:
-  """Returns whether some groups differ only in learning rates."""
+  """Returns whether some groups differ only in tuned fields."""
   settings = {
-    repr((variant, _without(varied, _SEED, *run_labels.RATES)))
-    for variant, varied in zip(runs['variant'], runs['varied'])
+    repr((variant, _without(varied, _SEED, *tuned)))
+    for variant, varied, tuned in zip(
+      runs['variant'], runs['varied'], runs['tuned']
+    )
   }
   return len(settings) < runs['group'].nunique()
 
@@ -219,8 +234,8 @@ def is_tuned(runs: pd.DataFrame) -> bool:
 def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   """Returns the columns at the left of the table for people, and its notes.
 
-  If groups differ in learning rates, it only has those that are best on
-  validation clients; the others are in table.csv.
+  If groups differ in tuned fields, it only has those that are best on validation
+  clients; the others are in table.csv.
 
   Args:
     runs: The runs of a sweep.
@@ -244,16 +259,18 @@ def tell_groups(runs: pd.DataFrame) -> tuple[pd.DataFrame, list[str]]:
   if synthetic:
     notes.append(f'The data are synthetic: {", ".join(synthetic)}.')
   if tuned and len(shown):
+    words = ' and '.join(run_labels.shorten_fields(_names(table['tuned'])))
     notes.append(
-      'Of the learning rates, the best are shown; test clients had no part in '
-      'the choice. table.csv has all.'
+      f'Of each {words}, the best is shown; test clients had no part in the '
+      'choice. table.csv has all.'
     )
   if tuned:
-    notes += _tell_without_best(table) + tell_edges(table)
+    notes += tell_without_best(table) + tell_edges(table)
+  notes += runs['notes'].iloc[0]
   told = {'Method': shown['method']}
   for field, head in zip(fields, run_labels.shorten_fields(fields)):
     told[head[:1].upper() + head[1:]] = [
-      _format(varied.get(field, '')) for varied in shown['varied']
+      format_value(varied.get(field, '')) for varied in shown['varied']
     ]
   return pd.DataFrame(told).rename_axis('group'), notes
 
@@ -271,9 +288,9 @@ def _tell_model(runs: pd.DataFrame) -> str:
 def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
   """Returns the columns at the left of the table for programs, by group.
 
-  The column `best` marks, among groups that differ only in learning rates, the
-  one that is best on validation clients. If rates do not vary, it marks the
-  best of all groups of a task, with ties.
+  The column `best` marks, among groups that differ only in tuned fields, the one
+  that is best on validation clients. If these do not vary, it marks the best of
+  all groups of a task, with ties.
 
   Args:
     runs: The runs of a sweep.
@@ -295,8 +312,12 @@ def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
   ).rename_axis('group')
 
 
-def _tell_without_best(table: pd.DataFrame) -> list[str]:
-  """Returns lines that name settings and rates without a part in the choice."""
+def tell_without_best(table: pd.DataFrame) -> list[str]:
+  """Returns lines that name settings and values without a part in the choice.
+
+  Args:
+    table: The result of `tabulate`.
+  """
   keys = table['setting'].map(repr)
   has_best = keys.isin(keys[table['is_best']])
   absent = [
@@ -304,15 +325,13 @@ def _tell_without_best(table: pd.DataFrame) -> list[str]:
     for name, of in table[~has_best].groupby('name', sort=False)
   ]
   out = table[has_best & table['validation'].isna()]
-  rates = []
-  for name, varied in zip(out['name'], out['varied']):
-    told = run_labels.describe_fields(
-      {r: varied[r] for r in run_labels.RATES if r in varied}
-    )
-    rates.append(f'{" and ".join(told)} of {name}')
+  values = [
+    f'{" and ".join(f"{f} {format_value(v)}" for f, v in tuned.items())} of {name}'
+    for name, tuned in zip(out['name'], out['tuned'])
+  ]
   found = {
-    'Not shown, since no rate has all its seeds finished and finite': absent,
-    'Not chosen from, since a run has diverged or is not finished': rates,
+    'Not shown, since no value has all its seeds finished and finite': absent,
+    'Not chosen from, since a run has diverged or is not finished': values,
   }
   return [f'{words}: {"; ".join(of)}.' for words, of in found.items() if of]
 
@@ -332,7 +351,8 @@ def _best_rows(table: pd.DataFrame) -> list[int]:
   return found
 
 
-def _format(value: Any) -> str:
+def format_value(value: Any) -> str:
+  """Returns the value of a field as text, a number with its shortest digits."""
   return f'{value:g}' if isinstance(value, float) else str(value)
 
 

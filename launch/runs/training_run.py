@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import dataclasses
 import os
 import pathlib
+import shlex
 from typing import Any
 
 from fedfish_tff import simulation
@@ -142,10 +143,19 @@ def train_task(
     summary = _score(experiment, folder, result, client_states)
     if plots:
       catalogue.plot_workdir(folder.path)
+      # Quoted, a folder with spaces can be copied into a command.
+      paths = [
+        shlex.quote(str(path))
+        for path in (
+          folder.summary_path,
+          folder.metrics_path,
+          folder.plots_path,
+          folder.tensorboard_path,
+        )
+      ]
       print(
-        f'{closing_line.format_line(experiment, summary)} See '
-        f'{folder.summary_path}, {folder.metrics_path} and {folder.plots_path}, '
-        f'or run tensorboard --logdir={folder.tensorboard_path}.'
+        f'{closing_line.format_line(experiment, summary)} See {paths[0]}, '
+        f'{paths[1]} and {paths[2]}, or run tensorboard --logdir={paths[3]}.'
       )
   return summary
 

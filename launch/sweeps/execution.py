@@ -58,6 +58,9 @@ class Sweep:
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: The address of the cluster; None to start one on this machine.
     columns: The columns of the table; see `result_table.parse_columns`.
+    tuned: The fields whose best values the runs are to find, before others
+      run; none if the runs themselves are what counts.
+    notes: The sentences on tuning for the table.
   """
 
   source: str
@@ -69,31 +72,44 @@ class Sweep:
   on_ray: bool = False
   ray_address: str | None = None
   columns: Sequence[str] | None = None
+  tuned: Sequence[str] = ()
+  notes: Sequence[str] = ()
 
   @functools.cached_property
   def _folder(self) -> sweep_folder.SweepFolder:
     return sweep_folder.SweepFolder(self.path)
 
   def describe(self) -> None:
-    """Prints the runs with their commands and states.
+    """Prints the numbers of runs, and what they differ in.
 
     Raises:
       errors.InputError: If the folder holds something else.
     """
-    folder_lib.check_folder(self._folder, self.runs)
+    folder_lib.check_folder(self._folder, self.runs, is_tuning=bool(self.tuned))
     todo = self._find_todo()
+    by_variant: dict[str, list[plan_lib.PlannedRun]] = {}
     for run in self.runs:
-      state = 'to do' if run in todo else 'finished'
-      print(f'{state}: {self._command(run)}')
+      by_variant.setdefault(run.variant, []).append(run)
+    for variant, runs in by_variant.items():
+      fields = dict.fromkeys(field for run in runs for field in run.fields)
+      told = [text_table.count(len(runs), 'run')]
+      for field in fields:
+        values = [repr(r.fields[field]) for r in runs if field in r.fields]
+        told.append(f'{field} {", ".join(dict.fromkeys(values))}')
+      print(f'{variant}: {"; ".join(told)}')
     # A cluster is not connected to yet.
     limit = (
       ''
       if self.on_ray
       else f', up to {self._count_processes(len(todo))} at a time'
     )
+    purpose = f' to tune {", ".join(self.tuned)}' if self.tuned else ''
     print(
-      f'{text_table.count(len(self.runs), "run")}, {len(todo)} to do{limit}'
+      f'{text_table.count(len(self.runs), "run")}{purpose}, {len(todo)} to do'
+      f'{limit}'
     )
+    if todo:
+      print(f'The first: {self._command(todo[0])}')
 
   def execute(self) -> dict[str, str]:
     """Runs the unfinished runs and writes the tables and plots.
@@ -106,7 +122,9 @@ class Sweep:
       KeyboardInterrupt: On Ctrl-C; the message says how to continue.
     """
     folder = self._folder
-    with folder_lib.open_folder(self.path, self.source, self.runs):
+    with folder_lib.open_folder(
+      self.path, self.source, self.runs, tuned=self.tuned, notes=self.notes
+    ):
       failures: dict[str, str] = {}
       try:
         self._execute_runs(failures)
@@ -124,10 +142,26 @@ class Sweep:
       sweep_page.write_page(
         folder, runs, table, figures=figures, failures=failures
       )
-      print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
-      print(f'\nDone: {self._tell_done()}. See {folder.path}.')
+      if not self.tuned:
+        print((folder.path / 'table.md').read_text(encoding='utf-8'), end='')
+        print(
+          f'\nDone: {self._tell_done()}. See {shlex.quote(str(folder.path))}.'
+        )
       _say_failures(folder, failures)
       return failures
+
+  def _find_times(self) -> list[tuple[float, int]]:
+    """Returns the seconds and the work of each finished run."""
+    usage = self._folder.read_usage()
+    return [
+      (usage[run.name]['seconds'], run.work)
+      for run in self.runs
+      if run.name in usage and self._is_done(run)
+    ]
+
+  def count_todo(self) -> int:
+    """Returns the number of unfinished runs."""
+    return len(self._find_todo())
 
   def _find_todo(self) -> list[plan_lib.PlannedRun]:
     return [run for run in self.runs if not self._is_done(run)]
@@ -175,7 +209,12 @@ class Sweep:
       progress.update(run, error, outcome.seconds, diverged)
 
     with self._workers(len(todo)) as workers:
-      progress = _Progress(self.runs, todo, workers.num_workers)
+      progress = _Progress(
+        self.runs,
+        todo,
+        workers.num_workers,
+        title='tuning' if self.tuned else 'sweep',
+      )
       try:
         workers.run(
           [self._job(run) for run in todo],
@@ -308,6 +347,29 @@ class Sweep:
     return runs, table
 
 
+def tell_time(sweeps: Sequence[Sweep]) -> str:
+  """Returns a sentence on the time that sweeps will take one after another.
+
+  Args:
+    sweeps: The sweeps; the time of their finished runs gives that of the others,
+      in proportion to their work.
+  """
+  done = [time for sweep in sweeps for time in sweep._find_times()]
+  seconds, work = (sum(part) for part in zip(*done)) if done else (0.0, 0)
+  if not work:
+    return 'The time is not known before a run has finished.'
+  left = 0.0
+  for sweep in sweeps:
+    todo = sweep._find_todo()
+    processes = sweep._count_processes(max(1, len(todo)))
+    left += sum(run.work for run in todo) / processes
+  minutes = max(1, round(left * seconds / work / 60)) if left else 0
+  return (
+    f'About {text_table.count(minutes, "minute")} left, by the time of '
+    f'{text_table.count(len(done), "finished run")}.'
+  )
+
+
 def _write(
   folder: sweep_folder.SweepFolder, contents: Mapping[str, bytes]
 ) -> None:
@@ -355,18 +417,20 @@ class _Progress:
     runs: Sequence[plan_lib.PlannedRun],
     todo: Sequence[plan_lib.PlannedRun],
     num_processes: int,
+    *,
+    title: str,
   ) -> None:
     self._num_runs = len(runs)
     self._finished = len(runs) - len(todo)
     self._failed = self._diverged = 0
     _say(
-      f'{text_table.count(len(runs), "run")}, {self._finished} finished '
+      f'{title}: {text_table.count(len(runs), "run")}, {self._finished} finished '
       f'before, up to {num_processes} at a time'
     )
     # The bar counts the work of this execution, for the time left.
     self._bar = tqdm.tqdm(
       total=sum(run.work for run in todo),
-      desc='sweep',
+      desc=title,
       bar_format=_BAR,
       postfix=self._counts(),
       dynamic_ncols=True,

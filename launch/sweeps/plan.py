@@ -21,6 +21,7 @@ from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.results import text_table
 
 from ml_collections import ConfigDict
 
@@ -53,9 +54,9 @@ class PlannedRun:
     return self.config.rounds * (self.config.local_epochs + 1)
 
 
-def load_runs(
+def load_sweep(
   source: str,
-) -> tuple[Callable[[str], ConfigDict], tuple[sweeps.Run, ...]]:
+) -> tuple[Callable[[str], ConfigDict], sweeps.Experiment]:
   """Loads a sweep.
 
   Args:
@@ -69,32 +70,73 @@ def load_runs(
   """
   path, _, name = json_config.find(source).partition(':')
   module = json_config.load_module(path, 'sweep', 'get_config')
+  return module.get_config, _read_sweep(source, module.sweep, name)
+
+
+def _read_sweep(
+  source: str, sweep: Callable[[str], Any], name: str
+) -> sweeps.Experiment:
+  """Returns the runs of a sweep by the function of a config file."""
   try:
-    found = module.sweep(name)
-    runs = tuple(found) if isinstance(found, Iterable) else (None,)
+    found = sweep(name)
+    made = found
+    if not isinstance(found, sweeps.Experiment):
+      runs = tuple(found) if isinstance(found, Iterable) else (None,)
+      made = sweeps.Experiment(runs=runs)
   except ValueError as error:
     raise errors.InputError(
       f'--config={source}: {json_config.sentence(error)}'
     ) from error
-  if not runs or not all(isinstance(run, sweeps.Run) for run in runs):
+  every = (*made.runs, *made.tuning)
+  if not made.runs or not all(isinstance(run, sweeps.Run) for run in every):
     raise errors.InputError(
       f'--config={source}: sweep({name!r}) must return one sweeps.Run or more, '
       f'got {found!r:.100}.'
     )
-  return module.get_config, runs
+  return made
 
 
 def load_first(source: str) -> ConfigDict:
   """Returns the config of a sweep's first run, without the sweep's values.
 
   Args:
-    source: The source of the runs; see `load_runs`.
+    source: The source of the runs; see `load_sweep`.
 
   Raises:
-    errors.InputError: See `load_runs` and `json_config.call_get_config`.
+    errors.InputError: See `load_sweep` and `json_config.call_get_config`.
   """
-  get_config, (first, *_) = load_runs(source)
-  return json_config.call_get_config(get_config, first.variant)
+  get_config, experiment = load_sweep(source)
+  return json_config.call_get_config(get_config, experiment.runs[0].variant)
+
+
+def list_sweeps(source: str) -> list[str]:
+  """Returns a line for each sweep of a config file, with its number of runs.
+
+  Args:
+    source: The config file, with the name of a sweep or without.
+
+  Raises:
+    errors.InputError: If the file cannot be read or has no list of sweeps.
+  """
+  path = json_config.find(source).partition(':')[0]
+  sweep = json_config.load_module(path, 'sweep', 'get_config').sweep
+  if not isinstance(sweep, sweeps.Sweeps):
+    raise errors.InputError(
+      f'The function sweep of {path} must be one of sweeps.choice, which lists '
+      'its sweeps.'
+    )
+  counts = {name: _read_sweep(source, sweep, name) for name in sweep.names()}
+  rows = [
+    (
+      name,
+      str(len(of.runs) + len(of.tuning)),
+      f'{len(of.tuning)} of them tune {", ".join(of.tuned)}'
+      if of.tuning
+      else '',
+    )
+    for name, of in counts.items()
+  ]
+  return text_table.align([('Sweep', 'Runs', ''), *rows]).splitlines()
 
 
 def plan_runs(
@@ -136,7 +178,7 @@ def plan_runs(
     except errors.InputError as error:
       raise errors.InputError(f'Run {name} of {source}: {error}') from error
     try:
-      _set_fields(config, values)
+      json_config.set_fields(config, values)
       read = config_checks.read(config.to_dict(), trust=trust)
     except errors.InputError as error:
       raise errors.InputError(f'Run {name}: {error}') from error
@@ -158,21 +200,6 @@ def plan_runs(
   return planned
 
 
-def _set_fields(config: ConfigDict, values: Mapping[str, Any]) -> None:
-  """Sets existing fields by dotted name."""
-  for field, value in values.items():
-    missing = json_config.describe_missing_field(config, field.split('.'))
-    if missing:
-      raise errors.InputError(f'The config has {missing}')
-    try:
-      config.update_from_flattened_dict({field: value})
-    except (TypeError, ValueError) as error:
-      old = json_config.flatten(config.to_dict()).get(field)
-      raise errors.InputError(
-        f'{field} must be of the type of {old!r}, got {value!r}.'
-      ) from error
-
-
 def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
   """Returns a readable name for each run.
 
@@ -186,8 +213,9 @@ def name_runs(runs: Sequence[sweeps.Run]) -> list[str]:
     if len({(*parts, v) for parts, v in zip(told, values)}) == len(known):
       continue
     for run, parts in zip(runs, told):
-      value = _to_text(run.overrides.get(field, 'unset'))
-      parts.append(f'{field.rpartition(".")[2]}_{value}')
+      if field in run.overrides:
+        value = _to_text(run.overrides[field])
+        parts.append(f'{field.rpartition(".")[2]}_{value}')
   names = ['-'.join(parts) for parts in told]
   # Fields with the same last name may give equal names, and names may be long.
   return [

@@ -1,28 +1,28 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Learning rates for a sweep from another sweep that has tuned them."""
+"""Values for a sweep, such as rates, from another sweep that has tuned them."""
 
 from collections.abc import Collection
+from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import os
-from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config as config_lib
-from launch.results import run_labels
+from launch.results import column_titles
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.sweeps import plan as plan_lib
 
 import pandas as pd
 
-# Fields that may differ in a tuning sweep, which is shorter, with fewer seeds.
+# Fields that may differ in a tuning sweep, which is shorter, with fewer seeds,
+# beside those that it tunes.
 _UNMATCHED = (
-  *run_labels.RATES,
   'seed',
   'rounds',
   'evaluate_every',
@@ -34,7 +34,7 @@ _DIAGNOSTICS = 'algorithm.diagnostics'
 
 
 class Tuning:
-  """The learning rates that were best in another sweep."""
+  """The values of tuned fields, such as rates, that were best in another sweep."""
 
   def __init__(
     self, path: str | os.PathLike[str], *, metric: str | None = None
@@ -53,6 +53,8 @@ class Tuning:
     self._path = path
     folder = sweep_folder.SweepFolder(path)
     self._runs = folder.read_runs()
+    self._tuned = folder.read_tuned()
+    self._seeds = sorted({run['config']['seed'] for run in self._runs.values()})
     results = sweep_results.read_results(folder)
     # A failed run may fail every time, for example by too high a rate.
     self._failed = folder.read_failed()
@@ -70,6 +72,10 @@ class Tuning:
     if metric is not None:
       _check_metric(metric, results, path)
     self._groups = sweep_results.tabulate(results, metric)
+    judged_by = sweep_results.judged(results)
+    self._judges = column_titles.judges(
+      judged_by['judged_by'], metric or judged_by['metric']
+    )
     # Tuples are hashable, which a merge needs.
     configs = self._groups['config'].map(json_config.with_tuples)
     self._fields = pd.DataFrame(
@@ -79,25 +85,25 @@ class Tuning:
   def tune(
     self, runs: Sequence[sweeps.Run], given: Collection[str] = ()
   ) -> tuple[sweeps.Run, ...]:
-    """Gives runs the learning rates that were best in the other sweep.
+    """Gives runs the values that were best in the other sweep.
 
-    A run gets the rates of its variant and of its values of the fields that
+    A run gets the values of its variant and of its values of the fields that
     both sweeps set, such as local_epochs; seeds, rounds, the frequency of
-    evaluations and the given fields do not count. The best rates have the best
+    evaluations and the given fields do not count. The best values have the best
     metric on validation clients after the last round, averaged over seeds.
 
     Args:
-      runs: The runs, none of which sets a learning rate.
+      runs: The runs, none of which sets a tuned field, such as a learning rate.
       given: The fields that the command sets in all runs.
 
     Returns:
-      The runs, with the rates.
+      The runs, with the values.
 
     Raises:
       errors.InputError: If the other sweep has no rates for a run, or the runs
         or the command set rates.
     """
-    for rate in run_labels.RATES:
+    for rate in self._tuned:
       if rate in set(given).union(*(run.overrides for run in runs)):
         raise errors.InputError(
           f'--tuned_by={self._path} gives {rate}, which the command or the '
@@ -106,10 +112,17 @@ class Tuning:
     return tuple(self._tune(run, given) for run in runs)
 
   def _tune(self, run: sweeps.Run, given: Collection[str]) -> sweeps.Run:
-    """Returns a run with its rates; the command gives the `given` fields."""
+    """Returns a run with its values; the command gives the `given` fields."""
+    config = json_config.flatten(self._find_best(run, given)['config'])
+    # A closed-form method has no rates.
+    values = {f: config[f] for f in self._tuned if f in config}
+    return sweeps.Run(run.variant, {**run.overrides, **values})
+
+  def _find_best(self, run: sweeps.Run, given: Collection[str]) -> pd.Series:
+    """Returns the row of the group with the best values for a run."""
     path = self._path
     theirs = {f for other in self._runs.values() for f in other['fields']}
-    compared = theirs.difference(_UNMATCHED, given)
+    compared = theirs.difference(_UNMATCHED, self._tuned, given)
     matched = json_config.flatten(
       {f: value for f, value in run.overrides.items() if f in compared}
     )
@@ -127,7 +140,8 @@ class Tuning:
     best = candidates[candidates['is_best']]
     if best.empty:
       raise errors.InputError(
-        f'--tuned_by={path}: all runs of {described} have diverged or failed.'
+        f'{path}: all runs of {described} have diverged or failed, so that none '
+        'can be chosen.'
       )
     if len(best) > 1:
       table = pd.DataFrame(list(best['setting'])).map(repr)
@@ -136,10 +150,7 @@ class Tuning:
         f'--tuned_by={path} varies {", ".join(varied)}, which this sweep does '
         f'not set: the best rates of {described} are not one pair.'
       )
-    config = best['config'].iloc[0]
-    # A closed-form method has no rates.
-    rates = {f: config[f] for f in run_labels.RATES if f in config}
-    return sweeps.Run(run.variant, {**run.overrides, **rates})
+    return best.iloc[0]
 
   def add_candidates(
     self,
@@ -158,7 +169,8 @@ class Tuning:
       planned: The same runs with their configs.
       given: The fields that the command sets; see `tune`.
     """
-    if config_lib.FINE_TUNING_RATES in given:
+    is_open = config_lib.FINE_TUNING_RATES not in given
+    if not is_open or config_lib.CLIENT_RATE not in self._tuned:
       return tuple(runs)
     rates = self._fields.get(config_lib.CLIENT_RATE, pd.Series()).dropna()
     candidates = tuple(sorted(set(rates)))
@@ -177,27 +189,19 @@ class Tuning:
     planned: Sequence[plan_lib.PlannedRun],
     given: Collection[str] = (),
   ) -> list[str]:
-    """Returns lines with the rates of the runs, and notes on their tuning.
+    """Returns sentences on the values of the runs and on their tuning.
 
     Args:
-      planned: The runs with the tuned rates.
+      planned: The runs with the tuned values.
       given: The fields that the command sets; see `tune`.
 
     Raises:
       errors.InputError: If the other sweep was of another task or algorithm.
     """
-    lines: dict[tuple[Any, ...], list[str]] = {}
-    for run in planned:
-      rates = tuple(getattr(run.config, field) for field in run_labels.RATES)
-      if None in rates:
-        continue
-      lines.setdefault((run.variant, *rates), []).append(run.name)
-    told = [
-      f'{variant}: client_learning_rate {client:g}, server_learning_rate '
-      f'{server:g} ({len(names)} runs, such as {names[0]})'
-      for (variant, client, server), names in lines.items()
-    ]
-    told += _tell_fine_tuning(planned)
+    told = self._tell_values({run.variant for run in planned})
+    titles = dict(zip(self._groups['variant'], self._groups['method']))
+    told += _tell_fine_tuning(planned, titles)
+    told += sweep_results.tell_without_best(self._groups)
     told += sweep_results.tell_edges(self._groups)
     if self._failed:
       told.append(
@@ -210,6 +214,34 @@ class Tuning:
         f'Note: {self._path} was tuned with another {", ".join(differing)}.'
       )
     return told
+
+  def _tell_values(self, variants: Collection[str]) -> list[str]:
+    """Returns sentences with the grids of tuned fields, and what was best."""
+    best = self._groups[
+      self._groups['is_best'] & self._groups['variant'].isin(variants)
+    ]
+    found = []
+    for field in self._tuned:
+      tried: dict[str, list[str]] = {}
+      for row in best.to_dict('records'):
+        same = self._groups[self._groups['name'] == row['name']]
+        values = same['tuned'].str.get(field).dropna()
+        if len(values):
+          grid = ', '.join(
+            dict.fromkeys(map(sweep_results.format_value, values))
+          )
+          chosen = (
+            f'{row["name"]} {sweep_results.format_value(row["tuned"][field])}'
+          )
+          tried.setdefault(grid, []).append(chosen)
+      for grid, chosen in tried.items():
+        found.append(f'{field}, of {grid}: {", ".join(chosen)}')
+    seeds = ', '.join(map(str, self._seeds))
+    noun = 'seed' if len(self._seeds) == 1 else 'seeds'
+    return [
+      f'Tuned for each method by {self._judges}, with {noun} {seeds}. '
+      f'{"; ".join(found)}.'
+    ] * bool(found)
 
   def _find_differences(
     self,
@@ -226,7 +258,7 @@ class Tuning:
       *(field for run in planned for field in run.fields),
     }
     set_fields.difference_update(given)
-    set_fields.update(_UNMATCHED)
+    set_fields.update(_UNMATCHED, self._tuned)
     differing = set()
     for run in planned:
       there = next(r for r in tuned if r['variant'] == run.variant)['config']
@@ -263,8 +295,10 @@ def _chooses(config: config_lib.Config) -> bool:
   )
 
 
-def _tell_fine_tuning(planned: Sequence[plan_lib.PlannedRun]) -> list[str]:
-  """Returns a line for each way to set the rate of fine-tuning."""
+def _tell_fine_tuning(
+  planned: Sequence[plan_lib.PlannedRun], titles: Mapping[str, str]
+) -> list[str]:
+  """Returns a sentence for each way to set the rate of fine-tuning."""
   variants: dict[str, list[str]] = {}
   for run in planned:
     own = run.config.evaluation
@@ -276,7 +310,7 @@ def _tell_fine_tuning(planned: Sequence[plan_lib.PlannedRun]) -> list[str]:
       if rates
       else f'with {run.config.method.fine_tunes_by}'
     )
-    variants.setdefault(how, []).append(run.variant)
+    variants.setdefault(how, []).append(titles[run.variant])
   return [
     f'Fine-tuning {how}: {", ".join(dict.fromkeys(of))}.'
     for how, of in variants.items()

@@ -167,7 +167,8 @@ _BAD_FLAGS = {
     f'{_SWEEP} seed': "Unexpected argument 'seed'",
     f'{_SWEEP} --num_processes=0': '=0 is neither auto nor a positive number',
     f'{_SWEEP} --ray_address=localhost:6379': '--ray_address is for --on=ray',
-    f'{_SWEEP} --tuned_metric=loss': 'rates of --tuned_by, which is missing',
+    f'{_SWEEP} --tuned_metric=loss': 'rates of --tuned_by or --tune, which is',
+    '--config=digits --sweep_dir=/nowhere --seeds=2': 'named by --methods, or',
   },
   'plot': {'--format=gif': '--format=gif'},
   'train_tokenizer': {

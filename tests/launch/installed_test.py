@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the commands of a wheel; packaging_test runs them from one."""
 
+import contextlib
+import io
 import os
 import pathlib
+import subprocess
 import sys
 from unittest import mock
 
@@ -28,6 +31,56 @@ class InstalledTest(parameterized.TestCase):
     self.assertEqual(
       paths, [str(installed._ROOT), str(pathlib.Path.cwd()), '/b']
     )
+
+  @parameterized.parameters(
+    (['--work'], ['--workdir']),
+    (['--workdir=x', '--'], ['--config', '--workdir', '--overwrite']),
+    # Bash makes three words of --config=di; =, a file is completed by itself.
+    (['--config', '=', 'dig'], ['digits']),
+    (['--workdir', '=', 'dig'], []),
+    (['--config=dig'], ['--config=digits']),
+    (['dig'], []),
+  )
+  def test_bash_completes_flags_and_configs(self, words, expected):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    command = folder / 'fedfish-train'
+    command.write_text(
+      '#!/bin/sh\necho "  --config: a\n  --workdir: b\n  --[no]overwrite: c"'
+    )
+    command.chmod(0o755)
+    script = io.StringIO()
+    with (
+      contextlib.redirect_stdout(script),
+      mock.patch.object(sys, 'argv', ['/a/bin/fedfish', '--completion']),
+    ):
+      installed.main()
+    found = subprocess.run(
+      ['bash', '-c']
+      + [
+        f'{script.getvalue()}\nCOMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))\n'
+        f'_fedfish "$1"; echo "${{COMPREPLY[@]}}"'
+      ]
+      + ['bash', str(command), *words],
+      check=True,
+      capture_output=True,
+      text=True,
+    )
+    self.assertEqual((found.stdout.split(), found.stderr), (expected, ''))
+
+  def test_lists_every_command(self):
+    out = io.StringIO()
+    with (
+      contextlib.redirect_stdout(out),
+      mock.patch.object(sys, 'argv', ['/a/bin/fedfish']),
+      mock.patch.object(
+        installed, 'name_commands', autospec=True, side_effect=str.upper
+      ),
+    ):
+      installed.main()
+    lines = out.getvalue().splitlines()
+    self.assertLen(lines, len(installed.COMMANDS) + 2)
+    for line, binary in zip(lines, installed.COMMANDS.values()):
+      self.assertRegex(line, f'^PYTHON -M LAUNCH.{binary.upper()} +[A-Z]')
 
   @parameterized.parameters(
     # What is in the working directory comes first.

@@ -8,10 +8,12 @@ import subprocess
 import sys
 from unittest import mock
 
+from tests import notebooks
 from tests import repository
 from tests import temporary_folders
 from tests.launch import binary_runner
 
+import nbformat
 import pytest
 
 
@@ -33,7 +35,9 @@ class NewTest(temporary_folders.TestCase):
     self.assertEqual(done.returncode, 0, done.stderr)
     folder = self.folder / 'my_project'
     for file in folder.iterdir():
-      self.assertNotRegex(file.read_text(), r'examples[./]|from examples')
+      self.assertNotRegex(
+        file.read_text(), r'examples|cellars\b|clipped_fed|Copyright'
+      )
     text = (folder / 'README.md').read_text()
     commands = text.split('```sh\n')[1].split('```')[0].splitlines()
     self.assertLen(commands, 5)
@@ -41,8 +45,23 @@ class NewTest(temporary_folders.TestCase):
       with self.subTest(command):
         done = self._run(*command.split()[2:])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-    table = (self.folder / 'runs' / 'seeds' / 'table.md').read_text()
-    self.assertIn('Error feedback', table)
+    notebook = nbformat.read(folder / 'notebook.ipynb', as_version=4)
+    nbformat.validate(notebook)
+    done = notebooks.execute(notebook, folder)
+    self.assertIn('image/png', done.cells[1].outputs[-1].data)
+    self.assertIn(
+      'global/accuracy', done.cells[2].outputs[-1].data['text/html']
+    )
+    table = (self.folder / 'runs' / 'comparison' / 'table.md').read_text()
+    self.assertIn('| My project', table)
+    self.assertIn('over 8 seeds', table)
+
+  def test_a_name_that_is_none_of_a_package_gets_one_that_is(self):
+    outcome = binary_runner.run_here(
+      'launch.new', str(self.folder / 'my-study')
+    )
+    self.assertEqual(outcome.code, 2)
+    self.assertIn("got 'my-study'. Did you mean my_study?", outcome.stderr)
 
   def test_a_folder_in_use_is_refused(self):
     (self.folder / 'used').mkdir()

@@ -127,6 +127,49 @@ class SweepTest(temporary_folders.TestCase):
     for figure in (self.sweep_dir / 'plots').glob('*.png'):
       self.assertIn(f'<figcaption>plots/{figure.name}', page)
 
+  def _compare(self, *arguments):
+    return binary_runner.run_here(
+      'launch.sweep',
+      f'--config={self.config}',
+      '--methods=fed_avg',
+      '--seeds=2',
+      f'--sweep_dir={self.sweep_dir}',
+      '--num_processes=1',
+      '--config.rounds=1',
+      *arguments,
+    )
+
+  @pytest.mark.thorough
+  def test_tunes_compares_and_tells(self):
+    tune = '--tune=client_learning_rate:0.01,0.02'
+    outcome = self._compare(tune)
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn('Done: 2 of 2 runs', outcome.stdout)
+    self.assertEqual(outcome.stdout.count('| Method'), 1)
+    self.assertRegex(
+      outcome.stdout,
+      r'with seeds 100, 101\. client_learning_rate, of 0\.01, 0\.02: FedAvg',
+    )
+    self.assertIn('at the edge of its grid', outcome.stdout)
+    for name in ('runs.csv', 'plots/methods.csv', 'tuning/table.md'):
+      self.assertTrue((self.sweep_dir / name).exists(), name)
+    tuned = json.loads((self.sweep_dir / 'tuning/sweep.json').read_text())
+    self.assertLen(tuned['runs'], 4)
+
+    outcome = self._compare(tune, '--dry_run')
+    self.assertIn(
+      '4 runs to tune client_learning_rate, 0 to do', outcome.stdout
+    )
+    self.assertIn('2 runs, 0 to do', outcome.stdout)
+    outcome = self._compare('--tune=client_learning_rate:0.01,0.03')
+    self.assertEqual(outcome.code, 2)
+    self.assertIn(
+      'client_learning_rate is 0.01, 0.02 there, 0.01, 0.03 asked for',
+      outcome.stderr,
+    )
+    outcome = self._compare()
+    self.assertIn('was tuned there, and this one tunes nothing', outcome.stderr)
+
   @pytest.mark.thorough
   def test_a_killed_sweep_equals_single_runs(self):
     sweep = self._start_sweep()
@@ -231,8 +274,15 @@ class SweepTest(temporary_folders.TestCase):
     self.assertEqual(outcome.code, 0, outcome.stderr)
     lines = outcome.stdout.splitlines()
     # Seven client rates for each of five methods with plain servers.
-    self.assertLen(lines, 5 * 7 + 1)
-    self.assertIn(f'--config={_DIGITS}:fed_avg', lines[0])
-    self.assertIn('--config.rounds=3', lines[0])
-    self.assertIn('--config.evaluation.barrier=False', lines[0])
+    self.assertLen(lines, 5 + 3)
+    self.assertIn('35 runs, 35 to do', lines[5])
+    self.assertIn(f'--config={_DIGITS}:fed_avg', lines[6])
+    self.assertIn('--config.rounds=3', lines[6])
+    self.assertIn('--config.evaluation.barrier=False', lines[6])
     self.assertFalse(self.sweep_dir.exists())
+
+  def test_lists_the_sweeps(self):
+    outcome = binary_runner.run_here(
+      'launch.sweep', f'--config={self.config}', '--list'
+    )
+    self.assertEqual(outcome.stdout, 'Sweep  Runs\nboth   2\none    1\n')

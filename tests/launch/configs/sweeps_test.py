@@ -252,6 +252,48 @@ class SweepsTest(parameterized.TestCase):
       (*sweeps.METHODS, 'fed_avg,server=adam'), variants
     )
 
+  def test_a_comparison_tunes_each_method_by_other_seeds(self):
+    module = importlib.import_module('launch.configs.digits')
+    rates = (0.1, 0.5)
+    made = sweeps.choice(
+      module.get_config,
+      lambda get_config: {
+        'rates': lambda: sweeps.compare(
+          get_config,
+          ['fed_avg', 'fed_sgd'],
+          seeds=2,
+          fields={'batch_size': (5, 10)},
+          tuned={'client_learning_rate': rates},
+        )
+      },
+    )
+    self.assertEqual(made.names(), ('rates',))
+    found = made('rates,size=tpu')
+    pairs = {
+      field: {
+        (run.variant, run.overrides[field])
+        for run in found.tuning
+        if field in run.overrides
+      }
+      for field in found.tuned
+    }
+    self.assertEqual(
+      pairs,
+      {
+        'client_learning_rate': {('fed_avg,size=tpu', r) for r in rates},
+        # Its clients do not step.
+        'server_learning_rate': {('fed_sgd,size=tpu', r) for r in rates},
+      },
+    )
+    self.assertLen(found.tuning, 2 * 2 * 2 * len(sweeps.TUNING_SEEDS))
+    self.assertLen(found.runs, 2 * 2 * 2)
+    self.assertNoCommonElements(
+      *({r.overrides['seed'] for r in of} for of in (found.runs, found.tuning))
+    )
+    self.assertEmpty(
+      set(found.tuned).intersection(*(r.overrides for r in found.runs))
+    )
+
   def test_unknown_sweeps_are_listed(self):
     with self.assertRaisesRegex(ValueError, "sweep.*seeds, variants.*'sees'"):
       _digits('sees')

@@ -107,8 +107,8 @@ class SweepTableTest(absltest.TestCase):
       'Judged by Accuracy, global model on validation clients.', text
     )
     self.assertIn(
-      'edge of its grid, so a wider one may hold better: '
-      'client learning rate 0.05 of FedAvg.',
+      'edge of its grid, so a wider grid may hold a better one: '
+      'client_learning_rate 0.05 of FedAvg.',
       text,
     )
     lines = [

@@ -168,10 +168,10 @@ class SweepResultsTest(parameterized.TestCase):
     _, notes = sweep_results.tell_groups(self._results(runs, values))
     told = ' '.join(notes)
     self.assertIn(
-      'no rate has all its seeds finished and finite: FedFish (4 of 6 runs',
+      'no value has all its seeds finished and finite: FedFish (4 of 6 runs',
       told,
     )
-    self.assertIn('not finished: client learning rate 0.05 of FedAvg.', told)
+    self.assertIn('not finished: client_learning_rate 0.05 of FedAvg.', told)
     # All are there.
     _, notes = sweep_results.tell_groups(self._results(runs, [0.3] * 12))
     self.assertNotIn('Not ', ' '.join(notes))

@@ -214,14 +214,17 @@ class SweepExecutionTest(temporary_folders.TestCase):
       self._sweep(num_processes=3).describe()
     self.assertFalse(self.path.exists())
     lines = stdout.getvalue().splitlines()
-    self.assertLen(lines, 5)
     self.assertEqual(
-      lines[0],
-      'to do: python -m launch.train --config=digits.py:fed_avg '
-      f'--config.seed=0 --workdir={self.path}/runs/fed_avg-seed_0 '
-      f'--data_dir={self.data_dir}',
+      lines,
+      [
+        'fed_avg: 2 runs; seed 0, 1',
+        'fed_fish: 2 runs; seed 0, 1',
+        '4 runs, 4 to do, up to 3 at a time',
+        'The first: python -m launch.train --config=digits.py:fed_avg '
+        f'--config.seed=0 --workdir={self.path}/runs/fed_avg-seed_0 '
+        f'--data_dir={self.data_dir}',
+      ],
     )
-    self.assertEqual(lines[-1], '4 runs, 4 to do, up to 3 at a time')
     for cores, most in ((range(2), 2), (range(8), 4)):
       stdout = io.StringIO()
       with (
@@ -232,7 +235,31 @@ class SweepExecutionTest(temporary_folders.TestCase):
       ):
         self._sweep(data_dir='my data').describe()
       self.assertIn(" '--data_dir=my data'\n", stdout.getvalue())
-      self.assertEndsWith(stdout.getvalue(), f'up to {most} at a time\n')
+      self.assertIn(f'up to {most} at a time\n', stdout.getvalue())
+
+  def test_time_is_that_of_finished_runs_by_their_work(self):
+    done, todo = (
+      self._sweep(path=self.folder / name, runs=runs, num_processes=2)
+      for name, runs in (
+        ('done', fake_sweeps.grid(['fed_avg'], seed=(0, 1))),
+        # Three times the passes, in half as many runs at a time.
+        ('todo', fake_sweeps.grid(['fed_avg'], rounds=(150,), seed=(0, 1, 2))),
+      )
+    )
+    self.assertIn('not known before', execution.tell_time([done, todo]))
+    self._write_results(done)
+    with contextlib.redirect_stdout(io.StringIO()):
+      done.execute()
+    (done.path / 'usage.json').write_text(
+      json.dumps(
+        {r.name: {'seconds': 120.0, 'peak_bytes': 0.0} for r in done.runs}
+      )
+    )
+    self.assertEqual(
+      execution.tell_time([done, todo]),
+      'About 9 minutes left, by the time of 2 finished runs.',
+    )
+    self.assertStartsWith(execution.tell_time([done]), 'About 0 minutes')
 
   def test_a_column_that_no_run_has_costs_no_other_result(self):
     with (

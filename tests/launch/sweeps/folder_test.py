@@ -6,6 +6,7 @@ import os
 import pathlib
 
 from fedfish_tff import errors
+from launch.results import sweep_folder
 from launch.sweeps import folder as folder_lib
 from tests.launch.sweeps import fake_sweeps
 
@@ -37,7 +38,7 @@ class SweepFolderTest(absltest.TestCase):
     self._open(self.runs)
     self._refused(
       fake_sweeps.grid(['fed_avg'], seed=(0, 2)),
-      'holds another sweep: run fed_avg-seed_1 is not among those asked for',
+      'holds another sweep: seed is 0, 1 there, 0, 2 asked for',
     )
     self._refused(
       fake_sweeps.plan(
@@ -48,6 +49,20 @@ class SweepFolderTest(absltest.TestCase):
       ),
       'rounds of run fed_avg-seed_0 .*50 there, 3 asked',
     )
+
+  def test_runs_that_tune_are_all_there_from_the_start(self):
+    with folder_lib.open_folder(
+      self.path, fake_sweeps.SOURCE, self.runs, tuned=['seed']
+    ):
+      pass
+    more = fake_sweeps.grid(['fed_avg', 'fed_sgd'], seed=(0, 1))
+    with self.assertRaisesRegex(
+      errors.InputError,
+      'method is fed_avg there, fed_avg, fed_sgd asked for. Choose another',
+    ):
+      folder_lib.check_folder(
+        sweep_folder.SweepFolder(self.path), more, is_tuning=True
+      )
 
   def test_a_folder_of_something_else_is_refused(self):
     self.path.mkdir()
