@@ -11,10 +11,10 @@ import subprocess
 import sys
 import threading
 
-import fedfish_tff
 from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import repeatable_datasets
+from launch import process_settings
 from tests import processes
 
 from absl.testing import absltest
@@ -411,12 +411,12 @@ class PipelinesTest(parameterized.TestCase):
 
 class DefaultContextTest(absltest.TestCase):
   def test_functions_that_end_with_the_process(self):
-    module = sys.modules[fedfish_tff._ATOMIC_FUNCTION]
+    module = sys.modules[process_settings._ATOMIC_FUNCTION]
     self.assertTrue(callable(module.AtomicFunction.__del__))
 
   def test_context_that_ends_the_default_one(self):
     # A thing that private_apis cannot hold.
-    module = sys.modules[fedfish_tff._RUNTIME_ERROR_CONTEXT]
+    module = sys.modules[process_settings._RUNTIME_ERROR_CONTEXT]
     context = module.create_runtime_error_context()
     self.assertIsInstance(context, tff.framework.SyncContext)
     self.assertTrue(private_apis.is_no_context(context))
