@@ -44,7 +44,8 @@ class Divergence(hooks.Hook):
   """Ends a run after several diverged rounds in a row.
 
   A round without clients has not diverged, but ends no streak either, nor does
-  a streak of large losses count while they fall. A round with a cause has it in
+  a streak of large losses count while they fall: while the last one is below
+  the first, and one of the last 5 is the lowest. A round with a cause has it in
   the column `train/diverged`. The last round of a run that is ended has a
   checkpoint.
 
@@ -82,8 +83,10 @@ class Divergence(hooks.Hook):
     self._cause = round_problems.Cause.CLIENTS
     self._was_finite = False
     self._last_cause = self._cause
-    # The training losses of the streak's first and last rounds.
-    self._first_loss = self._last_loss = math.inf
+    # The training losses of the streak's first and last rounds, the lowest one,
+    # and the number of rounds of the streak since that.
+    self._first_loss = self._last_loss = self._lowest_loss = math.inf
+    self._rounds_since_lowest = 0
     # The loss that later ones are compared with.
     self._usual_loss = 1.0
     self._has_trained = False
@@ -105,7 +108,10 @@ class Divergence(hooks.Hook):
   @property
   def _has_falling_losses(self) -> bool:
     causes = {self._cause, self._last_cause}
-    falls = self._last_loss < self._first_loss
+    falls = (
+      self._last_loss < self._first_loss
+      and self._rounds_since_lowest < _USUAL_ROUNDS
+    )
     return causes == {round_problems.Cause.LOSS} and falls
 
   def _find_usual_loss(self, row: metrics_rows.Row) -> float:
@@ -145,6 +151,11 @@ class Divergence(hooks.Hook):
       self._last_loss = row.get(_LOSS, math.inf)
       if not self._streak:
         self._cause, self._first_loss = self._last_cause, self._last_loss
+        self._lowest_loss = math.inf
+      self._rounds_since_lowest += 1
+      if self._last_loss < self._lowest_loss:
+        self._lowest_loss = self._last_loss
+        self._rounds_since_lowest = 0
       self._streak.append(round_number)
       if (
         self._patience

@@ -84,6 +84,10 @@ class RowsTest(parameterized.TestCase):
     ([math.nan] * 3, True),
     ([math.inf] * 3, True),
     ([900, 800, 700, 950], True),
+    # The first step was the largest, and nothing has fallen since.
+    ([9e9, 400, 420, 410, 430, 405], False),
+    ([9e9, 400, 420, 410, 430, 405, 450], True),
+    ([9e9, 400, 420, 410, 430, 390, 450], False),
   )
   def test_losses_that_fall_end_no_run(self, losses, ends):
     hook = simulation.Divergence(_PATIENCE, participation=lambda number: 'ab')
