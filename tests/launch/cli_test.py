@@ -514,7 +514,7 @@ class BinariesTest(parameterized.TestCase):
     ),
     (
       'sweep',
-      '--config=launch/configs/digits.py:seeds',
+      '--config=digits:seeds',
       *('learning_rates', 'fixed_rounds', 'fixed_compute', '--tuned_by'),
     ),
     ('plot', 'python -m launch.plot --output_dir=plots', '--workdirs'),
