@@ -30,7 +30,18 @@ class NewTest(temporary_folders.TestCase):
     )
 
   @pytest.mark.thorough
+  def test_commands_of_the_project_run(self):
+    # Its sweep has 42 runs.
+    self._check_commands(more_for_sweep=['--dry_run'])
+
+  @pytest.mark.slow
   def test_every_command_of_the_project_runs(self):
+    self._check_commands()
+    table = (self.folder / 'runs' / 'comparison' / 'table.md').read_text()
+    self.assertIn('| My project', table)
+    self.assertIn('over 8 seeds', table)
+
+  def _check_commands(self, more_for_sweep=()):
     done = self._run('launch.new', 'my_project')
     self.assertEqual(done.returncode, 0, done.stderr)
     folder = self.folder / 'my_project'
@@ -43,7 +54,8 @@ class NewTest(temporary_folders.TestCase):
     self.assertLen(commands, 5)
     for command in commands:
       with self.subTest(command):
-        done = self._run(*command.split()[2:])
+        more = more_for_sweep if 'launch.sweep' in command else []
+        done = self._run(*command.split()[2:], *more)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
     notebook = nbformat.read(folder / 'notebook.ipynb', as_version=4)
     nbformat.validate(notebook)
@@ -52,9 +64,6 @@ class NewTest(temporary_folders.TestCase):
     self.assertIn(
       'global/accuracy', done.cells[2].outputs[-1].data['text/html']
     )
-    table = (self.folder / 'runs' / 'comparison' / 'table.md').read_text()
-    self.assertIn('| My project', table)
-    self.assertIn('over 8 seeds', table)
 
   def test_a_name_that_is_none_of_a_package_gets_one_that_is(self):
     outcome = binary_runner.run_here(

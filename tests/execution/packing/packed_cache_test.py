@@ -91,9 +91,12 @@ class PackedSequenceCacheTest(parameterized.TestCase):
   @pytest.mark.thorough
   def test_a_dataset_that_goes_with_the_program_goes_quietly(self):
     code = """
+      from fedfish_tff import execution
       from fedfish_tff.execution.packing import packed_cache
       import numpy as np, tensorflow as tf
       import tensorflow_federated as tff
+      # TFF's own context does not end quietly.
+      execution.set_default_context()
       dataset = tf.data.Dataset.from_tensor_slices(np.zeros(3))
       cache = packed_cache.PackedSequenceCache()
       cache.pack(dataset, tff.TensorType(np.float64))
