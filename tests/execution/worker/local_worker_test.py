@@ -232,6 +232,7 @@ class FailureTest(_ContextTestCase):
 
 
 _SCRIPT_PREAMBLE = """
+from launch import process_settings  # Without TensorFlow's messages.
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.worker import local_worker, local_worker_executors
 import os, signal, sys, threading
