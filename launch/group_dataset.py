@@ -185,7 +185,12 @@ def main(argv: Sequence[str]) -> None:
   output_dir = _OUTPUT_DIR.value
   is_remote = '://' in output_dir
   if beam_flags:
-    grouping.create_beam_runner(beam_flags)  # Reports invalid flags at once.
+    # Beam warns of libraries for Google's cloud that are not installed.
+    logging.disable(logging.WARNING)
+    try:
+      grouping.create_beam_runner(beam_flags)  # Reports invalid flags at once.
+    finally:
+      logging.disable(logging.NOTSET)
     # The messages of starting workers are of no use to the user.
     logging.getLogger('apache_beam').setLevel(logging.ERROR)
     # This logger prints a traceback of each error, even of Ctrl-C, although
