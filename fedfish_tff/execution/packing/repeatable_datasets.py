@@ -142,10 +142,9 @@ def from_the_start(dataset: tf.data.Dataset) -> tf.data.Dataset:
   order at the start of every call, and another one at each pass. Here the order
   would depend on earlier readings.
   """
-  if not any(map(_counts_readings, _steps(dataset))):
-    return dataset
-  copied = _copy(dataset)
-  return dataset if copied is None else copied
+  return (
+    copy(dataset) if any(map(_counts_readings, _steps(dataset))) else dataset
+  )
 
 
 def leaves_no_trace(dataset: tf.data.Dataset) -> bool:
@@ -204,12 +203,12 @@ def reading_options(*, fuses_repetitions: bool) -> tf.data.Options:
 
 
 def copy(dataset: tf.data.Dataset) -> tf.data.Dataset:
-  """Returns a dataset in the state before its first reading, not itself."""
-  copied = _copy(dataset)
-  return dataset if copied is None else copied
+  """Returns a dataset in the state before its first reading.
 
-
-def _copy(dataset: tf.data.Dataset) -> tf.data.Dataset | None:
+  Args:
+    dataset: The dataset, which is returned itself if TensorFlow cannot write it
+      as a graph.
+  """
   with tf.device('/device:CPU:0'):
     try:
       serialized = tf.raw_ops.DatasetToGraphV2(
@@ -217,7 +216,7 @@ def _copy(dataset: tf.data.Dataset) -> tf.data.Dataset | None:
       )
       graph_def = tf.compat.v1.GraphDef.FromString(serialized.numpy())
     except (tf.errors.OpError, message.DecodeError):
-      return None  # TFF does not run one with a table or of 2 GB, either.
+      return dataset  # TFF does not run one with a table or of 2 GB, either.
     for node in graph_def.node:
       # The counter of readings, known by name in this process, is replaced.
       if tf.as_dtype(node.attr['dtype'].type or tf.float32) == tf.resource:

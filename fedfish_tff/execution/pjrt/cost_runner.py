@@ -16,11 +16,8 @@ from fedfish_tff.execution.pjrt import stage_programs
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import cohort_stages
-from fedfish_tff.execution.running import federated_interpreter
 from fedfish_tff.execution.running import plan_runner
 from fedfish_tff.execution.running import stage_runs
-
-import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
@@ -54,13 +51,7 @@ class CostRunner(plan_runner.PlanRunner):
     self._on_program = on_program
     self._cache = packed_cache.PackedSequenceCache()
 
-  def stage_runner(
-    self, comp: tff.Computation, plan: federated_plan.Plan
-  ) -> federated_interpreter.RunStage:
-    del comp, plan
-    return self._run_zeros
-
-  def _run_zeros(
+  def __call__(
     self,
     stage: federated_plan.ClientStage,
     server_values: Mapping[_ValueId, Any],

@@ -30,7 +30,6 @@ from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import client_stages
 from fedfish_tff.execution.running import cohort_graph
-from fedfish_tff.execution.running import federated_interpreter
 from fedfish_tff.execution.running import plan_runner
 from fedfish_tff.execution.running import stage_runs
 
@@ -91,12 +90,6 @@ class CohortStageRunner(plan_runner.PlanRunner):
   def general_path_reasons(self) -> tuple[str, ...]:
     """The reasons why stages ran client by client instead of as a graph."""
     return tuple(self._reasons)
-
-  def stage_runner(
-    self, comp: tff.Computation, plan: federated_plan.Plan
-  ) -> federated_interpreter.RunStage:
-    del comp, plan
-    return self
 
   def __call__(
     self,

@@ -9,6 +9,8 @@ the same as in TFF's own contexts.
 
 import abc
 import collections
+from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff.execution import runner as runner_lib
@@ -18,6 +20,7 @@ from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import function_arguments
 from fedfish_tff.execution.running import federated_interpreter
 from fedfish_tff.execution.running import runtime_errors
+from fedfish_tff.execution.running import stage_runs
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -44,10 +47,21 @@ class PlanRunner(runner_lib.Runner):
     self._recent_plans = collections.deque(maxlen=_NUM_RECENT_PLANS)
 
   @abc.abstractmethod
+  def __call__(
+    self,
+    stage: federated_plan.ClientStage,
+    server_values: Mapping[stage_runs.ValueId, Any],
+    client_values: Mapping[stage_runs.ValueId, Sequence[Any]],
+    num_clients: int,
+  ) -> stage_runs.StageResult:
+    """Runs a client stage; see `stage_runs.run_stage`."""
+
   def stage_runner(
     self, comp: tff.Computation, plan: federated_plan.Plan
   ) -> federated_interpreter.RunStage:
-    """Returns the function that runs the client stages of a plan."""
+    """Returns the function that runs the client stages of a plan: this runner."""
+    del comp, plan
+    return self
 
   def run(self, comp: tff.Computation, arg: Any) -> Any:
     if not isinstance(comp.type_signature, tff.FunctionType):
