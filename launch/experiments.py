@@ -26,6 +26,7 @@ import sys
 import types
 from typing import Any
 
+from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import execution
 from fedfish_tff import trust as trust_lib
@@ -257,11 +258,9 @@ def sweep(
   return read(sweep_dir)
 
 
-@functools.cache
 def _set_context() -> None:
   """Makes the fast context the default, unless one was set before."""
-  context = tff.framework.get_context_stack().current
-  if not hasattr(context, 'set_report_clients'):
+  if datasets.current_runner() is None:
     execution.set_default_context()
 
 

@@ -354,11 +354,11 @@ def plan_client(
 
 def takes_references() -> bool:
   """Returns whether the current execution context reads clients elsewhere."""
-  return getattr(_runner(), 'takes_client_references', False)
+  return getattr(current_runner(), 'takes_client_references', False)
 
 
-def _runner() -> Any:
-  """Returns the runner of the current context; None for TFF's own."""
+def current_runner() -> Any:
+  """Returns the `execution.Runner` of the current context; None for TFF's own."""
   context = tff.framework.get_context_stack().current
   return getattr(context, 'runner', None)
 
@@ -374,7 +374,7 @@ def to_client_input(batches: ClientBatches) -> ClientInput:
     context's runner says that it uses their arrays directly, otherwise a
     dataset of them.
   """
-  if getattr(_runner(), 'takes_client_batches', False):
+  if getattr(current_runner(), 'takes_client_batches', False):
     return batches
   return batches.to_dataset()
 

@@ -19,7 +19,6 @@ from fedfish_tff.simulation import progress
 from fedfish_tff.simulation import round_problems
 
 from absl import logging
-import tensorflow_federated as tff
 
 # The prefixes of columns that are averages over clients.
 _AVERAGES = ('train/', 'aggregator/sent/')
@@ -74,11 +73,9 @@ def run_round(
     errors.InputError: If a client's data or state cannot be used, its new state
       cannot be written, or a client with a state is in the cohort twice.
   """
-  context = tff.framework.get_context_stack().current
   # Discards the costs that the context's runner, if it counts them, has counted
   # before this round.
-  runner = getattr(context, 'runner', None)
-  take_columns = getattr(runner, 'take_columns', dict)
+  take_columns = getattr(batches_lib.current_runner(), 'take_columns', dict)
   take_columns()
   inputs = [batches_lib.to_client_input(client) for client in cohort]
   if client_states is None:

@@ -11,6 +11,7 @@ import pathlib
 import shlex
 from typing import Any
 
+from fedfish_tff import datasets
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import building
@@ -31,7 +32,6 @@ from launch.runs import tuned_evaluation
 from tasks.task import Task
 
 from absl import logging
-import tensorflow_federated as tff
 
 BuildFn = Callable[..., experiment_lib.Experiment]
 
@@ -285,8 +285,7 @@ def _run(
     first_round=experiment.first_round,
     judged_column=experiment.judged_column,
   )
-  context = tff.framework.get_context_stack().current
-  runner = getattr(context, 'runner', None)
+  runner = datasets.current_runner()
   if hasattr(runner, 'set_report_clients'):
     runner.set_report_clients(progress.report_clients)
   # Schedules that the context cannot apply are refused before any evaluation.

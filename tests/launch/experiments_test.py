@@ -7,17 +7,27 @@ import dataclasses
 
 from examples import clipped_fed_avg
 from fedfish_tff import errors
+from fedfish_tff import execution
 from launch import experiments
 from tasks.images import digits
 from tests import temporary_folders
 
 import numpy as np
 import pytest
+import tensorflow_federated as tff
 
 MINE = dataclasses.replace(clipped_fed_avg.METHOD, title='Mine')
 
 
 class ExperimentsTest(temporary_folders.TestCase):
+  def test_a_context_that_was_set_stays(self):
+    context = execution.create_context()
+    default = tff.framework.get_context_stack().current
+    tff.framework.set_default_context(context)
+    self.addCleanup(tff.framework.set_default_context, default)
+    experiments.train('digits:fed_avg', workdir=self.folder / 'run', rounds=1)
+    self.assertIs(tff.framework.get_context_stack().current, context)
+
   @pytest.mark.thorough
   def test_a_run_of_ones_own_task_and_method_has_frames(self):
     task = digits.create_task(seed=0, num_clients=10)
