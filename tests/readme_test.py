@@ -17,7 +17,7 @@ import pytest
 _README = repository.ROOT / 'README.md'
 _TEXT = _README.read_text(encoding='utf-8')
 # At most this many lines, so that it is read.
-_MAX_LINES = 131
+_MAX_LINES = 130
 # What `make install` does not install.
 _NEEDS_MORE = ('--context=pjrt', '--context=ray')
 # What takes more than ten CPU seconds.
