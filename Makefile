@@ -9,7 +9,7 @@
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: demo test test-thorough test-all test-flaky \
-  test-processors test-gpu lint bench bench-commits bazel-test lock sbom audit \
+  mutants test-processors test-gpu lint bench bench-commits bazel-test lock sbom audit \
   docs install accelerator ray clean help
 
 # cpu, cuda12, cuda13 or tpu.
@@ -45,6 +45,9 @@ test-all: install ## run all tests, the slow ones too (ARGS=FILE for some)
 
 test-flaky: install ## run ARGS 100 times (TIMES=N) on busy cores
 	@$(RUN) .ci/test_flaky.py $(ARGS)
+
+mutants: install ## change ARGS=MODULE.py in places; which tests notice?
+	@$(RUN) .ci/mutate.py $(ARGS)
 
 test-processors: install ## run the tests as if on several processors (slow)
 	@$(RUN) .ci/test_processors.py $(ARGS)
