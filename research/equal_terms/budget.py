@@ -1,0 +1,173 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""The methods of the comparison, and the equal budget that tunes each of them.
+
+README.md beside it has the design. A method of one's own is one more `Entry`
+in a group; a task of one's own is a config file like digits.py.
+
+This is plain Python, without TensorFlow.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Iterator
+from collections.abc import Mapping
+from collections.abc import Sequence
+import dataclasses
+import math
+from typing import Any
+
+from launch.configs import base
+from launch.configs import sweeps
+
+# The settings that each method may try, a field of its own included.
+SETTINGS = 6
+# The fresh seeds that judge.
+SEEDS = tuple(range(8))
+_CLIENT_RATE, _SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+  """One method of the comparison.
+
+  Attributes:
+    variant: The variant of the config.
+    own: The values of the field that the method has beside its rate, by the
+      field's dotted name; empty for none.
+    rate: The field of the tuned rate; empty if the method has none.
+  """
+
+  variant: str
+  own: Mapping[str, Sequence[Any]] = dataclasses.field(default_factory=dict)
+  rate: str = _CLIENT_RATE
+
+  def settings(
+    self, rates: Mapping[str, Sequence[float]]
+  ) -> dict[str, tuple[Any, ...]]:
+    """Returns the values of each tuned field, at most SETTINGS combinations.
+
+    Args:
+      rates: The SETTINGS values of each rate. Beside a field of k values, every
+        k-th rate remains.
+    """
+    tried = math.prod(map(len, self.own.values()))
+    found = {name: tuple(values) for name, values in self.own.items()}
+    if self.rate:
+      found[self.rate] = tuple(rates[self.rate][::tried])
+    return found
+
+
+# How a server combines what clients send.
+AVERAGES = (
+  Entry('fed_sgd', rate=_SERVER_RATE),
+  Entry('fed_avg'),
+  Entry('fed_avg,server=adam', {_SERVER_RATE: (0.01, 0.03)}),
+  Entry('fed_nova'),
+  Entry('fed_fish'),
+  Entry('per_example'),
+  Entry('damped', {'algorithm.damping': (1e-4, 1e-2)}),
+  Entry('fed_avg,exchange=partial'),
+)
+# What corrects the drift of clients.
+CORRECTIONS = (
+  Entry('fed_prox', {'algorithm.proximal_strength': (0.1, 1.0)}),
+  Entry('scaffold'),
+  Entry('fed_dyn', {'algorithm.regularization': (0.01, 0.1)}),
+  Entry('mime_lite'),
+  Entry('fed_cm', {'algorithm.mixture': (0.1, 0.3)}),
+)
+# What does not wait for the slowest client.
+CLOCKS = (
+  Entry('fed_buff,participation=asynchronous'),
+  Entry(
+    'fed_async,participation=asynchronous',
+    {'algorithm.mixing_weight': (0.3, 0.6)},
+  ),
+  Entry('fed_avg,participation=flanp'),
+)
+# What gives each client a model of its own, beside two models of all clients
+# that each client fine-tunes.
+PERSONAL = (
+  Entry('fed_avg'),
+  Entry('fed_fish'),
+  Entry('fed_per'),
+  Entry('fed_rep', {'algorithm.body_epochs': (1, 2)}),
+  Entry('fed_rep,participation=srpfl', {'algorithm.body_epochs': (1, 2)}),
+  Entry('lg_fed_avg'),
+  Entry('ditto', {'algorithm.personal_strength': (0.1, 1.0)}),
+  Entry('apfl', {'algorithm.mixture': (0.25, 0.5)}),
+  Entry('hf_maml', {'algorithm.personal_learning_rate': (0.03, 0.12)}),
+)
+# Classifiers of frozen features in closed form.
+CLOSED_FORMS = (
+  Entry(
+    'fed3r',
+    {'algorithm.regularization': (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+    rate='',
+  ),
+  Entry('fed_ncm', {'algorithm.distance': ('cosine', 'euclidean')}, rate=''),
+)
+
+
+def compare(
+  entries: Iterable[Entry],
+  rates: Mapping[str, Sequence[float]],
+  *,
+  fixed: Mapping[str, Any] | None = None,
+) -> sweeps.Experiment:
+  """Returns the runs that tune methods alike, and those that judge them.
+
+  Args:
+    entries: The methods.
+    rates: The SETTINGS values of each rate of the task.
+    fixed: The values of fields that are the same in all runs.
+  """
+  entries = tuple(entries)
+  fixed = fixed or {}
+
+  def tune() -> Iterator[sweeps.Run]:
+    for entry in entries:
+      # Runs of one seed follow one another and share the task.
+      yield from sweeps.grid(
+        [entry.variant],
+        {'seed': sweeps.TUNING_SEEDS, **entry.settings(rates)},
+        fixed=fixed,
+      )
+
+  return sweeps.Experiment(
+    runs=sweeps.grid(
+      [entry.variant for entry in entries], {'seed': SEEDS}, fixed=fixed
+    ),
+    tuning=tuple(tune()),
+    tuned=tuple(
+      dict.fromkeys(
+        field for entry in entries for field in entry.settings(rates)
+      )
+    ),
+  )
+
+
+def with_clock(variant: str) -> str:
+  """Returns a variant whose clients have speeds, so that runs have a clock."""
+  axes = base.parse_variant(variant)[1]
+  return (
+    variant if 'participation' in axes else f'{variant},participation=uniform'
+  )
+
+
+def count_answers_alike(
+  config: base.ConfigDict, *, answers: Mapping[str, int]
+) -> None:
+  """Gives an asynchronous run as many answers as one of uniform cohorts.
+
+  Args:
+    config: The config, of any method; that of an asynchronous one is changed.
+    answers: The number of answers of a server step, by the method's name.
+  """
+  if config.algorithm.name not in answers:
+    return
+  config.participation.concurrency = config.cohort_size
+  per_step = answers[config.algorithm.name]
+  for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
+    config[field] *= config.cohort_size // per_step
+  config.cohort_size = per_step

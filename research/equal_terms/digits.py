@@ -1,0 +1,65 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""All methods on handwritten digits, with data that scikit-learn embeds.
+
+  for piece in averages corrections clocks personal; do
+    python -m launch.sweep --sweep_dir=runs/equal_terms/digits_$piece \
+      --config=research/equal_terms/digits.py:$piece
+  done
+
+README.md beside it has the design. The first three pieces are judged by one
+model of all clients, the last one by clients' models after fine-tuning.
+"""
+
+from launch.configs import base
+from launch.configs import sweeps
+from research.equal_terms import budget
+
+RATES = {
+  'client_learning_rate': (0.03, 0.06, 0.12, 0.25, 0.5, 1.0),
+  'server_learning_rate': (0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
+}
+_ANSWERS = {'fed_buff': 5, 'fed_async': 1}
+_PERSONAL = {
+  'evaluation.personalization_epochs': 5,
+  'evaluation.judged_by': 'fine_tuned',
+}
+
+
+def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
+  config = base.create_config(
+    budget.with_clock(variant),
+    task={
+      'name': 'digits_shards',
+      'num_clients': 40,
+      'num_held_out': 40,
+      'classes_per_client': 2,
+    },
+    rounds=20,
+    cohort_size=10,
+    local_epochs=5,
+    batch_size=5,
+    client_learning_rate=0.1,
+    evaluate_every=4,
+    checkpoint_every=20,
+    evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={
+      'participation.speeds.communication_seconds': 1.0,
+      'participation.n0': 3,
+      'participation.rounds_per_stage': 5,
+    },
+  )
+  budget.count_answers_alike(config, answers=_ANSWERS)
+  return config
+
+
+sweep = sweeps.choice(
+  get_config,
+  lambda _: {
+    'averages': lambda: budget.compare(budget.AVERAGES, RATES),
+    'corrections': lambda: budget.compare(budget.CORRECTIONS, RATES),
+    'clocks': lambda: budget.compare(budget.CLOCKS, RATES),
+    'personal': lambda: budget.compare(budget.PERSONAL, RATES, fixed=_PERSONAL),
+  },
+)

@@ -1,0 +1,51 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Methods that train a linear classifier of frozen features of CIFAR-10.
+
+  for piece in closed_forms averages corrections; do
+    python -m launch.sweep --sweep_dir=runs/equal_terms/features_$piece \
+      --config=research/equal_terms/features.py:$piece --data_dir=path/to/folder
+  done
+
+path/to/folder holds cifar10.npz and SqueezeNet's weights, see
+launch/configs/fed3r_cifar.py. README.md beside it has the design.
+"""
+
+from launch.configs import base
+from launch.configs import fed3r_cifar
+from launch.configs import sweeps
+from research.equal_terms import budget
+
+RATES = {
+  'client_learning_rate': (0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
+  'server_learning_rate': (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+}
+
+
+def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
+  closed = variant in {entry.variant for entry in budget.CLOSED_FORMS}
+  return base.create_config(
+    variant if closed else budget.with_clock(variant),
+    task={'name': 'cifar10_features', 'alpha': 0.1},
+    visiting_rounds=fed3r_cifar.VISITING_ROUNDS,
+    rounds=20,
+    cohort_size=10,
+    local_epochs=5,
+    batch_size=10,
+    client_learning_rate=1.0,
+    evaluate_every=4,
+    checkpoint_every=20,
+    evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={'participation.speeds.communication_seconds': 1.0},
+  )
+
+
+sweep = sweeps.choice(
+  get_config,
+  lambda _: {
+    'closed_forms': lambda: budget.compare(budget.CLOSED_FORMS, RATES),
+    'averages': lambda: budget.compare(budget.AVERAGES, RATES),
+    'corrections': lambda: budget.compare(budget.CORRECTIONS, RATES),
+  },
+)
