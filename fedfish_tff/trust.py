@@ -33,10 +33,6 @@ class Trust:
   json_modules: bool = False
   is_json: bool = False
 
-  def in_run(self) -> 'Trust':
-    """Returns the trust in the config of a run that this config names."""
-    return Trust(json_modules=self.json_modules, is_json=True)
-
   def check_module(self, field: str, name: str) -> None:
     """Raises InputError unless a named module may be imported.
 
@@ -67,7 +63,5 @@ def check_saved_model(path: object, trusted: bool) -> None:
   if not trusted:
     raise errors.InputError(
       f'{path} is a saved model, which may run code and read and write files; '
-      'it is loaded only with --trust_saved_models (trusted=True in Python), and '
-      'not for the run of a warm start, whose export/weights.npz '
-      '(launch.evaluate --export) serves as well.'
+      'it is loaded only with --trust_saved_models (trusted=True in Python).'
     )

@@ -149,7 +149,7 @@ def _run_round(experiment: experiment_lib.Experiment) -> None:
     simulation.run_training(
       experiment.process,
       train_data=experiment.task.train,
-      participation=experiment.planned,
+      participation=experiment.cohorts.planned,
       batch_spec=experiment.batch_spec,
       seed=experiment.config.seed,
       rounds=1,

@@ -47,13 +47,14 @@ Examples (a minute each on a laptop; embedded data, nothing is downloaded):
       --workdir=runs/mine --data_dir=path/to/folder
 
 The workdir then holds config.json, metrics.csv (a row per round), summary.json,
-plots/, tensorboard/ and checkpoints/. You can stop it at any time: the same
-command resumes from the last checkpoint, with the same result as without the
-stop. A larger --config.rounds continues a finished run from its last round.
-checkpoints/ keeps the last two checkpoints: the disk space of two models and
-their optimizers' states, and of a third with evaluation.half_way_checkpoint,
-whose model launch.evaluate --targets also scores. A workdir of another config,
-or of a run on other data, is refused; --overwrite starts afresh.
+model.safetensors (the trained weights by name), plots/, tensorboard/ and
+checkpoints/. You can stop it at any time: the same command resumes from the last
+checkpoint, with the same result as without the stop. A larger --config.rounds
+continues a finished run from its last round. checkpoints/ keeps the last two
+checkpoints: the disk space of two models and their optimizers' states, and of a
+third with evaluation.half_way_checkpoint, whose model launch.evaluate --targets
+also scores. A workdir of another config, or of a run on other data, is refused;
+--overwrite starts afresh.
 """
 
 from collections.abc import Sequence

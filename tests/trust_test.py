@@ -100,13 +100,11 @@ class TrustTest(parameterized.TestCase):
         expected='a function',
       )
 
-    of_others = trust.Trust(saved_models=True).in_run()
-    for trusted in (trust.NONE, of_others, of_others.in_run()):
+    for trusted in (trust.NONE, trust.Trust(saved_models=True, is_json=True)):
       with self.assertRaisesRegex(
         errors.InputError, '^task.name .*trust_modul'
       ):
         load(trusted)
     self.assertFalse(self._written.exists())
-    self.assertFalse(of_others.saved_models)
-    load(trust.Trust(json_modules=True).in_run())
+    load(trust.Trust(json_modules=True, is_json=True))
     self.assertTrue(self._written.exists())

@@ -9,7 +9,6 @@ trusted.
 """
 
 from collections.abc import Iterator
-from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
 import functools
@@ -46,12 +45,13 @@ _POSITION = 'arr_{}'
 def name_weights(
   weights: tff.learning.models.ModelWeights, tensor_names: Sequence[str]
 ) -> dict[str, np.ndarray]:
-  """Returns a model's weights by name, see `fit_weights`.
+  """Returns a model's weights by name.
 
   Args:
     weights: The model's weights.
-    tensor_names: A name for each trainable tensor; other numbers of names are
-      not used.
+    tensor_names: A name for each trainable tensor. With another number of names
+      these are trainable_0, trainable_1, ... in the model's order; those of the
+      other tensors are always non_trainable_0, non_trainable_1, ...
   """
   trainable, others = map(tf.nest.flatten, weights)
   if len(tensor_names) != len(trainable):
@@ -93,45 +93,26 @@ def read_weights(
     )
 
 
-def fit_weights(
-  model: tff.learning.models.FunctionalModel,
-  tensors: Mapping[str, np.ndarray],
-  *,
-  tensor_names: Sequence[str],
-  source: object,
-) -> tff.learning.models.ModelWeights:
-  """Returns weights of a model, each by its name and of its shape.
-
-  Args:
-    model: The model.
-    tensors: The tensors by name. Names trainable_0, trainable_1, ... stand for
-      the trainable tensors in the model's order, and non_trainable_0, ... for
-      the others, as in files of `launch.evaluate --export`.
-    tensor_names: The names of the model's trainable tensors; empty for none.
-    source: The name of the place of the tensors, for errors.
-
-  Raises:
-    errors.InputError: If a tensor is missing, unknown, of another shape, or has
-      a value that is not finite in the model's dtype; the message names the
-      first one.
-  """
-  return _fit(
-    model,
-    {n: stored_tensors.StoredTensor.of_array(tensors[n]) for n in tensors},
-    tensor_names=tensor_names,
-    source=source,
-  )
-
-
 def _fit(
   model: tff.learning.models.FunctionalModel,
   tensors: keras_weights.Tensors,
   *,
   tensor_names: Sequence[str],
   source: object,
-  writer: str = '',
+  writer: str,
 ) -> tff.learning.models.ModelWeights:
-  """Returns the weights of a model after comparing all shapes; see callers."""
+  """Returns the weights of a model after comparing all shapes.
+
+  Args:
+    model: The model.
+    tensors: The tensors by name.
+    tensor_names: The names of the model's trainable tensors; empty for none.
+    source: The name of the place of the tensors, for errors.
+    writer: The program that has written them; '' if unknown.
+
+  Returns:
+    See `read_weights`.
+  """
   if _TRAINABLE.format(0) in tensors:
     tensor_names = ()
   expected = _shapes_of(model, tensor_names)

@@ -3,10 +3,11 @@
 """A run's folder, with one config and one writer.
 
 It holds config.json, data_fingerprint.json, data.json, metrics.csv,
-checkpoints/, tensorboard/, summary.json and plots/. A run with a start also has
-start.npz, and start/ for a fine-tuning; a run with client states
-client_states.sqlite; and a run that Weights & Biases logs wandb_id.txt and
-wandb/. Other files are never touched.
+checkpoints/ and tensorboard/; a finished run also has summary.json, plots/ and
+model.safetensors, its model's weights by name. A run with a start has start.npz,
+and start/ for a fine-tuning; a run with client states client_states.sqlite; and
+a run that Weights & Biases logs wandb_id.txt and wandb/. Other files are never
+touched.
 """
 
 from collections.abc import Callable
@@ -44,6 +45,7 @@ _OWN_NAMES = (
   'client_states.sqlite-wal',
   'client_states.sqlite-shm',
   'summary.json',
+  'model.safetensors',
   'plots',
   'evaluation',
   'export',
@@ -90,6 +92,7 @@ class Workdir:
   client_states_path = _entry('client_states.sqlite')
   tensorboard_path = _entry('tensorboard')
   summary_path = _entry('summary.json')
+  model_path = _entry('model.safetensors')
   plots_path = _entry('plots')
   wandb_path = _entry(_WANDB_NAME)
   wandb_id_path = _entry('wandb_id.txt')
@@ -327,11 +330,12 @@ class Workdir:
           checkpoint_manifest.checkpoint_path(folder, later).unlink()
     except OSError as error:
       raise files.unwritable_error(folder, error) from error
-    try:
-      # A run killed here is one of fewer rounds without a summary.
-      self.summary_path.unlink(missing_ok=True)
-    except OSError as error:
-      raise files.unwritable_error(self.summary_path, error) from error
+    # A run killed here is one of fewer rounds without a summary.
+    for path in (self.summary_path, self.model_path):
+      try:
+        path.unlink(missing_ok=True)
+      except OSError as error:
+        raise files.unwritable_error(path, error) from error
     files.write_atomically(
       self.config_path, _to_json({**self.read_config(), 'rounds': rounds})
     )

@@ -28,13 +28,13 @@ from typing import NamedTuple
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
 from fedfish_tff import plug_ins
+from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from launch import methods
 from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
   from fedfish_tff import evaluation
-  from fedfish_tff import simulation
   from launch.methods import building
   from launch.methods import method as method_lib
   from tasks.task import Task
@@ -78,6 +78,33 @@ BuildFn = Callable[['building.Ingredients', Any], Any]
 MergeFn = Callable[[config_lib.Config, 'Task', Any, Any], tuple[Any, Any]]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cohorts:
+  """The clients of each round.
+
+  Attributes:
+    title: The name of their choice in tables.
+    participation: The function that returns the cohort of a round.
+    accuracy_stages: The stages that training ends by accuracy, updated with
+      each row; None if it ends none.
+  """
+
+  title: str
+  participation: simulation.Participation
+  accuracy_stages: simulation.AccuracyStages | None = None
+
+  @property
+  def planned(self) -> simulation.Participation:
+    """The cohorts, or as many other clients where training chooses them."""
+    return getattr(self.participation, 'planned', self.participation)
+
+  @property
+  def hooks(self) -> list[simulation.Hook]:
+    """The hooks that decide on cohorts by the rows of rounds."""
+    found = (self.accuracy_stages, self.participation)
+    return [part for part in found if isinstance(part, simulation.Hook)]
+
+
 class Experiment(typing.Protocol):
   """A built run, as blocks see it; `launch.runs.experiment` has all of it.
 
@@ -88,9 +115,7 @@ class Experiment(typing.Protocol):
     evaluations: The computations of the evaluations.
     judged_column: The column of metrics.csv that judges the run.
     first_round: The last round of the run's start; 0 without a start.
-    participation: The function that returns the cohort of a round.
-    accuracy_stages: The stages of the participation that training ends, if any.
-    cohort_hooks: Those of the last two that are hooks.
+    cohorts: The clients of each round.
   """
 
   config: config_lib.Config
@@ -99,9 +124,7 @@ class Experiment(typing.Protocol):
   evaluations: evaluation.SharedComputations
   judged_column: str
   first_round: int
-  participation: simulation.Participation
-  accuracy_stages: simulation.AccuracyStages | None
-  cohort_hooks: Sequence[simulation.Hook]
+  cohorts: Cohorts
 
   def build_barrier(self) -> evaluation.CohortBarrier | None:
     """Builds the barrier, if the config has one."""
@@ -225,6 +248,8 @@ class Block:
       values in the block, where `goes_with` cannot express it.
     check_task: A function that raises InputError for a config that does not
       suit its task, before anything is built.
+    choose: A function from a config and its task to the cohorts of its rounds,
+      which one block of each config has; None for the others.
     needed_clients: A function from a config to the least number of clients in a
       round for the block to do what it says. A participation whose rounds never
       have so many is refused.
@@ -288,6 +313,7 @@ class Block:
   check_task: Callable[[config_lib.Config, Task], None] = lambda config, task: (
     None
   )
+  choose: Callable[[config_lib.Config, Task], Cohorts] | None = None
   needed_clients: Callable[[config_lib.Config], int] = lambda config: 0
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}

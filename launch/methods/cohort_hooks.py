@@ -26,11 +26,12 @@ def build(
     experiment: The experiment.
     wall_clock: The clock of simulated time; None without speeds.
   """
-  chosen = experiment.participation
+  cohorts = experiment.cohorts
+  chosen = cohorts.participation
   # They come before the clock, which asks for cohorts.
-  hooks = [*experiment.cohort_hooks]
+  hooks = [*cohorts.hooks]
   sent = experiment.built.wire_bytes
-  if experiment.accuracy_stages is not None:
+  if cohorts.accuracy_stages is not None:
     gradient_norm = experiment.evaluations.gradient_norm
     criterion = evaluation.AccuracyCriterion(
       gradient_norm, constant=experiment.config.participation.accuracy_constant

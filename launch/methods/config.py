@@ -24,6 +24,7 @@ from fedfish_tff import trust as trust_lib
 if typing.TYPE_CHECKING:
   from launch.methods import block as block_lib
   from launch.methods import method as method_lib
+  from tasks.task import Task
 
 # The names of the fields of learning rates.
 CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
@@ -171,6 +172,38 @@ class Config:
     return dataclasses.replace(
       first, rounds=rounds, values={**first.values, 'rounds': rounds}
     )
+
+  def create_cohorts(self, task: Task) -> block_lib.Cohorts:
+    """Creates the choice of the clients of each round.
+
+    Args:
+      task: The task.
+
+    Raises:
+      errors.InputError: If it does not suit the task.
+    """
+    (choose,) = (b.choose for b in self.declared if b.choose is not None)
+    return choose(self, task)
+
+  def judged_by(self, task: Task) -> str:
+    """Returns the group of columns of held-out clients that judges the run.
+
+    `evaluation.judged_by` chooses the model, and the task the data: those of
+    clients' own test data, if it has any.
+
+    Args:
+      task: The task.
+    """
+    chosen = self.evaluation.judged_by
+    # A held-out client gets a model of its own by its first training.
+    if chosen == 'auto' and not self.has_one_model:
+      chosen = 'fine_tuned'
+    tuned = (
+      chosen == 'fine_tuned' and self.evaluation.personalization_epochs > 0
+    )
+    if task.own_test is not None:
+      return 'new_fine_tuned' if tuned else 'new_global'
+    return 'personalized' if tuned else 'global'
 
   @functools.cached_property
   def keeps_models(self) -> bool:

@@ -4,38 +4,11 @@
 
 from __future__ import annotations
 
-import typing
-
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
-
-if typing.TYPE_CHECKING:
-  from tasks.task import Task
-
-
-def judged_by(config: config_lib.Config, task: Task) -> str:
-  """Returns the group of columns of held-out clients that judges a run.
-
-  `evaluation.judged_by` chooses the model, and the task the data: those of
-  clients' own test data, if it has any.
-
-  Args:
-    config: The config.
-    task: The task.
-  """
-  chosen = config.evaluation.judged_by
-  # A held-out client gets a model of its own by its first training.
-  if chosen == 'auto' and not config.has_one_model:
-    chosen = 'fine_tuned'
-  tuned = (
-    chosen == 'fine_tuned' and config.evaluation.personalization_epochs > 0
-  )
-  if task.own_test is not None:
-    return 'new_fine_tuned' if tuned else 'new_global'
-  return 'personalized' if tuned else 'global'
 
 
 def _check(config: config_lib.Config) -> None:

@@ -60,50 +60,35 @@ def _deviations(config: config_lib.Config) -> dict[str, str]:
   return {} if is_usual else {'participation.name': own.title}
 
 
-def create_accuracy_stages(
-  config: config_lib.Config, task: Task
-) -> simulation.AccuracyStages | None:
-  """Returns the stages that training ends by accuracy; None if it does not.
+def create_cohorts(config: config_lib.Config, task: Task) -> block.Cohorts:
+  """Returns the policy's choice of the clients of each round.
 
   Args:
     config: The config.
     task: The task.
-
-  Raises:
-    errors.InputError: If cohorts are smaller than the last stage.
-  """
-  return policy_of(config).create_stages(config, len(task.train.client_ids))
-
-
-def create_participation(
-  config: config_lib.Config,
-  task: Task,
-  *,
-  accuracy_stages: simulation.AccuracyStages | None = None,
-) -> simulation.Participation:
-  """Returns the policy that chooses the cohort of each round.
-
-  Args:
-    config: The config.
-    task: The task.
-    accuracy_stages: The result of `create_accuracy_stages`, which training
-      updates with each round's row; None to create it.
 
   Raises:
     errors.InputError: If there are fewer clients than the config asks for, no
-      round has as many as its blocks need, or the file of their speeds cannot
-      be used.
+      round has as many as its blocks need, cohorts are smaller than the last
+      stage, or the file of the clients' speeds cannot be used.
   """
-  speeds = _create_speeds(config, task)
-  stages = accuracy_stages or create_accuracy_stages(config, task)
-  found = policy_of(config).build(
-    policy.Ingredients(
-      config=config, task=task, speeds=speeds, accuracy_stages=stages
-    )
+  named = policy_of(config)
+  stages = named.create_stages(config, len(task.train.client_ids))
+  found = block.Cohorts(
+    title=named.title,
+    participation=named.build(
+      policy.Ingredients(
+        config=config,
+        task=task,
+        speeds=_create_speeds(config, task),
+        accuracy_stages=stages,
+      )
+    ),
+    accuracy_stages=stages,
   )
   # Accuracy ends no stage whose rounds change nothing.
   last = 1 if stages is not None else config.rounds
-  _check_sizes(config, getattr(found, 'planned', found), last_round=last)
+  _check_sizes(config, found.planned, last_round=last)
   return found
 
 
@@ -143,7 +128,7 @@ def create_wall_clock(
   Args:
     config: The config.
     task: The task.
-    participation: The result of `create_participation`.
+    participation: The participation of `create_cohorts`.
 
   Raises:
     errors.InputError: If the file of the speeds cannot be used.
@@ -211,7 +196,8 @@ BLOCK = block.Block(
   },
   in_all_configs=True,
   check=_check,
-  check_task=create_participation,
+  check_task=create_cohorts,
+  choose=create_cohorts,
   deviations=_deviations,
   in_loop=True,
   # Methods are built for the largest staleness.
@@ -222,7 +208,7 @@ BLOCK = block.Block(
   hooks=lambda experiment: cohort_hooks.build(
     experiment,
     create_wall_clock(
-      experiment.config, experiment.task, experiment.participation
+      experiment.config, experiment.task, experiment.cohorts.participation
     ),
   ),
 )

@@ -205,7 +205,7 @@ def _evaluate_barrier(
   hooks = experiment.build_hooks()
   for hook in hooks:
     # Those that decide on cohorts have seen the rows.
-    if hook not in experiment.cohort_hooks:
+    if hook not in experiment.cohorts.hooks:
       hook.observe_rows(rows)
   with parameters.replaced(
     experiment_lib.round_parameters(

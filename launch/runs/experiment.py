@@ -16,10 +16,9 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
+from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
-from launch.methods import evaluation as evaluation_block
-from launch.methods import participation as participation_lib
 from launch.runs import run_start
 from tasks import registry as task_registry
 from tasks.task import SPLITS
@@ -82,16 +81,14 @@ class Experiment:
     return self.built.process
 
   @functools.cached_property
-  def accuracy_stages(self) -> simulation.AccuracyStages | None:
-    """The stages of the participation, updated with each row, if it has any."""
-    return participation_lib.create_accuracy_stages(self.config, self.task)
+  def cohorts(self) -> block_lib.Cohorts:
+    """The clients of each round."""
+    return self.config.create_cohorts(self.task)
 
-  @functools.cached_property
+  @property
   def participation(self) -> simulation.Participation:
     """The function that returns the cohort of a round."""
-    return participation_lib.create_participation(
-      self.config, self.task, accuracy_stages=self.accuracy_stages
-    )
+    return self.cohorts.participation
 
   @property
   def batch_spec(self) -> datasets.BatchSpec:
@@ -105,23 +102,12 @@ class Experiment:
   @property
   def judged_by(self) -> str:
     """The prefix of the columns of held-out clients that judge the run."""
-    return evaluation_block.judged_by(self.config, self.task)
+    return self.config.judged_by(self.task)
 
   @property
   def judged_column(self) -> str:
     """The column of metrics.csv that judges the run, in the task's metric."""
     return f'eval/{self.judged_by}/{self.task.metric}'
-
-  @property
-  def cohort_hooks(self) -> list[simulation.Hook]:
-    """The hooks that decide on cohorts, some of them by each row."""
-    found = (self.accuracy_stages, self.participation)
-    return [part for part in found if isinstance(part, simulation.Hook)]
-
-  @property
-  def planned(self) -> simulation.Participation:
-    """The cohorts, or as many other clients where training chooses them."""
-    return getattr(self.participation, 'planned', self.participation)
 
   @property
   def half_round(self) -> int | None:
@@ -386,7 +372,7 @@ def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
     },
     'metric': task.metric,
     'higher_is_better': task.higher_is_better,
-    'judged_by': evaluation_block.judged_by(config, task),
+    'judged_by': config.judged_by(task),
   }
 
 

@@ -3,17 +3,21 @@
 """Exports of a trained model: a SavedModel and plain arrays."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
+import hashlib
 import io
 import os
 import pathlib
 import shutil
 
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff import new_files
 from fedfish_tff.models import model_functions
 from fedfish_tff.simulation import files
 
 import numpy as np
+import safetensors.numpy
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -39,6 +43,33 @@ def write_weights(
   content = io.BytesIO()
   np.savez(content, **arrays)
   files.write_atomically(path, content.getvalue())
+
+
+def write_named_weights(
+  weights: tff.learning.models.ModelWeights,
+  path: str | os.PathLike[str],
+  *,
+  tensor_names: Sequence[str],
+) -> str:
+  """Writes weights by name as .safetensors, which `models.read_weights` reads.
+
+  Args:
+    weights: The model weights.
+    path: The file, in an existing folder; it is written whole or not at all.
+    tensor_names: The names of the trainable tensors; see `models.name_weights`.
+
+  Returns:
+    The SHA-256 digest of the file in hexadecimal.
+
+  Raises:
+    errors.InputError: If it cannot be written.
+  """
+  named = models.name_weights(weights, tensor_names)
+  # Tensors that are views of others, such as transposes, are copied.
+  arrays = {name: np.asarray(array, order='C') for name, array in named.items()}
+  content = safetensors.numpy.save(arrays)
+  files.write_atomically(path, content)
+  return hashlib.sha256(content).hexdigest()
 
 
 def write_saved_model(

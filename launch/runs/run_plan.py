@@ -12,13 +12,11 @@ from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import config as config_lib
 from launch.methods import optimizers
-from launch.methods import participation
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
 from launch.runs import longer_run
 from launch.runs import run_start
 from launch.runs import run_summary
-from launch.runs import trained_run
 from launch.runs import training_run
 from tasks import task as task_lib
 
@@ -60,7 +58,9 @@ def describe(
   start = run_start.load_start(folder.path) if has_run else None
   origin = config.origin
   if start is None and origin is not None and origin.config is None:
-    start = trained_run.read_start(config, task, origin.path)
+    start = run_start.read_start(
+      task, origin.path, trusted=config.trust.saved_models
+    )
   experiment = experiment_lib.build_experiment_of(config, task, start=start)
   rows = [
     ('task', task.title),
@@ -127,11 +127,11 @@ def _describe_rounds(
     f'{sum(w.size for w in weights):,} parameters, '
     f'{text_table.quantity(sum(w.nbytes for w in weights))}B',
   )
-  name = participation.policy_of(config).title
   yield (
     'method',
     f'{config.label}; {config.cohort_size} of '
-    f'{len(task.train.client_ids):,} clients per round, {name}',
+    f'{len(task.train.client_ids):,} clients per round, '
+    f'{experiment.cohorts.title}',
   )
   first = experiment.first_round
   start_config = config.first_run(len(task.train.client_ids))
@@ -169,11 +169,12 @@ def _describe_bytes(experiment: experiment_lib.Experiment, first: int) -> str:
   num_rounds = config.rounds - first
   numbers = range(first + 1, first + min(num_rounds, _MAX_ROUNDS) + 1)
   about = ''
-  if experiment.accuracy_stages is None:
-    visits = sum(len(experiment.planned(r)) for r in numbers)
+  cohorts = experiment.cohorts
+  if cohorts.accuracy_stages is None:
+    visits = sum(len(cohorts.planned(r)) for r in numbers)
     total = sent.total * visits
     total += sum(
-      hook.count_bytes(r, len(experiment.planned(r)))
+      hook.count_bytes(r, len(cohorts.planned(r)))
       for hook in hooks
       if isinstance(hook, simulation.CandidateLosses)
       for r in numbers

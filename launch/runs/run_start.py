@@ -4,20 +4,24 @@
 
 The start of a fine-tuning is a run of its own, in which each client comes once.
 Its result, or the weights that are read, are kept as start.npz: they are part of
-the model and must be the same whenever the run is resumed or evaluated.
+the model and must be the same whenever the run is resumed or evaluated. What is
+read is a file of weights, such as model.safetensors of a finished run.
 """
 
 from collections.abc import Mapping
 import io
 import json
+import math
 import os
 import pathlib
 from typing import NamedTuple
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff import regular_files
 from fedfish_tff import simulation
+from tasks.task import Task
 
 import numpy as np
 import tensorflow_federated as tff
@@ -25,6 +29,8 @@ import tensorflow_federated as tff
 FILE_NAME = 'start.npz'
 # The workdir of the start, inside the workdir of the run.
 FOLDER_NAME = 'start'
+# The entry of summary.json with the SHA-256 of the weights of the run's model.
+MODEL_DIGEST = 'model_sha256'
 
 _STATE = 'state'
 _WEIGHT = 'weight_{:03d}'
@@ -48,6 +54,52 @@ class Start(NamedTuple):
   weights: tff.learning.models.ModelWeights
   round_number: int
   totals: Mapping[str, int | float]
+
+
+def read_start(task: Task, path: str, *, trusted: bool) -> Start:
+  """Reads the weights that a run begins with.
+
+  Args:
+    task: The task, whose model must have the same tensors.
+    path: A file of weights, or the workdir of a finished run.
+    trusted: Whether a model of Keras 2 may run its code.
+
+  Returns:
+    The start, without rounds and costs.
+
+  Raises:
+    errors.InputError: If the weights cannot be read or do not fit.
+  """
+  path = os.path.expanduser(path)
+  if os.path.isdir(path):
+    path = _find_model(simulation.Workdir(pathlib.Path(path)))
+  weights = models.read_weights(
+    path,
+    task.create_checked_model(),
+    tensor_names=task.tensor_names,
+    trusted=trusted,
+  )
+  return Start(weights, round_number=0, totals={})
+
+
+def _find_model(folder: simulation.Workdir) -> pathlib.Path:
+  """Returns the file of a finished run's weights, which are undamaged."""
+  path = folder.model_path
+  summary = folder.read_summary({MODEL_DIGEST: str})
+  if not summary or not path.exists():
+    raise errors.InputError(
+      f'{folder.path} must be the workdir of a finished run, with weights in '
+      f'{path.name}, got a folder without '
+      f'{path.name if summary else folder.summary_path.name}; launch.train '
+      'finishes a run.'
+    )
+  digest = regular_files.digest(path, most_bytes=math.inf)
+  if digest != summary[MODEL_DIGEST]:
+    raise errors.InputError(
+      f'{path} is not what it was when the run ended; launch.train on the '
+      'finished run writes it again.'
+    )
+  return path
 
 
 def save_start(workdir: str | os.PathLike[str], start: Start) -> None:

@@ -10,7 +10,6 @@ import os
 import pathlib
 
 from fedfish_tff import errors
-from fedfish_tff import models
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
 from launch.methods import block as block_lib
@@ -20,7 +19,6 @@ from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
 from launch.runs import model_rounds
-from launch.runs import run_start
 from tasks.task import Task
 
 # A function of the config, the task and the folder of its data.
@@ -118,9 +116,9 @@ def _observe_rows(
   experiment: experiment_lib.Experiment, folder: simulation.Workdir
 ) -> None:
   """Shows the rows of a run to the hooks that decide on cohorts."""
-  if experiment.cohort_hooks:
+  if experiment.cohorts.hooks:
     rows = simulation.read_rows(folder.metrics_path)
-    for hook in experiment.cohort_hooks:
+    for hook in experiment.cohorts.hooks:
       hook.observe_rows(rows)
 
 
@@ -228,41 +226,6 @@ def _name_deciding() -> str:
   """Returns the names of the blocks that decide on a best round."""
   blocks = block_lib.own_blocks().values()
   return ' or '.join(b.name for b in blocks if b.restores_best is not None)
-
-
-def read_start(
-  config: config_lib.Config, task: Task, path: str
-) -> run_start.Start:
-  """Reads the weights that a run begins with, from another run or a file.
-
-  Args:
-    config: The config of the run.
-    task: The task, whose model must have the same tensors.
-    path: The workdir of the other run, or the file.
-
-  Returns:
-    The start, without rounds and costs.
-
-  Raises:
-    errors.InputError: If the weights cannot be read or do not fit.
-  """
-  path = os.path.expanduser(path)
-  model, names = task.create_checked_model(), task.tensor_names
-  if os.path.isdir(path):
-    other, folder = read_run(path, trust=config.trust.in_run())
-    result = load_result(other, folder)
-    _, weights = other.merge(other.process.get_model_weights(result.state))
-    weights = models.fit_weights(
-      model,
-      models.name_weights(weights, other.task.tensor_names),
-      tensor_names=names,
-      source=path,
-    )
-  else:
-    weights = models.read_weights(
-      path, model, tensor_names=names, trusted=config.trust.saved_models
-    )
-  return run_start.Start(weights, round_number=0, totals={})
 
 
 def _load_round(

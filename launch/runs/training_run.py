@@ -20,6 +20,7 @@ from launch.plots import catalogue
 from launch.runs import closing_line
 from launch.runs import divergence as divergence_lib
 from launch.runs import experiment as experiment_lib
+from launch.runs import export
 from launch.runs import longer_run
 from launch.runs import metrics_managers as managers_lib
 from launch.runs import own_clients
@@ -119,7 +120,9 @@ def train_task(
   elif origin.config is not None:
     check_task(config, task)
   elif options.overwrite or not kept_start.exists():
-    start = trained_run.read_start(config, task, origin.path)
+    start = run_start.read_start(
+      task, origin.path, trusted=config.trust.saved_models
+    )
     experiment = build(config, task, start=start)
   with experiment_lib.open_workdir(
     config,
@@ -185,6 +188,13 @@ def _score(
   row = next(row for row in rows if row['round'] == model.round_number)
   rate = tuned_evaluation.rate_of(row)
   own_clients.write(experiment, folder, model, client_states, rate)
+  _, weights = experiment.merge(
+    experiment.process.get_model_weights(model.state)
+  )
+  digest = export.write_named_weights(
+    weights, folder.model_path, tensor_names=experiment.task.tensor_names
+  )
+  summary = {**summary, run_start.MODEL_DIGEST: digest}
   folder.write_summary(summary)
   return summary
 

@@ -248,9 +248,7 @@ class TaskTestCase(parameterized.TestCase):
 
   def create_participation(self, config):
     """Returns the participation of nested mappings."""
-    return participation.create_participation(
-      config_checks.read(config), self.task
-    )
+    return config_checks.read(config).create_cohorts(self.task).participation
 
   def create_wall_clock(self, config):
     """Returns the clock of nested mappings; None without speeds."""

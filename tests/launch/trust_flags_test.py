@@ -76,24 +76,3 @@ class TrustFlagsTest(parameterized.TestCase):
       self.assertIn('--trust_modules', outcome.stderr)
       binary_runner.run_here(binary, *arguments, '--trust_modules')
       self.assertTrue(written.exists())
-
-  @parameterized.parameters('--overwrite', '--dry_run')
-  def test_a_trusted_config_lends_its_warm_start_no_trust(self, flag):
-    module = f'stranger_of_warm_start_{flag[2:]}'
-    workdir, written = self._write_stranger(
-      module, digits.get_config('fed_avg'), 'task'
-    )
-    arguments = [
-      '--config=digits:fed_avg,warm_start=model',
-      f'--config.warm_start.path={workdir}',
-      f'--workdir={workdir.parent / "new"}',
-      '--trust_saved_models',
-      flag,
-    ]
-    outcome = binary_runner.run_here('launch.train', *arguments)
-    self.assertEqual(outcome.code, 2, outcome)
-    self.assertIn(f"task.name is '{module}:METHOD'", outcome.stderr)
-    self.assertIn('--trust_modules', outcome.stderr)
-    self.assertFalse(written.exists())
-    binary_runner.run_here('launch.train', *arguments, '--trust_modules')
-    self.assertTrue(written.exists())

@@ -13,7 +13,6 @@ from fedfish_tff import simulation
 from launch.configs import digits
 from launch.methods import building
 from launch.methods import config_checks
-from launch.methods import participation
 from launch.methods import registry
 from launch.runs import experiment
 from tests.launch import small_configs
@@ -88,13 +87,13 @@ class SizesTest(small_configs.TaskTestCase):
     config['participation'] |= changes
     config = config_checks.read(config)
     if most is None:
-      participation.create_participation(config, self.task)
+      config.create_cohorts(self.task)
       return
     with self.assertRaisesRegex(
       errors.InputError,
       f'must bring 5 clients .* the block aggregation .*, got at most {most} in',
     ):
-      participation.create_participation(config, self.task)
+      config.create_cohorts(self.task)
 
   @parameterized.parameters(0.1, 0.2, 0.29, 1 / 3, 0.49, 1 / 49, 1 / 98)
   def test_the_least_clients_of_a_trimmed_mean(self, share):

@@ -209,7 +209,7 @@ class _Effects:
 
   def _rounds(self) -> range:
     # Without rows of training, accuracy has not decided on later cohorts.
-    last = 1 if self._experiment.accuracy_stages else None
+    last = 1 if self._experiment.cohorts.accuracy_stages else None
     return range(1, (last or self._experiment.config.rounds) + 1)
 
   def _names(self) -> list[str]:

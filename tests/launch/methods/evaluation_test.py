@@ -6,7 +6,6 @@ from fedfish_tff import errors
 from launch.configs import digits
 from launch.configs import srpfl_digits
 from launch.methods import config_checks
-from launch.methods import evaluation
 from launch.runs import experiment
 from tests.launch import small_configs
 
@@ -66,4 +65,4 @@ class EvaluationTest(parameterized.TestCase):
     config['evaluation']['judged_by'] = judged_by
     config = config_checks.read(config)
     task = experiment.create_task(config)
-    self.assertEqual(evaluation.judged_by(config, task), expected)
+    self.assertEqual(config.judged_by(task), expected)

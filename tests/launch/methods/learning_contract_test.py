@@ -67,18 +67,18 @@ class LearningContractTest(small_configs.TestCase):
   def _check_learns(self, experiment, name):
     """Checks two rounds, those of the largest cohort."""
     config, process = experiment.config, experiment.process
-    last = 1 if experiment.accuracy_stages else config.rounds - 1
+    last = 1 if experiment.cohorts.accuracy_stages else config.rounds - 1
     is_late = isinstance(experiment.participation, simulation.Asynchronous)
     first = max(
       range(1, 2 if is_late else last + 1),
-      key=lambda number: len(experiment.planned(number)),
+      key=lambda number: len(experiment.cohorts.planned(number)),
     )
     store = experiment.open_client_states(self.folder / f'{name}.states')
     state = experiment.initial_state()
     before = process.get_model_weights(state)
     for number in (first, first + 1):
       weights = process.get_model_weights(state)
-      client_ids = experiment.planned(number if is_late else first)
+      client_ids = experiment.cohorts.planned(number if is_late else first)
       result = simulation.run_round(
         process,
         state,
@@ -97,7 +97,7 @@ class LearningContractTest(small_configs.TestCase):
     )
     if (
       config.participation.name == 'power_of_choice'
-      or experiment.accuracy_stages
+      or experiment.cohorts.accuracy_stages
     ):
       # What chooses is the model that clients begin with.
       self.assertAlmostEqual(

@@ -26,8 +26,10 @@ class PoliciesTest(small_configs.TaskTestCase):
 
   def _cohorts(self, rounds, **changes):
     """Returns the cohorts of a closed-form method."""
-    cohort = participation.create_participation(
-      small_configs.read_config('fed3r', rounds=rounds, **changes), self.task
+    cohort = (
+      small_configs.read_config('fed3r', rounds=rounds, **changes)
+      .create_cohorts(self.task)
+      .participation
     )
     return [cohort(r) for r in range(1, rounds + 1)]
 
@@ -56,8 +58,8 @@ class PoliciesTest(small_configs.TaskTestCase):
         cohort_size=config['cohort_size'],
         seed=_SEED,
       )
-      cohort = participation.create_participation(
-        config_checks.read(config), self.task
+      cohort = (
+        config_checks.read(config).create_cohorts(self.task).participation
       )
       for number in range(1, 6):
         self.assertEqual(cohort(number), expected(number))

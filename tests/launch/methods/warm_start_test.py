@@ -93,6 +93,39 @@ class RunTest(small_configs.TestCase):
       run_files.read_rows(self.workdir / path.name),
     )
 
+  def test_only_the_weights_of_the_other_run_are_read(self):
+    others = self.folder / 'weights'
+    shutil.copytree(self.other, others)
+    shutil.rmtree(others / 'checkpoints')
+    for path in (self.other, others):
+      small_configs.train(self._config(path), self.workdir / path.name)
+    self.assertEqual(
+      run_files.read_rows(self.workdir / others.name),
+      run_files.read_rows(self.workdir / self.other.name),
+    )
+
+  @parameterized.parameters(
+    ('summary.json', None, 'without summary.json; launch.train finishes'),
+    ('model.safetensors', None, 'without model.safetensors; launch.train'),
+    ('model.safetensors', -1, 'is not what it was when the run ended'),
+  )
+  def test_weights_of_no_finished_run(self, name, flipped, message):
+    others = self.folder / 'weights'
+    shutil.copytree(self.other, others)
+    file = others / name
+    content = bytearray(file.read_bytes())
+    file.unlink()
+    if flipped is not None:
+      content[flipped] ^= 1
+      file.write_bytes(content)
+    with self.assertRaisesRegex(errors.InputError, message):
+      small_configs.train(self._config(others), self.workdir)
+    self.assertFalse(self.workdir.exists())
+    if flipped is not None:
+      # The finished run is scored again, and writes it again.
+      small_configs.train(small_configs.make_config('fed_avg'), others)
+      self.assertEqual(file.read_bytes(), (self.other / name).read_bytes())
+
   def test_the_other_run_is_only_read(self):
     def state():
       return {
@@ -135,7 +168,7 @@ class RunTest(small_configs.TestCase):
       {'warm_start.path': ''},
       r"in .npz, .safetensors, .h5 or .keras, got ''\.",
     ),
-    ({'warm_start.path': '/tmp'}, 'Cannot read /tmp/config.json'),
+    ({'warm_start.path': '/tmp'}, 'must be the workdir of a finished run'),
   )
   def test_nothing_is_written_of_what_cannot_begin(self, changes, message):
     with self.assertRaisesRegex(errors.InputError, message):
