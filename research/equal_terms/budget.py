@@ -13,16 +13,24 @@ from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import functools
 import math
 from typing import Any
 
 from launch.configs import base
 from launch.configs import sweeps
 
+# The two questions, about one model of all clients and about clients' own.
+QUESTIONS = ('global', 'personal')
 # The settings that each method may try, a field of its own included.
 SETTINGS = 6
 # The fresh seeds that judge.
 SEEDS = tuple(range(8))
+# Fine-tuning, which judges the question personal.
+PERSONAL = {
+  'evaluation.personalization_epochs': 5,
+  'evaluation.judged_by': 'fine_tuned',
+}
 _CLIENT_RATE, _SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
 
 
@@ -85,15 +93,18 @@ CLOCKS = (
   ),
   Entry('fed_avg,participation=flanp'),
 )
-# What gives each client a model of its own, beside two models of all clients
-# that each client fine-tunes.
-PERSONAL = (
+# What leaves layers with clients, beside two models of all clients that each
+# client fine-tunes.
+PERSONAL_LAYERS = (
   Entry('fed_avg'),
   Entry('fed_fish'),
   Entry('fed_per'),
   Entry('fed_rep', {'algorithm.body_epochs': (1, 2)}),
   Entry('fed_rep,participation=srpfl', {'algorithm.body_epochs': (1, 2)}),
   Entry('lg_fed_avg'),
+)
+# What gives each client a whole model of its own.
+PERSONAL_MODELS = (
   Entry('ditto', {'algorithm.personal_strength': (0.1, 1.0)}),
   Entry('apfl', {'algorithm.mixture': (0.25, 0.5)}),
   Entry('hf_maml', {'algorithm.personal_learning_rate': (0.03, 0.12)}),
@@ -101,15 +112,20 @@ PERSONAL = (
 # Classifiers of frozen features in closed form.
 CLOSED_FORMS = (
   Entry(
-    'fed3r',
+    'fed3r,participation=visit_once',
     {'algorithm.regularization': (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
     rate='',
   ),
-  Entry('fed_ncm', {'algorithm.distance': ('cosine', 'euclidean')}, rate=''),
+  Entry(
+    'fed_ncm,participation=visit_once',
+    {'algorithm.distance': ('cosine', 'euclidean')},
+    rate='',
+  ),
 )
 
 
 def compare(
+  get_config: sweeps.GetConfig,
   entries: Iterable[Entry],
   rates: Mapping[str, Sequence[float]],
   *,
@@ -118,6 +134,7 @@ def compare(
   """Returns the runs that tune methods alike, and those that judge them.
 
   Args:
+    get_config: A function that returns the config of a variant.
     entries: The methods.
     rates: The SETTINGS values of each rate of the task.
     fixed: The values of fields that are the same in all runs.
@@ -127,11 +144,12 @@ def compare(
 
   def tune() -> Iterator[sweeps.Run]:
     for entry in entries:
-      # Runs of one seed follow one another and share the task.
+      # Only the last round chooses. Runs of one seed share the task.
+      rounds = get_config(entry.variant).rounds
       yield from sweeps.grid(
         [entry.variant],
         {'seed': sweeps.TUNING_SEEDS, **entry.settings(rates)},
-        fixed=fixed,
+        fixed={**fixed, 'evaluate_every': rounds},
       )
 
   return sweeps.Experiment(
@@ -145,6 +163,31 @@ def compare(
       )
     ),
   )
+
+
+def pieces(
+  get_config: sweeps.GetConfig,
+  rates: Mapping[str, Sequence[float]],
+  **entries: Sequence[Entry],
+) -> dict[str, sweeps.MakeRuns]:
+  """Returns the sweeps of the pieces of a task by name.
+
+  Args:
+    get_config: A function that returns the config of a variant.
+    rates: See `compare`.
+    **entries: The methods of each piece. The names of pieces of the question
+      personal begin with it.
+  """
+
+  def fixed(name: str) -> dict[str, Any]:
+    return PERSONAL if name.startswith(QUESTIONS[1]) else {}
+
+  return {
+    name: functools.partial(
+      compare, get_config, methods, rates, fixed=fixed(name)
+    )
+    for name, methods in entries.items()
+  }
 
 
 def with_clock(variant: str) -> str:

@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""All methods on handwritten digits, with data that scikit-learn embeds.
 
-  for piece in averages corrections clocks personal; do
+  for piece in averages corrections clocks personal_layers personal_models; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/digits_$piece \
       --config=research/equal_terms/digits.py:$piece
   done
 
 README.md beside it has the design. The first three pieces are judged by one
-model of all clients, the last one by clients' models after fine-tuning.
+model of all clients, the others by clients' models after fine-tuning.
 """
 
 from launch.configs import base
@@ -20,10 +20,6 @@ RATES = {
   'server_learning_rate': (0.1, 0.2, 0.5, 1.0, 2.0, 5.0),
 }
 _ANSWERS = {'fed_buff': 5, 'fed_async': 1}
-_PERSONAL = {
-  'evaluation.personalization_epochs': 5,
-  'evaluation.judged_by': 'fine_tuned',
-}
 
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
@@ -56,10 +52,13 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
 
 sweep = sweeps.choice(
   get_config,
-  lambda _: {
-    'averages': lambda: budget.compare(budget.AVERAGES, RATES),
-    'corrections': lambda: budget.compare(budget.CORRECTIONS, RATES),
-    'clocks': lambda: budget.compare(budget.CLOCKS, RATES),
-    'personal': lambda: budget.compare(budget.PERSONAL, RATES, fixed=_PERSONAL),
-  },
+  lambda get_config: budget.pieces(
+    get_config,
+    RATES,
+    averages=budget.AVERAGES,
+    corrections=budget.CORRECTIONS,
+    clocks=budget.CLOCKS,
+    personal_layers=budget.PERSONAL_LAYERS,
+    personal_models=budget.PERSONAL_MODELS,
+  ),
 )

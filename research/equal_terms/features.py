@@ -24,9 +24,8 @@ RATES = {
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  closed = variant in {entry.variant for entry in budget.CLOSED_FORMS}
   return base.create_config(
-    variant if closed else budget.with_clock(variant),
+    budget.with_clock(variant),
     task={'name': 'cifar10_features', 'alpha': 0.1},
     visiting_rounds=fed3r_cifar.VISITING_ROUNDS,
     rounds=20,
@@ -43,9 +42,11 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
 
 sweep = sweeps.choice(
   get_config,
-  lambda _: {
-    'closed_forms': lambda: budget.compare(budget.CLOSED_FORMS, RATES),
-    'averages': lambda: budget.compare(budget.AVERAGES, RATES),
-    'corrections': lambda: budget.compare(budget.CORRECTIONS, RATES),
-  },
+  lambda get_config: budget.pieces(
+    get_config,
+    RATES,
+    closed_forms=budget.CLOSED_FORMS,
+    averages=budget.AVERAGES,
+    corrections=budget.CORRECTIONS,
+  ),
 )

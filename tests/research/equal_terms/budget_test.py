@@ -33,7 +33,7 @@ class BudgetTest(parameterized.TestCase):
     experiment = task.sweep(piece)
     tried = collections.Counter(run.variant for run in experiment.tuning)
     # FedNCM has one choice of two.
-    if tried.pop('fed_ncm', None) is not None:
+    if tried.pop('fed_ncm,participation=visit_once', None) is not None:
       self.assertEqual(piece, 'closed_forms')
     self.assertEqual(
       set(tried.values()), {budget.SETTINGS * len(sweeps.TUNING_SEEDS)}
@@ -54,7 +54,8 @@ class BudgetTest(parameterized.TestCase):
     ]
     self.assertLen({config.key for config in configs}, len(configs))
     for config in configs:
-      model = 'fine_tuned' if piece == 'personal' else 'global'
+      personal = piece.startswith('personal')
+      model = 'fine_tuned' if personal else 'global'
       self.assertIn(config.evaluation.judged_by, ('auto', model))
       answers = config.rounds * config.cohort_size
       if piece == 'closed_forms':

@@ -1,0 +1,159 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Collects the raw tables of the comparison from the folders of its sweeps.
+
+  python -m research.equal_terms.collect --output_dir=docs/results \
+    --sweep_dirs=runs/equal_terms/digits_averages,runs/equal_terms/digits_clocks
+
+writes equal_terms_runs.csv, a row for each run that judges, and
+equal_terms_rounds.csv, a row for each of their evaluations. report.py makes
+tables and figures of both. A sweep with an unfinished run is refused.
+
+A run is of the question personal if a fine-tuned model judges it, else of the
+question global. `score` is the accuracy that judges: for global, on test
+clients; for personal, of clients' fine-tuned models on training clients' own
+test data. In equal_terms_rounds.csv it is, for global, on validation clients.
+"""
+
+from collections.abc import Iterable
+from collections.abc import Sequence
+import os
+
+from fedfish_tff import errors
+from fedfish_tff import simulation
+from launch import cli
+from launch import path_flags
+from launch.results import sweep_folder
+from launch.results import sweep_results
+from launch.results import text_table
+from research.equal_terms import budget
+
+import numpy as np
+import pandas as pd
+
+_KEYS = ['task', 'question', 'method', 'seed']
+_TOTALS = {
+  'bytes': 'total/wire_bytes',
+  'steps': 'total/local_steps',
+  'seconds': 'total/simulated_seconds',
+}
+_SO_FAR = {
+  'bytes': 'communication/wire_bytes_total',
+  'steps': 'compute/local_steps_total',
+  'seconds': 'simulated/seconds',
+}
+_OWN = 'own_fine_tuned'
+
+_SWEEP_DIRS = path_flags.define_list(
+  'sweep_dirs', 'The folders of finished sweeps, separated by commas.'
+)
+_OUTPUT_DIR = path_flags.define(
+  'output_dir', None, 'The folder for the tables; made if it does not exist.'
+)
+
+
+def read_sweep(
+  path: str | os.PathLike[str],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+  """Returns the runs and the evaluations of a sweep.
+
+  Args:
+    path: The folder of the sweep.
+
+  Returns:
+    The rows of equal_terms_runs.csv and of equal_terms_rounds.csv. A score that
+    has diverged is NaN.
+
+  Raises:
+    errors.InputError: If the folder cannot be read, or a run is not finished.
+  """
+  results = sweep_results.read_results(sweep_folder.SweepFolder(path))
+  todo = results['run'][~results['is_finished'].astype(bool)]
+  if len(todo):
+    raise errors.InputError(
+      f'{path} must be a finished sweep, got {len(todo)} of {len(results)} runs '
+      f'without a result, such as {todo.iloc[0]}.'
+    )
+  methods = sweep_results.tabulate(results)['method']
+  frames = sweep_results.to_frames(results, with_rounds=True)
+  runs, rounds = [], []
+  for index, run in frames.runs.iterrows():
+    personal = run.judged_by.endswith('fine_tuned')
+    own = f'{_OWN if personal else run.judged_by}/{run.metric}'
+    last = f'validation/{own}' if personal else f'test/{own}'
+    key = {
+      'task': run.task,
+      'question': budget.QUESTIONS[personal],
+      'method': methods[run.group],
+      'seed': run.seed,
+    }
+    runs.append(
+      {
+        **key,
+        'variant': run.variant,
+        'status': run.status,
+        'settings': _tell_settings(run),
+        'score': run.get(last),
+        'worst_tenth': run.get(f'{last}_worst_tenth'),
+        'client_std': run.get(f'{last}_client_std'),
+        'new_clients': run.get(f'test/{run.judged_by}/{run.metric}'),
+        'one_model': run.get(f'test/new_global/{run.metric}'),
+        **{name: run.get(column) for name, column in _TOTALS.items()},
+      }
+    )
+    found = frames.rounds.loc[index].reindex(
+      columns=[f'eval/{own}', *_SO_FAR.values()]
+    )
+    found = found.set_axis(['score', *_SO_FAR], axis=1).dropna(subset='score')
+    rounds.append(found.reset_index().assign(**key))
+  columns = [*_KEYS, 'round', 'score', *_SO_FAR]
+  return (
+    pd.DataFrame(runs).replace(np.inf, np.nan),
+    pd.concat(rounds)[columns].replace(np.inf, np.nan),
+  )
+
+
+def _tell_settings(run: pd.Series) -> str:
+  """Returns the tuned values of a run: 'client_learning_rate 0.1; ...'."""
+  return '; '.join(
+    f'{field.rpartition(".")[2]} {sweep_results.format_value(value)}'
+    for field, value in run.varied.items()
+    if field != 'seed'
+  )
+
+
+def collect(
+  paths: Iterable[str | os.PathLike[str]],
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+  """Returns the runs and the evaluations of several sweeps.
+
+  Args:
+    paths: The folders of the sweeps; see `read_sweep`.
+
+  Raises:
+    errors.InputError: See `read_sweep`; or if two sweeps have equal runs.
+  """
+  runs, rounds = map(pd.concat, zip(*map(read_sweep, paths)))
+  twice = runs[runs.duplicated(_KEYS)]
+  if len(twice):
+    raise errors.InputError(
+      'Each method must be in one sweep of a question, got '
+      f'{", ".join(map(str, twice.iloc[0][_KEYS]))} twice.'
+    )
+  return runs.reset_index(drop=True), rounds.reset_index(drop=True)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  cli.check_given(_SWEEP_DIRS, _OUTPUT_DIR)
+  tables = collect(_SWEEP_DIRS.value)
+  folder = simulation.make_folder(_OUTPUT_DIR.value)
+  for name, table in zip(('runs', 'rounds'), tables):
+    path = folder / f'equal_terms_{name}.csv'
+    simulation.write_atomically(path, text_table.frame_to_csv(table))
+    print(f'{path}: {len(table)} rows')
+
+
+if __name__ == '__main__':
+  cli.run(main)

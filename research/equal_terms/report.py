@@ -1,0 +1,444 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Makes the tables and figures of the comparison from its raw tables.
+
+  python -m research.equal_terms.report --input_dir=docs/results \
+    --output_dir=runs/equal_terms/report
+
+reads equal_terms_runs.csv and equal_terms_rounds.csv, which collect.py writes,
+and writes for each task and question
+
+  <question>_<task>.md   a row for each method: accuracy with its interval, the
+                         difference from FedAvg with its interval, mean rank and
+                         corrected p, the worst tenth of clients, costs in total
+                         and until a target
+  ranks.png              mean ranks with critical differences
+  costs.png              accuracy against bytes and simulated seconds, with the
+                         front of methods that no other one beats in both
+  personal_global.png    clients' fine-tuned models against the server's model
+
+README.md has the design and the tests.
+"""
+
+from collections.abc import Mapping
+from collections.abc import Sequence
+import functools
+import math
+
+from fedfish_tff import errors
+from fedfish_tff import evaluation
+from fedfish_tff import simulation
+from launch import cli
+from launch import path_flags
+from launch.plots import panels
+from launch.plots import style
+from launch.results import text_table
+from research.equal_terms import budget
+from research.equal_terms import ranks
+
+from matplotlib import axes as mpl_axes
+from matplotlib import figure as mpl_figure
+import pandas as pd
+
+CONTROL = 'FedAvg'
+_COSTS = ('round', 'bytes', 'steps', 'seconds')
+_SECTION = ['question', 'task']
+_NOISE = 1e-9
+
+_INPUT_DIR = path_flags.define(
+  'input_dir', 'docs/results', 'The folder with the raw tables.'
+)
+_OUTPUT_DIR = path_flags.define(
+  'output_dir', None, 'The folder for all output; made if it does not exist.'
+)
+
+
+def blocks(runs: pd.DataFrame) -> pd.DataFrame:
+  """Returns the scores of runs, a row per task and seed, a column per method.
+
+  Methods that lack a block are left out: ranks need all of them.
+
+  Args:
+    runs: The rows of equal_terms_runs.csv of one question. A run that has
+      diverged has no score, and stays as NaN.
+  """
+  keys = [*_SECTION[1:], 'seed']
+  scores = runs.pivot(index=keys, columns='method', values='score')
+  has_run = runs.assign(there=1).pivot(
+    index=keys, columns='method', values='there'
+  )
+  return scores[has_run.columns[has_run.notna().all()]]
+
+
+def describe(
+  runs: pd.DataFrame, rounds: pd.DataFrame
+) -> tuple[pd.DataFrame, ranks.RankTest, float]:
+  """Returns a row for each method of a section, the rank test and the target.
+
+  Args:
+    runs: The rows of equal_terms_runs.csv of one task and question.
+    rounds: Those of equal_terms_rounds.csv.
+
+  Returns:
+    The rows by method, the best mean rank first: `mean`, `low`, `high`,
+    `diverged`, the number of seeds; `difference` from FedAvg, paired by seed,
+    `difference_low`, `difference_high`, `wins`; `rank`, `p_holm`; the means of
+    other columns of `runs`; and `to_<cost>`, the cost until the target. Then
+    the test of ranks and the target.
+
+  Raises:
+    errors.InputError: If a method lacks a seed.
+  """
+  scores = blocks(runs)
+  lacking = set(runs['method']) - set(scores)
+  if lacking:
+    raise errors.InputError(
+      f'All methods must have the same seeds, which {sorted(lacking)} lack.'
+    )
+  test = ranks.rank(scores)
+  found = {}
+  for method in test.ranks.index:
+    values = scores[method].to_dict()
+    level = evaluation.compare_paired(
+      values, dict.fromkeys(values, 0.0), higher_is_better=True
+    )
+    gain = evaluation.compare_paired(
+      values, scores[CONTROL].to_dict(), higher_is_better=True
+    )
+    found[method] = {
+      'mean': level.mean,
+      'low': level.low,
+      'high': level.high,
+      'diverged': int(scores[method].isna().sum()),
+      'difference': gain.mean,
+      'difference_low': gain.low,
+      'difference_high': gain.high,
+      'wins': gain.wins,
+      'n': gain.n,
+      'rank': test.ranks[method],
+    }
+  table = pd.DataFrame(found).T
+  table = table.join(ranks.compare_with(test, CONTROL)['p_holm'])
+  others = ['worst_tenth', 'client_std', 'new_clients', 'one_model']
+  means = runs.groupby('method')[[*others, *_COSTS[1:]]].mean()
+  settings = runs.groupby('method')['settings'].first()
+  target = find_target(rounds)
+  reached = rounds.groupby('method').apply(
+    functools.partial(cost_until, target), include_groups=False
+  )
+  return table.join(means).join(settings).join(reached), test, target
+
+
+def _curve(rounds: pd.DataFrame) -> pd.DataFrame:
+  """Returns the means over seeds by round; NaN if a seed has diverged."""
+  return rounds.groupby('round')[['score', *_COSTS[1:]]].agg(
+    lambda of: of.mean(skipna=False)
+  )
+
+
+def find_target(rounds: pd.DataFrame) -> float:
+  """Returns the highest score that all methods but the worst reach.
+
+  Args:
+    rounds: The rows of equal_terms_rounds.csv of one task and question. Means
+      over seeds count.
+  """
+  bests = rounds.groupby('method').apply(
+    lambda of: _curve(of)['score'].max(), include_groups=False
+  )
+  return float(
+    bests.fillna(-math.inf).sort_values().iloc[1 if len(bests) > 1 else 0]
+  )
+
+
+def cost_until(target: float, rounds: pd.DataFrame) -> pd.Series:
+  """Returns the costs until the mean score over seeds reaches a target.
+
+  Args:
+    target: The target.
+    rounds: The rows of one method.
+
+  Returns:
+    `to_round`, `to_bytes` and so on; NaN if the method never reaches it.
+  """
+  curve = _curve(rounds).reset_index()
+  reached = curve[curve['score'] >= target - _NOISE]
+  row = reached.iloc[0] if len(reached) else pd.Series(dtype=float)
+  return row.reindex(_COSTS).astype(float).add_prefix('to_')
+
+
+def front(costs: pd.Series, scores: pd.Series) -> list[str]:
+  """Returns the methods that no other one beats, the cheapest first.
+
+  A method is beaten by one that costs no more and scores no less, and differs
+  in one of them.
+
+  Args:
+    costs: The cost of each method; NaN is left out.
+    scores: The score of each method, of which a higher one is better.
+  """
+  points = pd.DataFrame({'cost': costs, 'score': scores}).dropna()
+  points = points.sort_values(
+    ['cost', 'score'], ascending=[True, False], kind='stable'
+  )
+  best = points['score'].cummax().shift(fill_value=-math.inf)
+  return list(points.index[points['score'] > best])
+
+
+def verdict(row: pd.Series) -> str:
+  """Returns the word for a method beside FedAvg."""
+  if math.isnan(row['p_holm']):
+    return 'baseline'
+  if row['p_holm'] >= evaluation.ALPHA:
+    return 'undecided'
+  return 'better' if row['difference'] > 0 else 'worse'
+
+
+def format_section(
+  table: pd.DataFrame, test: ranks.RankTest, target: float, *, title: str
+) -> str:
+  """Returns the page of a task and question in Markdown.
+
+  Args:
+    table: The rows of `describe`.
+    test: The test of ranks.
+    target: The target of the costs.
+    title: The title.
+  """
+  head = ('Method', 'Tuned', 'Accuracy', 'Minus FedAvg', 'Rank', 'p', 'Verdict')
+  head += ('Worst tenth', 'Over clients', 'MB', 'Steps', 'Seconds')
+  head += tuple(
+    f'{what} to {target:.3f}' for what in ('Rounds', 'MB', 'Seconds')
+  )
+  rows = [head]
+  for method, row in table.iterrows():
+    diverged = int(row['diverged'])
+    note = f' ({diverged} diverged)' if diverged else ''
+    is_control = method == CONTROL
+    rows.append(
+      (
+        method,
+        row['settings'],
+        _interval(row, '', '.3f') + note,
+        '' if is_control else _interval(row, 'difference', '+.3f'),
+        f'{row["rank"]:.2f}',
+        '' if is_control else f'{row["p_holm"]:.2g}',
+        verdict(row),
+        f'{row["worst_tenth"]:.3f}',
+        f'{row["client_std"]:.3f}',
+        _number(row['bytes'] / 1e6),
+        _number(row['steps']),
+        _number(row['seconds']),
+        _number(row['to_round']),
+        _number(row['to_bytes'] / 1e6),
+        _number(row['to_seconds']),
+      )
+    )
+  notes = (
+    f'{test.num_blocks} seeds. Friedman: F = {test.f:.3g}, p = {test.p:.2g}; '
+    f'critical difference of ranks {test.critical_difference:.2f}. Accuracy and '
+    'difference with 95 % intervals; p of the rank against FedAvg, after Holm. '
+    'Over clients: standard deviation.',
+  )
+  return text_table.to_markdown(title, text_table.Table(notes, rows, (), 2))
+
+
+def _interval(row: pd.Series, name: str, form: str) -> str:
+  mean, low, high = (
+    row[of]
+    for of in (
+      (name, f'{name}_low', f'{name}_high') if name else ('mean', 'low', 'high')
+    )
+  )
+  if math.isnan(mean):
+    return 'diverged'
+  if math.isnan(low):
+    return f'{mean:{form}}'
+  return f'{mean:{form}} [{low:{form}}, {high:{form}}]'
+
+
+def _number(value: float) -> str:
+  return (
+    'never'
+    if math.isnan(value)
+    else f'{value:.3g}'
+    if value < 1e3
+    else f'{value:.0f}'
+  )
+
+
+@style.styled
+def draw_ranks(tests: Mapping[str, ranks.RankTest]) -> mpl_figure.Figure:
+  """Draws the mean ranks of methods, with bars that join undecided ones.
+
+  Args:
+    tests: The tests by title.
+  """
+  most = max(len(test.ranks) for test in tests.values())
+  figure, axes = panels.new_grid(
+    list(tests), (6.4, 0.9 + 0.3 * most), columns=len(tests)
+  )
+  for axis, (title, test) in zip(axes, tests.items()):
+    _draw_rank_panel(axis, title, test)
+  return figure
+
+
+def _draw_rank_panel(
+  axis: mpl_axes.Axes, title: str, test: ranks.RankTest
+) -> None:
+  names, k = list(test.ranks.index), len(test.ranks)
+  looks = style.method_looks(names)
+  for place, (name, mean) in enumerate(test.ranks.items()):
+    axis.plot(mean, place, **looks[name] | {'linestyle': ''}, markersize=7)
+  # Each clique has a bar of its own at the right of the ranks.
+  for number, (first, last) in enumerate(ranks.find_cliques(test)):
+    x = k + 0.6 + 0.35 * number
+    ends = names.index(first), names.index(last)
+    axis.plot(
+      [x, x], ends, color=style.INK, linewidth=3, solid_capstyle='round'
+    )
+  low = test.ranks.min()
+  axis.plot(
+    [low, low + test.critical_difference],
+    [-0.9, -0.9],
+    color=style.INK,
+    marker='|',
+  )
+  axis.annotate(
+    f'critical difference {test.critical_difference:.2f}',
+    (low + test.critical_difference, -0.9),
+    xytext=(5, 0),
+    textcoords='offset points',
+    va='center',
+    fontsize=9,
+  )
+  axis.set_yticks(range(k), names)
+  axis.set_ylim(k - 0.4, -1.5)
+  axis.grid(axis='x')
+  panels.set_labels(
+    axis,
+    'Mean rank, 1 is the best; methods of one black bar are undecided',
+    '',
+    title,
+    f'{test.num_blocks} blocks; Friedman: p = {test.p:.2g}',
+  )
+
+
+@style.styled
+def draw_costs(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
+  """Draws accuracy against total bytes and simulated seconds.
+
+  Args:
+    tables: The rows of `describe` by title.
+  """
+  cells = [(title, cost) for title in tables for cost in ('bytes', 'seconds')]
+  figure, axes = panels.new_grid(cells, (5.2, 3.8), columns=2)
+  names = list(
+    dict.fromkeys(name for of in tables.values() for name in of.index)
+  )
+  looks = style.method_looks(names)
+  for axis, (title, cost) in zip(axes, cells):
+    table = tables[title]
+    scale = 1e6 if cost == 'bytes' else 1.0
+    costs = table[cost] / scale
+    best = front(costs, table['mean'])
+    axis.step(
+      costs[best],
+      table['mean'][best],
+      where='post',
+      color=style.PALE,
+      zorder=1,
+    )
+    for name, row in table.iterrows():
+      errors_of = [[row['mean'] - row['low']], [row['high'] - row['mean']]]
+      axis.errorbar(
+        row[cost] / scale,
+        row['mean'],
+        yerr=errors_of,
+        **looks[name] | {'linestyle': ''},
+        markersize=7 if name in best else 5,
+        elinewidth=0.7,
+      )
+    panels.set_labels(
+      axis,
+      'Megabytes of all messages' if cost == 'bytes' else 'Simulated seconds',
+      'Accuracy after the last round',
+      title,
+    )
+    axis.set_ylabel('Accuracy after the last round')
+  panels.draw_legend(
+    figure,
+    [panels.entry(name, **looks[name] | {'linestyle': ''}) for name in names],
+    note='The grey line joins the methods that no other beats in both; bars '
+    'are 95 % intervals over seeds.',
+  )
+  return figure
+
+
+@style.styled
+def draw_personal(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
+  """Draws clients' fine-tuned models against the server's, by method.
+
+  Args:
+    tables: The rows of `describe` of the question personal by title.
+  """
+  figure, axes = panels.new_grid(list(tables), (5.2, 4.2), columns=2)
+  names = list(
+    dict.fromkeys(name for of in tables.values() for name in of.index)
+  )
+  looks = style.method_looks(names)
+  for axis, (title, table) in zip(axes, tables.items()):
+    for name, row in table.iterrows():
+      axis.errorbar(
+        row['one_model'],
+        row['mean'],
+        yerr=[[row['mean'] - row['low']], [row['high'] - row['mean']]],
+        **looks[name] | {'linestyle': ''},
+        markersize=7,
+        elinewidth=0.7,
+      )
+    panels.set_labels(axis, "Server's model, test clients", '', title)
+    axis.set_ylabel("Clients' fine-tuned models, own test data")
+  panels.draw_legend(
+    figure,
+    [panels.entry(name, **looks[name] | {'linestyle': ''}) for name in names],
+  )
+  return figure
+
+
+def main(argv: Sequence[str]) -> None:
+  """Runs the binary."""
+  cli.check_no_arguments(argv)
+  cli.check_given(_OUTPUT_DIR)
+  raw = {}
+  for name in ('runs', 'rounds'):
+    path = f'{_INPUT_DIR.value}/equal_terms_{name}.csv'
+    try:
+      raw[name] = pd.read_csv(path, keep_default_na=True)
+    except OSError as error:
+      raise errors.InputError(
+        f'{path} must be a table of collect.py: {error.strerror}.'
+      ) from error
+  folder = simulation.make_folder(_OUTPUT_DIR.value)
+  tables, tests, personal = {}, {}, {}
+  for (question, task), runs in raw['runs'].groupby(_SECTION, sort=False):
+    rounds = raw['rounds']
+    rounds = rounds[(rounds['question'] == question) & (rounds['task'] == task)]
+    table, test, target = describe(runs, rounds)
+    title = f'{task}, {question}'
+    tables[title], tests[title] = table, test
+    if question == budget.QUESTIONS[1]:
+      personal[title] = table
+    page = format_section(table, test, target, title=title)
+    simulation.write_atomically(
+      folder / f'{style.slug(f"{question}_{task}")}.md', page.encode()
+    )
+    print(page)
+  style.save_figure(draw_ranks(tests), folder / 'ranks.png')
+  style.save_figure(draw_costs(tables), folder / 'costs.png')
+  if personal:
+    style.save_figure(draw_personal(personal), folder / 'personal_global.png')
+
+
+if __name__ == '__main__':
+  cli.run(main)

@@ -1,0 +1,137 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of the tables and figures of the comparison, on synthetic runs."""
+
+import pathlib
+
+from fedfish_tff import errors
+from research.equal_terms import report
+
+from absl.testing import absltest
+from absl.testing import flagsaver
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+_SEEDS = range(8)
+_METHODS = {'FedFish': 0.9, 'FedAvg': 0.8, 'SCAFFOLD': 0.6}
+_MEGABYTES = {'FedFish': 3.0, 'FedAvg': 2.0, 'SCAFFOLD': 4.0}
+
+
+def _runs(question='global'):
+  """Returns runs whose order is the same with each seed, and their rounds."""
+  noise = np.random.default_rng(0).uniform(0, 0.05, len(_SEEDS))
+  runs, rounds = [], []
+  for method, level in _METHODS.items():
+    for seed in _SEEDS:
+      key = dict(task='t', question=question, method=method, seed=seed)
+      score = level + noise[seed]
+      costs = dict(bytes=1e6 * _MEGABYTES[method], steps=50, seconds=9.0)
+      runs.append(
+        key
+        | dict(settings='rate 0.1', score=score, worst_tenth=score - 0.1)
+        | dict(client_std=0.2, new_clients=score, one_model=score)
+        | costs
+      )
+      for part in (1, 2, 4):
+        rounds.append(
+          key
+          | dict(round=part, score=level * part / 4)
+          | {name: value * part / 4 for name, value in costs.items()}
+        )
+  return pd.DataFrame(runs), pd.DataFrame(rounds)
+
+
+class DescribeTest(absltest.TestCase):
+  def test_equal_orders(self):
+    runs, rounds = _runs()
+    table, test, target = report.describe(runs, rounds)
+    self.assertEqual(list(table.index), list(_METHODS))
+    self.assertEqual(list(table['rank']), [1, 2, 3])
+    self.assertEqual(test.num_blocks, 8)
+    # A rank of one beside the control, of an error of sqrt(3 * 4 / (6 * 8)).
+    p = 2 * stats.norm.sf(2.0)
+    np.testing.assert_allclose(
+      table['p_holm'][['FedFish', 'SCAFFOLD']], [2 * p, 2 * p]
+    )
+    np.testing.assert_allclose(
+      table['difference'].astype(float), [0.1, 0, -0.2], atol=1e-12
+    )
+    scores = runs.groupby('method')['score']
+    np.testing.assert_allclose(
+      table['mean'].astype(float), scores.mean()[table.index]
+    )
+    self.assertEqual(list(table['wins']), [8, 0, 0])
+    # Two of the three reach 0.8, FedFish with 4 rounds of 4.
+    self.assertAlmostEqual(target, 0.8)
+    np.testing.assert_array_equal(table['to_round'], [4, 4, np.nan])
+    np.testing.assert_array_equal(table['to_bytes'], [3e6, 2e6, np.nan])
+
+  def test_verdicts_need_a_corrected_p_below_the_level(self):
+    table, *_ = report.describe(*_runs())
+    words = [report.verdict(row) for _, row in table.iterrows()]
+    # 2 * 2 * P(Z > 2) is 0.091.
+    self.assertEqual(words, ['undecided', 'baseline', 'undecided'])
+    table['p_holm'] /= 2
+    words = [report.verdict(row) for _, row in table.iterrows()]
+    self.assertEqual(words, ['better', 'baseline', 'worse'])
+
+  def test_a_diverged_run_ranks_last_and_is_told(self):
+    runs, rounds = _runs()
+    runs.loc[(runs['method'] == 'FedFish') & (runs['seed'] == 0), 'score'] = (
+      np.nan
+    )
+    table, test, target = report.describe(runs, rounds)
+    self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
+    page = report.format_section(table, test, target, title='t')
+    self.assertRegex(page, r'FedFish .*\(1 diverged\)')
+
+  def test_a_method_without_a_seed_is_refused(self):
+    runs, rounds = _runs()
+    with self.assertRaisesRegex(errors.InputError, 'FedFish'):
+      report.describe(runs[1:], rounds)
+
+
+class FrontTest(absltest.TestCase):
+  def test_methods_that_no_other_beats(self):
+    points = pd.DataFrame(
+      {
+        'cost': [1, 2, 2, 3, 3, 4, np.nan],
+        'score': [0.5, 0.5, 0.7, 0.6, 0.7, 0.9, 1.0],
+      },
+      list('abcdefg'),
+    )
+    found = report.front(points['cost'], points['score'])
+    # By the definition, pair by pair.
+    known = points.dropna()
+    expected = [
+      one
+      for one, (cost, score) in known.iterrows()
+      if not any(
+        (c <= cost and s >= score) and (c, s) != (cost, score)
+        for c, s in known.to_numpy()
+      )
+    ]
+    self.assertEqual(found, expected)
+    self.assertEqual(found, ['a', 'c', 'f'])
+
+
+class BinaryTest(absltest.TestCase):
+  def test_pages_and_figures(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    parts = zip(_runs(), _runs('personal'))
+    for name, tables in zip(('runs', 'rounds'), parts):
+      pd.concat(tables).to_csv(folder / f'equal_terms_{name}.csv', index=False)
+    with flagsaver.flagsaver(
+      input_dir=str(folder), output_dir=str(folder / 'report')
+    ):
+      report.main(['report'])
+    self.assertEqual(
+      {path.name for path in (folder / 'report').iterdir()},
+      {'global_t.md', 'personal_t.md', 'ranks.png', 'costs.png'}
+      | {'personal_global.png'},
+    )
+
+
+if __name__ == '__main__':
+  absltest.main()
