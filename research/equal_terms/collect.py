@@ -16,13 +16,16 @@ test data. In equal_terms_rounds.csv it is, for global, on validation clients.
 """
 
 from collections.abc import Iterable
+from collections.abc import Mapping
 from collections.abc import Sequence
 import os
+from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
+from launch.results import run_labels
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.results import text_table
@@ -67,7 +70,8 @@ def read_sweep(
   Raises:
     errors.InputError: If the folder cannot be read, or a run is not finished.
   """
-  results = sweep_results.read_results(sweep_folder.SweepFolder(path))
+  folder = sweep_folder.SweepFolder(path)
+  results, planned = sweep_results.read_results(folder), folder.read_runs()
   todo = results['run'][~results['is_finished'].astype(bool)]
   if len(todo):
     raise errors.InputError(
@@ -92,7 +96,7 @@ def read_sweep(
         **key,
         'variant': run.variant,
         'status': run.status,
-        'settings': _tell_settings(run),
+        'settings': _tell_settings(planned[run.run]['fields']),
         'score': run.get(last),
         'worst_tenth': run.get(f'{last}_worst_tenth'),
         'client_std': run.get(f'{last}_client_std'),
@@ -113,12 +117,12 @@ def read_sweep(
   )
 
 
-def _tell_settings(run: pd.Series) -> str:
+def _tell_settings(fields: Mapping[str, Any]) -> str:
   """Returns the tuned values of a run: 'client_learning_rate 0.1; ...'."""
   return '; '.join(
     f'{field.rpartition(".")[2]} {sweep_results.format_value(value)}'
-    for field, value in run.varied.items()
-    if field != 'seed'
+    for field, value in fields.items()
+    if field in run_labels.RATES or field.startswith('algorithm.')
   )
 
 

@@ -38,12 +38,15 @@ from research.equal_terms import ranks
 
 from matplotlib import axes as mpl_axes
 from matplotlib import figure as mpl_figure
+import numpy as np
 import pandas as pd
 
 CONTROL = 'FedAvg'
 _COSTS = ('round', 'bytes', 'steps', 'seconds')
 _SECTION = ['question', 'task']
 _NOISE = 1e-9
+# The distance of two names beside a panel, as a share of its height.
+_NAME_GAP = 0.05
 
 _INPUT_DIR = path_flags.define(
   'input_dir', 'docs/results', 'The folder with the raw tables.'
@@ -205,66 +208,73 @@ def format_section(
     target: The target of the costs.
     title: The title.
   """
-  head = ('Method', 'Tuned', 'Accuracy', 'Minus FedAvg', 'Rank', 'p', 'Verdict')
-  head += ('Worst tenth', 'Over clients', 'MB', 'Steps', 'Seconds')
-  head += tuple(
-    f'{what} to {target:.3f}' for what in ('Rounds', 'MB', 'Seconds')
-  )
-  rows = [head]
+  scores = [
+    ('Method', 'Accuracy', f'Minus {CONTROL}', 'Rank', 'p', 'Verdict')
+    + ('Worst tenth', 'Deviation over clients')
+  ]
+  costs = [
+    ('Method', 'Tuned', 'MB', 'Steps', 'Seconds')
+    + tuple(f'{what} to {target:.3f}' for what in ('Rounds', 'MB', 'Seconds'))
+  ]
   for method, row in table.iterrows():
     diverged = int(row['diverged'])
-    note = f' ({diverged} diverged)' if diverged else ''
     is_control = method == CONTROL
-    rows.append(
+    scores.append(
       (
         method,
-        row['settings'],
-        _interval(row, '', '.3f') + note,
-        '' if is_control else _interval(row, 'difference', '+.3f'),
+        _interval(row[['mean', 'low', 'high']], '.3f')
+        + (f', {diverged} diverged' if diverged else ''),
+        '' if is_control else _interval(row.filter(like='difference'), '+.3f'),
         f'{row["rank"]:.2f}',
         '' if is_control else f'{row["p_holm"]:.2g}',
         verdict(row),
         f'{row["worst_tenth"]:.3f}',
         f'{row["client_std"]:.3f}',
-        _number(row['bytes'] / 1e6),
-        _number(row['steps']),
-        _number(row['seconds']),
-        _number(row['to_round']),
-        _number(row['to_bytes'] / 1e6),
-        _number(row['to_seconds']),
       )
     )
-  notes = (
-    f'{test.num_blocks} seeds. Friedman: F = {test.f:.3g}, p = {test.p:.2g}; '
-    f'critical difference of ranks {test.critical_difference:.2f}. Accuracy and '
-    'difference with 95 % intervals; p of the rank against FedAvg, after Holm. '
-    'Over clients: standard deviation.',
+    reached = [row[f'to_{name}'] for name in ('round', 'bytes', 'seconds')]
+    costs.append(
+      (
+        method,
+        row['settings'],
+        *_numbers(row['bytes'] / 1e6, row['steps'], row['seconds']),
+        *_numbers(reached[0], reached[1] / 1e6, reached[2]),
+      )
+    )
+  judged = (
+    f'{text_table.count(test.num_blocks, "seed")}. Friedman: F = {test.f:.3g}, '
+    f'p = {test.p:.2g}; critical difference of ranks '
+    f'{test.critical_difference:.2f}. Brackets are 95 % intervals; p is that of '
+    f"the rank against {CONTROL}'s, after Holm.",
   )
-  return text_table.to_markdown(title, text_table.Table(notes, rows, (), 2))
-
-
-def _interval(row: pd.Series, name: str, form: str) -> str:
-  mean, low, high = (
-    row[of]
-    for of in (
-      (name, f'{name}_low', f'{name}_high') if name else ('mean', 'low', 'high')
+  paid = (
+    'Means over seeds. The target is the highest accuracy that all but one '
+    'method reach.',
+  )
+  return '\n'.join(
+    text_table.to_markdown(name, text_table.Table(notes, rows, (), num_left))
+    for name, notes, rows, num_left in (
+      (title, judged, scores, 1),
+      (f'{title}: costs', paid, costs, 2),
     )
   )
+
+
+def _interval(values: pd.Series, form: str) -> str:
+  """Returns a mean with the ends of its interval, if it has one."""
+  mean, low, high = values
   if math.isnan(mean):
     return 'diverged'
-  if math.isnan(low):
-    return f'{mean:{form}}'
-  return f'{mean:{form}} [{low:{form}}, {high:{form}}]'
+  ends = f' ({low:{form}} to {high:{form}})'
+  return f'{mean:{form}}{"" if math.isnan(low) else ends}'
 
 
-def _number(value: float) -> str:
-  return (
-    'never'
-    if math.isnan(value)
-    else f'{value:.3g}'
-    if value < 1e3
-    else f'{value:.0f}'
-  )
+def _numbers(*values: float) -> list[str]:
+  """Returns numbers with three digits or as integers."""
+  return [
+    'never' if math.isnan(v) else f'{v:.3g}' if v < 1e3 else f'{v:.0f}'
+    for v in values
+  ]
 
 
 @style.styled
@@ -276,10 +286,15 @@ def draw_ranks(tests: Mapping[str, ranks.RankTest]) -> mpl_figure.Figure:
   """
   most = max(len(test.ranks) for test in tests.values())
   figure, axes = panels.new_grid(
-    list(tests), (6.4, 0.9 + 0.3 * most), columns=len(tests)
+    list(tests), (6.0, 0.9 + 0.27 * most), columns=2
   )
   for axis, (title, test) in zip(axes, tests.items()):
     _draw_rank_panel(axis, title, test)
+  panels.draw_legend(
+    figure,
+    note=f'The best rank is 1. {CONTROL} is blue. Methods that a vertical bar '
+    'joins lie within the critical difference, so that their order is undecided.',
+  )
   return figure
 
 
@@ -287,26 +302,20 @@ def _draw_rank_panel(
   axis: mpl_axes.Axes, title: str, test: ranks.RankTest
 ) -> None:
   names, k = list(test.ranks.index), len(test.ranks)
-  looks = style.method_looks(names)
-  for place, (name, mean) in enumerate(test.ranks.items()):
-    axis.plot(mean, place, **looks[name] | {'linestyle': ''}, markersize=7)
+  axis.scatter(
+    test.ranks, range(k), color=[_color(name) for name in names], zorder=3
+  )
   # Each clique has a bar of its own at the right of the ranks.
   for number, (first, last) in enumerate(ranks.find_cliques(test)):
-    x = k + 0.6 + 0.35 * number
+    x = k * (1.04 + 0.025 * number)
     ends = names.index(first), names.index(last)
-    axis.plot(
-      [x, x], ends, color=style.INK, linewidth=3, solid_capstyle='round'
-    )
+    axis.plot([x, x], ends, color=style.INK, linewidth=2.5)
   low = test.ranks.min()
-  axis.plot(
-    [low, low + test.critical_difference],
-    [-0.9, -0.9],
-    color=style.INK,
-    marker='|',
-  )
+  high = low + test.critical_difference
+  axis.plot([low, high], [-0.9, -0.9], color=style.INK, marker='|')
   axis.annotate(
     f'critical difference {test.critical_difference:.2f}',
-    (low + test.critical_difference, -0.9),
+    (high, -0.9),
     xytext=(5, 0),
     textcoords='offset points',
     va='center',
@@ -314,63 +323,49 @@ def _draw_rank_panel(
   )
   axis.set_yticks(range(k), names)
   axis.set_ylim(k - 0.4, -1.5)
-  axis.grid(axis='x')
+  axis.set_xticks(range(1, k + 1, 2))
   panels.set_labels(
     axis,
-    'Mean rank, 1 is the best; methods of one black bar are undecided',
+    'Mean rank',
     '',
     title,
-    f'{test.num_blocks} blocks; Friedman: p = {test.p:.2g}',
+    f'{text_table.count(test.num_blocks, "seed")}; Friedman: p = {test.p:.2g}',
   )
 
 
 @style.styled
 def draw_costs(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
-  """Draws accuracy against total bytes and simulated seconds.
+  """Draws accuracy against total bytes and simulated seconds, with the front.
 
   Args:
     tables: The rows of `describe` by title.
   """
   cells = [(title, cost) for title in tables for cost in ('bytes', 'seconds')]
-  figure, axes = panels.new_grid(cells, (5.2, 3.8), columns=2)
-  names = list(
-    dict.fromkeys(name for of in tables.values() for name in of.index)
-  )
-  looks = style.method_looks(names)
+  figure, axes = panels.new_grid(cells, (6.6, 4.0), columns=2)
   for axis, (title, cost) in zip(axes, cells):
-    table = tables[title]
-    scale = 1e6 if cost == 'bytes' else 1.0
-    costs = table[cost] / scale
+    table, in_bytes = tables[title], cost == 'bytes'
+    costs = table[cost] / (1e6 if in_bytes else 1.0)
     best = front(costs, table['mean'])
     axis.step(
       costs[best],
       table['mean'][best],
       where='post',
-      color=style.PALE,
+      color=style.GRID,
+      linewidth=4,
       zorder=1,
     )
-    for name, row in table.iterrows():
-      errors_of = [[row['mean'] - row['low']], [row['high'] - row['mean']]]
-      axis.errorbar(
-        row[cost] / scale,
-        row['mean'],
-        yerr=errors_of,
-        **looks[name] | {'linestyle': ''},
-        markersize=7 if name in best else 5,
-        elinewidth=0.7,
-      )
+    _draw_methods(axis, costs, table)
     panels.set_labels(
       axis,
-      'Megabytes of all messages' if cost == 'bytes' else 'Simulated seconds',
-      'Accuracy after the last round',
+      'Megabytes of all messages' if in_bytes else 'Simulated seconds',
+      '',
       title,
     )
     axis.set_ylabel('Accuracy after the last round')
   panels.draw_legend(
     figure,
-    [panels.entry(name, **looks[name] | {'linestyle': ''}) for name in names],
-    note='The grey line joins the methods that no other beats in both; bars '
-    'are 95 % intervals over seeds.',
+    note='The grey line joins the methods that no other method beats in both '
+    'numbers. Bars are 95 % intervals over seeds.',
   )
   return figure
 
@@ -382,28 +377,76 @@ def draw_personal(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
   Args:
     tables: The rows of `describe` of the question personal by title.
   """
-  figure, axes = panels.new_grid(list(tables), (5.2, 4.2), columns=2)
-  names = list(
-    dict.fromkeys(name for of in tables.values() for name in of.index)
-  )
-  looks = style.method_looks(names)
+  figure, axes = panels.new_grid(list(tables), (6.6, 4.0), columns=2)
   for axis, (title, table) in zip(axes, tables.items()):
-    for name, row in table.iterrows():
-      axis.errorbar(
-        row['one_model'],
-        row['mean'],
-        yerr=[[row['mean'] - row['low']], [row['high'] - row['mean']]],
-        **looks[name] | {'linestyle': ''},
-        markersize=7,
-        elinewidth=0.7,
-      )
-    panels.set_labels(axis, "Server's model, test clients", '', title)
-    axis.set_ylabel("Clients' fine-tuned models, own test data")
-  panels.draw_legend(
-    figure,
-    [panels.entry(name, **looks[name] | {'linestyle': ''}) for name in names],
-  )
+    _draw_methods(axis, table['one_model'], table)
+    panels.set_labels(
+      axis, "Accuracy of the server's model, test clients", '', title
+    )
+    axis.set_ylabel("Accuracy of clients' fine-tuned models")
+  panels.draw_legend(figure, note='Bars are 95 % intervals over seeds.')
   return figure
+
+
+def _color(method: str) -> str:
+  return (
+    style.method_looks([CONTROL])[CONTROL]['color']
+    if method == CONTROL
+    else style.INK
+  )
+
+
+def _draw_methods(
+  axis: mpl_axes.Axes, x: pd.Series, table: pd.DataFrame
+) -> None:
+  """Draws a point for each method, with its name at the right of the panel.
+
+  Args:
+    axis: The axis.
+    x: The value of x of each method; one without is left out.
+    table: The rows of `describe`, whose means are y.
+  """
+  shown = table.assign(x=x).dropna(subset=['x', 'mean'])
+  for name, row in shown.iterrows():
+    axis.errorbar(
+      row['x'],
+      row['mean'],
+      yerr=[[row['mean'] - row['low']], [row['high'] - row['mean']]],
+      color=_color(name),
+      marker='o',
+      markersize=4,
+      elinewidth=0.7,
+    )
+  low, high = axis.get_ylim()
+  places = spread((shown['mean'] - low) / (high - low), _NAME_GAP)
+  for name, row in shown.iterrows():
+    axis.annotate(
+      name,
+      (row['x'], row['mean']),
+      xytext=(1.04, places[name]),
+      textcoords='axes fraction',
+      va='center',
+      fontsize=8,
+      color=_color(name),
+      arrowprops={'arrowstyle': '-', 'color': style.PALE, 'linewidth': 0.6},
+    )
+  axis.set_ylim(low, high)
+
+
+def spread(values: pd.Series, gap: float) -> pd.Series:
+  """Returns values moved apart to a least distance, in the same order.
+
+  Args:
+    values: The values, from 0 to 1.
+    gap: The distance. Values stay at most 1, and as near to where they were as
+      that allows.
+  """
+  moved = values.astype(float).sort_values(kind='stable')
+  steps = gap * np.arange(len(moved))
+  upward = np.maximum.accumulate(moved - steps) + steps
+  # What has left the range at the top comes back, and pushes the others down.
+  bounds = 1 - steps[::-1]
+  return pd.Series(np.minimum(upward, bounds), moved.index)[values.index]
 
 
 def main(argv: Sequence[str]) -> None:

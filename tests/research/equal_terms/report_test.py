@@ -84,7 +84,7 @@ class DescribeTest(absltest.TestCase):
     table, test, target = report.describe(runs, rounds)
     self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
     page = report.format_section(table, test, target, title='t')
-    self.assertRegex(page, r'FedFish .*\(1 diverged\)')
+    self.assertRegex(page, r'FedFish .*1 diverged')
 
   def test_a_method_without_a_seed_is_refused(self):
     runs, rounds = _runs()
@@ -114,6 +114,14 @@ class FrontTest(absltest.TestCase):
     ]
     self.assertEqual(found, expected)
     self.assertEqual(found, ['a', 'c', 'f'])
+
+
+class SpreadTest(absltest.TestCase):
+  def test_names_keep_their_order_and_distance(self):
+    values = pd.Series([0.95, 0.2, 0.97, 0.21, 0.96, 0.5], list('abcdef'))
+    found = report.spread(values, 0.1)
+    np.testing.assert_allclose(found, [0.8, 0.2, 1.0, 0.3, 0.9, 0.5])
+    self.assertEqual(list(found.index), list(values.index))
 
 
 class BinaryTest(absltest.TestCase):

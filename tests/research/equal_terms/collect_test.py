@@ -1,0 +1,97 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of collecting the raw tables from the folders of sweeps."""
+
+import pathlib
+
+from fedfish_tff import errors
+from launch.configs import sweeps
+from research.equal_terms import collect
+from tests.launch.sweeps import fake_sweeps
+
+from absl.testing import absltest
+
+_ROUNDS = """\
+round,eval/{0}/accuracy,communication/wire_bytes_total,\
+compute/local_steps_total,simulated/seconds
+1,,10,2,1.5
+2,0.5,20,4,2.5
+"""
+
+
+class CollectTest(absltest.TestCase):
+  def _write(self, variants, values, *, judged_by='global', own='global'):
+    """Returns the folder of a sweep of two seeds for each variant."""
+    runs = fake_sweeps.plan(
+      [
+        run
+        for variant, rate in variants.items()
+        for run in sweeps.grid(
+          [variant], {'seed': (0, 1)}, fixed={'client_learning_rate': rate}
+        )
+      ]
+    )
+    folder, _ = fake_sweeps.write_results(
+      self,
+      runs,
+      values,
+      judged_by=judged_by,
+      test=0.75,
+      more_test={
+        'global/accuracy_worst_tenth': 0.25,
+        'new_fine_tuned/accuracy': 0.875,
+      },
+      totals={'wire_bytes': 1e6, 'simulated_seconds': 12.5},
+    )
+    for run in runs[: len(values)]:
+      path = pathlib.Path(folder.workdir(run.name)) / 'metrics.csv'
+      path.write_text(_ROUNDS.format(own))
+    return folder.path
+
+  def test_rows_of_both_questions(self):
+    variants = {'fed_avg': 0.1, 'fed_fish': 0.2}
+    paths = [
+      self._write(variants, [0.5, 0.5, None, 0.5]),
+      self._write(
+        {'fed_avg': 0.3},
+        [0.5, 0.5],
+        judged_by='new_fine_tuned',
+        own='own_fine_tuned',
+      ),
+    ]
+    runs, rounds = collect.collect(paths)
+    self.assertLen(runs, 6)
+    first = runs.iloc[2]
+    self.assertEqual(
+      (first['question'], first['method'], first['seed'], first['settings']),
+      ('global', 'FedFish', 0, 'client_learning_rate 0.2'),
+    )
+    # What judges is on test clients.
+    self.assertEqual(
+      (first['score'], first['worst_tenth'], first['steps'], first['bytes']),
+      (0.75, 0.25, 7, 1e6),
+    )
+    own = runs[runs['question'] == 'personal']
+    self.assertEqual(list(own['new_clients']), [0.875, 0.875])
+    self.assertTrue(own['score'].isna().all(), 'No training client was scored.')
+    # Only rounds with an evaluation have a row.
+    self.assertEqual(set(rounds['round']), {2})
+    self.assertEqual(
+      rounds.iloc[0][['score', 'bytes', 'steps', 'seconds']].tolist(),
+      [0.5, 20, 4, 2.5],
+    )
+    self.assertEqual(rounds['question'].value_counts()['personal'], 2)
+
+  def test_an_unfinished_sweep_is_refused(self):
+    path = self._write({'fed_avg': 0.1}, [0.5])
+    with self.assertRaisesRegex(errors.InputError, '1 of 2 runs'):
+      collect.collect([path])
+
+  def test_a_method_in_two_sweeps_is_refused(self):
+    paths = [self._write({'fed_avg': 0.1}, [0.5, 0.5]) for _ in range(2)]
+    with self.assertRaisesRegex(errors.InputError, 'FedAvg, 0 twice'):
+      collect.collect(paths)
+
+
+if __name__ == '__main__':
+  absltest.main()
