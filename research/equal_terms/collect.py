@@ -45,6 +45,7 @@ _SO_FAR = {
   'steps': 'compute/local_steps_total',
   'seconds': 'simulated/seconds',
 }
+_SCORES = ('score', 'worst_tenth', 'client_std', 'new_clients', 'one_model')
 _OWN = 'own_fine_tuned'
 
 _SWEEP_DIRS = path_flags.define_list(
@@ -112,7 +113,9 @@ def read_sweep(
     rounds.append(found.reset_index().assign(**key))
   columns = [*_KEYS, 'round', 'score', *_SO_FAR]
   return (
-    pd.DataFrame(runs).replace(np.inf, np.nan),
+    pd.DataFrame(runs)
+    .astype(dict.fromkeys((*_SCORES, *_TOTALS), float))
+    .replace(np.inf, np.nan),
     pd.concat(rounds)[columns].replace(np.inf, np.nan),
   )
 

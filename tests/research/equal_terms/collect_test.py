@@ -6,11 +6,13 @@ import pathlib
 
 from fedfish_tff import errors
 from launch.configs import sweeps
-from research.equal_terms import collect
+from tests.launch import binary_runner
 from tests.launch.sweeps import fake_sweeps
 
 from absl.testing import absltest
+import pandas as pd
 
+collect = binary_runner.load('research.equal_terms.collect')
 _ROUNDS = """\
 round,eval/{0}/accuracy,communication/wire_bytes_total,\
 compute/local_steps_total,simulated/seconds
@@ -81,6 +83,14 @@ class CollectTest(absltest.TestCase):
       [0.5, 20, 4, 2.5],
     )
     self.assertEqual(rounds['question'].value_counts()['personal'], 2)
+    outcome = binary_runner.run_here(
+      'research.equal_terms.collect',
+      f'--sweep_dirs={paths[0]},{paths[1]}',
+      f'--output_dir={paths[0]}/tables',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    written = pd.read_csv(paths[0] / 'tables' / 'equal_terms_runs.csv')
+    pd.testing.assert_frame_equal(written, runs, check_dtype=False)
 
   def test_an_unfinished_sweep_is_refused(self):
     path = self._write({'fed_avg': 0.1}, [0.5])

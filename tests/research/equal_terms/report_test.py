@@ -5,14 +5,14 @@
 import pathlib
 
 from fedfish_tff import errors
-from research.equal_terms import report
+from tests.launch import binary_runner
 
 from absl.testing import absltest
-from absl.testing import flagsaver
 import numpy as np
 import pandas as pd
 from scipy import stats
 
+report = binary_runner.load('research.equal_terms.report')
 _SEEDS = range(8)
 _METHODS = {'FedFish': 0.9, 'FedAvg': 0.8, 'SCAFFOLD': 0.6}
 _MEGABYTES = {'FedFish': 3.0, 'FedAvg': 2.0, 'SCAFFOLD': 4.0}
@@ -130,15 +130,27 @@ class BinaryTest(absltest.TestCase):
     parts = zip(_runs(), _runs('personal'))
     for name, tables in zip(('runs', 'rounds'), parts):
       pd.concat(tables).to_csv(folder / f'equal_terms_{name}.csv', index=False)
-    with flagsaver.flagsaver(
-      input_dir=str(folder), output_dir=str(folder / 'report')
-    ):
-      report.main(['report'])
+    outcome = binary_runner.run_here(
+      'research.equal_terms.report',
+      f'--input_dir={folder}',
+      f'--output_dir={folder}/report',
+    )
+    self.assertEqual(outcome.code, 0, outcome.stderr)
     self.assertEqual(
       {path.name for path in (folder / 'report').iterdir()},
       {'global_t.md', 'personal_t.md', 'ranks.png', 'costs.png'}
       | {'personal_global.png'},
     )
+
+  def test_missing_tables_are_named(self):
+    folder = self.create_tempdir().full_path
+    outcome = binary_runner.run_here(
+      'research.equal_terms.report',
+      f'--input_dir={folder}',
+      f'--output_dir={folder}/report',
+    )
+    self.assertEqual(outcome.code, 2)
+    self.assertIn('equal_terms_runs.csv', outcome.stderr)
 
 
 if __name__ == '__main__':
