@@ -20,6 +20,8 @@ RATES = {
   'client_learning_rate': (0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
   'server_learning_rate': (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
 }
+# The baseline of the first piece, too.
+_FED_AVG = budget.Entry('fed_avg')
 
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
@@ -45,8 +47,8 @@ sweep = sweeps.choice(
   lambda get_config: budget.pieces(
     get_config,
     RATES,
-    closed_forms=budget.CLOSED_FORMS,
-    averages=budget.AVERAGES,
+    closed_forms=(*budget.CLOSED_FORMS, _FED_AVG),
+    averages=tuple(of for of in budget.AVERAGES if of != _FED_AVG),
     corrections=budget.CORRECTIONS,
   ),
 )

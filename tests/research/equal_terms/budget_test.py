@@ -58,7 +58,7 @@ class BudgetTest(parameterized.TestCase):
       model = 'fine_tuned' if personal else 'global'
       self.assertIn(config.evaluation.judged_by, ('auto', model))
       answers = config.rounds * config.cohort_size
-      if piece == 'closed_forms':
+      if config.participation.name == 'visit_once':
         self.assertEqual(answers, 100, 'Every client comes once.')
       else:
         self.assertEqual(answers, 200, 'Methods take equally many answers.')
