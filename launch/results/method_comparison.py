@@ -137,7 +137,7 @@ def differing_fields(one: pd.Series, other: pd.Series) -> list[str]:
     only one of the methods has them.
   """
   fields = one['fields'], other['fields']
-  free = {*_FREE_FIELDS, *(one['settled'] or ()), *(other['settled'] or ())}
+  free = {*_FREE_FIELDS, *one['settled'], *other['settled']}
   found = []
   for name in dict.fromkeys([*fields[0], *fields[1]]):
     if name in free or name.startswith(_EVALUATION):

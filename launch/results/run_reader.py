@@ -39,13 +39,11 @@ CONFIG = {
 # The form of notes on a method; see `method_notes.describe`.
 METHOD = {
   'title': str,
-  # Runs of earlier versions lack it.
-  'deviations': ({...: str}, None),
+  'deviations': {...: str},
   'baseline': int,
   'one_model': bool,
   'first_cohort': (int, None),
-  # Runs of earlier versions lack it.
-  'settled': ([str], None),
+  'settled': [str],
 }
 # The form of a run's notes; see `experiment.describe_run`.
 _LABEL = {
@@ -53,9 +51,8 @@ _LABEL = {
   'metric': str,
   'higher_is_better': bool,
   'judged_by': str,
-  # Runs of earlier versions lack these.
-  'task': (str, None),
-  'clients': ({...: int}, None),
+  'task': str,
+  'clients': {...: int},
 }
 SUMMARY = {
   'rounds': int,
@@ -81,7 +78,10 @@ _NO_LABEL = {
   'deviations': {},
   'baseline': 0,
   'one_model': False,
+  'first_cohort': None,
   'settled': [],
+  'task': None,
+  'clients': None,
   'metric': None,
   'higher_is_better': True,
   'judged_by': 'global',
@@ -240,10 +240,8 @@ def describe_run(
   # An unfinished run has its label in data.json.
   data = folder.read_data({'label': (_LABEL, None)})
   algorithm, task = config['algorithm']['name'], config['task']['name']
-  label = (
-    summary.get('label')
-    or data.get('label')
-    or {**_NO_LABEL, **(method or {'title': algorithm})}
+  label = _NO_LABEL | (
+    summary.get('label') or data.get('label') or method or {'title': algorithm}
   )
   synthetic = data.get('synthetic')
   blocks = {
@@ -265,12 +263,9 @@ def describe_run(
     'model_round': summary.get('model_round'),
     'length': summary.get('rounds') or config['rounds'],
     # Further names in an untrusted label must not replace the values above.
-    **{
-      name: _NO_LABEL.get(name) if label.get(name) is None else label[name]
-      for name in _LABEL
-    },
+    **{name: label[name] for name in _LABEL},
     # A function's place, as in config.json, is no name for people.
-    'task': label.get('task')
+    'task': label['task']
     or (f'{synthetic}, task {task}' if synthetic else task),
     **_mark_diverged(
       {

@@ -33,8 +33,7 @@ _SWEEP = {
       'variant': str,
       'fields': dict,
       'config': run_reader.CONFIG,
-      # Sweeps of earlier versions lack it.
-      'method': (run_reader.METHOD, None),
+      'method': run_reader.METHOD,
     }
   },
 }

@@ -52,7 +52,7 @@ def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
     summary = folder.read_summary(name, run['config']) or {}
     rows.append(
       run_reader.describe_run(
-        workdir, run['config'], summary, method=run.get('method')
+        workdir, run['config'], summary, method=run['method']
       )
     )
     rows[-1]['variant'] = run['variant']

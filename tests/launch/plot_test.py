@@ -153,7 +153,12 @@ class PlotTest(temporary_folders.TestCase):
           workdir = self.folder / 'sweep/runs' / name
           fake_runs.write_run(run, workdir)
           config = json.loads((workdir / 'config.json').read_text())
-          runs[name] = {'variant': '', 'fields': {}, 'config': config}
+          runs[name] = {
+            'variant': '',
+            'fields': {},
+            'config': config,
+            'method': fake_runs.make_label(config),
+          }
     (self.folder / 'sweep/sweep.json').write_text(
       json.dumps({'config': 'a.py:b', 'runs': runs})
     )

@@ -45,7 +45,12 @@ class ReadTest(temporary_folders.TestCase):
       (sweep / 'runs').mkdir(parents=True, exist_ok=True)
       (self.runs / name).rename(sweep / 'runs' / name)
       config = json.loads((sweep / 'runs' / name / 'config.json').read_text())
-      planned[name] = {'variant': '', 'fields': {}, 'config': config}
+      planned[name] = {
+        'variant': '',
+        'fields': {},
+        'config': config,
+        'method': fake_runs.make_label(config),
+      }
     # One that has not begun.
     planned['later'] = planned['fed_avg_0']
     (sweep / 'sweep.json').write_text(

@@ -106,19 +106,6 @@ class ReadRunTest(temporary_folders.TestCase):
       labels, ['fed_avg, 2 local epochs', 'fed_avg, 3 local epochs']
     )
 
-  def test_notes_of_an_earlier_version(self):
-    workdir = fake_runs.write_workdir(self.folder / 'w', finished=False)
-    path = workdir / 'data.json'
-    data = json.loads(path.read_text())
-    del data['checksum']
-    for name in ('deviations', 'settled'):
-      del data['label'][name]
-    path.write_text(json.dumps(checked_json.add_checksum(data)))
-    about = run_reader.read_run(workdir).about
-    self.assertEqual(about['status'], 'unfinished')
-    self.assertEqual(about['title'], data['label']['title'])
-    self.assertEqual((about['deviations'], about['settled']), ({}, []))
-
   def test_an_evaluation_of_an_earlier_round_is_not_used(self):
     workdir = fake_runs.write_workdir(
       self.folder / 'w', evaluated=True, finished=False
@@ -254,17 +241,6 @@ class SummaryTest(temporary_folders.TestCase):
     about = run_reader.read_run(workdir).about
     self.assertEqual(about['task'], 'har')
     self.assertEqual(about['config']['task']['name'], 'har_task:create_task')
-
-  def test_a_run_of_an_earlier_version_has_its_configs_task(self):
-    workdir = fake_runs.write_run(
-      fake_runs.make_setting_run(task='emnist'), self.folder / 'w'
-    )
-    folder = simulation.Workdir(workdir)
-    summary = folder.read_summary()
-    del summary['label']['task'], summary['label']['clients']
-    folder.write_summary(summary)
-    about = run_reader.read_run(workdir).about
-    self.assertEqual((about['task'], about['clients']), ('emnist', None))
 
   def test_names_of_a_stranger_stand_for_nothing_else(self):
     run = fake_runs.make_setting_run()
