@@ -226,14 +226,13 @@ class Tuning:
       for row in best.to_dict('records'):
         same = self._groups[self._groups['name'] == row['name']]
         values = same['tuned'].str.get(field).dropna()
-        if len(values):
-          grid = ', '.join(
-            dict.fromkeys(map(sweep_results.format_value, values))
-          )
+        grid = dict.fromkeys(map(sweep_results.format_value, values))
+        # Methods may be tuned by fields that others have with one value.
+        if len(grid) > 1:
           chosen = (
             f'{row["name"]} {sweep_results.format_value(row["tuned"][field])}'
           )
-          tried.setdefault(grid, []).append(chosen)
+          tried.setdefault(', '.join(grid), []).append(chosen)
       for grid, chosen in tried.items():
         found.append(f'{field}, of {grid}: {", ".join(chosen)}')
     seeds = ', '.join(map(str, self._seeds))

@@ -11,6 +11,7 @@ from launch.configs import fed3r_digits
 from launch.configs import sweeps
 from launch.results import run_table
 from launch.results import sweep_results
+from launch.sweeps import folder as folder_lib
 from launch.sweeps import tuning
 from tests.launch.sweeps import fake_sweeps
 
@@ -89,6 +90,30 @@ class SweepTuningTest(absltest.TestCase):
     # The names need no rates: they follow from variant and epochs.
     names = [run.name for run in fake_sweeps.plan(tuned)]
     self.assertEqual(names[0], 'fed_avg-local_epochs_1-seed_0')
+
+  def test_only_fields_with_several_values_of_a_method_are_told(self):
+    client, server = 'client_learning_rate', 'server_learning_rate'
+    methods = ('fed_avg', 'fed_avg,server=adam')
+    runs = fake_sweeps.plan(
+      [
+        *sweeps.grid(methods[:1], {client: (0.1, 0.2, 0.4)}),
+        *sweeps.grid(methods[1:], {client: (0.1, 0.4), server: (0.01, 0.03)}),
+      ]
+    )
+    with folder_lib.open_folder(
+      self.path, fake_sweeps.SOURCE, runs, tuned=(client, server)
+    ) as folder:
+      for run in runs:
+        fake_sweeps.write_result(folder, run, 0.5)
+    judged = fake_sweeps.plan(sweeps.grid(methods, {}))
+    told = ' '.join(tuning.Tuning(self.path).describe(judged))
+    # The server of FedAvg has the rate 1.
+    self.assertIn(
+      f'{client}, of 0.1, 0.2, 0.4: FedAvg 0.1; '
+      f'{client}, of 0.1, 0.4: FedAdam 0.1; '
+      f'{server}, of 0.01, 0.03: FedAdam 0.01.',
+      told,
+    )
 
   def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
     variants = ['fed_avg', 'scaffold', 'hf_maml']
