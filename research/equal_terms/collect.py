@@ -15,6 +15,7 @@ clients; for personal, of clients' fine-tuned models on training clients' own
 test data. In equal_terms_rounds.csv it is, for global, on validation clients.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -25,7 +26,6 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
-from launch.results import run_labels
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.results import text_table
@@ -73,13 +73,13 @@ def read_sweep(
   """
   folder = sweep_folder.SweepFolder(path)
   results, planned = sweep_results.read_results(folder), folder.read_runs()
+  tuned = _read_tuned(folder)
   todo = results['run'][~results['is_finished'].astype(bool)]
   if len(todo):
     raise errors.InputError(
       f'{path} must be a finished sweep, got {len(todo)} of {len(results)} runs '
       f'without a result, such as {todo.iloc[0]}.'
     )
-  methods = sweep_results.tabulate(results)['method']
   frames = sweep_results.to_frames(results, with_rounds=True)
   runs, rounds = [], []
   for index, run in frames.runs.iterrows():
@@ -89,7 +89,7 @@ def read_sweep(
     key = {
       'task': run.task,
       'question': budget.QUESTIONS[personal],
-      'method': methods[run.group],
+      'method': run.title,
       'seed': run.seed,
     }
     runs.append(
@@ -97,7 +97,9 @@ def read_sweep(
         **key,
         'variant': run.variant,
         'status': run.status,
-        'settings': _tell_settings(planned[run.run]['fields']),
+        'settings': _tell(
+          planned[run.run]['fields'], tuned.get(run.variant, ())
+        ),
         'score': run.get(last),
         'worst_tenth': run.get(f'{last}_worst_tenth'),
         'client_std': run.get(f'{last}_client_std'),
@@ -120,12 +122,25 @@ def read_sweep(
   )
 
 
-def _tell_settings(fields: Mapping[str, Any]) -> str:
-  """Returns the tuned values of a run: 'client_learning_rate 0.1; ...'."""
+def _read_tuned(folder: sweep_folder.SweepFolder) -> dict[str, list[str]]:
+  """Returns the fields of which a sweep has tried several values, by variant."""
+  tuning = sweep_folder.SweepFolder(folder.tuning_path)
+  tried: dict[str, dict[str, set[str]]] = {}
+  for run in tuning.read_runs().values() if tuning.path.exists() else ():
+    of = tried.setdefault(run['variant'], {})
+    for field, value in run['fields'].items():
+      of.setdefault(field, set()).add(repr(value))
+  return {
+    variant: [f for f, values in of.items() if len(values) > 1 and f != 'seed']
+    for variant, of in tried.items()
+  }
+
+
+def _tell(fields: Mapping[str, Any], told: Collection[str]) -> str:
+  """Returns the values of some fields: 'client_learning_rate 0.1; ...'."""
   return '; '.join(
-    f'{field.rpartition(".")[2]} {sweep_results.format_value(value)}'
-    for field, value in fields.items()
-    if field in run_labels.RATES or field.startswith('algorithm.')
+    f'{field.rpartition(".")[2]} {sweep_results.format_value(fields[field])}'
+    for field in told
   )
 
 

@@ -292,7 +292,7 @@ def draw_ranks(tests: Mapping[str, ranks.RankTest]) -> mpl_figure.Figure:
     _draw_rank_panel(axis, title, test)
   panels.draw_legend(
     figure,
-    note=f'The best rank is 1. {CONTROL} is blue. Methods that a vertical bar '
+    note=f'A block is a seed of a task. The best rank is 1. {CONTROL} is blue. Methods that a vertical bar '
     'joins lie within the critical difference, so that their order is undecided.',
   )
   return figure
@@ -329,7 +329,7 @@ def _draw_rank_panel(
     'Mean rank',
     '',
     title,
-    f'{text_table.count(test.num_blocks, "seed")}; Friedman: p = {test.p:.2g}',
+    f'{text_table.count(test.num_blocks, "block")}; Friedman: p = {test.p:.2g}',
   )
 
 
@@ -477,6 +477,10 @@ def main(argv: Sequence[str]) -> None:
       folder / f'{style.slug(f"{question}_{task}")}.md', page.encode()
     )
     print(page)
+  for question, runs in raw['runs'].groupby('question', sort=False):
+    scores = blocks(runs)
+    if runs['task'].nunique() > 1 and scores.shape[1] > 2:
+      tests[f'All tasks, {question}'] = ranks.rank(scores)
   style.save_figure(draw_ranks(tests), folder / 'ranks.png')
   style.save_figure(draw_costs(tables), folder / 'costs.png')
   if personal:

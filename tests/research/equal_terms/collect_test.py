@@ -45,6 +45,17 @@ class CollectTest(absltest.TestCase):
       },
       totals={'wire_bytes': 1e6, 'simulated_seconds': 12.5},
     )
+    tried = (0.05, *variants.values())
+    fake_sweeps.write_sweep(
+      folder.tuning_path,
+      fake_sweeps.plan(
+        sweeps.grid(
+          list(variants),
+          {'seed': (100, 101), 'client_learning_rate': tried},
+          fixed={'local_epochs': 3},
+        )
+      ),
+    )
     for run in runs[: len(values)]:
       path = pathlib.Path(folder.workdir(run.name)) / 'metrics.csv'
       path.write_text(_ROUNDS.format(own))
