@@ -1,0 +1,197 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of small blocks."""
+
+import dataclasses
+import pathlib
+
+from fedfish_tff import errors
+from launch.methods import adapters
+from launch.methods import building
+from launch.methods import config_checks
+from launch.methods import local_layers
+from launch.results import run_reader
+from tests import tolerance
+from tests.launch import run_files
+from tests.launch import small_configs
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+import pytest
+import tensorflow as tf
+import tensorflow_federated as tff
+
+
+def _config(**changes):
+  config = small_configs.make_config('fed_avg')
+  block = adapters.BLOCK.defaults('lora')
+  return {**config, 'adapters': {**block, 'rank': 2, 'trained': '', **changes}}
+
+
+class AdaptersTest(small_configs.TaskTestCase):
+  def test_the_merged_model_is_the_task_s_and_computes_the_same(self):
+    plain = self.task.create_model()
+    first = self.task.tensor_names[0].rpartition('/')[0]
+    config = _config(targets=first)
+    adapted = building.prepare(config_checks.read(config), self.task).task
+    model = adapted.create_model()
+    self.assertEqual(
+      adapted.tensor_names, (f'{first}/lora_a', f'{first}/lora_b')
+    )
+    weights = tff.learning.models.ModelWeights(
+      tuple(w + np.float32(0.1) for w in model.initial_weights[0]), ()
+    )
+    found, merged = adapters.BLOCK.merge(
+      config_checks.read(config), self.task, model, weights
+    )
+    x, _ = self.task.train.load_client(self.task.train.client_ids[0])
+    self.assertEqual(
+      [w.shape for w in merged.trainable],
+      [w.shape for w in plain.initial_weights[0]],
+    )
+    tolerance.assert_close(
+      found.predict_on_batch((merged.trainable, ()), tf.constant(x), False),
+      model.predict_on_batch((weights.trainable, ()), tf.constant(x), False),
+      relative=tolerance.FLOAT32_SUMS,
+    )
+
+  def test_what_is_not_there_is_named(self):
+    with self.assertRaisesRegex(
+      errors.InputError, "block adapters.*layer.*'query'"
+    ):
+      building.prepare(config_checks.read(_config()), self.task)
+
+
+class CheckTest(absltest.TestCase):
+  def test_bits_are_at_most_16(self):
+    with self.assertRaisesRegex(errors.InputError, 'bits must be .*got 17'):
+      small_configs.read_config(
+        'fed_avg,compression=quantized', **{'compression.bits': 17}
+      )
+
+
+class RunTest(absltest.TestCase):
+  def _train(self, variant, **changes):
+    """The summary of a run of two rounds, and its last row."""
+    config = small_configs.make_config(variant, rounds=2, **changes)
+    workdir = self.create_tempdir().full_path
+    with small_configs.built_once():
+      summary = small_configs.train(config, workdir)
+    return summary, run_reader.read_run(workdir).rounds.iloc[-1]
+
+  def _check(self, axes=''):
+    """The sent values are nearly the same, in about half of the bytes."""
+    variant = f'fed_avg{axes}'
+    _, plain = self._train(variant)
+    summary, found = self._train(
+      f'{variant},compression=quantized',
+      # Two numbers to an int32.
+      **{'compression.bits': 14},
+    )
+    self.assertAlmostEqual(found['train/loss'], plain['train/loss'], places=2)
+    payload = found['communication/payload_bytes']
+    self.assertEqual(summary['totals']['payload_bytes'], 2 * payload)
+    saved = (
+      plain['communication/wire_bytes'] - found['communication/wire_bytes']
+    )
+    # Both are of whole numbers; each tensor also has two ends, of 8 bytes.
+    self.assertBetween(saved / payload, 0.75, 1.0)
+
+  def test_counts_bytes(self):
+    self._check()
+
+  @pytest.mark.thorough
+  def test_counts_bytes_behind_a_clip(self):
+    self._check(',aggregation=adaptive')
+
+
+class LocalLayersTest(small_configs.TaskTestCase):
+  def _parts(self, variant='fed_per', task=None, **changes):
+    return building.Ingredients(
+      config=small_configs.read_config(variant, **changes),
+      task=task or self.task,
+    )
+
+  @parameterized.parameters(
+    ('', (False, False, True, True)),
+    ('hidden_0', (True, True, False, False)),
+    ('hidden_0/bias, output', (False, True, True, True)),
+  )
+  def test_select(self, layers, expected):
+    parts = self._parts(**{'algorithm.local_layers': layers})
+    self.assertEqual(local_layers.select(parts, 'local_layers'), expected)
+
+  @parameterized.parameters(
+    ('head', "^algorithm.local_layers is 'head': No tensor .* output/bias"),
+    ('hidden_0,output', '4 tensors .*output/bias'),
+  )
+  def test_refuses_layers(self, layers, message):
+    parts = self._parts(**{'algorithm.local_layers': layers})
+    with self.assertRaisesRegex(errors.InputError, message):
+      local_layers.select(parts, 'local_layers')
+
+  def test_needs_names(self):
+    nameless = dataclasses.replace(self.task, tensor_names=())
+    with self.assertRaisesRegex(
+      errors.InputError, "'digits' must have tensor_names, .*local_layers"
+    ):
+      local_layers.select(self._parts(task=nameless), 'local_layers')
+
+  def test_an_exchange_is_of_what_is_shared(self):
+    parts = self._parts('fed_per,exchange=partial')
+    arguments = local_layers.arguments(parts, (False, False, True, True))
+    self.assertEqual(
+      arguments['tensor_names'], ('hidden_0/kernel', 'hidden_0/bias')
+    )
+    built = building.build_method(parts.config, parts.task)
+    measured = built.process.next.type_signature.result['metrics'].member
+    self.assertEqual(
+      tff.structure.name_list(measured['aggregator']['sent']),
+      ['hidden_0/kernel', 'hidden_0/bias'],
+    )
+
+
+class BuildTest(absltest.TestCase):
+  def test_clients_that_keep_something(self):
+    with self.assertRaisesRegex(errors.InputError, 'scaffold keep something'):
+      small_configs.build('scaffold,weight_average=ema')
+
+  def test_a_server_that_keeps_models(self):
+    for method in ('fed_buff', 'fed_async'):
+      with self.assertRaisesRegex(errors.InputError, f'{method}: its server'):
+        small_configs.read_config(f'{method},weight_average=ema')
+
+
+class WeightAverageRunTest(small_configs.TestCase):
+  def _train(self, variant):
+    config = small_configs.make_config(
+      variant,
+      **{
+        'rounds': 3,
+        'evaluate_every': 1,
+        'checkpoint_every': 1,
+        'evaluation.barrier': True,
+        'evaluation.personalization_epochs': 1,
+      },
+    )
+    if config.get('weight_average'):
+      config['weight_average']['decay'] = 0.5
+    folder = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    small_configs.train(config, folder)
+    return run_files.read_rows(folder)
+
+  @pytest.mark.thorough
+  def test_what_it_changes(self):
+    """Only what is scored: training and the barrier are of the raw weights."""
+    averaged = self._train('fed_avg,weight_average=ema')
+    plain = self._train('fed_avg')
+    self.assertEqual(averaged[:2], plain[:2])
+    for one, other in zip(averaged[2:], plain[2:], strict=True):
+      self.assertEqual(one.keys(), other.keys())
+      changed = {name for name in one if one[name] != other[name]}
+      self.assertTrue(
+        changed and all(name.startswith('eval/') for name in changed), changed
+      )
+      self.assertIn('eval/global/loss', changed)
+      self.assertIn('csb/loss', one)
