@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""A federated process is a learning process that TFF's own tools take."""
+"""Tests of processes of clients with and without states."""
 
 import asyncio
 import tempfile
@@ -9,6 +9,7 @@ from fedfish_tff import algorithms
 from tests import numpy_reference as ref
 from tests import rounds
 
+from absl.testing import absltest
 import tensorflow_federated as tff
 
 
@@ -37,3 +38,16 @@ class FederatedProcessTest(rounds.TestCase):
     )
     self.assert_close(process.get_model_weights(state).trainable, expected)
     self.assertLen(metrics.values(), 2)
+
+
+class ClientStateProcessTest(absltest.TestCase):
+  def test_defaults(self):
+    computations = (
+      *('initialize', 'initialize_client', 'next', 'get_model_weights'),
+      *('next_without_client_states', 'client_model_weights'),
+      *('local_training', 'update_is_finite'),
+    )
+    process = algorithms.ClientStateProcess(**dict.fromkeys(computations))
+    self.assertEqual(process.extra_passes, 0)
+    self.assertTrue(process.uses_weights)
+    self.assertIsNone(process.received_type)

@@ -1,12 +1,20 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Comparisons that tell better values from rounding."""
+"""Tests of rankings, distances of subspaces and names of metrics."""
 
+import types
+
+from fedfish_tff import datasets
 from fedfish_tff import evaluation
+from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
+from fedfish_tff.evaluation import scorer_inputs
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import linalg
+import tensorflow_federated as tff
 
 
 class GainsTest(parameterized.TestCase):
@@ -53,3 +61,122 @@ class SelectBestTest(parameterized.TestCase):
       self.assertIsNone(selection)
     else:
       self.assertEqual(selection, (best, values))
+
+
+class PrincipalAngleDistanceTest(absltest.TestCase):
+  def test_is_the_sine_of_scipys_largest_angle(self):
+    rng = np.random.default_rng(0)
+    one = rng.normal(size=[7, 3])
+    for scale in (1e-3, 0.1, 1.0):
+      other = one + scale * rng.normal(size=one.shape)
+      np.testing.assert_allclose(
+        evaluation.principal_angle_distance(one, other),
+        np.sin(linalg.subspace_angles(one, other).max()),
+        rtol=1e-9,
+      )
+
+  def test_is_of_spaces_and_not_of_their_bases(self):
+    basis = np.eye(5)[:, :2]
+    same = basis @ [[3.0, 1.0], [0.0, -2.0]]
+    self.assertAlmostEqual(
+      evaluation.principal_angle_distance(basis, same), 0, places=12
+    )
+    orthogonal = np.eye(5)[:, 1:3]
+    self.assertAlmostEqual(
+      evaluation.principal_angle_distance(basis, orthogonal), 1
+    )
+
+
+class MetricNamesTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ('eval/global/accuracy', True),
+    ('train/loss', False),
+    ('before/mse', False),
+    ('csb/accuracy', False),
+    ('eval/global/perplexity', False),
+    ('personalized/loss_before', False),
+    ('global/loss_worst_tenth', False),
+    ('global/accuracy_worst_tenth', True),
+    ('new_global/mse_median', False),
+    ('new_global/accuracy_low_tenth', True),
+    ('new_global/accuracy_client_std', False),
+    ('new_global/mse_jain_index', True),
+  )
+  def test_direction_of_a_column(self, metric, expected):
+    self.assertEqual(metric_names.higher_is_better(metric), expected)
+
+  @parameterized.parameters(
+    ('eval/global/accuracy', True),
+    ('test/global/accuracy_worst_tenth', True),
+    ('balanced_accuracy', True),
+    ('top_5_recall', True),
+    ('global/f1_world', True),
+    ('eval/global/accuracy_client_std', False),
+    ('csb/accuracy', False),
+    ('loss', False),
+    ('perplexity', False),
+    ('num_examples', False),
+  )
+  def test_shares(self, metric, expected):
+    self.assertEqual(metric_names.is_share(metric), expected)
+
+  @parameterized.parameters(
+    ('global/confusion_sci_tech_as_world', ('sci_tech', 'world')),
+    ('confusion_0_as_1', ('0', '1')),
+    ('global/confusion', None),
+    ('global/f1_world', None),
+  )
+  def test_pairs_of_classes(self, metric, expected):
+    self.assertEqual(metric_names.confused_classes(metric), expected)
+    self.assertEqual(metric_names.is_count(metric), expected is not None)
+
+  @parameterized.parameters(
+    ('eval/global/num_examples', True),
+    ('num_tokens', True),
+    ('eval/personalization_learning_rate', True),
+    ('csb/diverged_clients', True),
+    ('eval/global/accuracy', False),
+  )
+  def test_counts(self, metric, expected):
+    self.assertEqual(metric_names.is_count(metric), expected)
+
+  @parameterized.parameters(
+    ('eval/own_fine_tuned/accuracy_median', 'eval/own_global/accuracy_median'),
+    ('test/new_fine_tuned/mse', 'test/new_global/mse'),
+    ('eval/personalized/mse', 'eval/personalized/mse_before'),
+    ('test/personalized/mse_worst_tenth', None),
+    ('eval/personalized/mse_before', None),
+    ('eval/own/mse', None),
+    ('eval/global/mse', None),
+  )
+  def test_the_column_before_fine_tuning(self, metric, expected):
+    self.assertEqual(metric_names.before(metric), expected)
+
+
+def _examples(start, stop):
+  """Examples that tell which they are."""
+  x = np.arange(start, stop, dtype=np.float32)[:, np.newaxis]
+  return x, 10 * x
+
+
+class _TakingContext(tff.framework.SyncContext):
+  runner = types.SimpleNamespace(takes_client_batches=True)
+
+  def invoke(self, comp, arg):
+    raise AssertionError('Nothing is computed here.')
+
+
+class EvaluationInputsTest(absltest.TestCase):
+  def test_arrays_are_not_copied_where_the_context_takes_them(self):
+    client = datasets.plan_batches(
+      _examples(0, 6),
+      datasets.BatchSpec(batch_size=2, max_examples=4),
+      client_id='c',
+      seed=1,
+      round_number=1,
+    )
+    with tff.framework.get_context_stack().install(_TakingContext()):
+      built = scorer_inputs.build_barrier_input(client, eval_batch_size=3)
+    self.assertIs(built['train'], client)
+    self.assertIs(built['test'].examples, client.examples)
+    self.assertEqual([len(x) for x, _ in built['test']], [3, 1])

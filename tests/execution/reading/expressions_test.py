@@ -1,12 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for expressions."""
+"""Tests of expressions and local functions."""
 
 from fedfish_tff.execution.reading import expressions
+from fedfish_tff.execution.reading import local_functions
 
 from absl.testing import absltest
 import hypothesis
 from hypothesis import strategies as st
+import numpy as np
+import tensorflow as tf
+import tensorflow_federated as tff
 
 _VALUES = {0: 'zero', 1: ('one', ('two', 'three')), 2: (((('deep',),),),)}
 
@@ -24,6 +28,7 @@ def _parts(value_id, path=()):
 
 
 _LEAVES = st.sampled_from([p for i in _VALUES for p in _parts(i)])
+
 _EXPRESSIONS = st.recursive(
   _LEAVES,
   lambda children: st.lists(children, max_size=3).map(
@@ -50,3 +55,30 @@ class ExpressionsTest(absltest.TestCase):
     self.assertEqual(expressions.evaluate(result, values.__getitem__), expected)
     for use in expressions.uses(result):
       self.assertNotIn(use, replacements)
+
+
+class SequencesTest(absltest.TestCase):
+  def test_select_of_named_slices(self):
+    # A type as compilation leaves it: names, but no Python container.
+    element_type = tff.StructType([('id', np.int32), ('name', np.str_)])
+
+    class Slice(local_functions.LocalFunction):
+      def trace(self, arg, tracer):
+        raise NotImplementedError
+
+      def __call__(self, arg=None):
+        return arg[1], tf.strings.as_string(arg[1])
+
+    select = local_functions.Select(
+      tff.FunctionType(
+        [tff.TensorType(np.int32, [2]), np.float32],
+        tff.SequenceType(element_type),
+      ),
+      Slice(tff.FunctionType([np.float32, np.int32], element_type)),
+    )
+    for keys in ([3, 1], []):
+      elements = list(select((tf.constant(keys, tf.int32), tf.constant(0.0))))
+      self.assertEqual(
+        [(int(e['id']), e['name'].numpy()) for e in elements],
+        [(key, str(key).encode()) for key in keys],
+      )

@@ -1,13 +1,16 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests for cohort_graph."""
+"""Tests of the cohort's graph and of errors in it."""
 
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import cohort_graph
+from fedfish_tff.execution.running import runtime_errors
 from tests.execution import client_computations
 from tests.execution import single_stages
 
+from absl.testing import absltest
 from absl.testing import parameterized
+import grpc
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -65,3 +68,24 @@ class StageGraphTest(parameterized.TestCase):
     }
     # The sum waits, and no counter.
     self.assertEqual(waiting, {tf.float32.as_datatype_enum})
+
+
+class AsRpcErrorsTest(absltest.TestCase):
+  def test_errors_of_tensorflow(self):
+    for kind in (tf.errors.InvalidArgumentError, tf.errors.NotFoundError):
+      original = kind(None, None, 'Something is wrong.')
+      with self.assertRaises(grpc.RpcError) as raised:
+        with runtime_errors.as_rpc_errors():
+          raise original
+      error = raised.exception
+      self.assertIsInstance(error, kind)
+      self.assertIs(error, original)
+      self.assertEqual(str(error), 'Something is wrong.')
+      self.assertEqual(error.details(), 'Something is wrong.')
+      self.assertIs(error.code(), grpc.StatusCode.INTERNAL)
+
+  def test_others(self):
+    with self.assertRaises(TypeError) as raised:
+      with runtime_errors.as_rpc_errors():
+        raise TypeError('An argument is wrong.')
+    self.assertNotIsInstance(raised.exception, grpc.RpcError)

@@ -1,14 +1,23 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the frames of runs, and of statistics over seeds."""
+"""Tests of frames of runs, and of reading and checking tables."""
 
 import dataclasses
+import json
+import pathlib
 
+from fedfish_tff import errors
+from launch import results
+from launch.results import checked_tables
 from launch.results import frames
 from launch.results import method_comparison
+from tests import temporary_folders
 from tests.launch.results import fake_runs
 
 from absl.testing import absltest
+from hypothesis import given
+from hypothesis import settings
+from hypothesis import strategies as st
 import numpy as np
 
 
@@ -60,3 +69,117 @@ class FramesTest(absltest.TestCase):
     xs, ys = frames.points(found, 'compute/local_steps_total', 'train/loss')
     np.testing.assert_allclose(xs, [402, 603])
     np.testing.assert_allclose(ys, [[1 / 2, 1 / 3]] * 2)
+
+
+class ReadTest(temporary_folders.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.runs = self.folder / 'runs'
+    for algorithm in ('fed_avg', 'fed_fish'):
+      for seed in (0, 1):
+        fake_runs.write_workdir(
+          self.runs / f'{algorithm}_{seed}', algorithm, seed, evaluated=True
+        )
+
+  def test_runs_rounds_and_clients(self):
+    (self.runs / 'notes').mkdir()
+    (self.runs / 'notes.txt').write_text('x')
+    frames = results.read(f'{self.runs}/*')
+    self.assertEqual(
+      list(zip(frames.runs['label'], frames.runs['seed'])),
+      [('FedAvg', 0), ('FedAvg', 1), ('FedFish', 0), ('FedFish', 1)],
+    )
+    accuracy = frames.rounds['eval/global/accuracy'].groupby('run').last()
+    np.testing.assert_allclose(accuracy, [0.6, 0.61, 0.7, 0.71])
+    clients = frames.clients.join(frames.runs[['label', 'seed']], on='run')
+    of_one = clients[(clients['label'] == 'FedFish') & (clients['seed'] == 1)]
+    np.testing.assert_allclose(
+      of_one['after/accuracy'].dropna(), 0.51 + 0.05 * np.arange(5)
+    )
+
+  def test_paths_and_the_folder_of_a_sweep(self):
+    sweep = self.folder / 'sweep'
+    planned = {}
+    for name in ('fed_avg_0', 'fed_fish_0'):
+      (sweep / 'runs').mkdir(parents=True, exist_ok=True)
+      (self.runs / name).rename(sweep / 'runs' / name)
+      config = json.loads((sweep / 'runs' / name / 'config.json').read_text())
+      planned[name] = {
+        'variant': '',
+        'fields': {},
+        'config': config,
+        'method': fake_runs.make_label(config),
+      }
+    # One that has not begun.
+    planned['later'] = planned['fed_avg_0']
+    (sweep / 'sweep.json').write_text(
+      json.dumps({'config': 'a.py:b', 'runs': planned})
+    )
+    for paths in ([sweep], [f'{self.folder}/sw*'], [sweep, sweep]):
+      self.assertLen(results.read(*paths).runs, 2)
+    frames = results.read(sweep, self.runs / 'fed_avg_1')
+    self.assertLen(frames.runs, 3)
+
+  def test_paths_without_a_run(self):
+    with self.assertRaisesRegex(errors.InputError, 'got .*nothing'):
+      results.read(f'{self.folder}/nothing*')
+    with self.assertRaisesRegex(errors.InputError, 'config.json'):
+      results.read(self.folder)
+
+
+_CONTENT = b'client_id,round\nann,3\n'
+
+_ROWS = [(2, {'client_id': 'ann', 'round': '3'})]
+
+
+class CheckedTablesTest(absltest.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.run = pathlib.Path(self.create_tempdir().full_path)
+    (self.run / 'config.json').write_text('{"seed": 0}')
+    folder = self.run / 'evaluation'
+    folder.mkdir()
+    self.path = folder / 'clients.csv'
+    self.other = folder / 'other.csv'
+    self.digests = folder / checked_tables.FILE_NAME
+
+  @given(st.data())
+  @settings(max_examples=100, deadline=None)
+  def test_no_flipped_bit_goes_unnoticed(self, data):
+    checked_tables.write_tables({self.path: _CONTENT})
+    file = data.draw(st.sampled_from([self.path, self.digests]))
+    damaged = bytearray(file.read_bytes())
+    bit = data.draw(st.integers(0, 8 * len(damaged) - 1))
+    damaged[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(damaged)
+    with self.assertRaisesRegex(errors.InputError, f'{self.path.parent}'):
+      checked_tables.read_table(self.path, ['round'])
+
+  def test_tables_that_are_written_later_leave_the_others_checked(self):
+    checked_tables.write_tables({self.path: _CONTENT})
+    checked_tables.write_tables({self.other: b'a\n1\n'})
+    self.assertEqual(checked_tables.read_table(self.path, ['round']), _ROWS)
+    self.assertEqual(
+      checked_tables.read_table(self.other, ['a']), [(2, {'a': '1'})]
+    )
+    self.path.write_bytes(_CONTENT.replace(b'3', b'4'))
+    with self.assertRaises(errors.InputError):
+      checked_tables.read_table(self.path, ['round'])
+
+  def test_what_is_written_anew_mends_damaged_digests(self):
+    checked_tables.write_tables({self.path: _CONTENT})
+    self.digests.write_bytes(b'{')
+    checked_tables.write_tables({self.path: _CONTENT})
+    self.assertEqual(checked_tables.read_table(self.path, ['round']), _ROWS)
+
+  def test_the_tables_of_another_run(self):
+    checked_tables.write_tables({self.path: b'other', self.other: b'other'})
+    (self.run / 'config.json').write_text('{"seed": 1}')
+    with self.assertRaisesRegex(errors.InputError, 'for this run; write it'):
+      checked_tables.read_table(self.path, ['round'])
+    checked_tables.write_tables({self.path: _CONTENT})
+    self.assertEqual(checked_tables.read_table(self.path, ['round']), _ROWS)
+
+  def test_a_table_from_elsewhere_is_taken(self):
+    self.path.write_bytes(_CONTENT)
+    self.assertEqual(checked_tables.read_table(self.path, ['round']), _ROWS)

@@ -1,14 +1,24 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of a task, with its config, that stands outside of the package."""
+"""Tests of the examples of a method and of a task of one's own."""
 
 import json
 import pathlib
 
+from examples import clipped_fed_avg_limits
 from examples import wine
 from tests.launch import binary_runner
 
+from absl.testing import absltest
 from absl.testing import parameterized
+
+
+class ClippedFedAvgTest(absltest.TestCase):
+  def test_a_large_norm_is_that_of_fed_avg(self):
+    clipped_fed_avg_limits.test_a_large_norm_is_that_of_fed_avg()
+
+  def test_no_round_moves_the_model_further_than_the_norm(self):
+    clipped_fed_avg_limits.test_no_round_moves_the_model_further_than_the_norm()
 
 
 class WineTest(parameterized.TestCase):
