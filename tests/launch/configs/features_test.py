@@ -41,17 +41,6 @@ class FeaturesTest(parameterized.TestCase):
     self.assertEqual(config['local_epochs'], 1)
     self.assertNotIn('client_learning_rate', config)
 
-  def test_fed3r_is_that_of_the_official_code(self):
-    algorithm = _config('fed3r')['algorithm']
-    self.assertEqual(algorithm['regularization'], 0.01)
-    self.assertEqual(algorithm['bias'], 'regularized')
-    self.assertTrue(algorithm['normalize_classes'])
-    random_features = _config('fed3r_rf')['algorithm']
-    self.assertEqual(random_features['num_random_features'], 5000)
-    self.assertLessEqual(
-      {**algorithm, 'name': 'fed3r_rf'}.items(), random_features.items()
-    )
-
   @parameterized.parameters('ft', 'ft_lp', 'ft_feat')
   def test_fine_tuning_is_as_published(self, strategy):
     config = _config(f'fed_avg,fine_tuning={strategy},start=fed3r')
