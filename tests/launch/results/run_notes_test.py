@@ -107,6 +107,11 @@ class RunNotesTest(parameterized.TestCase):
     note = run_notes.describe_finished(found, 'a mean')
     self.assertEndsWith(note, f'per round. {told}.')
     self.assertEqual(run_notes.tell_diverged(found[4:], 'variant'), '')
+    # A method of one run has no share of its runs.
+    self.assertEqual(
+      run_notes.tell_diverged(found[1:2], 'variant'),
+      'Diverged in round 3: fed_avg',
+    )
 
   def test_a_diverged_run_is_drawn_up_to_there(self):
     runs = [
