@@ -102,6 +102,5 @@ def build_fed_nova(
     ),
     server_optimizer_fn,
     local_training=training,
-    initialize_server=server_step_lib.first_round,
-    server_step=server_step_lib.count_rounds(server_step),
+    server_step=server_step,
   )

@@ -7,7 +7,6 @@ McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import gradient_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import model_functions
@@ -60,6 +59,4 @@ def build_fed_sgd(
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn or default_optimizer
     ),
-    initialize_server=server_step.first_round,
-    server_step=server_step.count_rounds(),
   )

@@ -11,7 +11,6 @@ et al., ICLR 2021 (arXiv:2003.00295).
 from fedfish_tff import choices
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
-from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import meta_training
 from fedfish_tff.client_work import model_delta
@@ -99,8 +98,6 @@ def build_hf_maml(
     local_training=local_training.build_local_training(
       model_fn, tff.learning.optimizers.build_sgdm(personal_learning_rate)
     ),
-    initialize_server=server_step.first_round,
-    server_step=server_step.count_rounds(),
     extra_passes=local_epochs * (_passes(meta_gradient, meta_batches) - 1),
   )
 

@@ -85,8 +85,7 @@ def build_linear_fed_rep(
     model_aggregator,
     tff.learning.optimizers.build_sgdm(learning_rate),
     local_training=local_training,
-    initialize_server=server_step.first_round,
-    server_step=server_step.count_rounds(_orthonormalize),
+    server_step=_orthonormalize,
   )
 
 

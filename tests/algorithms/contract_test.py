@@ -112,14 +112,13 @@ _COSTS = {
   # The Fisher diagonal, but no weight.
   'build_fed_fish': (1, 1, _ALL - 1),
   # The norm of the steps, and the weight once more.
-  'build_fed_nova': (0, 1, 2),
+  'build_fed_nova': (0, 0, 2),
   # Only what is shared travels.
   'build_fed_per': (0, -_HEAD, -_HEAD),
   'build_fed_prox': (0, 0, 0),
   'build_fed_rep': (0, -_HEAD, -_HEAD),
-  'build_fed_sgd': (0, 1, 0),
   # Four gradients of each batch.
-  'build_hf_maml': (3, 1, 0),
+  'build_hf_maml': (3, 0, 0),
   'build_lg_fed_avg': (0, _HEAD - _ALL, _HEAD - _ALL),
   # The gradient; SGD without momentum has a rate alone.
   'build_mime_lite': (1, 1, _ALL + 1),
