@@ -62,7 +62,6 @@ def compose(
   should_reject_update: server_step_lib.RejectFn = (
     tff.learning.templates.reject_non_finite_update
   ),
-  state_is_hparams: bool = False,
   extra_passes: float = 0,
 ) -> process_lib.FederatedProcess | client_state_process.ClientStateProcess:
   """Composes client updates, aggregator and server step into a process.
@@ -96,8 +95,6 @@ def compose(
       update leaves the weights and the server optimizer's state unchanged. By
       default it rejects updates that are not finite, such as the mean of no
       client.
-    state_is_hparams: Whether S is the hyper-parameters of clients, for
-      `get_hparams` and `set_hparams`.
     extra_passes: See `FederatedProcess`.
 
   Returns:
@@ -232,9 +229,7 @@ def compose(
       )
 
     return process_lib.FederatedProcess(
-      _to_learning_process(
-        initialize, next_fn, get_model_weights, finalizer, state_is_hparams
-      ),
+      _to_learning_process(initialize, next_fn, get_model_weights, finalizer),
       local_training=local_training,
       build_update_is_finite=build_update_is_finite,
       extra_passes=extra_passes,
@@ -295,7 +290,6 @@ def _to_learning_process(
   next_fn: tff.Computation,
   get_model_weights: tff.Computation,
   finalizer: tff.learning.templates.FinalizerProcess,
-  state_is_hparams: bool,
 ) -> tff.learning.templates.LearningProcess:
   """Returns the process with weights and hyper-parameters that can be set."""
   state_type = initialize.type_signature.result.member
@@ -309,16 +303,12 @@ def _to_learning_process(
   @tff.tensorflow.computation(state_type)
   def get_hparams(state):
     return collections.OrderedDict(
-      client_work=(
-        state.client_work if state_is_hparams else collections.OrderedDict()
-      ),
+      client_work=collections.OrderedDict(),
       finalizer=finalizer.get_hparams(state.finalizer),
     )
 
   @tff.tensorflow.computation(state_type, get_hparams.type_signature.result)
   def set_hparams(state, hparams):
-    if state_is_hparams:
-      state = state._replace(client_work=hparams['client_work'])
     return state._replace(
       finalizer=finalizer.set_hparams(state.finalizer, hparams['finalizer'])
     )

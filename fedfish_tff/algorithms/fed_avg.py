@@ -37,7 +37,8 @@ def build_fed_avg(
   Results equal those of `tff.learning.algorithms.build_weighted_fed_avg`,
   except that clients with a weighted update that overflows are left out, too,
   and that a round in which every client is left out keeps the weights. With
-  uniform weights a client without examples counts as one.
+  uniform weights a client without examples counts as one. Hyper-parameters are
+  those of the server optimizer, for variable models, too.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -63,7 +64,7 @@ def build_fed_avg(
 
   def client_update(bound, sent, unused_own, dataset):
     trained = local_training_lib.train_locally(
-      bound, client_optimizer_fn, sent.weights, dataset, hparams=sent.state
+      bound, client_optimizer_fn, sent.weights, dataset
     )
     update = model_delta.delta_update(
       bound, sent.weights, trained, client_weighting
@@ -73,22 +74,10 @@ def build_fed_avg(
       update = update._replace(weight=tf.constant(1.0))
     return update
 
-  # As in TFF, a variable model's rate is a hyper-parameter in the state.
-  has_hparams = not model_functions.is_functional(model_fn)
-
-  def initialize_server(unused_weights):
-    if not has_hparams:
-      return ()
-    return client_optimizer_fn.get_hparams(
-      client_optimizer_fn.initialize(tf.TensorSpec([]))
-    )
-
   return composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
     local_training=local_training,
-    initialize_server=initialize_server,
-    state_is_hparams=has_hparams,
   )

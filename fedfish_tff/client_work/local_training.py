@@ -68,7 +68,6 @@ def train_locally(
   dataset: tf.data.Dataset,
   *,
   metrics_state: Any = None,
-  hparams: Any = (),
 ) -> TrainingResult:
   """Takes one optimizer step per batch; call inside a `tf.function`.
 
@@ -79,15 +78,12 @@ def train_locally(
     dataset: Batches, all epochs one after another. It may be empty.
     metrics_state: The metrics' state after a previous training, to be
       continued; new metrics by default.
-    hparams: The optimizer's hyper-parameters; its own by default.
 
   Returns:
     The trained weights with metrics and counts.
   """
   specs = tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
   optimizer_state = optimizer.initialize(specs)
-  if hparams:
-    optimizer_state = optimizer.set_hparams(optimizer_state, hparams)
 
   def step(state, batch):
     flat, optimizer_state, metrics_state, num_examples, num_batches = state

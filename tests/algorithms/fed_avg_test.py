@@ -62,19 +62,6 @@ class FedAvgTest(rounds.TestCase):
       self.assertTrue(np.any(after != before))
 
   @pytest.mark.thorough
-  def test_hparams_reach_the_client_work(self):
-    run = rounds.Rounds(
-      algorithms.build_fed_avg(rounds.MODELS['variable'], rounds.sgd(0.3))
-    )
-    hparams = run.process.get_hparams(run.state)
-    self.assertAlmostEqual(hparams['client_work']['learning_rate'], 0.3)
-    hparams['client_work']['learning_rate'] = 0.0
-    run.state = run.process.set_hparams(run.state, hparams)
-    before = run.server()
-    run.run('ab')
-    self.assert_same(run.server(), before)
-
-  @pytest.mark.thorough
   def test_aggregator_composes(self):
     run = rounds.Rounds(
       algorithms.build_fed_avg(
