@@ -109,11 +109,9 @@ def build_fed_cm(
       take_step, server, {'delta': delta}
     )
     direction = tuple(d / tf.cast(length, d.dtype) for d in delta)
-    # The mean of no client is not finite.
-    finite = local_training_lib.all_finite(direction)
     return step, stepped._replace(
-      state=tuple(
-        tf.where(finite, new, old) for new, old in zip(direction, server.state)
+      state=server_step_lib.keep_unless_finite(
+        direction, direction, server.state
       )
     )
 

@@ -113,16 +113,12 @@ def build_fed_dyn(
 
   def server_step(take_step, server, aggregate):
     delta = tf.nest.flatten(aggregate['delta'])
-    # The mean of no client is not finite; then the step is rejected, too.
-    is_finite = local_training_lib.all_finite(delta)
-    shift = tuple(
-      tf.where(
-        is_finite,
-        s + d * tf.cast(aggregate['number'] / num_clients, d.dtype),
-        s,
-      )
-      for s, d in zip(server.state, delta)
-    )
+    share = aggregate['number'] / num_clients
+    moved = [
+      s + d * tf.cast(share, d.dtype) for s, d in zip(server.state, delta)
+    ]
+    # Where it is kept, the step is rejected, too.
+    shift = server_step_lib.keep_unless_finite(delta, moved, server.state)
     step, server = server_step_lib.step_weights(
       take_step, server, {'delta': [d + s for d, s in zip(delta, shift)]}
     )

@@ -144,12 +144,8 @@ def build_mime_lite(
     updated, _ = autograph.convert(client_optimizer_fn.next)(
       server.state, tf.nest.map_structure(tf.zeros_like, gradient), gradient
     )
-    # The mean of no client is not finite.
-    finite = local_training.all_finite(gradient)
     return step, stepped._replace(
-      state=tf.nest.map_structure(
-        lambda new, old: tf.where(finite, new, old), updated, server.state
-      )
+      state=server_step_lib.keep_unless_finite(gradient, updated, server.state)
     )
 
   return composition.compose(

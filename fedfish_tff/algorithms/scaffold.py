@@ -160,18 +160,17 @@ def build_scaffold(
     step, stepped = server_step_lib.step_weights(
       take_step, server, {'delta': aggregate['delta']}
     )
+    change = aggregate['control']
     # Checked by itself: clients have already changed their control variates,
     # even if the weights stay, for example with the mean of no client's deltas.
-    is_finite = local_training.all_finite(aggregate['control'])
-    control = tuple(
-      tf.where(is_finite, c + t / num_clients, c)
-      for c, t in zip(server.state['control'], aggregate['control'])
-    )
     step.measurements['control_non_finite'] = tf.cast(
-      tf.logical_not(is_finite), tf.int32
+      tf.logical_not(local_training.all_finite(change)), tf.int32
     )
+    control = [
+      c + t / num_clients for c, t in zip(server.state['control'], change)
+    ]
     return step, stepped._replace(
-      state=collections.OrderedDict(control=control)
+      state=server_step_lib.keep_unless_finite(change, control, server.state)
     )
 
   def zeros(weights):

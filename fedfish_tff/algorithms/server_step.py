@@ -104,6 +104,25 @@ def with_trainable(
   )
 
 
+def keep_unless_finite(judged: Any, new: Any, old: Any) -> Any:
+  """Returns the new state if all judged tensors are finite, else the old one.
+
+  The mean of no client is not finite, so a round without a client leaves the
+  server's state as it was.
+
+  Args:
+    judged: A nest of tensors, such as the aggregate that the new state is of.
+    new: The new state.
+    old: The old state, a nest of as many tensors. The result has its structure.
+  """
+  is_finite = local_training.all_finite(judged)
+  kept = [
+    tf.where(is_finite, n, o)
+    for n, o in zip(tf.nest.flatten(new), tf.nest.flatten(old), strict=True)
+  ]
+  return tf.nest.pack_sequence_as(old, kept)
+
+
 def first_round(unused_weights: model_functions.FlatWeights) -> tf.Tensor:
   """Returns the number of the first round, int32, as the server's state."""
   return tf.constant(1)
