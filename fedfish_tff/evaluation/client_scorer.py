@@ -121,7 +121,8 @@ class ClientScorer:
         M)`, not placed, such as a process's local training; None for no tuning.
     """
     self._scores = _build_client_scores(model, start=start, tuning=tuning)
-    self._finalize = _build_finalizer(model, self._scores)
+    # The computation of metrics from the sums of all groups.
+    self.finalize = _build_finalizer(model, self._scores)
     _, client_type = self._scores.type_signature.parameter
     self._names = tff.structure.name_list(client_type.member)
 
@@ -140,32 +141,17 @@ class ClientScorer:
       The metrics, NaN where missing.
 
     Raises:
-      errors.InputError: If there is no group at all.
+      errors.InputError: If there is no client at all.
     """
-    total, per_client = None, []
-    for chunk in chunks:
-      result = self._score(sent, chunk)
-      per_client += result['per_client']
-      total = (
-        result['total']
-        if total is None
-        else tf.nest.map_structure(np.add, total, result['total'])
-      )
-      # Frees the group before the next one is made.
-      del chunk
-    if total is None:
+    (scores,) = score_models([(self, sent)], chunks)
+    if not scores.per_client:
       raise errors.InputError(
         'There must be at least one client to evaluate on, got none.'
       )
-    return Scores(self._finalize(total), per_client)
+    return scores
 
-  def score_group(
-    self, sent: Any, clients: Sequence[ClientInput]
-  ) -> list[Mapping[str, Any]]:
-    """Returns each client's metrics for one group."""
-    return list(self._score(sent, clients)['per_client'])
-
-  def _score(self, sent: Any, clients: Sequence[ClientInput]) -> Any:
+  def score_group(self, sent: Any, clients: Sequence[ClientInput]) -> Any:
+    """Returns <per_client, total> of one group, sums that add up as the total."""
     return self._scores(
       sent,
       [
@@ -173,6 +159,38 @@ class ClientScorer:
         for client in clients
       ],
     )
+
+
+def score_models(
+  models: Sequence[tuple[ClientScorer, Any]],
+  chunks: Iterable[Sequence[ClientInput]],
+) -> list[Scores]:
+  """Scores several models on the same groups of clients.
+
+  Args:
+    models: Each model's scorer, and the value that the server sends.
+    chunks: The groups of clients' data, see `ClientScorer.__call__`.
+
+  Returns:
+    Each model's scores; empty if there is no client at all.
+  """
+  totals: list[Any] = [None] * len(models)
+  per_client: list[list[Mapping[str, Any]]] = [[] for _ in models]
+  for chunk in filter(len, chunks):
+    for index, (scorer, sent) in enumerate(models):
+      result = scorer.score_group(sent, chunk)
+      per_client[index] += result['per_client']
+      totals[index] = (
+        result['total']
+        if totals[index] is None
+        else tf.nest.map_structure(np.add, totals[index], result['total'])
+      )
+    # Frees the group before the next one is made.
+    del chunk
+  return [
+    Scores({} if total is None else scorer.finalize(total), scores)
+    for (scorer, _), total, scores in zip(models, totals, per_client)
+  ]
 
 
 def _build_local_scores(

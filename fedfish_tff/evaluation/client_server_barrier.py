@@ -20,6 +20,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import datasets
+from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.evaluation import scorer_inputs
@@ -113,10 +114,14 @@ class CohortBarrier:
       )
       for client in cohort
     ]
-    return BarrierScores(
-      self._computations.fine_tuned.score_group(before, clients),
-      self._computations.global_model.score_group(after, clients),
+    own, merged = client_scorer.score_models(
+      [
+        (self._computations.fine_tuned, before),
+        (self._computations.global_model, after),
+      ],
+      [clients],
     )
+    return BarrierScores(own.per_client, merged.per_client)
 
 
 def client_barriers(

@@ -7,9 +7,7 @@ are fine-tuned on 0, 25 or 50 % of a client's examples, and always scored on the
 same half, which fine-tuning has not seen.
 """
 
-from collections.abc import Iterator
 from collections.abc import Mapping
-import itertools
 from typing import Any
 from typing import NamedTuple
 
@@ -79,42 +77,26 @@ class FewShotEvaluation:
       if fraction
       else self._computations.global_model
     )
-    client_ids = []
-    chunks = self._load_chunks(clients, fraction, client_ids)
-    first = next(chunks, None)
-    if first is None:
-      return FewShotScores({}, {})
-    chunks = itertools.chain([first], chunks)
-    # Frees the group before the next one is made.
-    del first
-    total, per_client = evaluate(weights, chunks)
-    return FewShotScores(dict(zip(client_ids, per_client, strict=True)), total)
-
-  def _load_chunks(
-    self, clients: datasets.ClientData, fraction: float, loaded: list[str]
-  ) -> Iterator[list[client_scorer.ClientInput]]:
-    """Yields clients' data for a scorer; adds the clients' ids to `loaded`."""
     is_half = fraction in (0, 0.5)
     fewest = 2 if is_half else datasets.MIN_FEW_SHOT_EXAMPLES
-    for chunk in scorer_inputs.chunk_clients(clients.client_ids):
-      group = []
-      for client_id in chunk:
-        client = scorer_inputs.plan_whole_client(
-          clients, client_id, batch_size=self._eval_batch_size
-        )
-        if datasets.count_examples(client.examples) < fewest:
-          continue
-        loaded.append(client_id)
-        group.append(
-          scorer_inputs.split_client(
-            client,
-            fraction=fraction,
-            fine_tune_spec=self._spec if fraction else None,
-            seed=self._seed,
-          )
-        )
-      # Frees the client's data before the next group is made.
-      del client
-      if group:
-        yield group
-      del group
+    scored = []
+
+    def load(client_id: str) -> client_scorer.ClientInput | None:
+      client = scorer_inputs.plan_whole_client(
+        clients, client_id, batch_size=self._eval_batch_size
+      )
+      if datasets.count_examples(client.examples) < fewest:
+        return None
+      scored.append(client_id)
+      return scorer_inputs.split_client(
+        client,
+        fraction=fraction,
+        fine_tune_spec=self._spec if fraction else None,
+        seed=self._seed,
+      )
+
+    ((total, per_client),) = client_scorer.score_models(
+      [(evaluate, weights)],
+      scorer_inputs.chunk_inputs(clients.client_ids, load),
+    )
+    return FewShotScores(dict(zip(scored, per_client, strict=True)), total)

@@ -19,6 +19,7 @@ from typing import Any
 from fedfish_tff import datasets
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import process as process_lib
+from fedfish_tff.evaluation import client_scorer
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import round_evaluation
 from fedfish_tff.evaluation import scorer_inputs
@@ -189,22 +190,31 @@ class OwnDataEvaluation:
     """
     weights = self._process.get_model_weights(state)
     sent = state if self._has_states else weights
-    scores = {group: [] for group in groups or self.groups}
-    for chunk in scorer_inputs.chunk_clients(self.client_ids):
-      clients = [self._load(client_id) for client_id in chunk]
+    client_ids = self.client_ids
+    states = _load_states(self._process, state, client_ids, load_client_state)
+
+    def load(client_id: str) -> client_scorer.ClientInput:
+      client = self._load(client_id)
       if self._has_states:
-        states = _load_states(self._process, state, chunk, load_client_state)
-        for client, client_state in zip(clients, states, strict=True):
-          client['state'] = client_state
-      for group, found in scores.items():
-        name = self._scorers[group]
-        scorer = getattr(self._computations, name)
-        found += scorer.score_group(
-          weights if name == 'global_model' else sent, clients
+        client['state'] = next(states)
+      return client
+
+    groups = groups or self.groups
+    names = [self._scorers[group] for group in groups]
+    scores = client_scorer.score_models(
+      [
+        (
+          getattr(self._computations, name),
+          weights if name == 'global_model' else sent,
         )
-      # Frees the group before the next one is made.
-      del clients
-    return scores
+        for name in names
+      ],
+      scorer_inputs.chunk_inputs(client_ids, load),
+    )
+    return {
+      group: found.per_client
+      for group, found in zip(groups, scores, strict=True)
+    }
 
   def _load(self, client_id: str) -> dict[str, Any]:
     scored = scorer_inputs.plan_whole_client(

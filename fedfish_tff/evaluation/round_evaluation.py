@@ -183,23 +183,24 @@ class HeldOutEvaluation:
     """Returns the columns of personalised weights."""
     if self._spec is None:
       return {}
-    before, after = [], []
-    for chunk in scorer_inputs.chunk_clients(self._personalized):
-      clients = [
-        scorer_inputs.split_client(
-          scorer_inputs.plan_whole_client(
-            self._clients, client_id, batch_size=self._eval_batch_size
-          ),
-          fraction=_FINE_TUNED_FRACTION,
-          fine_tune_spec=self._spec,
-          seed=self._seed,
-        )
-        for client_id in chunk
-      ]
-      before += self._computations.global_model.score_group(weights, clients)
-      after += self._computations.fine_tuned.score_group(weights, clients)
-      # Frees the group before the next one is made.
-      del clients
+
+    def load(client_id: str) -> client_scorer.ClientInput:
+      return scorer_inputs.split_client(
+        scorer_inputs.plan_whole_client(
+          self._clients, client_id, batch_size=self._eval_batch_size
+        ),
+        fraction=_FINE_TUNED_FRACTION,
+        fine_tune_spec=self._spec,
+        seed=self._seed,
+      )
+
+    (_, before), (_, after) = client_scorer.score_models(
+      [
+        (self._computations.global_model, weights),
+        (self._computations.fine_tuned, weights),
+      ],
+      scorer_inputs.chunk_inputs(self._personalized, load),
+    )
     columns = {}
     for scores, suffix in ((after, ''), (before, '_before')):
       for name in client_statistics.score_names(scores):

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients' data in the form for `client_scorer.ClientScorer`."""
 
+from collections.abc import Callable
 from collections.abc import Iterator
 from collections.abc import Sequence
 import functools
@@ -16,10 +17,20 @@ import numpy as np
 _CLIENTS_AT_A_TIME = 64
 
 
-def chunk_clients(client_ids: Sequence[str]) -> Iterator[Sequence[str]]:
-  """Yields the clients in groups that are in memory together."""
+def chunk_inputs(
+  client_ids: Sequence[str],
+  load: Callable[[str], client_scorer.ClientInput | None],
+) -> Iterator[list[client_scorer.ClientInput]]:
+  """Yields the data of groups of clients that are in memory together.
+
+  Args:
+    client_ids: The clients.
+    load: A function that loads a client; None leaves the client out.
+  """
   for start in range(0, len(client_ids), _CLIENTS_AT_A_TIME):
-    yield client_ids[start : start + _CLIENTS_AT_A_TIME]
+    loaded = map(load, client_ids[start : start + _CLIENTS_AT_A_TIME])
+    # Not bound to a name, since the caller frees a group before the next one.
+    yield [client for client in loaded if client is not None]
 
 
 def load_chunks(
@@ -28,27 +39,24 @@ def load_chunks(
   *,
   eval_batch_size: int,
 ) -> Iterator[list[client_scorer.ClientInput]]:
-  """Yields groups of clients, loaded one by one, for a scorer without tuning.
+  """Loads groups of clients, one by one, for a scorer without tuning.
 
   Args:
     clients: The clients.
-    client_ids: The clients to yield, in order; all by default.
+    client_ids: The clients to load, in order; all by default.
     eval_batch_size: The number of examples per batch.
 
-  Yields:
-    All examples of each client of a group, in batches, as `test`.
+  Returns:
+    Groups with all examples of each client, in batches, as `test`.
   """
-  for chunk in chunk_clients(
-    clients.client_ids if client_ids is None else client_ids
-  ):
-    yield [
-      {
-        'test': datasets.to_client_input(
-          plan_whole_client(clients, client_id, batch_size=eval_batch_size)
-        )
-      }
-      for client_id in chunk
-    ]
+
+  def load(client_id: str) -> client_scorer.ClientInput:
+    planned = plan_whole_client(clients, client_id, batch_size=eval_batch_size)
+    return {'test': datasets.to_client_input(planned)}
+
+  return chunk_inputs(
+    clients.client_ids if client_ids is None else client_ids, load
+  )
 
 
 def plan_whole_client(

@@ -62,12 +62,8 @@ def _build_candidate_losses(
     chunks = evaluation.load_chunks(
       task.train, client_ids, eval_batch_size=task.eval_batch_size
     )
-    scorer = experiment.evaluations.global_model
-    return [
-      scores['loss']
-      for chunk in chunks
-      for scores in scorer.score_group(weights, chunk)
-    ]
+    scores = experiment.evaluations.global_model(weights, chunks)
+    return [client['loss'] for client in scores.per_client]
 
   initial_weights = tf.nest.flatten(experiment.built.model.initial_weights)
   return simulation.CandidateLosses(

@@ -237,7 +237,7 @@ class StartTest(ScorerTestCase):
       for state, train, test in zip(own, _TRAIN, _TEST)
     ]
     with tff.framework.get_context_stack().install(context):
-      per_client = scorer.score_group(kernel, clients)
+      _, per_client = scorer(kernel, [clients])
     self.assertEmpty(context.runner.general_path_reasons)
     for result, state, train, test in zip(per_client, own, _TRAIN, _TEST):
       weights = kernel, state

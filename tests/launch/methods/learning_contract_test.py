@@ -118,15 +118,12 @@ class LearningContractTest(small_configs.TestCase):
 
   def _loss(self, experiment, weights, client_ids):
     """Returns the model's mean loss over the clients' examples."""
-    scores = [
-      score
-      for chunk in evaluation.load_chunks(
+    scores = experiment.evaluations.global_model(
+      weights,
+      evaluation.load_chunks(
         experiment.task.train, client_ids, eval_batch_size=999
-      )
-      for score in experiment.evaluations.global_model.score_group(
-        weights, chunk
-      )
-    ]
+      ),
+    ).per_client
     return np.average(
       [score['loss'] for score in scores],
       weights=[score['num_examples'] for score in scores],
