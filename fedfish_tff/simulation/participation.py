@@ -1,6 +1,11 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Participation: functions from a round's number to the ids of its clients."""
+"""Participation: functions from a round's number to the ids of its clients.
+
+A cohort is a pure function of (seed, round): algorithms with one seed see the
+same clients, and a resumed run needs no saved sampler. This includes the
+cohort's order, since sums of floats depend on it.
+"""
 
 from collections.abc import Callable
 from collections.abc import Iterable
@@ -26,10 +31,6 @@ def uniform_participation(
 ) -> Participation:
   """Returns cohorts drawn uniformly without replacement, anew every round.
 
-  A cohort is a pure function of (seed, round): algorithms with one seed see the
-  same clients, and a resumed run needs no saved sampler. This includes the
-  cohort's order, since sums of floats depend on it.
-
   Args:
     client_ids: The ids of all training clients, in any order. `SortedIds` are
       used directly, others are copied.
@@ -46,12 +47,10 @@ def uniform_participation(
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)
 
-  def cohort(round_number: int) -> tuple[str, ...]:
-    generator = random_streams.random_generator('cohort', seed, round_number)
-    chosen = _draw(generator, len(client_ids), cohort_size)
-    return tuple(client_ids[index] for index in chosen)
+  def draw(generator: np.random.Generator) -> list[int]:
+    return _draw(generator, len(client_ids), cohort_size)
 
-  return cohort
+  return _draw_each_round(client_ids, draw, 'cohort', seed)
 
 
 def proportional_participation(
@@ -61,19 +60,18 @@ def proportional_participation(
 
   Each draw takes one of the remaining clients with a probability in proportion
   to its size, as do the candidates of Cho et al. (arXiv:2010.01243, section 4).
-  A cohort is a pure function of (seed, round).
 
   Args:
     sizes: The number of examples of each training client, by id.
-    cohort_size: The number of clients per round.
-    seed: The run's seed.
+    cohort_size: See `uniform_participation`.
+    seed: See `uniform_participation`.
 
   Returns:
-    A function from the round number to `cohort_size` distinct client ids.
+    See `uniform_participation`.
 
   Raises:
-    errors.InputError: If `cohort_size` is not positive or larger than the
-      number of clients, or a size is not positive.
+    errors.InputError: If a size is not positive; see also
+      `uniform_participation`.
   """
   client_ids = _sort(sizes)
   _check_size(cohort_size, client_ids)
@@ -84,16 +82,12 @@ def proportional_participation(
   shares = np.array([sizes[c] for c in client_ids], np.float64)
   shares /= shares.sum()
 
-  def cohort(round_number: int) -> tuple[str, ...]:
-    generator = random_streams.random_generator(
-      'proportional', seed, round_number
-    )
-    chosen = generator.choice(
+  def draw(generator: np.random.Generator) -> list[int]:
+    return generator.choice(
       len(client_ids), cohort_size, replace=False, p=shares
-    )
-    return tuple(client_ids[index] for index in chosen.tolist())
+    ).tolist()
 
-  return cohort
+  return _draw_each_round(client_ids, draw, 'proportional', seed)
 
 
 def poisson_participation(
@@ -103,31 +97,41 @@ def poisson_participation(
 
   This is Poisson sampling, which benefits differential privacy most (McMahan et
   al., arXiv:1710.06963, Algorithm 1): in every round, each client takes part
-  with the probability `cohort_size` / clients. A cohort may be empty. It is a
-  pure function of (seed, round), like that of `uniform_participation`.
+  with the probability `cohort_size` / clients. A cohort may be empty.
 
   Args:
     client_ids: See `uniform_participation`.
     cohort_size: The expected number of clients per round.
-    seed: The run's seed.
+    seed: See `uniform_participation`.
 
   Returns:
     A function from the round number to distinct client ids.
 
   Raises:
-    errors.InputError: If `cohort_size` is not positive or larger than the
-      number of clients.
+    errors.InputError: See `uniform_participation`.
   """
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)
   probability = cohort_size / len(client_ids)
 
-  def cohort(round_number: int) -> tuple[str, ...]:
-    generator = random_streams.random_generator('poisson', seed, round_number)
+  def draw(generator: np.random.Generator) -> list[int]:
     # Given its size, all cohorts are equally likely.
     size = int(generator.binomial(len(client_ids), probability))
-    chosen = _draw(generator, len(client_ids), size)
-    return tuple(client_ids[index] for index in chosen)
+    return _draw(generator, len(client_ids), size)
+
+  return _draw_each_round(client_ids, draw, 'poisson', seed)
+
+
+def _draw_each_round(
+  client_ids: Sequence[str],
+  draw: Callable[[np.random.Generator], list[int]],
+  *keys: int | str,
+) -> Participation:
+  """Returns cohorts of drawn numbers, each by a generator of keys and round."""
+
+  def cohort(round_number: int) -> tuple[str, ...]:
+    generator = random_streams.random_generator(*keys, round_number)
+    return tuple(client_ids[index] for index in draw(generator))
 
   return cohort
 
@@ -148,7 +152,7 @@ def visit_once_participation(
     client_ids: See `uniform_participation`.
     cohort_size: The maximum number of clients per round; may exceed the number
       of clients.
-    seed: The run's seed.
+    seed: See `uniform_participation`.
 
   Returns:
     A function from the round number to at most `cohort_size` client ids.
@@ -171,14 +175,13 @@ def epochs_participation(
   Args:
     client_ids: See `uniform_participation`.
     cohort_size: The maximum number of clients per round.
-    seed: The run's seed.
+    seed: See `uniform_participation`.
 
   Returns:
-    A function from the round number to at most `cohort_size` client ids.
+    See `visit_once_participation`.
 
   Raises:
-    errors.InputError: If `cohort_size` is not positive or larger than the
-      number of clients.
+    errors.InputError: See `uniform_participation`.
   """
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)
