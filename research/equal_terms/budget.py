@@ -76,13 +76,16 @@ AVERAGES = (
   Entry('damped', {'algorithm.damping': (1e-4, 1e-2)}),
   Entry('fed_avg,exchange=partial'),
 )
-# What corrects the drift of clients.
+# What corrects the drift of clients, by the server's model or direction.
 CORRECTIONS = (
   Entry('fed_prox', {'algorithm.proximal_strength': (0.1, 1.0)}),
-  Entry('scaffold'),
-  Entry('fed_dyn', {'algorithm.regularization': (0.01, 0.1)}),
   Entry('mime_lite'),
   Entry('fed_cm', {'algorithm.mixture': (0.1, 0.3)}),
+)
+# What corrects it by a state that clients keep.
+CONTROL_VARIATES = (
+  Entry('scaffold'),
+  Entry('fed_dyn', {'algorithm.regularization': (0.01, 0.1)}),
 )
 # What does not wait for the slowest client.
 CLOCKS = (

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""All methods on handwritten digits, with data that scikit-learn embeds.
 
-  for piece in averages corrections clocks personal_layers personal_models; do
+  for piece in averages corrections control_variates clocks \
+      personal_layers personal_models; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/digits_$piece \
       --config=research/equal_terms/digits.py:$piece
   done
 
-README.md beside it has the design. The first three pieces are judged by one
+README.md beside it has the design. The first four pieces are judged by one
 model of all clients, the others by clients' models after fine-tuning.
 """
 
@@ -57,6 +58,7 @@ sweep = sweeps.choice(
     RATES,
     averages=budget.AVERAGES,
     corrections=budget.CORRECTIONS,
+    control_variates=budget.CONTROL_VARIATES,
     clocks=budget.CLOCKS,
     personal_layers=budget.PERSONAL_LAYERS,
     personal_models=budget.PERSONAL_MODELS,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train a linear classifier of frozen features of CIFAR-10.
 
-  for piece in closed_forms averages corrections; do
+  for piece in closed_forms averages corrections control_variates; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/features_$piece \
       --config=research/equal_terms/features.py:$piece --data_dir=path/to/folder
   done
@@ -50,5 +50,6 @@ sweep = sweeps.choice(
     closed_forms=(*budget.CLOSED_FORMS, _FED_AVG),
     averages=tuple(of for of in budget.AVERAGES if of != _FED_AVG),
     corrections=budget.CORRECTIONS,
+    control_variates=budget.CONTROL_VARIATES,
   ),
 )
