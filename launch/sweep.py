@@ -67,8 +67,11 @@ Sweeps that a config file may have, beside its own:
 
 You can stop it at any time: the same command continues, with the same results.
 A run that fails is named, with its reason, and does not stop the others; the
-exit code is then 1. More runs may be added to a sweep (more seeds); a folder of
-another sweep is refused, with what differs.
+exit code is then 1. A command with more methods, values or seeds goes on in the
+same folder, and runs what is missing there. If a wider grid has a better value,
+the method runs with it; the runs before are kept in runs/, and a note under the
+table counts them. A command that leaves out runs of the folder, or asks for
+other ones, is refused with what differs.
 
 Runs that differ only in seeds, learning rates and the like follow one another
 in a process that traces their common computations once. Each process has its

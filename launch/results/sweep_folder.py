@@ -21,6 +21,15 @@ from launch.results import checked_tables
 from launch.results import run_labels
 from launch.results import run_reader
 
+# The form of runs in sweep.json.
+_RUNS = {
+  ...: {
+    'variant': str,
+    'fields': dict,
+    'config': run_reader.CONFIG,
+    'method': run_reader.METHOD,
+  }
+}
 # The form of sweep.json.
 _SWEEP = {
   'config': str,
@@ -28,14 +37,9 @@ _SWEEP = {
   'tuned': ([str], None),
   # What the table tells beside the results.
   'notes': ([str], None),
-  'runs': {
-    ...: {
-      'variant': str,
-      'fields': dict,
-      'config': run_reader.CONFIG,
-      'method': run_reader.METHOD,
-    }
-  },
+  'runs': _RUNS,
+  # The runs with values that were the best before the tuning had more runs.
+  'superseded': (_RUNS, None),
 }
 # The folder of the sweep that has tuned this one.
 TUNING = 'tuning'
@@ -69,9 +73,21 @@ class SweepFolder:
     Raises:
       errors.InputError: If the folder is not that of a sweep.
     """
-    runs = self._read_sweep()['runs']
+    runs = self._read_runs('runs')
     if not runs:
       raise errors.InputError(f'{self.sweep_path} has no run.')
+    return runs
+
+  def read_superseded(self) -> dict[str, Mapping[str, Any]]:
+    """Returns the entries of runs that were judged before, by name.
+
+    They have values of tuned fields that were the best until the tuning had
+    more runs.
+    """
+    return self._read_runs('superseded')
+
+  def _read_runs(self, part: str) -> dict[str, Mapping[str, Any]]:
+    runs = self._read_sweep().get(part) or {}
     for name in runs:
       # A name such as .. would lead out of the folder.
       if '/' in name or '\0' in name or name in ('', '.', '..'):

@@ -60,6 +60,8 @@ class Sweep:
     columns: The columns of the table; see `result_table.parse_columns`.
     tuned: The fields whose best values the runs are to find, before others
       run; none if the runs themselves are what counts.
+    chosen: The fields whose best values another sweep has found for the runs;
+      see `folder.fit_runs`.
     notes: The sentences on tuning for the table.
   """
 
@@ -73,11 +75,21 @@ class Sweep:
   ray_address: str | None = None
   columns: Sequence[str] | None = None
   tuned: Sequence[str] = ()
+  chosen: Sequence[str] = ()
   notes: Sequence[str] = ()
 
   @functools.cached_property
   def _folder(self) -> sweep_folder.SweepFolder:
     return sweep_folder.SweepFolder(self.path)
+
+  @functools.cached_property
+  def _fitted(self) -> folder_lib.Fitted:
+    return folder_lib.fit_runs(self._folder, self.runs, chosen=self.chosen)
+
+  @property
+  def _runs(self) -> Sequence[plan_lib.PlannedRun]:
+    """The runs with the names that they have in the folder."""
+    return self._fitted.runs
 
   def describe(self) -> None:
     """Prints the numbers of runs, and what they differ in.
@@ -85,10 +97,9 @@ class Sweep:
     Raises:
       errors.InputError: If the folder holds something else.
     """
-    folder_lib.check_folder(self._folder, self.runs, is_tuning=bool(self.tuned))
     todo = self._find_todo()
     by_variant: dict[str, list[plan_lib.PlannedRun]] = {}
-    for run in self.runs:
+    for run in self._runs:
       by_variant.setdefault(run.variant, []).append(run)
     for variant, runs in by_variant.items():
       fields = dict.fromkeys(field for run in runs for field in run.fields)
@@ -105,7 +116,7 @@ class Sweep:
     )
     purpose = f' to tune {", ".join(self.tuned)}' if self.tuned else ''
     print(
-      f'{text_table.count(len(self.runs), "run")}{purpose}, {len(todo)} to do'
+      f'{text_table.count(len(self._runs), "run")}{purpose}, {len(todo)} to do'
       f'{limit}'
     )
     if todo:
@@ -123,7 +134,12 @@ class Sweep:
     """
     folder = self._folder
     with folder_lib.open_folder(
-      self.path, self.source, self.runs, tuned=self.tuned, notes=self.notes
+      self.path,
+      self.source,
+      self.runs,
+      tuned=self.tuned,
+      chosen=self.chosen,
+      notes=[*self.notes, *self._tell_superseded()],
     ):
       failures: dict[str, str] = {}
       try:
@@ -150,12 +166,21 @@ class Sweep:
       _say_failures(folder, failures)
       return failures
 
+  def _tell_superseded(self) -> list[str]:
+    """Returns a sentence on runs of the folder that no longer count."""
+    old = self._fitted.superseded
+    variants = dict.fromkeys(entry['variant'] for entry in old.values())
+    return [
+      f'Not in the table: {text_table.count(len(old), "earlier run")} of '
+      f'{", ".join(variants)} in runs/, with values that are no longer the best.'
+    ] * bool(old)
+
   def _find_times(self) -> list[tuple[float, int]]:
     """Returns the seconds and the work of each finished run."""
     usage = self._folder.read_usage()
     return [
       (usage[run.name]['seconds'], run.work)
-      for run in self.runs
+      for run in self._runs
       if run.name in usage and self._is_done(run)
     ]
 
@@ -164,11 +189,11 @@ class Sweep:
     return len(self._find_todo())
 
   def _find_todo(self) -> list[plan_lib.PlannedRun]:
-    return [run for run in self.runs if not self._is_done(run)]
+    return [run for run in self._runs if not self._is_done(run)]
 
   def _tell_done(self) -> str:
-    number = len(self.runs)
-    diverged = sum(self._find_divergence(run) is not None for run in self.runs)
+    number = len(self._runs)
+    diverged = sum(self._find_divergence(run) is not None for run in self._runs)
     told = f'{number - len(self._find_todo())} of {number} runs'
     return f'{told}, {diverged} of them diverged' if diverged else told
 
@@ -210,7 +235,7 @@ class Sweep:
 
     with self._workers(len(todo)) as workers:
       progress = _Progress(
-        self.runs,
+        self._runs,
         todo,
         workers.num_workers,
         title='tuning' if self.tuned else 'sweep',
@@ -270,7 +295,7 @@ class Sweep:
       return []
     return [
       other
-      for other in self.runs
+      for other in self._runs
       if other.config.algorithm == origin.config.algorithm
       and other.config.task == run.config.task
       and other.config.seed == run.config.seed
@@ -308,7 +333,7 @@ class Sweep:
     """
     first: dict[str, tuple[str, Any]] = {}
     others = {}
-    for run in self.runs:
+    for run in self._runs:
       try:
         data = self._folder.read_data_fingerprint(run.name)
       except errors.InputError as error:

@@ -6,10 +6,13 @@ This is plain Python, without TensorFlow. `results.sweep_folder` reads the
 folder.
 """
 
+from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
+import dataclasses
+import itertools
 import json
 import os
 import pathlib
@@ -35,6 +38,7 @@ def open_folder(
   runs: Sequence[plan_lib.PlannedRun],
   *,
   tuned: Sequence[str] = (),
+  chosen: Sequence[str] = (),
   notes: Sequence[str] = (),
 ) -> Iterator[sweep_folder.SweepFolder]:
   """Opens a new or existing folder for the only process that works on it.
@@ -42,10 +46,10 @@ def open_folder(
   Args:
     path: The folder; it is made if needed.
     source: The source of the runs, `<config file>:<sweep>`, noted for people.
-    runs: All runs: those already in the folder, and possibly more, unless
-      fields are tuned.
+    runs: All runs; see `fit_runs`.
     tuned: The fields whose best values the runs are to find; none for the usual
       ones.
+    chosen: The fields whose values a tuning has chosen; see `fit_runs`.
     notes: The sentences on tuning for the sweep's table.
 
   Yields:
@@ -56,7 +60,7 @@ def open_folder(
       in use by another process, or cannot be written.
   """
   folder = sweep_folder.SweepFolder(path)
-  check_folder(folder, runs, is_tuning=bool(tuned))
+  fitted = fit_runs(folder, runs, chosen=chosen)
   files.check_entries(folder.path, is_read=_is_read)
   try:
     for name in ('runs', 'logs'):
@@ -78,8 +82,9 @@ def open_folder(
           'config': run.config.values,
           'method': run.config.notes,
         }
-        for run in runs
+        for run in fitted.runs
       },
+      'superseded': fitted.superseded,
     }
     files.write_atomically(
       folder.sweep_path, f'{json.dumps(content, indent=2)}\n'.encode()
@@ -95,69 +100,183 @@ def _is_read(path: pathlib.PurePath) -> bool:
   return not in_run or simulation.Workdir.is_read(pathlib.PurePath(*in_run))
 
 
-def check_folder(
+@dataclasses.dataclass(frozen=True)
+class Fitted:
+  """The runs of a sweep with the names that they have in its folder.
+
+  Attributes:
+    runs: The runs.
+    superseded: The entries in sweep.json of other runs by name: their values of
+      tuned fields were the best before.
+  """
+
+  runs: tuple[plan_lib.PlannedRun, ...]
+  superseded: Mapping[str, Any]
+
+
+def fit_runs(
   folder: sweep_folder.SweepFolder,
   runs: Sequence[plan_lib.PlannedRun],
   *,
-  is_tuning: bool = False,
-) -> None:
-  """Refuses a folder with other runs or with something else.
+  chosen: Sequence[str] = (),
+) -> Fitted:
+  """Finds runs in a folder by their configs, since names follow from all runs.
 
   Args:
     folder: The folder, which need not exist.
-    runs: The runs that the folder is for.
-    is_tuning: Whether runs tune others, so that none may be added.
+    runs: All runs: those already in the folder, and possibly more.
+    chosen: The fields whose values a tuning chooses. A run in the folder with
+      another value is superseded.
 
   Raises:
-    errors.InputError: If the folder is refused or cannot be read.
+    errors.InputError: If the folder has runs that are not asked for, holds
+      something else, or cannot be read.
   """
+  if not _is_sweep(folder):
+    return Fitted(tuple(runs), {})
+  current = folder.read_runs()
+  there = {**folder.read_superseded(), **current}
+  names = {_key(entry['config']): name for name, entry in there.items()}
+  fitted, taken = [], set(there)
+  for run in runs:
+    name = names.get(_key(run.config.values)) or _free_name(run.name, taken)
+    taken.add(name)
+    fitted.append(dataclasses.replace(run, name=name))
+  left = there.keys() - {run.name for run in fitted}
+  asked = {_key(run.config.values, chosen) for run in runs}
+  lost = [
+    name
+    for name in current
+    if name in left and _key(current[name]['config'], chosen) not in asked
+  ]
+  if lost:
+    raise errors.InputError(
+      f'{folder.path} holds another sweep: '
+      f'{_tell_differences(current, lost, runs, chosen)}. A command may add '
+      'runs to those there, not leave any out. Choose another --sweep_dir.'
+    )
+  return Fitted(
+    tuple(fitted), {n: entry for n, entry in there.items() if n in left}
+  )
+
+
+def find_chosen(
+  folder: sweep_folder.SweepFolder,
+  runs: Sequence[plan_lib.PlannedRun],
+  chosen: Sequence[str],
+) -> list[dict[str, Any]]:
+  """Returns the values of tuned fields that each run has in a folder.
+
+  Args:
+    folder: The folder.
+    runs: The runs before they are tuned.
+    chosen: The fields whose values a tuning chooses.
+
+  Returns:
+    A mapping for each run, empty if the folder lacks the run.
+  """
+  there = folder.read_runs() if folder.sweep_path.exists() else {}
+  values = {
+    _key(entry['config'], chosen): {
+      f: value for f, value in entry['fields'].items() if f in chosen
+    }
+    for entry in there.values()
+  }
+  return [values.get(_key(run.config.values, chosen), {}) for run in runs]
+
+
+def _is_sweep(folder: sweep_folder.SweepFolder) -> bool:
+  """Returns whether a folder holds a sweep; refuses one with something else."""
   try:
     entries = sorted(p.name for p in folder.path.iterdir())
   except FileNotFoundError:
-    return
+    return False
   except OSError as error:
     raise errors.InputError(
       f'Cannot read {folder.path}: {error.strerror}.'
     ) from error
-  if not folder.sweep_path.exists():
-    ours = (files.LOCK_NAME, 'runs', 'logs', sweep_folder.TUNING)
-    foreign = [
-      n for n in entries if n not in ours and not new_files.is_temporary(n)
-    ]
-    if foreign:
-      raise errors.InputError(
-        f'{folder.path} is not empty and not the folder of a sweep (it holds '
-        f'{foreign[0]!r}, but no {folder.sweep_path.name}); choose another '
-        '--sweep_dir. Nothing was changed.'
-      )
-    return
-  asked = {run.name: run for run in runs}
-  found = folder.read_runs()
-  differences = []
-  if found.keys() - asked.keys() or (
-    is_tuning and found.keys() != asked.keys()
-  ):
-    differences = _compare_values(
-      [{'method': r['variant'], **r['fields']} for r in found.values()],
-      [{'method': run.variant, **run.fields} for run in runs],
-    ) or ['its runs are other combinations of the same values']
-  for name in found.keys() & asked.keys() if not differences else ():
-    old = json_config.flatten(found[name]['config'])
-    new = json_config.flatten(sweep_folder.to_json(asked[name].config.values))
-    differences += [
-      f'{field} of run {name} is {old.get(field, "absent")} there, '
-      f'{new.get(field, "absent")} asked for'
-      for field in dict.fromkeys([*new, *old])
-      if old.get(field) != new.get(field) or (field in old) != (field in new)
-    ]
-  if differences:
-    more = len(differences) - _MAX_DIFFERENCES_SHOWN
+  if folder.sweep_path.exists():
+    return True
+  ours = (files.LOCK_NAME, 'runs', 'logs', sweep_folder.TUNING)
+  foreign = [
+    n for n in entries if n not in ours and not new_files.is_temporary(n)
+  ]
+  if foreign:
     raise errors.InputError(
-      f'{folder.path} holds another sweep: '
-      f'{"; ".join(differences[:_MAX_DIFFERENCES_SHOWN])}'
-      + (f'; and {more} more differences' if more > 0 else '')
-      + '. Choose another --sweep_dir.'
+      f'{folder.path} is not empty and not the folder of a sweep (it holds '
+      f'{foreign[0]!r}, but no {folder.sweep_path.name}); choose another '
+      '--sweep_dir. Nothing was changed.'
     )
+  return False
+
+
+def _key(config: Mapping[str, Any], besides: Sequence[str] = ()) -> str:
+  """Returns a text that equal configs share, whatever some fields are."""
+  values = json_config.flatten(sweep_folder.to_json(config))
+  return json.dumps(_without(values, besides), sort_keys=True)
+
+
+def _without(
+  values: Mapping[str, Any], fields: Sequence[str]
+) -> dict[str, Any]:
+  return {f: value for f, value in values.items() if f not in fields}
+
+
+def _free_name(name: str, taken: Collection[str]) -> str:
+  """Returns a name, or it with the first number that makes another one."""
+  names = (f'{name}-{i}' if i else name for i in itertools.count())
+  return next(own for own in names if own not in taken)
+
+
+def _tell_differences(
+  there: Mapping[str, Any],
+  lost: Sequence[str],
+  runs: Sequence[plan_lib.PlannedRun],
+  chosen: Sequence[str],
+) -> str:
+  """Returns words on how the runs that are asked for differ from a folder's.
+
+  Args:
+    there: The entries of the folder's runs by name.
+    lost: The names of those that are not asked for.
+    runs: The runs that are asked for.
+    chosen: The fields whose values are not compared.
+  """
+  fields = [*(of['fields'] for of in there.values()), *(r.fields for r in runs)]
+  varied = _without(dict.fromkeys(itertools.chain(*fields)), chosen)
+
+  def describe(variant: str, config: Mapping[str, Any]) -> dict[str, Any]:
+    own = json_config.flatten(sweep_folder.to_json(config))
+    return {'method': variant, **{f: own[f] for f in varied if f in own}}
+
+  values = {n: describe(of['variant'], of['config']) for n, of in there.items()}
+  asked = [describe(run.variant, run.config.values) for run in runs]
+  # The same run of another config, by its name or by its values.
+  configs = {json.dumps(v): run.config for v, run in zip(asked, runs)}
+  configs |= {run.name: run.config for run in runs}
+  pairs = {
+    name: configs.get(name) or configs.get(json.dumps(values[name]))
+    for name in lost
+  }
+  if not all(pairs.values()):
+    differences = _compare_values(list(values.values()), asked) or [
+      'its runs are other combinations of the same values'
+    ]
+  else:
+    differences = []
+    for name, config in pairs.items():
+      old = json_config.flatten(there[name]['config'])
+      new = json_config.flatten(sweep_folder.to_json(config.values))
+      differences += [
+        f'{field} of run {name} is {old.get(field, "absent")} there, '
+        f'{new.get(field, "absent")} asked for'
+        for field in _without(dict.fromkeys([*new, *old]), chosen)
+        if old.get(field) != new.get(field) or (field in old) != (field in new)
+      ]
+  more = len(differences) - _MAX_DIFFERENCES_SHOWN
+  return '; '.join(differences[:_MAX_DIFFERENCES_SHOWN]) + (
+    f'; and {more} more differences' if more > 0 else ''
+  )
 
 
 def _compare_values(

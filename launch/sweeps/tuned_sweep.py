@@ -17,6 +17,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import trust as trust_lib
 from launch.configs import sweeps
+from launch.methods import config as config_lib
 from launch.results import sweep_folder
 from launch.sweeps import execution
 from launch.sweeps import folder as folder_lib
@@ -82,8 +83,12 @@ class TunedSweep:
       before.describe()
     if before is None or not before.count_todo():
       runs, notes = self._tune()
+    else:
+      runs = self._assume_chosen()
     sweep = self._sweep(runs, notes)
     sweep.describe()
+    if runs != self.experiment.runs and not notes:
+      print('This assumes that the values which are best so far remain so.')
     told = [sweep] if before is None else [before, sweep]
     print(execution.tell_time(told))
 
@@ -125,15 +130,40 @@ class TunedSweep:
 
   def _check_folder(self) -> None:
     """Refuses wrong values and another folder before anything is trained."""
-    planned = self._plan(self.experiment.runs)
-    if not self.experiment.tuning and self._folder.tuning_path.exists():
+    planned, folder = self._plan(self.experiment.runs), self._folder
+    tunes, tuned = bool(self.experiment.tuning), folder.tuning_path.exists()
+    if tuned and not tunes:
       raise errors.InputError(
         f'{self.path} holds a sweep that was tuned there, and this one tunes '
         'nothing. Choose another --sweep_dir.'
       )
-    # The tuned values of a sweep's runs are not known yet.
-    if not self._folder.sweep_path.exists():
-      folder_lib.check_folder(self._folder, planned)
+    if folder.sweep_path.exists() and tunes and not tuned:
+      raise errors.InputError(
+        f'{self.path} holds a sweep that was not tuned there, and this one tunes '
+        f'{", ".join(self.experiment.tuned)}. Choose another --sweep_dir.'
+      )
+    # The values of another folder's tuning are not known yet.
+    if not (self.tuned_by and folder.sweep_path.exists()):
+      folder_lib.fit_runs(folder, planned, chosen=self._chosen)
+
+  @property
+  def _chosen(self) -> list[str]:
+    """The fields whose values this sweep's own tuning chooses."""
+    if not self.experiment.tuning:
+      return []
+    fields = (*self.experiment.tuned, config_lib.FINE_TUNING_RATES)
+    return [field for field in fields if field not in self.given]
+
+  def _assume_chosen(self) -> Sequence[sweeps.Run]:
+    """Returns the runs with the values of tuned fields that they have there."""
+    runs = self.experiment.runs
+    values = folder_lib.find_chosen(
+      self._folder, self._plan(runs), self._chosen
+    )
+    return tuple(
+      dataclasses.replace(run, overrides={**run.overrides, **own})
+      for run, own in zip(runs, values, strict=True)
+    )
 
   def _plan(self, runs: Sequence[sweeps.Run]) -> list[plan_lib.PlannedRun]:
     return plan_lib.plan_runs(
@@ -162,6 +192,7 @@ class TunedSweep:
       path=self.path,
       evaluated=self.evaluated,
       columns=self.columns,
+      chosen=self._chosen,
       notes=notes,
       **self.options,
     )

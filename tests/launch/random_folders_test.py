@@ -209,7 +209,7 @@ class RandomFoldersTest(parameterized.TestCase):
 
   def _sweep(self):
     folder = sweep_folder.SweepFolder(self.path)
-    folder_lib.check_folder(folder, self.runs)
+    folder_lib.fit_runs(folder, self.runs)
     for run in self.runs:
       folder.is_evaluated(run.name, run.config.values)
       folder.read_data_fingerprint(run.name)

@@ -161,10 +161,42 @@ class SweepTest(temporary_folders.TestCase):
       '4 runs to tune client_learning_rate, 0 to do', outcome.stdout
     )
     self.assertIn('2 runs, 0 to do', outcome.stdout)
-    outcome = self._compare('--tune=client_learning_rate:0.01,0.03')
+    outcome = self._compare(tune, '--methods=fed_avg,fed_prox', '--dry_run')
+    self.assertIn(
+      '8 runs to tune client_learning_rate, 4 to do', outcome.stdout
+    )
+    self.assertIn('4 runs, 2 to do', outcome.stdout)
+    self.assertIn('assumes that the values which are best', outcome.stdout)
+
+    # Rates so high that they cannot be the best.
+    wider = [
+      '--tune=client_learning_rate:0.01,0.02,1e6',
+      '--methods=fed_avg,fed_prox',
+      '--seeds=3',
+    ]
+    runs = self.sweep_dir / 'runs'
+    before = {path: path.stat().st_mtime_ns for path in runs.glob('*/*.csv')}
+    outcome = self._compare(*wider)
+    self.assertEqual(outcome.code, 0, outcome.stderr)
+    self.assertIn('tuning: 12 runs, 4 finished before', outcome.stderr)
+    self.assertIn('sweep: 6 runs, 2 finished before', outcome.stderr)
+    self.assertIn('Done: 6 of 6 runs', outcome.stdout)
+    self.assertNotIn('Not in the table', outcome.stdout)
+    for path, time_ns in before.items():
+      self.assertEqual(path.stat().st_mtime_ns, time_ns)
+    with open(self.sweep_dir / 'table.csv', newline='') as file:
+      rows = [(r['variant'], r['finished']) for r in csv.DictReader(file)]
+    self.assertEqual(rows, [('fed_avg', '3'), ('fed_prox', '3')])
+
+    outcome = self._compare('--seeds=3', *wider[:1])
     self.assertEqual(outcome.code, 2)
     self.assertIn(
-      'client_learning_rate is 0.01, 0.02 there, 0.01, 0.03 asked for',
+      'method is fed_avg, fed_prox there, fed_avg asked for', outcome.stderr
+    )
+    outcome = self._compare(*wider[1:], '--tune=client_learning_rate:0.01,0.03')
+    self.assertEqual(outcome.code, 2)
+    self.assertIn(
+      'client_learning_rate is 0.01, 0.02, 1000000.0 there, 0.01, 0.03 asked',
       outcome.stderr,
     )
     outcome = self._compare()

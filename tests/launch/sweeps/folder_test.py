@@ -50,19 +50,61 @@ class SweepFolderTest(absltest.TestCase):
       'rounds of run fed_avg-seed_0 .*50 there, 3 asked',
     )
 
-  def test_runs_that_tune_are_all_there_from_the_start(self):
-    with folder_lib.open_folder(
-      self.path, fake_sweeps.SOURCE, self.runs, tuned=['seed']
+  def test_a_run_keeps_its_name_beside_more_runs(self):
+    # The names of all runs follow from what they differ in.
+    folder = self._open(fake_sweeps.grid(['fed_avg'], seed=(0,)))
+    more = fake_sweeps.grid(
+      ['fed_avg', 'fed_fish'], seed=(0, 1), local_epochs=(16, 1)
+    )
+    names = list(self._open(more).read_runs())
+    self.assertLen(set(names), 8)
+    self.assertEqual(names[:2], ['fed_avg', 'fed_avg-seed_0-local_epochs_1'])
+    for run in folder_lib.fit_runs(folder, more).runs:
+      entry = folder.read_runs()[run.name]
+      self.assertEqual(entry['config'], sweep_folder.to_json(run.config.values))
+
+  def test_fewer_runs_are_refused(self):
+    self._open(fake_sweeps.grid(['fed_avg', 'fed_sgd'], seed=(0, 1)))
+    for fewer, message in (
+      (self.runs, 'method is fed_avg, fed_sgd there, fed_avg asked for'),
+      (
+        fake_sweeps.grid(['fed_avg', 'fed_sgd', 'fed_fish'], seed=(0,)),
+        'seed is 0, 1 there, 0 asked for',
+      ),
     ):
-      pass
-    more = fake_sweeps.grid(['fed_avg', 'fed_sgd'], seed=(0, 1))
-    with self.assertRaisesRegex(
-      errors.InputError,
-      'method is fed_avg there, fed_avg, fed_sgd asked for. Choose another',
-    ):
-      folder_lib.check_folder(
-        sweep_folder.SweepFolder(self.path), more, is_tuning=True
+      self._refused(fewer, f'{message}.* not leave any out. Choose another')
+
+  def test_runs_with_other_tuned_values_are_superseded(self):
+    chosen = ['client_learning_rate']
+
+    def open_tuned(rate, seeds=(0, 1)):
+      runs = fake_sweeps.grid(
+        ['fed_avg'], client_learning_rate=(rate,), seed=seeds
       )
+      with folder_lib.open_folder(
+        self.path, fake_sweeps.SOURCE, runs, chosen=chosen
+      ) as folder:
+        return [list(folder.read_runs()), list(folder.read_superseded())]
+
+    first = ['fed_avg-seed_0', 'fed_avg-seed_1']
+    second = [f'{name}-1' for name in first]
+    self.assertEqual(open_tuned(0.1), [first, []])
+    self.assertEqual(open_tuned(0.2), [second, first])
+    third = 'fed_avg-seed_2'
+    self.assertEqual(open_tuned(0.1, (0, 1, 2)), [[*first, third], second])
+    folder = sweep_folder.SweepFolder(self.path)
+    asked = fake_sweeps.grid(['fed_avg', 'fed_fish'], seed=(0,))
+    self.assertEqual(
+      folder_lib.find_chosen(folder, asked, chosen),
+      [{'client_learning_rate': 0.1}, {}],
+    )
+    # Another value of a field that is not tuned is another sweep.
+    self._refused(
+      fake_sweeps.grid(
+        ['fed_avg'], client_learning_rate=(0.2,), seed=(0, 1, 2)
+      ),
+      'client_learning_rate of run fed_avg-seed_0 is 0.1 there, 0.2 asked for',
+    )
 
   def test_a_folder_of_something_else_is_refused(self):
     self.path.mkdir()
