@@ -71,7 +71,7 @@ def _changed(node: ast.AST) -> list[ast.AST]:
     case ast.If(test=test) | ast.IfExp(test=test) | ast.While(test=test):
       if not isinstance(test, ast.Compare | ast.BoolOp | ast.UnaryOp):
         return [_with(node, test=ast.UnaryOp(ast.Not(), test))]
-    case ast.Return(value=ast.expr()):
+    case ast.Return(value=ast.expr()) if ast.unparse(node) != 'return None':
       return [_with(node, value=ast.Constant(None))]
     case ast.Raise() | ast.Expr(value=ast.Call()):
       return [ast.Pass()]

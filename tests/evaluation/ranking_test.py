@@ -52,6 +52,8 @@ class SelectBestTest(parameterized.TestCase):
     ({'a': np.nan, 'b': -1.0, 'c': np.inf, 'd': np.inf}, True, 'c'),
     ({'a': 0.5, 'b': np.nan, 'c': -np.inf, 'd': 0.1}, False, 'c'),
     ({1: 0.3, 2: 0.3}, False, 1),
+    ({1: 0.3, 2: 0.4, 3: 0.2}, True, 2),
+    ({1: 0.3, 2: 0.4, 3: 0.2}, False, 3),
     # Better by rounding only.
     ({1: 0.3, 2: 0.3 + 1e-8, 3: 0.29}, True, 1),
   )
