@@ -112,22 +112,40 @@ class ImportTest(absltest.TestCase):
     self.assertEqual(result.stdout, 'tensorflow.python.autograph.pyct.loader\n')
 
 
+_FIRST_TENSORFLOW = """
+import tensorflow as tf
+import fedfish_tff
+from tensorflow.keras import layers
+import tensorflow_federated as tff
+assert layers.Dense is tf.keras.layers.Dense
+model = tf.keras.Sequential([layers.Dense(1, input_shape=(2,))])
+tff.learning.models.functional_model_from_keras
+print(model.count_params())
+import tempfile
+tempfile.tempdir = '/dev/null'
+@tf.function(autograph=True)
+def double_if_positive(x):
+  if x > 0:
+    x = 2 * x
+  return x
+print(float(double_if_positive(tf.constant(3.0))))
+"""
+
+
 class OrderTest(absltest.TestCase):
   """Each program in a process of its own."""
 
   def test_tensorflow_may_come_first(self):
-    result = processes.run_program(
-      'import tensorflow as tf\n'
-      'import fedfish_tff\n'
-      'from tensorflow.keras import layers\n'
-      'import tensorflow_federated as tff\n'
-      'assert layers.Dense is tf.keras.layers.Dense\n'
-      'model = tf.keras.Sequential([layers.Dense(1, input_shape=(2,))])\n'
-      'tff.learning.models.functional_model_from_keras\n'
-      'print(model.count_params())\n',
-      check=False,
+    # A file, whose source AutoGraph reads.
+    program = self.create_tempfile('program.py', _FIRST_TENSORFLOW).full_path
+    result = subprocess.run(
+      [sys.executable, program],
+      env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+      capture_output=True,
+      text=True,
+      timeout=processes.HANG_SECONDS,
     )
-    self.assertEqual(result.stdout, '3\n', result.stderr)
+    self.assertEqual(result.stdout, '3\n6.0\n', result.stderr)
 
   @pytest.mark.thorough
   @unittest.skipIf(_HAS_ESTIMATORS, 'Keras 3 came with a later TensorFlow.')
@@ -145,6 +163,7 @@ class OrderTest(absltest.TestCase):
       'TF_USE_LEGACY_KERAS=1.\n',
     )
 
+  @pytest.mark.thorough
   @unittest.skipIf(_HAS_ESTIMATORS, 'TFF can be imported alone.')
   def test_tff_first_is_refused(self):
     # As the .pth file of the environment has it.
@@ -169,20 +188,6 @@ class OrderTest(absltest.TestCase):
     )
 
 
-_FIRST_TENSORFLOW = """
-import tensorflow as tf
-import fedfish_tff
-import tempfile
-tempfile.tempdir = '/dev/null'
-@tf.function(autograph=True)
-def double_if_positive(x):
-  if x > 0:
-    x = 2 * x
-  return x
-print(float(double_if_positive(tf.constant(3.0))))
-"""
-
-
 def _fail_if_positive(x):
   if x > 0:
     tf.ensure_shape(tf.zeros([2]), [3])
@@ -204,14 +209,3 @@ class GeneratedCodeTest(absltest.TestCase):
     # Its own lines, not those of the function around which it is.
     self.assertIn('ag__.if_stmt(', inspect.getsource(generated))
     self.assertIn('ag__.if_stmt(', tf.autograph.to_code(_fail_if_positive))
-
-  def test_tensorflow_may_be_imported_before(self):
-    program = self.create_tempfile('program.py', _FIRST_TENSORFLOW).full_path
-    found = subprocess.run(
-      [sys.executable, program],
-      env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
-      capture_output=True,
-      text=True,
-      timeout=processes.HANG_SECONDS,
-    )
-    self.assertEqual(found.stdout, '6.0\n', found.stderr)
