@@ -13,13 +13,14 @@ and writes for each task and question
                          corrected p, the worst tenth of clients, costs in total
                          and until a target
   ranks.png              mean ranks with critical differences
-  costs.png              accuracy against bytes and simulated seconds, with the
-                         front of methods that no other one beats in both
+  costs.png              accuracy so far against bytes and simulated seconds,
+                         with the front of methods that no other one beats
   personal_global.png    clients' fine-tuned models against the server's model
 
 README.md has the design and the tests.
 """
 
+from collections.abc import Hashable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
@@ -170,15 +171,15 @@ def cost_until(target: float, rounds: pd.DataFrame) -> pd.Series:
   return row.reindex(_COSTS).astype(float).add_prefix('to_')
 
 
-def front(costs: pd.Series, scores: pd.Series) -> list[str]:
-  """Returns the methods that no other one beats, the cheapest first.
+def front(costs: pd.Series, scores: pd.Series) -> list[Hashable]:
+  """Returns the points that no other one beats, the cheapest first.
 
-  A method is beaten by one that costs no more and scores no less, and differs
+  A point is beaten by one that costs no more and scores no less, and differs
   in one of them.
 
   Args:
-    costs: The cost of each method; NaN is left out.
-    scores: The score of each method, of which a higher one is better.
+    costs: The cost of each point; NaN is left out.
+    scores: The score of each point, of which a higher one is better.
   """
   points = pd.DataFrame({'cost': costs, 'score': scores}).dropna()
   points = points.sort_values(
@@ -286,7 +287,7 @@ def draw_ranks(tests: Mapping[str, ranks.RankTest]) -> mpl_figure.Figure:
   """
   most = max(len(test.ranks) for test in tests.values())
   figure, axes = panels.new_grid(
-    list(tests), (6.0, 0.9 + 0.27 * most), columns=2
+    list(tests), (6.6, 1.1 + 0.27 * most), columns=2
   )
   for axis, (title, test) in zip(axes, tests.items()):
     _draw_rank_panel(axis, title, test)
@@ -315,14 +316,13 @@ def _draw_rank_panel(
   axis.plot([low, high], [-0.9, -0.9], color=style.INK, marker='|')
   axis.annotate(
     f'critical difference {test.critical_difference:.2f}',
-    (high, -0.9),
-    xytext=(5, 0),
+    (low, -0.9),
+    xytext=(0, 4),
     textcoords='offset points',
-    va='center',
     fontsize=9,
   )
   axis.set_yticks(range(k), names)
-  axis.set_ylim(k - 0.4, -1.5)
+  axis.set_ylim(k - 0.4, -1.9)
   axis.set_xticks(range(1, k + 1, 2))
   panels.set_labels(
     axis,
@@ -334,38 +334,58 @@ def _draw_rank_panel(
 
 
 @style.styled
-def draw_costs(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
-  """Draws accuracy against total bytes and simulated seconds, with the front.
+def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
+  """Draws accuracy so far against bytes and simulated seconds, with the front.
 
   Args:
-    tables: The rows of `describe` by title.
+    sections: The rows of equal_terms_rounds.csv of each section by title.
   """
-  cells = [(title, cost) for title in tables for cost in ('bytes', 'seconds')]
+  cells = [(title, cost) for title in sections for cost in ('bytes', 'seconds')]
+  curves = {
+    title: pd.concat(
+      {
+        method: _curve(of).dropna(subset=['score'])
+        for method, of in rounds.groupby('method')
+      },
+      names=['method'],
+    ).reset_index()
+    for title, rounds in sections.items()
+  }
+  best = {
+    (title, cost): curves[title]['method'][
+      front(curves[title][cost], curves[title]['score'])
+    ].unique()
+    for title, cost in cells
+  }
+  looks = style.method_looks(np.concatenate(list(best.values())))
   figure, axes = panels.new_grid(cells, (6.6, 4.0), columns=2)
   for axis, (title, cost) in zip(axes, cells):
-    table, in_bytes = tables[title], cost == 'bytes'
-    costs = table[cost] / (1e6 if in_bytes else 1.0)
-    best = front(costs, table['mean'])
-    axis.step(
-      costs[best],
-      table['mean'][best],
-      where='post',
-      color=style.GRID,
-      linewidth=4,
-      zorder=1,
+    in_bytes = cost == 'bytes'
+    points = curves[title]
+    points[cost] /= 1e6 if in_bytes else 1.0
+    shown = {method: looks[method] for method in best[title, cost]}
+    for method, of in points.groupby('method'):
+      look = {'color': style.PALE, 'linewidth': 1, 'zorder': 1}
+      axis.plot(of[cost], of['score'], **shown.get(method, look))
+    ends = points.groupby('method').last()
+    _write_names(
+      axis,
+      ends[cost],
+      ends['score'],
+      dict.fromkeys(ends.index, style.MUTED)
+      | {method: look['color'] for method, look in shown.items()},
     )
-    _draw_methods(axis, costs, table)
     panels.set_labels(
       axis,
       'Megabytes of all messages' if in_bytes else 'Simulated seconds',
       '',
       title,
     )
-    axis.set_ylabel('Accuracy after the last round')
+    axis.set_ylabel('Accuracy')
   panels.draw_legend(
     figure,
-    note='The grey line joins the methods that no other method beats in both '
-    'numbers. Bars are 95 % intervals over seeds.',
+    note='Means over seeds; for one model, on validation clients. Methods in '
+    'colour have a point that no other method beats in both numbers.',
   )
   return figure
 
@@ -417,18 +437,33 @@ def _draw_methods(
       markersize=4,
       elinewidth=0.7,
     )
+  _write_names(axis, shown['x'], shown['mean'], {CONTROL: _color(CONTROL)})
+
+
+def _write_names(
+  axis: mpl_axes.Axes, x: pd.Series, y: pd.Series, colors: Mapping[str, str]
+) -> None:
+  """Writes the names of points at the right of a panel, joined with them.
+
+  Args:
+    axis: The axis.
+    x: The value of x of each name.
+    y: The value of y.
+    colors: The colours of names that are not black.
+  """
   low, high = axis.get_ylim()
-  places = spread((shown['mean'] - low) / (high - low), _NAME_GAP)
-  for name, row in shown.iterrows():
+  places = spread((y - low) / (high - low), _NAME_GAP)
+  for name in y.index:
+    line = {'arrowstyle': '-', 'color': style.PALE, 'linewidth': 0.6}
     axis.annotate(
       name,
-      (row['x'], row['mean']),
+      (x[name], y[name]),
       xytext=(1.04, places[name]),
       textcoords='axes fraction',
       va='center',
       fontsize=8,
-      color=_color(name),
-      arrowprops={'arrowstyle': '-', 'color': style.PALE, 'linewidth': 0.6},
+      color=colors.get(name, style.INK),
+      arrowprops=line | {'relpos': (0, 0.5)},
     )
   axis.set_ylim(low, high)
 
@@ -463,13 +498,13 @@ def main(argv: Sequence[str]) -> None:
         f'{path} must be a table of collect.py: {error.strerror}.'
       ) from error
   folder = simulation.make_folder(_OUTPUT_DIR.value)
-  tables, tests, personal = {}, {}, {}
+  sections, tests, personal = {}, {}, {}
   for (question, task), runs in raw['runs'].groupby(_SECTION, sort=False):
     rounds = raw['rounds']
     rounds = rounds[(rounds['question'] == question) & (rounds['task'] == task)]
     table, test, target = describe(runs, rounds)
     title = f'{task}, {question}'
-    tables[title], tests[title] = table, test
+    sections[title], tests[title] = rounds, test
     if question == budget.QUESTIONS[1]:
       personal[title] = table
     page = format_section(table, test, target, title=title)
@@ -482,7 +517,7 @@ def main(argv: Sequence[str]) -> None:
     if runs['task'].nunique() > 1 and scores.shape[1] > 2:
       tests[f'All tasks, {question}'] = ranks.rank(scores)
   style.save_figure(draw_ranks(tests), folder / 'ranks.png')
-  style.save_figure(draw_costs(tables), folder / 'costs.png')
+  style.save_figure(draw_costs(sections), folder / 'costs.png')
   if personal:
     style.save_figure(draw_personal(personal), folder / 'personal_global.png')
 
