@@ -44,9 +44,9 @@ The files of --output_dir, as far as the workdirs have the data, are:
     --targets has scored: means and deviations over seeds, and the differences to
     FedAvg within seeds
 
-methods.md is also printed, and comparison.csv unless it is large; so are methods
-that are not compared, with the fields that differ, but no differences of a single
-seed.
+methods.md is also printed, and the differences of its scores unless they are
+many; so are methods that are not compared, with the fields that differ, but no
+differences of a single seed.
 
 --columns chooses the columns of the table, separated by commas:
 

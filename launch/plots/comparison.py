@@ -69,8 +69,8 @@ def compare_workdirs(
   """Writes tables and the plots that apply; prints the paths.
 
   The results of each method, in methods.csv, methods.md and methods.tex, are
-  printed, too, as are the paired differences of comparison.csv, unless there
-  are many; transfer_table.csv has the scores on other tasks.
+  printed, too, as are the paired differences of its scores, of which
+  comparison.csv has more, unless there are many; transfer_table.csv has the scores on other tasks.
 
   Args:
     workdirs: The workdirs of launch.train; those that differ only in the seed
@@ -121,13 +121,16 @@ def compare_workdirs(
   comparisons = method_comparison.compare_methods(groups, metric)
   rows = comparisons.drop(columns='text')
   _write_frame(folder / 'comparison.csv', rows)
-  if len(comparisons) > _MAX_PRINTED_COMPARISONS:
+  shown = comparisons[_are_shown(comparisons, keys)]
+  if len(shown) > _MAX_PRINTED_COMPARISONS:
     print(
       f'{len(comparisons)} comparisons are too many to print; comparison.csv '
       'has all.'
     )
-  elif len(comparisons):
-    print(method_comparison.format_table(comparisons))
+  elif len(shown):
+    print(method_comparison.format_table(shown))
+    if more := len(comparisons) - len(shown):
+      print(f'comparison.csv has {more} more, of other scores on test clients.')
   if absent := method_comparison.tell_absent(groups, comparisons):
     print(absent)
   scores = transfer_table.transfer_rows(settings_lib.read_settings(frames))
@@ -161,6 +164,17 @@ def _draw(
     name: panels.Drawing(figure, panels.strip(figure) if bare else '')
     for name, figure in figures.items()
   }
+
+
+def _are_shown(
+  comparisons: pd.DataFrame, keys: Sequence[result_table.Key]
+) -> pd.Series:
+  """Returns whether comparisons are of scores that the table of methods has.
+
+  Only those of test clients are many: each model and statistic is one.
+  """
+  metric = comparisons['metric'].astype(str)
+  return ~metric.str.startswith('test/') | metric.isin([of for of, _ in keys])
 
 
 def _without(runs: pd.DataFrame, found: pd.DataFrame) -> str:

@@ -33,7 +33,7 @@ def draw(
   A sweep over both learning rates gets heat maps of the validation metric, one
   figure for each value of its other fields, with a panel per variant. Any other
   sweep gets comparisons of its methods for each value of the fields that they
-  share.
+  share, such as local epochs.
 
   Args:
     folder: The folder of the sweep.
@@ -174,12 +174,21 @@ def plot_heat_map(
 def find_comparisons(runs: pd.DataFrame) -> dict[str, list[pathlib.Path]]:
   """Returns finished workdirs to compare, by the setting that they share.
 
-  Runs that differ only in the variant or seed are compared. If each setting has
-  one pair of learning rates, these are tuned and do not distinguish settings.
+  Runs of different methods are compared if they agree in the other fields, and
+  a field of a block, such as the share that clients send, is part of the method.
+  If each setting has one pair of learning rates, these are tuned and do not
+  distinguish settings.
   """
   tuned = sweep_results.is_tuned(runs)
   finished = runs[runs['is_finished'].astype(bool)]
-  labels = _describe(finished, () if tuned else run_labels.RATES)
+  fields = {field for varied in finished['varied'] for field in varied}
+  labels = _describe(
+    finished,
+    [
+      *filter(run_labels.is_of_method, fields),
+      *(() if tuned else run_labels.RATES),
+    ],
+  )
   return {
     label: list(of['workdir'])
     for label, of in finished.groupby(labels, sort=False)

@@ -199,9 +199,12 @@ def _is_shared(name: str) -> bool:
   Fields of other blocks than the task are part of the method, and rates are
   chosen for it.
   """
-  return name not in _CHOSEN_LAST and (
-    '.' not in name or name.startswith(_TASK)
-  )
+  return name not in _CHOSEN_LAST and not is_of_method(name)
+
+
+def is_of_method(name: str) -> bool:
+  """Returns whether a field is part of the method: of a block but the task."""
+  return '.' in name and not name.startswith(_TASK)
 
 
 def _rank(name: str) -> int:

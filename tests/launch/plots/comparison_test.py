@@ -44,6 +44,36 @@ class CompareWorkdirsTest(absltest.TestCase):
     with open(self._output / 'comparison.csv', encoding='utf-8') as file:
       self.assertGreater(len(list(file)), 60)
 
+  def test_differences_are_those_of_the_scores_in_the_table(self):
+    values = {
+      f'test/global/accuracy{end}': 0.5 + i / 10
+      for i, end in enumerate(('', '_worst_tenth', '_median', '_low_tenth'))
+    }
+    workdirs = []
+    for algorithm in ('fed_avg', 'fed_fish'):
+      for seed in (0, 1):
+        run = fake_runs.make_run(algorithm, seed)
+        run.values.clear()
+        run.values.update(values)
+        folder = self._runs / f'{algorithm}_{seed}'
+        workdirs.append(fake_runs.write_run(run, folder))
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+      comparison.compare_workdirs(workdirs, self._output)
+    shown = [
+      line.split()[3]
+      for line in out.getvalue().splitlines()
+      if line.startswith('FedFish - ')
+    ]
+    self.assertEqual(
+      [column for column in shown if column.startswith('test/')],
+      list(values)[:2],
+    )
+    self.assertIn('comparison.csv has 2 more, of other scores', out.getvalue())
+    rows = (self._output / 'comparison.csv').read_text(encoding='utf-8')
+    for column in values:
+      self.assertIn(f',{column},', rows)
+
   def test_tables_are_written_even_if_plots_fail(self):
     with mock.patch.object(
       catalogue,

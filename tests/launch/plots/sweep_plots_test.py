@@ -74,6 +74,20 @@ class SweepPlotsTest(parameterized.TestCase):
     # The last of eight runs is not finished.
     self.assertEqual(self._compare(runs, [0.5] * min(7, len(runs))), expected)
 
+  def test_shares_that_are_sent_are_methods(self):
+    full, parts = 'fed_avg', 'fed_avg,exchange=partial'
+    runs = fake_sweeps.plan(
+      [
+        *sweeps.grid([full], {'local_epochs': (1, 8)}),
+        *sweeps.grid(
+          [parts], {'local_epochs': (1, 8), 'exchange.share': (0.1, 0.3)}
+        ),
+      ]
+    )
+    self.assertEqual(
+      self._compare(runs, [0.5] * 6), {'1 local epoch': 3, '8 local epochs': 3}
+    )
+
   def test_tuned_rates_do_not_part_methods(self):
     runs = fake_sweeps.plan(
       [
