@@ -81,14 +81,14 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     @tff.tensorflow.computation(value_type, np.int32)
     def round_stochastically(value, round_number):
       tensors = tf.nest.flatten(value)
-      sent = tf.add_n([tf.reduce_sum(tf.bitcast(t, tf.int32)) for t in tensors])
+      bits = tf.add_n([tf.reduce_sum(tf.bitcast(t, tf.int32)) for t in tensors])
       rounded = [
         self._round(
           t,
           tf.stack(
             [
               self._seed + round_number * _ROUND_STRIDE,
-              sent + tf.constant(i, tf.int32) * _TENSOR_STRIDE,
+              bits + tf.constant(i, tf.int32) * _TENSOR_STRIDE,
             ]
           ),
         )

@@ -22,11 +22,11 @@ _MASK = 'mask'
 
 
 class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
-  """Aggregates <update=U, mask=M> to <delta=T, sent=M>.
+  """Aggregates <update=U, mask=M> to <delta=T, any_sent=M>.
 
-  <delta=T> is the inner factory's aggregate of U. `sent` is true where the mask
-  of a client with a positive weight is. The measurements are those of the inner
-  factory and
+  <delta=T> is the inner factory's aggregate of U. `any_sent` is true where the
+  mask of a client with a positive weight is. The measurements are those of the
+  inner factory and
 
   * `sent`: for each tensor, by its name, the share of the contributing clients
     that sent it (for coordinates, their mean share), float32;
@@ -139,7 +139,7 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
         tff.federated_zip(
           collections.OrderedDict(
             delta=output.result['delta'],
-            sent=tff.federated_map(find_sent, counts),
+            any_sent=tff.federated_map(find_sent, counts),
           )
         ),
         tff.federated_map(measure, (output.measurements, counts)),

@@ -96,12 +96,12 @@ def build_fed_ma(
   Returns:
     The process. Its `next` is a Python function around several computations, so
     it runs wherever they do, and it has no `next_without_client_states`. The
-    state is <trainable=tensors, counts={int32 [max_width]}, passes=int32>: the
-    number of clients that have each unit, 0 for an unused one, and the number
-    of rounds so far. A client's state is <units={int32 [width]}, passes=int32>:
-    the server's units to which its own were matched, and the number of rounds
-    after that. A client that is new or was not in the previous round takes the
-    units that most clients have.
+    state is <trainable=tensors, counts={int32 [max_width]}, num_rounds=int32>:
+    the number of clients that have each unit, 0 for an unused one, and the
+    number of rounds so far. A client's state is <units={int32 [width]},
+    num_rounds=int32>: the server's units to which its own were matched, and the
+    number of rounds after that. A client that is new or was not in the previous
+    round takes the units that most clients have.
 
     A client with weights that are not finite after any phase is left out,
     counted, and keeps its state: the round begins again without it. A client
@@ -216,7 +216,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
         counts=tuple(
           tf.zeros([width], tf.int32) for width in networks.max_widths
         ),
-        passes=tf.constant(0),
+        num_rounds=tf.constant(0),
       )
 
     @tff.federated_computation
@@ -233,7 +233,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
           tf.math.top_k(counts, width).indices
           for counts, width in zip(state['counts'], networks.widths)
         ),
-        passes=state['passes'],
+        num_rounds=state['num_rounds'],
       )
 
     client_type = initialize_client.type_signature.result
@@ -241,7 +241,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     @tff.tensorflow.computation(state_type, client_type)
     def client_units(state, client_state):
       return tf.cond(
-        tf.equal(client_state['passes'], state['passes']),
+        tf.equal(client_state['num_rounds'], state['num_rounds']),
         lambda: client_state['units'],
         lambda: initialize_client(state)['units'],
       )
@@ -306,7 +306,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
         for client in self._start(state, client_states, client_data)
         if client.position not in left_out
       ]
-      layers, counts, diverged = self._pass(int(state['passes']), clients)
+      layers, counts, diverged = self._pass(int(state['num_rounds']), clients)
       if not diverged:
         break
       # The pass starts anew: the diverged client has shaped the server's
@@ -314,13 +314,13 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       left_out |= diverged
     new_state, new_clients = state, list(client_states)
     if clients:
-      passes = np.int32(state['passes'] + 1)
+      num_rounds = np.int32(state['num_rounds'] + 1)
       new_state = collections.OrderedDict(
-        trainable=tuple(layers), counts=tuple(counts), passes=passes
+        trainable=tuple(layers), counts=tuple(counts), num_rounds=num_rounds
       )
       for client in clients:
         new_clients[client.position] = collections.OrderedDict(
-          units=tuple(client.places), passes=passes
+          units=tuple(client.places), num_rounds=num_rounds
         )
     return client_state_process.ClientStateOutput(
       new_state,
@@ -375,7 +375,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     ):
       if not np.any(counts):
         continue
-      if state['passes']:
+      if state['num_rounds']:
         weights = self.client_model_weights(state, old)
         tensors = list(weights.trainable)
         places = list(self._client_units(state, old))
@@ -387,12 +387,12 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     return clients
 
   def _pass(
-    self, passes: int, clients: Sequence[_Client]
+    self, num_rounds: int, clients: Sequence[_Client]
   ) -> tuple[list[np.ndarray], list[np.ndarray], set[int]]:
     """Trains and merges all layers, unless a client diverges.
 
     Args:
-      passes: The number of rounds so far.
+      num_rounds: The number of rounds so far.
       clients: The clients of the round. Their networks and places become those
         after the round.
 
@@ -406,7 +406,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
       if diverged:
         return [], [], diverged
       if layer < len(self._networks.widths):
-        matched, layer_counts = self._match(layer, passes, clients)
+        matched, layer_counts = self._match(layer, num_rounds, clients)
         counts.append(layer_counts)
       else:
         matched = matched_average.average_last_layer(
@@ -433,13 +433,13 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     }
 
   def _match(
-    self, layer: int, passes: int, clients: Sequence[_Client]
+    self, layer: int, num_rounds: int, clients: Sequence[_Client]
   ) -> tuple[list[np.ndarray], np.ndarray]:
     """Merges a hidden layer and updates the clients' networks.
 
     Args:
       layer: The layer.
-      passes: The number of rounds so far.
+      num_rounds: The number of rounds so far.
       clients: The clients to merge.
 
     Returns:
@@ -455,7 +455,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     tensors = [[network[p] for p in places.matched] for network in own]
     match = matched_average.match_units(
       [matched_average.unit_rows(t, width) for t in tensors],
-      np.random.default_rng([self._seed, passes, layer]),
+      np.random.default_rng([self._seed, num_rounds, layer]),
       num_biases=sum(t.size // width for t in tensors[0] if t.ndim == 1),
       max_units=max_width,
       **self._matching,

@@ -145,7 +145,7 @@ def count_rounds(server_step: ServerStepFn = step_weights) -> ServerStepFn:
 def keep_unsent(
   take_step: TakeStep, server: client_update.Server, aggregate: Any
 ) -> tuple[OptimizerStep, client_update.Server]:
-  """Takes a step of <delta, sent> that keeps the weights no client has sent.
+  """Takes a step of <delta, any_sent> that keeps weights no client has sent.
 
   A server optimizer with momentum, or one that scales all steps together, would
   move these weights although their update is 0.
@@ -154,7 +154,7 @@ def keep_unsent(
   kept = [
     tf.where(s, new, old)
     for s, new, old in zip(
-      tf.nest.flatten(aggregate['sent']),
+      tf.nest.flatten(aggregate['any_sent']),
       step.trainable,
       server.weights.trainable,
     )

@@ -138,7 +138,7 @@ def build_stateful_partial_exchange(
           tf.logical_and(s, tf.logical_not(step.rejected)), round_number, last
         )
         for s, last in zip(
-          tf.nest.flatten(aggregate['sent']), server.state['last_sent']
+          tf.nest.flatten(aggregate['any_sent']), server.state['last_sent']
         )
       ),
       round_number=round_number,

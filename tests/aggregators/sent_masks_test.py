@@ -76,7 +76,7 @@ class SentPartsTest(parameterized.TestCase):
       self.assertAlmostEqual(measured['sent'][name], share, places=5)
       anyone = np.any([m[i] for m in coming], axis=0) if coming else False
       np.testing.assert_array_equal(
-        output.result['sent'][i], np.broadcast_to(anyone, masks[0][i].shape)
+        output.result['any_sent'][i], np.broadcast_to(anyone, masks[0][i].shape)
       )
 
   def test_fed_fish_sends_two_structures(self):

@@ -376,8 +376,8 @@ class FedMaTest(training_runs.TestCase):
 
   def assert_same(self, one, other):
     tolerance.assert_same(
-      [*one['trainable'], *one['counts'], one['passes']],
-      [*other['trainable'], *other['counts'], other['passes']],
+      [*one['trainable'], *one['counts'], one['num_rounds']],
+      [*other['trainable'], *other['counts'], other['num_rounds']],
     )
 
   def test_rounds_are_those_of_networks_that_change_their_shapes(self):
@@ -392,7 +392,7 @@ class FedMaTest(training_runs.TestCase):
         self.process, state, client_states, loaded
       )
       reference.run({b.client_id: list(b) for b in loaded})
-      self.assertEqual(state['passes'], round_number)
+      self.assertEqual(state['num_rounds'], round_number)
       parts = [slice(len(c)) for c in reference.counts]
       outputs = [*parts, slice(None)]
       inputs = [slice(None), *parts]
@@ -467,7 +467,7 @@ class FedMaTest(training_runs.TestCase):
     state, client_states, metrics = _run(self.process, start, {}, good + broken)
     self.assert_same(state, expected)
     self.assertEqual(
-      [client_states[c]['passes'] for c in ('a', 'b', 'x', 'empty')],
+      [client_states[c]['num_rounds'] for c in ('a', 'b', 'x', 'empty')],
       [1, 1, 0, 0],
     )
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)
@@ -494,7 +494,7 @@ class FedMaTest(training_runs.TestCase):
         self.process, start, {}, [_load(c) for c in 'abc']
       )
     self.assert_same(state, expected)
-    self.assertEqual(client_states['c']['passes'], 0)
+    self.assertEqual(client_states['c']['num_rounds'], 0)
     self.assertEqual(metrics['client_work']['excluded_clients'], 1)
 
   def test_a_stopped_run_resumes_as_if_it_never_stopped(self):

@@ -33,7 +33,7 @@ def setUpModule():
 
 def _update(sent):
   return collections.OrderedDict(
-    delta=(np.float32([1, 0, -1]), np.float32([[0]])), sent=sent
+    delta=(np.float32([1, 0, -1]), np.float32([[0]])), any_sent=sent
   )
 
 
@@ -44,7 +44,7 @@ def _build(mask_type=(np.bool_, np.bool_), **others):
     tff.to_type(client_work.Server(_WEIGHTS_TYPE, ())),
     tff.to_type(
       collections.OrderedDict(
-        delta=_WEIGHTS_TYPE.trainable, sent=tuple(mask_type)
+        delta=_WEIGHTS_TYPE.trainable, any_sent=tuple(mask_type)
       )
     ),
     algorithms.keep_unsent,

@@ -196,14 +196,14 @@ def _flat_inputs(inputs: cohort_graph.ClientInputs) -> list[Any]:
       np.int32(inputs.num_clients),
       inputs.tensors,
       inputs.sequences,
-      list(inputs.order or ()),
+      list(inputs.grouping or ()),
     ]
   )
 
 
 def _key(inputs: cohort_graph.ClientInputs) -> Any:
   shapes = tuple(np.shape(leaf) for leaf in _flat_inputs(inputs))
-  return inputs.cuts, inputs.most_clients, shapes
+  return inputs.forms, inputs.most_clients, shapes
 
 
 def _check_memory(

@@ -43,7 +43,7 @@ def _scan(replay, node, inputs):
     outer, element, _ = before.run(outer, element)
     results = replay.call(name, [*own, *element, *others])
     unread = replay.unread(name, element, num_state)
-    results = before.sequence.also(unread, results)
+    results = before.sequence.after_unread(unread, results)
     return [*outer, *results[:num_state]], results[num_state:], None
 
   return [
@@ -160,7 +160,7 @@ def _get_value(replay, node, inputs):
   element = optional.sequence.element(optional.index)
   read = replay.graph.read_outputs(node)
   unread = [part for i, part in enumerate(element) if i not in read]
-  return optional.sequence.also(unread, element)
+  return optional.sequence.after_unread(unread, element)
 
 
 HANDLERS: Mapping[str, replayer.Handler] = {

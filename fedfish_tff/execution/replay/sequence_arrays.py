@@ -18,7 +18,7 @@ import tensorflow_federated as tff
 
 
 @dataclasses.dataclass(frozen=True)
-class Cut:
+class SequenceForm:
   """The properties of packed sequences on which a graph depends.
 
   Attributes:
@@ -53,7 +53,7 @@ def to_graph_arrays(
   *,
   use_xla: bool = False,
   rebatches: bool = False,
-) -> tuple[Cut, dict[str, Any]]:
+) -> tuple[SequenceForm, dict[str, Any]]:
   """Returns the sequences of a cohort as arrays for a graph.
 
   Args:
@@ -63,7 +63,7 @@ def to_graph_arrays(
     rebatches: Whether the graph rebatches the rows.
 
   Returns:
-    The cut, and a nest of arrays, in which element e of client c in pass p is
+    The form, and a nest of arrays, in which element e of client c in pass p is
     element first_element[c * num_passes + p] + e.
 
   Raises:
@@ -122,7 +122,7 @@ def to_graph_arrays(
     )
   most_elements = np.max(num_elements, initial=0)
   unrolls = use_xla or bool(most_elements >= sequence_replay.MOST_UNROLLED)
-  cut = Cut(
+  form = SequenceForm(
     leaf_layouts,
     bounds,
     are_ragged,
@@ -130,7 +130,7 @@ def to_graph_arrays(
     num_passes=num_passes,
     unrolls=unrolls,
   )
-  return cut, nest
+  return form, nest
 
 
 def padded_length(length: int) -> int:
@@ -146,37 +146,37 @@ def pad_rows(array: np.ndarray) -> np.ndarray:
 
 
 def client_sequence(
-  cut: Cut,
+  form: SequenceForm,
   arrays: Mapping[str, Any],
   element_type: tff.Type,
   client: tf.Tensor,
-  like: tf.Tensor | None = None,
+  peer: tf.Tensor | None = None,
 ) -> sequence_replay.Sequence:
   """Returns one client's sequence within a graph.
 
   Args:
-    cut: The cut of `to_graph_arrays`.
+    form: The form of `to_graph_arrays`.
     arrays: The nest of `to_graph_arrays`, as tensors.
     element_type: The elements' TFF type.
     client: The client's position among those in the arrays, int32.
-    like: The position, int32, of a client with as many elements, common to all
+    peer: The position, int32, of a client with as many elements, common to all
       clients that compute side by side, each with all batches full; else None.
   """
   order = packed_sequences.dataset_order(element_type)
-  passes = sequence_replay.Passes(
-    tf.compat.v1.get_default_graph(), cut.num_passes
+  counter = sequence_replay.PassCounter(
+    tf.compat.v1.get_default_graph(), form.num_passes
   )
 
   def first(name: str) -> Callable[[], tf.Tensor]:
     """Returns a function that returns the first element, or row, of a pass."""
-    is_one = cut.num_passes == 1
+    is_one = form.num_passes == 1
     of_client = tf.gather(arrays[name], client) if is_one else None
 
     def of_pass() -> tf.Tensor:
-      number = passes.number()
+      number = counter.number()
       if is_one:
         return of_client
-      place = tf.cast(client, tf.int64) * cut.num_passes + number
+      place = tf.cast(client, tf.int64) * form.num_passes + number
       return tf.gather(arrays[name], place)
 
     return of_pass
@@ -193,7 +193,7 @@ def client_sequence(
     if bound is None:
       return tf.slice(plan, start, size)
     if is_ragged:
-      bound += cut.spare_rows
+      bound += form.spare_rows
     # XLA takes the last row for places after it and masks them afterwards.
     places = start + tf.range(bound, dtype=start.dtype)
     own = tf.gather(plan, places)
@@ -204,25 +204,25 @@ def client_sequence(
     if not bounds:
       return tf.gather(plan, place)
     start, size = tf.unstack(tf.gather(bounds[0], place))
-    bound = cut.bounds[number]
-    is_ragged = bound is not None and like is None and cut.are_ragged[number]
+    bound = form.bounds[number]
+    is_ragged = bound is not None and peer is None and form.are_ragged[number]
     return run(plan, start, size, bound, is_ragged)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
     place = first_element() + i
-    rows_of = [rows(place, number) for number in range(len(cut.bounds))]
+    rows_of = [rows(place, number) for number in range(len(form.bounds))]
     leaves = arrays['leaves']
-    return [tf.gather(leaves[j], rows_of[cut.leaf_layouts[j]]) for j in order]
+    return [tf.gather(leaves[j], rows_of[form.leaf_layouts[j]]) for j in order]
 
   all_rows = None
   # Clients side by side would end in batches of different sizes.
-  if 'rows' in arrays and like is None:
+  if 'rows' in arrays and peer is None:
     first_row = first('first_row')
 
     def cut_rows(
       start: tf.Tensor, size: tf.Tensor, most: int
     ) -> list[tf.Tensor]:
-      bound = None if cut.most_rows is None else most
+      bound = None if form.most_rows is None else most
       own = run(
         arrays['rows'],
         tf.reshape(first_row() + start, [1]),
@@ -233,15 +233,15 @@ def client_sequence(
       return [tf.gather(arrays['leaves'][j], own) for j in order]
 
     all_rows = sequence_replay.Rows(
-      tf.gather(arrays['num_rows'], client), cut_rows, cut.most_rows
+      tf.gather(arrays['num_rows'], client), cut_rows, form.most_rows
     )
 
   return sequence_replay.Sequence(
-    tf.gather(arrays['num_elements'], client if like is None else like),
+    tf.gather(arrays['num_elements'], client if peer is None else peer),
     element,
-    unrolls=cut.unrolls,
+    unrolls=form.unrolls,
     takes_many=all(len(layout) == 1 for layout in arrays['layouts']),
-    order=order,
+    part_order=order,
     rows=all_rows,
-    passes=(passes.of_reader(),),
+    passes=(counter.of_reader(),),
   )

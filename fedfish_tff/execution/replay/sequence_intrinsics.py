@@ -27,8 +27,8 @@ import tensorflow_federated as tff
 
 
 @dataclasses.dataclass(eq=False)
-class MappedSequence:
-  """The result of `tff.sequence_map` on a sequence.
+class ReplayedMap:
+  """The result of `tff.sequence_map` in a replayed graph.
 
   As in TFF's runtime, each reduction calls the function anew. TFF's runtime
   gives TensorFlow code no such sequence; here TensorFlow code gets elements
@@ -59,7 +59,7 @@ class MappedSequence:
       i: tf.Tensor, arrays: list[tf.TensorArray]
     ) -> tuple[tf.Tensor, list[tf.TensorArray]]:
       parts = call(sequence.element, i)
-      (following,) = sequence.also(parts, [i + 1])
+      (following,) = sequence.after_unread(parts, [i + 1])
       number = tf.cast(i, tf.int32)
       return following, [
         array.write(number, part)
@@ -88,11 +88,11 @@ class MappedSequence:
     return sequence_replay.Sequence(
       count,
       lambda i: [a.read(tf.cast(i, tf.int32)) for a in arrays],
-      order=sequence.order,
+      part_order=sequence.part_order,
     )
 
 
-_Sequence = sequence_replay.Sequence | MappedSequence
+_Sequence = sequence_replay.Sequence | ReplayedMap
 
 
 def reduce(
@@ -121,7 +121,7 @@ def reduce(
   Returns:
     The last state.
   """
-  if isinstance(sequence, MappedSequence):
+  if isinstance(sequence, ReplayedMap):
     operations = operations + sequence.operations
     sequence = sequence.sequence
   sequence = sequence.in_pass()
@@ -134,10 +134,10 @@ def reduce(
     state = type_leaves.flatten(
       step(
         type_leaves.unflatten(iter(state), state_type),
-        _to_local_value(parts, sequence.order, element_type),
+        _to_local_value(parts, sequence.part_order, element_type),
       )
     )
-    state = sequence.also(parts, state)
+    state = sequence.after_unread(parts, state)
     for tensor, shape in zip(state, shapes, strict=True):
       tensor.set_shape(shape)
     return state, failure.values
@@ -163,12 +163,12 @@ def map_elements(
   result_type: tff.Type,
   operations: collections.Counter[str],
   use_xla: bool,
-) -> MappedSequence:
+) -> ReplayedMap:
   """Returns the sequence of a function's results on the elements of another.
 
   See `reduce`; the types are those of the function's argument and result.
   """
-  if isinstance(sequence, MappedSequence):
+  if isinstance(sequence, ReplayedMap):
     operations = operations + sequence.operations
     sequence = sequence.sequence
   order = packed_sequences.dataset_order(result_type)
@@ -178,20 +178,20 @@ def map_elements(
   def element(i: tf.Tensor) -> list[tf.Tensor]:
     parts = sequence.element(i)
     leaves = type_leaves.flatten(
-      fn(_to_local_value(parts, sequence.order, element_type))
+      fn(_to_local_value(parts, sequence.part_order, element_type))
     )
-    results = sequence.also(parts, [leaves[number] for number in order])
+    results = sequence.after_unread(parts, [leaves[number] for number in order])
     for result, spec in zip(results, specs, strict=True):
       result.set_shape(spec.shape)
     return results
 
-  return MappedSequence(
+  return ReplayedMap(
     dataclasses.replace(
       sequence,
       element=element,
       is_computed=True,
       takes_many=False,
-      order=order,
+      part_order=order,
       rows=None,
     ),
     specs,
@@ -203,7 +203,7 @@ def map_elements(
 def keys_sequence(keys: tf.Tensor) -> sequence_replay.Sequence:
   """Returns the sequence of a client's keys, int32 [k]."""
   return sequence_replay.Sequence(
-    tf.size(keys, tf.int64), lambda i: [tf.gather(keys, i)], order=(0,)
+    tf.size(keys, tf.int64), lambda i: [tf.gather(keys, i)], part_order=(0,)
   )
 
 

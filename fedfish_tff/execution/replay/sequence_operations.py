@@ -136,7 +136,7 @@ def _filter(replay, node, inputs):
     with replay.losing_notes(node.op):
       parts = sequence.element(i)
       results = replay.call(predicate, [*parts, *arguments])
-    return sequence.also(replay.unread(predicate, parts), results)[0]
+    return sequence.after_unread(replay.unread(predicate, parts), results)[0]
 
   is_kept = tf.map_fn(
     stays,
@@ -218,10 +218,10 @@ def _shuffle(replay, node, inputs):
     numbers, tf.TensorSpec([], tf.int64)
   )
   order = numbers.batch(count).get_single_element()
-  passes = sequence_replay.Passes(tf.compat.v1.get_default_graph())
+  counter = sequence_replay.PassCounter(tf.compat.v1.get_default_graph())
 
   def check() -> None:
-    if passes.count > 1:
+    if counter.count > 1:
       # Each pass has an order of its own.
       raise replayer.NotReplayableError(f'{node.op} that is read again')
 
@@ -229,7 +229,7 @@ def _shuffle(replay, node, inputs):
   shuffled = sequence.reindexed(sequence.count, lambda i: tf.gather(order, i))
   return [
     dataclasses.replace(
-      shuffled, is_drawn=True, passes=(*sequence.passes, passes.of_reader())
+      shuffled, is_drawn=True, passes=(*sequence.passes, counter.of_reader())
     )
   ]
 

@@ -62,8 +62,8 @@ class Rows:
 
 
 @dataclasses.dataclass(eq=False)
-class Passes:
-  """A graph's passes over a client's sequence.
+class PassCounter:
+  """The count of a graph's passes over a client's sequence.
 
   Attributes:
     graph: The graph in which the sequence is made.
@@ -136,7 +136,7 @@ class Pass:
   """A reader's pass over what is made of a client's sequence.
 
   Attributes:
-    passes: The passes over the client's sequence.
+    counter: The counter of the passes over the client's sequence.
     reader: The number of the reader.
     times: The most passes over the client's sequence that are one pass over
       what is made of it.
@@ -144,7 +144,7 @@ class Pass:
     is_whole: Whether they end with the last element.
   """
 
-  passes: Passes
+  counter: PassCounter
   reader: int
   times: int | float = 1
   is_exact: bool = True
@@ -164,11 +164,11 @@ class Pass:
     self, number: tf.Tensor
   ) -> contextlib.AbstractContextManager[None]:
     """Returns a context for elements of one repetition, counted from 0."""
-    passes = self.passes
-    if passes.num_packed == 1:
+    counter = self.counter
+    if counter.num_packed == 1:
       return contextlib.nullcontext()
     times = self.times if self.is_exact else 1
-    return passes.at(passes.number() + number * times)
+    return counter.at(counter.number() + number * times)
 
   def cut_off(self, *, is_begun: bool = True) -> 'Pass':
     """Returns the pass if it may end early, and maybe does not begin."""
@@ -194,8 +194,8 @@ class Sequence:
       step of a loop takes several. Such a loop takes longer to trace.
     takes_many: Whether `element` also takes the numbers of several elements and
       then stacks them.
-    order: The number of each tensor of an element among the leaves of the TFF
-      type; empty for sequences of TensorFlow code, which do not need it.
+    part_order: The number of each tensor of an element among the leaves of the
+      TFF type; empty for sequences of TensorFlow code, which do not need it.
     rows: The rows of all elements, if these are batches cut out of rows and the
       graph needs the rows; else None.
     passes: The passes over clients' sequences that are a pass over this one.
@@ -208,7 +208,7 @@ class Sequence:
   is_long: bool = False
   unrolls: bool = True
   takes_many: bool = False
-  order: tuple[int, ...] = ()
+  part_order: tuple[int, ...] = ()
   rows: Rows | None = None
   passes: tuple[Pass, ...] = ()
 
@@ -219,16 +219,16 @@ class Sequence:
       may_stop: Whether the pass may end before the last element.
     """
     passes = [own.cut_off() if may_stop else own for own in self.passes]
-    firsts = [own.passes.add(own) for own in passes]
-    if len({own.passes for own in passes}) < len(passes):
+    firsts = [own.counter.add(own) for own in passes]
+    if len({own.counter for own in passes}) < len(passes):
       # They read one sequence at the same time.
       for own in passes:
-        own.passes.is_fixed = False
+        own.counter.is_fixed = False
 
     def element(i: tf.Tensor) -> list[tf.Tensor]:
       with contextlib.ExitStack() as stack:
         for own, first in zip(passes, firsts, strict=True):
-          stack.enter_context(own.passes.at(first))
+          stack.enter_context(own.counter.at(first))
         return self.element(i)
 
     return dataclasses.replace(self, element=element)
@@ -236,7 +236,7 @@ class Sequence:
   def begun_anew(self) -> 'Sequence':
     """Returns the sequence for a reader for which its dataset begins anew."""
     passes = tuple(
-      dataclasses.replace(own, reader=own.passes.of_reader().reader)
+      dataclasses.replace(own, reader=own.counter.of_reader().reader)
       for own in self.passes
     )
     return dataclasses.replace(self, passes=passes)
@@ -253,7 +253,9 @@ class Sequence:
       self, count=count, element=lambda i: element(index(i)), rows=None
     )
 
-  def also(self, unread: Iterable[Any], results: list[Any]) -> list[Any]:
+  def after_unread(
+    self, unread: Iterable[Any], results: list[Any]
+  ) -> list[Any]:
     """Returns results that wait for further parts of an element.
 
     Args:
@@ -280,7 +282,7 @@ class Sequence:
       return count
     (passed,) = tf.while_loop(
       lambda i: i < stop,
-      lambda i: tuple(self.also(self.element(i), [i + 1])),
+      lambda i: tuple(self.after_unread(self.element(i), [i + 1])),
       (start,),
     )
     check = tf.raw_ops.Assert(condition=passed >= stop, data=[passed])
@@ -434,7 +436,7 @@ def _map(replay, node, inputs):
   def element(i):
     parts = sequence.element(i)
     results = replay.call(name, [*parts, *arguments])
-    return sequence.also(replay.unread(name, parts), results)
+    return sequence.after_unread(replay.unread(name, parts), results)
 
   return [
     dataclasses.replace(
@@ -495,7 +497,7 @@ def _reduce(replay, node, inputs):
       else:
         state = [*carried, *reduce_element(reduced, values)]
       unread = replay.unread(name, values, num_state)
-      state = sequence.also(unread, state)
+      state = sequence.after_unread(unread, state)
       for tensor, shape in zip(state, shapes, strict=True):
         tensor.set_shape(shape)
       return state, [replay.value_of(variable) for variable in variables]

@@ -195,7 +195,7 @@ class GraphTracer:
     *,
     leaves: Iterable[local_functions.TensorFlowLeaf],
     **types: tff.Type,
-  ) -> sequence_intrinsics.MappedSequence:
+  ) -> sequence_intrinsics.ReplayedMap:
     """Returns a mapped sequence; see `sequence_intrinsics.map_elements`."""
     return sequence_intrinsics.map_elements(
       sequence,
@@ -260,11 +260,11 @@ def _computed(leaf: Any, leaf_type: tff.Type) -> Any:
   """Returns a leaf of a local value in the form that TensorFlow code takes."""
   if not isinstance(leaf_type, tff.SequenceType):
     return leaf
-  if isinstance(leaf, sequence_intrinsics.MappedSequence):
+  if isinstance(leaf, sequence_intrinsics.ReplayedMap):
     leaf = leaf.computed
   # Code that names the parts of elements may get elements without names.
   expected = packed_sequences.dataset_order(leaf_type.element)
-  if leaf.order not in ((), expected):
+  if leaf.part_order not in ((), expected):
     raise NotReplayableError(
       f'a sequence whose elements have no names, as one of {leaf_type.element}'
     )
@@ -280,7 +280,7 @@ def _returned(result: Any, leaf_type: tff.Type) -> Any:
     # Each reader would draw anew.
     raise NotReplayableError('a computation that returns a dataset')
   order = packed_sequences.dataset_order(leaf_type.element)
-  return dataclasses.replace(result, order=order)
+  return dataclasses.replace(result, part_order=order)
 
 
 def trace(

@@ -42,8 +42,10 @@ import tensorflow_federated as tff
 
 _ValueId: TypeAlias = federated_plan.ValueId
 
-# The cut of a sequence's arrays, and the arrays.
-_SequenceTensors: TypeAlias = tuple[sequence_arrays.Cut, dict[str, Any]]
+# The form of a sequence's arrays, and the arrays.
+_SequenceTensors: TypeAlias = tuple[
+  sequence_arrays.SequenceForm, dict[str, Any]
+]
 
 # The leaves of each accumulator, in the order of the stage's aggregates.
 Accumulators: TypeAlias = list[list[tf.Tensor]]
@@ -60,26 +62,26 @@ class ClientInputs:
     num_clients: The number of clients.
     tensors: An array [clients, ...] for each tensor of the inputs; unread rows
       may follow.
-    cuts: The cut of each sequence of the inputs.
+    forms: The form of each sequence of the inputs.
     sequences: The arrays of each sequence of the inputs.
     roots: For each sequence, the passes that its arrays hold of those clients
       whose passes may differ.
     most_clients: A bound on `num_clients`, which is constant in a graph that
       XLA compiles; None without XLA.
-    order: The groups of clients that compute side by side; None if all compute
-      one after the other.
+    grouping: The groups of clients that compute side by side; None if all
+      compute one after the other.
   """
 
   num_clients: int
   tensors: list[np.ndarray]
-  cuts: tuple[sequence_arrays.Cut, ...]
+  forms: tuple[sequence_arrays.SequenceForm, ...]
   sequences: list[dict[str, Any]]
   roots: tuple[Set[packed_sequences.Roots], ...] = ()
   most_clients: int | None = None
-  order: 'Order | None' = None
+  grouping: 'Grouping | None' = None
 
 
-class Order(NamedTuple):
+class Grouping(NamedTuple):
   """The clients that compute side by side, and the others.
 
   Attributes:
@@ -194,7 +196,7 @@ class StageGraph:
     server = [
       type_leaves.flatten(server_values[i]) for i in self.stage.server_inputs
     ]
-    key = (inputs.cuts, inputs.most_clients)
+    key = (inputs.forms, inputs.most_clients)
     with self._lock:
       if key not in self._traced:
         self._traced[key] = self._trace(inputs)
@@ -205,7 +207,7 @@ class StageGraph:
       tf.constant(inputs.num_clients, tf.int32),
       inputs.tensors,
       inputs.sequences,
-      *([] if inputs.order is None else [list(inputs.order)]),
+      *([] if inputs.grouping is None else [list(inputs.grouping)]),
     )
 
   def check_passes(self, inputs: ClientInputs) -> None:
@@ -248,9 +250,9 @@ class StageGraph:
         raise tracing.NotReplayableError(
           'random numbers, of which XLA draws others'
         )
-    if any(cut.has_sizes for cut in inputs.cuts):
-      cuts = [dataclasses.replace(cut, spare_rows=1) for cut in inputs.cuts]
-      larger = dataclasses.replace(inputs, cuts=tuple(cuts))
+    if any(form.has_sizes for form in inputs.forms):
+      forms = [dataclasses.replace(form, spare_rows=1) for form in inputs.forms]
+      larger = dataclasses.replace(inputs, forms=tuple(forms))
       ragged_modules.check(module, self._compile(larger)[1])
     hlo_modules.mend_shapes(module)
     hlo_modules.fix_pooling(module)
@@ -306,17 +308,17 @@ class StageGraph:
         strict=True,
       )
     ]
-    cuts, most_clients = inputs.cuts, inputs.most_clients
+    forms, most_clients = inputs.forms, inputs.most_clients
 
-    def run(accumulators, server, num_clients, tensors, sequences, *order):
+    def run(accumulators, server, num_clients, tensors, sequences, *grouping):
       return self._build(
         accumulators,
         server,
         num_clients,
         tensors,
-        list(zip(cuts, sequences, strict=True)),
+        list(zip(forms, sequences, strict=True)),
         most_clients=most_clients,
-        order=Order(*order[0]) if order else None,
+        grouping=Grouping(*grouping[0]) if grouping else None,
       )
 
     return tracing.trace(
@@ -327,7 +329,7 @@ class StageGraph:
         tf.TensorSpec([], tf.int32),
         specs_of(inputs.tensors),
         sequences,
-        *([] if inputs.order is None else [specs_of(list(inputs.order))]),
+        *([] if inputs.grouping is None else [specs_of(list(inputs.grouping))]),
       ],
       jit_compile=True if self.use_xla else None,
     )
@@ -341,7 +343,7 @@ class StageGraph:
     sequences: list[_SequenceTensors],
     *,
     most_clients: int | None,
-    order: Order | None,
+    grouping: Grouping | None,
   ) -> tuple[Accumulators, list[list[tf.Tensor]]]:
     """Builds the loop over clients, after one over groups if there are any."""
     types = self.stage.types
@@ -357,10 +359,10 @@ class StageGraph:
     failed = accumulators.pop() if self.use_xla else []
     failure = self._tracer.failure
 
-    def run_client(client, like=None):
+    def run_client(client, peer=None):
       failure.values = [tf.constant(False) for _ in failed]
       known = dict(shared)
-      values = self._client_values(client, like, tensors, sequences)
+      values = self._client_values(client, peer, tensors, sequences)
       leaves = type_leaves.flatten(tuple(values.values()))
       traced.append(
         [x for x in leaves if isinstance(x, sequence_replay.Sequence)]
@@ -410,7 +412,7 @@ class StageGraph:
       )
 
     def run_group(number, *state):
-      clients = order.groups[number]
+      clients = grouping.groups[number]
       results = vectorized_operations.map_clients(
         lambda client: run_client(client, clients[0]), clients
       )
@@ -422,7 +424,7 @@ class StageGraph:
       return loop(clients.shape[0], add_one, state)
 
     def run_one(i, *state):
-      client = i if order is None else order.others[i]
+      client = i if grouping is None else grouping.others[i]
       state = add(client, run_client(client), *state)
       self._tracer.compute_unread(state)
       return state
@@ -436,17 +438,17 @@ class StageGraph:
       self.output_specs,
     )
     state = (accumulators, arrays, failed)
-    if order is not None:
-      state = loop(order.num_groups, run_group, state)
+    if grouping is not None:
+      state = loop(grouping.num_groups, run_group, state)
     accumulators, arrays, failed = loop(
-      num_clients if order is None else order.num_others,
+      num_clients if grouping is None else grouping.num_others,
       run_one,
       state,
     )
     for own in traced:
       for number, sequence in enumerate(own):
         (own,) = sequence.passes
-        roots = own.passes.fixed_roots()
+        roots = own.counter.fixed_roots()
         if self.roots.setdefault(number, roots) != roots:
           self.roots[number] = None
     if self.use_xla:
@@ -456,7 +458,7 @@ class StageGraph:
   def _client_values(
     self,
     client: tf.Tensor,
-    like: tf.Tensor | None,
+    peer: tf.Tensor | None,
     tensors: list[tf.Tensor],
     sequences: list[_SequenceTensors],
   ) -> dict[_ValueId, Any]:
@@ -469,10 +471,10 @@ class StageGraph:
       leaves = []
       for leaf_type in leaf_types:
         if isinstance(leaf_type, tff.SequenceType):
-          cut, arrays = next(next_sequence)
+          form, arrays = next(next_sequence)
           leaves.append(
             sequence_arrays.client_sequence(
-              cut, arrays, leaf_type.element, client, like
+              form, arrays, leaf_type.element, client, peer
             )
           )
         else:

@@ -360,7 +360,7 @@ class GraphRun:
     return cohort_graph.ClientInputs(
       num_clients=num_clients,
       tensors=columns,
-      cuts=tuple(cut for cut, _ in in_graph),
+      forms=tuple(form for form, _ in in_graph),
       sequences=[arrays for _, arrays in in_graph],
       roots=tuple(
         frozenset(s.roots for s in column if s.roots is not None)
@@ -369,7 +369,9 @@ class GraphRun:
       most_clients=sequence_arrays.padded_length(num_clients)
       if use_xla
       else None,
-      order=_order(sequences, [cut for cut, _ in in_graph], self._graph.width)
+      grouping=_group_clients(
+        sequences, [form for form, _ in in_graph], self._graph.width
+      )
       if self._graph.width > 1
       else None,
     )
@@ -383,36 +385,38 @@ class GraphRun:
       yield from zip(types, type_leaves.flatten(value), strict=True)
 
 
-def _order(
+def _group_clients(
   sequences: Sequence[Sequence[packed_sequences.PackedSequence]],
-  cuts: Sequence[sequence_arrays.Cut],
+  forms: Sequence[sequence_arrays.SequenceForm],
   width: int,
-) -> cohort_graph.Order:
+) -> cohort_graph.Grouping:
   """Puts clients with data of the same shapes side by side, `width` at a time.
 
   Batches of different sizes do not fit in one array. So only clients compute
   side by side that have the most rows in all of their batches.
   """
-  like = collections.defaultdict(list)
+  alike = collections.defaultdict(list)
   others = []
   for client, own in enumerate(sequences):
     is_full = all(
-      np.all(layout.bounds[:, 1] == cut.bounds[i])
-      for sequence, cut in zip(own, cuts, strict=True)
-      for layout, i in set(zip(sequence.layouts, cut.leaf_layouts, strict=True))
-      if cut.bounds[i] is not None
+      np.all(layout.bounds[:, 1] == form.bounds[i])
+      for sequence, form in zip(own, forms, strict=True)
+      for layout, i in set(
+        zip(sequence.layouts, form.leaf_layouts, strict=True)
+      )
+      if form.bounds[i] is not None
     )
     counts = tuple(sequence.num_elements for sequence in own)
-    (like[counts] if is_full else others).append(client)
+    (alike[counts] if is_full else others).append(client)
   groups = []
-  for clients in like.values():
+  for clients in alike.values():
     number = len(clients) // width * width
     groups.extend(clients[:number])
     others.extend(clients[number:])
   # The arrays have one shape for any number of groups.
   most = sequence_arrays.padded_length(len(sequences))
   rows = max(1, most // width)
-  return cohort_graph.Order(
+  return cohort_graph.Grouping(
     groups=np.resize(np.int32(groups or [0]), [rows, width]),
     num_groups=np.int32(len(groups) // width),
     others=np.resize(np.int32(others or [0]), [most]),

@@ -40,17 +40,17 @@ def _tensors(nest):
 class ToGraphArraysTest(absltest.TestCase):
   def test_static_shapes(self):
     _, packed = _cohort([[4, 4, 3], [4, 1]])
-    cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=True)
-    self.assertEqual(cut.bounds, (4,))
+    form, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=True)
+    self.assertEqual(form.bounds, (4,))
     for leaf in arrays['leaves']:
       self.assertLen(leaf, 16)
 
   def test_without_static_shapes_sizes_do_not_count(self):
-    cuts = {
+    forms = {
       sequence_arrays.to_graph_arrays(_cohort(sizes)[1])[0]
       for sizes in ([[4, 3]], [[5], [1, 1]], [[]])
     }
-    self.assertLen(cuts, 1)
+    self.assertLen(forms, 1)
 
 
 class ClientSequenceTest(absltest.TestCase):
@@ -63,10 +63,10 @@ class ClientSequenceTest(absltest.TestCase):
   )
   def test_gives_the_elements_of_each_client(self, sizes, use_xla):
     clients, packed = _cohort(sizes)
-    cut, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)
+    form, arrays = sequence_arrays.to_graph_arrays(packed, use_xla=use_xla)
     for number, elements in enumerate(clients):
       sequence = sequence_arrays.client_sequence(
-        cut, _tensors(arrays), _ELEMENT_TYPE, tf.constant(number)
+        form, _tensors(arrays), _ELEMENT_TYPE, tf.constant(number)
       )
       self.assertEqual(sequence.count.numpy(), len(elements))
       for i, expected in enumerate(elements):

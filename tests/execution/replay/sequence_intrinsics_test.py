@@ -25,7 +25,7 @@ def _numbers(count):
   return sequence_replay.Sequence(
     tf.constant(count, tf.int64),
     lambda i: [tf.cast(i, tf.int32)],
-    order=(0,),
+    part_order=(0,),
   )
 
 

@@ -33,7 +33,7 @@ class OperationsTest(parameterized.TestCase):
     packed = [
       sequence_packing.pack_sequence(own, element_type) for own in clients
     ]
-    cut, arrays = sequence_arrays.to_graph_arrays(
+    form, arrays = sequence_arrays.to_graph_arrays(
       packed, use_xla=use_xla, rebatches=True
     )
     arrays = tf.nest.map_structure(tf.constant, arrays)
@@ -57,7 +57,7 @@ class OperationsTest(parameterized.TestCase):
         handlers=dataset_replays.HANDLERS,
         use_xla=use_xla,
         feeds=lambda number: [
-          sequence_arrays.client_sequence(cut, arrays, element_type, number)
+          sequence_arrays.client_sequence(form, arrays, element_type, number)
         ],
       )
       self.assertEqual(found, [digest(dataset)])

@@ -38,7 +38,7 @@ class ReplayerTest(parameterized.TestCase):
           tracing.GraphTracer().run(*arguments)
       else:
         result = tracing.GraphTracer().run(*arguments)
-        self.assertEqual(result.order, (0,))
+        self.assertEqual(result.part_order, (0,))
 
 
 class TraceTest(absltest.TestCase):
