@@ -21,7 +21,6 @@ from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.datasets import random_streams
 
 import numpy as np
-import tensorflow as tf
 
 # The number of pieces in a window.
 _PIECES_PER_WINDOW = 16
@@ -75,11 +74,6 @@ class StreamedClients:
     """The number of clients of the split: the length of an epoch."""
     return self._index.folder.splits[self._split].clients
 
-  @property
-  def element_spec(self) -> dict[str, tf.TensorSpec]:
-    """The nest of `tf.TensorSpec` of one example, without batch dimension."""
-    return dict(self._features)
-
   def clients(
     self, *, epoch: int = 0, position: int = 0
   ) -> Iterator[StreamedClient]:
@@ -106,38 +100,6 @@ class StreamedClients:
             self._split, rows[piece], place, features=self._features
           ),
         )
-
-  def cohorts(
-    self, cohort_size: int, *, first: int = 0
-  ) -> Iterator[list[StreamedClient]]:
-    """Yields cohorts without end, epoch after epoch.
-
-    No cohort has a client twice. Clients that remain after the last whole
-    cohort of an epoch are left out of it; they are other clients in every
-    epoch.
-
-    Args:
-      cohort_size: The number of clients per cohort.
-      first: The number of the first cohort. A resumed run sees the same cohorts
-        as an uninterrupted one.
-
-    Yields:
-      `cohort_size` clients.
-
-    Raises:
-      errors.InputError: If `cohort_size` is not positive or larger than the
-        number of clients, `first` is negative, or a client cannot be read.
-    """
-    errors.check_integer(
-      'cohort_size', cohort_size, least=1, most=self.num_clients
-    )
-    errors.check_integer('first', first, least=0)
-    epoch, done = divmod(first, self.num_clients // cohort_size)
-    while True:
-      clients = self.clients(epoch=epoch, position=done * cohort_size)
-      for _ in range(self.num_clients // cohort_size - done):
-        yield [next(clients) for _ in range(cohort_size)]
-      epoch, done = epoch + 1, 0
 
   def _windows(
     self, epoch: int, position: int

@@ -115,38 +115,11 @@ class StreamedClientsTest(parameterized.TestCase):
           self.assertEqual(read.call_count, number)
           self.assertLessEqual(sum(rows_read), number - 1 + window)
 
-  def test_cohorts(self):
-    stream = self._stream()
-    cohorts = list(itertools.islice(stream.cohorts(8), 40))
-    ids = [[client.client_id for client in cohort] for cohort in cohorts]
-    # Twelve whole cohorts an epoch.
-    for epoch in range(3):
-      found = sum(ids[12 * epoch : 12 * epoch + 12], [])
-      self.assertEqual(found, self._ids(epoch=epoch)[:96])
-      self.assertLen(set(found), 96)
-    for first in (0, 5, 11, 12, 30):
-      resumed = itertools.islice(self._stream().cohorts(8, first=first), 5)
-      self.assertEqual(
-        [[client.client_id for client in cohort] for cohort in resumed],
-        ids[first : first + 5],
-      )
-
-  def test_cohort_of_all(self):
-    (cohort,) = itertools.islice(self._stream().cohorts(_NUM_CLIENTS), 1)
-    self.assertLen({client.client_id for client in cohort}, _NUM_CLIENTS)
-
   def test_bad_arguments(self):
     with self.assertRaisesRegex(errors.InputError, 'window must be .*got 0'):
       self._stream(window=0)
     with self.assertRaisesRegex(errors.InputError, "split 'test'; found held"):
       self._stream(split='test')
-    for size in (0, 102):
-      with self.assertRaisesRegex(
-        errors.InputError, f'from 1 to 101, got {size}'
-      ):
-        next(self._stream().cohorts(size))
-    with self.assertRaisesRegex(errors.InputError, 'first must be .*got -1'):
-      next(self._stream().cohorts(8, first=-1))
     for name in ('epoch', 'position'):
       with self.assertRaisesRegex(
         errors.InputError, f'{name} must be .*got -1'
