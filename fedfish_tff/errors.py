@@ -6,6 +6,7 @@ from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Sequence
 import difflib
+import enum
 import math
 import numbers
 import re
@@ -108,6 +109,20 @@ def check_member(name: str, value: Any, known: Collection[str]) -> None:
   if value not in known:
     error = unexpected(name, value, f'one of {", ".join(known)}')
     raise InputError(f'{error}{suggest(str(value), known)}')
+
+
+def check_choice(name: str, value: Any, kind: type[enum.Enum]) -> None:
+  """Raises an InputError unless an argument is a member of `choices`.
+
+  A member's bare value would be taken for another member.
+
+  Args:
+    name: The argument's name.
+    value: The argument.
+    kind: The class of its members.
+  """
+  if not isinstance(value, kind):
+    raise unexpected(name, value, f'a member of choices.{kind.__name__}')
 
 
 def first_line(error: BaseException) -> str:

@@ -4,6 +4,7 @@
 
 import math
 
+from fedfish_tff import choices
 from fedfish_tff import errors
 
 from absl.testing import absltest
@@ -93,6 +94,17 @@ class CheckMemberTest(absltest.TestCase):
       errors.InputError, r"^x must be one of adam, sgd, got 'Sgd'. .* sgd\?$"
     ):
       errors.check_member('x', 'Sgd', ('adam', 'sgd'))
+
+
+class CheckChoiceTest(absltest.TestCase):
+  def test_a_member_is_not_its_value(self):
+    errors.check_choice('x', choices.Direction.LARGEST, choices.Direction)
+    for value in (choices.Direction.LARGEST.value, None):
+      with self.assertRaisesRegex(
+        errors.InputError,
+        f'^x must be a member of choices.Direction, got {value!r}.$',
+      ):
+        errors.check_choice('x', value, choices.Direction)
 
 
 class FirstLineTest(parameterized.TestCase):

@@ -79,8 +79,7 @@ def build_apfl(
     InputError: If `mixture` is not in [0, 1].
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
-  if not 0 <= mixture <= 1:
-    raise errors.InputError(f'mixture must be in [0, 1], got {mixture}.')
+  errors.check_range('mixture', mixture, least=0, most=1)
   local_training_lib.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
 
   def begin(weights):

@@ -11,7 +11,6 @@ AISTATS 2022 (arXiv:2106.06639), Algorithm 1; Xie, Koyejo and Gupta,
 import collections
 from collections.abc import Callable
 import dataclasses
-import math
 
 from fedfish_tff import errors
 from fedfish_tff.algorithms import client_state_process
@@ -42,10 +41,7 @@ def polynomial_staleness_weight(exponent: float = 0.5) -> StalenessWeight:
   Raises:
     InputError: If it is negative or not finite.
   """
-  if not 0 <= exponent < math.inf:
-    raise errors.InputError(
-      f'exponent must be 0 or more and finite, got {exponent}.'
-    )
+  errors.check_range('exponent', exponent, least=0)
   return lambda staleness: (staleness + 1.0) ** -exponent
 
 
@@ -62,10 +58,7 @@ def hinge_staleness_weight(
     InputError: If one is negative or not finite.
   """
   for name, value in dict(slope=slope, delay=delay).items():
-    if not 0 <= value < math.inf:
-      raise errors.InputError(
-        f'{name} must be 0 or more and finite, got {value}.'
-      )
+    errors.check_range(name, value, least=0)
   return lambda staleness: 1.0 / (slope * tf.nn.relu(staleness - delay) + 1.0)
 
 
@@ -163,10 +156,7 @@ def build_fed_async(
       and at most 1.
     TypeError: If `model_fn` is not a model or the optimizer not TFF's.
   """
-  if not 0 < mixing_weight <= 1:
-    raise errors.InputError(
-      f'mixing_weight must be above 0 and at most 1, got {mixing_weight}.'
-    )
+  errors.check_range('mixing_weight', mixing_weight, above=0, most=1)
   return _build(
     model_fn,
     client_optimizer_fn,
@@ -192,10 +182,7 @@ def _build(
   client_weighting: tff.learning.ClientWeighting,
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
 ) -> client_state_process.ClientStateProcess:
-  if max_staleness < 0:
-    raise errors.InputError(
-      f'max_staleness must be 0 or more, got {max_staleness}.'
-    )
+  errors.check_integer('max_staleness', max_staleness, least=0)
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   staleness_weight = staleness_weight or polynomial_staleness_weight()
 

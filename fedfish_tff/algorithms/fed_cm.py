@@ -72,10 +72,7 @@ def build_fed_cm(
       range.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
-  if not 0 < mixture <= 1:
-    raise errors.InputError(
-      f'mixture must be above 0 and at most 1, got {mixture}.'
-    )
+  errors.check_range('mixture', mixture, above=0, most=1)
   local_training = local_training_lib.build_local_training(
     model_fn, client_optimizer_fn
   )

@@ -7,7 +7,6 @@ Based on Dynamic Regularization", ICLR 2021 (arXiv:2111.04263), Algorithm 1.
 """
 
 import collections
-import math
 
 from fedfish_tff import errors
 from fedfish_tff.aggregators import named_parts
@@ -76,14 +75,8 @@ def build_fed_dyn(
       finite.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
-  if num_clients < 1:
-    raise errors.InputError(
-      f'num_clients must be 1 or more, got {num_clients}.'
-    )
-  if not 0 < regularization < math.inf:
-    raise errors.InputError(
-      f'regularization must be positive and finite, got {regularization}.'
-    )
+  errors.check_positive_integer('num_clients', num_clients)
+  errors.check_range('regularization', regularization, above=0)
 
   def client_update(bound, sent, own, dataset):
     weights = sent.weights

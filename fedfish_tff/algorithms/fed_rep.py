@@ -80,8 +80,7 @@ def build_fed_rep(
     ('head_epochs', head_epochs),
     ('body_epochs', body_epochs),
   ):
-    if number < 1:
-      raise errors.InputError(f'{name} must be 1 or more, got {number}.')
+    errors.check_positive_integer(name, number)
   head = tuple(map(bool, local_tensors))
   body = tuple(not h for h in head)
   epochs = head_epochs + body_epochs

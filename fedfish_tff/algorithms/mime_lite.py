@@ -100,10 +100,7 @@ def build_mime_lite(
       "state is the server's, got a proximal one, which starts from a client's "
       'weights.'
     )
-  if local_epochs < 1:
-    raise errors.InputError(
-      f'local_epochs must be 1 or more, got {local_epochs}.'
-    )
+  errors.check_positive_integer('local_epochs', local_epochs)
 
   def initialize_server(weights):
     return client_optimizer_fn.initialize(

@@ -95,20 +95,9 @@ def build_scaffold(
       invalid, or `num_clients` or `local_epochs` below 1.
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
-  if num_clients < 1:
-    raise errors.InputError(
-      f'num_clients must be 1 or more, got {num_clients}.'
-    )
-  # A member's bare value would be taken for the other member.
-  if not isinstance(control_update, choices.ControlUpdate):
-    raise errors.InputError(
-      'control_update must be a member of client_work.ControlUpdate, got '
-      f'{control_update!r}.'
-    )
-  if local_epochs < 1:
-    raise errors.InputError(
-      f'local_epochs must be 1 or more, got {local_epochs}.'
-    )
+  errors.check_positive_integer('num_clients', num_clients)
+  errors.check_choice('control_update', control_update, choices.ControlUpdate)
+  errors.check_positive_integer('local_epochs', local_epochs)
   plain_training = local_training.build_local_training(
     model_fn, client_optimizer_fn
   )

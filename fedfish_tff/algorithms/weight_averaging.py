@@ -57,10 +57,7 @@ def compose_weight_averaging(
   Raises:
     errors.InputError: If `decay` is out of range.
   """
-  if not 0 <= decay < 1:
-    raise errors.InputError(
-      f'decay must be a number from 0 to below 1, got {decay}.'
-    )
+  errors.check_range('decay', decay, least=0, below=1)
   inner_type = process.initialize.type_signature.result.member
   trainable_type = process.get_model_weights.type_signature.result['trainable']
 

@@ -73,26 +73,15 @@ def build_fisher_delta_update(
     TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
-  if local_epochs < 1:
-    raise errors.InputError(
-      f'local_epochs must be 1 or more, got {local_epochs}.'
-    )
+  errors.check_positive_integer('local_epochs', local_epochs)
   for name, value, kind in (
     ('fisher_estimator', fisher_estimator, choices.FisherEstimator),
     ('fisher_normalization', fisher_normalization, choices.FisherNormalization),
     ('fisher_granularity', fisher_granularity, choices.FisherGranularity),
   ):
-    # A member's bare value would be taken for another member.
-    if not isinstance(value, kind):
-      raise errors.InputError(
-        f'{name} must be a member of choices.{kind.__name__}, got {value!r}.'
-      )
-  for name, value in (
-    ('damping', damping),
-    ('relative_damping', relative_damping),
-  ):
-    if not value >= 0:
-      raise errors.InputError(f'{name} must be 0 or positive, got {value}.')
+    errors.check_choice(name, value, kind)
+  errors.check_range('damping', damping, least=0)
+  errors.check_range('relative_damping', relative_damping, least=0)
   if (
     fisher_estimator is choices.FisherEstimator.SAMPLED_LABEL
     and label_sampler is None

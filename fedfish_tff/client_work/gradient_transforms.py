@@ -8,7 +8,6 @@ the step.
 
 from collections.abc import Callable
 from collections.abc import Iterator
-import math
 from typing import Any
 
 from fedfish_tff import errors
@@ -134,10 +133,7 @@ def build_weight_decay_optimizer(
     TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
-  if not 0 <= weight_decay < math.inf:
-    raise errors.InputError(
-      f'weight_decay must be a finite number of 0 or more, got {weight_decay}.'
-    )
+  errors.check_range('weight_decay', weight_decay, least=0)
 
   def decay(weights, gradients):
     return [

@@ -15,7 +15,6 @@ HF-MAML (Fallah et al., AISTATS 2020, arXiv:1908.10400, Algorithm 3) has
 [grad f(w + delta g'; D'') - grad f(w - delta g'; D'')] / (2 delta) for H g'.
 """
 
-import math
 from typing import Any
 from typing import NamedTuple
 
@@ -111,21 +110,9 @@ def build_meta_training(
     ('meta_gradient', meta_gradient, choices.MetaGradient),
     ('meta_batches', meta_batches, choices.MetaBatches),
   ):
-    # A member's bare value would be taken for another member.
-    if not isinstance(value, kind):
-      raise errors.InputError(
-        f'{name} must be a member of client_work.{kind.__name__}, got '
-        f'{value!r}.'
-      )
-  if not 0 <= personal_learning_rate < math.inf:
-    raise errors.InputError(
-      'personal_learning_rate must be a finite number of 0 or more, got '
-      f'{personal_learning_rate}.'
-    )
-  if not 0 < difference < math.inf:
-    raise errors.InputError(
-      f'difference must be a finite, positive number, got {difference}.'
-    )
+    errors.check_choice(name, value, kind)
+  errors.check_range('personal_learning_rate', personal_learning_rate, least=0)
+  errors.check_range('difference', difference, above=0)
   alpha = personal_learning_rate
 
   def train(bound, weights, dataset):

@@ -14,7 +14,6 @@ mu (w - w_start), so they are pushed away from the start.
 
 import collections
 from collections.abc import Sequence
-import math
 from typing import Any
 
 from fedfish_tff import errors
@@ -95,11 +94,7 @@ def build_proximal_optimizer(
     TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
-  if not 0 <= strength < math.inf:
-    raise errors.InputError(
-      'The proximal strength must be a finite number that is 0 or positive, '
-      f'got {strength}.'
-    )
+  errors.check_range('The proximal strength', strength, least=0)
   return _ProximalOptimizer(optimizer, strength) if strength else optimizer
 
 

@@ -14,7 +14,6 @@ from fedfish_tff import errors
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map as feature_map_lib
-from fedfish_tff.models import layers
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -56,7 +55,8 @@ def build_ridge_statistics(
   Raises:
     errors.InputError: If an argument is out of range or of the wrong type.
   """
-  layers.check_sizes(num_classes=[num_classes], chunk_size=[chunk_size])
+  errors.check_positive_integer('num_classes', num_classes)
+  errors.check_positive_integer('chunk_size', chunk_size)
   feature_map.check()
   if accumulator_dtype not in (tf.float32, tf.float64):
     raise errors.InputError(

@@ -13,11 +13,8 @@ the memo's code base).
 import abc
 from collections.abc import Callable
 from collections.abc import Sequence
-import enum
 import fractions
 import math
-import numbers
-from typing import Any
 
 from fedfish_tff import choices
 from fedfish_tff import errors
@@ -217,8 +214,8 @@ def build_share_selector(
   Raises:
     errors.InputError: If an argument is out of range.
   """
-  _check_share(share)
-  _check_member('direction', direction, choices.Direction)
+  errors.check_range('share', share, above=0, most=1)
+  errors.check_choice('direction', direction, choices.Direction)
 
   def choose(drift: tf.Tensor) -> tf.Tensor:
     return _best(drift, _count(share, drift.shape[0]), direction)
@@ -250,11 +247,8 @@ def build_threshold_selector(
   Raises:
     errors.InputError: If an argument is out of range.
   """
-  if not _is_number(threshold) or not 0 <= threshold < math.inf:
-    raise errors.InputError(
-      f'threshold must be a finite number of 0 or more, got {threshold!r}.'
-    )
-  _check_member('direction', direction, choices.Direction)
+  errors.check_range('threshold', threshold, least=0)
+  errors.check_choice('direction', direction, choices.Direction)
 
   def choose(drift: tf.Tensor) -> tf.Tensor:
     if direction is choices.Direction.LARGEST:
@@ -286,9 +280,9 @@ def build_coordinate_selector(
   Raises:
     errors.InputError: If an argument is out of range.
   """
-  _check_share(share)
-  _check_member('direction', direction, choices.Direction)
-  _check_member('score', score, choices.CoordinateScore)
+  errors.check_range('share', share, above=0, most=1)
+  errors.check_choice('direction', direction, choices.Direction)
+  errors.check_choice('score', score, choices.CoordinateScore)
   return _CoordinateSelector(share, direction, score)
 
 
@@ -321,22 +315,3 @@ def _best(
 def _count(share: float, number: int) -> int:
   """Returns ceil(share * number) without rounding errors: 3 for 0.1 of 30."""
   return math.ceil(fractions.Fraction(repr(float(share))) * number)
-
-
-def _is_number(value: Any) -> bool:
-  return isinstance(value, numbers.Real) and not isinstance(value, bool)
-
-
-def _check_share(share: float) -> None:
-  if not _is_number(share) or not 0 < share <= 1:
-    raise errors.InputError(
-      f'share must be a number above 0 and at most 1, got {share!r}.'
-    )
-
-
-def _check_member(name: str, value: object, kind: type[enum.Enum]) -> None:
-  # A member's bare value would be taken for another member.
-  if not isinstance(value, kind):
-    raise errors.InputError(
-      f'{name} must be a member of client_work.{kind.__name__}, got {value!r}.'
-    )

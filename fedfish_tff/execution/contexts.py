@@ -51,11 +51,7 @@ def create_context(
   Raises:
     InputError: If the context or one of its options does not exist.
   """
-  if name not in _OPTIONS:
-    raise errors.InputError(
-      f'The execution context must be one of {", ".join(context_names())}, '
-      f'got {name!r}.'
-    )
+  errors.check_member('The execution context', name, context_names())
   # Imports TensorFlow Federated, which takes seconds.
   from fedfish_tff.execution import execution_context
 
@@ -65,11 +61,9 @@ def create_context(
   )
   known = [field.name for field in dataclasses.fields(kind)]
   for option in options:
-    if option not in known:
-      raise errors.InputError(
-        f'Options of the execution context {name!r} must be among '
-        f'{", ".join(known)}, got {option!r}.'
-      )
+    errors.check_member(
+      f'Each option of the execution context {name!r}', option, known
+    )
   create = (
     execution_context.AsyncExecutionContext
     if asynchronous

@@ -232,7 +232,7 @@ def create_identity_features(num_features: int) -> FeatureMap:
   Raises:
     errors.InputError: If the width is not a positive integer.
   """
-  layers.check_sizes(num_features=[num_features])
+  errors.check_positive_integer('num_features', num_features)
 
   return FeatureMap(
     input_spec=tf.TensorSpec([None, num_features], tf.float32),

@@ -6,7 +6,6 @@ import collections
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
-from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
 
 import numpy as np
@@ -40,9 +39,8 @@ def create_linear_representation(
   Raises:
     errors.InputError: If a width is not a positive integer, or k larger than d.
   """
-  layers.check_sizes(
-    num_features=[num_features], num_components=[num_components]
-  )
+  errors.check_positive_integer('num_features', num_features)
+  errors.check_positive_integer('num_components', num_components)
   if num_components > num_features:
     raise errors.InputError(
       f'num_components must be at most num_features, {num_features}, got '

@@ -16,7 +16,6 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import autograph
-from fedfish_tff.models import layers
 from fedfish_tff.models import model_partition
 from fedfish_tff.models import supervised
 
@@ -102,7 +101,7 @@ def add_low_rank_adapters(
       f'tensor_names must name each of the {len(initial)} trainable tensors of '
       f'the model, got {len(tensor_names)} names.'
     )
-  layers.check_sizes(rank=[rank])
+  errors.check_positive_integer('rank', rank)
   errors.check_range('alpha', alpha, above=0)
   adapted = _find_matrices(initial, tensor_names, targets)
   whole = (

@@ -14,7 +14,6 @@ import math
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
 from fedfish_tff.models import feature_map as feature_map_lib
-from fedfish_tff.models import layers
 
 import numpy as np
 import tensorflow as tf
@@ -51,7 +50,7 @@ def create_random_features(
   Raises:
     errors.InputError: If an argument is out of range.
   """
-  layers.check_sizes(num_random_features=[num_random_features])
+  errors.check_positive_integer('num_random_features', num_random_features)
   errors.check_range('bandwidth', bandwidth, above=0)
   generator = random_streams.random_generator('random features', seed)
   omega = generator.standard_normal(

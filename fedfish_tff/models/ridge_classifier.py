@@ -57,7 +57,7 @@ def create_feature_classifier(
     errors.InputError: If an argument is out of range, or the map's features
       have another width than `num_features`.
   """
-  layers.check_sizes(num_classes=[num_classes])
+  errors.check_positive_integer('num_classes', num_classes)
   feature_map.check()
   errors.check_range('temperature', temperature, above=0)
 

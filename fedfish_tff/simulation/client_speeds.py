@@ -94,11 +94,8 @@ def device_class_speeds(classes: Sequence[DeviceClass], *, seed: int) -> Speeds:
     errors.InputError: If there is no class, or a share or mean is not positive.
   """
   for each in classes:
-    if not (each.share > 0 and 0 < each.seconds < math.inf):
-      raise errors.InputError(
-        'A device class must have a positive share and positive mean seconds, '
-        f'got {each.share} and {each.seconds}.'
-      )
+    errors.check_range('The share of a device class', each.share, above=0)
+    errors.check_range('The seconds of a device class', each.seconds, above=0)
   if not classes:
     raise errors.InputError(
       'There must be one device class at least, got none.'

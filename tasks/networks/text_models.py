@@ -8,6 +8,7 @@ since it is left out of means and maxima over a text.
 
 from collections.abc import Sequence
 
+from fedfish_tff import errors
 from fedfish_tff.models import class_metrics
 from fedfish_tff.models import layers
 from fedfish_tff.models import supervised
@@ -112,7 +113,7 @@ def create_text_cnn(
     errors.InputError: If a size is not a positive integer, or the classes'
       names are invalid.
   """
-  layers.check_sizes(num_filters=[num_filters])
+  errors.check_positive_integer('num_filters', num_filters)
   shapes = [(width, embedding_size, num_filters) for width in _WIDTHS]
   shapes.append((len(_WIDTHS) * num_filters, len(class_names)))
 
@@ -172,11 +173,10 @@ def _create(
 ) -> tff.learning.models.FunctionalModel:
   """Creates a model of an embedding and layers with kernels of some shapes."""
   vocabulary_size, embedding_size = embedding_shape
-  layers.check_sizes(
-    vocabulary_size=[vocabulary_size],
-    embedding_size=[embedding_size],
-    sequence_length=[] if sequence_length is None else [sequence_length],
-  )
+  errors.check_positive_integer('vocabulary_size', vocabulary_size)
+  errors.check_positive_integer('embedding_size', embedding_size)
+  if sequence_length is not None:
+    errors.check_positive_integer('sequence_length', sequence_length)
   class_metrics.check_class_names(class_names)
   return supervised.create_classifier(
     predict,

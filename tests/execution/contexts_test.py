@@ -98,6 +98,6 @@ class ContextsTest(absltest.TestCase):
   def test_unknown_option(self):
     with self.assertRaisesRegex(
       errors.InputError,
-      "'local_worker' must be among default_num_clients, .* got 'clients'",
+      "'local_worker' must be one of default_num_clients, .* got 'clients'",
     ):
       contexts.set_default_context('local_worker', clients=4)

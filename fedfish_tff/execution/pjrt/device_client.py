@@ -152,10 +152,7 @@ class DeviceProcess:
       errors.InputError: If the platform, environment or device does not exist.
       DeviceProcessError: If the process ends before it has answered.
     """
-    if platform not in PLATFORMS:
-      raise errors.InputError(
-        f'platform must be one of {", ".join(PLATFORMS)}, got {platform!r}.'
-      )
+    errors.check_member('platform', platform, PLATFORMS)
     python = default_python() if python is None else pathlib.Path(python)
     if not python.exists():
       raise errors.InputError(

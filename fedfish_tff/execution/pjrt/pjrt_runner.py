@@ -107,11 +107,7 @@ class PjrtOptions:
   cache: str | os.PathLike[str] | None = None
 
   def __post_init__(self) -> None:
-    if self.precision not in _PLATFORMS_OF:
-      raise errors.InputError(
-        f'precision must be one of {", ".join(_PLATFORMS_OF)}, got '
-        f'{self.precision!r}.'
-      )
+    errors.check_member('precision', self.precision, _PLATFORMS_OF)
     # The device process reports unknown platforms.
     if self.platform in set(device_client.PLATFORMS).difference(
       _PLATFORMS_OF[self.precision]
@@ -120,10 +116,7 @@ class PjrtOptions:
         f'The platform {self.platform!r} has no precision {self.precision!r}; '
         'float32 is everywhere, tensorfloat32 on cuda and bfloat16 on tpu.'
       )
-    if self.vectorized_clients < 1:
-      raise errors.InputError(
-        f'vectorized_clients must be at least 1, got {self.vectorized_clients}.'
-      )
+    errors.check_positive_integer('vectorized_clients', self.vectorized_clients)
 
   def create_runner(self) -> 'PjrtStageRunner':
     """Starts the device process.

@@ -87,8 +87,8 @@ class RayOptions:
   def __post_init__(self) -> None:
     for name in ('ray_actors', 'ray_splits', 'ray_actor_cpus'):
       value = getattr(self, name)
-      if value is not None and value < 1:
-        raise errors.InputError(f'{name} must be at least 1, got {value}.')
+      if value is not None:
+        errors.check_positive_integer(name, value)
     _ = self.device_options  # Checks them.
 
   @property
