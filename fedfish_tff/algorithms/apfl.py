@@ -92,13 +92,10 @@ def build_apfl(
     """Returns the training of w_i, and v_i and a_i after it."""
 
     def start(tensors):
-      return client_optimizer_fn.initialize(
-        tuple(tf.TensorSpec(t.shape, t.dtype) for t in tensors)
-      )
+      return local_training_lib.begin_optimizer(client_optimizer_fn, tensors)
 
-    def step(state, batch):
-      flat, metrics_state, num_examples, num_batches, own, optimizers = state
-      local, share = own
+    def step(flat, state, metrics_state, batch):
+      (local, share), optimizers = state
       mixed = flat._replace(trainable=_mix(local, flat.trainable, share))
       by_mixed = bound.loss_gradients(
         mixed, *model_functions.split_batch(batch)
@@ -121,30 +118,18 @@ def build_apfl(
       )
       if adaptive:
         share = tf.clip_by_value(share + change, 0.0, 1.0)
-      return (
-        model_functions.FlatWeights(trainable, result.non_trainable),
-        result.metrics_state,
-        num_examples + result.num_examples,
-        num_batches + 1,
-        (tuple(local), share),
-        (shared_state, own_state),
-      )
+      state = (tuple(local), share), (shared_state, own_state)
+      return result, trainable, state
 
     own = (client_state['local'], client_state['mixture'])
-    *trained, own, _ = dataset.reduce(
-      (
-        weights,
-        bound.initial_metrics(),
-        tf.constant(0, tf.int64),
-        tf.constant(0, tf.int64),
-        own,
-        (start(weights.trainable), start(tf.nest.flatten(own))),
-      ),
+    trained, (own, _) = local_training_lib.train_by_steps(
+      bound,
+      weights,
+      dataset,
       step,
+      (own, (start(weights.trainable), start(tf.nest.flatten(own)))),
     )
-    return local_training_lib.TrainingResult(*trained), collections.OrderedDict(
-      zip(('local', 'mixture'), own)
-    )
+    return trained, collections.OrderedDict(zip(('local', 'mixture'), own))
 
   def client_update(bound, sent, own, dataset):
     trained, new = train(bound, sent.weights, own, dataset)

@@ -103,8 +103,8 @@ def build_mime_lite(
   errors.check_positive_integer('local_epochs', local_epochs)
 
   def initialize_server(weights):
-    return client_optimizer_fn.initialize(
-      tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
+    return local_training.begin_optimizer(
+      client_optimizer_fn, weights.trainable
     )
 
   def client_update(bound, sent, unused_own, dataset):

@@ -8,6 +8,7 @@ diverged client run it outside of a round.
 """
 
 from collections.abc import Callable
+from collections.abc import Iterable
 from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
@@ -42,6 +43,14 @@ class TrainingResult(NamedTuple):
 TrainFn = Callable[
   [model_functions.BoundModel, model_functions.FlatWeights, tf.data.Dataset],
   TrainingResult,
+]
+
+
+# Takes (weights, state, metrics' state, batch), and returns the result of
+# `training_gradients`, the trainable tensors after the step and the next state.
+StepFn = Callable[
+  [model_functions.FlatWeights, Any, Any, Any],
+  tuple[model_functions.TrainingGradients, tuple[tf.Tensor, ...], Any],
 ]
 
 
@@ -82,34 +91,80 @@ def train_locally(
   Returns:
     The trained weights with metrics and counts.
   """
-  specs = tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
-  optimizer_state = optimizer.initialize(specs)
 
-  def step(state, batch):
-    flat, optimizer_state, metrics_state, num_examples, num_batches = state
+  def step(flat, optimizer_state, metrics_state, batch):
     result = bound.training_gradients(flat, metrics_state, batch)
     optimizer_state, trainable = autograph.convert(optimizer.next)(
       optimizer_state, flat.trainable, result.gradients
     )
+    return result, trainable, optimizer_state
+
+  trained, _ = train_by_steps(
+    bound,
+    weights,
+    dataset,
+    step,
+    begin_optimizer(optimizer, weights.trainable),
+    metrics_state=metrics_state,
+  )
+  return trained
+
+
+def train_by_steps(
+  bound: model_functions.BoundModel,
+  weights: model_functions.FlatWeights,
+  dataset: tf.data.Dataset,
+  step: StepFn,
+  state: Any,
+  *,
+  metrics_state: Any = None,
+) -> tuple[TrainingResult, Any]:
+  """Takes any step per batch; call inside a `tf.function`.
+
+  Args:
+    bound: See `train_locally`.
+    weights: See `train_locally`.
+    dataset: See `train_locally`.
+    step: The step.
+    state: The nest of tensors that steps pass on beside the weights, such as
+      states of optimizers or a second model.
+    metrics_state: See `train_locally`.
+
+  Returns:
+    The result for the weights, and the last state.
+  """
+
+  def add_batch(carried, batch):
+    flat, state, metrics_state, num_examples, num_batches = carried
+    result, trainable, state = step(flat, state, metrics_state, batch)
     return (
       model_functions.FlatWeights(trainable, result.non_trainable),
-      optimizer_state,
+      state,
       result.metrics_state,
       num_examples + result.num_examples,
       num_batches + 1,
     )
 
-  flat, _, metrics_state, num_examples, num_batches = dataset.reduce(
+  flat, state, *rest = dataset.reduce(
     (
       weights,
-      optimizer_state,
+      state,
       bound.initial_metrics() if metrics_state is None else metrics_state,
       tf.constant(0, tf.int64),
       tf.constant(0, tf.int64),
     ),
-    step,
+    add_batch,
   )
-  return TrainingResult(flat, metrics_state, num_examples, num_batches)
+  return TrainingResult(flat, *rest), state
+
+
+def begin_optimizer(
+  optimizer: tff.learning.optimizers.Optimizer, tensors: Iterable[tf.Tensor]
+) -> Any:
+  """Returns the state of an optimizer before its first step of some tensors."""
+  return optimizer.initialize(
+    tuple(tf.TensorSpec(t.shape, t.dtype) for t in tensors)
+  )
 
 
 def train_part(

@@ -201,12 +201,13 @@ def build_meta_training(
     missing = -num_batches % len(parts)
     if len(parts) > 1:
       dataset = dataset.repeat(len(parts)).take(num_batches + missing)
-    specs = tuple(tf.TensorSpec(w.shape, w.dtype) for w in weights.trainable)
     end = dataset.reduce(
       _State(
         trainable=weights.trainable,
         non_trainable=weights.non_trainable,
-        optimizer=client_optimizer_fn.initialize(specs),
+        optimizer=local_training.begin_optimizer(
+          client_optimizer_fn, weights.trainable
+        ),
         metrics=bound.initial_metrics(),
         gradient=tuple(map(tf.zeros_like, weights.trainable)),
         number=tf.constant(0),
