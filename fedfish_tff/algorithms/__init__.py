@@ -34,6 +34,7 @@ if TYPE_CHECKING:
   from fedfish_tff.algorithms.linear_fed_rep import *
   from fedfish_tff.algorithms.matched_layers import *
   from fedfish_tff.algorithms.mime_lite import *
+  from fedfish_tff.algorithms.p_fed_me import *
   from fedfish_tff.algorithms.partial_exchange import *
   from fedfish_tff.algorithms.partially_local import *
   from fedfish_tff.algorithms.process import *

@@ -67,6 +67,9 @@ _BUILDERS: Mapping[
     algorithms.build_lg_fed_avg, global_tensors=rounds.HEAD
   ),
   'build_mime_lite': algorithms.build_mime_lite,
+  'build_p_fed_me': functools.partial(
+    algorithms.build_p_fed_me, personal_strength=2.0
+  ),
   'build_partial_exchange': functools.partial(
     algorithms.build_partial_exchange, selector=_HALF
   ),
@@ -122,6 +125,8 @@ _COSTS = {
   'build_lg_fed_avg': (0, _HEAD - _ALL, _HEAD - _ALL),
   # The gradient; SGD without momentum has a rate alone.
   'build_mime_lite': (1, 1, _ALL + 1),
+  # Five gradients of each batch.
+  'build_p_fed_me': (4, 0, 0),
   # A denominator and a count for each tensor, and the number of clients, but no
   # weight.
   'build_partial_exchange': (0, 1, 4 + 4 + 1 - 1),
@@ -154,6 +159,9 @@ _IMPOSSIBLE = (
   ('build_hf_maml', 'meta_gradient', ('exact',)),
   ('build_hf_maml', 'meta_batches', ('shared',)),
   ('build_mime_lite', 'local_epochs', (0,)),
+  ('build_p_fed_me', 'personal_learning_rate', (0.0, np.inf)),
+  ('build_p_fed_me', 'personal_steps', (0,)),
+  ('build_p_fed_me', 'personal_strength', (0.0,)),
   ('build_scaffold', 'control_update', ('gradient',)),
   ('build_scaffold', 'local_epochs', (0,)),
   ('build_scaffold', 'num_clients', (0,)),

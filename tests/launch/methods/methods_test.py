@@ -51,6 +51,13 @@ class MethodsTest(parameterized.TestCase):
     ),
     ('apfl', {'mixture': 0.25}, {'mixture': 0.25}, 2),
     (
+      'p_fed_me',
+      {'personal_steps': 3, 'personal_strength': 4.0},
+      {'personal_steps': 3, 'personal_strength': 4.0},
+      # Two gradients more in each of two epochs.
+      4,
+    ),
+    (
       'hf_maml',
       {'personal_learning_rate': 0.25, 'order': 'exact', 'batches': 'shared'},
       {
