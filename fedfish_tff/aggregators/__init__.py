@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from fedfish_tff import lazy
 
 if TYPE_CHECKING:
+  from fedfish_tff.aggregators.centered_clipping import *
   from fedfish_tff.aggregators.collected_updates import *
   from fedfish_tff.aggregators.fisher_weighted_mean import *
   from fedfish_tff.aggregators.matched_average import *

@@ -21,6 +21,8 @@ if typing.TYPE_CHECKING:
 
 # With these rules the server sees each client's update; the others are sums.
 _COLLECTED = ('median', 'trimmed_mean', 'krum')
+# In these all clients count alike, as in their papers.
+_UNIFORM = (*_COLLECTED, 'centered_mean')
 
 # The prefixes of the names of methods with the block, by rule.
 _TITLES: Mapping[str, str] = {
@@ -29,6 +31,7 @@ _TITLES: Mapping[str, str] = {
   'krum': 'Krum',
   'clipped_mean': 'Clipped',
   'adaptive_mean': 'Adaptively Clipped',
+  'centered_mean': 'Centrally Clipped',
 }
 
 
@@ -42,7 +45,7 @@ _FIELDS: Mapping[str, fields.Field] = {
     'median',
     fields.one_of(*_TITLES),
     'What is made of the updates. With median, trimmed_mean and krum the server '
-    'sees each of them in the clear; clipped_mean and adaptive_mean are sums.',
+    'sees each of them in the clear; the others are sums.',
   ),
   'trimmed_share': fields.Field(
     0.2,
@@ -67,8 +70,9 @@ _FIELDS: Mapping[str, fields.Field] = {
   'clip_norm': fields.Field(
     1.0,
     fields.number(positive=True),
-    "Of clipped_mean: the bound of an update's L2 norm.",
-    goes_with={'rule': ('clipped_mean',)},
+    "The bound of an update's L2 norm with clipped_mean, and of that of its "
+    "difference to the last round's mean with centered_mean.",
+    goes_with={'rule': ('clipped_mean', 'centered_mean')},
   ),
 }
 
@@ -114,6 +118,8 @@ def _build(
     return tff.aggregators.clipping_factory(
       float(own.clip_norm), mean or tff.aggregators.MeanFactory()
     )
+  if own.rule == 'centered_mean':
+    return aggregators.CenteredClippingFactory(float(own.clip_norm), mean)
   if own.rule == 'adaptive_mean':
     # The only argument through which it takes another mean.
     return tff.learning.robust_aggregator(
@@ -138,8 +144,8 @@ def _label(config: config_lib.Config, name: str) -> str:
 
 BLOCK = block.Block(
   name='aggregation',
-  help='another rule than the mean of updates; with median, trimmed_mean, krum '
-  'and multi_krum all clients count alike',
+  help='another rule than the mean of updates; with median, trimmed_mean, krum, '
+  'multi_krum and centered all clients count alike',
   fields=_FIELDS,
   presets={
     'median': {},
@@ -148,6 +154,7 @@ BLOCK = block.Block(
     'multi_krum': {'rule': 'krum', 'num_selected': 3},
     'clipped': {'rule': 'clipped_mean'},
     'adaptive': {'rule': 'adaptive_mean'},
+    'centered': {'rule': 'centered_mean'},
   },
   supports='model_aggregator',
   goes_with=(
@@ -163,7 +170,7 @@ BLOCK = block.Block(
       'algorithm.client_weighting',
       ('uniform',),
       'in which all clients count alike',
-      when={'rule': _COLLECTED},
+      when={'rule': _UNIFORM},
     ),
   ),
   check=_check,

@@ -137,11 +137,10 @@ class BuildTest(parameterized.TestCase):
       np.testing.assert_allclose(other, one, rtol=1e-4, atol=1e-6)
     return process
 
+  @parameterized.parameters('clipped', 'centered')
   @pytest.mark.thorough
-  def test_a_bound_that_nobody_reaches_is_the_mean(self):
-    self._check_limit(
-      'fed_avg', 'clipped', **{'aggregation.clip_norm': 2.0**40}
-    )
+  def test_a_bound_that_nobody_reaches_is_the_mean(self, preset):
+    self._check_limit('fed_avg', preset, **{'aggregation.clip_norm': 2.0**40})
 
   @parameterized.parameters(*_METHODS)
   @pytest.mark.thorough
