@@ -301,6 +301,11 @@ class _BoundVariableModel(BoundModel):
     return _dense_gradients(tape, output.loss, self._trainable), output
 
   def initial_metrics(self) -> Any:
+    # Each step assigns the weights first. Without zeros here, the initial values
+    # that the model draws would enter the loop over batches, and so be drawn
+    # for each client.
+    for variable in (*self._trainable, *self._non_trainable):
+      variable.assign(tf.zeros(variable.shape, variable.dtype))
     autograph.convert(self._model.reset_metrics)()
     return ()
 
