@@ -28,7 +28,9 @@ class LazyTest(absltest.TestCase):
     names = ', '.join(f'fedfish_tff.{name}' for name in _PACKAGES)
     program = (
       f'import sys, {names}\n'
+      'from fedfish_tff import choices\n'
       'from fedfish_tff.simulation import read_rows\n'
+      'assert choices.Direction("largest") is choices.Direction.LARGEST\n'
       'print({"tensorflow", "tensorflow_federated"} & set(sys.modules))'
     )
     found = subprocess.run(

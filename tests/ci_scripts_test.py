@@ -1,9 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the script that changes modules and tells which tests notice."""
+"""Tests of the scripts that run tests many times and change modules."""
 
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -13,7 +14,50 @@ from tests import repository
 from absl.testing import absltest
 import pytest
 
-pytestmark = pytest.mark.thorough
+# Passes, then fails, then hangs; `runs` is a file beside it.
+_TEST = """
+import pathlib, time
+
+def test_now_and_then():
+  runs = pathlib.Path(__file__).with_name('runs')
+  with runs.open('a') as file:
+    file.write('.')
+  number = runs.stat().st_size
+  assert number != 2, 'the second'
+  time.sleep(600 * (number == 3))
+"""
+
+
+@pytest.mark.thorough
+class TestFlakyTest(absltest.TestCase):
+  def _run(self, *arguments, **variables):
+    folder = self.create_tempdir().full_path
+    return subprocess.run(
+      [sys.executable, repository.ROOT / '.ci' / 'test_flaky.py', *arguments],
+      env=os.environ
+      | {'PYTEST_DISABLE_PLUGIN_AUTOLOAD': '1', 'TMPDIR': folder}
+      | variables,
+      stdout=subprocess.PIPE,
+      stderr=subprocess.STDOUT,
+      text=True,
+      timeout=processes.HANG_SECONDS,
+    )
+
+  def test_failures_and_hangs_are_told_and_kept(self):
+    test = self.create_tempfile('x_test.py', _TEST).full_path
+    result = self._run(test, TIMES='3', LIMIT='10')
+    self.assertEqual(result.returncode, 1)
+    self.assertEndsWith(result.stdout, '2 of 3 runs failed.\n')
+    logs = re.findall(r'Run (\d) failed: (.*)', result.stdout)
+    self.assertEqual([number for number, _ in logs], ['2', '3'])
+    second, third = (pathlib.Path(path).read_text() for _, path in logs)
+    self.assertIn('AssertionError: the second', second)
+    self.assertIn('in test_now_and_then', third)  # Where it hung.
+    self.assertEndsWith(third, 'Not done within 10 seconds.\n')
+
+  def test_asks_for_tests(self):
+    self.assertEqual(self._run().returncode, 2)
+
 
 _MODULE = """
 def clip(value: float, low: float = 0.0) -> float:
@@ -25,6 +69,7 @@ def clip(value: float, low: float = 0.0) -> float:
 def unused(value):
   return value * 2
 """
+
 _TESTS = """
 from toy import clipping
 
@@ -34,9 +79,11 @@ def test_low():
 def test_within():
   assert clipping.clip(0.5) == 0.5
 """
+
 _LOW, _WITHIN = (
   f'  tests/toy/clipping_test.py::test_{name}' for name in ('low', 'within')
 )
+
 _EXPECTED = f"""\
 toy/clipping.py:2: 0.0 -> 1.0: killed by 2
 {_LOW}
@@ -53,6 +100,7 @@ toy/clipping.py: 7 of 7 mutants, 3 killed, 4 survive
 """
 
 
+@pytest.mark.thorough
 class MutateTest(absltest.TestCase):
   def test_mutants_are_told_with_the_tests_that_kill_them(self):
     root = pathlib.Path(self.create_tempdir().full_path)
