@@ -40,6 +40,16 @@ class ClassShardsTest(parameterized.TestCase):
     config_checks.read(config)
     self.assertEqual(config['algorithm']['order'], order)
 
+  @parameterized.parameters('fed_buff', 'fed_async')
+  def test_asynchronous_runs_do_the_work_of_cohorts_of_all_at_work(self, name):
+    config = class_shards.get_config(f'{name},participation=asynchronous')
+    plain = class_shards.get_config('fed_avg')
+    for field in ('rounds', 'evaluate_every', 'checkpoint_every'):
+      self.assertEqual(
+        config[field] * config.cohort_size,
+        plain[field] * config.participation.concurrency,
+      )
+
 
 class ImageFeaturesTest(parameterized.TestCase):
   @parameterized.parameters(*features.VARIANTS)
