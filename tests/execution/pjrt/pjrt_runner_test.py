@@ -208,9 +208,11 @@ class VectorizedEqualityTest(EqualityTestCase):
 
 
 class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.context = _create()
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    # Each has a process, which takes a second to start.
+    cls.context = _create()
 
   def _total(self, batches):
     comp = client_computations.sum_of_clients(_add_up, _ROWS)
@@ -287,15 +289,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(
     (lambda x: tf.gather(tf.range(3.0), tf.argmax(x, 1) + 3),),
-    (lambda x: tf.cast(3 // tf.argmax(x, 1), tf.float32),),
-    (
-      lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(
-        tf.argmax(x, 1) + 2, x
-      ),
-    ),
-    (lambda x: x[tf.cast(tf.reduce_sum(x), tf.int32)],),
     (lambda x: tf.debugging.check_numerics(tf.math.log(x - 9), ''),),
-    (_assert_negative,),
     # In a loop, of which this result is not read.
     (
       lambda x: tf.while_loop(
@@ -306,6 +300,23 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     ),
   )
   def test_errors_of_client_work_are_raised(self, function):
+    self._check_error(function)
+
+  @parameterized.parameters(
+    (lambda x: tf.cast(3 // tf.argmax(x, 1), tf.float32),),
+    (
+      lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits(
+        tf.argmax(x, 1) + 2, x
+      ),
+    ),
+    (lambda x: x[tf.cast(tf.reduce_sum(x), tf.int32)],),
+    (_assert_negative,),
+  )
+  @pytest.mark.thorough
+  def test_other_errors_of_client_work_are_raised(self, function):
+    self._check_error(function)
+
+  def _check_error(self, function):
     def work(batches):
       return batches.reduce(0.0, lambda a, x: a + tf.reduce_sum(function(x)))
 
@@ -352,6 +363,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       values = [2**33 + i for i in range(700)]
       self.assertEqual(comp(values), [2 * value for value in values])
 
+  @pytest.mark.thorough
   def test_vectorized_outputs_come_in_the_order_of_the_cohort(self):
     self.context = _create(vectorized_clients=3)
     sizes = [[2, 2], [1], [2], [2, 2], [2], [], [2, 1], [2, 2], [2]]
@@ -362,6 +374,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
     self.assertEqual(found, [2 * sum(of_client) for of_client in sizes])
 
   @absltest.skipUnless(accelerator.COMPARES_BOUNDS, 'TensorFlow 2.14')
+  @pytest.mark.thorough
   @parameterized.parameters(
     (stage_programs.DeviceMemoryError('Too large.'), 2),
     (tracing.NotReplayableError('No such program.'), 1),
@@ -377,6 +390,7 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       self.assertEqual(self._total(self._batches([4], [4], [1])), 18.0)
     self.assertIn(f'{width} clients side by side', '\n'.join(logs.output))
 
+  @pytest.mark.thorough
   def test_several_devices_share_a_cohort(self):
     flags = '--xla_force_host_platform_device_count=3'
     with mock.patch.dict(os.environ, XLA_FLAGS=flags):
@@ -400,8 +414,9 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       self.assertEqual(asyncio.run(comp()), 6)
 
   def test_the_process_goes_with_the_context(self):
-    process = psutil.Process(self.context.runner.process.pid)
-    del self.context
+    context = _create()
+    process = psutil.Process(context.runner.process.pid)
+    del context
     gc.collect()
     self.assertFalse(process.is_running())
 
