@@ -1,12 +1,13 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the declaration of a task's options."""
+"""Tests of options of tasks and of labels of classes."""
 
 import functools
 import inspect
 
 from fedfish_tff import errors
 from fedfish_tff import fields
+from tasks import class_labels
 from tasks import options
 
 from absl.testing import absltest
@@ -24,6 +25,7 @@ _OPTIONS = {
     None, fields.Optional(float, fields.share), 'The share; None for all.'
   ),
 }
+
 _declared = options.declare(_OPTIONS)(functools.partial(_create, 'a'))
 
 
@@ -62,3 +64,16 @@ class OptionsTest(absltest.TestCase):
         f"data_dir must be None for task 'digits'.*got {data_dir!r}",
       ):
         options.check_no_data_dir('digits', data_dir)
+
+
+class ClassLabelsTest(absltest.TestCase):
+  def test_labels(self):
+    class_labels.check_labels('y', np.array([0, 4]), 5)
+    with self.assertRaisesRegex(
+      errors.InputError, r"'y' .*2 label\(s\) such as -1"
+    ):
+      class_labels.check_labels('y', np.array([0, -1, 5]), 5)
+    with self.assertRaisesRegex(
+      errors.InputError, r"'y' .*1 label\(s\) such as nan"
+    ):
+      class_labels.check_labels('y', np.array([0, np.nan]), 5)

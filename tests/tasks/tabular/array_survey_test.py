@@ -1,12 +1,17 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of the look at a stranger's arrays."""
+"""Tests of surveys of arrays and of linear representations."""
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from tasks.tabular import array_survey
+from tasks.tabular import linear_representation
+from tests import usable_tasks
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
+from scipy import stats
 
 
 def _warn(train, test, *, features=(0.0, 1.0), **settings):
@@ -66,3 +71,55 @@ class ArraySurveyTest(parameterized.TestCase):
     amounts = np.arange(3000)
     self.assertEmpty(_warn(amounts, amounts, is_regression=True))
     self.assertEmpty(_warn([-1, 2], [10**9], is_regression=True))
+
+
+class LinearClientsTest(absltest.TestCase):
+  def test_examples_are_as_the_model_says(self):
+    clients = linear_representation.LinearClients(seed=1, noise_stddev=0.5)
+    basis = clients.representation
+    np.testing.assert_allclose(basis.T @ basis, np.eye(2), atol=1e-12)
+    head = clients.head('a')
+    self.assertAlmostEqual(head @ head, 2)
+    self.assertGreater(np.abs(head - clients.head('b')).max(), 1e-3)
+    x, y = clients.draw('a', 2000, round_number=3)
+    self.assertEqual((x.shape, y.shape), ((2000, 20), (2000, 1)))
+    self.assertEqual((x.dtype, y.dtype), (np.float32, np.float32))
+    noise = (y[:, 0] - x @ basis @ head) / 0.5
+    for values in (noise, x[:, 7]):
+      self.assertGreater(stats.kstest(values, 'norm').pvalue, 1e-3)
+    self.assertLess(np.abs(np.corrcoef(noise, x[:, 7])[0, 1]), 0.1)
+
+  def test_draws_are_functions_of_seed_round_and_client(self):
+    def draw(seed=0, round_number=1, client_id='a'):
+      clients = linear_representation.LinearClients(seed=seed)
+      return clients.draw(client_id, 4, round_number=round_number)[0]
+
+    np.testing.assert_array_equal(draw(), draw())
+    for other in (draw(seed=1), draw(round_number=2), draw(client_id='b')):
+      self.assertEmpty(np.intersect1d(draw(), other))
+
+
+class CreateTaskTest(parameterized.TestCase):
+  def test_held_out_clients_share_the_representation(self):
+    task = linear_representation.create_task(
+      seed=0, num_clients=3, num_examples=100, noise_stddev=0.01
+    )
+    self.assertLen(task.train.client_ids, 3)
+    self.assertLen(task.validation.client_ids, 8)
+    clients = usable_tasks.load_clients(task.train, task.validation, task.test)
+    directions = [
+      np.linalg.lstsq(x, y, rcond=None)[0][:, 0] for x, y in clients.values()
+    ]
+    values = np.linalg.svd(directions, compute_uv=False)
+    # Of the third, only noise is left.
+    self.assertLess(values[2], 0.01 * values[1])
+
+  @parameterized.parameters(
+    (dict(num_clients=0), 'num_clients .*0'),
+    (dict(num_examples=0), 'num_examples .*0'),
+    (dict(noise_stddev=-1.0), 'noise_stddev'),
+    (dict(num_components=30), 'num_components .*30'),
+  )
+  def test_bad_options(self, options, regex):
+    with self.assertRaisesRegex(errors.InputError, regex):
+      linear_representation.create_task(seed=0, **options)

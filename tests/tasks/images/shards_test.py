@@ -1,0 +1,141 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of tasks of images whose clients hold shards of classes."""
+
+import shutil
+import tempfile
+
+from fedfish_tff import errors
+from tasks.images import cifar10_dirichlet
+from tasks.images import digits_shards
+from tasks.images import emnist_shards
+from tests import local_data
+from tests import named_tensors
+from tests import tff_database
+from tests import tolerance
+from tests import usable_tasks
+
+from absl.testing import absltest
+from absl.testing import parameterized
+import numpy as np
+from sklearn import datasets as sklearn_datasets
+
+
+class Cifar10DirichletTest(parameterized.TestCase):
+  def test_real_images(self):
+    source = local_data.find_sample('cifar10') / 'cifar10_subset.npz'
+    folder = self.create_tempdir().full_path
+    shutil.copy(source, f'{folder}/cifar10.npz')
+    task = cifar10_dirichlet.create_task(seed=0, data_dir=folder)
+    self.assertLen(task.train.client_ids, 16)
+    x, _ = usable_tasks.pool(task.train)
+    # As published of all images: a sample has about the same.
+    self.assertLess(np.abs(x.mean((0, 1, 2))).max(), 0.05)
+    self.assertLess(np.abs(x.std((0, 1, 2)) - 1).max(), 0.05)
+
+  @parameterized.parameters('vgg9', 'lenet')
+  def test_every_image_is_somewhere(self, model):
+    rng = np.random.default_rng(0)
+    arrays = dict(
+      images=rng.integers(0, 256, [300, 32, 32, 3], np.uint8),
+      labels=np.arange(300) % 10,
+      is_test=np.arange(300) % 3 == 0,
+    )
+    folder = self.create_tempdir().full_path
+    np.savez(f'{folder}/few.npz', **arrays)
+    task = cifar10_dirichlet.create_task(
+      seed=1, data_dir=folder, images='few.npz', model=model, num_clients=3
+    )
+    splits = task.train, task.validation, task.test
+    sizes = [len(usable_tasks.pool(split)[1]) for split in splits]
+    self.assertEqual(sizes, [200, 50, 50])
+    x, found = usable_tasks.pool(*splits)
+    back = x * [63.0, 62.1, 66.7] + [125.3, 123.0, 113.9]
+    for split, part in ((False, slice(200)), (True, slice(200, 300))):
+      expected = arrays['images'][arrays['is_test'] == split]
+      labels = arrays['labels'][arrays['is_test'] == split]
+      self.assertCountEqual(
+        zip(map(bytes, np.uint8(np.round(back[part]))), found[part]),
+        zip(map(bytes, expected), labels),
+      )
+    weights = task.create_model().initial_weights[0]
+    named_tensors.assert_named(task.tensor_names, weights)
+    widths = [len(bias) for bias in weights[1:-1:2]]
+    again = task.create_sized_model(widths, 1).initial_weights[0]
+    tolerance.assert_same(weights, again)
+
+  def test_unknown_model(self):
+    with self.assertRaisesRegex(errors.InputError, 'vgg9, lenet'):
+      cifar10_dirichlet.create_task(seed=0, model='resnet')
+
+
+class DigitsShardsTest(absltest.TestCase):
+  def test_all_digits_are_divided(self):
+    task = digits_shards.create_task(seed=0)
+    parts = [task.own_test.load_client(c) for c in task.own_test.client_ids]
+    self.assertAlmostEqual(sum(len(y) for _, y in parts), 599, delta=1)
+    for data in (task.train, task.validation, task.test):
+      parts += [data.load_client(c) for c in data.client_ids]
+    x, y = (np.concatenate(arrays) for arrays in zip(*parts))
+    images, labels = sklearn_datasets.load_digits(return_X_y=True)
+    found = np.column_stack([x * 16, y])
+    expected = np.column_stack([images, labels])
+    np.testing.assert_array_equal(
+      found[np.lexsort(found.T)], expected[np.lexsort(expected.T)]
+    )
+    self.assertLen(task.train.client_ids, 64)
+    named_tensors.assert_named(
+      task.tensor_names, task.create_model().initial_weights[0]
+    )
+
+
+class EmnistShardsTest(parameterized.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls._folder = cls.enterClassContext(tempfile.TemporaryDirectory())
+    cls._arrays = tff_database.write_emnist(cls._folder, num_writers=60)
+
+  def _create(self, **options):
+    return emnist_shards.create_task(
+      seed=0,
+      data_dir=self._folder,
+      **{'num_clients': 6, 'num_held_out': 2, **options},
+    )
+
+  def _found(self, task, *splits):
+    x, y = usable_tasks.pool(*(getattr(task, split) for split in splits))
+    return [(int(label), image.tobytes()) for image, label in zip(x, y)]
+
+  @parameterized.parameters(('digits', 0), ('letters', 36))
+  def test_ten_classes(self, characters, first):
+    task = self._create(characters=characters, classes_per_client=3)
+    for split, splits in (
+      ('all_train', ('train', 'validation', 'test')),
+      ('all_test', ('own_test',)),
+    ):
+      expected = [
+        (int(label) - first, image.astype(np.float32).tobytes())
+        for images, labels in self._arrays[split].values()
+        for image, label in zip(images, labels)
+        if first <= label < first + 10
+      ]
+      self.assertCountEqual(self._found(task, *splits), expected)
+    named_tensors.assert_named(
+      task.tensor_names, task.create_model().initial_weights[0]
+    )
+
+  def test_fewer_images(self):
+    everything = self._found(self._create(), 'train', 'validation', 'test')
+    task = self._create(max_images=60)
+    found = self._found(task, 'train', 'validation', 'test')
+    self.assertLen(found, 60)
+    self.assertLess(set(found), set(everything))
+
+  def test_bad_options(self):
+    for options, message in (
+      (dict(characters='runes'), 'characters'),
+      (dict(max_images=-1), 'max_images'),
+    ):
+      with self.assertRaisesRegex(errors.InputError, message):
+        self._create(**options)
