@@ -1,0 +1,76 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of central and local training, the two ends of the comparison."""
+
+from unittest import mock
+
+from research.equal_terms import digits
+from research.equal_terms import ends
+
+from absl.testing import absltest
+import numpy as np
+
+_SEED, _RATE = 3, 0.25
+
+
+class EndsTest(absltest.TestCase):
+  @classmethod
+  def setUpClass(cls):
+    super().setUpClass()
+    cls.task = ends.create_task(_SEED)
+
+  def _scores(self, score, clients):
+    """Returns a score, and the networks that it has fitted."""
+    fit = mock.create_autospec(ends._fit, side_effect=ends._fit)
+    networks = []
+
+    def note(*arguments):
+      networks.append(fit(*arguments))
+      return networks[-1]
+
+    with mock.patch.object(ends, '_fit', note):
+      return score(self.task, clients, _RATE, _SEED), networks
+
+  def _test_data(self, client_id):
+    return self.task.own_test.load_client(client_id)
+
+  def test_central_training_pools_all_training_clients(self):
+    found, (network,) = self._scores(ends.score_central, self.task.test)
+    ids = self.task.train.client_ids
+    count = sum(len(self.task.train.load_client(c)[1]) for c in ids)
+    # A client comes in 20 rounds of 10 of 40 clients, for 5 epochs each.
+    self.assertEqual(network.t_, count * 20 * 10 // 40 * 5)
+    shares = []
+    for client_id in self.task.test.client_ids:
+      x, y = self._test_data(client_id)
+      # The network of the task: a hidden layer of 32 units.
+      hidden = np.maximum(x @ network.coefs_[0] + network.intercepts_[0], 0)
+      self.assertEqual(hidden.shape, (len(y), 32))
+      logits = hidden @ network.coefs_[1] + network.intercepts_[1]
+      shares.append(np.mean(logits.argmax(axis=1) == y))
+    self.assertAlmostEqual(found, np.mean(shares))
+
+  def test_local_training_knows_a_clients_own_classes(self):
+    clients = self.task.validation
+    found, networks = self._scores(ends.score_local, clients)
+    self.assertBetween(found, 0.5, 1.0)
+    for client_id, network in zip(clients.client_ids, networks, strict=True):
+      _, y = clients.load_client(client_id)
+      self.assertEqual(list(network.classes_), sorted(set(y)))
+      self.assertEqual(network.t_, 25 * len(y))
+
+  def test_validation_clients_choose_the_rate(self):
+    rates = digits.RATES['client_learning_rate']
+    seen = []
+
+    def score(task, clients, rate, seed):
+      seen.append((rate, seed))
+      self.assertEqual(clients.client_ids, task.validation.client_ids)
+      return -abs(rate - rates[2])
+
+    self.assertEqual(ends.tune(score), rates[2])
+    self.assertCountEqual(seen, [(r, s) for r in rates for s in (100, 101)])
+
+
+if __name__ == '__main__':
+  absltest.main()
