@@ -57,7 +57,25 @@ class MetricsRowsTest(parameterized.TestCase):
     self.assertEqual((cells.rows, cells.torn), ([['0', '1']], False))
     self.assertStartsWith(cells.damage, f'Line 3 of {self.path} is damaged')
 
-  @parameterized.parameters('0,1\n0,1\n', '0,1\n2,3\n1,2\n')
+  def test_a_last_line_without_its_content_is_torn(self):
+    self.path.write_text('round,a\n0,1\n1,0\n\0\0\0\n')
+    cells = metrics_rows.read_cells(self.path)
+    self.assertEqual(cells.rows, [['0', '1'], ['1', '0']])
+    self.assertTrue(cells.torn)
+    self.assertFalse(cells.damage)
+
+  @parameterized.parameters('', 'rou', 'round')
+  def test_a_first_line_that_was_not_written_has_no_rows(self, text):
+    self.path.write_text(text)
+    self.assertEmpty(metrics_rows.read_rows(self.path))
+
+  @parameterized.parameters('a,round\n1,2\n', 'rounds\n1\n', 'sound')
+  def test_another_file_is_refused(self, text):
+    self.path.write_text(text)
+    with self.assertRaisesRegex(errors.InputError, 'not a file of metrics'):
+      metrics_rows.read_rows(self.path)
+
+  @parameterized.parameters('0,5\n0,6\n', '0,1\n2,3\n1,4\n')
   def test_rounds_that_do_not_follow_are_damage(self, rows):
     self.path.write_text('round,a\n' + rows)
     with self.assertRaisesRegex(errors.InputError, 'follows round'):

@@ -89,6 +89,21 @@ class SweepsTest(parameterized.TestCase):
   def test_rates_around(self, rate, expected):
     self.assertEqual(sweeps.rates_around(rate), expected)
 
+  def test_the_papers_grid_is_of_that_series(self):
+    rates = sweeps.LEARNING_RATES
+    for around in zip(rates, rates[1:], rates[2:]):
+      self.assertEqual(sweeps.rates_around(around[1]), around)
+    self.assertEqual((rates[0], rates[-1]), (1e-4, 0.1))
+
+  @parameterized.parameters(0, min(sweeps.TUNING_SEEDS) + 1)
+  def test_a_comparison_has_other_seeds_than_its_tuning(self, seeds):
+    get_config = importlib.import_module('launch.configs.digits').get_config
+    for valid in (1, min(sweeps.TUNING_SEEDS)):
+      found = sweeps.compare(get_config, ['fed_avg'], seeds=valid)
+      self.assertLen(found.runs, valid)
+    with self.assertRaisesRegex(ValueError, f'seeds must be .*got {seeds}'):
+      sweeps.compare(get_config, ['fed_avg'], seeds=seeds)
+
   @hypothesis.given(st.floats(1e-6, 1e3))
   def test_rates_around_any(self, rate):
     rates = sweeps.rates_around(rate)
