@@ -38,6 +38,11 @@ class RunTotalsTest(absltest.TestCase):
       costs.count_local_steps(_Process(), _cohort(), 1),
       {'compute/local_steps': (3 + 1) * (4 + 3)},
     )
+    # TFF's own processes tell no passes beside those of training.
+    self.assertEqual(
+      costs.count_local_steps(object(), _cohort(), 0),
+      {'compute/local_steps': (3 + 1) * 4},
+    )
     of_some = _Process()
     of_some.extra_passes = 4 / 3
     self.assertEqual(

@@ -59,6 +59,7 @@ class ChoiceTest(absltest.TestCase):
     ids = tuple(map(str, range(len(losses))))
     choice = power_of_choice.PowerOfChoice(lambda _: ids, size=size)
     columns = choice.encode(7, losses)
+    self.assertLessEqual(len(columns), len(losses) // 30 + 1)
     for number in columns.values():
       self.assertEqual(int(np.float64(number)), number)
     choice.observe(6, columns)
