@@ -60,10 +60,10 @@ class PFedMeTest(rounds.TestCase):
   def test_follows_numpy_with_partial_participation(self):
     self._check_follows_numpy('functional', 3, 0.5)
 
-  @pytest.mark.thorough
   @parameterized.product(
     kind=('functional', 'variable'), steps=(1, 2), strength=(0.5, 2.0)
   )
+  @pytest.mark.thorough
   def test_more_models_steps_and_strengths(self, kind, steps, strength):
     self._check_follows_numpy(kind, steps, strength)
 

@@ -71,7 +71,7 @@ class CheckTest(absltest.TestCase):
       )
 
 
-class RunTest(absltest.TestCase):
+class RunTest(parameterized.TestCase):
   def _train(self, variant, **changes):
     """The summary of a run of two rounds, and its last row."""
     config = small_configs.make_config(variant, rounds=2, **changes)
@@ -101,9 +101,10 @@ class RunTest(absltest.TestCase):
   def test_counts_bytes(self):
     self._check()
 
+  @parameterized.parameters('adaptive', 'clipped', 'centered')
   @pytest.mark.thorough
-  def test_counts_bytes_behind_a_clip(self):
-    self._check(',aggregation=adaptive')
+  def test_counts_bytes_behind_a_clip(self, preset):
+    self._check(f',aggregation={preset}')
 
 
 class LocalLayersTest(small_configs.TaskTestCase):
