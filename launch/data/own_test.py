@@ -35,11 +35,7 @@ def hold_out(
     errors.InputError: If the share is not between 0 and 1, or no client has two
       examples.
   """
-  if not 0 < fraction < 1:
-    raise errors.InputError(
-      '--test_fraction_per_client must be a share above 0 and below 1, got '
-      f'{fraction}.'
-    )
+  errors.check_range('--test_fraction_per_client', fraction, above=0, below=1)
   is_test = np.zeros(num_examples, bool)
   for name, indices in zip(names, clients, strict=True):
     size = len(indices)

@@ -237,10 +237,11 @@ def create_lenet5(
   layers.check_sizes(
     num_classes=[num_classes], filters=filters, hidden_units=hidden_units
   )
-  if len(filters) != 2 or not len(hidden_units) or not 0 <= dropout < 1:
+  errors.check_range('dropout', dropout, least=0, below=1)
+  if len(filters) != 2 or not len(hidden_units):
     raise errors.InputError(
-      'filters must be two numbers, hidden_units one at least and dropout a '
-      f'share below 1, got {filters}, {hidden_units} and {dropout}.'
+      'filters must be two numbers and hidden_units one at least, got '
+      f'{filters} and {hidden_units}.'
     )
   height, width, channels = input_shape
   sides = (((side - 4) // 2 - 4) // 2 for side in (height, width))
