@@ -152,7 +152,11 @@ class ZeroingTest(small_configs.TestCase):
 
   @parameterized.parameters(
     ('zeroing', 'examples.zeroing', 'must be package.module:NAME, got'),
-    ('zeroing', 'examples.wine:create_task', 'must be a launch.methods.block'),
+    (
+      'zeroing',
+      'examples.cellars:create_task',
+      'must be a launch.methods.block',
+    ),
     ('zeroing', 'examples.nothing:BLOCK', 'cannot be imported'),
     ('zero', _AXIS, 'must declare a block zero, got .* whose block is zeroing'),
     ('zero', 'launch.methods.privacy:BLOCK', 'must be a block with a name of'),

@@ -127,12 +127,12 @@ class RegistryTest(parameterized.TestCase):
         function('digit')
 
   def test_a_foreign_task_without_a_declaration(self):
-    name = 'examples.wine:create_task'
-    self.assertEqual(registry.task_options(name)['alpha'].default, 1.0)
-    task = registry.create_task(name, seed=0, alpha=2.0)
+    name = 'examples.cellars:create_task'
+    self.assertEqual(registry.task_options(name)['hidden_units'].default, 16)
+    task = registry.create_task(name, seed=0, hidden_units=4)
     self.assertNotEmpty(task.train.client_ids)
     with self.assertRaisesRegex(
-      errors.InputError, 'task.beta does not exist for task examples.wine'
+      errors.InputError, 'task.beta does not exist for task examples.cellars'
     ):
       registry.create_task(name, seed=0, beta=2.0)
 
