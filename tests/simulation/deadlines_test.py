@@ -100,6 +100,9 @@ class DeadlineTest(absltest.TestCase):
     ):
       build(2.0).check(2)
     build(2.35).check(2)
+    # A client may answer at the deadline, and messages take no time by default.
+    build(2.3456).check(2)
+    self.assertEqual(build(3.0).round_seconds(1, 'a'), 3.0)
     with self.assertRaisesRegex(errors.InputError, 'must be 3 seconds'):
       build(2.35).check(1)
 

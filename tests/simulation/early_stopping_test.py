@@ -86,6 +86,14 @@ class EarlyStoppingTest(absltest.TestCase):
       '0, in 2 evaluations one after the other',
     )
 
+  def test_any_gain_counts_by_default(self):
+    stopping = early_stopping.EarlyStopping(
+      _COLUMN, higher_is_better=True, patience=1
+    )
+    for round_number in range(9):
+      stopping.observe(round_number, {_COLUMN: 0.01 * round_number})
+    self.assertIsNone(stopping.reason)
+
   def test_patience_0_never_stops(self):
     stopping = early_stopping.EarlyStopping(
       _COLUMN, higher_is_better=True, patience=0

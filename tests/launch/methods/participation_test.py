@@ -44,14 +44,14 @@ class ParticipationTest(small_configs.TaskTestCase):
         config_checks.read(config)
       block[field] = value
 
-  def test_first_answers_need_speeds(self):
-    config = _config('uniform', over_selection=0.5)
-    del config['participation']['speeds']
-    with self.assertRaisesRegex(
-      errors.InputError, 'no field participation.spe'
-    ):
-      self.create_participation(config)
-    config = _config('srpfl')
+  @parameterized.parameters(
+    ('uniform', {'over_selection': 0.5}),
+    ('fastest', {}),
+    ('flanp', {}),
+    ('srpfl', {}),
+  )
+  def test_first_answers_need_speeds(self, policy, fields):
+    config = _config(policy, **fields)
     del config['participation']['speeds']
     with self.assertRaisesRegex(
       errors.InputError, 'no field participation.spe'
