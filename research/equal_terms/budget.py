@@ -22,8 +22,6 @@ from launch.configs import sweeps
 
 # The two questions, about one model of all clients and about clients' own.
 QUESTIONS = ('global', 'personal')
-# The settings that each method may try, a field of its own included.
-SETTINGS = 6
 # The fresh seeds that judge.
 SEEDS = tuple(range(8))
 # Fine-tuning, which judges the question personal.
@@ -52,11 +50,11 @@ class Entry:
   def settings(
     self, rates: Mapping[str, Sequence[float]]
   ) -> dict[str, tuple[Any, ...]]:
-    """Returns the values of each tuned field, at most SETTINGS combinations.
+    """Returns the values of each tuned field, as many settings for each method.
 
     Args:
-      rates: The SETTINGS values of each rate. Beside a field of k values, every
-        k-th rate remains.
+      rates: The values of each rate, equally many. Beside a field of k values,
+        every k-th rate remains.
     """
     tried = math.prod(map(len, self.own.values()))
     found = {name: tuple(values) for name, values in self.own.items()}
@@ -116,7 +114,10 @@ PERSONAL_MODELS = (
 CLOSED_FORMS = (
   Entry(
     'fed3r,participation=visit_once',
-    {'algorithm.regularization': (1e-3, 1e-2, 0.1, 1.0, 10.0, 100.0)},
+    {
+      'algorithm.regularization': (1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03)
+      + (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+    },
     rate='',
   ),
   Entry(
@@ -139,7 +140,7 @@ def compare(
   Args:
     get_config: A function that returns the config of a variant.
     entries: The methods.
-    rates: The SETTINGS values of each rate of the task.
+    rates: The values of each rate of the task, equally many.
     fixed: The values of fields that are the same in all runs.
   """
   entries = tuple(entries)

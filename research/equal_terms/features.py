@@ -16,9 +16,12 @@ from launch.configs import fed3r_cifar
 from launch.configs import sweeps
 from research.equal_terms import budget
 
+# Methods with a field of their own try every second one.
 RATES = {
-  'client_learning_rate': (0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
-  'server_learning_rate': (1.0, 3.0, 10.0, 30.0, 100.0, 300.0),
+  'client_learning_rate': (0.05, 0.1, 0.2, 0.4, 0.8, 1.5)
+  + (3.0, 6.0, 12.0, 25.0, 50.0, 100.0),
+  'server_learning_rate': (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
+  + (30.0, 60.0, 120.0, 250.0, 500.0, 1000.0),
 }
 # The baseline of the first piece, too.
 _FED_AVG = budget.Entry('fed_avg')
