@@ -9,6 +9,7 @@ from fedfish_tff import datasets
 from fedfish_tff import errors
 from launch.methods import building
 from launch.methods import config_checks
+from launch.methods import exchange
 from launch.runs import experiment
 from tests import tolerance
 from tests.launch import small_configs
@@ -58,6 +59,27 @@ class ExchangeChecksTest(parameterized.TestCase):
       return
     with self.assertRaisesRegex(errors.InputError, message):
       config_checks.read(config)
+
+  def test_a_threshold_may_be_zero(self):
+    config_checks.read(_small_config('fed_avg,exchange=threshold', threshold=0))
+
+  @parameterized.parameters(
+    ('partial', {'group_by': 'layer'}, 'of layers'),
+    ('partial', {'normalize': True}, 'normalized'),
+    ('coordinates', {'coordinate_score': 'weight'}, 'by weight'),
+    ('threshold', {'threshold': 7.0}, '7'),
+    ('partial', {'share': 0.3}, '0.3'),
+  )
+  def test_what_is_sent_is_in_the_name(self, preset, fields, words):
+    variant = f'fed_avg,exchange={preset}'
+    named, plain = (
+      exchange.BLOCK.deviations(
+        config_checks.read(_small_config(variant, **changes))
+      )['exchange.sent']
+      for changes in (fields, {})
+    )
+    self.assertIn(words, named)
+    self.assertNotIn(words, plain)
 
 
 class ExchangeBuildTest(parameterized.TestCase):
