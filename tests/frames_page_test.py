@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The fairness table of docs/comparisons.md."""
+"""The tables and the figure of docs/frames.md."""
 
 import contextlib
 import io
@@ -18,7 +18,7 @@ from tests.launch.results import fake_runs
 import numpy as np
 import pytest
 
-_PAGE = repository.ROOT / 'docs' / 'comparisons.md'
+_PAGE = repository.ROOT / 'docs' / 'frames.md'
 _LIMIT_SECONDS = 1800
 
 
@@ -26,10 +26,10 @@ def _numbers(text: str) -> list[float]:
   return [float(number) for number in re.findall(r'\d\.\d+', text)]
 
 
-class ComparisonsPageTest(temporary_folders.TestCase):
+class FramesPageTest(temporary_folders.TestCase):
   def _execute(self) -> tuple[dict, str]:
     """Returns the variables of the page's Python, and what it prints."""
-    (code,) = fenced_code.read(_PAGE, 'python')
+    code = '\n'.join(fenced_code.read(_PAGE, 'python'))
     variables = {}
     with (
       contextlib.chdir(self.folder),
@@ -60,7 +60,16 @@ class ComparisonsPageTest(temporary_folders.TestCase):
     for name, values in expected.items():
       found = variables['fairness'][name].to_numpy()
       np.testing.assert_allclose(found, values.ravel(), err_msg=name)
-    (shown,) = fenced_code.read(_PAGE, 'text')
+    self.assertTrue((self.folder / 'runs' / 'accuracy.pdf').exists())
+    curves = variables['curves']['mean'].unstack('label').round(12)
+    self.assertEqual(list(curves.index), list(fake_runs.ROUNDS))
+    for label, algorithm in (('FedAvg', 'fed_avg'), ('FedFish', 'fed_fish')):
+      columns = [
+        fake_runs.make_run(algorithm, seed).columns['eval/global/accuracy']
+        for seed in (0, 1)
+      ]
+      np.testing.assert_allclose(curves[label], np.mean(columns, axis=0))
+    shown = '\n'.join(fenced_code.read(_PAGE, 'text'))
     self.assertEqual(
       re.findall(r'[A-Za-z_]+', printed), re.findall(r'[A-Za-z_]+', shown)
     )
@@ -79,6 +88,6 @@ class ComparisonsPageTest(temporary_folders.TestCase):
       stdout=subprocess.DEVNULL,
     )
     _, printed = self._execute()
-    (shown,) = fenced_code.read(_PAGE, 'text')
+    shown = '\n'.join(fenced_code.read(_PAGE, 'text'))
     # Another processor rounds otherwise.
     np.testing.assert_allclose(_numbers(printed), _numbers(shown), atol=0.03)
