@@ -137,13 +137,14 @@ class OptimizersTest(parameterized.TestCase):
     )
     np.testing.assert_allclose(found, expected, rtol=2e-5)
 
-  def test_fields_that_do_nothing_are_refused(self):
+  def test_fields_that_do_nothing_or_divide_by_zero_are_refused(self):
     for variant, field, value in (
       ('fed_avg', 'server_epsilon', 0.1),
       ('fed_avg', 'server_momentum', 0.5),
       ('fed_avg,server=adagrad', 'server_beta_1', 0.5),
       ('fed_avg,server=adam', 'server_momentum', 0.5),
       ('fed_dyn', 'server_beta_2', 0.5),
+      ('fed_avg,server=adam', 'server_epsilon', 0.0),
     ):
       config = digits.get_config(variant)
       config.algorithm[field] = value
