@@ -58,6 +58,8 @@ class RobustRulesTest(parameterized.TestCase):
     num_attackers = data.draw(st.integers(0, 5))
     num_selected = data.draw(st.integers(1, len(rows)))
     found = aggregators.build_krum(num_attackers, num_selected)(rows)
+    # NumPy takes one NaN for as many as there should be.
+    self.assertEqual(found.shape, rows.shape[1:])
     if len(rows) < 2 * num_attackers + 3:
       np.testing.assert_array_equal(found, np.full(rows.shape[1], np.nan))
     else:
@@ -67,7 +69,8 @@ class RobustRulesTest(parameterized.TestCase):
 
   def test_krum_of_more_rows_than_there_are(self):
     found = aggregators.build_krum(0, 5)(np.ones((4, 1), np.float32))
-    self.assertTrue(np.isnan(found).all())
+    np.testing.assert_array_equal(found, [np.nan])
+    self.assertEqual(found.shape, [1])
 
   def test_nothing_moves_them_far(self):
     rows = np.random.default_rng(0).normal(size=(9, 3)).astype(np.float32)
@@ -89,6 +92,7 @@ class RobustRulesTest(parameterized.TestCase):
       aggregators.build_krum(0),
     ):
       found = rule(np.zeros((0, 2), np.float32))
+      self.assertEqual(found.shape, [2])
       np.testing.assert_array_equal(found, np.full(2, np.nan, np.float32))
 
   @parameterized.parameters(
