@@ -173,6 +173,7 @@ class SharingKeyTest(parameterized.TestCase):
     ('fed_dyn', {'seed': 1}, False),
     # Frozen weights are built in.
     ('fed_avg,adapters=lora', {'seed': 1}, False),
+    ('fed_avg,early_stopping=stop', {'early_stopping.patience': 7}, True),
     ('fed_avg,compression=nearest', {'seed': 1}, True),
     ('fed_avg,compression=quantized', {'seed': 1}, False),
     # The noise is for the cohorts, or of the config.
