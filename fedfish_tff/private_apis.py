@@ -41,6 +41,7 @@ from tensorflow.python.framework import graph_to_function_def
 from tensorflow.python.framework import op_def_registry
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_v2_func_graphs
+from tensorflow.python.ops import gen_resource_variable_ops
 
 # AutoGraph, in the way in which Keras applies it to a layer's call. The public
 # decorators do not convert code inside a `do_not_convert`.
@@ -293,6 +294,89 @@ def draw_keras_numbers(
     for generator, state in saved.values():
       vars(generator).clear()
       vars(generator).update(state)
+
+
+@contextlib.contextmanager
+def assignments_as_tensors() -> Iterator[dict[int, tf.Tensor]]:
+  """Lets the graph being built assign to variables without an operation.
+
+  Within the block, what an assignment would store is a tensor, which later reads
+  of the variable return. Assignments in loops and branches stay as they are.
+
+  Yields:
+    The last tensors of the assigned variables, by the id of a variable's handle.
+  """
+  graph, found = tf.compat.v1.get_default_graph(), {}
+  operations = gen_resource_variable_ops
+  names = (
+    'read_variable_op',
+    'assign_variable_op',
+    'assign_sub_variable_op',
+    'assign_add_variable_op',
+  )
+  read, assign, subtract, add = (getattr(operations, name) for name in names)
+
+  def value_of(handle: tf.Tensor, dtype: tf.DType) -> tf.Tensor:
+    known = found.get(id(handle))
+    return read(handle, dtype) if known is None else known
+
+  def read_known(resource, dtype, name=None):
+    known = found.get(id(resource))
+    return read(resource, dtype, name) if known is None else known
+
+  def replace(original, change):
+    def replacement(resource, value, *args, **kwargs):
+      if tf.compat.v1.get_default_graph() is not graph:
+        return original(resource, value, *args, **kwargs)
+      # As of a variable, no gradient passes through its value.
+      changed = tf.stop_gradient(change(resource, tf.convert_to_tensor(value)))
+      found[id(resource)] = changed
+      return changed.op
+
+    return replacement
+
+  replacements = (
+    read_known,
+    replace(assign, lambda resource, value: value),
+    replace(subtract, lambda of, value: value_of(of, value.dtype) - value),
+    replace(add, lambda of, value: value_of(of, value.dtype) + value),
+  )
+  for name, replacement in zip(names, replacements, strict=True):
+    setattr(operations, name, replacement)
+  try:
+    yield found
+  finally:
+    for name, original in zip(
+      names, (read, assign, subtract, add), strict=True
+    ):
+      setattr(operations, name, original)
+
+
+def compile_arguments(model: tf.keras.Model) -> dict[str, Any] | None:
+  """Returns the arguments of a Keras model's `compile`; None without a call.
+
+  `get_compile_config` has only what Keras can serialise.
+  """
+  config = getattr(model, '_compile_config', None)
+  return None if config is None else dict(config.config)
+
+
+def keras_loss(function: Callable[..., Any]) -> tf.keras.losses.Loss:
+  """Returns the loss that Keras makes of a function of (labels, predictions).
+
+  It squeezes labels or predictions of one column, and takes the mean.
+  """
+  (wrapper,) = tf.keras.losses.MeanSquaredError.__bases__
+  return wrapper(function, name=getattr(function, '__name__', 'loss'))
+
+
+def keras_parts(model: Any) -> tuple[tf.keras.Model, list[Any]] | None:
+  """Returns (Keras model, losses) of a result of TFF's `from_keras_model`.
+
+  None for other variable models.
+  """
+  keras_model = getattr(model, '_keras_model', None)
+  return None if keras_model is None else (keras_model, list(model._loss_fns))
 
 
 def captures_at_call(function: Any) -> bool:

@@ -15,12 +15,14 @@ import dataclasses
 import functools
 import typing
 from typing import Any
+import warnings
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from fedfish_tff import models
 
 if typing.TYPE_CHECKING:
+  import tensorflow as tf
   import tensorflow_federated as tff
 
 # The attributes of a task that hold clients; the last one may be None.
@@ -39,8 +41,13 @@ class Task:
     train: The clients that cohorts are drawn from.
     validation: Held-out clients for decisions.
     test: Held-out clients for reported results.
-    create_model: A function that returns the model; its initial weights are a
-      function of the task's seed.
+    create_model: A function that returns a new model; its initial weights are a
+      function of the task's seed. The model is a functional one; a Keras model
+      compiled with its loss and metrics; or a result of
+      `tff.learning.models.from_keras_model`. The attribute makes functional
+      ones of all of these.
+    freeze_statistics: Whether batch normalisation of a Keras model keeps its
+      moving means and variances, see `models.create_keras_model`.
     own_test: The clients' own test examples, under the same client ids as in
       the splits; None if there are none.
     metric: The name of the model's metric that methods are compared by.
@@ -58,7 +65,7 @@ class Task:
     transfer_options: The options that another task needs so that this task's
       model applies to its clients; None if the model is for this task only.
     tensor_names: The names of the model's trainable tensors, in the model's
-      order; empty if they have no names.
+      order; empty if they have no names, or are those of a Keras model.
     create_sized_model: A function that creates the model from the widths of its
       hidden layers and a seed; None if the model has only one size.
     synthetic: A name for synthetic data, such as 'generated pages'; None for real
@@ -72,9 +79,12 @@ class Task:
   train: datasets.ClientData
   validation: datasets.ClientData
   test: datasets.ClientData
-  create_model: Callable[[], tff.learning.models.FunctionalModel]
+  create_model: Callable[
+    [], tff.learning.models.FunctionalModel | tf.keras.Model
+  ]
   metric: str
   higher_is_better: bool
+  freeze_statistics: bool = False
   own_test: datasets.ClientData | None = None
   feature_map: models.FeatureMap | None = None
   label_sampler: models.LabelSampler | None = None
@@ -97,6 +107,10 @@ class Task:
       f'{self.synthetic}, task {self.name}' if self.synthetic else self.name
     )
 
+  def find_tensor_names(self) -> tuple[str, ...]:
+    """Returns the names of the model's trainable tensors; empty if it has none."""
+    return self.tensor_names or getattr(self.create_model(), 'tensor_names', ())
+
   def named_tensors(self, field: str) -> tuple[str, ...]:
     """Returns the names of the model's tensors.
 
@@ -106,34 +120,22 @@ class Task:
     Raises:
       errors.InputError: If they have no names.
     """
-    if not self.tensor_names:
+    names = self.find_tensor_names()
+    if not names:
       raise errors.InputError(
         f'Task {self.name!r} must have tensor_names, by which {field} chooses '
         'layers, such as models.keras_tensor_names(keras_model), got none.'
       )
-    return self.tensor_names
+    return names
 
   def create_checked_model(self) -> tff.learning.models.FunctionalModel:
     """Returns the model of `create_model` after checks against the clients.
 
     Raises:
-      errors.InputError: If it is not a functional model, takes other examples
+      errors.InputError: If it cannot be a functional model, takes other examples
         than the clients have, or lacks the loss or the task's metric.
     """
-    import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
-
-    if not callable(self.create_model):
-      raise errors.InputError(
-        f'create_model of task {self.name!r} must be a function that returns '
-        f'the model, lambda: model, got a {type(self.create_model).__name__}.'
-      )
     model = self.create_model()
-    if not isinstance(model, tff.learning.models.FunctionalModel):
-      raise errors.InputError(
-        f'create_model of task {self.name!r} must return a functional model, '
-        'such as fedfish_tff.models.create_keras_classifier makes of a Keras '
-        f'model, got a {type(model).__name__}.'
-      )
     self._check_examples(model.input_spec)
     # The names of metrics are known only once they are finalised.
     found = model.finalize_metrics(model.initialize_metrics_state())
@@ -173,6 +175,16 @@ class Task:
         )
 
   def __post_init__(self) -> None:
+    create = self.create_model
+    if not callable(create):
+      raise errors.InputError(
+        f'create_model of task {self.name!r} must be a function that returns '
+        f'the model, lambda: model, got a {type(create).__name__}.'
+      )
+    # `dataclasses.replace` passes a function that is wrapped already.
+    if isinstance(create, _FunctionalModelFn):
+      create = create.create_model
+    object.__setattr__(self, 'create_model', _FunctionalModelFn(create, self))
     for one, other in (
       ('train', 'validation'),
       ('train', 'test'),
@@ -202,6 +214,41 @@ class Task:
       datasets.PreprocessedClientData(data, self.preprocess),
       max_bytes=self.cache_bytes,
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class _FunctionalModelFn:
+  """A task's `create_model`, whose models are all functional."""
+
+  create_model: Callable[[], Any]
+  task: Task
+
+  def __call__(self) -> tff.learning.models.FunctionalModel:
+    with warnings.catch_warnings():
+      # What `from_keras_model` says of statistics holds for TFF's algorithms.
+      warnings.filterwarnings('ignore', 'Batch Normalization contains')
+      model = self.create_model()
+    try:
+      return models.as_functional(
+        model,
+        _batch_spec(self.task.train.element_spec),
+        freeze_statistics=self.task.freeze_statistics,
+      )
+    except errors.InputError as error:
+      raise errors.InputError(
+        f'create_model of task {self.task.name!r}: {error}'
+      ) from error
+
+
+def _batch_spec(element_spec: Any) -> tuple[Any, Any]:
+  """Returns the specs (x, y) of a batch of examples."""
+  import tensorflow as tf  # pylint: disable=g-import-not-at-top
+
+  spec = tf.nest.map_structure(
+    lambda tensor: tf.TensorSpec([None, *tensor.shape], tensor.dtype),
+    element_spec,
+  )
+  return (spec['x'], spec['y']) if isinstance(spec, Mapping) else tuple(spec)
 
 
 @functools.cache

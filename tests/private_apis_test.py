@@ -62,6 +62,26 @@ app.run(main)
 
 
 class EagerContextTest(absltest.TestCase):
+  def test_assignments_as_tensors(self):
+    ones = tf.Variable([1.0, 1.0])
+
+    @tf.function
+    def compute(x):
+      with private_apis.assignments_as_tensors() as assigned:
+        ones.assign_add(x)
+        ones.assign_sub(3 * ones)
+        seen = ones + 0.0
+        ones.assign(seen * x)
+      return seen, assigned[id(ones.handle)]
+
+    x = tf.constant([1.0, 2.0])
+    seen, last = compute(x)
+    np.testing.assert_array_equal(seen, [-4, -6])
+    np.testing.assert_array_equal(last, [-4, -12])
+    np.testing.assert_array_equal(ones, [1, 1])
+    found = _operations(compute.get_concrete_function(x))
+    self.assertFalse({name for name in found if 'Assign' in name})
+
   def test_keras_models_where_tensorflow_is_imported_within_a_run(self):
     output = subprocess.run(
       [sys.executable, '-c', _IMPORTED_WITHIN_A_RUN],

@@ -10,6 +10,7 @@ import collections
 from collections.abc import Iterable
 
 from fedfish_tff import errors
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.client_work import local_training as local_training_lib
@@ -79,6 +80,7 @@ def build_apfl(
     InputError: If `mixture` is not in [0, 1].
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
+  averaged_statistics.refuse(model_fn, 'APFL')
   errors.check_range('mixture', mixture, least=0, most=1)
   local_training_lib.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
 

@@ -7,10 +7,12 @@ from collections.abc import Callable
 import typing
 from typing import Any
 
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_update as client_update_lib
+from fedfish_tff.models import extended_model
 from fedfish_tff.models import model_functions
 
 import tensorflow as tf
@@ -69,7 +71,8 @@ def compose(
   In a round, the server sends a part of its values, a `client_work.Server` of
   weights and a state S. Clients make updates of it, of their own states C, and
   of their data. The server takes a step on the aggregate of the updates.
-  Functions run at graph time.
+  Functions run at graph time. Statistics of batches that are sent with the
+  weights are averaged, see `averaged_statistics`.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -129,6 +132,12 @@ def compose(
       return initialize_client(server_step_lib.flatten_server(server))
 
     own_type = begin_client.type_signature.result
+  if extended_model.has_statistics(model_fn) and (
+    send.type_signature.result.weights.non_trainable
+  ):
+    client_update_fn, model_aggregator, server_step = averaged_statistics.add(
+      client_update_fn, model_aggregator, server_step
+    )
   client_work = client_update_lib.build_client_work(
     model_fn, client_update_fn, send.type_signature.result, own_type
   )

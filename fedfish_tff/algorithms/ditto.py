@@ -9,6 +9,7 @@ model v minimises F_k(v) + (lambda / 2) |v - w|^2, w being the global weights.
 
 import collections
 
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.client_work import local_training
@@ -74,6 +75,7 @@ def build_ditto(
     InputError: If `personal_strength` is negative or not finite.
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
+  averaged_statistics.refuse(model_fn, 'Ditto')
   delta_update = model_delta.build_model_delta_update(
     client_optimizer_fn, client_weighting=client_weighting
   )

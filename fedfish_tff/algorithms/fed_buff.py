@@ -13,6 +13,7 @@ from collections.abc import Callable
 import dataclasses
 
 from fedfish_tff import errors
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
@@ -183,6 +184,7 @@ def _build(
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
 ) -> client_state_process.ClientStateProcess:
   errors.check_integer('max_staleness', max_staleness, least=0)
+  averaged_statistics.refuse(model_fn, 'An asynchronous method')
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   staleness_weight = staleness_weight or polynomial_staleness_weight()
 

@@ -30,6 +30,7 @@ from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import fisher_delta
 from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import tensor_selection
+from fedfish_tff.models import extended_model
 from fedfish_tff.models import model_functions
 
 import tensorflow_federated as tff
@@ -124,6 +125,15 @@ def build_fed_fish(
       with a selector.
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
+  if fisher_estimator is not choices.FisherEstimator.BATCH_GRADIENT and (
+    extended_model.adds_loss(model_fn)
+    or extended_model.has_statistics(model_fn)
+  ):
+    raise errors.InputError(
+      'fisher_estimator must be BATCH_GRADIENT (in a config: batch_gradient) for '
+      'a model with added losses, such as regularisers, or with statistics of '
+      'batches, since the others take the loss of one example at a time.'
+    )
   client_update_fn = fisher_delta.build_fisher_delta_update(
     client_optimizer_fn,
     local_epochs=local_epochs,

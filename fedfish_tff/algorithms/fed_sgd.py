@@ -5,6 +5,7 @@
 McMahan et al., AISTATS 2017 (arXiv:1602.05629), section 2.
 """
 
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import gradient_update
@@ -51,6 +52,7 @@ def build_fed_sgd(
     TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
+  averaged_statistics.refuse(model_fn, 'FedSGD')
   return composition.compose(
     model_fn,
     gradient_update.build_gradient_update(client_weighting=client_weighting),

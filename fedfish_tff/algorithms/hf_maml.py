@@ -9,6 +9,7 @@ et al., ICLR 2021 (arXiv:2003.00295).
 """
 
 from fedfish_tff import choices
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.client_work import local_training
@@ -90,6 +91,7 @@ def build_hf_maml(
     ),
     client_weighting=client_weighting,
   )
+  averaged_statistics.refuse(model_fn, 'HF-MAML')
   return composition.compose(
     model_fn,
     client_update_fn,

@@ -27,6 +27,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process
 from fedfish_tff.algorithms import server_step
@@ -140,6 +141,7 @@ def compose_partial_process(
     InputError: If the model has no trainable tensors, or there are not as many
       names as tensors.
   """
+  averaged_statistics.refuse(model_fn, 'A selection of what clients send')
   mask_bits = selector.mask_bits(trainable_shapes(model_fn))
 
   def client_update(bound, sent, own, dataset):

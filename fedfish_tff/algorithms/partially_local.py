@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from fedfish_tff import errors
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import server_step as server_step_lib
@@ -48,8 +49,8 @@ def build_partially_local(
 
   The server sends and averages the shared tensors only. A new client starts
   with the initial local tensors, a returning one with those of its last round.
-  Weights that are not trainable stay at their initial values, as in FedAvg, or
-  at the clients, as in FedBN.
+  Statistics of batches are averaged, as in FedAvg, or stay at the clients, as in
+  FedBN.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -90,22 +91,18 @@ def build_partially_local(
       `selector` not a selector.
   """
   local_tensors = tuple(map(bool, local_tensors))
-  if local_statistics and (
-    model_functions.is_functional(model_fn)
-    or not tff.structure.flatten(
-      model_functions.weights_type(model_fn).non_trainable
-    )
-  ):
+  if local_statistics and not model_functions.has_statistics(model_fn):
     raise errors.InputError(
-      'local_statistics must be False for a model that has no statistics of '
-      'batches, such as a functional one, whose training changes trainable '
-      'weights alone.'
+      'local_statistics must be False for a model whose training changes '
+      'trainable weights alone.'
     )
   # With a selector, tensors that no client has sent stay unchanged.
   step_fn = server_step_lib.step_weights
   should_reject_update = tff.learning.templates.reject_non_finite_update
   if selector is not None:
     tensor_selection.check_selector(selector)
+    if not local_statistics:
+      averaged_statistics.refuse(model_fn, 'A selection of what clients send')
     weights_type = model_functions.weights_type(model_fn)
     _, shared_types = model_partition.split_tensors(
       tff.structure.flatten(weights_type.trainable), local_tensors

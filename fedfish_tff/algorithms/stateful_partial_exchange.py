@@ -19,6 +19,7 @@ from typing import Any
 
 from fedfish_tff.aggregators import partial_mean
 from fedfish_tff.aggregators import sent_masks
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import partial_exchange
@@ -83,6 +84,7 @@ def build_stateful_partial_exchange(
     TypeError: If `model_fn` is not a model, an optimizer not TFF's, or
       `selector` not a selector.
   """
+  averaged_statistics.refuse(model_fn, 'A selection of what clients send')
   tensor_selection.check_selector(selector)
   local_training = local_training_lib.build_local_training(
     model_fn, client_optimizer_fn

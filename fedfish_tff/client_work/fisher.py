@@ -9,6 +9,7 @@ whole batch; there are also two estimators of the per-example Fisher.
 """
 
 from fedfish_tff import choices
+from fedfish_tff.models import augmentation
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -55,25 +56,6 @@ def _per_example_squares(
   return sums
 
 
-def _fingerprint(x: object) -> tf.Tensor:
-  """Returns an int32 that depends on a batch's content, not on its order.
-
-  Clients with different data thus get different label draws, while the graph
-  does not know the client. Integer sums wrap around and do not depend on the
-  order of summation, as float sums do.
-  """
-  totals = []
-  for t in tf.nest.flatten(x):
-    if t.dtype == tf.string:
-      bits = tf.strings.to_hash_bucket_fast(t, 2**31 - 1)
-    elif t.dtype.is_floating:
-      bits = tf.bitcast(tf.cast(t, tf.float32), tf.int32)
-    else:
-      bits = t
-    totals.append(tf.reduce_sum(tf.cast(bits, tf.int32)))
-  return tf.add_n(totals)
-
-
 def fisher_diagonal(
   bound: model_functions.BoundModel,
   weights: model_functions.FlatWeights,
@@ -113,10 +95,12 @@ def fisher_diagonal(
       terms = tf.constant(1, tf.int64)
     else:
       if estimator is choices.FisherEstimator.SAMPLED_LABEL:
+        # By their content, clients with different data get different draws,
+        # while the graph does not know the client.
         stream = tf.stack(
           [
             seed + tf.cast(round_number, tf.int32) * _ROUND_STRIDE,
-            _fingerprint(x) + batch_number * _BATCH_STRIDE,
+            augmentation.fingerprint(x) + batch_number * _BATCH_STRIDE,
           ]
         )
         y = autograph.convert(label_sampler)(

@@ -13,9 +13,17 @@ if TYPE_CHECKING:
   from fedfish_tff.models.class_metrics import *
   from fedfish_tff.models.dense import *
   from fedfish_tff.models.ensemble import *
+  from fedfish_tff.models.extended_model import *
   from fedfish_tff.models.feature_map import *
   from fedfish_tff.models.frozen_graph import *
   from fedfish_tff.models.keras_classifier import *
+  from fedfish_tff.models.keras_conversion import (
+    batch_normalization_tensors as batch_normalization_tensors,
+  )
+  from fedfish_tff.models.keras_conversion import (
+    keras_tensor_names as keras_tensor_names,
+  )
+  from fedfish_tff.models.keras_model import *
   from fedfish_tff.models.label_samplers import *
   from fedfish_tff.models.language_model import *
   from fedfish_tff.models.linear_representation_model import *

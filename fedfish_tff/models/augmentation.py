@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fedfish_tff import errors
-from fedfish_tff.models import autograph
-from fedfish_tff.models import supervised
+from fedfish_tff.models import extended_model
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -63,10 +62,9 @@ def augment_images(
     )
     return tf.where(is_inside, moved, tf.constant(fill, x.dtype))
 
-  @autograph.graph_function
-  def predict_on_batch(
+  def augment(
     model_weights: Any, x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
+  ) -> tuple[Any, tf.Tensor]:
     if training:
       seed = batch_seed(x, model_weights[0][-1])
       num_images = tf.shape(x)[0]
@@ -76,26 +74,34 @@ def augment_images(
       x = crop(crop(x, offsets[0], 1), offsets[1], 2)
       draws = tf.random.stateless_uniform([num_images, 1, 1, 1], seed + [1, 0])
       x = tf.where(draws < 0.5, tf.reverse(x, [2]), x)
-    return model.predict_on_batch(model_weights, x, training=training)
+    return model_weights, x
 
-  return supervised.replace_pass(model, predict_on_batch, model.initial_weights)
+  return extended_model.change_inputs(
+    model, augment, model.initial_weights, same_tensors=True
+  )
 
 
-def batch_seed(x: tf.Tensor, weight: tf.Tensor) -> tf.Tensor:
+def batch_seed(x: Any, weight: tf.Tensor) -> tf.Tensor:
   """Returns a seed, int32 [2], that is a function of a batch and a weight.
 
   Args:
-    x: The batch's inputs, float32 or integers.
+    x: The batch's inputs.
     weight: A weight that each step changes, float32.
   """
-  return tf.stack([_fingerprint(x), _fingerprint(weight)])
+  return tf.stack([fingerprint(x), fingerprint(weight)])
 
 
-def _fingerprint(values: tf.Tensor) -> tf.Tensor:
-  """Returns an int32 that is a function of values.
+def fingerprint(x: Any) -> tf.Tensor:
+  """Returns an int32 that is a function of a nest of tensors.
 
-  Integer sums wrap around and do not depend on the order of summation.
+  Integer sums wrap around and do not depend on the order of summation, as float
+  sums do.
   """
-  if values.dtype == tf.float32:
-    values = tf.bitcast(values, tf.int32)
-  return tf.reduce_sum(tf.cast(values, tf.int32))
+  totals = []
+  for values in tf.nest.flatten(x):
+    if values.dtype == tf.string:
+      values = tf.strings.to_hash_bucket_fast(values, 2**31 - 1)
+    elif values.dtype.is_floating:
+      values = tf.bitcast(tf.cast(values, tf.float32), tf.int32)
+    totals.append(tf.reduce_sum(tf.cast(values, tf.int32)))
+  return tf.add_n(totals)

@@ -314,7 +314,7 @@ def _freeze(
   return _GraphNetwork(
     name=name,
     graph_def=traced.graph_def,
-    inputs=traced.inputs,
+    inputs=traced.inputs[0],
     input_spec=input_spec,
     output=output,
     weights={

@@ -15,9 +15,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff.datasets import random_streams
-from fedfish_tff.models import autograph
+from fedfish_tff.models import extended_model
 from fedfish_tff.models import model_partition
-from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -134,17 +133,18 @@ def add_low_rank_adapters(
     is_trained += [True, True]
   scale = float(alpha) / rank
 
-  @autograph.graph_function
-  def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
+  def merge(
+    model_weights: Any, x: Any, unused_training: bool
+  ) -> tuple[Any, Any]:
     extended, other = model_weights
     merged = tf.nest.pack_sequence_as(
       model.initial_weights[0], _merge(extended, adapted, scale)
     )
-    return model.predict_on_batch((merged, other), x, training)
+    return (merged, other), x
 
   part = model_partition.partition_model(
-    supervised.replace_pass(
-      model, predict_on_batch, (tuple(weights), model.initial_weights[1])
+    extended_model.change_inputs(
+      model, merge, (tuple(weights), model.initial_weights[1])
     ),
     is_trained,
   )

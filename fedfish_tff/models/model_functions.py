@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff.models import autograph
-from fedfish_tff.models import supervised
+from fedfish_tff.models import extended_model
 
 import numpy as np
 import tensorflow as tf
@@ -107,6 +107,13 @@ def _new_variable_model(
       'a model with variables from before the call.'
     )
   return model
+
+
+def has_statistics(model: ModelFn) -> bool:
+  """Returns whether training may change weights beside the trainable ones."""
+  if is_functional(model):
+    return extended_model.has_statistics(model)
+  return bool(tff.structure.flatten(weights_type(model).non_trainable))
 
 
 def split_batch(batch: Any) -> tuple[Any, Any]:
@@ -208,25 +215,40 @@ class _BoundFunctionalModel(BoundModel):
       tf.nest.pack_sequence_as(non_trainable, weights.non_trainable),
     )
 
+  def _pass(
+    self, weights: FlatWeights, x: Any, training: bool
+  ) -> extended_model.Pass:
+    return extended_model.run_pass(
+      self._model, self._packed(weights), x, training
+    )
+
   def _forward(
     self, weights: FlatWeights, x: Any, y: Any, training: bool
-  ) -> tff.learning.models.BatchOutput:
-    output = self._model.predict_on_batch(
-      self._packed(weights), x, training=training
-    )
-    return tff.learning.models.BatchOutput(
-      loss=self._loss(output=output, label=y),
+  ) -> tuple[tff.learning.models.BatchOutput, tuple[tf.Tensor, ...]]:
+    """Returns the loss and predictions, and the non-trainable weights."""
+    output, added_loss, non_trainable = self._pass(weights, x, training)
+    loss = self._loss(output=output, label=y)
+    if added_loss is not None:
+      loss += added_loss
+    batch_output = tff.learning.models.BatchOutput(
+      loss=loss,
       predictions=output,
       num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
     )
+    return batch_output, non_trainable
 
   def _gradients(
     self, weights: FlatWeights, x: Any, y: Any
-  ) -> tuple[tuple[tf.Tensor, ...], tff.learning.models.BatchOutput]:
+  ) -> tuple[
+    tuple[tf.Tensor, ...],
+    tff.learning.models.BatchOutput,
+    tuple[tf.Tensor, ...],
+  ]:
     with tf.GradientTape() as tape:
       tape.watch(weights.trainable)
-      output = self._forward(weights, x, y, training=True)
-    return _dense_gradients(tape, output.loss, weights.trainable), output
+      output, non_trainable = self._forward(weights, x, y, training=True)
+    gradients = _dense_gradients(tape, output.loss, weights.trainable)
+    return gradients, output, non_trainable
 
   def initial_metrics(self) -> Any:
     return autograph.convert(self._model.initialize_metrics_state)()
@@ -235,13 +257,13 @@ class _BoundFunctionalModel(BoundModel):
     self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> TrainingGradients:
     x, y = split_batch(batch)
-    gradients, output = self._gradients(weights, x, y)
+    gradients, output, non_trainable = self._gradients(weights, x, y)
     metrics_state = self._update_metrics(
       metrics_state, labels=y, batch_output=output
     )
     return TrainingGradients(
       gradients,
-      weights.non_trainable,
+      non_trainable,
       metrics_state,
       tf.cast(output.num_examples, tf.int64),
     )
@@ -252,13 +274,13 @@ class _BoundFunctionalModel(BoundModel):
     return self._gradients(weights, x, y)[0]
 
   def predictions(self, weights: FlatWeights, x: Any) -> Any:
-    return self._model.predict_on_batch(self._packed(weights), x, training=True)
+    return self._pass(weights, x, training=True).output
 
   def evaluate_batch(
     self, weights: FlatWeights, metrics_state: Any, batch: Any
   ) -> tuple[Any, tf.Tensor]:
     x, y = split_batch(batch)
-    output = self._forward(weights, x, y, training=False)
+    output, _ = self._forward(weights, x, y, training=False)
     metrics_state = self._update_metrics(
       metrics_state, labels=y, batch_output=output
     )
@@ -407,10 +429,11 @@ def with_weights(
       f'{", ".join(wanted[0])} and others {", ".join(wanted[1]) or "none"}, '
       f'got {", ".join(found[0])} and {", ".join(found[1]) or "none"}.'
     )
-  return supervised.replace_pass(
+  return extended_model.change_inputs(
     model,
-    model.predict_on_batch,
+    lambda weights, x, unused_training: (weights, x),
     tuple(map(tf.nest.pack_sequence_as, model.initial_weights, given)),
+    same_tensors=True,
   )
 
 

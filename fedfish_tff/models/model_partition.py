@@ -15,10 +15,9 @@ from typing import Any
 
 from fedfish_tff import choices
 from fedfish_tff import errors
-from fedfish_tff.models import autograph
+from fedfish_tff.models import extended_model
 from fedfish_tff.models import model_functions
 from fedfish_tff.models import ridge_classifier
-from fedfish_tff.models import supervised
 
 import numpy as np
 import tensorflow as tf
@@ -117,8 +116,9 @@ def partition_model(
 
   part_initial, frozen = split_tensors(initial, trained)
 
-  @autograph.graph_function
-  def predict_on_batch(model_weights: Any, x: Any, training: bool) -> Any:
+  def join(
+    model_weights: Any, x: Any, unused_training: bool
+  ) -> tuple[Any, Any]:
     part, other = model_weights
     # Lifted out of this function, since its gradient would hold a second copy.
     with tf.init_scope():
@@ -127,11 +127,11 @@ def partition_model(
       model.initial_weights[0],
       join_tensors(tf.nest.flatten(part), constants, trained),
     )
-    return model.predict_on_batch((whole, other), x, training)
+    return (whole, other), x
 
   return PartitionedModel(
-    model=supervised.replace_pass(
-      model, predict_on_batch, (part_initial, non_trainable)
+    model=extended_model.change_inputs(
+      model, join, (part_initial, non_trainable)
     ),
     trained=trained,
     start=tff.learning.models.ModelWeights(

@@ -64,7 +64,7 @@ def create_supervised_model(
 
   if isinstance(metrics, Mapping):
     metrics = tff.learning.metrics.create_functional_metric_fns(
-      collections.OrderedDict(**metrics, num_examples=_ExampleCounter)
+      collections.OrderedDict(**metrics, num_examples=ExampleCounter)
     )
   return tff.learning.models.FunctionalModel(
     initial_weights=(tuple(initial_weights), ()),
@@ -91,12 +91,19 @@ def replace_pass(
     initial_weights=initial_weights,
     predict_on_batch_fn=predict_on_batch,
     loss_fn=model.loss,
-    metrics_fns=(
-      model.initialize_metrics_state,
-      model.update_metrics_state,
-      model.finalize_metrics,
-    ),
+    metrics_fns=metrics_of(model),
     input_spec=model.input_spec,
+  )
+
+
+def metrics_of(
+  model: tff.learning.models.FunctionalModel,
+) -> class_metrics.MetricFns:
+  """Returns the functions that begin, update and finalise a model's metrics."""
+  return (
+    model.initialize_metrics_state,
+    model.update_metrics_state,
+    model.finalize_metrics,
   )
 
 
@@ -151,7 +158,7 @@ def create_classifier(
   )
 
 
-class _ExampleCounter(tf.keras.metrics.Sum):
+class ExampleCounter(tf.keras.metrics.Sum):
   """Counts the examples of all batches."""
 
   def __init__(self) -> None:

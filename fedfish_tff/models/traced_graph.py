@@ -40,26 +40,24 @@ class TracedGraph:
 
   Attributes:
     graph_def: The graph.
-    inputs: The name of the input tensor.
+    inputs: The names of the input tensors, in the order of `tf.nest`.
     outputs: The specs of the outputs, with the names of the tensors.
     variables: The variables, by the names of the nodes that hold their values,
       in the order of use.
   """
 
   graph_def: tf.compat.v1.GraphDef
-  inputs: str
+  inputs: tuple[str, ...]
   outputs: tuple[tf.TensorSpec, ...]
   variables: Mapping[str, tf.Variable]
 
 
-def trace_graph(
-  compute: Callable[[tf.Tensor], Any], input_spec: tf.TensorSpec
-) -> TracedGraph:
-  """Traces a function of one tensor that keeps its variables alive.
+def trace_graph(compute: Callable[[Any], Any], input_spec: Any) -> TracedGraph:
+  """Traces a function of one argument that keeps its variables alive.
 
   Args:
     compute: The function, which returns a tensor or a structure of tensors.
-    input_spec: The spec of its argument.
+    input_spec: The spec of its argument, of a tensor or a structure of tensors.
 
   Raises:
     errors.InputError: If the function changes a variable, or takes images with
@@ -71,9 +69,9 @@ def trace_graph(
   for node in graph_functions.nodes(function.graph.as_graph_def()):
     if node.op.startswith(_CHANGES):
       raise errors.InputError(
-        f'A model must only read its variables, got one that {node.name} changes, '
-        'as batch normalisation does in training: create_keras_classifier has '
-        'freeze_statistics=True, and GroupNormalization keeps none.'
+        f'A model must only read its variables, got one that {node.name} changes; '
+        'layers of a Keras model may change them in training, outside of loops and '
+        'branches.'
       )
     if node.attr['data_format'].s == _CHANNELS_FIRST and node.op != 'BiasAdd':
       raise errors.InputError(
@@ -103,10 +101,9 @@ def trace_graph(
   for node in graph_def.node:
     node.name = names.get(node.name, node.name)
     node.input[:] = [names.get(name, name) for name in node.input]
-  (inputs,) = (tensor.name for tensor in frozen.inputs)
   return TracedGraph(
     graph_def=graph_def,
-    inputs=inputs,
+    inputs=tuple(tensor.name for tensor in frozen.inputs),
     outputs=tuple(
       tf.TensorSpec(tensor.shape, tensor.dtype, tensor.name)
       for tensor in frozen.outputs
@@ -126,10 +123,10 @@ def draws_random_numbers() -> bool:
 
 
 def take_part(
-  graph_def: tf.compat.v1.GraphDef, output: str
+  graph_def: tf.compat.v1.GraphDef, *outputs: str
 ) -> tf.compat.v1.GraphDef:
-  """Returns the graph of the nodes that a tensor depends on."""
-  needed = graph_functions.nodes_needed(graph_def, [output])
+  """Returns the graph of the nodes that tensors depend on."""
+  needed = graph_functions.nodes_needed(graph_def, outputs)
   return tf.compat.v1.GraphDef(
     node=[node for node in graph_def.node if node.name in needed],
     versions=graph_def.versions,

@@ -24,7 +24,7 @@ from fedfish_tff import regular_files
 from fedfish_tff import trust
 from fedfish_tff.datasets import npz_files
 from fedfish_tff.models import frozen_graph
-from fedfish_tff.models import keras_classifier
+from fedfish_tff.models import keras_conversion
 from fedfish_tff.models import keras_weights
 from fedfish_tff.models import stored_tensors
 
@@ -223,7 +223,7 @@ def _load_keras_2(
 ) -> keras_weights.Tensors:
   """Loads a trusted model, without whose program its weights have no names."""
   model = frozen_graph.load_keras_model(path)
-  names = keras_classifier.keras_tensor_names(model)
+  names = keras_conversion.keras_tensor_names(model)
   named = dict(zip(names, model.trainable_variables))
   named |= {v.name: v for v in model.non_trainable_variables}
   return keras_weights.match_names(

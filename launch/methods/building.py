@@ -15,6 +15,7 @@ import functools
 import typing
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
@@ -160,7 +161,28 @@ class Ingredients:
   ) -> tff.aggregators.WeightedAggregationFactory | None:
     """The factory that aggregates updates; None for the method's own."""
     mean = self.change(block_lib.MEAN, None)
-    return self.change(block_lib.AGGREGATOR, mean)
+    aggregator = self.change(block_lib.AGGREGATOR, mean)
+    if aggregator is not None:
+      self._check_statistics()
+    return aggregator
+
+  def _check_statistics(self) -> None:
+    """Raises InputError if the server would average statistics by itself."""
+    from fedfish_tff import models  # pylint: disable=g-import-not-at-top
+
+    # Clients that keep models keep these, too.
+    if models.has_statistics(self.model) and not self.config.keeps_models:
+      names = [
+        block.name
+        for block in self.config.declared
+        if {block_lib.MEAN, block_lib.AGGREGATOR} & set(block.build)
+      ]
+      raise errors.InputError(
+        f'The config must have no block {", ".join(names)} for a model with '
+        'statistics of batches, such as those of batch normalisation, which '
+        'the server averages as they are, got one; '
+        'batch_normalization.statistics=frozen goes with it.'
+      )
 
   def build(
     self, build_process: Callable[..., Any], **arguments: Any

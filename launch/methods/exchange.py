@@ -88,7 +88,9 @@ def _select(
   own = config.blocks['exchange']
   # A fine-tuned model does not have the task's tensors.
   names = (
-    None if 'fine_tuning' in config.blocks else (task.tensor_names or None)
+    None
+    if 'fine_tuning' in config.blocks
+    else (task.find_tensor_names() or None)
   )
   if sent:
     names = tuple(name for name, s in zip(names, sent, strict=True) if s)

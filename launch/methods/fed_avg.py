@@ -7,6 +7,7 @@ from __future__ import annotations
 import typing
 
 from fedfish_tff import algorithms
+from launch.methods import batch_normalization
 from launch.methods import building
 from launch.methods import method
 from launch.methods import optimizers
@@ -26,7 +27,18 @@ def build_mean(
   """Builds FedAvg with a client optimizer, which may change the method."""
   weighting = {'client_weighting': parts.client_weighting}
   exchange = parts.exchange()
-  if not exchange:
+  local_tensors = batch_normalization.kept_tensors(parts)
+  if local_tensors:
+    process = algorithms.build_fed_per(
+      parts.model,
+      client_optimizer,
+      parts.server_optimizer,
+      local_tensors=local_tensors,
+      local_statistics=True,
+      model_aggregator=parts.model_aggregator,
+      **weighting,
+    )
+  elif not exchange:
     process = algorithms.build_fed_avg(
       parts.model,
       client_optimizer,

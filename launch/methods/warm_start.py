@@ -50,5 +50,6 @@ BLOCK = block.Block(
     block.Rule('fine_tuning', (), 'which has a start of its own'),
   ),
   build={block.TASK: _start_task},
+  after=('batch_normalization',),
   start=lambda config: block.Origin(path=config.blocks['warm_start'].path),
 )

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 import hashlib
 from typing import Any
 
+from fedfish_tff import models
+
 import tensorflow as tf
 import tensorflow_federated as tff
 
@@ -29,12 +31,13 @@ def describe(model: tff.learning.models.FunctionalModel) -> str:
     batch = tf.nest.map_structure(placeholder, model.input_spec)
     x, y = (batch['x'], batch['y']) if isinstance(batch, Mapping) else batch
     for training in (True, False):
-      output = model.predict_on_batch(weights, x, training=training)
+      output, added, _ = models.run_pass(model, weights, x, training)
+      loss = model.loss(output=output, label=y)
       model.update_metrics_state(
         model.initialize_metrics_state(),
         labels=y,
         batch_output=tff.learning.models.BatchOutput(
-          loss=model.loss(output=output, label=y),
+          loss=loss if added is None else loss + added,
           predictions=output,
           num_examples=tf.shape(tf.nest.flatten(output)[0])[0],
         ),

@@ -76,7 +76,7 @@ def read_start(task: Task, path: str, *, trusted: bool) -> Start:
   weights = models.read_weights(
     path,
     task.create_checked_model(),
-    tensor_names=task.tensor_names,
+    tensor_names=task.find_tensor_names(),
     trusted=trusted,
   )
   return Start(weights, round_number=0, totals={})

@@ -192,7 +192,7 @@ def _score(
     experiment.process.get_model_weights(model.state)
   )
   digest = export.write_named_weights(
-    weights, folder.model_path, tensor_names=experiment.task.tensor_names
+    weights, folder.model_path, tensor_names=experiment.task.find_tensor_names()
   )
   summary = {**summary, run_start.MODEL_DIGEST: digest}
   folder.write_summary(summary)

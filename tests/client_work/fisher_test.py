@@ -4,7 +4,7 @@
 
 from fedfish_tff import client_work
 from fedfish_tff import models
-from fedfish_tff.client_work import fisher
+from fedfish_tff.models import augmentation
 from tests import client_updates
 from tests import numpy_reference as ref
 from tests import tolerance
@@ -127,7 +127,8 @@ class FingerprintTest(absltest.TestCase):
       (words, words[::-1], tf.constant(['a', 'c'])),
     ):
       first, again, changed = (
-        int(fisher._fingerprint(tf.constant(v))) for v in (a, same, different)
+        int(augmentation.fingerprint(tf.constant(v)))
+        for v in (a, same, different)
       )
       self.assertEqual(first, again)
       self.assertNotEqual(first, changed)

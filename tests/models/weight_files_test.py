@@ -377,7 +377,6 @@ class WeightFilesTest(parameterized.TestCase):
     model = models.create_keras_classifier(
       keras_model,
       input_spec=tf.TensorSpec([None, 3], tf.float32),
-      freeze_statistics=True,
     )
     tensors = models.name_weights(
       tff.learning.models.ModelWeights(*model.initial_weights), names

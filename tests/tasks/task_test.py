@@ -84,7 +84,7 @@ class TaskTest(absltest.TestCase):
       ({'create_model': model}, "'tiny' must be .*got a FunctionalModel"),
       (
         {'create_model': lambda: lambda: model},
-        'functional model.*got a function',
+        'functional one.*got a function',
       ),
       ({'metric': 'recall'}, "must have the metric 'recall', got loss"),
       (

@@ -23,6 +23,7 @@ _OTHER_VALUES = {
   'algorithm.client_weighting': 'num_examples',
   'algorithm.diagnostics': True,
   'algorithm.server_optimizer': 'adam',
+  'batch_normalization.statistics': 'kept',
   'evaluation.barrier': True,
   'evaluation.judged_by': 'fine_tuned',
   'evaluation.personalization_epochs': 3,
@@ -100,6 +101,8 @@ class BlockTest(parameterized.TestCase):
         if 'exchange' not in method.supports:
           continue
         variant = f'{name},exchange=partial'
+      elif field == 'batch_normalization.statistics':
+        variant = f'{name},batch_normalization=averaged'
       config = _config(variant)
       config = small_configs.with_fields(config, {field: _OTHER_VALUES[field]})
       reason = re.escape(method.why_not(support))

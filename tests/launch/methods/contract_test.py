@@ -35,12 +35,13 @@ import tensorflow_federated as tff
 
 pytestmark = pytest.mark.thorough
 
-# Participation is tried by policy; nothing is built without weights to start,
-# or from what only evaluations measure.
+# Participation is tried by policy; nothing is built without weights to start or
+# statistics of batches, or from what only evaluations measure.
 _BLOCKS = {
   name: block
   for name, block in block_lib.own_blocks().items()
-  if name not in ('evaluation', 'participation', 'warm_start')
+  if name
+  not in ('batch_normalization', 'evaluation', 'participation', 'warm_start')
 }
 # Texts that name something of the task's model, and what is not enough else.
 _VALUES = {
