@@ -3,8 +3,9 @@
 """Your own data: a folder with one .npz file of arrays x and y per client.
 
 Integer labels y [n] make it a classification, float labels [n] or [n, t] a
-regression, unless `kind` says otherwise; a perceptron on the flattened features
-x [n, ...] learns it. Arrays x_test and y_test are a client's own test data; or
+regression, unless `kind` says otherwise. A small convolutional network learns
+classes of pictures x [n, height, width, channels], and a perceptron on the
+flattened features x [n, ...] all else, unless `model` says otherwise. Arrays x_test and y_test are a client's own test data; or
 the files stand in folders train and test. The task describes the data and warns
 of possible mistakes, with the option that resolves each.
 """
@@ -23,6 +24,7 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
 from tasks import class_labels
+from tasks import networks
 from tasks import options
 from tasks.tabular import array_survey
 from tasks.task import Task
@@ -33,6 +35,9 @@ if typing.TYPE_CHECKING:
   import tensorflow as tf
 
 NAME = 'arrays'
+_HIDDEN_UNITS = (64,)
+# Smaller pictures have no room for three convolutions that halve them.
+_LEAST_SIDE = 16
 
 OPTIONS = {
   'kind': fields.Field(
@@ -42,8 +47,18 @@ OPTIONS = {
     'regression; classification takes float labels that are whole numbers, and '
     'one-hot vectors [n, num_classes], too; regression takes integers, too.',
   ),
+  'model': fields.Field(
+    'auto',
+    fields.one_of('auto', 'cnn', 'perceptron'),
+    'cnn takes classes of pictures, x [height, width, channels] or [height, '
+    'width], perceptron any x; auto is cnn for classes of pictures of 16 x 16 '
+    'pixels or more with 1 to 4 channels.',
+  ),
   'hidden_units': fields.Field(
-    (64,), fields.sizes, "The widths of the model's hidden layers."
+    _HIDDEN_UNITS,
+    fields.sizes,
+    "The widths of the perceptron's hidden layers.",
+    goes_with={'model': ('auto', 'perceptron')},
   ),
   'num_classes': fields.Field(
     0,
@@ -83,6 +98,7 @@ def create_task(
   seed: int,
   data_dir: str | None = None,
   kind: str,
+  model: str,
   hidden_units: Sequence[int],
   num_classes: int,
   scale: float,
@@ -151,11 +167,21 @@ def create_task(
     num_classes=num_classes,
     scale=None if standardize else scale,
   )
+  is_picture = _takes_pictures(
+    model,
+    x_spec.shape.as_list(),
+    is_regression=is_regression,
+    hidden_units=hidden_units,
+  )
+  sides = x_spec.shape.as_list()
+  shape = (*sides, 1)[:3] if is_picture else (math.prod(sides),)
   if standardize:
     mean, deviation = array_survey.moments(splits['train'])
-    prepare = functools.partial(_standardize, mean=mean, deviation=deviation)
+    prepare = functools.partial(
+      _standardize, shape=shape, mean=mean, deviation=deviation
+    )
   else:
-    prepare = functools.partial(_divide, scale=scale)
+    prepare = functools.partial(_divide, shape=shape, scale=scale)
   if is_regression:
     num_targets = math.prod(y_spec.shape.as_list())
     learned = f'regression, {num_targets} targets'
@@ -185,26 +211,66 @@ def create_task(
     create_model = functools.partial(
       models.create_mlp_classifier, num_classes=num_classes
     )
+  if is_picture:
+    tensor_names = networks.COMPACT_CNN_TENSORS
+    create_model = functools.partial(
+      networks.create_compact_cnn, input_shape=shape, num_classes=num_classes
+    )
+  else:
+    tensor_names = models.mlp_tensor_names(len(hidden_units))
+    create_model = functools.partial(
+      create_model, num_features=shape[0], hidden_units=tuple(hidden_units)
+    )
   return task(
     name=NAME,
     **splits,
     own_test=own_test,
-    create_model=functools.partial(
-      create_model,
-      num_features=math.prod(x_spec.shape.as_list()),
-      hidden_units=tuple(hidden_units),
-      seed=seed,
-    ),
+    create_model=functools.partial(create_model, seed=seed),
     cache_bytes=cache_megabytes * 2**20,
-    tensor_names=models.mlp_tensor_names(len(hidden_units)),
+    tensor_names=tensor_names,
     description=(
       f'{_describe_clients(splits, own_test, found)}; features '
       f'{x_spec.dtype.name}{x_spec.shape.as_list()} of '
       f'{found.lowest.min():g} to {found.highest.max():g}'
       f'{", standardized" if standardize else ""}; {learned}'
+      f'{", by a convolutional network" if is_picture else ""}'
     ),
     warnings=tuple(warnings),
   )
+
+
+def _takes_pictures(
+  model: str,
+  shape: Sequence[int],
+  *,
+  is_regression: bool,
+  hidden_units: Sequence[int],
+) -> bool:
+  """Returns whether the model is the convolutional network.
+
+  Raises:
+    errors.InputError: If it cannot be, or has no `hidden_units`.
+  """
+  if model == 'perceptron':
+    return False
+  if model == 'cnn':
+    if is_regression or len(shape) not in (2, 3):
+      raise errors.InputError(
+        'model must be perceptron or auto but for classes of pictures, x '
+        f'[height, width, channels] or [height, width], got cnn with x {shape}'
+        f'{" of a regression" if is_regression else ""}.'
+      )
+    return True
+  if is_regression or not (
+    len(shape) == 3 and min(shape[:2]) >= _LEAST_SIDE and 1 <= shape[2] <= 4
+  ):
+    return False
+  if tuple(hidden_units) != _HIDDEN_UNITS:
+    raise errors.InputError(
+      'hidden_units must be left out for pictures, which a convolutional '
+      f'network learns, unless task.model is perceptron, got {hidden_units}.'
+    )
+  return True
 
 
 def _check_classes(
@@ -262,16 +328,21 @@ def _sizes(sizes: Sequence[int], num_clients: int) -> str:
   return f'{min(sizes):,} to {max(sizes):,} examples ({sum(sizes):,} in {seen})'
 
 
-def _divide(x: np.ndarray, *, scale: float) -> np.ndarray:
-  flat = x.reshape(len(x), -1).astype(np.float32)
-  return flat if scale == 1 else flat / np.float32(scale)
+def _divide(x: np.ndarray, *, shape: Sequence[int], scale: float) -> np.ndarray:
+  shaped = x.reshape(len(x), *shape).astype(np.float32)
+  return shaped if scale == 1 else shaped / np.float32(scale)
 
 
 def _standardize(
-  x: np.ndarray, *, mean: np.ndarray, deviation: np.ndarray
+  x: np.ndarray,
+  *,
+  shape: Sequence[int],
+  mean: np.ndarray,
+  deviation: np.ndarray,
 ) -> np.ndarray:
   flat = x.reshape(len(x), -1).astype(np.float64)
-  return ((flat - mean) / deviation).astype(np.float32)
+  standardized = ((flat - mean) / deviation).astype(np.float32)
+  return standardized.reshape(len(x), *shape)
 
 
 def _prepare_regression(

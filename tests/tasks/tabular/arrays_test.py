@@ -51,6 +51,36 @@ class ArraysTest(temporary_folders.TestCase):
     np.testing.assert_array_equal(x, expected_x.reshape(len(x), 12))
     np.testing.assert_array_equal(y, expected_y)
 
+  def test_pictures_have_a_convolutional_network(self):
+    rng = np.random.default_rng(0)
+    for i in range(4):
+      x = rng.integers(0, 256, [5, 16, 17, 3]).astype(np.uint8)
+      self._save(f'c{i}', x, self._labels(rng, 5))
+    task = self._create(scale=255.0)
+    kernel, *_ = task.create_model().initial_weights[0]
+    self.assertEqual(kernel.shape, (5, 5, 3, 16))
+    self.assertLen(task.tensor_names, 8)
+    usable_tasks.check(task)
+    client_id = task.train.client_ids[0]
+    with np.load(self.folder / f'{client_id}.npz') as saved:
+      expected = saved['x']
+    x, _ = task.train.load_client(client_id)
+    np.testing.assert_allclose(x, expected / 255, rtol=1e-6)
+    x, _ = self._create(standardize=True).train.load_client(client_id)
+    self.assertEqual(x.shape, expected.shape)
+    flat = self._create(model='perceptron', hidden_units=(7,))
+    kernel, *_ = flat.create_model().initial_weights[0]
+    self.assertEqual(kernel.shape, (16 * 17 * 3, 7))
+    with self.assertRaisesRegex(errors.InputError, r'left out .*, got \(7,\)'):
+      self._create(hidden_units=(7,))
+
+  def test_a_convolutional_network_for_grey_pictures_on_request(self):
+    self._save_clients()
+    x, _ = self._create(model='cnn').train.load_client('c2')
+    self.assertEqual(x.shape, (6, 4, 3, 1))
+    with self.assertRaisesRegex(errors.InputError, 'got cnn .* regression'):
+      self._create(model='cnn', kind='regression')
+
   def test_regression(self):
     self._save_clients(regression=True)
     task = self._create()
