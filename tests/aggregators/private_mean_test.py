@@ -96,7 +96,9 @@ class PrivateMeanTest(parameterized.TestCase):
     (output,) = _run(process, [[]])
     update, count = (e.noise_multiplier for e in output.state.dp_event.events)
     self.assertAlmostEqual((update**-2 + count**-2) ** -0.5, 0.8, places=6)
-    with self.assertRaisesRegex(errors.InputError, '10 clients .*1.0'):
+    with self.assertRaisesRegex(
+      errors.InputError, 'below 1 .* 10 clients .*1.0'
+    ):
       _create(1.0, 0.5, expected_clients=10, target_quantile=0.5)
 
 
