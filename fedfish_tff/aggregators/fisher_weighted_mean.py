@@ -87,6 +87,9 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
   * `cosine_to_mean`, `norm_to_mean`: the cosine between the result and
     sum(w Delta) / sum(w), which is FedAvg's update, and the quotient of their
     norms.
+
+  Attributes:
+    takes_plain_sums: Whether `sum_factory` is the default one.
   """
 
   def __init__(
@@ -117,6 +120,7 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     """
     errors.check_range('minimum_denominator', minimum_denominator, least=0)
     self._sum_factory = sum_factories.unweighted_factory(sum_factory)
+    self.takes_plain_sums = sum_factory is None
     self._minimum = minimum_denominator
     self._diagnostics = diagnostics
     self._tensor_names = tensor_names

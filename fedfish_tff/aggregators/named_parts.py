@@ -13,6 +13,9 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
 
   The created process returns a structure of the same names. Its measurements
   are those of `delta`.
+
+  Attributes:
+    factories: The factories by name.
   """
 
   def __init__(
@@ -29,7 +32,7 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
       factories: The factories, by name. Only weighted ones get the clients'
         weights.
     """
-    self._factories = factories
+    self.factories = factories
 
   def create(
     self, value_type: tff.Type, weight_type: tff.Type
@@ -45,7 +48,7 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
       name: factory.create(value_type[name], weight_type)
       if isinstance(factory, weighted)
       else factory.create(value_type[name])
-      for name, factory in self._factories.items()
+      for name, factory in self.factories.items()
     }
 
     @tff.federated_computation

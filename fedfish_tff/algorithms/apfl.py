@@ -48,7 +48,7 @@ def build_apfl(
   gradient by v_i, so it has the factor a_i. The paper's step of a_i has the
   index of a batch, so each batch takes one; the authors' code takes one per
   round. The server's model is FedAvg's. Weights that are not trainable stay at
-  their initial values, as in FedAvg.
+  their initial values.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.

@@ -15,6 +15,7 @@ whole state do the same.
 import collections
 
 from fedfish_tff import errors
+from fedfish_tff.aggregators import fisher_weighted_mean
 from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_update as client_update_lib
@@ -60,6 +61,9 @@ def add(
     client_update_fn: The method's client work, which sets `trained`.
     model_aggregator: The method's aggregator.
     server_step: The method's server step.
+
+  Raises:
+    errors.InputError: If the aggregator takes other than plain sums.
   """
 
   def client_update(bound, sent, own, dataset):
@@ -94,6 +98,13 @@ def add(
     weights = stepped.weights._replace(non_trainable=statistics)
     return taken, stepped._replace(weights=weights)
 
+  if not _is_plain(model_aggregator):
+    raise errors.InputError(
+      'The aggregator must be the default one for a model with statistics of '
+      'batches, such as those of batch normalisation, since these are summed '
+      'beside it and would escape its clipping, noise, rule or secure sums; '
+      'frozen statistics and GroupNormalization go with any aggregator.'
+    )
   factory = named_parts.NamedPartsFactory(
     {
       _METHODS: server_step_lib.weighted_factory(model_aggregator),
@@ -101,3 +112,14 @@ def add(
     }
   )
   return client_update, factory, step
+
+
+def _is_plain(
+  factory: tff.aggregators.WeightedAggregationFactory | None,
+) -> bool:
+  """Returns whether a method's aggregator is certain to take plain sums."""
+  if isinstance(factory, named_parts.NamedPartsFactory):
+    return _is_plain(factory.factories['delta'])
+  if isinstance(factory, fisher_weighted_mean.FisherWeightedMeanFactory):
+    return factory.takes_plain_sums
+  return factory in (None, server_step_lib.PLAIN_MEAN)

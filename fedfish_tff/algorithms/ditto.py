@@ -41,8 +41,7 @@ def build_ditto(
 
   The server's model is FedAvg's. A client's own model takes as many steps on
   the same batches, pulled towards w; with strength 0 every client trains it
-  alone. Weights that are not trainable stay at their initial values, as in
-  FedAvg.
+  alone. Weights that are not trainable stay at their initial values.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.

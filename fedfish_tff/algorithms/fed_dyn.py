@@ -42,8 +42,7 @@ def build_fed_dyn(
 
     s <- s + sum(w - w_i) / N,    w <- w - mean(w - w_i) - s
 
-  All g_i and s start at 0. Weights that are not trainable stay at their initial
-  values.
+  All g_i and s start at 0. Statistics of batches are averaged, see `compose`.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.

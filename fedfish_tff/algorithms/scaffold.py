@@ -54,8 +54,8 @@ def build_scaffold(
 
   Option I is new c_i = grad F_i(w).
 
-  All control variates start at 0, so that the first round is FedAvg's. Weights
-  that are not trainable stay at their initial values, as in FedAvg.
+  All control variates start at 0, so that the first round is FedAvg's.
+  Statistics of batches are averaged, see `compose`.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.

@@ -61,6 +61,10 @@ def flatten_server(server: Any) -> client_update.Server:
   )
 
 
+# The aggregator where a builder's argument gives none.
+PLAIN_MEAN = tff.aggregators.MeanFactory()
+
+
 def weighted_factory(
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
 ) -> tff.aggregators.WeightedAggregationFactory:
@@ -72,7 +76,7 @@ def weighted_factory(
   Raises:
     TypeError: If it is not a weighted factory.
   """
-  factory = model_aggregator or tff.aggregators.MeanFactory()
+  factory = model_aggregator or PLAIN_MEAN
   if not isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     raise TypeError(
       'model_aggregator must be a tff.aggregators.WeightedAggregationFactory, '

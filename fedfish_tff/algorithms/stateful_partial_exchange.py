@@ -59,7 +59,7 @@ def build_stateful_partial_exchange(
   values from the server's, not from their start, and the server takes the mean
   as it is. With a selector that sends everything this is FedAvg with a server
   step of rate 1, up to rounding. Weights that are not trainable stay at their
-  initial values, as in FedAvg.
+  initial values.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.

@@ -214,6 +214,22 @@ class KerasModelTest(parameterized.TestCase):
     for name, value in expected.items():
       self.assertAlmostEqual(found[name], value, places=5)
 
+  def test_no_aggregator_but_plain_sums(self):
+    model = _convert('pictures')[2]
+    optimizer = tff.learning.optimizers.build_sgdm(_RATE)
+    for build in (algorithms.build_fed_avg, algorithms.build_fed_nova):
+      with self.assertRaisesRegex(errors.InputError, 'would escape its clip'):
+        build(
+          model,
+          optimizer,
+          model_aggregator=tff.learning.robust_aggregator(),
+        )
+    build = algorithms.build_fed_fish
+    with self.assertRaisesRegex(errors.InputError, 'would escape its clip'):
+      build(model, optimizer, sum_factory=tff.aggregators.SecureSumFactory(1.0))
+    for build in (algorithms.build_fed_nova, algorithms.build_fed_fish):
+      build(model, optimizer)
+
   @pytest.mark.thorough
   def test_clients_keep_batch_normalization(self):
     clients, keras_model, model = _convert('pictures')
