@@ -8,4 +8,4 @@ no more of the process than `import_setup` says.
 
 from fedfish_tff import import_setup
 
-__version__ = '0.1.0'
+__version__ = '1.0.0'
