@@ -29,16 +29,14 @@ def define(*, saved_models: bool = True) -> Callable[..., trust_lib.Trust]:
       False,
       'Whether to load a model (.h5, .hdf5, .keras or a SavedModel) that the '
       'config names as an extractor, or a .keras of Keras 2 to begin with. It is '
-      'a program, which may run any code. The config of a run to begin with may '
-      'name none.',
+      'a program, which may run any code.',
     )
   holders['json_modules'] = flags.DEFINE_bool(
     'trust_modules',
     False,
     'Whether to import Python modules that a config.json names, as '
     'package.module:NAME, for a task, method or block that is not of this '
-    'package. A config.json is also that of a run to begin with '
-    '(warm_start.path).',
+    'package.',
   )
 
   def given(*, is_json: bool) -> trust_lib.Trust:
