@@ -25,9 +25,9 @@ size=tpu is for a TPU VM; docs/tpu.md says how to set one up:
   python -m launch.train --config=launch/configs/digits.py:fed_fish,size=tpu \
     --workdir=runs/digits_tpu --context=pjrt --platform=tpu
 
-XLA compiles client work once for each batch size, so every client uses one
-batch of 16 of its examples per round (a new choice each round), and only
-clients with fewer examples cost another compilation. It has run on a CPU,
+XLA compiles client work for each power of two of rows and of clients. Every
+client uses one batch of at most 16 of its examples per round (a new choice each
+round), so there are few programs. It has run on a CPU,
 compiled by XLA (--platform=cpu), but not yet on a TPU, so no time is promised.
 On the CPU, with seed 0, expect an accuracy of 0.891 on the 8 test clients.
 """
