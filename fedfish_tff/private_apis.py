@@ -376,7 +376,32 @@ def keras_parts(model: Any) -> tuple[tf.keras.Model, list[Any]] | None:
   None for other variable models.
   """
   keras_model = getattr(model, '_keras_model', None)
-  return None if keras_model is None else (keras_model, list(model._loss_fns))
+  losses = getattr(model, '_loss_fns', None)
+  if keras_model is None or losses is None:
+    return None
+  return keras_model, list(losses)
+
+
+def keras_mask(tensor: Any) -> tf.Tensor | None:
+  """Returns the mask that Keras layers gave to their output, if any."""
+  return getattr(tensor, '_keras_mask', None)
+
+
+@contextlib.contextmanager
+def new_keras_names() -> Iterator[None]:
+  """Numbers names of Keras layers and metrics from the start within a block.
+
+  Else they depend on how many were made before in the process.
+  """
+  backend = importlib.import_module(tf.keras.backend.get_uid.__module__)
+  numbers = backend.get_default_graph_uid_map()
+  before = dict(numbers)
+  numbers.clear()
+  try:
+    yield
+  finally:
+    numbers.clear()
+    numbers.update(before)
 
 
 def captures_at_call(function: Any) -> bool:

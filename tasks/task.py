@@ -15,7 +15,6 @@ import dataclasses
 import functools
 import typing
 from typing import Any
-import warnings
 
 from fedfish_tff import datasets
 from fedfish_tff import errors
@@ -216,21 +215,21 @@ class Task:
     )
 
 
-@dataclasses.dataclass(frozen=True)
+# Without equality, which would compare the task that holds it.
+@dataclasses.dataclass(frozen=True, eq=False)
 class _FunctionalModelFn:
-  """A task's `create_model`, whose models are all functional."""
+  """A task's `create_model`, whose models are all functional.
+
+  Each call names a Keras model's layers and metrics as the first one.
+  """
 
   create_model: Callable[[], Any]
   task: Task
 
   def __call__(self) -> tff.learning.models.FunctionalModel:
-    with warnings.catch_warnings():
-      # What `from_keras_model` says of statistics holds for TFF's algorithms.
-      warnings.filterwarnings('ignore', 'Batch Normalization contains')
-      model = self.create_model()
     try:
-      return models.as_functional(
-        model,
+      return models.create_functional(
+        self.create_model,
         _batch_spec(self.task.train.element_spec),
         freeze_statistics=self.task.freeze_statistics,
       )

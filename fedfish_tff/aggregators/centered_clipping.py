@@ -28,8 +28,8 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
   finite, such as that of no client, v stays for the next round.
 
   The created process takes a structure of float tensors, and returns the same
-  type. It measures `clipped_clients`, int32, the number of clients with a norm
-  above tau, and `mean`, the measurements of the mean.
+  type. It measures `clipped_clients`, int32, the number of clients with a weight
+  and a norm above tau, and `mean`, the measurements of the mean.
   """
 
   def __init__(
@@ -69,8 +69,8 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
         tff.types.type_to_tf_tensor_specs(value_type),
       )
 
-    @tff.tensorflow.computation(value_type, value_type)
-    def clip(value, center):
+    @tff.tensorflow.computation(value_type, value_type, weight_type)
+    def clip(value, center, weight):
       difference = tf.nest.map_structure(tf.subtract, value, center)
       # Finite numbers may have squares that are not.
       norm = tf.linalg.global_norm(tf.nest.flatten(difference))
@@ -79,7 +79,9 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
       clipped = tf.nest.map_structure(
         lambda d: tf.where(tf.math.is_finite(norm), d * factor, 0), difference
       )
-      return clipped, tf.cast(norm > bound, tf.int32)
+      # A client that is left out has weight 0.
+      exceeds = tf.logical_and(norm > bound, weight > 0)
+      return clipped, tf.cast(exceeds, tf.int32)
 
     @tff.tensorflow.computation(value_type, value_type)
     def move(center, change):
@@ -106,7 +108,7 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
     def next_fn(state, value, weight):
       center, mean_state = state
       clipped, exceeds = tff.federated_map(
-        clip, (value, tff.federated_broadcast(center))
+        clip, (value, tff.federated_broadcast(center), weight)
       )
       output = mean.next(mean_state, clipped, weight)
       moved, kept = tff.federated_map(move, (center, output.result))

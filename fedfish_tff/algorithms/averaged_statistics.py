@@ -37,7 +37,7 @@ def refuse(model_fn: model_functions.ModelFn, method: str) -> None:
     model_fn: The model.
     method: The name of a method that has no place for them.
   """
-  if extended_model.has_statistics(model_fn):
+  if extended_model.changes_statistics(model_fn):
     raise errors.InputError(
       f'{method} must have a model without statistics of batches, such as those '
       'of batch normalisation, since it averages none, got one with; frozen '
@@ -100,9 +100,9 @@ def add(
 
   if not _is_plain(model_aggregator):
     raise errors.InputError(
-      'The aggregator must be the default one for a model with statistics of '
-      'batches, such as those of batch normalisation, since these are summed '
-      'beside it and would escape its clipping, noise, rule or secure sums; '
+      'model_aggregator or sum_factory must be left out for a model with '
+      'statistics of batches, such as those of batch normalisation, since these '
+      'are summed beside it and would escape its clipping, noise, rule or secure sums; '
       'frozen statistics and GroupNormalization go with any aggregator.'
     )
   factory = named_parts.NamedPartsFactory(

@@ -132,7 +132,7 @@ def compose(
       return initialize_client(server_step_lib.flatten_server(server))
 
     own_type = begin_client.type_signature.result
-  if extended_model.has_statistics(model_fn) and (
+  if extended_model.changes_statistics(model_fn) and (
     send.type_signature.result.weights.non_trainable
   ):
     client_update_fn, model_aggregator, server_step = averaged_statistics.add(

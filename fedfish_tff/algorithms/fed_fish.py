@@ -127,7 +127,7 @@ def build_fed_fish(
   """
   if fisher_estimator is not choices.FisherEstimator.BATCH_GRADIENT and (
     extended_model.adds_loss(model_fn)
-    or extended_model.has_statistics(model_fn)
+    or extended_model.changes_statistics(model_fn)
   ):
     raise errors.InputError(
       'fisher_estimator must be BATCH_GRADIENT (in a config: batch_gradient) for '

@@ -9,6 +9,7 @@ NeurIPS 2020 (arXiv:2006.08848), Algorithm 1.
 import collections
 
 from fedfish_tff import errors
+from fedfish_tff.algorithms import averaged_statistics
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
 from fedfish_tff.client_work import local_training as local_training_lib
@@ -77,10 +78,13 @@ def build_p_fed_me(
     measured, do not leave the round.
 
   Raises:
-    InputError: If an argument is out of range.
+    InputError: If an argument is out of range, or the model has statistics of
+      batches.
     TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   local_training_lib.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
+  averaged_statistics.refuse(model_fn, 'pFedMe')
+  errors.check_positive_integer('local_epochs', local_epochs)
   errors.check_range('personal_learning_rate', personal_learning_rate, above=0)
   errors.check_positive_integer('personal_steps', personal_steps)
   errors.check_range('personal_strength', personal_strength, above=0)

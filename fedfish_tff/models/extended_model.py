@@ -113,7 +113,7 @@ def adds_loss(model: Any) -> bool:
   return isinstance(model, ExtendedModel) and model.adds_loss
 
 
-def has_statistics(model: Any) -> bool:
+def changes_statistics(model: Any) -> bool:
   """Returns whether training changes a functional model's other weights."""
   return isinstance(model, ExtendedModel) and model.has_statistics
 

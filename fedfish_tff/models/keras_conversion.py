@@ -129,9 +129,10 @@ def convert(
   _check_weights(keras_model, trainable, trained, evaluated)
   statistics = trained.changed
   positions = {identify(v): i for i, v in enumerate([*trainable, *statistics])}
+  values: dict[int, np.ndarray] = {}
   passes = {
-    True: _place(trained, positions),
-    False: _place(evaluated, positions),
+    True: _place(trained, positions, values),
+    False: _place(evaluated, positions, values),
   }
   num_trainable = len(trainable)
 
@@ -293,13 +294,31 @@ class _Pass:
   constants: Mapping[str, np.ndarray]
 
 
-def _place(traced: _TracedPass, positions: Mapping[int, int]) -> _Pass:
-  """Replaces the variables of a pass by their positions or their values."""
+def _place(
+  traced: _TracedPass,
+  positions: Mapping[int, int],
+  values: dict[int, np.ndarray],
+) -> _Pass:
+  """Replaces the variables of a pass by their positions or their values.
+
+  Args:
+    traced: The pass.
+    positions: The positions of the model's weights, by the variables' ids.
+    values: The values of other variables that are read so far, by their ids,
+      which passes share.
+  """
   weights = {
     name: positions[identify(variable)]
     for name, variable in traced.variables.items()
     if identify(variable) in positions
   }
+  constants = {}
+  for name, variable in traced.variables.items():
+    if name not in weights:
+      key = identify(variable)
+      if key not in values:
+        values[key] = variable.numpy()
+      constants[name] = values[key]
   return _Pass(
     graph_def=traced.graph_def,
     inputs=traced.inputs,
@@ -307,11 +326,7 @@ def _place(traced: _TracedPass, positions: Mapping[int, int]) -> _Pass:
     adds_loss=traced.adds_loss,
     seed=traced.seed,
     weights=weights,
-    constants={
-      name: variable.numpy()
-      for name, variable in traced.variables.items()
-      if name not in weights
-    },
+    constants=constants,
   )
 
 
@@ -359,6 +374,7 @@ def _trace_pass(
 ) -> _TracedPass:
   known = {identify(v): v for v in keras_model.variables}
   looping, changed, has_losses, num_outputs = [], {}, False, 0
+  refused = []
   # A variable, so that the trace reads the seed only if the model draws.
   seed = tf.Variable([0, 0], dtype=tf.int32, trainable=False)
 
@@ -375,6 +391,20 @@ def _trace_pass(
         assigned = stack.enter_context(private_apis.assignments_as_tensors())
       outputs = tf.nest.flatten(call(x, training))
       losses = [tf.cast(loss, tf.float32) for loss in keras_model.losses]
+    if any(private_apis.keras_mask(output) is not None for output in outputs):
+      refused.append(
+        'must have an output without a mask, since losses and metrics here count '
+        'all of it, got one with the mask of a layer such as '
+        'Embedding(mask_zero=True)'
+      )
+    refused.extend(
+      'must add losses that are one number per batch, such as the mean of the '
+      f"examples' losses, got one of shape {loss.shape}"
+      for loss in losses
+      if loss.shape.rank != 0
+    )
+    if refused:
+      losses = []
     if training:
       changed.update(assigned)
     looping.extend(make_seed.looping)
@@ -392,6 +422,8 @@ def _trace_pass(
       'a loop or a function, where each of its calls would draw the same; it must '
       'be called outside.'
     )
+  if refused:
+    raise errors.InputError(f'Model {keras_model.name!r} {refused[0]}.')
   if num_outputs != 1:
     raise errors.InputError(
       f'Model {keras_model.name!r} must have one output, got {num_outputs}.'

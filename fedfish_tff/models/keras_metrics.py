@@ -5,6 +5,7 @@
 import collections
 from collections.abc import Callable
 from collections.abc import Iterable
+import inspect
 from typing import Any
 
 from fedfish_tff import errors
@@ -18,6 +19,7 @@ import tensorflow_federated as tff
 # The names of the metrics that every model has, or has in TFF.
 OWN = ('loss', 'num_examples', 'num_batches')
 _BATCH_LOSS = 'batch_loss'
+_VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def create_loss(loss: Any) -> Callable[..., tf.Tensor]:
@@ -81,11 +83,23 @@ def create_metrics(
         'The metrics of a model must have different names, other than '
         f'{", ".join(OWN)}, got {", ".join(names)}.'
       )
-  return with_batch_loss(
+  initialize, update, finalize = (
     tff.learning.metrics.create_functional_metric_fns(
       collections.OrderedDict(found, num_examples=supervised.ExampleCounter)
     )
   )
+
+  def update_matched(
+    state: Any, labels: Any, batch_output: Any, sample_weight: Any = None
+  ) -> Any:
+    return update(
+      state,
+      labels=_match(labels, batch_output.predictions),
+      batch_output=batch_output,
+      sample_weight=sample_weight,
+    )
+
+  return with_batch_loss((initialize, update_matched, finalize))
 
 
 def with_batch_loss(
@@ -112,7 +126,7 @@ def with_batch_loss(
     total, count = inner.pop(_BATCH_LOSS)
     inner = update(
       inner,
-      labels=_match(labels, batch_output.predictions),
+      labels=labels,
       batch_output=batch_output,
       sample_weight=sample_weight,
     )
@@ -156,6 +170,17 @@ def _create_metric(
     metric = None
   if isinstance(metric, tf.keras.metrics.Metric):
     kind, config = type(metric), metric.get_config()
+    lost = [
+      argument
+      for argument, parameter in inspect.signature(kind).parameters.items()
+      if argument not in config and parameter.kind not in _VARIABLE
+    ]
+    # Those of Keras leave out only arguments that it makes itself.
+    if lost and not kind.__module__.startswith(('keras', 'tf_keras')):
+      raise errors.InputError(
+        f'get_config of metric {metric.name!r} must have all arguments, by which '
+        f'the metric is made anew, got none for {", ".join(lost)}.'
+      )
     return metric.name, lambda: kind.from_config(dict(config))
   if not callable(metric):
     raise errors.InputError(

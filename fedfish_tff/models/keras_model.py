@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keras models with any loss as functional models."""
 
+from collections.abc import Callable
 from collections.abc import Iterable
 from typing import Any
+import warnings
 
 from fedfish_tff import errors
 from fedfish_tff import private_apis
@@ -69,6 +71,31 @@ def create_keras_model(
   )
 
 
+def create_functional(
+  create_model: Callable[[], Any],
+  input_spec: tuple[Any, Any],
+  *,
+  freeze_statistics: bool = False,
+) -> tff.learning.models.FunctionalModel:
+  """Creates a model by a function, as a functional one.
+
+  Each call names a Keras model's layers and metrics as the first one.
+
+  Args:
+    create_model: A function that returns one of the models of `as_functional`.
+    input_spec: See `as_functional`.
+    freeze_statistics: See `create_keras_model`.
+
+  Raises:
+    errors.InputError: See `as_functional`.
+  """
+  with warnings.catch_warnings(), private_apis.new_keras_names():
+    # What `from_keras_model` says of statistics holds for TFF's algorithms.
+    warnings.filterwarnings('ignore', 'Batch Normalization contains')
+    model = create_model()
+  return as_functional(model, input_spec, freeze_statistics=freeze_statistics)
+
+
 def as_functional(
   model: Any, input_spec: tuple[Any, Any], *, freeze_statistics: bool = False
 ) -> tff.learning.models.FunctionalModel:
@@ -84,7 +111,7 @@ def as_functional(
     errors.InputError: If it is none of these, or cannot be one.
   """
   if isinstance(model, tff.learning.models.FunctionalModel):
-    if freeze_statistics and extended_model.has_statistics(model):
+    if freeze_statistics and extended_model.changes_statistics(model):
       raise errors.InputError(
         'A model must be given as a Keras model for its statistics to be '
         'frozen, got a functional one; create_keras_classifier and '

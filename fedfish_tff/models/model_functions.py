@@ -112,7 +112,7 @@ def _new_variable_model(
 def has_statistics(model: ModelFn) -> bool:
   """Returns whether training may change weights beside the trainable ones."""
   if is_functional(model):
-    return extended_model.has_statistics(model)
+    return extended_model.changes_statistics(model)
   return bool(tff.structure.flatten(weights_type(model).non_trainable))
 
 

@@ -10,6 +10,7 @@ import typing
 
 from fedfish_tff import errors
 from fedfish_tff import fields
+from fedfish_tff import models
 from launch.methods import block
 from launch.methods import config as config_lib
 
@@ -38,10 +39,10 @@ def kept_tensors(parts: building.Ingredients) -> tuple[bool, ...]:
 
 def _freeze(parts: building.Ingredients, task: Task) -> Task:
   """Returns the task, with frozen statistics if the block says so."""
-  if not any(getattr(task.create_model(), 'normalization_tensors', ())):
+  if not models.has_statistics(task.create_model()):
     raise errors.InputError(
       f'The config must have no block {_NAME} for task {task.name!r}, whose '
-      'model is not a Keras model with batch normalisation that is trained.'
+      'model has no batch normalisation with statistics that training changes.'
     )
   if parts.config.blocks[_NAME].statistics != FROZEN:
     return task

@@ -5,9 +5,10 @@
 Integer labels y [n] make it a classification, float labels [n] or [n, t] a
 regression, unless `kind` says otherwise. A small convolutional network learns
 classes of pictures x [n, height, width, channels], and a perceptron on the
-flattened features x [n, ...] all else, unless `model` says otherwise. Arrays x_test and y_test are a client's own test data; or
-the files stand in folders train and test. The task describes the data and warns
-of possible mistakes, with the option that resolves each.
+flattened features x [n, ...] all else, unless `model` says otherwise. Arrays
+x_test and y_test are a client's own test data; or the files stand in folders
+train and test. The task describes the data and warns of possible mistakes, with
+the option that resolves each.
 """
 
 from __future__ import annotations
@@ -114,7 +115,8 @@ def create_task(
   the folder of `<client_id>.npz` files, see `datasets.NpzFolderClientData`.
 
   Returns:
-    The task, with `own_test` if clients have test data of their own; its metric is accuracy (classification) or mse (regression).
+    The task, with `own_test` if clients have test data of their own; its metric
+    is accuracy (classification) or mse (regression).
 
   Raises:
     errors.InputError: If an option is out of range or the data cannot be used.

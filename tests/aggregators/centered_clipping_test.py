@@ -48,7 +48,7 @@ def _move(center, values, weights):
   differences = np.stack([_row(value) for value in values]) - center
   norms = np.linalg.norm(differences, axis=1, keepdims=True)
   clipped = differences * np.minimum(1, _NORM / norms)
-  count = int(np.sum(norms > _NORM))
+  count = int(np.sum((norms[:, 0] > _NORM) & (np.array(weights) > 0)))
   return center + np.average(clipped, axis=0, weights=weights), count
 
 

@@ -311,6 +311,9 @@ class KerasModelTest(parameterized.TestCase):
       ("A metric must be .*got 'hits'", {'metrics': ['hits']}),
       ('different names, .*got mse, mse', {'metrics': ['mse', 'mse']}),
       ('one output, got 2', {'keras_model': _two_outputs()}),
+      ('must have an output without a mask', {'keras_model': _masked()}),
+      ('add losses that are one number', {'keras_model': _adding_by_example()}),
+      ("'own' must have all arguments, .* for bound", {'metrics': [_Own(0.9)]}),
     ):
       with self.assertRaisesRegex(errors.InputError, message):
         models.create_keras_model(
@@ -324,6 +327,80 @@ class KerasModelTest(parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.InputError, "number per batch.*'none'"):
       model.loss(np.ones([2, 3], 'f'), np.zeros(2, 'i'))
+
+  def test_a_functions_models_have_the_same_names(self):
+    def create_model():
+      model = tf.keras.Sequential([_layers.Input([5]), _layers.Dense(1)])
+      model.compile(
+        loss='binary_crossentropy', metrics=[tf.keras.metrics.AUC()]
+      )
+      return model
+
+    before = _layers.Dense(1).name
+    spec = (tf.TensorSpec([None, 5]), tf.TensorSpec([None], tf.int32))
+    names = set()
+    for _ in range(2):
+      model = models.create_functional(create_model, spec)
+      metrics = model.finalize_metrics(model.initialize_metrics_state())
+      names.add((model.tensor_names, tuple(metrics)))
+    self.assertEqual(
+      names,
+      {(('dense/kernel', 'dense/bias'), ('loss', 'auc', 'num_examples'))},
+    )
+    # The caller's own layers go on as if nothing was made.
+    self.assertNotEqual(_layers.Dense(1).name, before)
+
+  def test_a_classifier_with_a_regularizer_scores_classes(self):
+    tf.keras.utils.set_random_seed(0)
+    keras_model = tf.keras.Sequential(
+      [_layers.Input([4]), _layers.Dense(3, kernel_regularizer='l2')]
+    )
+    model = models.create_keras_classifier(
+      keras_model,
+      input_spec=tf.TensorSpec([None, 4]),
+      class_names=('a', 'b', 'c'),
+    )
+    x = np.random.default_rng(0).normal(size=[9, 4]).astype('f')
+    y = np.arange(9, dtype=np.int32) % 3
+    scores = evaluation.ClientScorer(model)(
+      tff.learning.models.ModelWeights(*model.initial_weights),
+      evaluation.load_chunks(
+        datasets.InMemoryClientData({'all': (x, y)}), eval_batch_size=4
+      ),
+    )
+    found = keras_model(x).numpy().argmax(1)
+    total = dict(scores.total)
+    self.assertAlmostEqual(total['accuracy'], np.mean(found == y), places=6)
+
+
+def _masked():
+  return tf.keras.Sequential(
+    [
+      _layers.Input([5]),
+      _layers.Embedding(7, 2, mask_zero=True),
+      _layers.Dense(1),
+    ]
+  )
+
+
+class _ByExample(_layers.Layer):
+  def call(self, x):
+    self.add_loss(tf.reduce_sum(x**2, axis=1))
+    return x
+
+
+def _adding_by_example():
+  return tf.keras.Sequential(
+    [_layers.Input([5]), _ByExample(), _layers.Dense(1)]
+  )
+
+
+class _Own(tf.keras.metrics.Mean):
+  """A metric that does not tell its argument."""
+
+  def __init__(self, bound=0.5, name='own', dtype=None):
+    super().__init__(name, dtype)
+    self._bound = bound
 
 
 def _two_outputs():
