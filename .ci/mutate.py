@@ -280,7 +280,14 @@ def _mutate(path: pathlib.Path, options: argparse.Namespace) -> None:
     its_files = sorted({test.split('::')[0] for test in tests})
     killers = tests and _run(path, source, its_files, tests, limit)[0]
     killed += bool(killers)
-    end = f'killed by {len(killers)}' if killers else f'SURVIVES {len(tests)}'
+    end = (
+      f'killed by {len(killers)}'
+      if killers
+      else f'SURVIVES {len(tests)}'
+      if tests
+      # Such as a line of a literal, which Python folds into its first one.
+      else 'met by no test'
+    )
     print(f'{place}: {end}', *killers, sep='\n  ', flush=True)
   print(
     f'{path.relative_to(ROOT)}: {len(some)} of {len(all_)} mutants, '

@@ -98,7 +98,7 @@ def check_range(
       end = f'below {below}' if most is None else most
       expected = f'a number from {least} to {end}'
     elif most is None:
-      expected = f'a number between {above} and {below}'
+      expected = f'a number above {above} and below {below}'
     else:
       expected = f'a number above {above} and at most {most}'
     raise unexpected(name, value, expected)

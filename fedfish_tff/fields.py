@@ -109,7 +109,7 @@ def between_0_and_1(name: str, value: Any) -> None:
   """Checks a number above 0 and below 1."""
   number(positive=True)(name, value)
   if value >= _ONE_IN_FLOAT32:
-    raise errors.unexpected(name, value, 'a number between 0 and 1')
+    raise errors.unexpected(name, value, 'a number above 0 and below 1')
 
 
 def below_1(name: str, value: Any) -> None:

@@ -65,7 +65,7 @@ _RANGES = {
     (0, np.float32(0.25)),
     (0.5, -1),
   ),
-  'a number between 0 and 1': (dict(above=0, below=1), (0.5,), (0, 1)),
+  'a number above 0 and below 1': (dict(above=0, below=1), (0.5,), (0, 1)),
   'a number above 0 and at most 1': (dict(above=0, most=1), (1,), (0, 2)),
 }
 

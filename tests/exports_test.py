@@ -36,6 +36,7 @@ _GROUPING_PARTS = (
 INTERNAL_MODULES = {
   'fedfish_tff.aggregators.sum_factories': 'a part of aggregators and methods',
   'fedfish_tff.aggregators.tensor_names': 'a part of two aggregators',
+  'fedfish_tff.algorithms.averaged_statistics': 'a part of compose',
   'fedfish_tff.algorithms.closed_form': 'a part of closed-form methods',
   'fedfish_tff.algorithms.padded_networks': 'a part of FedMA',
   'fedfish_tff.choices': 'stands beside the packages, not in one',
@@ -66,6 +67,8 @@ INTERNAL_MODULES = {
   'fedfish_tff.regular_files': 'stands beside the packages, not in one',
   'fedfish_tff.trust': 'stands beside the packages, not in one',
   'fedfish_tff.models.autograph': 'a part of the models and of client work',
+  'fedfish_tff.models.keras_conversion': 'a part of Keras models',
+  'fedfish_tff.models.keras_metrics': 'a part of Keras models',
   'fedfish_tff.models.keras_weights': 'a part of weight_files',
   'fedfish_tff.models.layers': 'a part of models and networks',
   'fedfish_tff.models.stored_tensors': 'what files of weights share',

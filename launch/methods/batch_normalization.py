@@ -91,6 +91,12 @@ BLOCK = block.Block(
     ),
     block.Rule('fine_tuning', (), 'whose tensors are others', when=_KEPT),
     block.Rule('adapters', (), 'which freezes the weights of the task'),
+    block.Rule(
+      'warm_start',
+      (),
+      'whose statistics are those of the task',
+      when={'statistics': (FROZEN,)},
+    ),
   ),
   sets=(
     block.Rule(

@@ -68,7 +68,7 @@ class SweepFolder:
     """Returns the entries of all runs in sweep.json, by name.
 
     Each entry has `variant`, `fields`, `config` and `method`, the notes of
-    `method_notes.describe`, None if it lacks them.
+    `method_notes.describe`.
 
     Raises:
       errors.InputError: If the folder is not that of a sweep.

@@ -172,7 +172,8 @@ class Sweep:
     variants = dict.fromkeys(entry['variant'] for entry in old.values())
     return [
       f'Not in the table: {text_table.count(len(old), "earlier run")} of '
-      f'{", ".join(variants)} in runs/, with values that are no longer the best.'
+      f'{", ".join(variants)} in runs/, with values or candidates for fine-tuning '
+      'that are no longer those of the tuning.'
     ] * bool(old)
 
   def _find_times(self) -> list[tuple[float, int]]:

@@ -71,6 +71,11 @@ def open_folder(
     f'{folder.path} is in use by another launch.sweep; wait until it ends.'
   )
   with files.locked_folder(folder.path, in_use=in_use, skipped=_OTHERS):
+    if fit_runs(folder, runs, chosen=chosen) != fitted:
+      raise errors.InputError(
+        f'{folder.path} must stay as it is until this command has locked it, got '
+        'other runs from another launch.sweep; the same command continues.'
+      )
     content = {
       'config': source,
       'tuned': list(tuned),

@@ -69,7 +69,8 @@ def read_sweep(
     has diverged is NaN.
 
   Raises:
-    errors.InputError: If the folder cannot be read, or a run is not finished.
+    errors.InputError: If the folder cannot be read, or a run is not finished or
+      lacks the score that its question asks for.
   """
   folder = sweep_folder.SweepFolder(path)
   results, planned = sweep_results.read_results(folder), folder.read_runs()
@@ -83,9 +84,18 @@ def read_sweep(
   frames = sweep_results.to_frames(results, with_rounds=True)
   runs, rounds = [], []
   for index, run in frames.runs.iterrows():
+    if run.judged_by == 'personalized':
+      raise errors.InputError(
+        f'The personal question must have a task with own test data, got run '
+        f'{run.run} of {path}, whose clients have none.'
+      )
     personal = run.judged_by.endswith('fine_tuned')
     own = f'{_OWN if personal else run.judged_by}/{run.metric}'
     last = f'validation/{own}' if personal else f'test/{own}'
+    if run.status != 'diverged' and pd.isna(run.get(last)):
+      raise errors.InputError(
+        f'Run {run.run} of {path} must have the score {last}, got none.'
+      )
     key = {
       'task': run.task,
       'question': budget.QUESTIONS[personal],

@@ -57,7 +57,7 @@ _OUTPUT_DIR = path_flags.define(
 )
 
 
-def blocks(runs: pd.DataFrame) -> pd.DataFrame:
+def blocks(runs: pd.DataFrame, by: str = 'method') -> pd.DataFrame:
   """Returns the scores of runs, a row per task and seed, a column per method.
 
   Methods that lack a block are left out: ranks need all of them.
@@ -65,12 +65,12 @@ def blocks(runs: pd.DataFrame) -> pd.DataFrame:
   Args:
     runs: The rows of equal_terms_runs.csv of one question. A run that has
       diverged has no score, and stays as NaN.
+    by: The column that tells methods apart. Titles have tuned values, which
+      differ between tasks; variants have none.
   """
   keys = [*_SECTION[1:], 'seed']
-  scores = runs.pivot(index=keys, columns='method', values='score')
-  has_run = runs.assign(there=1).pivot(
-    index=keys, columns='method', values='there'
-  )
+  scores = runs.pivot(index=keys, columns=by, values='score')
+  has_run = runs.assign(there=1).pivot(index=keys, columns=by, values='there')
   return scores[has_run.columns[has_run.notna().all()]]
 
 
@@ -86,12 +86,13 @@ def describe(
   Returns:
     The rows by method, the best mean rank first: `mean`, `low`, `high`,
     `diverged`, the number of seeds; `difference` from FedAvg, paired by seed,
-    `difference_low`, `difference_high`, `wins`; `rank`, `p_holm`; the means of
+    `difference_low`, `difference_high`, `n`, the number of seeds in which both
+    have a score; `rank`, `z`, `p_holm`; the means of
     other columns of `runs`; and `to_<cost>`, the cost until the target. Then
     the test of ranks and the target.
 
   Raises:
-    errors.InputError: If a method lacks a seed.
+    errors.InputError: If a method lacks a seed, or FedAvg is not among them.
   """
   scores = blocks(runs)
   lacking = set(runs['method']) - set(scores)
@@ -99,6 +100,7 @@ def describe(
     raise errors.InputError(
       f'All methods must have the same seeds, which {sorted(lacking)} lack.'
     )
+  errors.check_member('The baseline', CONTROL, scores.columns)
   test = ranks.rank(scores)
   found = {}
   for method in test.ranks.index:
@@ -117,12 +119,11 @@ def describe(
       'difference': gain.mean,
       'difference_low': gain.low,
       'difference_high': gain.high,
-      'wins': gain.wins,
       'n': gain.n,
       'rank': test.ranks[method],
     }
   table = pd.DataFrame(found).T
-  table = table.join(ranks.compare_with(test, CONTROL)['p_holm'])
+  table = table.join(ranks.compare_with(test, CONTROL)[['z', 'p_holm']])
   others = ['worst_tenth', 'client_std', 'new_clients', 'one_model']
   means = runs.groupby('method')[[*others, *_COSTS[1:]]].mean()
   settings = runs.groupby('method')['settings'].first()
@@ -134,10 +135,9 @@ def describe(
 
 
 def _curve(rounds: pd.DataFrame) -> pd.DataFrame:
-  """Returns the means over seeds by round; NaN if a seed has diverged."""
-  return rounds.groupby('round')[['score', *_COSTS[1:]]].agg(
-    lambda of: of.mean(skipna=False)
-  )
+  """Returns a method's means over seeds by round; NaN if a seed lacks one."""
+  by_seed = rounds.set_index(['round', 'seed'])[['score', *_COSTS[1:]]]
+  return by_seed.unstack('seed').T.groupby(level=0).mean(skipna=False).T
 
 
 def find_target(rounds: pd.DataFrame) -> float:
@@ -195,7 +195,8 @@ def verdict(row: pd.Series) -> str:
     return 'baseline'
   if row['p_holm'] >= evaluation.ALPHA:
     return 'undecided'
-  return 'better' if row['difference'] > 0 else 'worse'
+  # As p, the word is that of ranks.
+  return 'better' if row['z'] > 0 else 'worse'
 
 
 def format_section(
@@ -225,7 +226,7 @@ def format_section(
         method,
         _interval(row[['mean', 'low', 'high']], '.3f')
         + (f', {diverged} diverged' if diverged else ''),
-        '' if is_control else _interval(row.filter(like='difference'), '+.3f'),
+        '' if is_control else _difference(row, test.num_blocks),
         f'{row["rank"]:.2f}',
         '' if is_control else f'{row["p_holm"]:.2g}',
         verdict(row),
@@ -259,6 +260,13 @@ def format_section(
       (f'{title}: costs', paid, costs, 2),
     )
   )
+
+
+def _difference(row: pd.Series, num_seeds: int) -> str:
+  """Returns the difference from FedAvg, with its seeds if some lack a score."""
+  told = _interval(row.filter(like='difference'), '+.3f')
+  some = '' if row['n'] == num_seeds else f', {row["n"]:.0f} of {num_seeds}'
+  return told + some
 
 
 def _interval(values: pd.Series, form: str) -> str:
@@ -513,9 +521,19 @@ def main(argv: Sequence[str]) -> None:
     )
     print(page)
   for question, runs in raw['runs'].groupby('question', sort=False):
-    scores = blocks(runs)
-    if runs['task'].nunique() > 1 and scores.shape[1] > 2:
-      tests[f'All tasks, {question}'] = ranks.rank(scores)
+    if runs['task'].nunique() < 2:
+      continue
+    scores = blocks(runs, by='variant')
+    if scores.shape[1] > 2:
+      # The shortest title of a method has no tuned value.
+      titles = runs.groupby('variant')['method'].agg(
+        lambda of: min(of, key=len)
+      )
+      title = f'All tasks, {question}'
+      tests[title] = ranks.rank(scores.rename(columns=titles))
+      lacking = sorted(titles.drop(scores.columns))
+      if lacking:
+        print(f'{title}: without {", ".join(lacking)}, which lack a task.')
   style.save_figure(draw_ranks(tests), folder / 'ranks.png')
   style.save_figure(draw_costs(sections), folder / 'costs.png')
   if personal:

@@ -205,7 +205,7 @@ class ArgumentsTest(parameterized.TestCase):
     ({'cohort_size': 10}, 'cohort_size must be at most 9, .* got 10'),
     ({'cohort_size': 0}, 'cohort_size must be a positive integer'),
     ({'rounds_per_tree': 0}, 'rounds_per_tree must be a positive integer'),
-    ({'delta': 1.0}, 'delta must be .*between 0 and 1, got 1.0'),
+    ({'delta': 1.0}, 'delta must be .*above 0 and below 1, got 1.0'),
     ({'delta': 0}, 'delta must be'),
     ({'noise_multiplier': -1.0}, 'noise_multiplier must be .*0 or more'),
     ({'noise_multiplier': math.inf}, 'noise_multiplier must be'),

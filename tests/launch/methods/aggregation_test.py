@@ -169,7 +169,8 @@ class BuildTest(parameterized.TestCase):
 
   def test_the_adaptive_mean_is_that_of_tff(self):
     config = small_configs.read_config('fed_avg,aggregation=adaptive')
-    found = building.Ingredients(config=config, task=None).model_aggregator
+    task = experiment.create_task(config)
+    found = building.Ingredients(config=config, task=task).model_aggregator
     arguments = (
       tff.to_type([tff.TensorType(np.float32, (3,))]),
       tff.TensorType(np.float32),

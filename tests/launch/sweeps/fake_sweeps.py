@@ -68,6 +68,7 @@ def write_result(
   loss=1.0,
   evaluated=False,
   more_test=None,
+  more_final=None,
   totals=None,
   judged_by='global',
   stopped_at=None,
@@ -108,6 +109,7 @@ def write_result(
       f'eval/{judged_by}/{metric}': validation,
       'eval/global/loss': loss,
       'eval/global/num_examples': 10,
+      **(more_final or {}),
       f'csb/{metric}': 0.25,
     },
     'test': {

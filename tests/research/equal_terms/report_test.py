@@ -31,6 +31,7 @@ def _runs(question='global'):
         key
         | dict(settings='rate 0.1', score=score, worst_tenth=score - 0.1)
         | dict(client_std=0.2, new_clients=score, one_model=score)
+        | dict(variant=method.lower())
         | costs
       )
       for part in (1, 2, 4):
@@ -61,11 +62,30 @@ class DescribeTest(absltest.TestCase):
     np.testing.assert_allclose(
       table['mean'].astype(float), scores.mean()[table.index]
     )
-    self.assertEqual(list(table['wins']), [8, 0, 0])
+    self.assertEqual(list(table['n']), [8, 8, 8])
     # Two of the three reach 0.8, FedFish with 4 rounds of 4.
     self.assertAlmostEqual(target, 0.8)
     np.testing.assert_array_equal(table['to_round'], [4, 4, np.nan])
     np.testing.assert_array_equal(table['to_bytes'], [3e6, 2e6, np.nan])
+
+  def test_a_seed_that_has_stopped_is_no_mean_of_the_others(self):
+    runs, rounds = _runs()
+    stopped = rounds.query('method != "FedFish" or seed != 3 or round < 4')
+    table, _, target = report.describe(runs, stopped)
+    self.assertTrue(np.isnan(table['to_round']['FedFish']))
+    self.assertAlmostEqual(target, 0.6)
+
+  def test_tasks_are_joined_by_variants(self):
+    """A title has the tuned value, which differs between tasks."""
+    one, _ = _runs()
+    other = one.assign(
+      task='u', method=one['method'].replace('SCAFFOLD', 'SCAFFOLD, tuned')
+    )
+    both = pd.concat([one, other])
+    self.assertEqual(list(report.blocks(both)), ['FedAvg', 'FedFish'])
+    self.assertEqual(
+      list(report.blocks(both, by='variant')), ['fedavg', 'fedfish', 'scaffold']
+    )
 
   def test_verdicts_need_a_corrected_p_below_the_level(self):
     table, *_ = report.describe(*_runs())
