@@ -180,10 +180,16 @@ class Config:
       task: The task.
 
     Raises:
-      errors.InputError: If it does not suit the task.
+      errors.InputError: If it does not suit the task, or a further block
+        chooses.
     """
-    (choose,) = (b.choose for b in self.declared if b.choose is not None)
-    return choose(self, task)
+    found = [block for block in self.declared if block.choose is not None]
+    if len(found) != 1:
+      raise errors.InputError(
+        'One block must choose the clients of rounds, which participation does, '
+        f'got {", ".join(block.name for block in found)}.'
+      )
+    return found[0].choose(self, task)
 
   def judged_by(self, task: Task) -> str:
     """Returns the group of columns of held-out clients that judges the run.
