@@ -93,9 +93,9 @@ toy/clipping.py:4: return low -> return None: killed by 1
 {_LOW}
 toy/clipping.py:5: return value -> return None: killed by 1
 {_WITHIN}
-toy/clipping.py:9: 2 -> 3: SURVIVES 0
-toy/clipping.py:9: return value * 2 -> return None: SURVIVES 0
-toy/clipping.py:9: value * 2 -> value / 2: SURVIVES 0
+toy/clipping.py:9: 2 -> 3: met by no test
+toy/clipping.py:9: return value * 2 -> return None: met by no test
+toy/clipping.py:9: value * 2 -> value / 2: met by no test
 toy/clipping.py: 7 of 7 mutants, 3 killed, 4 survive
 """
 

@@ -269,7 +269,7 @@ class AttackTest(absltest.TestCase):
             cohort_size=len(sizes),
             **{f'aggregation.{name}': v for name, v in changes.items()},
           ),
-          task=None,
+          task=task,
         )
         inner = parts.model_aggregator
       process = algorithms.build_fed_avg(
