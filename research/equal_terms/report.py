@@ -137,7 +137,10 @@ def describe(
 def _curve(rounds: pd.DataFrame) -> pd.DataFrame:
   """Returns a method's means over seeds by round; NaN if a seed lacks one."""
   by_seed = rounds.set_index(['round', 'seed'])[['score', *_COSTS[1:]]]
-  return by_seed.unstack('seed').T.groupby(level=0).mean(skipna=False).T
+  of_seeds = by_seed.unstack('seed')
+  return pd.DataFrame(
+    {name: of_seeds[name].mean(axis=1, skipna=False) for name in by_seed}
+  )
 
 
 def find_target(rounds: pd.DataFrame) -> float:
