@@ -196,7 +196,6 @@ BLOCK = block.Block(
   },
   in_all_configs=True,
   check=_check,
-  check_task=create_cohorts,
   choose=create_cohorts,
   deviations=_deviations,
   in_loop=True,

@@ -56,6 +56,7 @@ class Experiment:
 
   def __post_init__(self) -> None:
     # Made at once, so that bad input is refused before anything is written.
+    _ = self.cohorts
     for block in self.config.declared:
       block.check_task(self.config, self.task)
     rates = self.tuning_rates

@@ -209,6 +209,7 @@ def check_task(config: config_lib.Config, task: Task) -> None:
   Raises:
     errors.InputError: If the config cannot be used with the task.
   """
+  config.create_cohorts(task)
   for declared in config.declared:
     declared.check_task(config, task)
   if config.first_run(len(task.train.client_ids)) is not None:
