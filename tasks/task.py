@@ -106,9 +106,18 @@ class Task:
       f'{self.synthetic}, task {self.name}' if self.synthetic else self.name
     )
 
-  def find_tensor_names(self) -> tuple[str, ...]:
-    """Returns the names of the model's trainable tensors; empty if it has none."""
-    return self.tensor_names or getattr(self.create_model(), 'tensor_names', ())
+  def find_tensor_names(
+    self, model: tff.learning.models.FunctionalModel | None = None
+  ) -> tuple[str, ...]:
+    """Returns the names of the model's trainable tensors; empty for none.
+
+    Args:
+      model: The task's model, if the caller has it; None to create it.
+    """
+    if self.tensor_names:
+      return self.tensor_names
+    model = self.create_model() if model is None else model
+    return getattr(model, 'tensor_names', ())
 
   def named_tensors(self, field: str) -> tuple[str, ...]:
     """Returns the names of the model's tensors.

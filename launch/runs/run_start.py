@@ -73,11 +73,9 @@ def read_start(task: Task, path: str, *, trusted: bool) -> Start:
   path = os.path.expanduser(path)
   if os.path.isdir(path):
     path = _find_model(simulation.Workdir(pathlib.Path(path)))
+  model = task.create_checked_model()
   weights = models.read_weights(
-    path,
-    task.create_checked_model(),
-    tensor_names=task.find_tensor_names(),
-    trusted=trusted,
+    path, model, tensor_names=task.find_tensor_names(model), trusted=trusted
   )
   return Start(weights, round_number=0, totals={})
 

@@ -188,11 +188,13 @@ def _score(
   row = next(row for row in rows if row['round'] == model.round_number)
   rate = tuned_evaluation.rate_of(row)
   own_clients.write(experiment, folder, model, client_states, rate)
-  _, weights = experiment.merge(
+  merged, weights = experiment.merge(
     experiment.process.get_model_weights(model.state)
   )
   digest = export.write_named_weights(
-    weights, folder.model_path, tensor_names=experiment.task.find_tensor_names()
+    weights,
+    folder.model_path,
+    tensor_names=experiment.task.find_tensor_names(merged),
   )
   summary = {**summary, run_start.MODEL_DIGEST: digest}
   folder.write_summary(summary)
