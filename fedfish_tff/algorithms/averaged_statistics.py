@@ -102,8 +102,8 @@ def add(
     raise errors.InputError(
       'model_aggregator or sum_factory must be left out for a model with '
       'statistics of batches, such as those of batch normalisation, since these '
-      'are summed beside it and would escape its clipping, noise, rule or secure sums; '
-      'frozen statistics and GroupNormalization go with any aggregator.'
+      'are summed beside it and would escape its clipping, noise, rule or secure '
+      'sums; frozen statistics and GroupNormalization go with any aggregator.'
     )
   factory = named_parts.NamedPartsFactory(
     {
@@ -122,4 +122,4 @@ def _is_plain(
     return _is_plain(factory.factories['delta'])
   if isinstance(factory, fisher_weighted_mean.FisherWeightedMeanFactory):
     return factory.takes_plain_sums
-  return factory in (None, server_step_lib.PLAIN_MEAN)
+  return factory in (None, server_step_lib.weighted_factory(None))

@@ -62,7 +62,7 @@ def flatten_server(server: Any) -> client_update.Server:
 
 
 # The aggregator where a builder's argument gives none.
-PLAIN_MEAN = tff.aggregators.MeanFactory()
+_PLAIN_MEAN = tff.aggregators.MeanFactory()
 
 
 def weighted_factory(
@@ -76,7 +76,7 @@ def weighted_factory(
   Raises:
     TypeError: If it is not a weighted factory.
   """
-  factory = model_aggregator or PLAIN_MEAN
+  factory = model_aggregator or _PLAIN_MEAN
   if not isinstance(factory, tff.aggregators.WeightedAggregationFactory):
     raise TypeError(
       'model_aggregator must be a tff.aggregators.WeightedAggregationFactory, '

@@ -70,7 +70,8 @@ def compare_workdirs(
 
   The results of each method, in methods.csv, methods.md and methods.tex, are
   printed, too, as are the paired differences of its scores, of which
-  comparison.csv has more, unless there are many; transfer_table.csv has the scores on other tasks.
+  comparison.csv has more, unless there are many; transfer_table.csv has the
+  scores on other tasks.
 
   Args:
     workdirs: The workdirs of launch.train; those that differ only in the seed

@@ -64,9 +64,9 @@ class Experiment:
       self.process.local_training
     ):
       raise errors.InputError(
-        'evaluation.personalization_learning_rates must be empty, since '
-        f'clients of {self.config.method.name} make models their own by steps '
-        f'with a rate that is part of the method, got {rates}.'
+        f'{config_lib.FINE_TUNING_RATES} must be empty, since clients of '
+        f'{self.config.method.name} make models their own by steps with a rate '
+        f'that is part of the method, got {rates}.'
       )
 
   @property

@@ -304,8 +304,9 @@ def draw_ranks(tests: Mapping[str, ranks.RankTest]) -> mpl_figure.Figure:
     _draw_rank_panel(axis, title, test)
   panels.draw_legend(
     figure,
-    note=f'A block is a seed of a task. The best rank is 1. {CONTROL} is blue. Methods that a vertical bar '
-    'joins lie within the critical difference, so that their order is undecided.',
+    note=f'A block is a seed of a task. The best rank is 1. {CONTROL} is blue. '
+    'Methods that a vertical bar joins lie within the critical difference, so '
+    'that their order is undecided.',
   )
   return figure
 
