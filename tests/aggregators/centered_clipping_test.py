@@ -2,13 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Centered clipping against NumPy, in our context and in TFF's."""
 
-import collections
-
 from fedfish_tff import aggregators
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from tests import tolerance
+from tests import updates
 
 from absl.testing import parameterized
 import numpy as np
@@ -16,27 +15,12 @@ import pytest
 import tensorflow_federated as tff
 
 _NORM = 2.0
-_TYPE = tff.to_type(
-  collections.OrderedDict(
-    a=tff.TensorType(np.float32, (2, 3)), b=tff.TensorType(np.float32)
-  )
-)
 
 
 def _create(clip_norm=_NORM, mean=None):
   return aggregators.CenteredClippingFactory(clip_norm, mean).create(
-    _TYPE, tff.TensorType(np.float32)
+    updates.TYPE, tff.TensorType(np.float32)
   )
-
-
-def _values(number, seed=0):
-  draw = np.random.default_rng(seed).normal
-  return [
-    collections.OrderedDict(
-      a=draw(size=(2, 3)).astype(np.float32), b=np.float32(draw())
-    )
-    for _ in range(number)
-  ]
 
 
 def _row(value):
@@ -57,7 +41,7 @@ class CenteredClippingTest(parameterized.TestCase):
     process = _create()
     state, center, counts = process.initialize(), np.zeros(7), set()
     for seed in range(4):
-      values, weights = _values(5, seed), [1.0, 2.0, 0.0, 1.0, 3.0]
+      values, weights = updates.draw(5, seed), [1.0, 2.0, 0.0, 1.0, 3.0]
       output = process.next(state, values, weights)
       center, count = _move(center, values, weights)
       tolerance.assert_all_close([_row(output.result)], [center])
@@ -70,7 +54,7 @@ class CenteredClippingTest(parameterized.TestCase):
 
   def test_a_client_moves_the_mean_by_its_share_of_the_bound(self):
     process = _create()
-    honest, (attack,) = _values(9), _values(1, seed=1)
+    honest, (attack,) = updates.draw(9), updates.draw(1, seed=1)
     start = process.next(process.initialize(), honest, [1.0] * 9)
     for scale in (1e3, 1e30, 3e38):
       sent = {k: np.float32(scale * np.sign(v)) for k, v in attack.items()}
@@ -83,7 +67,7 @@ class CenteredClippingTest(parameterized.TestCase):
 
   def test_a_round_without_clients_keeps_the_center(self):
     process = _create()
-    values = _values(3)
+    values = updates.draw(3)
     first = process.next(process.initialize(), values, [1.0] * 3)
     empty = process.next(first.state, values, [0.0] * 3)
     self.assertTrue(np.isnan(empty.result['a']).all())
@@ -94,7 +78,7 @@ class CenteredClippingTest(parameterized.TestCase):
 
   def test_clients_get_the_center_and_send_a_mean(self):
     @tff.federated_computation(
-      tff.FederatedType(_TYPE, tff.CLIENTS),
+      tff.FederatedType(updates.TYPE, tff.CLIENTS),
       tff.FederatedType(np.float32, tff.CLIENTS),
     )
     def run(value, weight):
@@ -118,7 +102,7 @@ class CenteredClippingTest(parameterized.TestCase):
         tff.aggregators.UnweightedMeanFactory()
       )
     )
-    values, weights = _values(5), [1.0] * 5
+    values, weights = updates.draw(5), [1.0] * 5
     here = process.next(process.initialize(), values, weights)
     with contexts.create_context('local_worker') as worker:
       with tff.framework.get_context_stack().install(worker):

@@ -2,37 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of aggregators that see each update, in our context and in TFF's."""
 
-import collections
-
 from fedfish_tff import aggregators
 from fedfish_tff.execution import contexts
+from tests import updates
 
 from absl.testing import absltest
 import numpy as np
 import pytest
 import tensorflow_federated as tff
 
-_TYPE = tff.to_type(
-  collections.OrderedDict(
-    a=tff.TensorType(np.float32, (2, 3)), b=tff.TensorType(np.float32)
-  )
-)
-
 
 def _create(rule=aggregators.median_of_rows):
   return aggregators.CollectedUpdatesFactory(rule).create(
-    _TYPE, tff.TensorType(np.float32)
+    updates.TYPE, tff.TensorType(np.float32)
   )
-
-
-def _values(number, seed=0):
-  draw = np.random.default_rng(seed).normal
-  return [
-    collections.OrderedDict(
-      a=draw(size=(2, 3)).astype(np.float32), b=np.float32(draw())
-    )
-    for _ in range(number)
-  ]
 
 
 def _stack(values, name):
@@ -43,7 +26,7 @@ class CollectedUpdatesTest(absltest.TestCase):
   def test_is_the_rule_of_each_tensor_s_numbers(self):
     process = _create()
     for number in (1, 4, 7, 300):
-      values = _values(number)
+      values = updates.draw(number)
       output = process.next(process.initialize(), values, [1.0] * number)
       self.assertEqual(output.measurements, {'clients': number})
       for name, found in output.result.items():
@@ -56,7 +39,7 @@ class CollectedUpdatesTest(absltest.TestCase):
     self.assertEqual(context.runner.general_path_reasons, ())
 
   def test_who_weighs_nothing_or_is_not_finite_does_not_count(self):
-    values, weights = _values(6), [5.0, 0.0, 1.0, 1.0, 2.0, 1.0]
+    values, weights = updates.draw(6), [5.0, 0.0, 1.0, 1.0, 2.0, 1.0]
     values[2]['b'] = np.float32(np.nan)
     values[4]['a'][1, 1] = -np.inf
     process = _create()
@@ -69,19 +52,19 @@ class CollectedUpdatesTest(absltest.TestCase):
 
   def test_of_nobody_there_is_none(self):
     process = _create()
-    output = process.next(process.initialize(), _values(2), [0.0, 0.0])
+    output = process.next(process.initialize(), updates.draw(2), [0.0, 0.0])
     self.assertEqual(output.measurements, {'clients': 0})
     self.assertTrue(np.isnan(output.result['a']).all())
 
   def test_rows_are_in_the_order_of_the_cohort(self):
-    values = _values(40)
+    values = updates.draw(40)
     process = _create(lambda rows: rows[31])
     output = process.next(process.initialize(), values, [1.0] * 40)
     np.testing.assert_array_equal(output.result['a'], values[31]['a'])
 
   @pytest.mark.thorough
   def test_tff_s_worker_agrees(self):
-    values = _values(7)
+    values = updates.draw(7)
     process = _create(aggregators.build_krum(2))
     here = process.next(process.initialize(), values, [1.0] * 7)
     with contexts.create_context('local_worker') as worker:
