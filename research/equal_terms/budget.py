@@ -63,15 +63,19 @@ class Entry:
     return found
 
 
+# What weights each parameter by clients' Fisher values.
+FISHERS = (
+  Entry('fed_fish'),
+  Entry('per_example'),
+  Entry('damped', {'algorithm.damping': (1e-4, 1e-2)}),
+)
 # How a server combines what clients send.
 AVERAGES = (
   Entry('fed_sgd', rate=_SERVER_RATE),
   Entry('fed_avg'),
   Entry('fed_avg,server=adam', {_SERVER_RATE: (0.01, 0.03)}),
   Entry('fed_nova'),
-  Entry('fed_fish'),
-  Entry('per_example'),
-  Entry('damped', {'algorithm.damping': (1e-4, 1e-2)}),
+  *FISHERS,
   Entry('fed_avg,exchange=partial'),
 )
 # What corrects the drift of clients, by the server's model or direction.
@@ -104,11 +108,19 @@ PERSONAL_LAYERS = (
   Entry('fed_rep,participation=srpfl', {'algorithm.body_epochs': (1, 2)}),
   Entry('lg_fed_avg'),
 )
-# What gives each client a whole model of its own.
+# What gives each client a whole model of its own, or adapts the model to it.
 PERSONAL_MODELS = (
   Entry('ditto', {'algorithm.personal_strength': (0.1, 1.0)}),
   Entry('apfl', {'algorithm.mixture': (0.25, 0.5)}),
   Entry('hf_maml', {'algorithm.personal_learning_rate': (0.03, 0.12)}),
+  # The product of the strength and the client rate must not exceed 1.
+  Entry(
+    'p_fed_me',
+    {
+      'algorithm.personal_strength': (1.0,),
+      'algorithm.personal_learning_rate': (0.03, 0.12),
+    },
+  ),
 )
 # Classifiers of frozen features in closed form.
 CLOSED_FORMS = (

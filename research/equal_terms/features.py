@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train a linear classifier of frozen features of CIFAR-10.
 
-  for piece in closed_forms averages corrections control_variates; do
+  for piece in closed_forms fisher corrections control_variates averages; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/features_$piece \
       --config=research/equal_terms/features.py:$piece --data_dir=path/to/folder
   done
@@ -23,7 +23,7 @@ RATES = {
   'server_learning_rate': (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
   + (30.0, 60.0, 120.0, 250.0, 500.0, 1000.0),
 }
-# The baseline of the first piece, too.
+# The baseline, which is in the first piece.
 _FED_AVG = budget.Entry('fed_avg')
 
 
@@ -51,8 +51,11 @@ sweep = sweeps.choice(
     get_config,
     RATES,
     closed_forms=(*budget.CLOSED_FORMS, _FED_AVG),
-    averages=tuple(of for of in budget.AVERAGES if of != _FED_AVG),
+    fisher=budget.FISHERS,
     corrections=budget.CORRECTIONS,
     control_variates=budget.CONTROL_VARIATES,
+    averages=tuple(
+      of for of in budget.AVERAGES if of not in (_FED_AVG, *budget.FISHERS)
+    ),
   ),
 )
