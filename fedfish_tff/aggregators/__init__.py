@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Aggregation of client updates: `tff.aggregators` factories, and matching."""
+"""Aggregation of client updates: `tff.aggregators` factories, and matching.
+
+Factories and rules raise `errors.InputError` for an argument that is out of
+range, and `TypeError` for an inner factory or a type of values of another kind.
+"""
 
 from typing import TYPE_CHECKING
 

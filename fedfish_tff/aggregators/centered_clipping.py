@@ -40,12 +40,10 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      clip_norm: tau, the largest L2 norm of a difference, over all tensors.
+      clip_norm: tau, the largest L2 norm of a difference, over all tensors,
+        positive.
       mean: The aggregator of the clipped differences;
         `tff.aggregators.MeanFactory` by default.
-
-    Raises:
-      InputError: If `clip_norm` is not positive.
     """
     errors.check_range('clip_norm', clip_norm, above=0)
     self._clip_norm = clip_norm
@@ -54,12 +52,7 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
   def create(
     self, value_type: tff.Type, weight_type: tff.Type
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
-
-    Args:
-      value_type: A structure of float tensors.
-      weight_type: A scalar.
-    """
+    """Creates the process for float tensors with scalar weights."""
     mean = self._mean.create(value_type, weight_type)
 
     @tff.tensorflow.computation

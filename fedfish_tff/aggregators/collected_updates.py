@@ -39,12 +39,7 @@ class CollectedUpdatesFactory(tff.aggregators.WeightedAggregationFactory):
   def create(
     self, value_type: tff.Type, weight_type: tff.Type
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
-
-    Args:
-      value_type: A structure of float tensors.
-      weight_type: A scalar.
-    """
+    """Creates the process for float tensors with scalar weights."""
     if not isinstance(value_type, tff.TensorType) or len(value_type.shape) != 1:
       # It gives this factory values that are one row.
       return tff.aggregators.concat_factory(self).create(

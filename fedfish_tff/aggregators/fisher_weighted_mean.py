@@ -37,10 +37,9 @@ _MAX_SORTED_ELEMENTS = 2**16
 def _quantiles(values: tf.Tensor) -> collections.OrderedDict[str, tf.Tensor]:
   """Returns order statistics, without interpolation.
 
-  Args:
-    values: The values. For a large tensor only every k-th element is used,
-      since sorting millions of them can take longer than a client's training. k
-      is odd, because a power of two would stay within one column of a matrix.
+  Of a large tensor only every k-th element is used, since sorting millions of
+  them can take longer than a client's training. k is odd, because a power of
+  two would stay within one column of a matrix.
   """
   values = tf.reshape(values, [-1])
   stride = -(-values.shape[0] // _MAX_SORTED_ELEMENTS) | 1
@@ -107,16 +106,12 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
         `tff.aggregators.SumFactory` by default. For inexact sums (secure sums,
         differential privacy, quantisation) use damping at the clients and a
         positive `minimum_denominator`.
-      minimum_denominator: The bound at or below which a denominator counts as
-        zero.
+      minimum_denominator: The bound, 0 or more, at or below which a denominator
+        counts as zero.
       diagnostics: Whether to measure how many clients count and how far the
         result is from FedAvg's. Their sums go through a separate process made
         by `sum_factory`, but the largest share is a plain maximum.
       tensor_names: A name for each tensor; by position and shape by default.
-
-    Raises:
-      InputError: If `minimum_denominator` is negative.
-      TypeError: If `sum_factory` takes weights.
     """
     errors.check_range('minimum_denominator', minimum_denominator, least=0)
     self._sum_factory = sum_factories.unweighted_factory(sum_factory)
@@ -130,14 +125,9 @@ class FisherWeightedMeanFactory(tff.aggregators.WeightedAggregationFactory):
     value_type: tff.types.StructType,
     weight_type: tff.types.TensorType,
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
+    """Creates the process for <delta=T, fisher=T> with float scalar weights.
 
-    Args:
-      value_type: <delta=T, fisher=T>, T a structure of float tensors.
-      weight_type: A float scalar.
-
-    Raises:
-      TypeError: If `value_type` does not have that form.
+    T is a structure of float tensors.
     """
     _check_value_type(value_type)
     delta_type = value_type['delta']

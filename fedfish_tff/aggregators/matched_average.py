@@ -100,23 +100,19 @@ def match_units(
   has it once, and so has this function.
 
   Args:
-    rows: For each client, finite floats [L_j, D]. L_j may differ.
+    rows: For each client, finite floats [L_j, D]. L_j may differ, D not.
     generator: The source of the sweeps' orders. The result is a function of it
       and of the other arguments.
     num_biases: The number of biases at the end of a row: 1 for dense layers and
       convolutions, 4 for an LSTM, 0 for an embedding.
     gamma: The readiness to create new units: 7 as published for images, 1e-3
       for the LSTM.
-    sigma: The variance of the clients' weights around the server's.
-    sigma0: The variance of the server's weights.
+    sigma: The variance of the clients' weights around the server's, positive.
+    sigma0: The variance of the server's weights, positive.
     sweeps: The number of times that all clients are matched again.
     max_units: The server's maximal number of units, at least that of the widest
       client. The authors' code lets a client add one even then.
     average: The average that makes the server's rows.
-
-  Raises:
-    errors.InputError: If there are no clients, rows are not finite or their
-      lengths differ, or gamma or a variance is not positive.
   """
   shapes = [client.shape for client in rows]
   if len({shape[1:] for shape in shapes}) != 1 or len(shapes[0]) != 2:
@@ -153,7 +149,7 @@ class _Matching:
   Attributes:
     sums: The sums G, float64 [L, D].
     counts: The number of clients that have each unit, int64 [L].
-    assignments: See `MatchedUnits`.
+    assignments: The server's unit of each client's unit, as in `MatchedUnits`.
   """
 
   def __init__(
@@ -294,9 +290,9 @@ def pad_units(
 
   Args:
     tensor: A tensor of the client's, of any kind of layer.
-    assignment: See `take_units`.
-    num_units: See `take_units`.
-    axis: See `take_units`.
+    assignment: The client's assignment in the layer of the units, int [L_j].
+    num_units: L, the server's number of units in that layer.
+    axis: The axis of units, as in `take_units`.
 
   Returns:
     A tensor with L instead of L_j.
@@ -308,7 +304,7 @@ def pad_units(
 
 
 def _split_units(tensor: np.ndarray, num_units: int, axis: int) -> np.ndarray:
-  """Returns a tensor as [blocks, units, numbers], see `take_units`."""
+  """Returns a tensor as [blocks, units, numbers]; the axis is -1 or -2."""
   return tensor.reshape(-1, num_units, tensor.shape[-1] if axis == -2 else 1)
 
 
@@ -379,9 +375,6 @@ def average_last_layer(
 
   Returns:
     (kernel [D, K], bias [K]).
-
-  Raises:
-    errors.InputError: If the counts have another shape.
   """
   shares = np.asarray(class_counts, np.float64)
   expected = len(kernels), kernels[0].shape[-1]
@@ -407,7 +400,7 @@ def _average_units(
 
   Args:
     rows: Each client's rows, [L_j, D].
-    assignments: Each client's assignment.
+    assignments: Each client's assignment, int [L_j].
     num_units: L, the server's number of units; units that no client has are
       zero.
     average: The average; OVER_ALL divides by all clients.

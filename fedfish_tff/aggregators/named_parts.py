@@ -15,7 +15,7 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
   are those of `delta`.
 
   Attributes:
-    factories: The factories by name.
+    factories: The factory of each part.
   """
 
   def __init__(
@@ -37,12 +37,7 @@ class NamedPartsFactory(tff.aggregators.WeightedAggregationFactory):
   def create(
     self, value_type: tff.Type, weight_type: tff.Type
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
-
-    Args:
-      value_type: A structure with the factories' names.
-      weight_type: A float scalar.
-    """
+    """Creates the process for a structure with the factories' names."""
     weighted = tff.aggregators.WeightedAggregationFactory
     processes = {
       name: factory.create(value_type[name], weight_type)

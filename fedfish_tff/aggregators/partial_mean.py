@@ -42,12 +42,8 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
       sum_factory: The aggregator of <numerator, denominator> as one structure;
         `tff.aggregators.SumFactory` by default. For inexact sums use a positive
         `minimum_denominator`.
-      minimum_denominator: The bound at or below which a sum of weights counts
-        as zero.
-
-    Raises:
-      InputError: If `minimum_denominator` is negative.
-      TypeError: If `sum_factory` takes weights.
+      minimum_denominator: The bound, 0 or more, at or below which a sum of
+        weights counts as zero.
     """
     errors.check_range('minimum_denominator', minimum_denominator, least=0)
     self._sum_factory = sum_factories.unweighted_factory(sum_factory)
@@ -58,15 +54,7 @@ class PartialMeanFactory(tff.aggregators.WeightedAggregationFactory):
     value_type: tff.types.StructType,
     weight_type: tff.types.TensorType,
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
-
-    Args:
-      value_type: <delta=T, mask=M>.
-      weight_type: A float scalar.
-
-    Raises:
-      TypeError: If `value_type` does not have that form.
-    """
+    """Creates the process for <delta=T, mask=M> with float scalar weights."""
     _check_value_type(value_type)
     minimum = self._minimum
 

@@ -57,7 +57,9 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
         clients take part. Their actual number is private itself if they are
         drawn one by one.
       target_quantile: The share of clients with updates that should not be
-        clipped, to which the bound adapts; None for a fixed bound.
+        clipped, to which the bound adapts; None for a fixed bound. An adaptive
+        bound needs a `noise_multiplier` below a tenth of `expected_clients`:
+        otherwise the noise on the count of clipped clients would be too small.
       rounds_per_tree: The number of rounds per tree; None for independent noise
         in each round. The noise of a tree is that of DP-FTRL's tree of all
         rounds so far, which is started anew after these, and then adopts the
@@ -65,11 +67,6 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
       noise_seed: The seed of a tree, which makes its noise repeatable, except
         for that on the count of clipped clients; by default from the time.
         Independent noise has no seed.
-
-    Raises:
-      InputError: If the bound adapts and `noise_multiplier` is at least a tenth
-        of `expected_clients`, since the noise on the count of clipped clients
-        is then too small.
     """
     expected_clients = float(expected_clients)
     if (
@@ -93,12 +90,7 @@ class PrivateMeanFactory(tff.aggregators.WeightedAggregationFactory):
   def create(
     self, value_type: tff.Type, weight_type: tff.Type
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
-
-    Args:
-      value_type: A structure of float tensors.
-      weight_type: A scalar.
-    """
+    """Creates the process for a structure of float tensors."""
     private = self._build(value_type).create(value_type)
 
     @tff.tensorflow.computation(value_type)

@@ -51,12 +51,9 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
 
     Args:
       bits: The number of bits per number, 1 to 16.
-      threshold: The largest number of elements of a tensor that is sent as it
-        is.
+      threshold: The largest number of elements, 0 or more, of a tensor that is
+        sent as it is.
       seed: The seed of stochastic rounding; None for the nearest level.
-
-    Raises:
-      InputError: If `bits` is out of range, or `threshold` negative.
     """
     errors.check_integer('bits', bits, least=1, most=16)
     errors.check_integer('threshold', threshold, least=0)
@@ -65,11 +62,7 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     self._seed = seed
 
   def create(self, value_type: tff.Type) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
-
-    Args:
-      value_type: A structure of float32 tensors.
-    """
+    """Creates the process for a structure of float32 tensors."""
     factory = tff.aggregators.EncodedSumFactory.quantize_above_threshold(
       self._bits, self._threshold, stochastic=False
     )
@@ -135,11 +128,7 @@ class QuantizedSumFactory(tff.aggregators.UnweightedAggregationFactory):
     return tff.templates.AggregationProcess(init_fn, next_fn)
 
   def message_bytes(self, value_type: tff.Type) -> int:
-    """Returns the number of bytes in which a client sends a value.
-
-    Args:
-      value_type: A structure of float32 tensors.
-    """
+    """Returns the number of bytes in which a client sends a value."""
     total = 0
     for tensor in tff.structure.flatten(tff.to_type(value_type)):
       size = tf.TensorShape(tensor.shape).num_elements()
@@ -170,7 +159,7 @@ def measure_payload(
   """Adds the bytes that a cohort sends to an aggregator's measurements.
 
   Args:
-    factory: The aggregator.
+    factory: The aggregator to measure.
     message_bytes: A function from the type of a client's value to the bytes in
       which it is sent.
 

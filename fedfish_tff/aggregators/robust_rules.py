@@ -38,11 +38,8 @@ def build_trimmed_mean(share: float) -> RowRule:
   """Builds the mean of each coordinate without its largest and smallest values.
 
   Args:
-    share: The share of the n values that is left out at each end, below a half:
-      floor(share * n) of them, as in `scipy.stats.trim_mean`.
-
-  Raises:
-    InputError: If `share` is out of range.
+    share: The share of the n values that is left out at each end, 0 to below a
+      half: floor(share * n) of them, as in `scipy.stats.trim_mean`.
   """
   errors.check_range('share', share, least=0, below=0.5)
 
@@ -68,9 +65,6 @@ def build_krum(num_attackers: int, num_selected: int = 1) -> RowRule:
       f + 3 rows.
     num_selected: m, the number of rows with the lowest scores. Their mean is
       the result: 1 for Krum, more for Multi-Krum. With all rows it is the mean.
-
-  Raises:
-    InputError: If a number is negative, or no row is selected.
   """
   errors.check_integer('num_attackers', num_attackers, least=0)
   errors.check_positive_integer('num_selected', num_selected)

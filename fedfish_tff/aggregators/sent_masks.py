@@ -45,13 +45,10 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     """Initializes the factory.
 
     Args:
-      inner: The aggregator of U.
-      mask_bits: The number of bits in which a client encodes its mask, see
-        `client_work.Selector.mask_bits`.
+      inner: The aggregator of U, with clients' weights.
+      mask_bits: The number of bits in which a client encodes its mask, such as
+        that of `client_work.Selector.mask_bits`.
       tensor_names: A name for each tensor; by position and shape by default.
-
-    Raises:
-      InputError: If `mask_bits` is negative.
     """
     errors.check_integer('mask_bits', mask_bits, least=0)
     self._inner = inner
@@ -63,15 +60,9 @@ class SentPartsFactory(tff.aggregators.WeightedAggregationFactory):
     value_type: tff.types.StructType,
     weight_type: tff.types.TensorType,
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
+    """Creates the process for <update=U, mask=M> with float scalar weights.
 
-    Args:
-      value_type: <update=U, mask=M>, with M a structure of bools. U has a
-        structure `delta` of as many tensors.
-      weight_type: A float scalar.
-
-    Raises:
-      InputError: If the number of names is not that of the tensors.
+    M is a structure of bools. U has a structure `delta` of as many tensors.
     """
     update_type = value_type['update']
     mask_type = value_type[_MASK]

@@ -8,13 +8,9 @@ import tensorflow_federated as tff
 def unweighted_factory(
   sum_factory: tff.aggregators.UnweightedAggregationFactory | None,
 ) -> tff.aggregators.UnweightedAggregationFactory:
-  """Returns the aggregator of an argument, by default the exact sum.
+  """Returns the sum factory that a caller is given, by default the exact sum.
 
-  Args:
-    sum_factory: The argument.
-
-  Raises:
-    TypeError: If it is not an unweighted factory.
+  Any but an unweighted factory raises TypeError.
   """
   factory = sum_factory or tff.aggregators.SumFactory()
   if not isinstance(factory, tff.aggregators.UnweightedAggregationFactory):

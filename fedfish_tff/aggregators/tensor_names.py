@@ -15,12 +15,9 @@ def name_tensors(
   """Returns a name for each tensor.
 
   Args:
-    tensor_types: The types of the tensors.
-    names: The tensors' names, if any. By default they are named by position and
-      shape, such as 0_64x32.
-
-  Raises:
-    errors.InputError: If the number of names differs, or two are the same.
+    tensor_types: The types, of which shapes make the default names.
+    names: A name for each tensor, all different. By default they are named by
+      position and shape, such as 0_64x32.
   """
   if names is None:
     return [

@@ -92,9 +92,6 @@ class UpperTriangleSumFactory(tff.aggregators.UnweightedAggregationFactory):
       symmetric: Names of the elements that are symmetric matrices.
       sum_factory: The aggregator of the sent values;
         `tff.aggregators.SumFactory` by default.
-
-    Raises:
-      TypeError: If `sum_factory` takes weights.
     """
     self._symmetric = frozenset(symmetric)
     self._sum_factory = sum_factories.unweighted_factory(sum_factory)
@@ -102,14 +99,9 @@ class UpperTriangleSumFactory(tff.aggregators.UnweightedAggregationFactory):
   def create(
     self, value_type: tff.types.StructType
   ) -> tff.templates.AggregationProcess:
-    """Creates the process; see the class.
+    """Creates the process for a structure of named tensors.
 
-    Args:
-      value_type: A structure of named tensors.
-
-    Raises:
-      TypeError: If `value_type` is not such a structure, or an element named in
-        `symmetric` is not a square matrix.
+    Those named in `symmetric` must be square matrices.
     """
     self._check(value_type)
     symmetric = self._symmetric

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Federated algorithms as `tff.learning.templates.LearningProcess`.
 
-Those with client states are `ClientStateProcess`es.
+Those with client states are `ClientStateProcess`es. Builders raise
+`errors.InputError` for an argument that is out of range or does not fit the
+model, and `TypeError` for a model, optimizer or aggregator that is not TFF's.
 """
 
 from typing import TYPE_CHECKING

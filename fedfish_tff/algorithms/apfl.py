@@ -75,10 +75,6 @@ def build_apfl(
     `client_model_weights` are m_i with the server's weights as w_i.
     `local_training` is a first round of m_i. `update_is_finite` starts at it,
     too, so `update_is_finite` may miss a client that a round leaves out.
-
-  Raises:
-    InputError: If `mixture` is not in [0, 1].
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   averaged_statistics.refuse(model_fn, 'APFL')
   errors.check_range('mixture', mixture, least=0, most=1)

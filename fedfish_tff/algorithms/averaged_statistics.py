@@ -33,9 +33,7 @@ _METHODS, _STATISTICS = 'delta', 'statistics'
 def refuse(model_fn: model_functions.ModelFn, method: str) -> None:
   """Raises InputError for a functional model with statistics of batches.
 
-  Args:
-    model_fn: The model.
-    method: The name of a method that has no place for them.
+  The error names the method, which has no place for them.
   """
   if extended_model.changes_statistics(model_fn):
     raise errors.InputError(
@@ -59,11 +57,10 @@ def add(
 
   Args:
     client_update_fn: The method's client work, which sets `trained`.
-    model_aggregator: The method's aggregator.
-    server_step: The method's server step.
-
-  Raises:
-    errors.InputError: If the aggregator takes other than plain sums.
+    model_aggregator: An aggregator of plain sums, such as TFF's mean; None for
+      that. Another raises InputError, since the statistics would escape its
+      noise or rule.
+    server_step: The method's server step, for the trainable weights.
   """
 
   def client_update(bound, sent, own, dataset):

@@ -35,14 +35,13 @@ class ClientStateProcess:
 
   Types below are made of
 
-  - S, the server's state, see `FederatedProcess`;
-  - C, a client's state, such as its own layers; each method describes its own;
-  - B*, a client's sequence of batches of all local epochs;
-  - M, the round's metrics: `client_work`, with `train`, the model's metrics
-    over the clients, and `excluded_clients`, the number of clients left out;
-    `aggregator` and `finalizer`.
+  - S, the server's state, as in `FederatedProcess`; - C, a client's state, such
+  as its own layers; each method describes its own; - B*, a client's sequence of
+  batches of all local epochs; - M, the round's metrics: `client_work`, with
+  `train`, the model's metrics over the clients, and `excluded_clients`, the
+  number of clients left out; `aggregator` and `finalizer`.
 
-  FedMA has another S and M, see `build_fed_ma`.
+  FedMA has the S and M that `build_fed_ma` describes.
 
   Attributes:
     initialize: A computation ( -> S@SERVER).
@@ -61,11 +60,15 @@ class ClientStateProcess:
       data=B*>}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>): a round that
       does not return the clients' new states. Its communication is that of a
       round, since states stay at the clients.
-    local_training: See `FederatedProcess`. It starts from weights of
+    local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
+      client's local training outside of a round, from weights of
       `client_model_weights`.
-    update_is_finite: See `FederatedProcess`. It takes the same weights.
-    extra_passes: See `FederatedProcess`.
-    uses_weights: See `FederatedProcess`.
+    update_is_finite: A computation (<ModelWeights, B*> -> bool), from the same
+      weights: whether the client's update would be accepted.
+    extra_passes: The number of passes over a client's data per round besides
+      its training epochs; fractions are possible.
+    uses_weights: Whether clients start from the model's weights, as all but
+      closed-form methods do.
     sent_types: The types of what a client receives and sends. They are set only
       where a round is several computations and `next` a Python function around
       them, as in FedMA; `next_without_client_states` is then absent.

@@ -4,8 +4,8 @@
 
 The state holds the sums over all clients of all rounds so far. The classifier
 is solved from them on demand. Sums cannot tell clients apart, so the
-participation must bring each client once, see
-`simulation.visit_once_participation`.
+participation must bring each client once, as
+`simulation.visit_once_participation` does.
 """
 
 import collections
@@ -45,7 +45,8 @@ def build_closed_form_process(
 
   Args:
     feature_map: The feature map of the statistics; its weights are constants.
-    sum_factory: The aggregator that sums the statistics.
+    sum_factory: The aggregator of the statistics as one structure. It must
+      return sums, not means.
     solve_fn: A graph-time function from the sums over at least one example, and
       the hyper-parameters, to the kernel and bias.
     num_classes: The number of the classifier's classes.

@@ -72,22 +72,25 @@ def compose(
   weights and a state S. Clients make updates of it, of their own states C, and
   of their data. The server takes a step on the aggregate of the updates.
   Functions run at graph time. Statistics of batches that are sent with the
-  weights are averaged, see `averaged_statistics`.
+  weights are averaged by the weights of the clients' updates.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_update_fn: A client's round.
+    client_update_fn: A client's round: a function from model, server's values,
+      C and data to a `client_work.ClientUpdate`.
     model_aggregator: The aggregator of the clients' updates, tensors by name,
       `tff.aggregators.MeanFactory` by default.
     server_optimizer_fn: The server optimizer, which steps the trainable weights
       that are sent. The default, SGD with rate 1, takes an update as it is.
-    local_training: See `FederatedProcess`.
+    local_training: A client's training outside of a round, from weights and
+      batches to weights: the process' attribute.
     initialize_server: A function from the initial weights to S, which the
       server keeps beside the weights; () by default.
     initialize_client: A function from the server's values to C, the state of a
       client that takes part for the first time. By default clients keep none.
     client_weights: A function from the server's values and C to the weights of
-      a client's own model, see `ClientStateProcess`; the server's by default.
+      a client's own model, the process' `client_model_weights`; the server's by
+      default.
     select_sent: A function from the server's values to the sent ones; all of
       them by default.
     server_step: A function from the server's values and the aggregate to the
@@ -98,7 +101,8 @@ def compose(
       update leaves the weights and the server optimizer's state unchanged. By
       default it rejects updates that are not finite, such as the mean of no
       client.
-    extra_passes: See `FederatedProcess`.
+    extra_passes: The number of passes over a client's data per round besides
+      its training epochs.
 
   Returns:
     The process: a `ClientStateProcess` if clients keep states, and else a
@@ -106,9 +110,6 @@ def compose(
     `tff.learning.templates.LearningAlgorithmState` with S as `client_work`, and
     its metrics are <client_work=<train, excluded_clients>, aggregator,
     finalizer>. `update_is_finite` judges a client's first round.
-
-  Raises:
-    TypeError: If an optimizer is not one of TFF's, or parts do not fit.
   """
   initial_weights = model_functions.build_initial_weights(model_fn)
   weights_type = initial_weights.type_signature.result

@@ -69,10 +69,6 @@ def build_ditto(
     model's first round, pulled towards its start. Both trainings of
     `update_is_finite` start at it, too, so `update_is_finite` may miss a client
     that a round leaves out.
-
-  Raises:
-    InputError: If `personal_strength` is negative or not finite.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   averaged_statistics.refuse(model_fn, 'Ditto')
   delta_update = model_delta.build_model_delta_update(

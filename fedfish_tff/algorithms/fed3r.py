@@ -7,7 +7,7 @@ Learning with Closed-form Classifiers", ICML 2024. Sums of statistics do not
 depend on how examples are distributed. So the classifier is that of the pooled
 examples, whatever the clients, their order and the rounds.
 
-With `feature_map`, see `models.FeatureMap`, and data `clients`, a list of
+With a `models.FeatureMap` named `feature_map` and data `clients`, a list of
 `tf.data.Dataset` of (x, y) batches, each client once:
 
 ```
@@ -86,9 +86,6 @@ def build_fed3r(
     so that the model is the given one until the next round begins new sums.
     `local_training` solves for one client's own examples with the
     `regularization` given here, whatever `set_hparams` has changed.
-
-  Raises:
-    errors.InputError: If an argument is out of range.
   """
   ridge_solution.check_regularizations([regularization])
 

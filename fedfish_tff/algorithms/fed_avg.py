@@ -42,7 +42,7 @@ def build_fed_avg(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer.
+    client_optimizer_fn: The client optimizer, initialized anew in each round.
     server_optimizer_fn: The optimizer applied to the mean model delta. The
       default, SGD with rate 1, is the original FedAvg. TFF's Adam and Yogi
       correct the bias of their moments, which FedAdam and FedYogi of Reddi et
@@ -54,9 +54,6 @@ def build_fed_avg(
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of all local epochs.
-
-  Raises:
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training = local_training_lib.build_local_training(
     model_fn, client_optimizer_fn

@@ -37,10 +37,7 @@ def polynomial_staleness_weight(exponent: float = 0.5) -> StalenessWeight:
   """Returns s(d) = (d + 1)^-a (Xie et al., section 5.2, and FedBuff's weight).
 
   Args:
-    exponent: a, 0.5 in both papers.
-
-  Raises:
-    InputError: If it is negative or not finite.
+    exponent: a, 0 or more; 0.5 in both papers.
   """
   errors.check_range('exponent', exponent, least=0)
   return lambda staleness: (staleness + 1.0) ** -exponent
@@ -52,11 +49,8 @@ def hinge_staleness_weight(
   """Returns s(d) = 1 / (a (d - b) + 1) for d > b, else 1 (Xie et al., 5.2).
 
   Args:
-    slope: a, 10 in the paper.
-    delay: b, the staleness that costs nothing, 4 in the paper.
-
-  Raises:
-    InputError: If one is negative or not finite.
+    slope: a, 0 or more; 10 in the paper.
+    delay: b, the staleness that costs nothing, 0 or more; 4 in the paper.
   """
   for name, value in dict(slope=slope, delay=delay).items():
     errors.check_range(name, value, least=0)
@@ -87,7 +81,8 @@ def build_fed_buff(
     client_optimizer_fn: The optimizer of local training.
     server_optimizer_fn: The optimizer applied to the mean. The paper's is SGD
       with rate eta_g, here 1 by default.
-    max_staleness: The largest d_i; the server keeps one model more than this.
+    max_staleness: The largest d_i, 0 or more; the server keeps one model more
+      than this.
     staleness_weight: s; by default 1 / sqrt(d + 1), as in the paper.
     client_weighting: The clients' weights in the mean. Uniform by default, as
       in the paper; with NUM_EXAMPLES |D_i| (times local epochs).
@@ -99,10 +94,6 @@ def build_fed_buff(
     without one has 0. The server also holds the trainable tensors of the last
     models, [max_staleness + 1, ...], the newest first. A client receives one of
     them. `local_training` starts from the server's weights.
-
-  Raises:
-    InputError: If `max_staleness` is negative.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   return _build(
     model_fn,
@@ -135,27 +126,19 @@ def build_fed_async(
 
     w_(t + 1) = (1 - alpha s(d)) w_t + alpha s(d) w_i
 
-  Staleness counts from 0, the newest weights, as where the paper draws it. A
-  round of several clients takes the mean of their w_(t + 1). An update is
-  alpha s(d) (w_t - w_i), in which w_t is the server's part.
+  Several clients take the mean of their w_(t + 1). Staleness d counts from 0,
+  the newest weights. The process is that of `build_fed_buff`.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The optimizer of local training; one with a proximal
       term gives option II.
-    max_staleness: See `build_fed_buff`.
-    mixing_weight: alpha, from 0 to 1; 0.6 is the paper's.
+    max_staleness: The largest d, 0 or more.
+    mixing_weight: alpha, above 0 and at most 1; 0.6 is the paper's.
     staleness_weight: s; by default 1 / sqrt(d + 1), the paper's polynomial.
-    client_weighting: See `build_fed_buff`.
-    model_aggregator: See `build_fed_buff`.
-
-  Returns:
-    See `build_fed_buff`.
-
-  Raises:
-    InputError: If `max_staleness` is negative or `mixing_weight` not above 0
-      and at most 1.
-    TypeError: If `model_fn` is not a model or the optimizer not TFF's.
+    client_weighting: The clients' weights in the mean, uniform by default.
+    model_aggregator: The aggregator of alpha s(d) (w_t - w_i),
+      `tff.aggregators.MeanFactory` by default.
   """
   errors.check_range('mixing_weight', mixing_weight, above=0, most=1)
   return _build(

@@ -66,11 +66,6 @@ def build_fed_cm(
     which no client contributes keeps the weights and the direction. The
     direction does not exist outside of a round, so `local_training` is that of
     `client_optimizer_fn`, as in fine-tuning.
-
-  Raises:
-    InputError: If the client optimizer is not plain SGD, or `mixture` is out of
-      range.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   errors.check_range('mixture', mixture, above=0, most=1)
   local_training = local_training_lib.build_local_training(

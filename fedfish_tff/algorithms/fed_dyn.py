@@ -42,7 +42,7 @@ def build_fed_dyn(
 
     s <- s + sum(w - w_i) / N,    w <- w - mean(w - w_i) - s
 
-  All g_i and s start at 0. Statistics of batches are averaged, see `compose`.
+  All g_i and s start at 0. Statistics of batches are averaged.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -68,11 +68,6 @@ def build_fed_dyn(
     outside of a round. So `local_training` is that of `client_optimizer_fn` on
     the model's loss, as in fine-tuning, and `update_is_finite` takes the state
     of a first round. `client_model_weights` are the server's weights.
-
-  Raises:
-    InputError: If `num_clients` is below 1, or `regularization` not positive and
-      finite.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   errors.check_positive_integer('num_clients', num_clients)
   errors.check_range('regularization', regularization, above=0)

@@ -76,7 +76,7 @@ def build_fed_fish(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer.
+    client_optimizer_fn: The client optimizer, initialized anew in each round.
     server_optimizer_fn: The optimizer applied to the Fisher-weighted mean of
       deltas. Plain steps (Algorithm 2) with eta_g 1 by default, as in
       `build_fed_avg`; table 2's eta_g of 1e-3 would barely move the weights.
@@ -96,18 +96,18 @@ def build_fed_fish(
     relative_damping: The multiple of the client's mean of F_i over all weights
       that is added as well.
     minimum_denominator: The bound at or below which denominators count as 0.
-    label_sampler: A function that draws labels from the model's output, for
-      SAMPLED_LABEL.
+    label_sampler: A function that draws labels from the model's output, which
+      SAMPLED_LABEL needs.
     seed: The seed of those draws.
     sum_factory: The aggregator of numerator and denominator as one structure;
       `tff.aggregators.SumFactory` by default. For inexact sums set `damping`
       and `minimum_denominator`.
     diagnostics: Whether to also measure how many clients decide a coordinate,
       and the cosine and norm to FedAvg's update, for two more sums of the
-      model's size; see `FisherWeightedMeanFactory`.
+      model's size. A selector excludes it.
     selector: The selector of the parts of delta and Fisher that a client sends,
-      see `build_partial_exchange`. The mean is then over the clients that sent
-      a part, and the server keeps parts that no client sent. By default
+      as in `build_partial_exchange`. The mean is then over the clients that
+      sent a part, and the server keeps parts that no client sent. By default
       everything is sent.
     tensor_names: The trainable tensors' names in the metrics; by position and
       shape by default.
@@ -118,12 +118,6 @@ def build_fed_fish(
     with a delta, a Fisher or a product of both that is not finite is left out
     of the round and counted. A round to which no client contributes keeps the
     weights and the server optimizer's state.
-
-  Raises:
-    InputError: If an argument is out of range or the label sampler is missing;
-      if there are not as many names as tensors; or if diagnostics is True
-      with a selector.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   if fisher_estimator is not choices.FisherEstimator.BATCH_GRADIENT and (
     extended_model.adds_loss(model_fn)

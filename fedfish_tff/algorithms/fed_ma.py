@@ -18,7 +18,7 @@ The server's layers grow as clients' units find no match. States, evaluations
 and checkpoints need tensors of fixed shapes, so networks of the server and of
 clients are parts of one wide network. Its other units have zero weights. With
 activations f such that f(0) = 0 these units have no effect, and no gradient
-ever reaches them, see `padded_networks`.
+ever reaches them.
 
 Training is a computation over the cohort; matching, between the phases, is
 NumPy.
@@ -87,11 +87,13 @@ def build_fed_ma(
     last_layer_optimizer_fn: The client optimizer of the last phase, which
       trains the last layer alone. The published code uses a tenth of the rate
       and a weight decay of 1e-4. By default it is `client_optimizer_fn`.
-    gamma: See `aggregators.match_units`.
-    sigma: See `aggregators.match_units`.
-    sigma0: See `aggregators.match_units`.
-    sweeps: See `aggregators.match_units`.
-    average: See `aggregators.match_units` and `average_recurrent`.
+    gamma: The readiness to create new units, positive, as in
+      `aggregators.match_units`; 7 as published for images, 1e-3 for the LSTM.
+    sigma: The variance of clients' units around the server's, positive.
+    sigma0: The variance of the server's units, positive.
+    sweeps: The number of times that all clients are matched again.
+    average: The average that makes the server's units, of LSTMs' recurrent
+      weights, too.
 
   Returns:
     The process. Its `next` is a Python function around several computations, so
@@ -115,11 +117,6 @@ def build_fed_ma(
     places of its units there. It sends each layer once, in its own width, with
     its class counts and metrics. Received tensors are counted with
     `max_widths`, used or not, also in the first round.
-
-  Raises:
-    InputError: If widths are invalid, models do not qualify, or gamma or a
-      variance is not positive.
-    TypeError: If an optimizer is not one of TFF's.
   """
   matching = {
     'gamma': gamma,
@@ -154,8 +151,8 @@ class _Client:
   """A client of the cohort, during a round.
 
   Attributes:
-    position: Its position in the cohort.
-    data: Its batches.
+    position: Its index in the cohort.
+    data: Its batches of all local epochs.
     tensors: Its network, a part of the wide one.
     places: For each hidden layer, the places of its own units.
     class_counts: int32 [classes]; ones for a sequence model.
@@ -171,7 +168,7 @@ class _Client:
 
 
 class _FedMaProcess(client_state_process.ClientStateProcess):
-  """See `build_fed_ma`."""
+  """The process of `build_fed_ma`."""
 
   # The base class takes `next` as an argument; here it is a method.
   def __init__(  # pylint: disable=super-init-not-called
@@ -298,7 +295,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
   def next(
     self, state: Any, client_states: Sequence[Any], client_data: Sequence[Any]
   ) -> client_state_process.ClientStateOutput:
-    """Runs a round, one pass over all layers; see the base class."""
+    """Runs a round, one pass over all layers."""
     left_out: set[int] = set()
     while True:
       clients = [
@@ -391,10 +388,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
   ) -> tuple[list[np.ndarray], list[np.ndarray], set[int]]:
     """Trains and merges all layers, unless a client diverges.
 
-    Args:
-      num_rounds: The number of rounds so far.
-      clients: The clients of the round. Their networks and places become those
-        after the round.
+    The clients' networks and places become those after the round.
 
     Returns:
       The server's tensors, the number of clients that have each unit of its
@@ -436,11 +430,6 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self, layer: int, num_rounds: int, clients: Sequence[_Client]
   ) -> tuple[list[np.ndarray], np.ndarray]:
     """Merges a hidden layer and updates the clients' networks.
-
-    Args:
-      layer: The layer.
-      num_rounds: The number of rounds so far.
-      clients: The clients to merge.
 
     Returns:
       The merged tensors, and the number of clients that have each unit.
@@ -530,10 +519,6 @@ def _build_class_counts(
   """Builds ({B*}@CLIENTS -> {int32 [classes]}@CLIENTS).
 
   For sequence models, all counts are 1 if the client has examples.
-
-  Args:
-    model: The model, which gives the type of the data.
-    num_classes: The number of classes it predicts.
   """
   data_type = model_functions.data_type(model)
 

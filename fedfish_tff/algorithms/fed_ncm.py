@@ -39,7 +39,7 @@ def build_fed_ncm(
   Args:
     feature_map: The feature extractor, frozen.
     num_classes: C, the number of classes; labels are from 0 to C - 1.
-    distance: See `choices.ClassDistance`.
+    distance: COSINE, or EUCLIDEAN.
     accumulator_dtype: The dtype of the sums, tf.float32 or tf.float64.
     chunk_size: The number of examples with features in memory at a time.
     sum_factory: The aggregator of the sums of features by class, with the
@@ -50,9 +50,6 @@ def build_fed_ncm(
 
   Returns:
     A process like that of `build_fed3r`, with the same model.
-
-  Raises:
-    errors.InputError: If an argument is out of range.
   """
 
   def solve(statistics, hparams):

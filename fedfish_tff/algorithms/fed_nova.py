@@ -57,10 +57,6 @@ def build_fed_nova(
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of all local epochs.
-
-  Raises:
-    InputError: If the client optimizer is not such an SGD, for example Adam.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   training = local_training.build_local_training(model_fn, client_optimizer_fn)
   plain_sgd.check_sgd(client_optimizer_fn, 'FedNova')

@@ -52,23 +52,21 @@ def build_fed_per(
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer, used for all tensors.
-    server_optimizer_fn: See `build_partially_local`.
+    server_optimizer_fn: The optimizer applied to the mean delta of w; SGD with
+      rate 1 by default.
     local_tensors: For each trainable tensor, whether it stays at the client, as
       the paper's K_P last layers do.
-    local_statistics: See `build_partially_local`.
+    local_statistics: Whether statistics of batches stay at the client, too.
     client_weighting: The clients' weights: |D_i| (times local epochs), the
       paper's, or uniform.
-    model_aggregator: See `build_partially_local`.
-    selector: See `build_partially_local`.
-    tensor_names: See `build_partially_local`.
+    model_aggregator: The aggregator of the deltas of w,
+      `tff.aggregators.MeanFactory` by default.
+    selector: The selector of the parts of w that a client sends; all by
+      default.
+    tensor_names: The names of the tensors of w in the metrics of a selector.
 
   Returns:
-    The process, see `build_partially_local`. `local_training` trains all
-    tensors.
-
-  Raises:
-    InputError: If `local_tensors` or the selector does not fit the model.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
+    The process of `build_partially_local`. `local_training` trains all tensors.
   """
   return partially_local.build_partially_local(
     model_fn,

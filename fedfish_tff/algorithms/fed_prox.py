@@ -7,7 +7,7 @@ Heterogeneous Networks", MLSys 2020 (arXiv:1812.06127), Algorithm 2, with the
 server optimizer of Reddi et al., ICLR 2021 (arXiv:2003.00295).
 
 `tff.learning.algorithms.build_weighted_fed_prox` of TFF 0.87 is not used: the
-sign of its proximal term is wrong, see `client_work.proximal`.
+sign of its proximal term is wrong.
 """
 
 from fedfish_tff.algorithms import fed_avg
@@ -42,12 +42,13 @@ def build_fed_prox(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer.
+    client_optimizer_fn: The local solver's optimizer, initialized anew in each
+      round.
     server_optimizer_fn: The optimizer applied to the mean model delta. The
       default, SGD with rate 1, is the original FedProx.
     proximal_strength: mu, the strength of the pull. The paper tunes it over
-      0.001, 0.01, 0.1 and 1. With 0 this is FedAvg, bit for bit. See
-      `client_work.build_proximal_optimizer` for its upper limit.
+      0.001, 0.01, 0.1 and 1. With 0 this is FedAvg, bit for bit;
+      `client_work.build_proximal_optimizer` says how large it may be.
     client_weighting: The clients' weights: |D_i| (times local epochs), or
       uniform.
     model_aggregator: The aggregator, `tff.aggregators.MeanFactory` by default.
@@ -57,10 +58,6 @@ def build_fed_prox(
     metrics=M@SERVER>), where B* are batches of all local epochs. Reported
     losses are those of the model, without the proximal term. Its local
     training is that of a round, so personalisation is proximal, too.
-
-  Raises:
-    InputError: If `proximal_strength` is negative or not finite.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   return fed_avg.build_fed_avg(

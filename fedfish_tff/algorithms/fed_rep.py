@@ -51,7 +51,8 @@ def build_fed_rep(
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer, initialized anew for each part.
-    server_optimizer_fn: See `build_partially_local`.
+    server_optimizer_fn: The optimizer applied to the mean delta of w; SGD with
+      rate 1 by default.
     local_tensors: For each trainable tensor, whether it belongs to the head,
       which stays at the client. The other tensors are the body. A part without
       tensors is not trained in its epochs.
@@ -60,20 +61,17 @@ def build_fed_rep(
     body_epochs: The number of the body's epochs, all the others. The paper's
       code uses 1 for CIFAR-10 with two classes per client, 5 otherwise.
     client_weighting: The clients' weights: uniform, the paper's, or |D_i|.
-    model_aggregator: See `build_partially_local`.
-    selector: See `build_partially_local`.
-    tensor_names: See `build_partially_local`.
+    model_aggregator: The aggregator of the deltas of w,
+      `tff.aggregators.MeanFactory` by default.
+    selector: The selector of the parts of w that a client sends; all by
+      default.
+    tensor_names: The names of the tensors of w in the metrics of a selector.
 
   Returns:
-    The process, see `build_partially_local`. Its rounds fail for data that are
+    The process of `build_partially_local`. Its rounds fail for data that are
     not head_epochs + body_epochs whole epochs. `local_training` is the paper's
     treatment of a client that is new to a trained representation: it trains the
     head, for any number of epochs.
-
-  Raises:
-    InputError: If `local_tensors` or the selector does not fit the model, or a
-      number of epochs is below 1.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   for name, number in (

@@ -47,9 +47,6 @@ def build_fed_sgd(
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are the batches of one epoch.
-
-  Raises:
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
   averaged_statistics.refuse(model_fn, 'FedSGD')

@@ -53,10 +53,11 @@ def build_hf_maml(
       default, SGD with rate 1, is the paper's.
     personal_learning_rate: alpha, 0 or positive, the rate of a client's own
       step. With 0 the outer steps are FedAvg's, on the batches D'.
-    meta_gradient: The treatment of the Hessian; see
-      `client_work.build_meta_training`, also for models with dropout.
-    meta_batches: See `client_work.build_meta_training`, also for a client with
-      fewer batches than a step takes.
+    meta_gradient: The treatment of the Hessian, one of those of
+      `client_work.build_meta_training`, which also says what holds for models
+      with dropout.
+    meta_batches: Whether D, D' and D'' are a client's next three batches, or
+      one batch. If the last step lacks batches, it takes the first ones again.
     difference: delta, the step of HESSIAN_FREE's finite difference, positive.
     local_epochs: The number of epochs in a client's sequence of batches. It
       only affects `extra_passes`.
@@ -75,11 +76,6 @@ def build_hf_maml(
     paper takes one step; here it is one per batch. It differs from a client's
     training in a round, so it does not give the models on which the
     client-server barrier is measured.
-
-  Raises:
-    InputError: If an argument is out of range, or `meta_gradient` does not fit
-      the model.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   client_update_fn = model_delta.build_trained_delta_update(
     meta_training.build_meta_training(

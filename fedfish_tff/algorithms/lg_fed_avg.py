@@ -28,27 +28,18 @@ def build_lg_fed_avg(
 ) -> client_state_process.ClientStateProcess:
   """Builds LG-FedAvg (Liang et al., 2020, Algorithm 1).
 
-  The equations are those of `build_fed_per`, where w are the last layers, and
-  v_i a client's own first layers.
-
-  The paper's experiments start from weights trained by FedAvg, and its code
-  takes the unweighted mean (`client_weighting`).
+  The equations and the process are those of `build_fed_per`, with the last
+  layers as w and a client's own first layers as v_i. The paper starts from
+  weights trained by FedAvg, and its code takes the unweighted mean
+  (`client_weighting`).
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
     client_optimizer_fn: The client optimizer, used for all tensors.
-    server_optimizer_fn: See `build_partially_local`.
-    global_tensors: For each trainable tensor, whether it is sent and averaged;
-      the others stay at the client.
+    server_optimizer_fn: The optimizer applied to the mean delta of w; SGD with
+      rate 1 by default.
+    global_tensors: For each trainable tensor, whether it is sent and averaged.
     **arguments: Further arguments of `build_fed_per`.
-
-  Returns:
-    The process, see `build_partially_local`. `local_training` trains all
-    tensors.
-
-  Raises:
-    InputError: If `global_tensors` or a selector does not fit the model.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   return fed_per.build_fed_per(
     model_fn,

@@ -97,7 +97,8 @@ def build_method_of_moments(
   """Builds the initialization of Algorithm 2 of Tziotis et al. (2023).
 
   Args:
-    model: See `build_linear_fed_rep`.
+    model: A model of `models.create_linear_representation`, or one with its
+      weights.
     sum_factory: The aggregator of the clients' y^2 x x^T, each summed over the
       client's examples; `tff.aggregators.SumFactory` by default.
 
@@ -163,11 +164,8 @@ def _solve_head(
   """Returns B and the best head w on a client's examples, which is solved.
 
   w = (B^T X^T X B)^-1 B^T X^T y, in float64. If several heads are best, as with
-  too few examples, it is the shortest of them: without examples, 0.
-
-  Args:
-    weights: The representation B [d, k], and a head [k, 1], which is ignored.
-    dataset: The client's batches of one epoch.
+  too few examples, it is the shortest of them: without examples, 0. The head
+  [k, 1] in `weights` is ignored.
   """
   representation, head = weights.trainable
   wide = tf.cast(representation, tf.float64)

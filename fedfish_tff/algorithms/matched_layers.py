@@ -61,12 +61,8 @@ def find_hidden_layers(
 ) -> list[HiddenLayer]:
   """Returns the layers that FedMA matches, in the model's order.
 
-  Args:
-    model: Any functional model.
-
-  Raises:
-    errors.InputError: If its trainable tensors are not those of layers that can
-      be matched, followed by a kernel and a bias.
+  The model's trainable tensors must be those of such layers, then a kernel and
+  a bias.
   """
   shapes = [np.shape(tensor) for tensor in model.initial_weights[0]]
   layers, place = [], 0

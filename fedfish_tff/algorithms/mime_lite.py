@@ -87,11 +87,6 @@ def build_mime_lite(
     optimizer with a state of its own, as in fine-tuning. It does not give the
     clients' models of a round, on which the client-server barrier is measured.
     `update_is_finite` takes the state of a first round.
-
-  Raises:
-    InputError: If `local_epochs` is below 1, or the client optimizer is
-      proximal.
-    TypeError: If `model_fn` is not a model or an optimizer is not TFF's.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   if proximal.is_proximal(client_optimizer_fn):

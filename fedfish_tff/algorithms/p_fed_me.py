@@ -49,7 +49,8 @@ def build_p_fed_me(
   the paper's code, v_i goes on from batch to batch, and begins each round at w.
 
   Args:
-    model_fn: A functional model, or a function that returns a variable model.
+    model_fn: A functional model, or a function that returns a variable model,
+      without statistics of batches.
     client_optimizer_fn: The optimizer of the steps of w_i; the paper's is SGD
       with rate eta, published as 0.005. Its product with lambda should be below
       1.
@@ -76,11 +77,6 @@ def build_p_fed_me(
     `client_model_weights` are those of v_i, and `local_training` gives v_i
     after a round. The clients' w_i, on which the client-server barrier would be
     measured, do not leave the round.
-
-  Raises:
-    InputError: If an argument is out of range, or the model has statistics of
-      batches.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   local_training_lib.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   averaged_statistics.refuse(model_fn, 'pFedMe')

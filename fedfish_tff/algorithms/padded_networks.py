@@ -53,11 +53,9 @@ class PaddedNetworks:
         filters, and the seed of the initial weights, to a model that predicts
         classes.
       widths: The widths of the clients' hidden layers.
-      max_widths: The widths of the wide network's hidden layers.
+      max_widths: The widths of the wide network's hidden layers, each at least
+        that of the clients.
       seed: The seed of a network that is built for the check.
-
-    Raises:
-      errors.InputError: If widths are invalid, or models do not qualify.
     """
     layers.check_sizes(widths=widths, max_widths=max_widths)
     if len(max_widths) != len(widths) or any(np.less(max_widths, widths)):
@@ -76,20 +74,12 @@ class PaddedNetworks:
     return [np.arange(width, dtype=np.int32) for width in self.widths]
 
   def create(self, seed: int) -> list[np.ndarray]:
-    """Returns a network's initial weights, as a part of the wide network.
-
-    Args:
-      seed: The seed of the initial weights.
-    """
+    """Returns a network's initial weights, as a part of the wide network."""
     model = self._create_model(self.widths, seed)
     return self._embed(list(map(np.asarray, model.initial_weights[0])))
 
   def cut_new(self, tensors: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """Returns a new network, in `first_places`, cut out of the wide one.
-
-    Args:
-      tensors: The network, as a part of the wide one.
-    """
+    """Returns a new network, in `first_places`, cut out of the wide one."""
     tensors = list(tensors)
     for layer, units in enumerate(self.first_places()):
       tensors = self.take(tensors, layer, units)
@@ -102,8 +92,8 @@ class PaddedNetworks:
 
     Args:
       tensors: The tensors of a network in which the layer is wide.
-      layer: The layer.
-      units: The units' places in the wide layer.
+      layer: The index of the layer in `layers`.
+      units: The units' places in the wide layer, [units].
     """
     return self._change(matched_average.take_units, tensors, layer, units)
 
@@ -114,8 +104,8 @@ class PaddedNetworks:
 
     Args:
       tensors: The tensors of a network in which the layer has only these units.
-      layer: The layer.
-      units: The units' places in the wide layer.
+      layer: The index of the layer in `layers`.
+      units: The units' places in the wide layer, [units].
     """
     return self._change(matched_average.pad_units, tensors, layer, units)
 

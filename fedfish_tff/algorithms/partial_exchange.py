@@ -7,7 +7,7 @@ Passban et al., "Training Mixed-Domain Translation Models via Federated
 Learning" (NAACL 2022). The server averages each tensor over the clients that
 sent it, by their numbers of examples. Here the server keeps its value of a
 tensor that no client sent, so that clients have no state. In the memo's own
-code each client keeps its own value instead, see
+code each client keeps its own value instead, as in
 `build_stateful_partial_exchange`.
 
 With data `clients`, a list of `tf.data.Dataset` of (x, y) batches:
@@ -69,7 +69,7 @@ def build_partial_exchange(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer.
+    client_optimizer_fn: The client optimizer, initialized anew in each round.
     server_optimizer_fn: The optimizer applied to the mean delta. The default,
       SGD with rate 1, takes the mean as it is. With any optimizer, tensors that
       no client sent stay unchanged.
@@ -87,14 +87,7 @@ def build_partial_exchange(
   Returns:
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of all local epochs. Its metrics
-    have `aggregator/payload_bytes` and `aggregator/sent`, see
-    `SentPartsFactory`.
-
-  Raises:
-    InputError: If the model has no trainable tensors, or the selector's groups
-      or the names do not fit it.
-    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or
-      `selector` not a selector.
+    have `SentPartsFactory`'s `aggregator/payload_bytes` and `aggregator/sent`.
   """
   tensor_selection.check_selector(selector)
   return compose_partial_process(
@@ -127,19 +120,18 @@ def compose_partial_process(
   """Composes any client work with updates that are sent in parts.
 
   Args:
-    model_fn: See `build_partial_exchange`.
+    model_fn: A functional model, or a function that returns a variable model,
+      with trainable tensors.
     client_update_fn: A function that computes the whole update: <delta>, or
       <delta, fisher>.
     update_aggregator: The aggregator of the `update` of
       `partial_update.keep_selected`.
-    server_optimizer_fn: See `build_partial_exchange`.
-    selector: See `build_partial_exchange`.
-    tensor_names: See `build_partial_exchange`.
+    server_optimizer_fn: The optimizer applied to the aggregate; SGD with rate 1
+      by default. Tensors that no client sent stay unchanged.
+    selector: The selector of what a client sends.
+    tensor_names: The trainable tensors' names in the metrics; by position and
+      shape by default.
     **arguments: Further arguments of `composition.compose`.
-
-  Raises:
-    InputError: If the model has no trainable tensors, or there are not as many
-      names as tensors.
   """
   averaged_statistics.refuse(model_fn, 'A selection of what clients send')
   mask_bits = selector.mask_bits(trainable_shapes(model_fn))
@@ -166,14 +158,7 @@ def compose_partial_process(
 def trainable_shapes(
   model_fn: model_functions.ModelFn,
 ) -> list[tf.TensorShape]:
-  """Returns the shapes of a model's trainable tensors.
-
-  Args:
-    model_fn: A functional model, or a function that returns a variable model.
-
-  Raises:
-    InputError: If it has none.
-  """
+  """Returns the shapes of the model's trainable tensors, at least one."""
   weights_type = model_functions.weights_type(model_fn)
   shapes = [
     tf.TensorShape(tensor.shape)

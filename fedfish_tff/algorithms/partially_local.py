@@ -59,19 +59,21 @@ def build_partially_local(
       there.
     server_optimizer_fn: The optimizer applied to the aggregated delta of the
       shared tensors. The default, SGD with rate 1, takes it as it is.
-    local_tensors: For each trainable tensor, whether it stays at the client,
-      see `models.select_tensors`. All or none may.
-    local_training: See `FederatedProcess`. It trains the whole model.
+    local_tensors: For each trainable tensor, whether it stays at the client, as
+      `models.select_tensors` selects them. All or none may.
+    local_training: A client's training outside of a round, from weights and
+      batches to weights. It trains the whole model.
     local_statistics: Whether weights that are not trainable, but change in
       training, stay at the client, too: the statistics of batch normalisation
       in a variable model.
     model_aggregator: The aggregator of the shared tensors' deltas, or of
       <delta, fisher> where clients compute these. `tff.aggregators.MeanFactory`
       by default, with a selector `aggregators.PartialMeanFactory`.
-    selector: The selector of the shared tensors that a client sends, see
+    selector: The selector of the shared tensors that a client sends, as in
       `build_partial_exchange`; all of them by default.
     tensor_names: The shared tensors' names in the metrics of a selector.
-    extra_passes: See `FederatedProcess`.
+    extra_passes: The number of passes over a client's data per round besides
+      its training epochs.
 
   Returns:
     The process. A client's state is <local>, its local tensors, or <local,
@@ -83,12 +85,6 @@ def build_partially_local(
     `get_model_weights` the local tensors are the initial ones, which are
     untrained. So the server has no model that is ready to use; a user must
     train the local tensors on other data, for example with `local_training`.
-
-  Raises:
-    InputError: If `local_tensors`, `local_statistics` or the selector does not
-      fit the model.
-    TypeError: If `model_fn` is not a model, the optimizer not TFF's, or
-      `selector` not a selector.
   """
   local_tensors = tuple(map(bool, local_tensors))
   if local_statistics and not model_functions.has_statistics(model_fn):

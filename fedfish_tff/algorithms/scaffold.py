@@ -55,7 +55,7 @@ def build_scaffold(
   Option I is new c_i = grad F_i(w).
 
   All control variates start at 0, so that the first round is FedAvg's.
-  Statistics of batches are averaged, see `compose`.
+  Statistics of batches are averaged.
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
@@ -89,11 +89,6 @@ def build_scaffold(
     models of a round, on which the client-server barrier is measured.
     `update_is_finite` takes the control variates of a first round.
     `client_model_weights` are the server's weights.
-
-  Raises:
-    InputError: If the client optimizer is not plain SGD, `control_update` is
-      invalid, or `num_clients` or `local_epochs` below 1.
-    TypeError: If `model_fn` is not a model or an optimizer not TFF's.
   """
   errors.check_positive_integer('num_clients', num_clients)
   errors.check_choice('control_update', control_update, choices.ControlUpdate)

@@ -68,13 +68,9 @@ _PLAIN_MEAN = tff.aggregators.MeanFactory()
 def weighted_factory(
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
 ) -> tff.aggregators.WeightedAggregationFactory:
-  """Returns the aggregator of a builder's argument, by default the mean.
+  """Returns the aggregator that a builder is given, by default the mean.
 
-  Args:
-    model_aggregator: The argument.
-
-  Raises:
-    TypeError: If it is not a weighted factory.
+  Any but a weighted factory raises TypeError.
   """
   factory = model_aggregator or _PLAIN_MEAN
   if not isinstance(factory, tff.aggregators.WeightedAggregationFactory):
@@ -116,7 +112,7 @@ def keep_unless_finite(judged: Any, new: Any, old: Any) -> Any:
 
   Args:
     judged: A nest of tensors, such as the aggregate that the new state is of.
-    new: The new state.
+    new: The state after the step.
     old: The old state, a nest of as many tensors. The result has its structure.
   """
   is_finite = local_training.all_finite(judged)
@@ -133,11 +129,7 @@ def first_round(unused_weights: model_functions.FlatWeights) -> tf.Tensor:
 
 
 def count_rounds(server_step: ServerStepFn = step_weights) -> ServerStepFn:
-  """Returns a server step that also counts rounds, from `first_round` on.
-
-  Args:
-    server_step: The step of the weights.
-  """
+  """Returns a server step that also counts rounds, from `first_round` on."""
 
   def counting_step(take_step, server, aggregate):
     step, server = server_step(take_step, server, aggregate)
@@ -196,20 +188,20 @@ def compose_server_step(
   """Composes the server's step as a process with the optimizer's state.
 
   Args:
-    server_optimizer_fn: The server optimizer.
+    server_optimizer_fn: The server optimizer, which steps the trainable weights
+      that are sent.
     server_type: M, the type of the server's values, unplaced, with
       `tff.learning.models.ModelWeights`.
     aggregate_type: The type of the aggregator's result, unplaced.
-    server_step: See `compose`.
-    should_reject_update: See `compose`.
-    select_sent: See `compose`.
+    server_step: A function from the server's values and the aggregate to the
+      next values.
+    should_reject_update: The rule that leaves weights and optimizer unchanged,
+      by default for updates that are not finite.
+    select_sent: A function from the server's values to the sent ones.
 
   Returns:
     A process with next of type (<state, M, aggregate>@SERVER -> <state,
     result=M, measurements>@SERVER).
-
-  Raises:
-    TypeError: If `server_optimizer_fn` is not one of TFF's optimizers.
   """
   local_training.check_optimizer(server_optimizer_fn, 'server_optimizer_fn')
 

@@ -63,7 +63,7 @@ def build_stateful_partial_exchange(
 
   Args:
     model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer.
+    client_optimizer_fn: The client optimizer, initialized anew in each round.
     selector: The selector of what a client sends, by the distance that local
       training moved it in the round.
     client_weighting: The clients' weights: |D_i| (times local epochs), or
@@ -77,12 +77,6 @@ def build_stateful_partial_exchange(
     The process. Its metrics are those of `build_partial_exchange`. A client
     with trained weights that are not finite, or too large to be summed, is left
     out of the round, counted, and keeps its state.
-
-  Raises:
-    InputError: If the model has no trainable tensors, or the selector's groups
-      or the names do not fit it.
-    TypeError: If `model_fn` is not a model, an optimizer not TFF's, or
-      `selector` not a selector.
   """
   averaged_statistics.refuse(model_fn, 'A selection of what clients send')
   tensor_selection.check_selector(selector)
@@ -168,12 +162,7 @@ def build_stateful_partial_exchange(
 def _start_of(
   server: client_update_lib.Server, own: Any
 ) -> model_functions.FlatWeights:
-  """Returns the weights from which a client's local training starts.
-
-  Args:
-    server: The server's values.
-    own: The client's state.
-  """
+  """Returns the weights from which a client's local training starts."""
   weights = server.weights
   return weights._replace(
     trainable=tuple(

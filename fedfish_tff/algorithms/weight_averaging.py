@@ -47,15 +47,12 @@ def compose_weight_averaging(
   rounds, so it costs no privacy.
 
   Args:
-    process: The process.
+    process: The process whose published weights are averaged.
     decay: The decay, at least 0, where the average is w_t, and below 1. The
       average covers about 1 / (1 - decay) rounds.
 
   Returns:
     The process. Its state is an `AveragedState`.
-
-  Raises:
-    errors.InputError: If `decay` is out of range.
   """
   errors.check_range('decay', decay, least=0, below=1)
   inner_type = process.initialize.type_signature.result.member

@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Clients' computations in a round."""
+"""Clients' computations in a round.
+
+Builders raise `errors.InputError` for an argument that is out of range, and
+`TypeError` for an optimizer that is not TFF's.
+"""
 
 from typing import TYPE_CHECKING
 

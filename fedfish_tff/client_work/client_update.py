@@ -83,15 +83,7 @@ ClientUpdateFn = Callable[
 def client_weight(
   num_examples: tf.Tensor, weighting: tff.learning.ClientWeighting
 ) -> tf.Tensor:
-  """Returns |D_i| or one as float32, by the weighting; 0 without examples.
-
-  Args:
-    num_examples: |D_i|.
-    weighting: The weighting.
-
-  Raises:
-    errors.InputError: If the weighting is none, such as a string.
-  """
+  """Returns |D_i| or one as float32, by the weighting; 0 without examples."""
   if not isinstance(weighting, tff.learning.ClientWeighting):
     raise errors.InputError(
       'client_weighting must be tff.learning.ClientWeighting.NUM_EXAMPLES or '
@@ -108,7 +100,7 @@ def leave_out_non_finite(
   """Zeroes an update, its weight and its metrics if it is not finite.
 
   Args:
-    result: The client's update.
+    result: The client's update, with its weight and metrics.
     initial_metrics: The client's metrics before any batch.
     own: The client's state before the round, if clients keep one.
   """

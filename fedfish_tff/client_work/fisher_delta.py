@@ -46,7 +46,7 @@ def build_fisher_delta_update(
   """Builds one client's <delta, fisher> update for FedFish.
 
   Args:
-    client_optimizer_fn: The client optimizer.
+    client_optimizer_fn: The client optimizer, initialized anew in each round.
     local_epochs: The number of epochs in the client's sequence of batches, one
       after another; batches that straddle epochs fail. The Fisher pass takes
       the first epoch, which holds each example once.
@@ -67,10 +67,6 @@ def build_fisher_delta_update(
   Returns:
     A function for `algorithms.compose` with the update <delta, fisher>. The
     server's state must be the number of the round, for random draws.
-
-  Raises:
-    InputError: If an argument is out of range or the label sampler is missing.
-    TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   errors.check_positive_integer('local_epochs', local_epochs)

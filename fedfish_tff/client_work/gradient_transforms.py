@@ -44,7 +44,7 @@ class WrappedOptimizer(tff.learning.optimizers.Optimizer):
 
 
 class _TransformingOptimizer(WrappedOptimizer):
-  """See `transform_gradients`."""
+  """An optimizer around another, on transformed gradients."""
 
   def __init__(
     self,
@@ -127,10 +127,6 @@ def build_weight_decay_optimizer(
     The optimizer. Its state and hyper-parameters are those of `optimizer`. A
     weight with gradient None, because the loss does not depend on it, does not
     decay, as in PyTorch.
-
-  Raises:
-    InputError: If `weight_decay` is negative or not finite.
-    TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
   errors.check_range('weight_decay', weight_decay, least=0)

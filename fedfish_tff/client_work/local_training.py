@@ -26,7 +26,7 @@ class TrainingResult(NamedTuple):
   """The result of one client's local training.
 
   Attributes:
-    weights: The trained weights.
+    weights: The weights after the last batch.
     metrics_state: The metrics over all batches.
     num_examples: The number of examples over all epochs, an int64 scalar.
     num_batches: The number of batches over all epochs, an int64 scalar.
@@ -57,12 +57,7 @@ StepFn = Callable[
 def check_optimizer(
   optimizer: tff.learning.optimizers.Optimizer, name: str
 ) -> None:
-  """Raises TypeError unless `optimizer` is one of TFF's.
-
-  Args:
-    optimizer: The value to check.
-    name: The name of the caller's argument.
-  """
+  """Raises TypeError, which names the argument, unless `optimizer` is TFF's."""
   if not isinstance(optimizer, tff.learning.optimizers.Optimizer):
     raise TypeError(
       f'{name} must be a tff.learning.optimizers.Optimizer, such as '
@@ -122,13 +117,15 @@ def train_by_steps(
   """Takes any step per batch; call inside a `tf.function`.
 
   Args:
-    bound: See `train_locally`.
-    weights: See `train_locally`.
-    dataset: See `train_locally`.
-    step: The step.
+    bound: The model, bound to the graph being built.
+    weights: The weights at the start.
+    dataset: Batches, all epochs one after another. It may be empty.
+    step: The step, from (weights, state, metrics' state, batch) to the result
+      of `training_gradients`, the trainable tensors after it and the next
+      state.
     state: The nest of tensors that steps pass on beside the weights, such as
       states of optimizers or a second model.
-    metrics_state: See `train_locally`.
+    metrics_state: The metrics' state to continue; new metrics by default.
 
   Returns:
     The result for the weights, and the last state.
@@ -181,10 +178,10 @@ def train_part(
   Args:
     bound: The model, bound to the graph being built.
     weights: The whole model's weights at the start.
-    dataset: See `train_locally`.
-    optimizer: See `train_locally`.
+    dataset: Batches, all epochs one after another. It may be empty.
+    optimizer: The optimizer, with a new state for the trained tensors.
     trained: For each trainable tensor, whether it is trained.
-    metrics_state: See `train_locally`.
+    metrics_state: The metrics' state to continue; new metrics by default.
 
   Returns:
     The same as `train_locally`, with the whole model's weights.
@@ -255,9 +252,10 @@ def check_whole_epochs(
     num_examples: The number of examples in the batches of the first epochs, an
       int64 scalar.
     total_examples: The number of examples over all epochs, an int64 scalar.
-    local_epochs: See `count_batches_of_an_epoch`.
+    local_epochs: The expected number of epochs, as in
+      `count_batches_of_an_epoch`.
     of_epochs: The number of the first epochs.
-    method: See `count_batches_of_an_epoch`.
+    method: The name of the method, for the error message.
 
   Returns:
     `num_examples`, which fails to compute unless epochs are whole.
@@ -297,14 +295,11 @@ def build_local_training(
 
   Args:
     model: A functional model, or a function that returns a variable model.
-    optimizer: The client optimizer.
+    optimizer: The client optimizer, which starts with a new state.
 
   Returns:
     A computation of type (<ModelWeights, B*> -> ModelWeights), unplaced, where
     B* are the batches of all epochs.
-
-  Raises:
-    TypeError: If `optimizer` is not one of TFF's.
   """
   check_optimizer(optimizer, 'client_optimizer_fn')
 
@@ -317,12 +312,7 @@ def build_local_training(
 def build_training(
   model: model_functions.ModelFn, train: TrainFn
 ) -> tff.Computation:
-  """Builds any local training as `build_local_training` does.
-
-  Args:
-    model: A functional model, or a function that returns a variable model.
-    train: The local training.
-  """
+  """Builds any local training as `build_local_training` does."""
 
   @tff.tensorflow.computation(
     model_functions.weights_type(model), model_functions.data_type(model)

@@ -38,7 +38,7 @@ class _State(NamedTuple):
     trainable: The trained weights w.
     non_trainable: The weights that are not trained.
     optimizer: The client optimizer's state.
-    metrics: The metrics' state.
+    metrics: The model's metrics over the batches D' so far.
     gradient: The result of the step's batches so far.
     number: The number of batches so far, an int32 scalar.
   """
@@ -100,10 +100,6 @@ def build_meta_training(
     of w - alpha g on the batches D', so over a part of the examples unless
     batches are shared. `num_examples` counts all examples, each once. It raises
     InputError for a model that `meta_gradient` does not fit.
-
-  Raises:
-    InputError: If an argument is out of range.
-    TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   for name, value, kind in (

@@ -29,7 +29,7 @@ def delta_update(
   Args:
     bound: The model, bound to the graph being built.
     start: The weights before training; delta is these minus those after it.
-    trained: The result of the training.
+    trained: The result of the training from `start`.
     client_weighting: The client's weight: |D_i| times local epochs, as in TFF,
       or one. A client without examples has weight 0 either way.
   """
@@ -57,14 +57,11 @@ def build_model_delta_update(
   """Builds one client's <delta> update for averaging models.
 
   Args:
-    client_optimizer_fn: The client optimizer.
-    client_weighting: See `delta_update`.
+    client_optimizer_fn: The client optimizer, initialized anew in each round.
+    client_weighting: The client's weight, as in `delta_update`.
 
   Returns:
     A function for `algorithms.compose`.
-
-  Raises:
-    TypeError: If `client_optimizer_fn` is not one of TFF's optimizers.
   """
   local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
 
@@ -83,9 +80,7 @@ def build_trained_delta_update(
 ) -> client_update_lib.ClientUpdateFn:
   """Builds one client's <delta> update with any local training.
 
-  Args:
-    train: The local training.
-    client_weighting: See `delta_update`.
+  The client's weight is that of `delta_update`.
   """
 
   def client_update(bound, sent, unused_own, dataset):

@@ -11,7 +11,7 @@ import tensorflow_federated as tff
 
 
 class _NesterovOptimizer(gradient_transforms.WrappedOptimizer):
-  """See `build_nesterov`."""
+  """SGD with Nesterov's momentum, with the state of TFF's."""
 
   def __init__(self, learning_rate: float, momentum: float) -> None:
     super().__init__(
@@ -43,7 +43,7 @@ def build_nesterov(
   Sutskever et al. (ICML 2013), where w is the point of their gradient.
 
   Args:
-    learning_rate: The learning rate.
+    learning_rate: The rate, by which each step is multiplied.
     momentum: The momentum, above 0 and at most 1.
 
   Returns:

@@ -23,9 +23,7 @@ def check_sgd(
 ) -> None:
   """Raises InputError unless steps are linear in the gradients.
 
-  Args:
-    optimizer: One of TFF's.
-    method: The name of the method, for the message.
+  The error names the method.
   """
   names = _hparam_names(optimizer)
   if not names <= {'learning_rate', 'momentum'}:
@@ -40,9 +38,7 @@ def check_plain_sgd(
 ) -> None:
   """Raises InputError unless a step is the rate times a gradient.
 
-  Args:
-    optimizer: One of TFF's. It may have weight decay.
-    method: The name of the method, for the message.
+  Weight decay is allowed. The error names the method.
   """
   check_sgd(optimizer, method)
   for found, has in (
@@ -73,7 +69,7 @@ def distance_of_unit_gradients(
   """Returns the distance of SGD's steps from 0 on gradients of 1.
 
   Args:
-    optimizer: SGD.
+    optimizer: SGD, with or without momentum and weight decay.
     num_steps: The number of steps, an int64 scalar.
 
   Returns:

@@ -25,7 +25,7 @@ import tensorflow_federated as tff
 
 
 class _ProximalOptimizer(gradient_transforms.WrappedOptimizer):
-  """See `build_proximal_optimizer`."""
+  """An optimizer around another, which pulls towards a center."""
 
   def __init__(
     self, inner: tff.learning.optimizers.Optimizer, strength: float
@@ -88,10 +88,6 @@ def build_proximal_optimizer(
   Returns:
     The optimizer, for which `is_proximal` is true. Its hyper-parameters are
     those of `optimizer`.
-
-  Raises:
-    InputError: If `strength` is negative or not finite.
-    TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
   errors.check_range('The proximal strength', strength, least=0)

@@ -16,7 +16,7 @@ _RATE_KEY = tff.learning.optimizers.LEARNING_RATE_KEY
 
 
 class _RateParameterOptimizer(gradient_transforms.WrappedOptimizer):
-  """See `build_rate_parameter_optimizer`."""
+  """An optimizer around another, with a rate that a parameter gives."""
 
   def __init__(
     self,
@@ -69,9 +69,6 @@ def build_rate_parameter_optimizer(
 
   Returns:
     The optimizer; its state and hyper-parameters are those of `optimizer`.
-
-  Raises:
-    TypeError: If `optimizer` is not one of TFF's.
   """
   local_training.check_optimizer(optimizer, 'optimizer')
   return _RateParameterOptimizer(optimizer, name, factor_name)

@@ -51,9 +51,6 @@ def build_ridge_statistics(
     is left out: its sums are zero, and `excluded` is 1. A label outside of the
     classes raises an error that says so. Where XLA compiles the computation
     there are no such errors, and that client is left out.
-
-  Raises:
-    errors.InputError: If an argument is out of range or of the wrong type.
   """
   errors.check_positive_integer('num_classes', num_classes)
   errors.check_positive_integer('chunk_size', chunk_size)

@@ -45,11 +45,7 @@ class Selector(abc.ABC):
 
   @abc.abstractmethod
   def mask_bits(self, shapes: Sequence[tf.TensorShape]) -> int:
-    """Returns the number of bits in which a client encodes its masks.
-
-    Args:
-      shapes: The shapes of the tensors.
-    """
+    """Returns the number of bits in which a client encodes its masks."""
 
 
 class _TensorSelector(Selector):
@@ -104,7 +100,7 @@ class _TensorSelector(Selector):
 
 
 class _CoordinateSelector(Selector):
-  """See `build_coordinate_selector`."""
+  """A selector of single coordinates, by their score."""
 
   per_coordinate = True
 
@@ -145,11 +141,7 @@ class _CoordinateSelector(Selector):
 
 
 def check_selector(selector: Selector) -> None:
-  """Raises TypeError unless `selector` is a `Selector`.
-
-  Args:
-    selector: The value to check.
-  """
+  """Raises TypeError unless `selector` is a `Selector`."""
   if not isinstance(selector, Selector):
     raise TypeError(
       'selector must be a client_work.Selector, such as '
@@ -162,13 +154,11 @@ def group_by_layer(tensor_names: Sequence[str]) -> tuple[int, ...]:
 
   Args:
     tensor_names: One name per tensor, with slashes. The layer is the part
-      before the last slash. A name without a slash is a layer of its own.
+      before the last slash. A name without a slash is a layer of its own. There
+      must be two layers or more.
 
   Returns:
     The number of each tensor's group, counted from 0 by first appearance.
-
-  Raises:
-    errors.InputError: If there are no names, or all tensors would be one group.
   """
   layers = [
     name.rpartition('/')[0] or f'/{position}'
@@ -205,14 +195,8 @@ def build_share_selector(
     direction: Whether the largest or the smallest drifts are sent.
     normalize: Whether to divide a drift by the number of its elements, an
       option of FL4Health.
-    groups: The number of each tensor's group. A group is sent or kept as a
-      whole, see `group_by_layer`. By default each tensor is a group of its own.
-
-  Returns:
-    The selector.
-
-  Raises:
-    errors.InputError: If an argument is out of range.
+    groups: The number of each tensor's group, as from `group_by_layer`. A group
+      is sent or kept as a whole. By default each tensor is a group of its own.
   """
   errors.check_range('share', share, above=0, most=1)
   errors.check_choice('direction', direction, choices.Direction)
@@ -238,14 +222,8 @@ def build_threshold_selector(
     threshold: theta, the threshold, 0 or positive.
     direction: The direction: LARGEST sends drifts of at least theta, SMALLEST
       those of at most theta.
-    normalize: See `build_share_selector`.
-    groups: See `build_share_selector`.
-
-  Returns:
-    The selector.
-
-  Raises:
-    errors.InputError: If an argument is out of range.
+    normalize: Whether to divide a drift by the number of its elements.
+    groups: The number of each tensor's group, as from `group_by_layer`.
   """
   errors.check_range('threshold', threshold, least=0)
   errors.check_choice('direction', direction, choices.Direction)
@@ -273,12 +251,6 @@ def build_coordinate_selector(
     share: The share, above 0 and at most 1.
     direction: Whether the largest or the smallest scores are sent.
     score: The score by which coordinates are chosen.
-
-  Returns:
-    The selector.
-
-  Raises:
-    errors.InputError: If an argument is out of range.
   """
   errors.check_range('share', share, above=0, most=1)
   errors.check_choice('direction', direction, choices.Direction)
