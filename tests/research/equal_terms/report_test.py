@@ -5,6 +5,8 @@
 import pathlib
 
 from fedfish_tff import errors
+from research.equal_terms import figures
+from research.equal_terms import tables
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -46,7 +48,7 @@ def _runs(question='global'):
 class DescribeTest(absltest.TestCase):
   def test_equal_orders(self):
     runs, rounds = _runs()
-    table, test, target = report.describe(runs, rounds)
+    table, test, target = tables.describe(runs, rounds)
     self.assertEqual(list(table.index), list(_METHODS))
     self.assertEqual(list(table['rank']), [1, 2, 3])
     self.assertEqual(test.num_blocks, 8)
@@ -71,7 +73,7 @@ class DescribeTest(absltest.TestCase):
   def test_a_seed_that_has_stopped_is_no_mean_of_the_others(self):
     runs, rounds = _runs()
     stopped = rounds.query('method != "FedFish" or seed != 3 or round < 4')
-    table, _, target = report.describe(runs, stopped)
+    table, _, target = tables.describe(runs, stopped)
     self.assertTrue(np.isnan(table['to_round']['FedFish']))
     self.assertAlmostEqual(target, 0.6)
 
@@ -82,18 +84,18 @@ class DescribeTest(absltest.TestCase):
       task='u', method=one['method'].replace('SCAFFOLD', 'SCAFFOLD, tuned')
     )
     both = pd.concat([one, other])
-    self.assertEqual(list(report.blocks(both)), ['FedAvg', 'FedFish'])
+    self.assertEqual(list(tables.blocks(both)), ['FedAvg', 'FedFish'])
     self.assertEqual(
-      list(report.blocks(both, by='variant')), ['fedavg', 'fedfish', 'scaffold']
+      list(tables.blocks(both, by='variant')), ['fedavg', 'fedfish', 'scaffold']
     )
 
   def test_verdicts_need_a_corrected_p_below_the_level(self):
-    table, *_ = report.describe(*_runs())
-    words = [report.verdict(row) for _, row in table.iterrows()]
+    table, *_ = tables.describe(*_runs())
+    words = [tables.verdict(row) for _, row in table.iterrows()]
     # 2 * 2 * P(Z > 2) is 0.091.
     self.assertEqual(words, ['undecided', 'baseline', 'undecided'])
     table['p_holm'] /= 2
-    words = [report.verdict(row) for _, row in table.iterrows()]
+    words = [tables.verdict(row) for _, row in table.iterrows()]
     self.assertEqual(words, ['better', 'baseline', 'worse'])
 
   def test_a_diverged_run_ranks_last_and_is_told(self):
@@ -101,15 +103,15 @@ class DescribeTest(absltest.TestCase):
     runs.loc[(runs['method'] == 'FedFish') & (runs['seed'] == 0), 'score'] = (
       np.nan
     )
-    table, test, target = report.describe(runs, rounds)
+    table, test, target = tables.describe(runs, rounds)
     self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
-    page = report.format_section(table, test, target, title='t')
+    page = tables.format_section(table, test, target, title='t')
     self.assertRegex(page, r'FedFish .*1 diverged')
 
   def test_a_method_without_a_seed_is_refused(self):
     runs, rounds = _runs()
     with self.assertRaisesRegex(errors.InputError, 'FedFish'):
-      report.describe(runs[1:], rounds)
+      tables.describe(runs[1:], rounds)
 
 
 class FrontTest(absltest.TestCase):
@@ -121,7 +123,7 @@ class FrontTest(absltest.TestCase):
       },
       list('abcdefg'),
     )
-    found = report.front(points['cost'], points['score'])
+    found = figures.front(points['cost'], points['score'])
     # By the definition, pair by pair.
     known = points.dropna()
     expected = [
@@ -139,7 +141,7 @@ class FrontTest(absltest.TestCase):
 class SpreadTest(absltest.TestCase):
   def test_names_keep_their_order_and_distance(self):
     values = pd.Series([0.95, 0.2, 0.97, 0.21, 0.96, 0.5], list('abcdef'))
-    found = report.spread(values, 0.1)
+    found = figures.spread(values, 0.1)
     np.testing.assert_allclose(found, [0.8, 0.2, 1.0, 0.3, 0.9, 0.5])
     self.assertEqual(list(found.index), list(values.index))
 
@@ -148,8 +150,10 @@ class BinaryTest(absltest.TestCase):
   def test_pages_and_figures(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     parts = zip(_runs(), _runs('personal'))
-    for name, tables in zip(('runs', 'rounds'), parts):
-      pd.concat(tables).to_csv(folder / f'equal_terms_{name}.csv', index=False)
+    for name, parts_of in zip(('runs', 'rounds'), parts):
+      pd.concat(parts_of).to_csv(
+        folder / f'equal_terms_{name}.csv', index=False
+      )
     outcome = binary_runner.run_here(
       'research.equal_terms.report',
       f'--input_dir={folder}',
