@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Evaluation of any process: global, personalised, barrier, comparison."""
+"""Evaluation of any process: global, personalised, barrier, comparison.
+
+A bad argument, an unknown metric or data that cannot be scored raise
+`errors.InputError`.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -53,7 +53,7 @@ def _build_client_scores(
   """Builds the pass that returns each client's metrics and the sums over all.
 
   Args:
-    model: The model, see `ClientScorer`.
+    model: A functional model, or a function that returns a variable model.
     start: The start, `(<S, C> -> M)`.
     tuning: The tuning, `(<M, B*> -> M)`.
 
@@ -134,14 +134,12 @@ class ClientScorer:
     Args:
       sent: The value that the server sends: the model's weights, or the start's
         S.
-      chunks: The groups of clients' data; each is used before the next is
-        loaded. The groups' sizes change results by rounding at most.
+      chunks: The groups of clients' data, with at least one client; each is
+        used before the next is loaded. The groups' sizes change results by
+        rounding at most.
 
     Returns:
       The metrics, NaN where missing.
-
-    Raises:
-      errors.InputError: If there is no client at all.
     """
     (scores,) = score_models([(self, sent)], chunks)
     if not scores.per_client:
@@ -169,7 +167,7 @@ def score_models(
 
   Args:
     models: Each model's scorer, and the value that the server sends.
-    chunks: The groups of clients' data, see `ClientScorer.__call__`.
+    chunks: The groups of clients' data; each is used before the next is loaded.
 
   Returns:
     Each model's scores; empty if there is no client at all.
@@ -199,7 +197,7 @@ def _build_local_scores(
   """Builds the pass over one client, not placed.
 
   Args:
-    model: The model, see `ClientScorer`.
+    model: A functional model, or a function that returns a variable model.
     without_diverged: Whether a client with non-finite weights or states adds
       nothing to the total; for clients with weights of their own.
 

@@ -56,7 +56,8 @@ class CohortBarrier:
       computations: The computations of the model and the process's local
         training. Run on the round's batches from the weights that the round
         started with, it gives the clients' own models again.
-      eval_batch_size: The number of examples per batch.
+      eval_batch_size: The number of examples per batch in evaluation, which
+        changes results by rounding at most.
       higher_is_better: The metrics of the barrier, each with whether a higher
         value is better.
     """
@@ -76,7 +77,7 @@ class CohortBarrier:
     Args:
       before: The global weights before the round.
       after: The global weights after the round.
-      cohort: The round's batches, see `score_clients`.
+      cohort: The round's batches, as for `score_clients`.
     """
     scores = self.score_clients(before, after, cohort)
     columns = {}
@@ -133,8 +134,8 @@ def client_barriers(
   """Returns the signed barrier of each scored client, with the clients' sizes.
 
   Args:
-    scores: The scores of the clients.
-    metric: The name of the metric, for example `'accuracy'`.
+    scores: The scores of a round's clients.
+    metric: The name of a metric of all scored clients, such as `'accuracy'`.
     higher_is_better: Whether a higher value is better: True for accuracies,
       False for losses.
 
@@ -142,9 +143,6 @@ def client_barriers(
     Two float64 arrays of shape `[num_scored_clients]`: the barrier, in the
     metric's unit, positive if the global model is worse and NaN if one of the
     two models has diverged; and the number of examples that it was measured on.
-
-  Raises:
-    errors.InputError: If a scored client has no such metric.
   """
   own, sizes = client_statistics.metric_values(scores.own, metric)
   merged, _ = client_statistics.metric_values(scores.merged, metric)

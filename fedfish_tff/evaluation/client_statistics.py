@@ -30,14 +30,11 @@ def metric_values(
 
   Args:
     per_client: One mapping per client with `num_examples` and the metrics.
-    metric: The name of the metric, for example `'accuracy'`.
+    metric: The name of a metric of all scored clients, such as `'accuracy'`.
 
   Returns:
     Two float64 arrays of shape `[num_scored_clients]`, in the clients' order:
     the metric, and the number of examples that it was computed on.
-
-  Raises:
-    errors.InputError: If a scored client has no such metric.
   """
   values, sizes = [], []
   for index, client in enumerate(per_client):
@@ -87,9 +84,6 @@ def weighted_mean(
 
   Returns:
     The mean; NaN if there is no client or a value is not finite.
-
-  Raises:
-    errors.InputError: If `weighting` is unknown.
   """
   errors.check_member('weighting', weighting, _WEIGHTINGS)
   weights = sizes if weighting == 'examples' else None
@@ -113,7 +107,7 @@ def mean_over_clients(
   *,
   weighting: str = 'uniform',
 ) -> float:
-  """Returns a metric's mean over the scored clients (see `weighted_mean`)."""
+  """Returns a metric's `weighted_mean` over the scored clients."""
   values, sizes = metric_values(per_client, metric)
   return weighted_mean(values, sizes, weighting=weighting)
 

@@ -63,7 +63,7 @@ class FewShotEvaluation:
     clients: datasets.ClientData,
     fraction: float,
   ) -> FewShotScores:
-    """Scores weights.
+    """Scores weights after fine-tuning on a share of each client's examples.
 
     Args:
       weights: The model's weights.

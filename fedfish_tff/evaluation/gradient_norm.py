@@ -104,7 +104,7 @@ class AccuracyCriterion:
 
     Args:
       gradient_norm: The computation by `build_gradient_norm`.
-      constant: The constant 2 mu c.
+      constant: 2 mu c, in the unit of the squared gradient times examples.
     """
     self._gradient_norm = gradient_norm
     self._constant = constant

@@ -42,7 +42,7 @@ def higher_is_better(metric: str, declared: bool | None = None) -> bool:
   """Returns whether a higher value of a column is better.
 
   Args:
-    metric: The column.
+    metric: The column, such as `eval/global/accuracy`.
     declared: Whether a higher value of its metric is better, as a task declares
       it; None if its name decides.
   """

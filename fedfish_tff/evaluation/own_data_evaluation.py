@@ -42,9 +42,9 @@ def own_models(
   """Yields each client's own model after a round.
 
   Args:
-    process: The process.
+    process: The process, whose `client_model_weights` make the models.
     state: The process' state after the round.
-    client_ids: The clients.
+    client_ids: The clients, in the order of the models.
     load_client_state: The function that loads their states after the round,
       such as `load` of a `ClientStateStore`. A client without a state has that
       of a new client.
@@ -94,7 +94,7 @@ class OwnDataEvaluation:
     """Prepares the evaluation.
 
     Args:
-      process: The process.
+      process: The process, which may keep states of clients.
       computations: The computations of its model and local training.
       train: The clients to score, with the data that they tune on.
       test: The data that they are scored on, under the same ids; clients
@@ -153,10 +153,10 @@ class OwnDataEvaluation:
     columns of the group are then NaN.
 
     Args:
-      state: The process's state.
+      state: The process's state after a round.
       load_client_state: The function that loads clients' states after the same
         round; None to use the states of new clients.
-      groups: The groups; None for all.
+      groups: The groups of columns, such as `own`; None for all.
     """
     scores = self.score_clients(state, load_client_state, groups=groups)
     columns = {}
@@ -183,10 +183,7 @@ class OwnDataEvaluation:
   ) -> dict[str, _Scores]:
     """Returns `num_examples` and the metrics of `client_ids`, by group.
 
-    Args:
-      state: See `__call__`.
-      load_client_state: See `__call__`.
-      groups: See `__call__`.
+    The arguments are those of `__call__`.
     """
     weights = self._process.get_model_weights(state)
     sent = state if self._has_states else weights

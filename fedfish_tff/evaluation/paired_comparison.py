@@ -44,12 +44,12 @@ class PairedComparison:
     high: The upper end of the confidence interval; NaN if there is none.
     n: The number of compared pairs.
     wins: The number of pairs in which A is better.
-    ties: The number of pairs in which A and B differ by rounding at most, see
+    ties: The number of pairs in which A and B differ by rounding at most, as in
       `ranking.gains`; such a difference counts as 0.
     note: A remark on the interval, often empty.
-    p: The p-value of `flip_signs` for the given comparison alone, see
-      `adjust_holm`; NaN for fewer than six pairs and for clients nested in
-      seeds.
+    p: The p-value of `flip_signs` for the given comparison alone, which
+      `adjust_holm` corrects; NaN for fewer than six pairs and for clients
+      nested in seeds.
   """
 
   mean: float
@@ -80,11 +80,9 @@ def flip_signs(differences: Sequence[float]) -> float:
   other sign.
 
   Args:
-    differences: The paired differences, such as those of seeds. Up to 13 have
-      all flips, more of them 9,999 random ones of fixed random numbers.
-
-  Raises:
-    errors.InputError: If there is none, or one is not finite.
+    differences: The finite paired differences, such as those of seeds, at least
+      one. Up to 13 have all flips, more of them 9,999 random ones of fixed
+      random numbers.
   """
   values = np.array([float(difference) for difference in differences])
   if not values.size or not np.isfinite(values).all():
@@ -224,9 +222,9 @@ def compare_paired(
   Args:
     a: The metric of method A for each key (a seed, or a client). A non-finite
       value is missing: its pair is left out and counted in the note.
-    b: The metric of method B for the same keys.
+    b: The metric of method B for the same keys, at least one.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
-    scale: The least scale of the metric, see `ranking.gains`.
+    scale: The least scale of the metric, as in `ranking.gains`.
     with_p: Whether to compute the p-value, which takes seconds for hundreds of
       pairs, such as clients.
 
@@ -234,9 +232,6 @@ def compare_paired(
     The comparison. Fewer than six pairs give no interval and no p-value, and
     equal differences an interval of width zero; the note says so. Without a
     finite pair, mean and interval are NaN.
-
-  Raises:
-    errors.InputError: If the keys differ, or there are none.
   """
   gains, num_missing = _pair(
     a, b, 'seeds or clients', higher_is_better=higher_is_better, scale=scale
@@ -288,15 +283,12 @@ def compare_nested(
       missing: its pair is left out and counted in the note.
     b: The same of method B, for the same seeds and clients.
     higher_is_better: Whether A wins a pair by the higher or the lower value.
-    scale: The least scale of the metric, see `ranking.gains`.
+    scale: The least scale of the metric, as in `ranking.gains`.
 
   Returns:
     The comparison; `n`, `wins` and `ties` count clients over all seeds. Fewer
     than six seeds give no interval. Without a finite pair, mean and interval
     are NaN.
-
-  Raises:
-    errors.InputError: If seeds or clients differ, or there are none.
   """
   if set(a) != set(b):
     _pair(dict.fromkeys(a, 0.0), dict.fromkeys(b, 0.0), 'seeds')

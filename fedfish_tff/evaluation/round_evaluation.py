@@ -39,8 +39,9 @@ class SharedComputations:
     """Keeps the parts of the computations.
 
     Args:
-      model: The model.
-      local_training: The process's local training.
+      model: The model whose metrics are scored.
+      local_training: The process's local training, (<ModelWeights, B*> ->
+        ModelWeights).
       client_model_weights: The process's computation of that name, if its
         clients have states.
     """
@@ -106,17 +107,13 @@ class HeldOutEvaluation:
     Args:
       computations: The computations of the model and, for personalisation, of
         local training.
-      clients: The held-out clients.
+      clients: The held-out clients, some with two examples or more.
       eval_batch_size: The number of examples per batch.
       fine_tune_spec: The batches of the half that is fine-tuned on; None for no
         personalisation. Clients with a single example are left out of it.
       seed: The seed of the halves.
       spread_of: The metrics to return with their spread over clients, each with
         whether a higher value is better.
-
-    Raises:
-      errors.InputError: If a client's data cannot be used, or none has two
-        examples.
     """
     self._clients = clients
     self._eval_batch_size = eval_batch_size

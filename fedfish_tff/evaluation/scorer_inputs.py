@@ -24,7 +24,7 @@ def chunk_inputs(
   """Yields the data of groups of clients that are in memory together.
 
   Args:
-    client_ids: The clients.
+    client_ids: The clients to load, in order.
     load: A function that loads a client; None leaves the client out.
   """
   for start in range(0, len(client_ids), _CLIENTS_AT_A_TIME):
@@ -43,7 +43,7 @@ def load_chunks(
 
   Args:
     clients: The clients.
-    client_ids: The clients to load, in order; all by default.
+    client_ids: The ids of clients to load, in order; all by default.
     eval_batch_size: The number of examples per batch.
 
   Returns:
@@ -67,7 +67,7 @@ def plan_whole_client(
   Args:
     clients: The clients. If they have a source, they are read where they are
       used.
-    client_id: The client.
+    client_id: The id of one of `clients`.
     batch_size: The number of examples per batch.
   """
   return datasets.plan_client(
@@ -109,7 +109,7 @@ def split_client(
   """Returns a share of a client's examples, and its unseen half.
 
   Args:
-    client: All examples of the client, see `plan_whole_client`: at least two,
+    client: All examples of the client, as of `plan_whole_client`: at least two,
       and at least `datasets.MIN_FEW_SHOT_EXAMPLES` for a share below a half.
     fraction: The share of the examples to fine-tune on, in (0, 0.5].
     fine_tune_spec: The batches and epochs of the fine-tuning; None for no

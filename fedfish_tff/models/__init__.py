@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Models, and one view of TFF's two kinds of model."""
+"""Models, and one view of TFF's two kinds of model.
+
+A bad argument raises `errors.InputError`, which names it, and so does a model,
+a map or statistics that do not fit.
+"""
 
 from typing import TYPE_CHECKING
 

@@ -30,16 +30,12 @@ def augment_images(
 
   Args:
     model: A model of x, float32 [batch, height, width, channels].
-    padding: The number of pixels on each side.
+    padding: The number of pixels on each side, 0 or more.
     fill: The padding's value for each channel, such as that of black pixels
       after standardisation.
 
   Returns:
     The model, which has the same weights, loss and metrics.
-
-  Raises:
-    errors.InputError: If x has another rank, padding is negative, or `fill`
-      does not have a value for each channel.
   """
   shape = tf.nest.flatten(model.input_spec)[0].shape
   if shape.rank != 4 or len(fill) != shape[3]:
@@ -85,7 +81,7 @@ def batch_seed(x: Any, weight: tf.Tensor) -> tf.Tensor:
   """Returns a seed, int32 [2], that is a function of a batch and a weight.
 
   Args:
-    x: The batch's inputs.
+    x: The batch's inputs, any nest of tensors.
     weight: A weight that each step changes, float32.
   """
   return tf.stack([fingerprint(x), fingerprint(weight)])

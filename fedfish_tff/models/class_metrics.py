@@ -35,8 +35,8 @@ def create_class_metric_fns(class_names: Sequence[str]) -> MetricFns:
   F1 is the mean over all classes, whether they occur or not.
 
   Args:
-    class_names: The names of the classes 0, 1, ..., of letters, digits and
-      underscores.
+    class_names: The names of the classes 0, 1, ..., at least two, of letters,
+      digits and underscores. No two metrics may get the same name.
 
   Returns:
     The functions that begin, update and finalise the metrics loss (mean
@@ -44,10 +44,6 @@ def create_class_metric_fns(class_names: Sequence[str]) -> MetricFns:
     confusion_<true>_as_<predicted> (numbers of examples, int64) and
     num_examples (int64). They are 0 without examples. The predicted class is
     the first of those with the largest logit.
-
-  Raises:
-    errors.InputError: If there are fewer than two classes, or two metrics would
-      have the same name.
   """
   class_names = tuple(class_names)
   check_class_names(class_names)

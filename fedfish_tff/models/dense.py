@@ -46,10 +46,6 @@ def create_mlp_classifier(
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples.
-
-  Raises:
-    errors.InputError: If a width is not a positive integer, there are more
-      weights than a graph can hold, or the activation is unknown.
   """
   widths = layers.check_widths(
     num_features=[num_features],
@@ -82,10 +78,10 @@ def create_mlp_regressor(
     seed: The seed, which alone decides the initial weights.
     activation: The units of the hidden layers: elu, gaussian (exp(-z^2)), gelu,
       relu, sigmoid or tanh.
-    slope: The standard deviation of the first layer's kernel. Its units are
-      then centred uniformly on [-2, 2] for each feature; the steeper a Gaussian
-      unit, the fewer inputs it responds to. None for kernels and biases of
-      standard deviation 1.
+    slope: The standard deviation of the first layer's kernel, positive. Its
+      units are then centred uniformly on [-2, 2] for each feature; the steeper
+      a Gaussian unit, the fewer inputs it responds to. None for kernels and
+      biases of standard deviation 1.
     num_features: The width of the input, float32 [batch, num_features].
     num_targets: The width of the output; labels are float32 [batch,
       num_targets].
@@ -93,11 +89,6 @@ def create_mlp_regressor(
   Returns:
     A model with the metrics loss and mse (both the mean over examples and
     targets of the squared error) and num_examples.
-
-  Raises:
-    errors.InputError: If a width is not a positive integer, there are more
-      weights than a graph can hold, the activation is unknown, or the slope is
-      not positive.
   """
   if slope is not None:
     errors.check_range('slope', slope, above=0)

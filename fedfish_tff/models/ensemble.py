@@ -22,15 +22,12 @@ def create_ensemble(
 
   Args:
     model: A classifier that outputs logits.
-    members: The classifier's trainable weights in each network.
+    members: The classifier's trainable weights in each network, at least one.
 
   Returns:
     A model with the metrics of `model`. It outputs logits, the logarithm of the
     members' mean probabilities. Its trainable weights are those of all members,
     one after the other.
-
-  Raises:
-    errors.InputError: If there is no member.
   """
   if not members:
     raise errors.InputError(

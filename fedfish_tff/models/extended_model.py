@@ -70,18 +70,20 @@ class ExtendedModel(tff.learning.models.FunctionalModel):
     tensor_names: Sequence[str] = (),
     normalization_tensors: Sequence[bool] = (),
   ) -> None:
-    """Initializes the model.
+    """Initializes the model, by the attributes of the class.
 
     Args:
       initial_weights: The weights to start from, (trainable, non-trainable).
-      run_pass: See the class.
-      loss_fn: The loss of predictions, see `FunctionalModel`.
-      metrics_fns: The metrics, see `FunctionalModel`.
+      run_pass: The pass, a function of (weights, x, training) that returns a
+        `Pass`.
+      loss_fn: The loss of predictions, as in
+        `tff.learning.models.FunctionalModel`.
+      metrics_fns: The functions that begin, update and finalise the metrics.
       input_spec: The specs (x, y) of a batch.
-      adds_loss: See the class.
-      has_statistics: See the class.
-      tensor_names: See the class.
-      normalization_tensors: See the class.
+      adds_loss: Whether the pass adds losses.
+      has_statistics: Whether training changes non-trainable weights.
+      tensor_names: The names of the trainable weights; none by default.
+      normalization_tensors: Whether batch normalisation has each of them.
     """
 
     @autograph.graph_function
@@ -127,7 +129,8 @@ def run_pass(
   """Returns the pass of any functional model over a batch.
 
   Args:
-    model: The model.
+    model: A functional model; the pass of one that is no `ExtendedModel` has no
+      more than predictions.
     model_weights: The weights, in the structure of the model's initial ones.
     x: The batch's inputs.
     training: Whether it is a pass in training.

@@ -70,9 +70,6 @@ class FeatureMap:
 
     Returns:
       Features [batch, num_features].
-
-    Raises:
-      errors.InputError: If the map gives features of another width.
     """
     features = autograph.convert(self.apply)(tuple(weights), x)
     if not features.shape.is_compatible_with([None, self.num_features]):
@@ -99,9 +96,6 @@ class FeatureMap:
 
     Args:
       input_shape: The shape of one input, such as (32, 32, 3).
-
-    Raises:
-      errors.InputError: If the map does not take such inputs.
     """
     spec = self.input_spec
     if not spec.shape.is_compatible_with([None, *input_shape]):
@@ -117,8 +111,7 @@ class FeatureMap:
   def fingerprint(self) -> str:
     """Returns a checksum of architecture and weights, equal in all processes.
 
-    Raises:
-      errors.InputError: If the map has no architecture.
+    The map must have an architecture.
     """
     if not self.architecture:
       raise errors.InputError(
@@ -146,11 +139,7 @@ class FeatureMap:
       batch_size: The number of inputs at a time, on each core.
 
     Returns:
-      The features, float32 [n, d].
-
-    Raises:
-      errors.InputError: If the inputs are of another shape or dtype, or
-        features are not finite.
+      The features, float32 [n, d], all finite.
     """
     inputs = np.asarray(inputs)
     spec = self.input_spec
@@ -187,15 +176,11 @@ class FeatureMap:
     """Divides the network, to train its last layers on their stored inputs.
 
     Args:
-      layer: The name of the first layer of the second part.
+      layer: The name of the first layer of the second part, one of `layers`.
 
     Returns:
       (lower, upper): the map to the layer's inputs as vectors, and the map from
       these vectors to the features. `upper` after `lower` equals the whole map.
-
-    Raises:
-      errors.InputError: If the network has no such layer, or cannot be divided
-        there.
     """
     if layer not in self.layers:
       expected = (
@@ -228,9 +213,6 @@ def create_identity_features(num_features: int) -> FeatureMap:
 
   Returns:
     A map without weights.
-
-  Raises:
-    errors.InputError: If the width is not a positive integer.
   """
   errors.check_positive_integer('num_features', num_features)
 
@@ -255,10 +237,6 @@ def create_dense_features(
 
   Returns:
     The map, with random weights (Glorot uniform, biases zero).
-
-  Raises:
-    errors.InputError: If a width is not a positive integer, there is no width,
-      or there are more weights than a graph can hold.
   """
   if not hidden_units:
     raise errors.InputError(

@@ -64,10 +64,6 @@ def freeze_keras_model(
     layer's inputs. Its fingerprint depends on the names of layers, too. So
     stored features are found in other processes only if the layers were given
     names or the model is from a file.
-
-  Raises:
-    errors.InputError: If the model has more than one input or output, or an
-      output of another rank; or is of Keras 3 without TensorFlow as backend.
   """
   library = _library_of(model)
   # A model of Keras 3 that is not built has no such attribute.
@@ -119,8 +115,9 @@ def load_extractor(
     path: A model of Keras 2 or 3 (.h5, .hdf5 or .keras), or the folder of a
       SavedModel with one input and one output in its signature serving_default.
     trusted: Whether the model may run its code.
-    preprocess: The first function, see `freeze_keras_model`.
-    input_spec: The spec of a batch, see `freeze_keras_model`.
+    preprocess: The function that is applied to inputs first, in the graph.
+    input_spec: The spec of a batch before `preprocess`, [None, ...]; by default
+      that of the model's input.
 
   Returns:
     An extractor.
@@ -150,11 +147,8 @@ def load_keras_model(path: pathlib.Path) -> Any:
     path: The file (.h5, .hdf5 or .keras).
 
   Returns:
-    A `tf.keras.Model`, or a model of Keras 3.
-
-  Raises:
-    errors.InputError: If it cannot be read, or is of Keras 3, which is not
-      installed or has another backend than TensorFlow.
+    A `tf.keras.Model`, or a model of Keras 3, which must be installed with
+    TensorFlow as its backend.
   """
   from_keras_3 = keras_version(path).startswith(_KERAS_3)
   try:
@@ -171,11 +165,8 @@ def keras_version(path: pathlib.Path) -> str:
   """Returns the version of the Keras that has written a model, unloaded.
 
   Args:
-    path: The file (.h5, .hdf5 or .keras).
-
-  Raises:
-    errors.InputError: If it cannot be read, or a .keras is no zip archive: Keras
-      loads another file without its safe mode.
+    path: The file (.h5, .hdf5 or .keras). A .keras that is no zip archive is
+      refused, since Keras loads another file without its safe mode.
   """
   try:
     if path.suffix.lower() == '.keras':
@@ -275,9 +266,9 @@ def _freeze(
   Args:
     call: The function. It returns the output and, after it, the input of each
       of `layers`.
-    name: The extractor's name.
+    name: The extractor's name, for people.
     preprocess: The function that is applied first.
-    input_spec: The spec of a batch.
+    input_spec: The spec of a batch before `preprocess`.
     layers: The names of the layers before which the extractor can be split.
     keep_alive: The object that holds the variables that `call` reads.
   """
@@ -338,10 +329,10 @@ class _GraphNetwork:
   """A network, or a part of one.
 
   Attributes:
-    name: The extractor's name.
+    name: The extractor's name, for people.
     graph_def: The graph, in which weights are constants.
     inputs: The name of the input tensor.
-    input_spec: The spec of a batch.
+    input_spec: The spec of a batch before preprocessing.
     output: The spec of the features, with the tensor's name and a fixed size.
     weights: The values of weights by the names of their nodes. The extractor
       leaves out those that its features do not depend on.

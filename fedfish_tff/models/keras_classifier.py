@@ -27,29 +27,24 @@ def create_keras_classifier(
   """Creates a functional model that computes the same as a Keras model.
 
   Its loss is the mean cross-entropy of the logits and what the model adds to it
-  (regularisers, `add_loss`). For other losses see `create_keras_model`, which
-  also says what becomes of random numbers, of batch normalisation and of frozen
-  layers.
+  (regularisers, `add_loss`). `create_keras_model` takes other losses; what it
+  says of batch normalisation and frozen layers holds here, too.
 
   Args:
     keras_model: A model that has its weights; it may change afterwards and is
       no longer needed.
     input_spec: The spec of a batch's x, [None, ...]; labels are int32 [batch].
-    call: The function from (x, training) to logits [batch, classes], by the
-      variables of `keras_model`; by default
-      `keras_model(x, training=training)`.
+    call: The function from (x, training) to logits, float32 [batch, classes],
+      by the variables of `keras_model`; by default `keras_model(x,
+      training=training)`.
     class_names: The names of all classes, for metrics of each class; none by
       default.
-    freeze_statistics: See `create_keras_model`.
+    freeze_statistics: Whether batch normalisation keeps its moving means and
+      variances, and normalises by them in training, too.
 
   Returns:
-    A model, see `supervised.create_classifier`, with the initial weights of
-    `keras_model`.
-
-  Raises:
-    errors.InputError: If an argument is of another kind; if logits are not
-      float32 of rank 2 or are probabilities; if the model is compiled; or as in
-      `create_keras_model`.
+    A model with the initial weights of `keras_model` and the metrics loss (mean
+    cross-entropy), accuracy and num_examples.
   """
   keras_conversion.check_keras_model(keras_model)
   if not isinstance(input_spec, tf.TensorSpec) or input_spec.shape[:1] != [

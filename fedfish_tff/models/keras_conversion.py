@@ -43,7 +43,7 @@ class ConvertedModel:
     initial_weights: The trainable weights, in the model's order, and those that
       training changes otherwise, such as the statistics of batch
       normalisation. Others are constants of the pass.
-    run_pass: The pass, see `extended_model`.
+    run_pass: The pass of an `ExtendedModel`.
     adds_loss: Whether the pass adds losses.
     output: The spec of the output of a batch.
     last_operation: The last operation that changes the output's values.
@@ -65,8 +65,9 @@ class ConvertedModel:
     """Returns the functional model with a loss and metrics.
 
     Args:
-      loss_fn: The loss of predictions, see `FunctionalModel`.
-      metrics_fns: The metrics, see `FunctionalModel`.
+      loss_fn: The loss of predictions, as in
+        `tff.learning.models.FunctionalModel`.
+      metrics_fns: The functions that begin, update and finalise the metrics.
       input_spec: The specs (x, y) of a batch.
     """
     return extended_model.ExtendedModel(
@@ -112,11 +113,10 @@ def convert(
     keras_model: A model that has its weights; it may change afterwards and is
       no longer needed.
     x_spec: The spec, or nest of specs, of a batch's x.
-    call: See `create_keras_classifier`.
-    freeze_statistics: See `create_keras_classifier`.
-
-  Raises:
-    errors.InputError: See `create_keras_model`.
+    call: The function from (x, training) to the output, by the variables of
+      `keras_model`; by default `keras_model(x, training=training)`.
+    freeze_statistics: Whether batch normalisation keeps its moving means and
+      variances, and normalises by them in training, too.
   """
   if call is None:
 
@@ -217,10 +217,8 @@ def batch_normalization_tensors(
 ) -> tuple[bool, ...]:
   """Returns, for each trainable weight, whether batch normalisation has it.
 
-  With them FedBN keeps scales and offsets at the clients: see `build_fed_per`.
-
-  Raises:
-    errors.InputError: If the model has no trainable batch normalisation.
+  With them `build_fed_per` keeps scales and offsets at the clients, as FedBN
+  does. The model must have trainable batch normalisation.
   """
   own = _normalization_weights(keras_model)
   if not own:
@@ -275,12 +273,9 @@ class _TracedPass:
 class _Pass:
   """A `_TracedPass` that holds no variables, which can then be freed.
 
+  The attributes not named here are those of `_TracedPass`.
+
   Attributes:
-    graph_def: See `_TracedPass`.
-    inputs: See `_TracedPass`.
-    outputs: See `_TracedPass`.
-    adds_loss: See `_TracedPass`.
-    seed: See `_TracedPass`.
     weights: The positions among the model's weights, by the names of tensors.
     constants: The values of the other variables, by the names of tensors.
   """
@@ -302,7 +297,7 @@ def _place(
   """Replaces the variables of a pass by their positions or their values.
 
   Args:
-    traced: The pass.
+    traced: The pass, with its variables.
     positions: The positions of the model's weights, by the variables' ids.
     values: The values of other variables that are read so far, by their ids,
       which passes share.

@@ -28,9 +28,6 @@ def create_loss(loss: Any) -> Callable[..., tf.Tensor]:
   Args:
     loss: A loss of Keras, its name, or a function of (labels, predictions), of
       which Keras takes the mean.
-
-  Raises:
-    errors.InputError: If it is none of these.
   """
   try:
     found = tf.keras.losses.get(loss)
@@ -64,16 +61,13 @@ def create_metrics(
 
   Args:
     metrics: Metrics of Keras, their names, or functions of (labels,
-      predictions).
+      predictions), each of another name.
     label: The spec of a batch's labels.
     output: The spec of a batch's predictions.
 
   Returns:
     The functions of the metrics by name, with `loss`, the mean of the batches'
     losses by their sizes, and `num_examples`.
-
-  Raises:
-    errors.InputError: If one is none of these, or two have one name.
   """
   found = [_create_metric(metric, label, output) for metric in metrics]
   names = [name for name, _ in found]

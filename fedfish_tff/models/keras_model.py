@@ -83,11 +83,9 @@ def create_functional(
 
   Args:
     create_model: A function that returns one of the models of `as_functional`.
-    input_spec: See `as_functional`.
-    freeze_statistics: See `create_keras_model`.
-
-  Raises:
-    errors.InputError: See `as_functional`.
+    input_spec: The specs (x, y) of a batch, for a Keras model.
+    freeze_statistics: Whether batch normalisation keeps its moving means and
+      variances, as in `create_keras_model`.
   """
   with warnings.catch_warnings(), private_apis.new_keras_names():
     # What `from_keras_model` says of statistics holds for TFF's algorithms.
@@ -105,10 +103,8 @@ def as_functional(
     model: A functional model; a Keras model that is compiled with its loss and
       metrics; or a result of `tff.learning.models.from_keras_model`.
     input_spec: The specs (x, y) of a batch, for a Keras model.
-    freeze_statistics: See `create_keras_model`.
-
-  Raises:
-    errors.InputError: If it is none of these, or cannot be one.
+    freeze_statistics: Whether batch normalisation keeps its moving means and
+      variances, as in `create_keras_model`.
   """
   if isinstance(model, tff.learning.models.FunctionalModel):
     if freeze_statistics and extended_model.changes_statistics(model):

@@ -47,8 +47,8 @@ def find_weights(file: h5py.Group, expected: Shapes) -> KerasWeights:
   """Finds the tensors of a model in a file of Keras' two forms.
 
   Args:
-    file: The file, see `stored_tensors.open_hdf5`.
-    expected: The shapes of the model's tensors.
+    file: A file by `stored_tensors.open_hdf5`, or a group of it.
+    expected: The shapes of the model's tensors, by name.
   """
   items = stored_tensors.find_items(file)
   if isinstance(items.get(_MODEL_WEIGHTS), h5py.Group):
@@ -79,7 +79,7 @@ def match_names(tensors: Tensors, expected: Shapes) -> Tensors:
 
   Args:
     tensors: The tensors by their names in the file, in the model's order.
-    expected: The shapes of the model's tensors.
+    expected: The shapes of the model's tensors, by name.
   """
   named = _match_ends(tensors, expected)
   if set(named) == set(expected) or not fits_in_order(named, expected):
@@ -155,7 +155,7 @@ def _match_layers(tensors: Tensors, expected: Shapes) -> Tensors | None:
 
   Args:
     tensors: The tensors by their paths in a file of the newer form.
-    expected: The shapes of the model's tensors.
+    expected: The shapes of the model's tensors, by name.
 
   Returns:
     The tensors by the model's names; None if layers of the same shapes have

@@ -139,7 +139,7 @@ def _find_places(
   Args:
     likeliest: The likeliest tokens, int32 [batch, length, count], the most
       likely one first.
-    labels: The labels, int32 [batch, length].
+    labels: The next tokens, int32 [batch, length].
     special: The tokens that are no words.
 
   Returns:

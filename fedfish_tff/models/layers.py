@@ -32,14 +32,11 @@ def check_widths(**sizes: Sequence[int]) -> tuple[int, ...]:
   """Checks the widths of dense layers that follow each other.
 
   Args:
-    **sizes: The widths of the input and of each layer's output, by name.
+    **sizes: The widths of the input and of each layer's output, by name:
+      positive integers, with no more weights than a graph can hold.
 
   Returns:
     All widths.
-
-  Raises:
-    errors.InputError: If a width is not a positive integer, or the layers have
-      more weights than a graph can hold.
   """
   check_sizes(**sizes)
   widths = tuple(int(width) for values in sizes.values() for width in values)
@@ -61,9 +58,6 @@ def check_image_shape(input_shape: Sequence[int], *, least: int = 1) -> None:
   Args:
     input_shape: The shape to check, which should be (height, width, channels).
     least: The smallest allowed height and width.
-
-  Raises:
-    errors.InputError: If it is no such shape, or too small.
   """
   if len(input_shape) != 3:
     raise errors.InputError(

@@ -35,9 +35,6 @@ def create_linear_representation(
   Returns:
     A model with the metrics loss (half the mean squared error), mse (the mean
     squared error) and num_examples.
-
-  Raises:
-    errors.InputError: If a width is not a positive integer, or k larger than d.
   """
   errors.check_positive_integer('num_features', num_features)
   errors.check_positive_integer('num_components', num_components)

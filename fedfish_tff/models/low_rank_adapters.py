@@ -48,7 +48,7 @@ class AdaptedModel:
     """Returns weights of the plain model that compute the same outputs.
 
     Args:
-      weights: The weights of `model`.
+      weights: The weights of `model`: adapters, and tensors trained as a whole.
     """
     whole = self._part.merge(weights)
     return tff.learning.models.ModelWeights(
@@ -86,13 +86,10 @@ def add_low_rank_adapters(
     rank: The rank r of adapters; 8 in the paper for RoBERTa.
     alpha: The scale of adapters, which are multiplied by alpha / rank.
     trained: The names of layers or tensors that are trained as a whole, such as
-      a classifier, see `select_tensors`.
+      a classifier, as for `select_tensors`.
 
   Returns:
     The adapted model.
-
-  Raises:
-    errors.InputError: If an argument is out of range, or a name is unknown.
   """
   initial = tuple(map(np.asarray, tf.nest.flatten(model.initial_weights[0])))
   if len(tensor_names) != len(initial):

@@ -409,11 +409,8 @@ def with_weights(
   """Returns a model with other initial weights.
 
   Args:
-    model: The model.
-    weights: The weights, in the model's order.
-
-  Raises:
-    errors.InputError: If they have other shapes or dtypes than the model's.
+    model: The model whose computations stay.
+    weights: The weights, in the model's order, with its shapes and dtypes.
   """
   given, expected = (
     [list(map(np.asarray, tf.nest.flatten(ws))) for ws in pair]
@@ -455,12 +452,9 @@ def build_initial_weights(model: ModelFn) -> tff.Computation:
   """Returns a computation ( -> ModelWeights) of the weights to start from.
 
   Args:
-    model: A functional model, or a function that returns a variable model. A
-      functional model's weights are constants, the same in every process.
-
-  Raises:
-    errors.InputError: If the model has no trainable weights, or those of a
-      functional model are not finite.
+    model: A functional model, or a function that returns a variable model. It
+      must have trainable weights. A functional model's are constants, the same
+      in every process, and must be finite.
   """
   initial_weights = _trace_weights(model)
   if not tff.structure.flatten(initial_weights.type_signature.result.trainable):

@@ -62,13 +62,11 @@ def fine_tuned_tensors(
 
   Args:
     model: A model by `create_feature_classifier`.
-    strategy: The strategy FT, FT-LP or FT-FEAT.
+    strategy: The strategy FT, FT-LP, or FT-FEAT, for a feature extractor with
+      weights.
 
   Returns:
     Whether each trainable tensor is trained.
-
-  Raises:
-    errors.InputError: For FT-FEAT, if the feature extractor has no weights.
   """
   total = len(tf.nest.flatten(model.initial_weights[0]))
   num_extractor = total - ridge_classifier.NUM_CLASSIFIER_TENSORS
@@ -91,7 +89,7 @@ def partition_model(
   """Divides a model's trainable tensors into trained and frozen ones.
 
   Args:
-    model: The whole model.
+    model: The whole model, of any trainable tensors.
     trained: Whether each of its trainable tensors is trained; at least one is.
     start: The weights of the whole model to start from and to freeze, such as
       Fed3R's; its initial ones by default.
@@ -99,9 +97,6 @@ def partition_model(
   Returns:
     The model with the trained tensors as its weights, and the conversions
     between these and the whole model's.
-
-  Raises:
-    errors.InputError: If `trained` does not fit, or weights have other shapes.
   """
   if start is not None:
     model = model_functions.with_weights(model, start)
@@ -148,9 +143,6 @@ def split_tensors(
   Args:
     tensors: One tensor for each of the model's trainable tensors.
     chosen: Whether each of them is chosen.
-
-  Raises:
-    errors.InputError: If the lengths differ.
   """
   if len(chosen) != len(tensors):
     raise errors.InputError(
@@ -169,8 +161,8 @@ def join_tensors(
   """Returns all tensors in the model's order; the inverse of `split_tensors`.
 
   Args:
-    part: The chosen tensors.
-    others: The other tensors.
+    part: The chosen tensors, in the model's order.
+    others: The other tensors, in the model's order.
     chosen: Whether each trainable tensor of the model is chosen.
   """
   both = {True: iter(part), False: iter(others)}
@@ -188,14 +180,11 @@ def select_tensors(
       'hidden_0/kernel'.
     select: The names of layers or tensors, or whole parts of names from the
       left: 'encoder' or 'encoder/layer_0' for 'encoder/layer_0/kernel'. Or a
-      function from a name to whether its tensor is chosen.
+      function from a name to whether its tensor is chosen. Each name must match
+      a tensor, and some tensors, not all, must be chosen.
 
   Returns:
     Whether each tensor is chosen.
-
-  Raises:
-    errors.InputError: If a name matches no tensor, or if all tensors or none
-      are chosen.
   """
   there_are = f'there are: {", ".join(tensor_names)}'
   if callable(select):

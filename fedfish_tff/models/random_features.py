@@ -38,17 +38,14 @@ def create_random_features(
   function there.
 
   Args:
-    feature_map: The map to v.
+    feature_map: The map to v, such as a pretrained extractor.
     num_random_features: D, the number of random features.
     bandwidth: sigma of the Gaussian kernel, in units of distances between
-      features; see `median_bandwidth`.
+      features, such as that of `median_bandwidth`.
     seed: The seed, which with the sizes decides Omega and u.
 
   Returns:
     The map, with the weights of `feature_map`.
-
-  Raises:
-    errors.InputError: If an argument is out of range.
   """
   errors.check_positive_integer('num_random_features', num_random_features)
   errors.check_range('bandwidth', bandwidth, above=0)
@@ -76,15 +73,13 @@ def median_bandwidth(features: np.ndarray, *, seed: int = 0) -> float:
   """Returns the median distance between examples, a usual choice of sigma.
 
   Args:
-    features: The features [examples, features], such as those of held-out
-      clients. From more than a thousand examples, a thousand are drawn.
+    features: The features [examples, features] of at least two examples, most
+      of them different, such as those of held-out clients. From more than a
+      thousand examples, a thousand are drawn.
     seed: The seed of that draw.
 
   Returns:
     The median over all pairs of different examples.
-
-  Raises:
-    errors.InputError: If there are fewer than two examples, or most are equal.
   """
   features = np.asarray(features, np.float64)
   if features.ndim != 2 or len(features) < 2:

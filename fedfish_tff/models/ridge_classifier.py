@@ -52,10 +52,6 @@ def create_feature_classifier(
     weights are (*feature_map.initial_weights, kernel, bias); the classifier's
     are zero at first. Models of one feature map and number of classes have
     weights of one type, whatever their temperature.
-
-  Raises:
-    errors.InputError: If an argument is out of range, or the map's features
-      have another width than `num_features`.
   """
   errors.check_positive_integer('num_classes', num_classes)
   feature_map.check()

@@ -8,8 +8,8 @@ With features phi, the constant 1 appended, the sums over all examples are
 
 with p = num_features + 1. They suffice for each kind of bias: their last rows
 are the sums of the features, the number of examples, and that of each class.
-See Fed3R (Fani, Camoriano, Caputo and Ciccone, "Accelerating Heterogeneous
-Federated Learning with Closed-form Classifiers", ICML 2024).
+This is Fed3R's solution (Fani, Camoriano, Caputo and Ciccone, "Accelerating
+Heterogeneous Federated Learning with Closed-form Classifiers", ICML 2024).
 
 `solve_ridge` solves for one lambda in a graph, and `solve_ridge_path` for many
 in NumPy.
@@ -49,7 +49,7 @@ def solve_ridge(
     gram: The sums gram [p, p], float32 or float64, of at least one example.
     moments: The sums moments [p, C].
     regularization: The regularisation lambda, a scalar.
-    bias: The kind of bias.
+    bias: The kind of bias: a regularised constant, a centred fit, or none.
     normalize_classes: Whether each class' weights and bias are divided by the
       weights' norm, as in the official code.
 
@@ -95,21 +95,18 @@ def solve_ridge_path(
 
   Args:
     feature_map: The map of the features that were summed.
-    statistics: The sums gram [p, p] and moments [p, C], see above; a Fed3R
-      state's `statistics`.
-    regularizations: The lambdas.
-    bias: The kind of bias.
+    statistics: The sums gram [p, p] and moments [p, C] of at least one example:
+      a Fed3R state's `statistics`.
+    regularizations: The lambdas, 0 or more. One too small for A + lambda I to
+      be invertible, or for float32 sums of fewer examples than features, is
+      refused.
+    bias: The kind of bias, as in `solve_ridge`.
     normalize_classes: Whether each class' weights and bias are divided by the
-      weights' norm, see `solve_ridge`.
+      weights' norm, as in the official code.
 
   Returns:
     The weights of the model by `create_feature_classifier`, by lambda, in the
     given order.
-
-  Raises:
-    errors.InputError: If there is no lambda or one is negative, if the sums are
-      of no example or of another width, if A + lambda I is singular, or if
-      lambda is too small for float32 sums of fewer examples than features.
   """
   gram = np.asarray(statistics['gram'])
   moments = np.asarray(statistics['moments'])

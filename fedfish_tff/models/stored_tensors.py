@@ -40,7 +40,7 @@ class StoredTensor:
     dtype: np.dtype,
     read: Callable[[], np.ndarray],
   ) -> 'StoredTensor':
-    """Returns a tensor of a dtype of NumPy's; see the attributes."""
+    """Returns a tensor of one of NumPy's dtypes."""
     return cls(tuple(shape), dtype.name, is_real(dtype), read)
 
   @classmethod
@@ -59,13 +59,8 @@ def is_real(dtype: np.dtype) -> bool:
 def cast(tensor: StoredTensor, dtype: np.dtype, *, name: str) -> np.ndarray:
   """Reads a tensor as another dtype, which may round it.
 
-  Args:
-    tensor: The tensor.
-    dtype: The dtype.
-    name: The tensor's name and its file, for errors.
-
-  Raises:
-    errors.InputError: If it has other values than finite numbers of `dtype`.
+  Values that are not finite in that dtype raise an error that names the tensor
+  and its file.
   """
   is_number = tensor.is_real if is_real(dtype) else tensor.dtype == dtype.name
   if not is_number:
@@ -131,7 +126,7 @@ def find_items(group: h5py.Group) -> dict[str, h5py.Group | h5py.Dataset]:
 
 
 def find_datasets(group: h5py.Group) -> dict[str, h5py.Dataset]:
-  """Returns the datasets below a group by path, see `find_items`."""
+  """Returns the datasets below a group, by their paths."""
   return {
     name: item
     for name, item in find_items(group).items()

@@ -56,12 +56,9 @@ def trace_graph(compute: Callable[[Any], Any], input_spec: Any) -> TracedGraph:
   """Traces a function of one argument that keeps its variables alive.
 
   Args:
-    compute: The function, which returns a tensor or a structure of tensors.
+    compute: The function, which returns a tensor or a structure of tensors. It
+      may change no variable, and take no images with channels first.
     input_spec: The spec of its argument, of a tensor or a structure of tensors.
-
-  Raises:
-    errors.InputError: If the function changes a variable, or takes images with
-      channels first.
   """
   function = tf.function(
     compute, input_signature=[input_spec]

@@ -48,7 +48,7 @@ def name_weights(
   """Returns a model's weights by name.
 
   Args:
-    weights: The model's weights.
+    weights: The model's weights, trainable and not.
     tensor_names: A name for each trainable tensor. With another number of names
       these are trainable_0, trainable_1, ... in the model's order; those of the
       other tensors are always non_trainable_0, non_trainable_1, ...
@@ -75,7 +75,7 @@ def read_weights(
   Args:
     path: An .npz or .safetensors file of arrays; weights of Keras 2 or 3 (.h5);
       or a model of either (.keras).
-    model: The model.
+    model: The model that gives names, shapes and dtypes.
     tensor_names: The names of the model's trainable tensors; empty for none.
     trusted: Whether a model of Keras 2 may run its code.
 
@@ -101,17 +101,14 @@ def _fit(
   source: object,
   writer: str,
 ) -> tff.learning.models.ModelWeights:
-  """Returns the weights of a model after comparing all shapes.
+  """Returns a model's weights, as `read_weights`, after comparing all shapes.
 
   Args:
-    model: The model.
-    tensors: The tensors by name.
+    model: The model that gives names, shapes and dtypes.
+    tensors: The tensors, by the names that the file or the model has for them.
     tensor_names: The names of the model's trainable tensors; empty for none.
     source: The name of the place of the tensors, for errors.
     writer: The program that has written them; '' if unknown.
-
-  Returns:
-    See `read_weights`.
   """
   if _TRAINABLE.format(0) in tensors:
     tensor_names = ()
@@ -166,8 +163,8 @@ def _opened(
   """Opens a file of weights.
 
   Args:
-    path: The file.
-    expected: The shapes of the model's tensors.
+    path: A file as for `read_weights`.
+    expected: The shapes of the model's tensors, by name.
     trusted: Whether a model of Keras 2 may run its code.
 
   Yields:

@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Simulation of a run: cohorts, the training loop, and what it writes."""
+"""Simulation of a run: cohorts, the training loop, and what it writes.
+
+Bad arguments and data, and files of a run that are damaged or cannot be read or
+written, raise `errors.InputError`.
+"""
 
 from typing import TYPE_CHECKING
 

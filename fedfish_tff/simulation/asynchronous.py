@@ -72,18 +72,15 @@ class Asynchronous(hooks.Hook):
     """Simulates nothing yet.
 
     Args:
-      client_ids: All clients.
+      client_ids: The ids of all clients.
       size: K, the number of answers of a server step.
-      concurrency: The number of clients that work at the same time.
+      concurrency: The number of clients that work at the same time, from `size`
+        to all.
       max_staleness: The number of server steps after which an answer is lost.
       speeds: The clients' seconds; a client that begins after r steps takes
         those of round r + 1.
       seed: The seed of the draws of clients.
       communication_seconds: The seconds that messages add to a client's work.
-
-    Raises:
-      errors.InputError: If an argument is out of its range, or `concurrency` is
-        not between `size` and the number of clients.
     """
     errors.check_positive_integer('size', size)
     # Else no answer would count, or none would come first.
@@ -192,7 +189,7 @@ class StalenessStore(client_state_store.ClientStateStore):
     """Returns a client's staleness in the next round, int32.
 
     Args:
-      client_id: The client.
+      client_id: The id of a client of that round.
       structure: Ignored.
       round_number: The round before that one; None if there is none.
     """

@@ -25,13 +25,11 @@ def read(
   """Returns the object in a file without its checksum.
 
   Args:
-    path: The file.
-    form: The form of the object, see `regular_files.read_json`.
+    path: A file with a checksum that matches.
+    form: The form of the object, as of `regular_files.read_json`.
 
   Raises:
     regular_files.MissingFileError: If there is no such file.
-    errors.InputError: If the file cannot be read or has another form, or its
-      checksum is missing or does not match.
   """
   content = regular_files.read_json(path, {**form, _CHECKSUM: str})
   checksum = content.pop(_CHECKSUM)

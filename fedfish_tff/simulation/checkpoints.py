@@ -58,17 +58,13 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
 
     Args:
       root_dir: The folder of the checkpoints.
-      keep_total: The number of newest checkpoints to keep. With two or more, a
-        run survives a damaged checkpoint.
+      keep_total: The number of newest checkpoints to keep, at least 1. With two
+        or more, a run survives a damaged checkpoint.
       keep_versions: The function that returns further versions to keep; called
         at each save. Each takes the disk space of a checkpoint.
       run_digests: The function from a version to digests of the run's other
         files by name, such as `Workdir.digests`. A state is loaded only if they
         equal those that it was saved with.
-
-    Raises:
-      errors.InputError: If `keep_total` is not positive or the folder cannot be
-        created.
     """
     errors.check_positive_integer('keep_total', keep_total)
     self._root_dir = files.make_folder(root_dir)
@@ -84,7 +80,7 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     """Returns a saved state after verifying its checksum.
 
     Args:
-      version: The version.
+      version: The round of the state.
       structure: A state of the same structure; its values do not matter.
 
     Returns:
@@ -94,7 +90,6 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
       tff.program.ProgramStateNotFoundError: If there is no such version.
       DamagedCheckpointError: If the checkpoint cannot be read or differs from
         what was saved.
-      errors.InputError: If it holds other tensors than `structure`.
     """
     expected = [_describe(leaf) for leaf in tf.nest.flatten(structure)]
     try:
@@ -106,17 +101,14 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
   async def load_latest(self, structure: Any) -> tuple[Any, int]:
     """Returns the newest undamaged state and its version.
 
-    Each damaged checkpoint that is skipped is logged as a warning.
+    Each damaged checkpoint that is skipped is logged as a warning. If all are
+    damaged, it is an error.
 
     Args:
       structure: A state of the same structure; its values do not matter.
 
     Returns:
       (state, version); (None, 0) if nothing was saved.
-
-    Raises:
-      errors.InputError: If there are checkpoints and all are damaged, or one
-        was removed meanwhile.
     """
     versions = await self.get_versions()
     if versions is None:
@@ -143,17 +135,17 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
   async def save(self, program_state: Any, version: int) -> None:
     """Saves a state, then removes old ones; leftovers of a crash go first.
 
+    Earlier checkpoints stay intact if the file cannot be written, such as on a
+    full disk.
+
     Args:
-      program_state: The state.
+      program_state: The state, a structure of arrays.
       version: The version, larger than that of the last state loaded or saved.
         Damaged checkpoints from this version on are replaced.
 
     Raises:
       tff.program.ProgramStateExistsError: If this version already exists and
         is not damaged.
-      errors.InputError: If the file cannot be written, such as on a full disk,
-        or one of this version or later holds other tensors. Earlier checkpoints
-        are intact.
     """
     path = self._path(version)
     leaves = tf.nest.flatten(await tff.program.materialize_value(program_state))
@@ -224,14 +216,13 @@ class CheckpointManager(tff.program.ProgramStateManager[Any]):
     """Returns the tensors of a version.
 
     Args:
-      version: The version.
+      version: The round of the state.
       expected: The descriptions of its tensors.
 
     Raises:
       FileNotFoundError: If there is no such version.
       DamagedCheckpointError: If it cannot be read, differs from what was saved,
         or belongs to another round or run.
-      errors.InputError: If it holds other tensors.
     """
     path = self._path(version)
     try:
@@ -294,8 +285,8 @@ def _from_archive(archive: zipfile.ZipFile, name: str, expected: str) -> Any:
   """Returns the tensor that `_to_array` was given.
 
   Args:
-    archive: The checkpoint.
-    name: The array's name.
+    archive: An open checkpoint.
+    name: The array's name, the tensor's number.
     expected: The tensor's description by `_describe`.
 
   Raises:

@@ -33,7 +33,7 @@ class DeviceClass(NamedTuple):
 
   Attributes:
     share: The share of clients, relative to those of the other classes.
-    seconds: The mean seconds per round.
+    seconds: The mean seconds per round, positive.
   """
 
   share: float
@@ -87,11 +87,8 @@ def device_class_speeds(classes: Sequence[DeviceClass], *, seed: int) -> Speeds:
   A round takes the client the class' mean times Exp(1).
 
   Args:
-    classes: The classes.
+    classes: At least one class, each with a positive share and mean.
     seed: The run's seed.
-
-  Raises:
-    errors.InputError: If there is no class, or a share or mean is not positive.
   """
   for each in classes:
     errors.check_range('The share of a device class', each.share, above=0)
@@ -118,13 +115,9 @@ def read_trace_speeds(
   """Returns measured seconds from a file, the same in every round.
 
   Args:
-    path: A CSV file with the columns client_id and seconds, one line per
-      client.
+    path: A CSV file with the columns client_id and seconds, a positive number,
+      one line per client.
     client_ids: The clients that may be requested; the file may have more.
-
-  Raises:
-    errors.InputError: If the file cannot be read, a client is missing or occurs
-      twice, or its seconds are not a positive number.
   """
   seconds: dict[str, float] = {}
   for line, row in regular_files.read_csv(path, ('client_id', 'seconds')):
@@ -168,7 +161,7 @@ def build_wall_clock(
   C.
 
   Args:
-    speeds: The clients' seconds.
+    speeds: The clients' seconds of work.
     communication_seconds: C, the seconds per round to exchange the models.
   """
 

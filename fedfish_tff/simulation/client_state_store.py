@@ -98,9 +98,6 @@ class ClientStateStore:
     Args:
       path: The file, in an existing folder. None to keep the states in memory,
         from which no run can resume.
-
-    Raises:
-      errors.InputError: If the file is not a store.
     """
     self._name = 'memory' if path is None else os.fspath(path)
     self.digest = 0
@@ -129,7 +126,7 @@ class ClientStateStore:
     """Returns whether a client has a state, without reading the state.
 
     Args:
-      client_id: The client.
+      client_id: The id of any client.
       round_number: The round; states of later rounds do not count.
     """
     return self._newest_round(client_id, round_number) is not None
@@ -139,17 +136,16 @@ class ClientStateStore:
   ) -> Any | None:
     """Returns a client's newest state; None before its first visit.
 
+    A state that is missing or damaged, or belongs to another client or round,
+    is an error, never a fresh one.
+
     Args:
-      client_id: The client.
+      client_id: The id of any client.
       structure: A state of the same structure; its values do not matter.
       round_number: The round; states of later rounds do not count.
 
     Returns:
       The state, with NumPy arrays and scalars as leaves.
-
-    Raises:
-      errors.InputError: If the state is missing or damaged, belongs to another
-        client or round, or has another structure.
     """
     whose = f'The state of client {client_id!r} in {self._name}'
     with self._input_errors(f'{whose} cannot be read'):
@@ -190,17 +186,13 @@ class ClientStateStore:
     *,
     kept_rounds: Collection[int],
   ) -> None:
-    """Saves the states of a round's clients, in one transaction.
+    """Saves the states of a round's clients, all or none of them.
 
     Args:
       round_number: The round, later than that of the last call.
       states: The state of each client, a structure of numeric arrays, by id.
       kept_rounds: The rounds that the run may resume from. Older states that
         none of them needs are removed.
-
-    Raises:
-      TypeError: If a state holds anything but numbers.
-      errors.InputError: If they cannot be written; the store is then unchanged.
     """
     digest, kept = self.digest, list(kept_rounds)
     with self._changes() as execute:
@@ -236,14 +228,14 @@ class ClientStateStore:
   ) -> None:
     """Removes the states of later rounds, to resume after a round.
 
+    If the states of that round are not here, it changes nothing and raises an
+    error.
+
     Args:
       round_number: The round of a checkpoint.
       digest: The store's digest after that round.
-      visitors: The clients of each round back to the first, see `check`.
-
-    Raises:
-      errors.InputError: If the states of that round are not here; nothing was
-        changed then.
+      visitors: Each round from this one back to the first, with its clients;
+        read only to name the client of a lost state.
     """
     self.check(round_number, digest, visitors)
     with self._changes() as execute:
@@ -257,16 +249,13 @@ class ClientStateStore:
     digest: int,
     visitors: Iterable[tuple[int, Iterable[str]]],
   ) -> None:
-    """Checks that the states after a round are there; changes nothing.
+    """Checks that the states after a round are there and undamaged.
 
     Args:
       round_number: The round of a checkpoint.
       digest: The store's digest after that round.
       visitors: Each round from this one back to the first, with its clients;
         read only to name the client of a lost state.
-
-    Raises:
-      errors.InputError: If a state is missing, damaged or of another round.
     """
     with self._input_errors(f'{self._name} cannot be read'):
       # With a damaged index, the digest could count a visit that a look-up by
@@ -285,11 +274,7 @@ class ClientStateStore:
       )
 
   def reset(self) -> None:
-    """Removes all states for a new start.
-
-    Raises:
-      errors.InputError: If the file cannot be written.
-    """
+    """Removes all states for a new start."""
     with self._changes() as execute:
       execute('DELETE FROM states')
       execute('DELETE FROM visits')

@@ -68,12 +68,10 @@ class CohortPrefetcher:
   def load(self, round_number: int) -> Cohort:
     """Returns a round's cohort, and starts to load the next round's.
 
+    An error in the next round's cohort is raised when that round is loaded.
+
     Returns:
       The clients' batches, in the order of the cohort.
-
-    Raises:
-      errors.InputError: If a client of this round cannot be used. An error in
-        the next round's cohort is raised when that round is loaded.
     """
     if self._next is not None and self._next[0] == round_number:
       _, future = self._next

@@ -57,7 +57,7 @@ class CommunicationCosts(hooks.Hook):
     """Prepares the column `communication/wire_bytes` and its `_total`.
 
     Args:
-      wire_bytes: The bytes per client and round, see `measure_wire_bytes`.
+      wire_bytes: The bytes per client and round, of `measure_wire_bytes`.
       costs_per_client: Further costs per client and round, by column. A row has
         their sum over the cohort.
     """
@@ -92,17 +92,14 @@ def measure_wire_bytes(
 
   Args:
     process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), a
-      process with client states, which are not sent, or a single computation.
-      A process with several computations per round has the attribute
+      process with client states, which are not sent, or a single computation. A
+      process with several computations per round has the attribute
       `sent_types`, the types that a client receives and sends; these are
-      measured. So is `received_type`, see `ClientStateProcess`.
+      measured. So is the `received_type` of a `ClientStateProcess`. Types must
+      fix the sizes of tensors, and clients may not select values by keys.
 
   Returns:
     The bytes per client and round.
-
-  Raises:
-    errors.InputError: If a type does not fix the size of its tensor, or a
-      client receives values by keys that it selects.
   """
   if hasattr(process, 'sent_types'):
     return WireBytes(*map(_count_bytes, process.sent_types))

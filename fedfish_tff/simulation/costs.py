@@ -51,7 +51,7 @@ def add_round(totals: Totals, row: Mapping[str, Any]) -> Totals:
   """Returns the totals after one more round.
 
   Args:
-    totals: The totals before the round.
+    totals: The totals of the rounds before it, by name.
     row: The round's row, which need not have all columns.
   """
   return collections.OrderedDict(
@@ -68,8 +68,8 @@ def count_local_steps(
   """Returns the number of a round's batch gradients, as a column.
 
   Args:
-    process: The process.
-    cohort: The round's clients.
+    process: The process, with its `extra_passes`.
+    cohort: The clients of the round, with their batches.
     further_passes: The passes over their data in addition to the process' own.
   """
   extra_passes = getattr(process, 'extra_passes', 0) + further_passes

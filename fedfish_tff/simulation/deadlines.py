@@ -46,15 +46,11 @@ class Deadline(hooks.Hook):
     Args:
       asked: The function that returns the clients that are asked in a round and
         would answer.
-      size: The number of answers that a round needs.
-      seconds: The deadline, in seconds of the clients' work; messages do not
-        count.
+      size: The number of answers that a round needs, positive.
+      seconds: The deadline, in seconds of the clients' work, positive; messages
+        do not count.
       speeds: The clients' seconds.
       communication_seconds: The seconds that messages add to each round.
-
-    Raises:
-      errors.InputError: If `seconds` is not positive and finite, or `size` is
-        not positive.
     """
     errors.check_range('The deadline', seconds, above=0)
     self._asked = asked
@@ -84,12 +80,10 @@ class Deadline(hooks.Hook):
   def check(self, rounds: int) -> None:
     """Checks that some client meets the deadline in the first 10,000 rounds.
 
+    The error has the least deadline that a client meets.
+
     Args:
       rounds: The number of the last round.
-
-    Raises:
-      errors.InputError: If no client does in any round, with the least deadline
-        that a client meets.
     """
     fastest = math.inf
     rounds = min(rounds, _CHECKED_ROUNDS)

@@ -50,7 +50,7 @@ class Divergence(hooks.Hook):
   checkpoint.
 
   Attributes:
-    reason: See `hooks.Hook`.
+    reason: The reason to end the run, a part of a sentence; None to go on.
   """
 
   def __init__(

@@ -18,15 +18,15 @@ from fedfish_tff.simulation import hooks
 class EarlyStopping(hooks.Hook):
   """Watches a column as `tf.keras.callbacks.EarlyStopping` watches a metric.
 
-  Differences within rounding (see `ranking.gains`) are no gain. The best round
-  so far has a checkpoint, even if it is the initial model. The run's checkpoint
-  manager decides whether to keep it.
+  Differences within rounding, as `ranking.gains` defines it, are no gain. The
+  best round so far has a checkpoint, even if it is the initial model. The run's
+  checkpoint manager decides whether to keep it.
 
   Attributes:
-    column: The column.
+    column: The watched column, `eval/*`.
     best_round: The first round with the best finite value so far; None without
       one.
-    reason: See `hooks.Hook`.
+    reason: The reason to end the run, a part of a sentence; None to go on.
   """
 
   may_stop = True
@@ -42,7 +42,7 @@ class EarlyStopping(hooks.Hook):
     """Begins without an evaluation.
 
     Args:
-      column: A column `eval/*`.
+      column: The column to watch, `eval/*`, which every evaluation has.
       higher_is_better: Whether a higher value is better.
       patience: The number of consecutive evaluations without a gain over the
         best one before them after which the run stops; 0 for never.
@@ -75,9 +75,6 @@ class EarlyStopping(hooks.Hook):
     Args:
       round_number: The row's round.
       row: The row. A row without columns `eval/*` is no evaluation.
-
-    Raises:
-      errors.InputError: If the first evaluation lacks the column.
     """
     others = [name for name in row if name.startswith('eval/')]
     if not others:

@@ -61,17 +61,13 @@ def run_round(
   the initial one.
 
   Args:
-    process: The process.
+    process: A process with or without client states.
     state: The process' state before the round.
-    cohort: The round's clients.
-    round_number: The round.
+    cohort: The round's clients, those with states once each.
+    round_number: The round, from 1 on.
     client_states: The store of the clients' states; None if they have none.
     kept_rounds: The rounds that the run may resume from. With None, the
       clients' new states are not saved.
-
-  Raises:
-    errors.InputError: If a client's data or state cannot be used, its new state
-      cannot be written, or a client with a state is in the cohort twice.
   """
   # Discards the costs that the context's runner, if it counts them, has counted
   # before this round.
@@ -125,11 +121,11 @@ def report_problems(
   averages become NaN.
 
   Args:
-    process: The process.
+    process: The process that has run the round.
     state: The process' state before the round.
     cohort: The round's clients.
-    round_number: The round.
-    result: The round's result.
+    round_number: The round, for the line.
+    result: The round's result, whose row may change.
   """
   row = result.row
   if not cohort:

@@ -36,12 +36,11 @@ def write_atomically(
 ) -> None:
   """Writes a file by `new_files.new_file`.
 
+  If it cannot be written, the old content is intact.
+
   Args:
     path: The file, in an existing folder.
     content: The whole new content.
-
-  Raises:
-    errors.InputError: If it cannot be written; the old content is intact.
   """
   try:
     with new_files.new_file(path) as file:
@@ -51,11 +50,7 @@ def write_atomically(
 
 
 def make_folder(path: str | os.PathLike[str]) -> pathlib.Path:
-  """Creates a folder and its parents if need be; returns its path.
-
-  Raises:
-    errors.InputError: If it cannot be created.
-  """
+  """Creates a folder and its parents if need be; returns its path."""
   path = pathlib.Path(path)
   try:
     path.mkdir(parents=True, exist_ok=True)
@@ -71,13 +66,9 @@ def locked_folder(
   """Locks a folder, and removes the temporary files of killed processes.
 
   Args:
-    folder: The folder.
+    folder: An existing folder.
     in_use: The message of the error if another process holds the lock.
     skipped: The names of its folders to which other processes may write.
-
-  Raises:
-    errors.InputError: If another process holds the lock, or the folder cannot
-      be locked.
   """
   with contextlib.ExitStack() as stack:
     try:
@@ -97,16 +88,13 @@ def check_entries(
 ) -> None:
   """Checks that a folder holds files and folders of its own only.
 
-  Opening a pipe would block, and a link that leads out of the folder would let
-  a run write elsewhere.
+  Pipes, devices, sockets and links that lead out of the folder are errors:
+  opening a pipe would block, and such a link would let a run write elsewhere.
 
   Args:
     folder: The folder, which may itself be a link and need not exist.
     is_read: A function from a path in the folder to whether anything is read
       or written there. Others may have left what they like elsewhere.
-
-  Raises:
-    errors.InputError: If there is a pipe, a device, a socket or such a link.
   """
   root = os.path.realpath(folder)
   for parent, folders, names in os.walk(folder):

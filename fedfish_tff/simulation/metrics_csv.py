@@ -42,9 +42,6 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
 
     Args:
       path: The file, in an existing folder.
-
-    Raises:
-      errors.InputError: If the file exists and is no file of metrics.
     """
     self._path = pathlib.Path(path)
     self._columns, self._cells = [metrics_rows.ROUND_COLUMN], []
@@ -66,7 +63,7 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
 
   @property
   def rows(self) -> list[metrics_rows.Row]:
-    """The rows, see `metrics_rows.read_rows`."""
+    """The rows, as `metrics_rows.read_rows` returns them."""
     return metrics_rows.to_rows(self._columns, self._cells)
 
   @property
@@ -94,15 +91,11 @@ class CsvMetricsManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       self._rewrite()
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:
-    """Appends the row of a round.
+    """Appends the row of a round; if it cannot, earlier rows are intact.
 
     Args:
       value: Numbers by column name.
       key: The round, larger than that of the last row.
-
-    Raises:
-      errors.InputError: If the file cannot be written; earlier rows are intact.
-      ValueError: If the round is not larger than the last row's.
     """
     last = self.last_round
     if last is not None and key <= last:

@@ -32,9 +32,6 @@ def flatten_metrics(metrics: Any) -> collections.OrderedDict[str, int | float]:
 
   Returns:
     Python integers and floats by name, in the structure's order.
-
-  Raises:
-    TypeError: If a leaf is not a number.
   """
   flat = collections.OrderedDict()
   for name, value in _leaves(metrics, ''):

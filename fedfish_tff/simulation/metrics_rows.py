@@ -41,14 +41,11 @@ class Cells(NamedTuple):
 
 
 def read_rows(path: str | os.PathLike[str]) -> list[Row]:
-  """Reads the whole rows of a metrics.csv.
+  """Reads the whole rows of a metrics.csv without damage.
 
   Returns:
     A mapping from column to number for each row, without the empty cells.
     Numbers without a decimal point are integers.
-
-  Raises:
-    errors.InputError: If the file is no file of metrics, or is damaged.
   """
   cells = read_cells(pathlib.Path(path))
   if cells.damage is not None:
@@ -63,7 +60,7 @@ def to_rows(
 
   Args:
     columns: The names of the columns.
-    cells_by_row: The cells of each row, see `read_cells`.
+    cells_by_row: The cells of each row, as of `read_cells`.
   """
   return [
     collections.OrderedDict(
@@ -76,14 +73,7 @@ def to_rows(
 
 
 def read_cells(path: pathlib.Path) -> Cells:
-  """Reads the cells of a metrics.csv up to the first damaged row.
-
-  Returns:
-    The cells.
-
-  Raises:
-    errors.InputError: If the file is no file of metrics.
-  """
+  """Reads the cells of a metrics.csv up to the first damaged row."""
   content = regular_files.read_bytes(path)
   whole, _, rest = content.rpartition(b'\n')
   torn = bool(rest)
@@ -130,7 +120,7 @@ def chain_digests(
 
   Args:
     columns: The names of the columns.
-    rows: The cells of each row, see `read_cells`.
+    rows: The cells of each row, as of `read_cells`.
     digest: The digest of the rows before them.
     with_times: Whether the columns `time/*` count, which differ between runs.
 

@@ -5,6 +5,10 @@
 A cohort is a pure function of (seed, round): algorithms with one seed see the
 same clients, and a resumed run needs no saved sampler. This includes the
 cohort's order, since sums of floats depend on it.
+
+Rounds are numbered from 1. `client_ids` are those of all training clients, in
+any order; `SortedIds` are used directly, others are copied. `seed` is the
+run's.
 """
 
 from collections.abc import Callable
@@ -31,18 +35,7 @@ def uniform_participation(
 ) -> Participation:
   """Returns cohorts drawn uniformly without replacement, anew every round.
 
-  Args:
-    client_ids: The ids of all training clients, in any order. `SortedIds` are
-      used directly, others are copied.
-    cohort_size: The number of clients per round.
-    seed: The run's seed.
-
-  Returns:
-    A function from the round number to `cohort_size` distinct client ids.
-
-  Raises:
-    errors.InputError: If `cohort_size` is not positive or larger than the
-      number of clients.
+  A cohort has `cohort_size` distinct clients, at most all.
   """
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)
@@ -60,18 +53,7 @@ def proportional_participation(
 
   Each draw takes one of the remaining clients with a probability in proportion
   to its size, as do the candidates of Cho et al. (arXiv:2010.01243, section 4).
-
-  Args:
-    sizes: The number of examples of each training client, by id.
-    cohort_size: See `uniform_participation`.
-    seed: See `uniform_participation`.
-
-  Returns:
-    See `uniform_participation`.
-
-  Raises:
-    errors.InputError: If a size is not positive; see also
-      `uniform_participation`.
+  `sizes` are the numbers of examples, positive.
   """
   client_ids = _sort(sizes)
   _check_size(cohort_size, client_ids)
@@ -98,17 +80,6 @@ def poisson_participation(
   This is Poisson sampling, which benefits differential privacy most (McMahan et
   al., arXiv:1710.06963, Algorithm 1): in every round, each client takes part
   with the probability `cohort_size` / clients. A cohort may be empty.
-
-  Args:
-    client_ids: See `uniform_participation`.
-    cohort_size: The expected number of clients per round.
-    seed: See `uniform_participation`.
-
-  Returns:
-    A function from the round number to distinct client ids.
-
-  Raises:
-    errors.InputError: See `uniform_participation`.
   """
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)
@@ -139,26 +110,13 @@ def _draw_each_round(
 def visit_once_participation(
   client_ids: Iterable[str], *, cohort_size: int, seed: int
 ) -> Participation:
-  """Returns cohorts that together hold every client once.
+  """Returns cohorts that together hold every client once, then empty ones.
 
-  They are for closed-form methods, such as Fed3R, which must see each client
-  exactly once. Rounds are numbered from 1. The seed decides the order of the
-  clients, and each round takes the next ones. The clients are spread over
-  `count_visiting_rounds(...)` rounds so that cohort sizes differ by one at
-  most. Otherwise the last cohort could be a single client, and a secure sum
-  would reveal that client's values. Later cohorts are empty.
-
-  Args:
-    client_ids: See `uniform_participation`.
-    cohort_size: The maximum number of clients per round; may exceed the number
-      of clients.
-    seed: See `uniform_participation`.
-
-  Returns:
-    A function from the round number to at most `cohort_size` client ids.
-
-  Raises:
-    errors.InputError: If `cohort_size` is not positive.
+  Closed-form methods, such as Fed3R, must see each client exactly once. The
+  seed decides the order of the clients. The sizes of the
+  `count_visiting_rounds(...)` cohorts, `cohort_size` or less, differ by one at
+  most: a secure sum over a last cohort of one client would reveal that client's
+  values.
   """
   return _visit(_sort(client_ids), cohort_size, 'visits', seed)
 
@@ -168,20 +126,8 @@ def epochs_participation(
 ) -> Participation:
   """Returns cohorts that hold every client once per epoch, without an end.
 
-  An epoch is like `visit_once_participation`: it has
-  `count_visiting_rounds(...)` rounds, and its order is a function of the seed
-  and the epoch. Rounds are numbered from 1.
-
-  Args:
-    client_ids: See `uniform_participation`.
-    cohort_size: The maximum number of clients per round.
-    seed: See `uniform_participation`.
-
-  Returns:
-    See `visit_once_participation`.
-
-  Raises:
-    errors.InputError: See `uniform_participation`.
+  An epoch is like `visit_once_participation`; its order is a function of the
+  seed and the epoch.
   """
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)

@@ -47,7 +47,7 @@ class AccuracyStages(hooks.Hook):
   """Stages that last until their clients' statistical accuracy is reached.
 
   Algorithm 1 of FLANP: a stage ends when the squared gradient of its clients'
-  mean loss is as small as their examples allow; see
+  mean loss is as small as their examples allow, by
   `evaluation.AccuracyCriterion`. The row of round r takes effect in round r +
   2, since the cohort of round r + 1 may be loaded while round r computes. Round
   r + 1 then decides nothing, so a stage has at least two rounds.
@@ -57,12 +57,9 @@ class AccuracyStages(hooks.Hook):
     """Begins with the first stage.
 
     Args:
-      n0: The number of clients in the first stage.
+      n0: The number of clients in the first stage, from 1 to `most`.
       most: The number of clients in the last stage, at most twice that of the
         stage before.
-
-    Raises:
-      errors.InputError: If n0 is not positive, or is larger than `most`.
     """
     # Replaced as a whole, since another thread may read it.
     self._stages = Stages(_double(n0, most), (1,))
@@ -99,14 +96,11 @@ class AccuracyStages(hooks.Hook):
 
     Args:
       round_number: The round, at most the last observed one plus 2.
-
-    Raises:
-      ValueError: If the round's stage is not decided yet.
     """
     return self._decided(round_number).size(round_number)
 
   def first_round(self, round_number: int) -> int:
-    """Returns the first round of a round's stage; see `size`."""
+    """Returns the first round of a round's stage, once `size` is decided."""
     return self._decided(round_number).first_round(round_number)
 
   def _decided(self, round_number: int) -> Stages:
@@ -137,13 +131,10 @@ def equal_stages(n0: int, *, most: int, rounds_per_stage: int) -> Stages:
   SRPFL's experiments have 10, 20, 40, 80 and 100 clients for 10 rounds each.
 
   Args:
-    n0: The number of clients in the first stage.
+    n0: The number of clients in the first stage, from 1 to `most`.
     most: The number of clients in the last stage, at most twice that of the
       stage before.
     rounds_per_stage: The number of rounds of each stage but the last.
-
-  Raises:
-    errors.InputError: If a number is not positive, or n0 is larger than `most`.
   """
   errors.check_positive_integer('rounds_per_stage', rounds_per_stage)
   sizes = _double(n0, most)
@@ -167,15 +158,11 @@ def exponential_stages(n0: int, *, most: int, contraction: float) -> Stages:
   cancel out.
 
   Args:
-    n0: The number of clients in the first stage.
+    n0: The number of clients in the first stage, from 1 to `most`.
     most: N, also the number of clients in the last stage. If that is less than
       twice the stage before, a factor by their ratio replaces sqrt(2).
     contraction: 1 - a, between 0 and 1: the factor by which a round reduces the
       squared distance to the best representation.
-
-  Raises:
-    errors.InputError: If n0 is not positive or larger than `most`, or the
-      contraction is not between 0 and 1.
   """
   errors.check_range('contraction', contraction, above=0, below=1)
   sizes = _double(n0, most)

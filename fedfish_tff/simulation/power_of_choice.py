@@ -34,9 +34,9 @@ LossesFn = Callable[[Any, Sequence[str]], Sequence[float]]
 class PowerOfChoice(hooks.Hook):
   """A participation of the candidates with the highest losses.
 
-  The choice for round r is in the row of round r - 1, see `CandidateLosses`, so
-  a resumed run repeats it without the earlier models. As a hook, it reads the
-  rows; it comes before hooks that ask for cohorts.
+  The choice for round r is in the row of round r - 1, written by
+  `CandidateLosses`, so a resumed run repeats it without the earlier models. As
+  a hook, it reads the rows; it comes before hooks that ask for cohorts.
   """
 
   # A round's cohort is not loaded while the round before computes.
@@ -51,9 +51,6 @@ class PowerOfChoice(hooks.Hook):
       candidates: The function that returns the candidates of a round, in the
         paper such as `proportional_participation`.
       size: m, the number of candidates that take part; all, if there are fewer.
-
-    Raises:
-      errors.InputError: If `size` is not positive.
     """
     errors.check_positive_integer('size', size)
     self.candidates = candidates
@@ -65,9 +62,6 @@ class PowerOfChoice(hooks.Hook):
 
     Args:
       round_number: The round, at most the last observed one plus 1.
-
-    Raises:
-      ValueError: If the row of the round before was not observed.
     """
     if round_number not in self._chosen:
       raise ValueError(
@@ -90,7 +84,7 @@ class PowerOfChoice(hooks.Hook):
     """Returns the columns with the choice for a round.
 
     Args:
-      round_number: The round.
+      round_number: The round of the choice.
       losses: The losses of its candidates. A NaN is below any other loss; of
         equal ones, the first candidates are chosen.
     """
@@ -127,9 +121,9 @@ class CandidateLosses(hooks.Hook):
     """Prepares the measurement.
 
     Args:
-      choice: The participation.
+      choice: The participation, which has the candidates.
       losses_fn: The function from weights and client ids to losses.
-      weights_bytes: The size of the weights.
+      weights_bytes: The bytes of all weights.
     """
     self._choice = choice
     self._losses_fn = losses_fn

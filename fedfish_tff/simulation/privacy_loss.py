@@ -40,7 +40,7 @@ class Epsilon:
 
   Attributes:
     accountant: The accountant that bounds epsilon.
-    of_rounds: The function.
+    of_rounds: The function from a number of rounds to epsilon.
   """
 
   accountant: choices.Accountant
@@ -75,9 +75,9 @@ def poisson_epsilon(
 ) -> Epsilon:
   """Returns epsilon of noised sums over Poisson-sampled clients.
 
-  Data sets are neighbours if one has one client more than the other. See
-  Mironov, Talwar and Zhang, "Rényi Differential Privacy of the Sampled Gaussian
-  Mechanism" (arXiv:1908.10530).
+  Data sets are neighbours if one has one client more than the other (Mironov,
+  Talwar and Zhang, "Rényi Differential Privacy of the Sampled Gaussian
+  Mechanism", arXiv:1908.10530).
 
   Args:
     noise_multiplier: The noise's standard deviation over the clip norm; for
@@ -85,10 +85,7 @@ def poisson_epsilon(
     delta: A number between 0 and 1, well below 1 / clients.
     sampling_probability: The probability that a client takes part in a round,
       independently of other clients and rounds.
-    accountant: The accountant.
-
-  Raises:
-    errors.InputError: If an argument is out of its range.
+    accountant: RDP, or the tighter PLD.
   """
   _check(noise_multiplier, delta, accountant)
   errors.check_range(
@@ -117,9 +114,9 @@ def fixed_size_epsilon(
 
   Cohorts are drawn without replacement. Data sets are neighbours if one client
   is replaced by another; the number of clients is known. Replacing a client
-  changes the sum by up to twice the clip norm, so the noise counts half. See
-  Wang, Balle and Kasiviswanathan, "Subsampled Rényi Differential Privacy and
-  Analytical Moments Accountant" (arXiv:1808.00087), theorem 27. No privacy loss
+  changes the sum by up to twice the clip norm, so the noise counts half (Wang,
+  Balle and Kasiviswanathan, "Subsampled Rényi Differential Privacy and
+  Analytical Moments Accountant", arXiv:1808.00087, theorem 27). No privacy loss
   distribution is known that bounds several such rounds together (Lebeda et al.,
   arXiv:2405.20769), so that there is no choice of the accountant.
 
@@ -128,9 +125,6 @@ def fixed_size_epsilon(
     delta: A number between 0 and 1, well below 1 / clients.
     cohort_size: The number of clients per round, drawn anew each round.
     num_clients: The number of all clients.
-
-  Raises:
-    errors.InputError: If an argument is out of its range.
   """
   _check(noise_multiplier, delta, choices.Accountant.RDP)
   errors.check_positive_integer('cohort_size', cohort_size)
@@ -161,8 +155,8 @@ def tree_epsilon(
   """Returns epsilon of sums with tree noise and each client once per tree.
 
   Data sets are neighbours if a client's contributions are zero in one of them.
-  The bound does not rely on random participation. See Kairouz et al.
-  (arXiv:2103.00039), theorem 4.1 and appendix D: a client is in one path of a
+  The bound does not rely on random participation. By Kairouz et al.
+  (arXiv:2103.00039), theorem 4.1 and appendix D, a client is in one path of a
   tree, each node of which is a Gaussian mechanism. Together these are as
   private as one Gaussian mechanism with the noise divided by the root of the
   number of nodes (Dong, Roth and Su, arXiv:1905.02383, corollary 3.3).
@@ -172,10 +166,7 @@ def tree_epsilon(
       norm; for PLD, 0 or at least 0.01.
     delta: A number between 0 and 1, well below 1 / clients.
     rounds_per_tree: The number of rounds after which the tree begins anew.
-    accountant: The accountant.
-
-  Raises:
-    errors.InputError: If an argument is out of its range.
+    accountant: RDP, or the tighter PLD.
   """
   _check(noise_multiplier, delta, accountant)
   errors.check_positive_integer('rounds_per_tree', rounds_per_tree)

@@ -121,12 +121,7 @@ class ProgressReporter(hooks.Hook):
     self._started = True
 
   def report_clients(self, num_done: int, num_clients: int) -> None:
-    """Shows the progress within a round in the bar.
-
-    Args:
-      num_done: The number of clients that are done.
-      num_clients: The number of all clients of the round.
-    """
+    """Shows the number of a round's clients that are done in the bar."""
     if self._bar is not None:
       within = {'clients': f'{num_done}/{num_clients}'}
       self._bar.set_postfix(self._judged() | within)

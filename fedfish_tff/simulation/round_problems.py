@@ -52,7 +52,7 @@ def training_weights(
 
   Args:
     process: The process; with TFF's own, they are the model's.
-    state: The process' state.
+    state: The process' state after or before any round.
   """
   get = getattr(process, 'get_training_weights', process.get_model_weights)
   return get(state)
@@ -63,7 +63,7 @@ def input_errors(cohort: Sequence[batches_lib.ClientBatches]) -> Iterator[None]:
   """Raises InputError if a check inside a computation fails.
 
   Args:
-    cohort: The clients of the computation, in order.
+    cohort: The clients of the computation, in the order that the check counts.
   """
   try:
     yield
@@ -109,7 +109,7 @@ def name_excluded_clients(
   Mime Lite's optimizer state; the clause counts those that are not found.
 
   Args:
-    process: The process.
+    process: The process that has run the round.
     state: The process' state before the round.
     cohort: The round's clients.
     num_excluded: The number of clients that the process left out.

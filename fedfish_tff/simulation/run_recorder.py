@@ -60,15 +60,14 @@ class RunRecorder:
   def resume(self, structure: Any) -> tuple[Any, int | None]:
     """Loads the last checkpoint and rewinds the metrics to its round.
 
+    If all checkpoints are damaged, or the metrics end before the checkpoint's
+    round, nothing is changed, and it is an error.
+
     Args:
       structure: A state of the run's structure.
 
     Returns:
       (state, round); (`structure`, None) if there is no checkpoint.
-
-    Raises:
-      errors.InputError: If all checkpoints are damaged, or the metrics end
-        before the checkpoint's round. Nothing is changed then.
     """
     state = version = None
     if self._state_manager is not None:
@@ -100,8 +99,7 @@ class RunRecorder:
   def rows(self) -> list[metrics_rows.Row]:
     """Returns the rows up to the checkpoint that `resume` has loaded.
 
-    Raises:
-      errors.InputError: If no metrics manager has them.
+    A metrics manager must have them.
     """
     if not self._csv_managers:
       raise errors.InputError(
@@ -126,10 +124,7 @@ class RunRecorder:
 
     Args:
       structure: A state of the run's structure.
-      round_number: The round.
-
-    Raises:
-      errors.InputError: If the checkpoint is damaged.
+      round_number: The round, of which a checkpoint may be kept.
     """
     try:
       return self._run(self._state_manager.load(round_number, structure))
@@ -137,11 +132,7 @@ class RunRecorder:
       return None
 
   def release(self, round_number: int, row: Mapping[str, Any]) -> None:
-    """Gives a round's row to the metrics managers, one after the other.
-
-    Raises:
-      errors.InputError: If a manager cannot write.
-    """
+    """Gives a round's row to the metrics managers, one after the other."""
 
     async def release() -> None:
       for manager in self._metrics_managers:

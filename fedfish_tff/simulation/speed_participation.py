@@ -32,9 +32,6 @@ def drop_out(
     asked: The function that returns the clients that are asked in a round.
     probability: The probability that a client does not answer, in [0, 1).
     seed: The run's seed.
-
-  Raises:
-    errors.InputError: If the probability is out of range.
   """
   errors.check_range(
     'The probability to drop out', probability, least=0, below=1
@@ -67,11 +64,9 @@ def fastest_participation(
   Args:
     asked: The function that returns the clients that are asked in a round and
       answer.
-    size: The number of clients to take, or a function of the round to it.
+    size: The number of clients to take, positive, or a function of the round to
+      it.
     speeds: The clients' seconds.
-
-  Raises:
-    errors.InputError: If `size` is a number, but not positive.
   """
   if not callable(size):
     errors.check_positive_integer('size', size)
@@ -100,17 +95,12 @@ def flanp_participation(
 
   Args:
     client_ids: The ids of all training clients, in any order.
-    stages: The number of clients in the pool of a round; in the last stage,
-      all.
+    stages: The number of clients in the pool of a round, at most all.
     speeds: The clients' seconds; those of round 1 count.
     seed: The run's seed, used with `cohort_size`.
     cohort_size: The maximum number of clients per round. From a larger pool, as
       many are drawn anew every round, as in SRPFL's published code with
       partial participation. None for the whole pool.
-
-  Raises:
-    errors.InputError: If a stage is larger than the number of clients, or
-      `cohort_size` is not positive.
   """
   if cohort_size is not None:
     errors.check_positive_integer('cohort_size', cohort_size)
@@ -168,11 +158,7 @@ def srpfl_participation(
     resample: Whether to draw them anew each `'round'` or each `'stage'`; the
       paper has both. With `'stage'`, the last stage, which has no end, keeps
       its clients.
-    dropout: The probability that a client does not answer, see `drop_out`.
-
-  Raises:
-    errors.InputError: If there are fewer clients than `sampled`, or an argument
-      is out of range.
+    dropout: The probability that a client does not answer, as in `drop_out`.
   """
   errors.check_member('resample', resample, ('round', 'stage'))
   sample = participation_lib.uniform_participation(

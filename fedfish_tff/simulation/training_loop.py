@@ -45,7 +45,7 @@ class TrainingResult(NamedTuple):
   """The end of a run.
 
   Attributes:
-    state: The process' state.
+    state: The process' state after the last completed round.
     round_number: The number of completed rounds.
     totals: The totals over all rounds, those before a resumption included:
       `wire_bytes`, `payload_bytes`, `local_steps`, `excluded_clients`,
@@ -91,8 +91,8 @@ def run_training(
   """Trains up to a number of rounds, from the last checkpoint if there is one.
 
   The first row of the metrics, for round 0 or the start's round, holds the
-  evaluation of the initial model. Rows have the metrics of the process (see
-  `metrics_flattening`), of `evaluation_fn` and of the hooks. They also have
+  evaluation of the initial model. Rows have the metrics of the process by
+  `flatten_metrics`, of `evaluation_fn` and of the hooks. They also have
   `time/round_seconds` and `compute/local_steps` (gradient evaluations on a
   batch, summed over the cohort, extra passes included).
   `compute/local_steps_total` is its sum over the run, and the process'
@@ -133,7 +133,8 @@ def run_training(
       if they have none. A run that does not resume empties it. During an
       evaluation it has the states after the round. In a resumed run, a state
       that is missing or differs from the checkpoint's is an error.
-    hooks: Everything else that the run does, in order; see `hooks.Hook`.
+    hooks: Everything else that the run does, in order. If one may stop the run
+      early, none may have `finish`, which is for the round `rounds` alone.
 
   Returns:
     The final state, round and totals.
@@ -327,10 +328,6 @@ def load_result(
   Returns:
     The state, round and totals without those of hooks; None if there is no such
     checkpoint.
-
-  Raises:
-    errors.InputError: If the checkpoint is damaged or of another process;
-      without `round_number`, if all are damaged or one is of another process.
   """
   with run_recorder.RunRecorder(program_state_manager, ()) as recorder:
     structure = _loop_state(process, process.initialize(), costs.totals_of({}))

@@ -43,14 +43,10 @@ class WandbManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
   """
 
   def __init__(self, workdir: workdir_lib.Workdir) -> None:
-    """Begins a run of `wandb` or resumes it.
+    """Begins a run of `wandb`, which must be installed, or resumes it.
 
     Args:
       workdir: The run's folder, which gives it its name and config.
-
-    Raises:
-      errors.InputError: If `wandb` is not installed, or a file cannot be read
-        or written.
     """
     wandb = _import_wandb()
     if workdir.wandb_path.is_symlink():

@@ -105,20 +105,11 @@ class Workdir:
     return name == files.LOCK_NAME or name in _OWN_NAMES and name != _WANDB_NAME
 
   def check_entries(self) -> None:
-    """Checks the entries that runs read or write, see `files.check_entries`.
-
-    Raises:
-      errors.InputError: If there is a pipe, a device, a socket or a link that
-        leads out of the folder.
-    """
+    """Checks the entries that runs read or write by `files.check_entries`."""
     files.check_entries(self.path, is_read=self.is_read)
 
   def read_config(self) -> dict[str, Any]:
-    """Returns the run's config.
-
-    Raises:
-      errors.InputError: If the folder is not a run's.
-    """
+    """Returns the config of the run that the folder must hold."""
     config = _read_config(self.config_path)
     if config is None:
       raise errors.InputError(
@@ -131,11 +122,8 @@ class Workdir:
     """Returns the notes on the data, such as its folder; {} without notes.
 
     Args:
-      form: The form of what else is noted, see `regular_files.read_json`; None
-        for any.
-
-    Raises:
-      errors.InputError: If the notes cannot be read.
+      form: The form of what else is noted, as of `regular_files.read_json`;
+        None for any.
     """
     try:
       return checked_json.read(self.data_path, {**_DATA, **(form or {})})
@@ -143,11 +131,7 @@ class Workdir:
       return {}
 
   def read_data_fingerprint(self) -> dict[str, str] | None:
-    """Returns the fingerprint of the run's data; None if there is none.
-
-    Raises:
-      errors.InputError: If the file cannot be read.
-    """
+    """Returns the fingerprint of the run's data; None if there is none."""
     try:
       return regular_files.read_json(self.data_fingerprint_path, {...: str})
     except regular_files.MissingFileError:
@@ -174,9 +158,6 @@ class Workdir:
 
     Returns:
       The SHA-256 digests in hexadecimal, by the names of existing files.
-
-    Raises:
-      errors.InputError: If metrics.csv is no file of metrics.
     """
     digests = {
       path.name: regular_files.digest(path, **limit)
@@ -203,11 +184,7 @@ class Workdir:
     return digests | ({self.metrics_path.name: digest} if digest else {})
 
   def check_files(self) -> None:
-    """Checks that no file has changed since the last checkpoint was saved.
-
-    Raises:
-      errors.InputError: If a file has changed.
-    """
+    """Checks that no file has changed since the last checkpoint was saved."""
     versions = checkpoint_manifest.read_manifests(self.checkpoints_path)
     if not versions:
       return
@@ -247,13 +224,12 @@ class Workdir:
   ) -> dict[str, Any]:
     """Returns the content of summary.json; {} before the run is finished.
 
-    Args:
-      form: The form that it must have, see `regular_files.read_json`; None for
-        any form.
+    A summary that was changed, or is of another run or other rows of
+    metrics.csv, is an error.
 
-    Raises:
-      errors.InputError: If the file was changed, or belongs to another run or
-        to other rows of metrics.csv.
+    Args:
+      form: The form that it must have, as of `regular_files.read_json`; None
+        for any form.
     """
     path = self.summary_path
     try:
@@ -291,13 +267,7 @@ class Workdir:
   ) -> None:
     """Checks that a run may use the folder, as `open_workdir` does.
 
-    Args:
-      config: See `open_workdir`.
-      data_fingerprint: See `open_workdir`.
-      length_field: See `open_workdir`.
-
-    Raises:
-      errors.InputError: If the folder holds another run or anything else.
+    The arguments are those of `open_workdir`.
     """
     if not self.path.exists():
       return
@@ -317,11 +287,8 @@ class Workdir:
     """Makes the run one of more rounds, which is not finished.
 
     Args:
-      rounds: The number of rounds.
+      rounds: The number of all rounds.
       go_back_to: The round whose later checkpoints are removed.
-
-    Raises:
-      errors.InputError: If the files cannot be written.
     """
     folder = self.checkpoints_path
     try:
@@ -357,8 +324,8 @@ def open_workdir(
     path: The folder; created if need be.
     config: The run's config, of JSON values; written before anything else. A
       run of fewer rounds keeps its config until `Workdir.lengthen`.
-    data_fingerprint: The fingerprint of each part of the run's data by name,
-      see `datasets.fingerprint`; None to skip the check. Written if the workdir
+    data_fingerprint: The fingerprint of each part of the run's data by name, as
+      of `datasets.fingerprint`; None to skip the check. Written if the workdir
       has none yet.
     data: The new notes on the data, such as its folder, which may have moved;
       None to keep the earlier notes.
