@@ -105,13 +105,15 @@ PERSONAL_LAYERS = (
   Entry('fed_fish'),
   Entry('fed_per'),
   Entry('fed_rep', {'algorithm.body_epochs': (1, 2)}),
-  Entry('fed_rep,participation=srpfl', {'algorithm.body_epochs': (1, 2)}),
   Entry('lg_fed_avg'),
 )
-# What gives each client a whole model of its own, or adapts the model to it.
+# What gives each client a whole model of its own.
 PERSONAL_MODELS = (
   Entry('ditto', {'algorithm.personal_strength': (0.1, 1.0)}),
   Entry('apfl', {'algorithm.mixture': (0.25, 0.5)}),
+)
+# What takes steps towards clients' models within those for the server's.
+PERSONAL_STEPS = (
   Entry('hf_maml', {'algorithm.personal_learning_rate': (0.03, 0.12)}),
   # The product of the strength and the client rate must not exceed 1.
   Entry(
@@ -121,6 +123,10 @@ PERSONAL_MODELS = (
       'algorithm.personal_learning_rate': (0.03, 0.12),
     },
   ),
+)
+# What leaves layers with clients and begins with the fastest ones.
+PERSONAL_CLOCKS = (
+  Entry('fed_rep,participation=srpfl', {'algorithm.body_epochs': (1, 2)}),
 )
 # Classifiers of frozen features in closed form.
 CLOSED_FORMS = (

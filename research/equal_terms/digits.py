@@ -3,7 +3,7 @@
 r"""All methods on handwritten digits, with data that scikit-learn embeds.
 
   for piece in averages corrections control_variates clocks \
-      personal_layers personal_models; do
+      personal_layers personal_models personal_steps personal_clocks; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/digits_$piece \
       --config=research/equal_terms/digits.py:$piece
   done
@@ -62,5 +62,7 @@ sweep = sweeps.choice(
     clocks=budget.CLOCKS,
     personal_layers=budget.PERSONAL_LAYERS,
     personal_models=budget.PERSONAL_MODELS,
+    personal_steps=budget.PERSONAL_STEPS,
+    personal_clocks=budget.PERSONAL_CLOCKS,
   ),
 )
