@@ -49,7 +49,7 @@ def check_integer(
   """Raises an InputError unless an argument is an integer in a range.
 
   Args:
-    name: The argument's name.
+    name: The argument's name, for the message.
     value: The argument, of Python's or NumPy's types.
     least: The smallest integer that it may be.
     most: The largest integer that it may be; None for any.
@@ -76,7 +76,7 @@ def check_range(
   """Raises an InputError unless an argument is a finite number in a range.
 
   Args:
-    name: The argument's name.
+    name: The argument's name, for the message.
     value: The argument, of Python's or NumPy's types.
     least: The smallest number that it may be; None if it has `above`.
     above: The number that it must be larger than; None if it has `least`.
@@ -115,11 +115,6 @@ def check_choice(name: str, value: Any, kind: type[enum.Enum]) -> None:
   """Raises an InputError unless an argument is a member of `choices`.
 
   A member's bare value would be taken for another member.
-
-  Args:
-    name: The argument's name.
-    value: The argument.
-    kind: The class of its members.
   """
   if not isinstance(value, kind):
     raise unexpected(name, value, f'a member of choices.{kind.__name__}')
@@ -128,25 +123,15 @@ def check_choice(name: str, value: Any, kind: type[enum.Enum]) -> None:
 def first_line(error: BaseException) -> str:
   """Returns the first line of an error's message, without a full stop.
 
-  Libraries append hints, nodes of graphs or stacks in further lines.
-
-  Args:
-    error: The error.
-
-  Returns:
-    The line; the name of the error's type if there is no message.
+  Libraries append hints, nodes of graphs or stacks in further lines. Without a
+  message, it is the name of the error's type.
   """
   lines = str(error).strip().splitlines() or [type(error).__name__]
   return lines[0].strip().rstrip('.')
 
 
 def list_some(values: Sequence[object], most: int = 20) -> str:
-  """Returns the first values, separated by commas, and the number of others.
-
-  Args:
-    values: The values.
-    most: The largest number of values to show.
-  """
+  """Returns the first values, at most `most`, and the number of others."""
   shown = ', '.join(map(str, values[:most]))
   more = len(values) - most
   return f'{shown} and {more:,} more' if more > 0 else shown
@@ -190,7 +175,7 @@ def describe_failed_check(
   the check's message among the names of nodes.
 
   Args:
-    error: The error of the computation's call.
+    error: The error that the computation's call raised.
     client_ids: The cohort, to name the client of the check if the context
       reports it.
 

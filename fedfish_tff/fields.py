@@ -215,13 +215,9 @@ def check_block(
 
   Args:
     prefix: The prefix of the fields' names, for errors.
-    block: The block.
+    block: The values of a config, by the fields' names.
     some: The fields by name.
     owner: The owner of the fields, such as a method, for errors; '' for none.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown or refused, or differs
-      from its default where that has no effect.
   """
   for name in some:
     if name not in block:

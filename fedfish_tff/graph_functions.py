@@ -58,7 +58,7 @@ def nodes_needed(
   """Returns the names of some nodes and of all nodes that they need.
 
   Args:
-    graph_def: The graph.
+    graph_def: A graph with those nodes.
     targets: The names of these nodes, or of their tensors.
   """
   inputs = {node.name: node.input for node in graph_def.node}
@@ -131,7 +131,7 @@ class GraphFunction:
       graph_def: A graph in the form of `extract`.
       inputs: The names of the tensors that are the arguments, one per node.
       outputs: The names of the tensors that are the results.
-      attributes: The attributes with which the function is called; see
+      attributes: The attributes with which the function is called, as of
         `private_apis.function_call_options`.
     """
     given = {f'^{split_tensor_name(name)[0]}' for name in inputs}

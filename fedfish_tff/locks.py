@@ -19,6 +19,9 @@ def hold(
 ) -> Iterator[None]:
   """Holds a lock that no other process can hold while the body runs.
 
+  If another process holds it, the file is no lock, or locks do not work there,
+  it is an `errors.InputError`.
+
   Args:
     path: The lock file, which is created with its folder and removed at the
       end. A file with content is somebody's own and is refused.
@@ -26,8 +29,6 @@ def hold(
       wait for that process.
 
   Raises:
-    errors.InputError: If another process holds the lock, the file is no lock,
-      or locks do not work there.
     OSError: If the file cannot be created.
   """
   path = pathlib.Path(path)

@@ -33,7 +33,7 @@ class Parameter(NamedTuple):
   """A parameter in a graph.
 
   Attributes:
-    name: The parameter's name.
+    name: The name by which its value is replaced.
     default: The value unless it is replaced.
   """
 

@@ -34,16 +34,12 @@ def load(
   Args:
     name: The name: package.module:NAME, or that of an entry point.
     field: The field that holds the name, for errors.
-    trust: The trust in the config with the field.
+    trust: The trust in the config with the field, which a module needs.
     group: The group of entry points that installed packages announce; None if
       the name must be package.module:NAME.
     known: The function that returns this package's own names, for errors.
     is_one: The function that tells whether an object is of the right kind.
     expected: The right kind, such as 'a launch.methods.method.Method'.
-
-  Raises:
-    errors.InputError: If there is no such object, it is of another kind, or
-      its module is not trusted.
   """
   if isinstance(name, str) and (':' in name or group is None):
     trust.check_module(field, name)

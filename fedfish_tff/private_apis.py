@@ -101,9 +101,6 @@ def find_operation(name: str) -> op_def_pb2.OpDef | None:
   """Returns TensorFlow's definition of an operation; None if it has none.
 
   Public APIs only create operations; here they come from serialized graphs.
-
-  Args:
-    name: The operation's name, such as 'AddV2'.
   """
   return op_def_registry.get(name)
 
@@ -120,12 +117,6 @@ def create_operation(
   `tf.raw_ops` take attributes in another form than a node of a serialized graph
   has, and the public `Graph.create_op` does not capture inputs of an outer
   graph.
-
-  Args:
-    name: The operation's name.
-    inputs: The operation's inputs.
-    attributes: The operation's attributes.
-    node_name: The name of the new node.
   """
   graph = tf.compat.v1.get_default_graph()
   return graph._create_op_internal(
@@ -138,10 +129,8 @@ def attribute_scope(
 ) -> contextlib.AbstractContextManager[None]:
   """Adds attributes to the operations that its block creates.
 
-  No public API adds attributes that TensorFlow does not know to a graph.
-
-  Args:
-    attributes: The attributes; their names begin with an underscore.
+  Their names begin with an underscore. No public API adds attributes that
+  TensorFlow does not know to a graph.
   """
   return tf.compat.v1.get_default_graph()._attr_scope(attributes)
 
@@ -155,7 +144,7 @@ def capture_at_call(
 
   Args:
     make: The function that makes the tensor.
-    spec: The tensor's spec.
+    spec: The shape and dtype of the tensor.
     key: The key of the tensor; tensors with equal keys are the same.
   """
   graph = tf.compat.v1.get_default_graph()
@@ -274,7 +263,7 @@ def draw_keras_numbers(
   with seeds that differ between calls.
 
   Args:
-    model: The model.
+    model: The model whose layers draw.
     make_seed: The function from a layer to the seed, int32 [2], of its next
       numbers.
   """
@@ -428,13 +417,13 @@ def function_definition(
   inputs: Sequence[tf.Tensor],
   outputs: Mapping[str, tf.Tensor],
 ) -> function_pb2.FunctionDef:
-  """Returns a graph as a function.
+  """Returns a graph as a function of this name.
 
   `tf.function` chooses the names of results itself.
 
   Args:
-    name: The function's name.
-    graph: The graph.
+    name: The name under which a library holds the function.
+    graph: The graph with the tensors below.
     inputs: The graph's tensors that are the arguments.
     outputs: The graph's tensors that are the results, by name.
   """
@@ -476,7 +465,7 @@ def vectorize_operation(
   No public API adds to its operations.
 
   Args:
-    name: The operation's name.
+    name: The operation's name, such as 'Conv2D'.
     convert: The function from a node and TensorFlow's own conversion (None if
       it has none) to the results' tensors, with a leading axis for elements.
   """
@@ -497,13 +486,7 @@ def vectorize_operation(
 def call_in_graph(
   graph: tf.Graph, name: str, arguments: Sequence[tf.Tensor]
 ) -> Sequence[tf.Tensor]:
-  """Calls a function of a graph by name, in the graph being built.
-
-  Args:
-    graph: The graph that has the function.
-    name: The function's name.
-    arguments: The function's arguments.
-  """
+  """Calls a function of a graph by name, in the graph being built."""
   function = graph._get_function(name)
   # In 2.14 a call takes flat tensors. In 2.21 it takes structures, and a method
   # the tensors.
@@ -624,10 +607,10 @@ def call_function(
   """Calls a function of TensorFlow's runtime.
 
   Args:
-    name: The function's name.
-    tensors: The function's arguments.
+    name: The name of the function in the runtime.
+    tensors: The arguments, in order.
     num_results: The number of tensors that it returns.
-    attributes: The alternating names and values; see `function_call_options`.
+    attributes: The alternating names and values of `function_call_options`.
     cancellation_manager: The manager that can end the call early; None for
       none.
 
@@ -679,10 +662,6 @@ def step_functions(step: tf.data.Dataset) -> list[Any]:
 
 def step_setting(step: tf.data.Dataset, name: StepSetting) -> Any:
   """Returns a setting of a dataset's last step.
-
-  Args:
-    step: A dataset with a last step that has the setting.
-    name: The setting's name.
 
   Returns:
     A Python or NumPy value; None also if only running the dataset determines

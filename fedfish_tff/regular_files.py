@@ -3,7 +3,8 @@
 """Reading of users' files, which are checked and refused with one sentence.
 
 A user's file may be a pipe, which would block, an endless device, or hold
-anything.
+anything. What cannot be read, is too large or has another form raises
+`errors.InputError`; a missing file `MissingFileError`, which is one.
 """
 
 from collections.abc import Iterator
@@ -58,13 +59,6 @@ class MissingFileError(errors.InputError):
 def opener(path: str | os.PathLike[str], flags: int) -> int:
   """Opens only regular files: `open(path, 'rb', opener=opener)`.
 
-  Args:
-    path: The file.
-    flags: The flags from `open`.
-
-  Returns:
-    A file descriptor.
-
   Raises:
     OSError: If it cannot be opened, or is a pipe, a device or a socket.
   """
@@ -81,16 +75,9 @@ def opener(path: str | os.PathLike[str], flags: int) -> int:
 def own_opener(path: str | os.PathLike[str], flags: int) -> int:
   """Opens files to change them in place: `open(path, 'ab', opener=own_opener)`.
 
-  Args:
-    path: The file.
-    flags: The flags from `open`.
-
-  Returns:
-    A file descriptor.
-
   Raises:
-    OSError: If it cannot be opened, is a link or no regular file, or has another
-      name, whose content would change, too.
+    OSError: If it cannot be opened, is a link or no regular file, or has
+      another name, whose content would change, too.
   """
   descriptor = opener(path, flags | os.O_NOFOLLOW)
   if os.fstat(descriptor).st_nlink > 1:
@@ -100,26 +87,15 @@ def own_opener(path: str | os.PathLike[str], flags: int) -> int:
 
 
 def read_bytes(path: str | os.PathLike[str]) -> bytes:
-  """Returns the content of a regular file of at most 256 MiB.
-
-  Args:
-    path: The file.
-
-  Raises:
-    MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, is too large or no regular file.
-  """
+  """Returns the content of a regular file of at most 256 MiB."""
   return b''.join(_read_pieces(path, _MOST_BYTES))
 
 
 def most_content_bytes(size: int) -> int:
-  """Returns the bytes that a file's content may have once it is expanded.
+  """Returns the bytes that a file of that size may have once it is expanded.
 
   A small file may promise any size: one of zeros a thousand times its own when
   it is compressed, and an HDF5 file values that were never written.
-
-  Args:
-    size: The bytes of the file.
   """
   return max(_MOST_BYTES, _MOST_TIMES * size)
 
@@ -130,12 +106,8 @@ def digest(
   """Returns the SHA-256 of a regular file, in hexadecimal.
 
   Args:
-    path: The file.
+    path: A file of at most `most_bytes`.
     most_bytes: The size up to which it is read, as by `read_bytes`.
-
-  Raises:
-    MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, is too large or no regular file.
   """
   found = hashlib.sha256()
   for piece in _read_pieces(path, most_bytes):
@@ -150,10 +122,6 @@ def read_json(path: str | os.PathLike[str], form: Form) -> Any:
     path: The file. Numbers that are not finite, integers of more than 64 bits
       and values nested more than 64 deep are refused, whatever the form.
     form: The form that the value must have.
-
-  Raises:
-    MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, is no JSON or has another form.
   """
   content = read_bytes(path)
   try:
@@ -165,11 +133,7 @@ def read_json(path: str | os.PathLike[str], form: Form) -> Any:
 
 
 def parse_json(content: str | bytes, form: Form) -> Any:
-  """Returns the value of a JSON text; see `read_json`.
-
-  Args:
-    content: The text.
-    form: The form that the value must have.
+  """Returns the value of a JSON text, with the checks of `read_json`.
 
   Raises:
     ValueError: If the text is no JSON or has another form.
@@ -192,15 +156,10 @@ def read_csv(
 
   Args:
     path: The file; empty lines are left out.
-    columns: The columns that it must have; it may have more.
+    columns: The columns that it must have, each once; it may have more.
 
   Returns:
     For each row, the number of its last line, and its cells by column.
-
-  Raises:
-    MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, is no CSV file, or lacks a column
-      or a cell.
   """
   return parse_csv(read_bytes(path), columns, path=path)
 
@@ -208,15 +167,12 @@ def read_csv(
 def parse_csv(
   content: bytes, columns: Sequence[str], *, path: str | os.PathLike[str]
 ) -> list[tuple[int, dict[str, str]]]:
-  """Returns the rows of a CSV text; see `read_csv`.
+  """Returns the rows of a CSV text, as `read_csv` does.
 
   Args:
-    content: The text.
+    content: The text, in UTF-8.
     columns: The columns that it must have.
     path: The file of the text, for errors.
-
-  Raises:
-    errors.InputError: If it is no CSV text, or lacks a column or a cell.
   """
   try:
     reader = csv.reader(io.StringIO(content.decode('utf-8-sig'), newline=''))

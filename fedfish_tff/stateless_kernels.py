@@ -64,8 +64,7 @@ _AXES = {b'NHWC': ([0, 1, 2], [-1]), b'NCHW': ([0, 2, 3], [-1, 1, 1])}
 def has_state(operation: str) -> bool:
   """Returns whether a kernel keeps a call's values and cannot be replaced.
 
-  Args:
-    operation: The kernel's operation, such as 'AddV2'.
+  The kernel is named by its operation, such as 'AddV2'.
   """
   return operation.startswith(_QUANTIZED)
 
@@ -109,9 +108,6 @@ def trace(
   Args:
     function: A function from a tensor to a tensor.
     spec: The spec of its argument.
-
-  Returns:
-    The traced function.
   """
   traced = tf.function(function, input_signature=[spec]).get_concrete_function()
   graph_def = traced.graph.as_graph_def()

@@ -54,12 +54,7 @@ NONE = Trust(is_json=True)
 
 
 def check_saved_model(path: object, trusted: bool) -> None:
-  """Raises InputError unless a saved model is trusted.
-
-  Args:
-    path: The SavedModel or file of Keras.
-    trusted: Whether it is trusted.
-  """
+  """Raises InputError unless a saved model is trusted."""
   if not trusted:
     raise errors.InputError(
       f'{path} is a saved model, which may run code and read and write files; '

@@ -35,11 +35,12 @@ class ClientStateProcess:
 
   Types below are made of
 
-  - S, the server's state, as in `FederatedProcess`; - C, a client's state, such
-  as its own layers; each method describes its own; - B*, a client's sequence of
-  batches of all local epochs; - M, the round's metrics: `client_work`, with
-  `train`, the model's metrics over the clients, and `excluded_clients`, the
-  number of clients left out; `aggregator` and `finalizer`.
+  - S, the server's state, as in `FederatedProcess`;
+  - C, a client's state, such as its own layers; each method describes its own;
+  - B*, a client's sequence of batches of all local epochs;
+  - M, the round's metrics: `client_work`, with `train`, the model's metrics
+    over the clients, and `excluded_clients`, the number of clients left out;
+    `aggregator` and `finalizer`.
 
   FedMA has the S and M that `build_fed_ma` describes.
 

@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Client data: from raw data to clients, and from clients to batches."""
+"""Client data: from raw data to clients, and from clients to batches.
+
+Bad arguments, clients that cannot be used and files that cannot be read raise
+`errors.InputError`, which names the client or file.
+"""
 
 from typing import TYPE_CHECKING
 

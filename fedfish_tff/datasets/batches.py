@@ -68,8 +68,8 @@ class ClientBatches:
   when they are pickled, they consist of its name, its source and the plan.
 
   Attributes:
-    client_id: The client.
-    epochs: The number of epochs.
+    client_id: The client's id.
+    epochs: The number of epochs, one after another in the batches.
     batch_size: The number of examples per batch.
     stored: The client to read; None for one with its arrays here.
     num_rows_hint: The number of examples of all epochs, as far as it is known
@@ -89,12 +89,12 @@ class ClientBatches:
     """Reads nothing yet.
 
     Args:
-      client_id: The client.
+      client_id: The client's id.
       examples: The client's nest of arrays, before the cap, or the stored
         client.
       indices: The examples of one epoch after the other, int64 [epochs *
         num_examples]. For a stored client, a function that returns them.
-      epochs: The number of epochs.
+      epochs: The number of epochs in `indices`.
       batch_size: The number of examples per batch.
       num_rows_hint: The approximate number of examples of all epochs, for a
         stored client.
@@ -166,7 +166,7 @@ class ClientBatches:
         the order of the first one, to the `indices` of the other batches. It is
         a function of a module, or a `functools.partial` of one, since it may be
         pickled.
-      epochs: The number of epochs.
+      epochs: The number of epochs in the result of `choose`.
       batch_size: The number of examples per batch; None for the same as here.
     """
     if self.stored is None:
@@ -267,9 +267,9 @@ def plan_batches(
   Args:
     examples: The client's nest of arrays [n, ...].
     spec: The batch size, the epochs and the cap.
-    client_id: The client.
+    client_id: The client's id, on which the draws depend.
     seed: The run's seed.
-    round_number: The round.
+    round_number: The round, on which the draws depend.
 
   Returns:
     The batches, with min(n, `spec.max_examples`) examples in every epoch.
@@ -295,12 +295,7 @@ def plan_indices(
 ) -> np.ndarray:
   """Returns the `indices` of `plan_batches`, int64 [epochs * num_examples].
 
-  Args:
-    total: The number of the client's examples.
-    spec: The batch size, the epochs and the cap.
-    client_id: The client.
-    seed: The run's seed.
-    round_number: The round.
+  `total` is the number of the client's examples.
   """
   keys = (seed, round_number, client_id)
   subset = np.arange(total)
@@ -328,11 +323,11 @@ def plan_client(
   """Plans a client's batches, and reads the client unless it is read later.
 
   Args:
-    clients: The clients.
-    spec: See `plan_batches`.
-    client_id: See `plan_batches`.
-    seed: See `plan_batches`.
-    round_number: See `plan_batches`.
+    clients: The client data with that client.
+    spec: The batch size, the epochs and the cap.
+    client_id: The client's id, on which the draws depend.
+    seed: The run's seed.
+    round_number: The round, on which the draws depend.
     refers: The result of `takes_references` in the thread that has the context.
 
   Returns:
@@ -366,13 +361,9 @@ def current_runner() -> Any:
 def to_client_input(batches: ClientBatches) -> ClientInput:
   """Returns the argument of a computation for a client's batches.
 
-  Args:
-    batches: The client's batches.
-
-  Returns:
-    The batches themselves if the `takes_client_batches` of the current
-    context's runner says that it uses their arrays directly, otherwise a
-    dataset of them.
+  It is the batches themselves if the `takes_client_batches` of the current
+  context's runner says that it uses their arrays directly, otherwise a
+  dataset of them.
   """
   if getattr(current_runner(), 'takes_client_batches', False):
     return batches
@@ -386,14 +377,11 @@ def sequential_batches(
 
   Args:
     examples: The client's nest of arrays [n, ...].
-    client_id: The client.
+    client_id: The client's id, for messages.
     batch_size: The number of examples per batch.
 
   Returns:
     One epoch of batches.
-
-  Raises:
-    errors.InputError: If `batch_size` is not positive.
   """
   return plan_batches(
     examples,
@@ -413,16 +401,12 @@ def split_rows(
     total: The number of the client's examples, at least 2.
     fraction: The share of the fine-tuning part, in (0, 1). Both parts get at
       least one example.
-    client_id: The client; the split is a function of client and seed.
+    client_id: The client's id; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
     (fine_tune, unseen): the numbers of each part's examples, ascending; the
     parts are disjoint and together have all examples.
-
-  Raises:
-    errors.InputError: If the fraction is outside (0, 1) or there are too few
-      examples.
   """
   errors.check_range(
     'The fraction of examples to fine-tune on', fraction, above=0, below=1
@@ -449,16 +433,12 @@ def split_few_shot(
   Args:
     total: The number of the client's examples, at least 4.
     fraction: The share of all examples to fine-tune on, in [0, 0.5].
-    client_id: The client; the split is a function of client and seed.
+    client_id: The client's id; the split is a function of client and seed.
     seed: The run's seed.
 
   Returns:
     (support, unseen): the numbers, ascending, of int(fraction * total) examples
     (none for fraction 0), and of the unseen half.
-
-  Raises:
-    errors.InputError: If the fraction is outside [0, 0.5] or there are too few
-      examples.
   """
   if not 0 <= fraction <= 0.5:
     raise errors.InputError(

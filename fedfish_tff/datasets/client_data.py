@@ -26,8 +26,8 @@ class ClientData(abc.ABC):
   """A set of clients, each with a nest of arrays of examples.
 
   Attributes:
-    source: The source from which other processes load the same clients, see
-      `client_sources`; None if there is none.
+    source: The `ClientSource` from which other processes load the same clients;
+      None if there is none.
   """
 
   source: Any = None
@@ -55,20 +55,13 @@ class ClientData(abc.ABC):
     Returns:
       A nest of read-only arrays [n, ...] of `element_spec`, n >= 1, floats
       finite.
-
-    Raises:
-      errors.InputError: If the client is unknown or its data cannot be used.
     """
 
   def approximate_size(self, client_id: str) -> int:
     """Returns roughly a client's amount of data, for dividing work.
 
-    Args:
-      client_id: One of `client_ids`.
-
-    Returns:
-      A number of examples, before any preprocessing; 0 if it is unknown without
-      reading the client.
+    It is a number of examples, before any preprocessing; 0 if it is unknown
+    without reading the client.
     """
     del client_id
     return 0
@@ -77,13 +70,10 @@ class ClientData(abc.ABC):
     """Returns a view on some of the clients.
 
     Args:
-      client_ids: The ids to keep, in any order.
+      client_ids: The ids to keep, each once, in any order.
 
     Returns:
       Client data that reads through this one.
-
-    Raises:
-      errors.InputError: If an id is unknown or named twice.
     """
     return _SelectedClientData(self, client_ids)
 
@@ -97,11 +87,9 @@ class InMemoryClientData(ClientData):
     """Checks all clients.
 
     Args:
-      clients: A mapping from a client's id to its nest of arrays [n, ...].
+      clients: A mapping from a client's id to its nest of arrays [n, ...], with
+        at least one client.
       allow_empty: Whether clients may have no examples (n = 0).
-
-    Raises:
-      errors.InputError: If there are no clients or one of them is not valid.
     """
     if not isinstance(clients, Mapping):
       raise errors.InputError(
@@ -227,7 +215,8 @@ def split_clients(
   order of their names decides which are held out.
 
   Args:
-    client_data: All clients.
+    client_data: The clients to divide, at least one of which is left for
+      training.
     validation_fraction: The share of clients for validation, in [0, 1). Unless
       it is 0, there is at least one such client.
     test_fraction: The share of clients for testing, likewise.
@@ -235,10 +224,6 @@ def split_clients(
 
   Returns:
     Three disjoint views (training, validation, test) with all clients.
-
-  Raises:
-    errors.InputError: If a fraction is outside [0, 1), or no client would be
-      left for training.
   """
   for name, fraction in (
     ('validation_fraction', validation_fraction),

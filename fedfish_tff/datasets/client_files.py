@@ -82,10 +82,10 @@ class ClientFile:
     """Writes a client with examples that need not fit into memory.
 
     Args:
-      client_id: Its id.
-      examples: Its serialized examples.
-      sizes: Their bytes, int64 [number of examples].
-      words: The number of their words.
+      client_id: The id, which the record's context keeps.
+      examples: The serialized examples.
+      sizes: The bytes of the examples, int64 [number of examples].
+      words: The number of words in all examples.
     """
     context = tf.train.Features()
     context.feature[_CLIENT_ID].bytes_list.value.append(client_id.encode())
@@ -136,12 +136,8 @@ def read_index(
 
   Args:
     path: A file of clients.
-    split: The split of the file.
-    shard: Its number in the split.
-
-  Raises:
-    errors.InputError: If the file cannot be read, or a record has no such
-      context.
+    split: The split's name, for the index.
+    shard: The file's number in the split.
   """
   rows = {name: [] for name in client_index.INDEX_SCHEMA.names}
   for offset, num_bytes, file in record_files.scan_records(path):

@@ -63,7 +63,7 @@ class IndexRows:
   """Index rows of some clients with consecutive ids.
 
   Attributes:
-    client_ids: The clients' ids.
+    client_ids: The ids, [n], in ascending order.
     shard: The numbers of the files, int32 [n].
     offset: The bytes from a file's start to the client's record, int64 [n].
     record_bytes: The lengths of the records, int64 [n].
@@ -85,14 +85,10 @@ class ClientIndex:
   """
 
   def __init__(self, folder: str | os.PathLike[str]) -> None:
-    """Opens the index.
+    """Opens the index of a complete folder.
 
     Args:
       folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
-
-    Raises:
-      errors.InputError: If the folder is incomplete, or its index is damaged or
-        does not fit its description.
     """
     self._folder = grouped_folder.open_folder(folder)
     path = self._folder.index_path
@@ -130,12 +126,7 @@ class ClientIndex:
   def read_split(self, split: str) -> IndexRows:
     """Returns all rows of a split; time and memory grow with their number.
 
-    Args:
-      split: The split.
-
-    Raises:
-      errors.InputError: If there is no such split, it has no clients, some of
-        its files are missing, or the index is damaged.
+    The split must have clients, and all of its files must exist.
     """
     self._folder.check_split(split)
     return self.read_rows(split, 0, self._folder.splits[split].clients)
@@ -150,9 +141,6 @@ class ClientIndex:
       split: A split with clients.
       start: The number of the first row, from 0 on.
       stop: The number after the last row, more than `start`.
-
-    Raises:
-      errors.InputError: If the index is damaged.
     """
     first = self._first_row[split] + start
     end = self._first_row[split] + stop
@@ -183,17 +171,13 @@ class ClientIndex:
     """Reads a client, but nothing else of its file.
 
     Args:
-      split: The client's split.
-      rows: The rows of that split.
+      split: The split of the client.
+      rows: Rows of that split, by `read_split` or `read_rows`.
       place: The client's place in `rows`.
-      features: The features to read.
+      features: The specs of the features to read.
 
     Returns:
       For each feature a read-only array [n, ...], of `bytes` objects for text.
-
-    Raises:
-      errors.InputError: If the client's record is missing, damaged, or does not
-        match the folder's description.
     """
     # Imported late, with TensorFlow, which writers of an index do not need.
     from fedfish_tff.datasets import examples as examples_lib  # pylint: disable=g-import-not-at-top

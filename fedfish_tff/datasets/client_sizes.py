@@ -69,20 +69,11 @@ class ClientSizeLaw:
     return float(self.probabilities @ sizes)
 
   def draw(self, num_clients: int, *, seed: int) -> np.ndarray:
-    """Draws the sizes of clients.
+    """Draws the sizes of clients, int64 [num_clients], in random order.
 
     One size is drawn from each of `num_clients` equally likely parts of the
-    law, so that their sum hardly depends on chance, however heavy the tail.
-
-    Args:
-      num_clients: The number of clients.
-      seed: The seed. The sizes are a function of it and the law.
-
-    Returns:
-      The sizes, int64 [num_clients], in random order.
-
-    Raises:
-      errors.InputError: If `num_clients` is not a positive integer.
+    law, so that their sum hardly depends on chance, however heavy the tail. The
+    sizes are a function of the seed and the law.
     """
     errors.check_positive_integer('num_clients', num_clients)
     stream = random_streams.random_generator('client sizes', seed)
@@ -99,7 +90,7 @@ class PublishedSplit:
 
   Attributes:
     num_clients: The number of training clients.
-    num_classes: The number of classes.
+    num_classes: The number of classes of all clients together.
     size_law: The law fitted to the clients' real sizes.
   """
 

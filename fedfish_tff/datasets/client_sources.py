@@ -30,7 +30,7 @@ class ClientSource:
   Attributes:
     loader: `<module>:<function>`, which returns a `ClientData`.
     arguments: Its keyword arguments, as JSON.
-    fingerprint: The clients' fingerprint, see `data_fingerprint`.
+    fingerprint: The clients' `fingerprint`.
   """
 
   loader: str
@@ -40,9 +40,7 @@ class ClientSource:
   def load(self) -> client_data_lib.ClientData:
     """Returns the clients, loaded once per process.
 
-    Raises:
-      errors.InputError: If there are no clients, or they differ from those for
-        which the source was made.
+    They must be those for which the source was made.
     """
     return _load(self)
 
@@ -74,10 +72,6 @@ def set_source(
     clients: The loader's result.
     loader: `<module>:<function>`, importable wherever clients are read.
     **arguments: Its keyword arguments, all of which must be JSON values.
-
-  Raises:
-    errors.InputError: If a client cannot be read; some are, for the
-      fingerprint.
   """
   clients.source = ClientSource(
     loader,
@@ -104,8 +98,8 @@ class StoredClient:
     """Reads nothing yet.
 
     Args:
-      source: The source of the clients.
-      client_id: The client.
+      source: The source that has the client.
+      client_id: The id of a client of the source.
       clients: The client data to read from in this process; None for the
         source.
     """

@@ -29,11 +29,8 @@ class CachedClientData(client_data.ClientDataView):
     """Starts with an empty cache.
 
     Args:
-      inner: The client data to read from.
-      max_bytes: The budget for the kept arrays, in bytes.
-
-    Raises:
-      errors.InputError: If the budget is not positive.
+      inner: The client data whose arrays are kept.
+      max_bytes: The budget for the kept arrays, in bytes, positive.
     """
     errors.check_range('max_bytes of the cache', max_bytes, above=0)
     super().__init__(inner)
@@ -73,7 +70,7 @@ class PreprocessedClientData(client_data.ClientDataView):
     """Wraps `inner`; no client is read yet.
 
     Args:
-      inner: The client data to read from.
+      inner: The client data whose arrays are preprocessed.
       preprocess_fn: A function from a nest of arrays [n, ...] to another one
         [m, ...]. The client's name is added in front of an `errors.InputError`
         that it raises.
@@ -124,11 +121,8 @@ class ConcatenatedClientData(client_data.ClientData):
     """Reads only the ids.
 
     Args:
-      parts: Client data with one `element_spec`. A client's examples are in
-        the order of the parts that have it.
-
-    Raises:
-      errors.InputError: If there are no parts, or they differ in their spec.
+      parts: At least one part, all with one `element_spec`. A client's examples
+        are in the order of the parts that have it.
     """
     if not parts:
       raise errors.InputError(

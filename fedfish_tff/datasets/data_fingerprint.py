@@ -31,9 +31,6 @@ def fingerprint(client_data: client_data_lib.ClientData) -> str:
     The SHA-256, in hexadecimal digits, over all ids, and over the names,
     shapes, dtypes and contents of the arrays of the clients read. It is the
     same in every process.
-
-  Raises:
-    errors.InputError: If a client that is read cannot be used.
   """
   client_ids = client_data.client_ids
   digest = hashlib.sha256(b'[')

@@ -18,15 +18,12 @@ _LEAST_CONCENTRATION = 1e-100
 def draw_log_gamma(
   stream: np.random.Generator, concentration: np.ndarray, size: int
 ) -> np.ndarray:
-  """Draws logarithms of gamma variates.
+  """Draws logarithms of gamma variates, float [size, K].
 
   Args:
     stream: The source of randomness.
     concentration: The shape parameters, float [K].
     size: The number of draws.
-
-  Returns:
-    The logarithms, float [size, K].
   """
   # NumPy would make objects of integers beyond 64 bits.
   concentration = np.maximum(
@@ -41,15 +38,12 @@ def draw_log_gamma(
 def draw_dirichlet(
   stream: np.random.Generator, concentration: np.ndarray, size: int
 ) -> np.ndarray:
-  """Draws from a Dirichlet distribution.
+  """Draws from a Dirichlet distribution: float [size, K], each with the sum 1.
 
   Args:
     stream: The source of randomness.
     concentration: The distribution's parameters, float [K].
     size: The number of draws.
-
-  Returns:
-    The draws, float [size, K], each with the sum 1.
   """
   log_gamma = draw_log_gamma(stream, concentration, size)
   weights = np.exp(log_gamma - log_gamma.max(axis=1, keepdims=True))

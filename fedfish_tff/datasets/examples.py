@@ -86,19 +86,14 @@ def validate_examples(
 
   Args:
     examples: A nest of arrays [n, ...]; those of texts may hold `bytes`
-      objects, as TensorFlow's do.
+      objects, as TensorFlow's do. They have one length, and floats are finite.
     client_id: The client's id, for the error message.
-    element_spec: The nest of `tf.TensorSpec` of the first client's examples, or
-      None for the first client.
+    element_spec: The nest of `tf.TensorSpec` of the first client's examples,
+      which these must have, too; None for the first client.
     allow_empty: Whether n may be 0.
 
   Returns:
     The same nest of read-only views (no copies of NumPy arrays).
-
-  Raises:
-    errors.InputError: If arrays differ in length, hold other objects, numbers
-      that TensorFlow does not know or values that are not finite, if there are
-      no examples, or if structure, shapes or dtypes differ from `element_spec`.
   """
   if isinstance(examples, tf.data.Dataset):
     raise errors.InputError(

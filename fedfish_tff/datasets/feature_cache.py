@@ -42,7 +42,7 @@ class Extractor(Protocol):
   """An extractor of features, such as `models.FeatureMap`.
 
   Attributes:
-    name: A name for users.
+    name: A name for users, with which the name of the cache's subfolder begins.
     fingerprint: A checksum of everything besides the inputs on which features
       depend.
   """
@@ -51,7 +51,7 @@ class Extractor(Protocol):
 
   @property
   def fingerprint(self) -> str:
-    """See the class."""
+    """A checksum of everything besides the inputs on which features depend."""
 
   def extract(self, inputs: np.ndarray) -> np.ndarray:
     """Returns features [n, d] of inputs [n, ...]."""
@@ -75,9 +75,6 @@ class FeatureCache:
     Args:
       extractor: The extractor that computes missing features.
       folder: The folder of caches, with a subfolder for each extractor.
-
-    Raises:
-      errors.InputError: If the folder cannot be created.
     """
     self.extractor = extractor
     readable = re.sub(r'[^\w.-]', '_', extractor.name)
@@ -112,14 +109,10 @@ class FeatureCache:
     """Returns `extractor.extract(inputs)`, computed or cached.
 
     Args:
-      inputs: [n, ...] numbers.
+      inputs: [n, ...] numbers that the extractor accepts.
 
     Returns:
       Features [n, d].
-
-    Raises:
-      errors.InputError: If the extractor does not accept the inputs, or the
-        folder cannot be used.
     """
     kept = self.load(
       _checksum(inputs), lambda: {'x': self.extractor.extract(inputs)}
@@ -135,12 +128,6 @@ class FeatureCache:
       content_key: Any text that changes with the data.
       compute: A function that returns numeric arrays by name. It is called if
         they are not cached.
-
-    Returns:
-      The arrays.
-
-    Raises:
-      errors.InputError: If the folder cannot be used.
     """
     identity = f'{self.extractor.fingerprint} {content_key}'
     name = hashlib.sha256(identity.encode()).hexdigest()

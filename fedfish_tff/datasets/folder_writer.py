@@ -81,7 +81,7 @@ def write_description(
   """Writes dataset.json, which completes the folder.
 
   Args:
-    folder: The folder.
+    folder: The folder, otherwise complete.
     features: The features of an example, as in dataset.json.
     shards: The number of files of each split.
     sizes: The sizes of the clients of each split.

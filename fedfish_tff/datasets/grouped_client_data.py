@@ -33,12 +33,8 @@ class GroupedClientData(client_data.ClientData):
 
     Args:
       folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
-      split: Its split, such as 'train', 'validation' or 'held_out'.
+      split: The name of a split, such as 'train', 'validation' or 'held_out'.
       features: The features of an example to read.
-
-    Raises:
-      errors.InputError: If the folder is incomplete, has no such split or
-        feature, or its index is damaged.
     """
     self._index = client_index.ClientIndex(folder)
     self._split = split

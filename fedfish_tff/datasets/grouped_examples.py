@@ -92,16 +92,12 @@ def decode_examples(
   """Returns a client's examples.
 
   Args:
-    record: The client's record.
+    record: The client's record, as Dataset Grouper writes it.
     features: The features to read, all of fixed shapes.
     client_id: The client's id, for the error message.
 
   Returns:
     For each feature an array [n, ...], of `bytes` objects for text.
-
-  Raises:
-    errors.InputError: If the record is of another kind, or an example lacks a
-      feature or has it with another type or shape.
   """
   lists = _parse(tf.train.SequenceExample, record, client_id).feature_lists
   if _EXAMPLES not in lists.feature_list:

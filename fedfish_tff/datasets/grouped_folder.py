@@ -60,7 +60,7 @@ class GroupedFolder:
   Attributes:
     path: The folder.
     features: The features of an example, each a scalar or of a fixed shape.
-    splits: The splits by name.
+    splits: The sizes of splits, by name.
   """
 
   path: pathlib.Path
@@ -76,14 +76,7 @@ class GroupedFolder:
     return self.path / shard_name(split, shard, self.splits[split].shards)
 
   def check_split(self, split: str) -> None:
-    """Checks that a split has clients and that all of its files exist.
-
-    Args:
-      split: Its name.
-
-    Raises:
-      errors.InputError: If it has no clients, or files are missing.
-    """
+    """Checks that a split has clients and that all of its files exist."""
     with_clients = sorted(s for s, size in self.splits.items() if size.clients)
     if split not in with_clients:
       hint = ''
@@ -105,14 +98,7 @@ class GroupedFolder:
   def select_features(
     self, names: tuple[str, ...]
   ) -> 'Mapping[str, tf.TensorSpec]':
-    """Returns the specs of some features, sorted by name as in nests.
-
-    Args:
-      names: The features.
-
-    Raises:
-      errors.InputError: If no feature is named, or an unknown one.
-    """
+    """Returns the specs of some features, at least one, sorted as in nests."""
     if isinstance(names, str) or not names:
       raise errors.InputError(
         f'The features must be a tuple of at least one name, got {names!r}.'
@@ -132,13 +118,10 @@ def shard_name(split: str, shard: int, num_shards: int) -> str:
 
 
 def open_folder(folder: str | os.PathLike[str]) -> GroupedFolder:
-  """Reads a folder's dataset.json.
+  """Reads the dataset.json of a complete folder.
 
   Args:
     folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
-
-  Raises:
-    errors.InputError: If the folder is incomplete or has another format.
   """
   folder = pathlib.Path(folder)
   path = folder / DESCRIPTION_FILE

@@ -39,9 +39,6 @@ def group_table(
 
   Returns:
     The clients, each with the arrays (x, y).
-
-  Raises:
-    errors.InputError: If a column is missing, or holds other values.
   """
   names = [x] if isinstance(x, str) else x
   columns = {name: _column(table, name) for name in (*names, y, by)}

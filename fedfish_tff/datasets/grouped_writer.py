@@ -45,10 +45,6 @@ class GroupedWriter:
         shape: booleans, integers below 2**63, or floats of at most 32 bits,
         since files hold no others.
       num_shards: The number of files of each split.
-
-    Raises:
-      errors.InputError: If the folder is not empty, or a feature cannot be
-        written.
     """
     for name, spec in features.items():
       if not _is_writable(spec):
@@ -105,13 +101,10 @@ class GroupedWriter:
     """Writes a client.
 
     Args:
-      split: Its split.
-      client_id: Its id, which must be unique.
-      examples: Its examples; values by feature, text as `str` or `bytes`.
-
-    Raises:
-      errors.InputError: If the id is no text, or a value does not fit its
-        feature; an integer must be exact.
+      split: The name of any split.
+      client_id: The id, a unique text.
+      examples: The examples; values by feature, text as `str` or `bytes`. An
+        integer must be exact in its feature's dtype.
     """
     if not grouped_examples.is_text(client_id):
       raise errors.InputError(f'A client id must be a text, got {client_id!r}.')

@@ -20,19 +20,15 @@ def partition_by_key(
   """Makes a client of all examples with the same key, such as their author.
 
   Args:
-    keys: [n], one key per example: integers, booleans, strings or bytes.
+    keys: [n], one key per example: integers, booleans, strings or bytes, no two
+      of which are the same as text.
     min_examples: The minimal number of examples of a key. Examples of other
-      keys are left out (see `unassigned_examples`).
+      keys are left out; `unassigned_examples` returns them.
 
   Returns:
     The clients' names, which are the keys as text, in the order of the keys
     (of several types: booleans, integers, strings, bytes); and for each of
     them an array of sorted indices (int64). No index twice.
-
-  Raises:
-    errors.InputError: If `keys` is not a vector of such values, two keys are
-      the same as text, `min_examples` is not positive, or no key has that many
-      examples.
   """
   if not isinstance(keys, np.ndarray):
     # NumPy would make 1 and '1' the same key.

@@ -4,7 +4,8 @@
 
 NumPy allocates the size promised by an array's header, whatever the file holds.
 Here both are compared first, and before that all that the archive promises with
-its own size.
+its own size. A file that cannot be read, or holds other arrays than asked for,
+raises one of `NPZ_READ_ERRORS`.
 """
 
 from collections.abc import Iterator
@@ -49,7 +50,7 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
   """Writes an .npz file, the same bytes for the same arrays.
 
   Args:
-    file: The file.
+    file: A new file, open for writing bytes.
     arrays: The arrays by name, without Python objects.
   """
   with zipfile.ZipFile(file, 'w') as archive:
@@ -64,15 +65,9 @@ def write_npz(file: BinaryIO, arrays: Mapping[str, np.ndarray]) -> None:
 def open_archive(path: str | os.PathLike[str]) -> Iterator[zipfile.ZipFile]:
   """Opens an .npz file, or another zip archive.
 
-  Args:
-    path: The file.
-
   Yields:
     The archive, whose members all together need no more memory than its size
     justifies.
-
-  Raises:
-    NPZ_READ_ERRORS: If it cannot be opened, or holds much more than its size.
   """
   try:
     with (
@@ -109,13 +104,7 @@ def read_npz_header(
 ) -> tuple[tuple[int, ...], np.dtype]:
   """Returns the shape and dtype of an array, reading only its header.
 
-  Args:
-    archive: An .npz file.
-    name: The array's name.
-
-  Raises:
-    NPZ_READ_ERRORS: If the array cannot be read, or its header promises more or
-      less than the file holds.
+  The header must promise as much as the file holds.
   """
   with archive.open(name + _SUFFIX) as file:
     shape, dtype = _read_header(file)
@@ -131,31 +120,14 @@ def read_npz_header(
 
 
 def read_npz_array(archive: zipfile.ZipFile, name: str) -> np.ndarray:
-  """Reads an array to its end, so that zipfile verifies its checksum.
-
-  Args:
-    archive: An .npz file.
-    name: The array's name.
-
-  Raises:
-    NPZ_READ_ERRORS: If the array cannot be read, holds Python objects, or its
-      header promises more or less than the file holds.
-  """
+  """Reads an array to its end, so that zipfile verifies its checksum."""
   read_npz_header(archive, name)
   with archive.open(name + _SUFFIX) as file:
     return np.lib.format.read_array(file, allow_pickle=False)
 
 
 def read_npz_text(archive: zipfile.ZipFile, name: str) -> str:
-  """Reads an array that is one text of at most 4 million characters.
-
-  Args:
-    archive: An .npz file.
-    name: The array's name.
-
-  Raises:
-    NPZ_READ_ERRORS: If the array cannot be read, or is another one.
-  """
+  """Reads an array that is one text of at most 4 million characters."""
   shape, dtype = read_npz_header(archive, name)
   most = np.dtype(('U', _MOST_CHARACTERS))
   if shape or dtype.kind != 'U' or dtype.itemsize > most.itemsize:

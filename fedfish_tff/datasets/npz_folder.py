@@ -130,13 +130,10 @@ class NpzFolderClientData(client_data.ClientData):
     """Lists the clients.
 
     Args:
-      folder: The path of the folder.
+      folder: An existing folder with at least one client.
       skip_empty_clients: Whether to leave out clients without examples, for
         which the header of every file is read. Otherwise loading such a client
         fails.
-
-    Raises:
-      errors.InputError: If the folder does not exist or has no clients.
     """
     self._folder = pathlib.Path(folder)
     try:
@@ -179,11 +176,8 @@ class NpzFolderClientData(client_data.ClientData):
   def own_test(self) -> client_data.ClientData | None:
     """The clients' own test data, under the same ids; None without any.
 
-    Clients without test examples are left out. Every file is opened for it.
-
-    Raises:
-      errors.InputError: If a file cannot be read, or a client has test data
-        alone.
+    Clients without test examples are left out, and a client with test data
+    alone is an error. Every file is opened for it.
     """
     files = self._files
     ids = self._client_ids

@@ -40,9 +40,9 @@ def partition_by_pachinko(
       examples of a label.
     num_clients: The number of clients.
     examples_per_client: The number of examples per client. The n - num_clients
-      * examples_per_client remaining examples are left out (see
-      `unassigned_examples`). By default every example is used and sizes differ
-      by at most one.
+      * examples_per_client remaining examples are left out;
+      `unassigned_examples` returns them. By default every example is used and
+      sizes differ by at most one.
     alpha: The concentration of the coarse labels, 0.1 in federated CIFAR-100.
       Towards 0 a client has one coarse label only.
     beta: The concentration of the labels under a coarse label, 10 in federated
@@ -51,11 +51,6 @@ def partition_by_pachinko(
 
   Returns:
     One array of sorted indices (int64) per client; no index twice.
-
-  Raises:
-    errors.InputError: If a number is not positive, the labels are not vectors
-      of one length, a label is under two coarse labels, or there are too few
-      examples.
   """
   labels = partition_checks.check_labels(labels)
   coarse_labels = partition_checks.check_labels(coarse_labels, 'coarse labels')

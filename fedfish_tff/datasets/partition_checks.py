@@ -16,9 +16,6 @@ def check_vector(values: np.ndarray, kind: str) -> np.ndarray:
   Args:
     values: The values to check, a vector with at least one entry.
     kind: The values' name in the message.
-
-  Raises:
-    errors.InputError: If they are not such a vector.
   """
   values = np.asarray(values)
   if values.ndim != 1 or not values.size:
@@ -35,9 +32,6 @@ def check_labels(labels: np.ndarray, kind: str = 'labels') -> np.ndarray:
   Args:
     labels: The labels to check, a vector with at least one entry.
     kind: The labels' name in the message.
-
-  Raises:
-    errors.InputError: If they are not such a vector.
   """
   labels = check_vector(labels, kind)
   if labels.dtype.kind == 'O':
@@ -55,9 +49,6 @@ def check_concentration(name: str, value: float) -> float:
   """Returns a positive number that is not too large, as a float.
 
   NumPy refuses integers of more than 64 bits.
-
-  Raises:
-    errors.InputError: If it is another one.
   """
   errors.check_range(name, value, above=0, most=_LARGEST_CONCENTRATION)
   return float(value)
@@ -69,13 +60,9 @@ def check_enough_examples(
   """Checks that there are clients and examples for all of them.
 
   Args:
-    num_examples: The number of examples.
-    num_clients: The number of clients.
+    num_examples: The number of examples of all clients together.
+    num_clients: The number of clients, positive.
     **needed: The minimal number of examples per client, by the argument's name.
-
-  Raises:
-    errors.InputError: If a number is not positive, or there are too few
-      examples.
   """
   errors.check_positive_integer('num_clients', num_clients)
   ((name, number),) = needed.items()

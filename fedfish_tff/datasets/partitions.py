@@ -50,10 +50,6 @@ def partition_by_dirichlet(
 
   Returns:
     One array of sorted indices (int64) per client; together every index once.
-
-  Raises:
-    errors.InputError: If a number is not positive, `labels` is not a vector,
-      or there are too few examples.
   """
   labels = partition_checks.check_labels(labels)
   alpha = partition_checks.check_concentration('alpha', alpha)
@@ -106,10 +102,6 @@ def partition_labels_by_dirichlet(
 
   Returns:
     One array of sorted indices (int64) per client; together every index once.
-
-  Raises:
-    errors.InputError: If a number is not positive, `labels` is not a vector,
-      there are too few examples, or no draw of many gives every client enough.
   """
   labels = partition_checks.check_labels(labels)
   alpha = partition_checks.check_concentration('alpha', alpha)
@@ -164,9 +156,6 @@ def partition_alike(
 
   Returns:
     One array of sorted indices (int64) per client; it may be empty.
-
-  Raises:
-    errors.InputError: If labels are not vectors.
   """
   labels = partition_checks.check_labels(labels)
   other_labels = partition_checks.check_labels(other_labels)

@@ -22,15 +22,12 @@ def random_generator(*keys: int | str) -> np.random.Generator:
   Python version. Different keys (also `1` and `'1'`) give independent ones.
 
   Args:
-    *keys: The keys of the stream, by convention its purpose first: for example
-      `random_generator('cohort', seed, round_number)`. They are integers (of
-      Python or NumPy, any size or sign) and strings.
+    *keys: The keys of the stream, at least one, by convention its purpose
+      first: for example `random_generator('cohort', seed, round_number)`. They
+      are integers (of Python or NumPy, any size or sign) and strings.
 
   Returns:
     A new generator at the start of the stream.
-
-  Raises:
-    TypeError: If there are no keys, or a key is neither integer nor string.
   """
   philox_key = int.from_bytes(_digest(*keys).digest()[:16], 'little')
   return np.random.Generator(np.random.Philox(key=philox_key))
@@ -45,13 +42,10 @@ def uniform_numbers(names: Iterable[str], *keys: int | str) -> np.ndarray:
 
   Args:
     names: The names of the numbers, such as client ids.
-    *keys: See `random_generator`.
+    *keys: The keys of the stream, as in `random_generator`.
 
   Returns:
     The numbers, float64 `[num_names]`.
-
-  Raises:
-    TypeError: If there are no keys, or a key is neither integer nor string.
   """
   stream = _digest(*keys)
   digests = []

@@ -83,10 +83,6 @@ def read_record(
 
   Returns:
     The payload.
-
-  Raises:
-    errors.InputError: If the file cannot be read, ends before the record does,
-      or the record's checksums or its length are not as expected.
   """
   try:
     with open(path, 'rb', buffering=0, opener=regular_files.opener) as file:
@@ -125,10 +121,6 @@ def scan_records(
   Yields:
     The bytes from the file's start to the record's header, the bytes of its
     payload, and the file, from which the payload can be read next.
-
-  Raises:
-    errors.InputError: If the file cannot be read, is damaged or ends within a
-      record.
   """
   offset = 0
   try:

@@ -47,11 +47,6 @@ def partition_by_shards(
 
   Returns:
     One array of sorted indices (int64) per client; together every index once.
-
-  Raises:
-    errors.InputError: If not exactly one of the two is given, a number is not
-      positive, `labels` is not a vector, or there are too few examples or
-      labels for the clients, or too many labels.
   """
   labels = partition_checks.check_labels(labels)
   errors.check_positive_integer('num_clients', num_clients)

@@ -26,9 +26,6 @@ class SortedIds(Sequence[str]):
     Args:
       ids: Strings in ascending order (of code points, as Python's) and unique,
         of the type `pa.large_string()`.
-
-    Raises:
-      errors.InputError: If an id is missing or out of order.
     """
     if ids.null_count:
       raise errors.InputError(
@@ -85,11 +82,6 @@ class SortedIds(Sequence[str]):
 
 
 def contains_id(sorted_ids: Sequence[str], client_id: str) -> bool:
-  """Returns whether an id is in a sorted sequence, by bisection.
-
-  Args:
-    sorted_ids: A sorted sequence, such as the `client_ids` of client data.
-    client_id: The id.
-  """
+  """Returns whether an id is in a sorted sequence, by bisection."""
   place = bisect.bisect_left(sorted_ids, client_id)
   return place < len(sorted_ids) and sorted_ids[place] == client_id

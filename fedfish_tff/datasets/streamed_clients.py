@@ -49,16 +49,12 @@ class StreamedClients:
 
     Args:
       folder: A folder written by `launch.group_dataset` or `GroupedWriter`.
-      split: Its split.
+      split: The name of a split of the folder.
       window: The number of clients that are shuffled together. A larger window
         mixes better, reads less of the index, and takes some hundred bytes per
         client.
       seed: The seed, which decides the order, together with the epoch.
       features: The features of an example to read.
-
-    Raises:
-      errors.InputError: If the window is not positive, the folder is
-        incomplete, or has no such split or feature.
     """
     errors.check_positive_integer('window', window)
     self._index = client_index.ClientIndex(folder)
@@ -77,18 +73,11 @@ class StreamedClients:
   def clients(
     self, *, epoch: int = 0, position: int = 0
   ) -> Iterator[StreamedClient]:
-    """Yields each client of an epoch once, from a position on.
+    """Yields each client of an epoch once, with its examples.
 
     Args:
       epoch: The epoch, from 0 on.
       position: The number of the epoch's first clients to leave out.
-
-    Yields:
-      Clients with their examples.
-
-    Raises:
-      errors.InputError: If epoch or position is negative, or a client's record
-        or the index is damaged.
     """
     errors.check_integer('epoch', epoch, least=0)
     errors.check_integer('position', position, least=0)

@@ -37,9 +37,6 @@ class TffClientData(client_data.ClientData):
       source: The client data to read from; one element is one example.
       prefix: A prefix of each of the source's client ids, to distinguish
         clients of several sources with the same ids.
-
-    Raises:
-      errors.InputError: If there are no clients.
     """
     ids = {prefix + client_id: client_id for client_id in source.client_ids}
     if not ids:
@@ -114,10 +111,6 @@ def check_tff_database(
   Args:
     path: The file.
     splits: Names of splits that must have clients.
-
-  Raises:
-    errors.InputError: If the file is missing, damaged or not SQLite, or has no
-      clients in one of the splits.
   """
   if not os.path.isfile(path):
     raise errors.InputError(

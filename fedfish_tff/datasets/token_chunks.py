@@ -41,9 +41,6 @@ def chunk_documents(
 
   Returns:
     (x, y), int32 [chunks, sequence_length]. Padding comes last.
-
-  Raises:
-    errors.InputError: If `sequence_length` is not a positive integer.
   """
   errors.check_positive_integer('sequence_length', sequence_length)
   parts = []
@@ -75,12 +72,8 @@ def build_chunk_fn(
 
   Returns:
     A function for `PreprocessedClientData`, called when a client is read: from
-    the arrays of its documents, of which `feature` names one of strings [n], to
-    (x, y) of `chunk_documents`, the examples of a language model.
-
-  Raises:
-    errors.InputError: If `sequence_length` is not a positive integer. The
-      function raises it if there is no such array or a text is not UTF-8.
+    the arrays of its documents, of which `feature` names one of strings [n] in
+    UTF-8, to (x, y) of `chunk_documents`, the examples of a language model.
   """
   errors.check_positive_integer('sequence_length', sequence_length)
 

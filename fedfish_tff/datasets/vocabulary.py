@@ -59,9 +59,6 @@ class Vocabulary:
       tokenizer: A tokenizer of the `tokenizers` library, with the special
         tokens [PAD] (id 0), [BOS], [EOS] and [UNK], or the names that BERT's
         and ALBERT's files use for them.
-
-    Raises:
-      errors.InputError: If a special token is missing or padding is not id 0.
     """
     ids = tokenizer.get_vocab()
     self._special_tokens = _find_special_tokens(ids)
@@ -91,9 +88,6 @@ class Vocabulary:
 
     Returns:
       The ids, int32 [tokens], none of them pad, bos or eos.
-
-    Raises:
-      errors.InputError: If the text is not valid.
     """
     encoding = self._tokenizer.encode(
       to_unicode(text), add_special_tokens=False
@@ -143,11 +137,8 @@ def to_unicode(text: str | bytes) -> str:
   """Returns a text as a string that can be written as UTF-8.
 
   Args:
-    text: A string, or bytes of UTF-8.
-
-  Raises:
-    errors.InputError: If bytes are not UTF-8, or a string has lone surrogates,
-      which JSON allows.
+    text: A string without lone surrogates, which JSON allows, or bytes of
+      UTF-8.
   """
   try:
     if isinstance(text, bytes):
@@ -172,9 +163,6 @@ def load_vocabulary(path: str | os.PathLike[str]) -> Vocabulary:
   Args:
     path: A file written by launch.train_tokenizer, or another JSON file of the
       `tokenizers` library with special tokens that `Vocabulary` knows.
-
-  Raises:
-    errors.InputError: If the file cannot be read or is not such a file.
   """
   content = regular_files.read_bytes(path)
   try:

@@ -63,15 +63,12 @@ def train_vocabulary(
       memory at a time.
     kind: The way text becomes tokens.
     size: The number of token ids, special ones included; fewer if the texts do
-      not contain as many.
+      not contain as many. There must be room for the special tokens and single
+      characters.
     lowercase: Whether texts are converted to lower case, at training and use.
 
   Returns:
     A vocabulary with the ids of `vocabulary.DEFAULT_SPECIAL_TOKENS`.
-
-  Raises:
-    errors.InputError: If there are no texts, a text is not valid, or `size` has
-      no room for the special tokens and single characters.
   """
   if iter(texts) is texts:
     raise TypeError(

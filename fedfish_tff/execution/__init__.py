@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Execution contexts, in which TFF computations run, and their names."""
+"""Execution contexts, in which TFF computations run, and their names.
+
+Contexts, options and devices that do not exist raise `errors.InputError`.
+Errors of computations and of their arguments are TFF's own.
+"""
 
 from typing import TYPE_CHECKING
 

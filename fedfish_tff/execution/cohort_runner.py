@@ -35,11 +35,7 @@ class CohortOptions:
   device: Literal['cpu', 'gpu'] = 'cpu'
 
   def create_runner(self) -> cohort_stages.CohortStageRunner:
-    """Creates the runner.
-
-    Raises:
-      errors.InputError: If there is no such device.
-    """
+    """Creates the runner for the device, which must exist."""
     threads.use_one_intra_op_thread()
     private_apis.start_runtime()
     parallelism = self.max_concurrent_computation_calls
@@ -51,11 +47,7 @@ class CohortOptions:
 
 
 def _devices(kind: str) -> list[str]:
-  """Returns the names of TensorFlow's devices of client work.
-
-  Raises:
-    errors.InputError: If there is none.
-  """
+  """Returns the names of TensorFlow's devices of client work, at least one."""
   if kind == 'cpu':
     return ['CPU:0']
   if kind != 'gpu':

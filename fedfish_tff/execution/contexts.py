@@ -47,9 +47,6 @@ def create_context(
   Returns:
     A `SyncExecutionContext` or an `AsyncExecutionContext`, to be installed or
     made the default.
-
-  Raises:
-    InputError: If the context or one of its options does not exist.
   """
   errors.check_member('The execution context', name, context_names())
   # Imports TensorFlow Federated, which takes seconds.
@@ -78,12 +75,9 @@ def set_default_context(
   asynchronous: bool = False,
   **options: Any,
 ) -> None:
-  """Makes a new context, see `create_context`, the default of TFF.
+  """Makes a new context of `create_context` the default of TFF.
 
   As everywhere in TFF, the default is that of the calling thread only.
-
-  Raises:
-    InputError: See `create_context`.
   """
   import tensorflow_federated as tff  # Takes seconds; only here it is needed.
 

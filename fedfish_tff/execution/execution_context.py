@@ -21,14 +21,14 @@ class _Context:
   """The part that both kinds of context share.
 
   Attributes:
-    runner: The runner.
+    runner: The backend that computes.
   """
 
   def __init__(self, runner: runner_lib.Runner):
     """Makes a context.
 
     Args:
-      runner: The runner, which belongs to this context.
+      runner: The backend, which belongs to this context.
     """
     self.runner = runner
 

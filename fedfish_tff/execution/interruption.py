@@ -47,7 +47,7 @@ class _Interruption:
 
   @contextlib.contextmanager
   def cancellable(self) -> Iterator[private_apis.CancellationManager]:
-    """See the function of this name."""
+    """Yields a manager that this interruption cancels."""
     manager = private_apis.CancellationManager()
     with self._lock:
       self.check()
@@ -63,7 +63,7 @@ class _Interruption:
         self._managers.discard(manager)
 
   def check(self) -> None:
-    """See the function of this name."""
+    """Raises StoppedError if the work was told to stop."""
     if self.is_stopped:
       raise StoppedError('The computation was interrupted.')
 

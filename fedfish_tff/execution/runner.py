@@ -26,7 +26,7 @@ class Runner(abc.ABC):
     """Runs a computation and returns its result.
 
     Args:
-      comp: The computation, a `tff.FunctionType`.
+      comp: A computation of a `tff.FunctionType`.
       arg: The argument; None if the computation takes none.
     """
 

@@ -46,17 +46,15 @@ def group(
 ) -> tuple[record_counts.RecordCounts, list[pa.Table]]:
   """Reads all parts and writes all shards.
 
+  The runner must write to the folder of `work`.
+
   Args:
-    work: The work.
+    work: The reading and writing.
     parts: The parts of its source.
     beam_flags: Flags of Beam, with '--runner'.
 
   Returns:
     The counts of records, and the index of each shard.
-
-  Raises:
-    errors.InputError: If a part cannot be read, too many records are bad, or
-      the runner fails or does not write to the folder.
   """
   runner, flags = beam_options.create_beam_runner(beam_flags)
   is_direct = 'Direct' in type(runner).__name__

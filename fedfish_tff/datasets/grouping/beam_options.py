@@ -40,15 +40,11 @@ def create_beam_runner(
   """Returns the runner named by flags, and its flags.
 
   The flags divide work among the workers of a cluster: without a size, Beam
-  would give up to 128 parts to one worker of Dask.
+  would give up to 128 parts to one worker of Dask. Flags that Beam does not
+  know are refused, and so is a runner that would listen on this machine.
 
   Args:
     beam_flags: Flags, at least one, such as '--runner=DirectRunner'.
-
-  Raises:
-    errors.InputError: If Beam does not know a flag or the runner, no runner is
-      named, its packages are not installed, or Beam would listen on this
-      machine.
   """
   name = _parse(beam_flags)[0].runner
   # The runner's module may define flags.

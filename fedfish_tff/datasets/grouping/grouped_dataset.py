@@ -98,7 +98,7 @@ def group(
   shards. Only `min_examples` and `max_bad_fraction` may differ.
 
   Args:
-    source: The examples.
+    source: The source of examples.
     folder: An empty folder, or the folder of an unfinished call.
     options: The options of grouping.
     key: The entry of dataset.json about the key of clients.
@@ -113,12 +113,6 @@ def group(
 
   Returns:
     The sizes of clients, and the number of records left out.
-
-  Raises:
-    errors.InputError: If the source cannot be read, or has no examples to keep
-      or too many bad records; or if the folder belongs to a call with another
-      source or other options.
-    OSError: If a file cannot be written.
   """
   options = options or work_lib.GroupingOptions()
   folder = pathlib.Path(folder).resolve()

@@ -136,11 +136,7 @@ def find_ranges(pattern: str) -> list[FileRange]:
 
   Args:
     pattern: A file, or a path with * and ?, local or on a file system known to
-      fsspec.
-
-  Raises:
-    errors.InputError: If the pattern cannot be looked up, matches no file, or
-      matches a file of an unknown kind.
+      fsspec. It must match files, all of known kinds.
   """
   if '://' in pattern:
     files = _find_remote_files(pattern)
@@ -227,7 +223,6 @@ def read_lines(
 
   Raises:
     DamagedFileError: If the file is damaged, after its last whole line.
-    errors.InputError: If the file cannot be read.
   """
   suffix = posixpath.splitext(file_range.path)[1]
   with _opened(file_range.path) as raw:
@@ -283,7 +278,6 @@ def read_rows(
 
   Raises:
     DamagedFileError: If no part of the file can be read.
-    errors.InputError: If the file cannot be read.
   """
   with _opened(file_range.path) as file:
     try:

@@ -74,7 +74,7 @@ def group(
   """Reads all parts and writes all shards, except those already done.
 
   Args:
-    work: The work.
+    work: The reading and writing.
     parts: The parts of its source.
     folder: The folder for finished work.
     num_processes: The number of processes; with 1, this process does all the
@@ -82,10 +82,6 @@ def group(
 
   Returns:
     The counts of records, and the index of each shard.
-
-  Raises:
-    errors.InputError: If a part cannot be read, or too many records are bad.
-    OSError: If a file cannot be written.
   """
   read_folder, shard_folder = folder / 'read', folder / 'shards'
   for path in (read_folder, shard_folder):

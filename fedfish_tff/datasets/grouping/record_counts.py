@@ -42,8 +42,8 @@ class RecordCounts:
     """Counts records that are left out.
 
     Args:
-      kind: The reason.
-      count: Their number.
+      kind: The reason, such as 'missing_url'.
+      count: The number of records.
       named: Some of them, in order, as in `named`.
     """
     self.skipped[kind] = self.skipped.get(kind, 0) + count
@@ -67,9 +67,6 @@ class RecordCounts:
     Args:
       max_bad_fraction: The share of all records that may be bad.
       total_size: The size of the source; None if all of it has been read.
-
-    Raises:
-      errors.InputError: If too many records are bad.
     """
     bad = sum(self.skipped.values())
     known = expected = bad + self.examples

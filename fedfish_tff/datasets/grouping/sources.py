@@ -31,7 +31,7 @@ class SourceExample:
   """An example with its client.
 
   Attributes:
-    client_id: The client.
+    client_id: The id of its client.
     values: A value for each feature: bytes, or numbers of its shape.
   """
 
@@ -69,11 +69,7 @@ class Source(abc.ABC):
 
   @abc.abstractmethod
   def parts(self) -> Sequence[Part]:
-    """Returns all parts, in order.
-
-    Raises:
-      errors.InputError: If the source cannot be found.
-    """
+    """Returns all parts, in order."""
 
   @abc.abstractmethod
   def estimated_bytes(self, parts: Sequence[Part]) -> int:
@@ -89,9 +85,6 @@ class Source(abc.ABC):
       part: One of `parts`.
       progress: A function called with the amount read since its last call, in
         the unit of sizes.
-
-    Raises:
-      errors.InputError: If the part cannot be read at all.
     """
 
   @abc.abstractmethod

@@ -34,7 +34,7 @@ class TfdsSource(sources.Source):
   Attributes:
     name: The data set with its config and version.
     folder: The folder where it was prepared.
-    split: The split.
+    split: The split, or a part of one.
     key: The client of an example.
     specs: The features of an example by name, '/' between nested names.
     num_examples: The number of examples of the split.
@@ -184,12 +184,9 @@ def create_tfds_source(
   Args:
     builder: The builder of a prepared data set.
     split: A split, or a part of one such as 'train[:10%]'.
-    key: The client of an example.
-    features: The features to keep, '/' between nested names; by default all.
-
-  Raises:
-    errors.InputError: If there is no such split or feature, a feature to keep
-      has no shape common to all examples, or the key is not a text or integer.
+    key: The client of an example, a text or an integer.
+    features: The features to keep, '/' between nested names, each of a shape
+      common to all examples; by default all.
   """
   name = builder.info.full_name
   connectors = _flatten(builder.info.features)
@@ -231,9 +228,6 @@ def count_tfds_examples(builder: tfds.core.DatasetBuilder, split: str) -> int:
   Args:
     builder: The builder of a prepared data set.
     split: A split, or a part of one such as 'train[:10%]'.
-
-  Raises:
-    errors.InputError: If there is no such split, or it is empty.
   """
   try:
     num_examples = builder.info.splits[split].num_examples

@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
   Attributes:
     bucket: The bucket of the client.
-    client_id: The client.
+    client_id: The id of the client.
     part: The number of the part of the source.
     position: The example's place in the part.
     words: The example's number of words.
@@ -81,7 +81,7 @@ class Client:
   """A client to write.
 
   Attributes:
-    client_id: Its id.
+    client_id: The id, of which there is one client.
     sizes: The bytes of its examples, int64 [n].
     words: The words of its examples, int64 [n].
     examples: Its n examples, which are read while they are written.
@@ -118,14 +118,11 @@ class Work:
   def read(
     self, parts: Sequence[sources.Part], counts: record_counts.RecordCounts
   ) -> Iterator[Row]:
-    """Yields the examples of parts.
+    """Yields the examples of parts, unless too many records are bad.
 
     Args:
       parts: Some of the source's parts, in order.
       counts: The counts, to which the records are added.
-
-    Raises:
-      errors.InputError: If a part cannot be read, or too many records are bad.
     """
     # Imported late, with TensorFlow.
     from fedfish_tff.datasets import grouped_examples  # pylint: disable=g-import-not-at-top
@@ -158,17 +155,11 @@ class Work:
   def write_shard(
     self, shard: client_splits.Shard, clients: Iterable[Client]
   ) -> record_counts.RecordCounts:
-    """Writes a shard, with clients in the given order.
+    """Writes a shard, and returns the counts of what it leaves out.
 
     Args:
-      shard: The shard.
-      clients: Its clients.
-
-    Returns:
-      The counts of what the shard leaves out.
-
-    Raises:
-      OSError: If the shard cannot be written.
+      shard: The shard's split, number and buckets.
+      clients: The clients of the shard, in the order of the file.
     """
     # Imported late, with TensorFlow, which reading does not need.
     from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
@@ -187,14 +178,7 @@ class Work:
     return counts
 
   def read_index(self, shard: client_splits.Shard) -> pa.Table:
-    """Returns the index of a shard, made from its file.
-
-    Args:
-      shard: The shard.
-
-    Raises:
-      errors.InputError: If the file cannot be read.
-    """
+    """Returns the index of a shard, made from its file."""
     from fedfish_tff.datasets import client_files  # pylint: disable=g-import-not-at-top
 
     return client_files.read_index(

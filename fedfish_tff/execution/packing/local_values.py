@@ -36,11 +36,7 @@ def infer_cardinalities(
 
   Args:
     value: The argument, as the user gave it; `None` for none.
-    type_spec: Its type.
-
-  Raises:
-    ValueError: If parts of the argument differ in the number of clients.
-    TypeError: If a value of the clients is no list.
+    type_spec: The type of the argument.
   """
   if value is None:
     return {}
@@ -88,7 +84,7 @@ def from_local_value(value: Any, type_spec: tff.Type) -> Any:
   """Converts a local value to a computation's result.
 
   Args:
-    value: The local value.
+    value: A local value of that type.
     type_spec: Its type, with the containers of the computation's result.
 
   Returns:

@@ -97,10 +97,9 @@ class MappedSequence:
 def check_client_batches(
   batches: batches_lib.ClientBatches, element_type: tff.Type
 ) -> None:
-  """Checks the type of a client's batches, without reading the client.
+  """Raises TypeError if a client is known to have elements of another type.
 
-  Raises:
-    TypeError: If the client is known to have elements of another type.
+  The client is not read.
   """
   if batches.stored is None:
     spec = spec_key(batches.examples, lambda a: (a.dtype.str, a.shape[1:]))

@@ -35,10 +35,7 @@ def to_local_sequence(value: Any, type_spec: tff.SequenceType) -> LocalSequence:
   """Converts a sequence to a local value, as TFF's contexts do.
 
   Datasets and `ClientBatches` are not read. A list becomes a packed sequence,
-  or a dataset if it cannot be packed.
-
-  Raises:
-    TypeError: If the value is no sequence of this type.
+  or a dataset if it cannot be packed. Another value raises TFF's TypeError.
   """
   if isinstance(value, packed_sequences.PackedSequence):
     return value
@@ -63,8 +60,8 @@ def to_result_sequence(
   """Returns a sequence as TFF's contexts return it.
 
   Args:
-    value: The sequence.
-    type_spec: Its type, with the containers of the computation's result.
+    value: A sequence, read or not.
+    type_spec: The type, with the containers of the computation's result.
 
   Returns:
     A dataset with tensors, tuples and `OrderedDict`s as elements.
@@ -100,11 +97,8 @@ def check_order(type_spec: tff.Type) -> None:
 
   tf.data sorts the parts of dictionaries by name, but not those of other
   containers. A compiled computation knows no containers, so TFF's runtime
-  confuses the parts of containers that are no dictionaries.
-
-  Raises:
-    ValueError: If the elements of a sequence in the type of a computation have
-      unsorted names in a container that is no dictionary.
+  confuses the parts of containers that are no dictionaries. Here unsorted names
+  in such a container raise ValueError.
   """
   if isinstance(type_spec, tff.SequenceType):
     for container in _unsorted_containers(type_spec.element):
@@ -126,10 +120,8 @@ def check_parts_are_known(
 
   TensorFlow code passes on sequences without names: the parts of a dictionary
   in the order of their names, those of other containers in their own order. A
-  compiled computation does not tell these cases apart.
-
-  Raises:
-    ValueError: If TensorFlow code made the sequence and names are not sorted.
+  compiled computation does not tell these cases apart, so a sequence of
+  TensorFlow code with unsorted names raises ValueError.
   """
   made_by_graph = private_apis.step_kind(value) == '_VariantDataset'
   if made_by_graph and _unsorted_containers(type_spec.element):

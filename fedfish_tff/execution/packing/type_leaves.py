@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parts and leaves of types and local values.
 
-The leaves of a type, or of a local value (see `local_values`), are its tensors
+The leaves of a type, or of a local value as in `local_values`, are its tensors
 and sequences, in the order of the type. All other parts are structures of them.
 """
 

@@ -38,7 +38,7 @@ class CostRunner(plan_runner.PlanRunner):
     """Makes a runner.
 
     Args:
-      process: The process that compiles.
+      process: The device process that compiles.
       on_program: A callback that takes a program's size in bytes before it is
         compiled.
     """

@@ -147,10 +147,6 @@ class DeviceProcess:
       python: The Python of an environment with JAX; None for that of `make
         accelerator`.
       cache: The folder of compiled programs; None for the user's.
-
-    Raises:
-      errors.InputError: If the platform, environment or device does not exist.
-      DeviceProcessError: If the process ends before it has answered.
     """
     errors.check_member('platform', platform, PLATFORMS)
     python = default_python() if python is None else pathlib.Path(python)
@@ -294,10 +290,10 @@ class Device:
     memory: io.FileIO,
     num_bytes: int | None,
   ):
-    """Makes a connection; see `DeviceProcess.device`.
+    """Makes a connection, for `DeviceProcess.device`.
 
     Args:
-      process: The process.
+      process: The process that has the device.
       pipe: The pipe to the device.
       memory: The memory file that both processes map.
       num_bytes: The size of the device's memory; None if unknown.

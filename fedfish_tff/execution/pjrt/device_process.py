@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The device process, which compiles and runs XLA programs with today's JAX.
 
-It is a separate program, in an environment without TensorFlow (see `make
-accelerator`), and imports nothing of this package. `device_client` starts it
-and talks to it: messages are JSON, through a pipe without an address, and
+It is a separate program, in the environment without TensorFlow that `make
+accelerator` makes, and imports nothing of this package. `device_client` starts
+it and talks to it: messages are JSON, through a pipe without an address, and
 arrays are in memory that both processes map. It ends with the pipe, or is
 killed with its parent.
 

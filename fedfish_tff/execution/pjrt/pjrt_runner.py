@@ -44,7 +44,7 @@ class Devices:
   """The devices of a device process, which is restarted if it died."""
 
   def __init__(self, platform: str, **options: Any):
-    """Starts the process; see `device_client.DeviceProcess`."""
+    """Starts a `device_client.DeviceProcess` with these options."""
     self._start = functools.partial(
       device_client.DeviceProcess, platform, **options
     )
@@ -119,11 +119,7 @@ class PjrtOptions:
     errors.check_positive_integer('vectorized_clients', self.vectorized_clients)
 
   def create_runner(self) -> 'PjrtStageRunner':
-    """Starts the device process.
-
-    Raises:
-      errors.InputError: If the environment, platform or device does not exist.
-    """
+    """Starts the device process."""
     threads.use_one_intra_op_thread()
     return PjrtStageRunner(self)
 

@@ -42,10 +42,10 @@ class StagePrograms(cohort_graph.StageGraph):
     width: int = 1,
     for_cpu: bool = False,
   ):
-    """Checks that a stage can be a program; see `cohort_graph.StageGraph`.
+    """Checks that a stage can be a program of a `cohort_graph.StageGraph`.
 
     Args:
-      stage: The stage, which the caller must keep while its programs run.
+      stage: The work, which the caller must keep while its programs run.
       is_exact: Whether matrices are multiplied in float32, instead of the
         device's faster precision.
       width: The number of clients that compute side by side.
@@ -68,7 +68,7 @@ class StagePrograms(cohort_graph.StageGraph):
   def hlo(
     self, inputs: cohort_graph.ClientInputs
   ) -> tuple[bytes, Callable[[], Sequence[tf.Tensor]]]:
-    """Returns the program for data of some shapes; see `to_hlo`."""
+    """Returns the program for data of some shapes, by `StageGraph.to_hlo`."""
     key = _key(inputs)
     with self._hlo_lock:
       if key not in self._hlo:
@@ -146,7 +146,7 @@ class ProgramRun:
     server_values: Any,
     inputs: cohort_graph.ClientInputs,
   ) -> tuple[list[int], list[list[np.ndarray]]]:
-    """See `cohort_graph.StageGraph.run`."""
+    """Runs the stage for some clients, as `StageGraph.run` does."""
     self._programs.hlo(inputs)
     self._programs.check_passes(inputs)
     program = self._programs.program(self._device, inputs)
@@ -173,7 +173,7 @@ class ProgramRun:
     )
 
   def fetch(self, accumulators: list[int]) -> list[list[tf.Tensor]]:
-    """See `cohort_graph.StageGraph.fetch`; the last call of a run.
+    """Waits for the accumulators; the last call of a run.
 
     Raises:
       tf.errors.OpError: If client work has failed.

@@ -58,9 +58,9 @@ class RayOptions:
   """Options of a runner on Ray.
 
   Attributes:
-    ray_address: The address of a cluster, see `ray_cluster.RayCluster`; None
-      for this machine's own cluster, which listens on loopback only and ends
-      with the runner.
+    ray_address: The address of a cluster, as `ray_cluster.RayCluster` takes it;
+      None for this machine's own cluster, which listens on loopback only and
+      ends with the runner.
     ray_actors: The number of actors; None for as many as the cluster's
       processors or devices allow.
     ray_splits: The number of splits of a cohort, on which the last digits of
@@ -69,8 +69,10 @@ class RayOptions:
       processors of a machine returns one sum instead of one per processor.
     platform: The platform on which actors compute, by `pjrt_runner`: 'cuda' or
       'tpu' for one device each, or 'cpu'; None for processors, without XLA.
-    precision: With a platform, see `pjrt_runner.PjrtOptions`.
-    vectorized_clients: With a platform, see `pjrt_runner.PjrtOptions`.
+    precision: With a platform, the precision of matrix products, as in
+      `PjrtOptions`.
+    vectorized_clients: With a platform, the number of clients that compute side
+      by side, as in `PjrtOptions`.
     default_num_clients: The number of clients if the arguments of a computation
       do not determine it.
   """
@@ -105,9 +107,7 @@ class RayOptions:
   def create_runner(self) -> 'RayStageRunner':
     """Connects to the cluster, or starts one, and starts the actors.
 
-    Raises:
-      errors.InputError: If the cluster does not exist, or its nodes have other
-        versions than this process.
+    The cluster's nodes must have the same versions as this process.
     """
     threads.use_one_intra_op_thread()
     return RayStageRunner(self)
@@ -197,7 +197,7 @@ class RayStageRunner(cohort_stages.CohortStageRunner):
     client_values: Mapping[_ValueId, Sequence[Any]],
     num_clients: int,
   ) -> stage_runs.StageResult:
-    """Runs a stage; see `stage_runs.run_stage`."""
+    """Runs a stage on the actors, or here if its data cannot be sent."""
     if not num_clients:
       return self(stage, server_values, client_values, num_clients)
     for _ in range(2):

@@ -64,8 +64,8 @@ class StageArrays:
   """The partial results of clients, as arrays.
 
   Attributes:
-    accumulators: See `stage_runs.Partial`.
-    outputs: See `stage_runs.Partial`.
+    accumulators: The leaves of the accumulators of a `stage_runs.Partial`.
+    outputs: The leaves of the outputs of a `stage_runs.Partial`.
     reasons: The reasons why this actor's client work so far was no graph.
     num_examples: The numbers of examples of the batches that the actor has
       read, in the order of `stage_values.stored_batches`.
@@ -165,7 +165,7 @@ class StageActor:
       computation: A serialized `pb.Computation`.
       server: The arrays of the stage's server inputs and of its aggregates'
         zeros.
-      work: The clients.
+      work: The clients, with the number of the stage.
     """
     began = time.monotonic()
     stage = stages_of(self._plan(computation))[work.number]

@@ -35,9 +35,9 @@ def to_arrays(
   """Returns a local value's leaves as arrays.
 
   Args:
-    value: The local value.
-    type_spec: Its type.
-    pack: See `sequence_packing.pack_sequence`.
+    value: A local value of that type.
+    type_spec: The type of the value.
+    pack: The function of `sequence_packing.pack_sequence`, or one like it.
     roots: The passes to pack of each sequence, from which those of the value's
       are taken; None for one of each.
 

@@ -114,11 +114,7 @@ def read_operations(block: Any) -> Operations:
 
   Args:
     block: Its `tff.framework.ComputationBuildingBlock`, with TFF's intrinsics
-      replaced by their bodies.
-
-  Raises:
-    TypeError: If the computation takes or returns a function.
-    ValueError: If it has a part that no context runs.
+      replaced by their bodies. It may neither take nor return a function.
   """
   return _Reader().read(block)
 
@@ -133,7 +129,7 @@ class _Reader:
     self._leaves: dict[bytes, local_functions.TensorFlowLeaf] = {}
 
   def read(self, block: Any) -> Operations:
-    """See `read_operations`."""
+    """Returns the operations of a computation's building block."""
     function = self._evaluate(block, {}, self._call_at_server)
     parameter_type = block.type_signature.parameter
     parameter = (

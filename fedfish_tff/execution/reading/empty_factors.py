@@ -34,8 +34,7 @@ _PLACEHOLDERS = ('Placeholder', 'PlaceholderWithDefault')
 def replace(graph_def: tf.compat.v1.GraphDef) -> None:
   """Makes factors without data 1 where the other factor is a constant of zeros.
 
-  Args:
-    graph_def: The graph, changed in place.
+  The graph is changed in place.
   """
   serialized = serialized_graph.SerializedGraph(graph_def)
   _replace_in(graph_def.node, lambda: serialized.main, '{name}')

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Expressions of a plan's values: tuples and selections.
 
-A plan (see `federated_plan`) numbers its values. Between two calls, TFF
-computations only regroup values, which needs no TensorFlow. An expression
-describes such a regrouping of numbered values.
+A `federated_plan` numbers its values. Between two calls, TFF computations only
+regroup values, which needs no TensorFlow. An expression describes such a
+regrouping of numbered values.
 """
 
 from collections.abc import Callable
@@ -55,7 +55,7 @@ def evaluate(
   """Returns the value of an expression; None, of a call without arguments.
 
   Args:
-    expression: The expression, or None.
+    expression: The regrouping; None without one.
     look_up: A function that returns a numbered value; structures are tuples.
   """
   match expression:
@@ -102,7 +102,7 @@ def replace_parts(
   expression: Expression,
   replacements: Mapping[tuple[ValueId, tuple[int, ...]], ValueId],
 ) -> Expression:
-  """Returns an expression that uses other values for parts (see `uses`)."""
+  """Returns an expression with other values for parts, named as by `uses`."""
   if isinstance(expression, Struct):
     return Struct(
       tuple(replace_parts(e, replacements) for e in expression.elements)

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan by which a TFF computation runs.
 
-The operations of a computation (see `computation_reader`) are ordered into
-steps at the server and client stages. Within a stage, clients do not depend on
-each other: each client runs the same steps, and its contributions are folded
-into the stage's aggregates. So a stage can run clients one by one or many at
-once. It keeps only those values of a client that a later stage or the result
-needs.
+The operations of a computation, by `computation_reader`, are ordered into steps
+at the server and client stages. Within a stage, clients do not depend on each
+other: each client runs the same steps, and its contributions are folded into
+the stage's aggregates. So a stage can run clients one by one or many at once.
+It keeps only those values of a client that a later stage or the result needs.
 """
 
 import collections
@@ -64,13 +63,14 @@ class Plan:
   """A computation, ready to run.
 
   Attributes:
-    parameter: See `computation_reader.Operations`.
+    parameter: The numbers of the argument's parts, one value each; `None` if
+      there is no argument.
     parameter_type: The argument's type, or `None`.
     actions: The steps at the server and the stages of the clients, in order.
     result: The result, in terms of the numbered values.
     result_type: The result's type (without Python containers).
-    types: See `computation_reader.Operations`.
-    client_ids: See `computation_reader.Operations`.
+    types: The type of each numbered value; for client values, of one client's.
+    client_ids: The numbers of the values that differ from client to client.
   """
 
   parameter: computation_reader.PlacedStruct | None
@@ -96,9 +96,7 @@ _plans_by_content: weakref.WeakValueDictionary[bytes, Plan] = (
 def compile_plan(comp: tff.Computation) -> Plan:
   """Returns the plan of a computation; equal computations share one.
 
-  Raises:
-    TypeError: If it takes or returns a function.
-    ValueError: If it has a part that no context runs.
+  The computation may neither take nor return a function.
   """
   known = _plans.get(id(comp))
   if known is not None and known[0]() is comp:
@@ -305,7 +303,7 @@ def _inputs(op: Step | Aggregate) -> list[ValueId]:
 
 
 def _uses(op: Step | Aggregate) -> Iterator[tuple[ValueId, tuple[int, ...]]]:
-  """Yields the uses (see `expressions.uses`) of values, without the zero."""
+  """Yields the uses of values, by `expressions.uses`, without the zero."""
   read = op.value if isinstance(op, Aggregate) else op.arg
   if read is not None:
     yield from expressions.uses(read)

@@ -20,9 +20,6 @@ def bind_functions(
 
   Returns:
     A computation without functions in its parameter, and its argument.
-
-  Raises:
-    TypeError: If the argument has another value in a function's place.
   """
   parameter_type = comp.type_signature.parameter
   if isinstance(parameter_type, tff.FunctionType):

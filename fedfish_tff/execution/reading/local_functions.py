@@ -107,7 +107,7 @@ class Step:
 
   Attributes:
     out: The number of the result; at the clients, there is one per client.
-    fn: The function.
+    fn: The function that is called.
     arg: Its argument, in terms of known values; None if it takes none.
   """
 

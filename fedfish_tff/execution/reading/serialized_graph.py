@@ -323,7 +323,7 @@ class SerializedGraph:
     """Returns the functions that a node calls, each with its arguments.
 
     Args:
-      node: The node.
+      node: A node of the graph or of one of its functions.
       inputs: One stand-in for each of its inputs.
 
     Returns:

@@ -130,7 +130,7 @@ def _draw(
   """Returns random numbers, the first of them from a stream's first block.
 
   Args:
-    stream: The stream.
+    stream: The blocks of random words.
     shape: The shape, int [rank]. A size with only a bound counts as unknown.
     dtype: The dtype of the numbers.
     of_words: A function from the words of blocks to their random numbers.

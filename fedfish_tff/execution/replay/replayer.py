@@ -101,7 +101,7 @@ class Replay:
     """Makes a replay in which no node has run yet.
 
     Args:
-      graph: The graph.
+      graph: The graph, which the caller must not change.
       handlers: The handlers of further operations, by operation.
       use_xla: Whether the graph being built is compiled by XLA.
     """

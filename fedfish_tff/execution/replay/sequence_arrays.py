@@ -31,7 +31,8 @@ class SequenceForm:
       are rebatched; else None.
     spare_rows: The rows by which each bound is larger than needed.
     num_passes: The number of passes over each sequence that the arrays hold.
-    unrolls: See `sequence_replay.Sequence`; True if XLA compiles the graph.
+    unrolls: Whether a loop's step takes several elements, as in
+      `sequence_replay.Sequence`; True if XLA compiles the graph.
   """
 
   leaf_layouts: tuple[int, ...]

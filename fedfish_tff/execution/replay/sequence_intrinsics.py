@@ -35,7 +35,8 @@ class ReplayedMap:
   that are computed once, read or not, as on the general path.
 
   Attributes:
-    sequence: The sequence. Its elements are computed when they are cut out.
+    sequence: The mapped sequence. Its elements are computed when they are cut
+      out.
     specs: The specs of the elements' tensors, in the order of tf.data.
     operations: The number of nodes of each operation for one element.
     use_xla: Whether the graph being built is compiled by XLA.
@@ -166,7 +167,8 @@ def map_elements(
 ) -> ReplayedMap:
   """Returns the sequence of a function's results on the elements of another.
 
-  See `reduce`; the types are those of the function's argument and result.
+  The types are those of the function's argument and result, and the other
+  arguments those of `reduce`.
   """
   if isinstance(sequence, ReplayedMap):
     operations = operations + sequence.operations

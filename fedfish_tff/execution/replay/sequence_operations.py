@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Further `tf.data` operations on the sequences of a replayed graph.
 
-Beside `take`, `skip`, `repeat`, `map` and `reduce` (see `sequence_replay`),
-client work uses `range`, `from_tensors`, `from_tensor_slices`, `zip` (and so
-`enumerate`), `concatenate`, `filter`, `batch`, `shuffle` and `rebatch`. Each
+Beside `take`, `skip`, `repeat`, `map` and `reduce`, which `sequence_replay`
+has, client work uses `range`, `from_tensors`, `from_tensor_slices`, `zip` (and
+so `enumerate`), `concatenate`, `filter`, `batch`, `shuffle` and `rebatch`. Each
 result again knows its length and how to cut out element i.
 """
 

@@ -540,7 +540,7 @@ def fold(
   """Creates a loop over a sequence's elements.
 
   Args:
-    sequence: The sequence, in a pass.
+    sequence: The sequence, already in a pass.
     run_element: A function (element's number, state, variables' values) ->
       (state, variables' values) after the element.
     state: The initial state.

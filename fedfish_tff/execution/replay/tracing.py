@@ -98,8 +98,8 @@ class GraphTracer:
 
     Args:
       proto: The serialized computation, a `pb.Computation`.
-      type_signature: Its type.
-      arg: Its argument; `None` if it takes none.
+      type_signature: The type of the computation.
+      arg: The argument; `None` if it takes none.
 
     Raises:
       NotReplayableError: If it cannot be replayed.
@@ -177,7 +177,7 @@ class GraphTracer:
     leaves: Iterable[local_functions.TensorFlowLeaf],
     **types: tff.Type,
   ) -> Any:
-    """Returns a reduction's last state; see `sequence_intrinsics.reduce`."""
+    """Returns a reduction's last state by `sequence_intrinsics.reduce`."""
     return sequence_intrinsics.reduce(
       sequence,
       zero,
@@ -196,7 +196,7 @@ class GraphTracer:
     leaves: Iterable[local_functions.TensorFlowLeaf],
     **types: tff.Type,
   ) -> sequence_intrinsics.ReplayedMap:
-    """Returns a mapped sequence; see `sequence_intrinsics.map_elements`."""
+    """Returns a mapped sequence by `sequence_intrinsics.map_elements`."""
     return sequence_intrinsics.map_elements(
       sequence,
       self._whole(fn),

@@ -25,7 +25,7 @@ def map_clients(
   Args:
     run_client: A function from a client to a nest of tensors. No shape in it
       may differ between clients.
-    clients: The clients, int32 [clients].
+    clients: The positions of clients, int32 [clients].
 
   Raises:
     NotReplayableError: If an operation cannot run for all clients at once.

@@ -41,16 +41,15 @@ def run_clients_generally(
   *,
   parallelism: int,
 ) -> stage_runs.Partial:
-  """Runs a stage for some clients; see `stage_runs.RunClients`.
+  """Runs a stage for some clients, as a `stage_runs.RunClients` does.
+
+  An error that a client raises has the client's position in its message.
 
   Args:
-    stage: The stage.
+    stage: The clients' work.
     server_values: The local values of the server, by number.
     clients: The clients; there may be none.
     parallelism: The number of clients that compute at a time.
-
-  Raises:
-    Exception: If a client raises it; the message has the client's position.
   """
   shared = {i: server_values[i] for i in stage.server_inputs}
   reads_elements = any(step.fn.reads_elements for step in stage.steps)

@@ -3,11 +3,11 @@
 """A client stage of a plan as one TensorFlow graph.
 
 The graph takes the data of some clients at once and loops over these clients.
-The loop's body replays a client's steps (see `replayer`), with loops over
-packed arrays for reductions of datasets, and folds the client's contributions
-into the accumulators. A few iterations run at a time, but accumulators pass
-from one to the next in cohort order. So sums do not depend on timing or on the
-number of cores, and memory does not grow with the number of clients.
+The loop's body replays a client's steps by `replayer`, with loops over packed
+arrays for reductions of datasets, and folds the client's contributions into the
+accumulators. A few iterations run at a time, but accumulators pass from one to
+the next in cohort order. So sums do not depend on timing or on the number of
+cores, and memory does not grow with the number of clients.
 """
 
 from collections.abc import Callable
@@ -113,7 +113,7 @@ class StageGraph:
     """Checks that a stage can be a graph.
 
     Args:
-      stage: The stage, which the caller must keep while the graph runs.
+      stage: The clients' work, which the caller must keep while the graph runs.
       parallelism: The number of clients that compute at a time.
       use_xla: Whether XLA compiles the graph.
       width: The number of clients that compute side by side, each operation for

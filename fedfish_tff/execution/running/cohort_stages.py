@@ -73,7 +73,8 @@ class CohortStageRunner(plan_runner.PlanRunner):
       devices: The logical devices that share the cohort. Client i goes to
         device i modulo their number; the devices' sums are merged in order.
       use_xla: Whether XLA compiles client work.
-      default_num_clients: See `plan_runner.PlanRunner`.
+      default_num_clients: The number of clients if the arguments of a
+        computation do not determine it.
     """
     super().__init__(default_num_clients=default_num_clients)
     self._parallelism = parallelism
@@ -98,7 +99,7 @@ class CohortStageRunner(plan_runner.PlanRunner):
     client_values: Mapping[_ValueId, Sequence[Any]],
     num_clients: int,
   ) -> stage_runs.StageResult:
-    """Runs a stage on all devices; see `stage_runs.run_stage`."""
+    """Runs a stage on all devices, by `stage_runs.run_stage`."""
     return stage_runs.run_stage(
       stage,
       server_values,

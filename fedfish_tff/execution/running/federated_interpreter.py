@@ -43,19 +43,16 @@ def run_plan(
   """Runs a plan.
 
   Args:
-    plan: The plan.
+    plan: A plan by `federated_plan.compile_plan`.
     arg: The argument as a local value of `plan.parameter_type`. A part at the
       clients is a list with one local value per client, unless it is all equal.
       `None` if the computation takes no argument.
-    cardinalities: The number of clients, under `tff.CLIENTS`.
+    cardinalities: The number of clients, under `tff.CLIENTS`. It must not be 0
+      if the result is a value on which all clients agree.
     run_stage: The function that runs a client stage.
 
   Returns:
     The result, a local value of `plan.result_type`.
-
-  Raises:
-    ValueError: If the result is a value on which all clients agree, but there
-      are no clients.
   """
   num_clients = cardinalities[tff.CLIENTS]
   server_values: dict[_ValueId, Any] = {}

@@ -54,7 +54,7 @@ class PlanRunner(runner_lib.Runner):
     client_values: Mapping[stage_runs.ValueId, Sequence[Any]],
     num_clients: int,
   ) -> stage_runs.StageResult:
-    """Runs a client stage; see `stage_runs.run_stage`."""
+    """Runs a client stage on a cohort, as `stage_runs.run_stage` does."""
 
   def stage_runner(
     self, comp: tff.Computation, plan: federated_plan.Plan

@@ -3,7 +3,7 @@
 """The uses of a ragged axis in HLO that are known to be exact.
 
 `AXES` lists them by opcode: a function from an instruction to the labels of its
-result's axes (see `ragged_values`), which refuses all other roles of an axis.
+result's axes, as in `ragged_values`, which refuses all other roles of an axis.
 """
 
 from collections.abc import Callable

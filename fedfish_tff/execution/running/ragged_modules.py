@@ -70,7 +70,7 @@ class _Check:
     self._pairs = {pair[0].id: pair for pair in pairs}
 
   def run(self) -> None:
-    """See `check`."""
+    """Follows the axes through the module; refuses uses that are not listed."""
     computation, _ = self._pairs[self._number]
     parameters = [
       i for i in computation.instructions if i.opcode == 'parameter'

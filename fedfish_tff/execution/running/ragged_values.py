@@ -56,7 +56,7 @@ class Table(NamedTuple):
   """A small array of integers for each number of rows.
 
   Attributes:
-    source: See `Size`.
+    source: The instruction that sets the number of rows; None if there is none.
     small: The values by number of rows, [bound + 1, ...], or [1, ...] if they
       are constant.
     large: The same in the module with the larger bound.

@@ -78,8 +78,8 @@ def run_stage(
   """Runs a stage on a cohort.
 
   Args:
-    stage: The stage.
-    server_values: See `RunClients`.
+    stage: The clients' work.
+    server_values: The local values of the server, by number.
     client_values: The client inputs of the stage, each with one local value per
       client.
     num_clients: The size of the cohort; may be 0.
@@ -122,7 +122,7 @@ def merge(
   """Merges the partial results of shares of a cohort, in order.
 
   Args:
-    stage: The stage.
+    stage: The clients' work, with its aggregates.
     positions: The positions in the cohort of each share's clients.
     partials: The partial results of each share; at least one.
     num_clients: The size of the cohort.

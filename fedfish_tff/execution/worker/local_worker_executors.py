@@ -189,7 +189,7 @@ class LocalWorkerExecutorFactory(tff.framework.ExecutorFactory):
     default_num_clients: int,
     max_concurrent_computation_calls: int,
   ):
-    """Makes a factory without a worker; see `LocalWorkerOptions`."""
+    """Makes a factory without a worker, by `LocalWorkerOptions`."""
     self._default_num_clients = default_num_clients
     self._max_concurrent_computation_calls = max_concurrent_computation_calls
     self._owner_pid = os.getpid()
