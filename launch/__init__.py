@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The binaries, which define the flags; the folders hold their code."""
+"""The binaries, which define the flags; the folders hold their code.
+
+Configs, workdirs and files that cannot be used, read or written raise
+`errors.InputError`, which binaries print as one line.
+"""
 
 import signal
 import sys

@@ -95,10 +95,7 @@ def define_with_options() -> Callable[[], None]:
 
 
 def define_options(*names: str) -> Callable[[], dict[str, str | int]]:
-  """Defines flags for options of contexts.
-
-  Args:
-    *names: The names of the flags, of `OPTION_FLAGS`.
+  """Defines flags for options of contexts, some of `OPTION_FLAGS`.
 
   Returns:
     A function that returns the given options, once flags are parsed.

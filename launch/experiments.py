@@ -76,7 +76,7 @@ class Run:
   """A finished run in its workdir.
 
   Attributes:
-    workdir: The folder.
+    workdir: The run's folder.
   """
 
   workdir: pathlib.Path
@@ -142,7 +142,7 @@ def plot(frames: frames_lib.Frames, metric: str | None = None) -> Picture:
   """Draws a column of runs against rounds.
 
   Args:
-    frames: The runs; see `read`.
+    frames: The runs, of `read`.
     metric: The column of metrics.csv; None for the score that judges.
   """
   column = catalogue.choose_metric(frames, metric)
@@ -164,8 +164,8 @@ def train(
   """Trains as launch.train does, or resumes, in the current context.
 
   Args:
-    config: The config: `<file or name>:<method>`, such as 'digits:fed_avg'. With
-      `method`, only axes may follow the colon.
+    config: The config: `<file or name>:<method>`, such as 'digits:fed_avg'.
+      With `method`, only axes may follow the colon.
     workdir: The folder for all output.
     task: A task in place of the config's, or a function that creates one.
     method: A method in place of the config's. It has a name in its module,
@@ -174,12 +174,6 @@ def train(
     overwrite: Whether to remove an earlier run in the workdir first.
     fields: The values of fields of the config by their dotted names.
     **values: The values of fields whose names have no dot.
-
-  Returns:
-    The run.
-
-  Raises:
-    errors.InputError: If something cannot be used, read or written.
   """
   path, colon, variant = json_config.find(config).partition(':')
   if method is not None:
@@ -233,10 +227,6 @@ def sweep(
   Returns:
     The frames of the runs that judge; those that tuned are in
     `read(sweep_dir/tuning)`.
-
-  Raises:
-    errors.InputError: If something cannot be used, read or written, or a run
-      has failed.
   """
   path = json_config.find(config).partition(':')[0]
   get_config = json_config.load_module(path, 'get_config').get_config

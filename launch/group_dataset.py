@@ -35,7 +35,7 @@ By default, --num_processes processes of this machine group on disk, without
 opening a port; the same command resumes their work. With --runner, Apache Beam
 groups, and further flags are passed to it: --runner=DaskRunner, FlinkRunner and
 others use a cluster with workers that share --output_dir, a folder or a URL.
-See docs/text.md for instructions and tested runners.
+docs/text.md has instructions and the tested runners.
 """
 
 from __future__ import annotations
@@ -150,11 +150,7 @@ _QUANTILES = ('min', 'p10', 'median', 'p90', 'p99', 'max')
 
 
 def split_arguments(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-  """Returns the arguments of this binary and those of Beam.
-
-  Args:
-    argv: All arguments, the program's name first.
-  """
+  """Returns the arguments of this binary and those of Beam."""
   own, others = list(argv[:1]), []
   target = own
   for argument in argv[1:]:

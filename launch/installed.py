@@ -143,11 +143,7 @@ def config_names() -> list[str]:
 
 
 def describe_config(name: str) -> str:
-  """Returns the first line of a config's docstring.
-
-  Args:
-    name: One of `config_names()`.
-  """
+  """Returns the first line of a config's docstring, by its name."""
   return _read_title(f'launch/configs/{name}.py')
 
 

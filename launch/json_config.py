@@ -86,15 +86,7 @@ def _load(source: str) -> ConfigDict:
 
 
 def load_module(path: str, *functions: str) -> types.ModuleType:
-  """Runs a config file.
-
-  Args:
-    path: The path of the file.
-    *functions: The names of functions that it must have.
-
-  Raises:
-    errors.InputError: If the file is missing, fails, or lacks a function.
-  """
+  """Runs a config file, which must have the named functions."""
   if not pathlib.Path(path).is_file():
     found = 'a folder' if pathlib.Path(path).is_dir() else 'none'
     raise errors.InputError(
@@ -129,15 +121,7 @@ def load_module(path: str, *functions: str) -> types.ModuleType:
 def call_get_config(
   get_config: Callable[..., ConfigDict], *variant: str
 ) -> ConfigDict:
-  """Returns the config that a config file makes of a variant.
-
-  Args:
-    get_config: The file's function.
-    *variant: The variant, if there is one.
-
-  Raises:
-    errors.InputError: If the function fails or returns something else.
-  """
+  """Returns the config that a config file makes of a variant, or of none."""
   try:
     config = get_config(*variant)
   except ValueError as error:
@@ -192,7 +176,7 @@ def describe_missing_field(
   """Returns a description of a missing field of a config: 'no field ...'.
 
   Args:
-    config: The config.
+    config: The config to look into.
     path: The names that lead to the field.
 
   Returns:
@@ -217,14 +201,9 @@ def describe_missing_field(
 
 
 def set_fields(config: ConfigDict, values: Mapping[str, Any]) -> None:
-  """Sets existing fields of a config.
+  """Sets existing fields of a config, by their dotted names.
 
-  Args:
-    config: The config.
-    values: The values by dotted name.
-
-  Raises:
-    errors.InputError: If a field is missing or a value of another type.
+  A value must be of the type of the one that it replaces.
   """
   for field, value in values.items():
     missing = describe_missing_field(config, field.split('.'))
@@ -243,11 +222,8 @@ def find(source: str) -> str:
   """Returns a config with the path of its file, which is Python or JSON.
 
   Args:
-    source: `<file>.py[:<variant>]` or `<file>.json`; see
+    source: `<file>.py[:<variant>]` or `<file>.json`, as for
       `installed.find_config`.
-
-  Raises:
-    errors.InputError: If it is neither.
   """
   found = installed.find_config(source)
   if not _is_json(found) and not found.partition(':')[0].endswith('.py'):
@@ -272,14 +248,7 @@ def _is_json(found: str) -> bool:
 
 
 def get_config(path: str) -> ConfigDict:
-  """Returns the config in a JSON file, with lists turned into tuples.
-
-  Args:
-    path: The path of the file.
-
-  Raises:
-    errors.InputError: If it cannot be read, or holds no object.
-  """
+  """Returns the config in a JSON file, with lists turned into tuples."""
   return ConfigDict(with_tuples(regular_files.read_json(path, dict)))
 
 

@@ -13,7 +13,7 @@ def check_labels(name: str, labels: np.ndarray, num_classes: int) -> None:
   Args:
     name: The name of the array, for the error message.
     labels: The labels, numbers [n].
-    num_classes: The number of classes.
+    num_classes: The number of classes, at least 1.
   """
   # The condition is negated so that NaN counts as outside.
   outside = labels[~((labels >= 0) & (labels < num_classes))]

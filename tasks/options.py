@@ -31,7 +31,7 @@ def cache_megabytes(default: int, needed: str = '') -> fields.Field:
   """Returns the option of that name.
 
   Args:
-    default: The default.
+    default: The budget in megabytes, unless it is set.
     needed: The megabytes that all clients take, as the end of a sentence.
   """
   return fields.Field(
@@ -54,7 +54,7 @@ def declare(
   the help, and its attribute `options` is the declaration.
 
   Args:
-    options: The options by name.
+    options: The declarations, by the names of the function's arguments.
   """
 
   def decorate(create: Callable[..., Task]) -> Callable[..., Task]:

@@ -97,9 +97,6 @@ def task_options(
   Returns:
     A mapping from names of options to their default, check and help. A task
     that declares no options has the defaults of its signature.
-
-  Raises:
-    errors.InputError: If there is no such task.
   """
   create = _find(name, trust)
   declared = getattr(create, 'options', None)
@@ -124,12 +121,9 @@ def check_options(
   """Checks the values of a task's options.
 
   Args:
-    name: The task's name.
+    name: The task's name, for the message.
     options: The values by name, some or all.
     known: The task's options.
-
-  Raises:
-    errors.InputError: If an option is unknown or its value is refused.
   """
   fields.check_block(
     options_lib.PREFIX,
@@ -154,14 +148,10 @@ def create_task(
     seed: The seed of partitions, held-out clients and initial weights.
     data_dir: The folder of the files, for tasks that read files.
     trust: The trust in the config that names the task and its options.
-    **options: The task's own options, see `task_options`.
+    **options: The task's own options, those of `task_options`.
 
   Returns:
     The task.
-
-  Raises:
-    errors.InputError: If there is no such task or option, the data cannot be
-      used, or a program that it needs is not trusted.
   """
   create = _find(name, trust)
   # A function with declared options checks them itself.
@@ -183,16 +173,8 @@ def set_sources(
 ) -> None:
   """Records in a task's clients how other processes can load them.
 
-  Args:
-    task: The task that `create_task` returns for these arguments.
-    name: See `create_task`.
-    seed: See `create_task`.
-    data_dir: See `create_task`; must be valid wherever clients are read.
-    trust: See `create_task`.
-    **options: See `create_task`.
-
-  Raises:
-    errors.InputError: If a client cannot be read.
+  The other arguments are those with which `create_task` made the task. A
+  `data_dir` must be valid wherever clients are read.
   """
   for split in SPLITS:
     clients = getattr(task, split)
@@ -236,17 +218,13 @@ def create_transfer_task(
   """Creates a task for applying the model of another task to its clients.
 
   Args:
-    source: The task of the model.
+    source: The task whose model is applied.
     name: One of `task_names()`, or the name of another package's task.
-    seed: See `create_task`.
+    seed: The seed of partitions and held-out clients.
     data_dir: The folder of the task's files.
 
   Returns:
     The task; its clients have the form that the source's model takes.
-
-  Raises:
-    errors.InputError: If there is no such task, the model cannot be applied to
-      its clients, or the data cannot be used.
   """
   known = task_options(name)
   shared = source.transfer_options

@@ -36,7 +36,7 @@ class Task:
   and test (for reported results); training cohorts never contain them.
 
   Attributes:
-    name: The name in the registry.
+    name: The name in the registry, for messages.
     train: The clients that cohorts are drawn from.
     validation: Held-out clients for decisions.
     test: Held-out clients for reported results.
@@ -46,7 +46,7 @@ class Task:
       `tff.learning.models.from_keras_model`. The attribute makes functional
       ones of all of these.
     freeze_statistics: Whether batch normalisation of a Keras model keeps its
-      moving means and variances, see `models.create_keras_model`.
+      moving means and variances, as in `models.create_keras_model`.
     own_test: The clients' own test examples, under the same client ids as in
       the splits; None if there are none.
     metric: The name of the model's metric that methods are compared by.
@@ -120,13 +120,10 @@ class Task:
     return getattr(model, 'tensor_names', ())
 
   def named_tensors(self, field: str) -> tuple[str, ...]:
-    """Returns the names of the model's tensors.
+    """Returns the names of the model's tensors, of which it must have some.
 
     Args:
-      field: The field of the config that chooses among them.
-
-    Raises:
-      errors.InputError: If they have no names.
+      field: The field of the config that chooses among them, for the message.
     """
     names = self.find_tensor_names()
     if not names:
@@ -139,9 +136,8 @@ class Task:
   def create_checked_model(self) -> tff.learning.models.FunctionalModel:
     """Returns the model of `create_model` after checks against the clients.
 
-    Raises:
-      errors.InputError: If it cannot be a functional model, takes other examples
-        than the clients have, or lacks the loss or the task's metric.
+    It must be a functional model or convertible to one, take the clients'
+    examples, and have the loss and the task's metric.
     """
     model = self.create_model()
     self._check_examples(model.input_spec)

@@ -49,10 +49,6 @@ def load_tff_data(
 
   Returns:
     The loader's result.
-
-  Raises:
-    errors.InputError: If the file is missing, cannot be downloaded, or is not a
-      TFF database with the splits.
   """
   folder = pathlib.Path(os.path.expanduser(data_dir or '~/.tff'))
   path = folder / file_name

@@ -38,7 +38,7 @@ working folder; --config.task.checkpoint=FOLDER names another one.
 
 trains LoRA's adapters of queries and values, and the classifier, with the rank,
 alpha and learning rate (5e-4) of Hu et al. (2021, table 9) for roberta-base;
---config.adapters.rank=4 sets another rank. See docs/partial_exchange.md.
+--config.adapters.rank=4 sets another rank (docs/partial_exchange.md).
 
 A grid that takes about a minute, on synthetic news:
 
@@ -128,7 +128,7 @@ def share_sweep(
     shares: The shares of sent tensors, less than 1.
     directions: The values of `exchange.direction`.
     betas: The values of `task.beta`.
-    seeds: The seeds.
+    seeds: The seeds that every setting runs with.
     fixed: The values of fields that are the same in all runs.
   """
   runs = []

@@ -83,7 +83,7 @@ def create_config(
   """Returns a config with all fields.
 
   Args:
-    variant: A method or a variant of one, and axes; see the module.
+    variant: A method or a variant of one, and axes, as the module describes.
     server_optimizer: The server's optimizer unless the axis server chooses it;
       None for the method's own.
     adaptive_server_rate: The server's learning rate with an adaptive optimizer,
@@ -97,12 +97,6 @@ def create_config(
     fields: The values of fields, by dotted name, that only some variants have.
     **values: The task's values of fields. The block `task` needs only the
       options of a task of this package that differ from their defaults.
-
-  Returns:
-    The config.
-
-  Raises:
-    ValueError: If the variant is unknown, or is not available for the task.
   """
   name, chosen = parse_variant(variant)
   method, method_variant = registry.find_variant(name)
@@ -193,9 +187,9 @@ def _choose_rates(
   """Leaves out rates that the method lacks, and sets the server's.
 
   Args:
-    config: The config.
-    method: Its method.
-    adaptive_rate: See `create_config`.
+    config: The config, which is changed.
+    method: The method of the config.
+    adaptive_rate: The server's learning rate with an adaptive optimizer.
     chosen: The axes of the variant with their values.
   """
   for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
@@ -271,13 +265,9 @@ def _add_block(
 
 
 def parse_variant(variant: str) -> tuple[str, dict[str, str]]:
-  """Splits a variant into its name and the value of each axis.
+  """Splits a variant, <name>[,<axis>=<value> ...], into its name and axes.
 
-  Args:
-    variant: The variant, <name>[,<axis>=<value> ...].
-
-  Raises:
-    ValueError: If an axis has no value, or is given twice.
+  Each axis has one value. The second result maps axes to their values.
   """
   name, *parts = variant.split(',')
   chosen = {}
@@ -296,7 +286,7 @@ def value_of(axis: str, variant: str, known: Iterable[str]) -> str:
   """Returns the value that a variant gives an axis, or else the usual one.
 
   Args:
-    axis: The axis.
+    axis: The axis, such as 'size'.
     variant: The variant; `create_config` refuses one with an unknown value.
     known: The values, the usual one first.
   """
@@ -356,9 +346,9 @@ def _replace(config: ConfigDict, field: str, value: Any, why: str) -> None:
   """Replaces a value, or leaves the field out, and notes it for `overruled`.
 
   Args:
-    config: The config.
+    config: The config, which is changed.
     field: The dotted name of the field.
-    value: The value; None to leave the field out.
+    value: The new value; None to leave the field out.
     why: The end of the sentence.
   """
   block, last = _owner(config, field)

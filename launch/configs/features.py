@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Common parts of configs with a linear classifier on features.
 
-Their variants (see `base`) are the methods with a closed form (fed3r, fed3r_rf,
-fed_ncm) and those that train by gradients. With the axis fine_tuning, the
-latter train a part of the model, from a start or from zero:
+Their variants, as `base` describes them, are the methods with a closed form
+(fed3r, fed3r_rf, fed_ncm) and those that train by gradients. With the axis
+fine_tuning, the latter train a part of the model, from a start or from zero:
 fed_avg,fine_tuning=ft_lp is a linear probe.
 """
 
@@ -59,7 +59,7 @@ def ready_sweeps(
   They are `seeds`, `variants` and `learning_rates` of `sweeps.ready_sweeps`.
 
   Args:
-    get_config: The config of a variant.
+    get_config: A function that returns the config of a variant.
     has_extractor: Whether the task has an extractor that can be trained.
   """
 

@@ -27,10 +27,8 @@ _TRAINED_FROM = 'fire8/expand'
 def get_config(variant: str = 'fed3r') -> base.ConfigDict:
   """Returns the config of a variant of the method.
 
-  The rates and rounds are those of Fed3R's published fine-tuning.
-
-  Args:
-    variant: The variant; see `base.create_config`.
+  The rates and rounds are those of Fed3R's published fine-tuning. A variant is
+  that of `base.create_config`.
   """
   images = base.value_of('images', variant, _IMAGES)
   inputs = _TRAINED_FROM if features.trains_extractor(variant) else 'features'

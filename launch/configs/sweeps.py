@@ -128,12 +128,9 @@ def grid(
   """Returns a run for each variant and each combination of values.
 
   Args:
-    variants: The variants.
+    variants: The variants of the config, a sequence.
     fields: The values of each field, by its dotted name.
     fixed: The values of fields that are the same in all runs.
-
-  Raises:
-    ValueError: If the variants or the values of a field are not a sequence.
   """
   _check_sequence('the variants', variants)
   for name, values in fields.items():
@@ -163,17 +160,15 @@ def compare(
 
   Args:
     get_config: A function that returns the config of a variant.
-    methods: The variants.
-    seeds: The number of seeds, from 0; None for the config's seed alone.
+    methods: The variants that are compared.
+    seeds: The number of seeds 0, 1, ..., all below `TUNING_SEEDS`; None for the
+      config's seed alone.
     fields: The values of each field in which runs differ, by its dotted name. A
       method without a field has one run instead.
     tuned: The values of each field that is tuned, by its dotted name: the best
       on validation clients in runs with `TUNING_SEEDS`, for each method and for
       each combination of `fields`. FedSGD, whose clients do not step, is tuned
       by the server's rate in place of the clients'.
-
-  Raises:
-    ValueError: If there are too many seeds, or no method has a field.
   """
   if seeds is not None and not 1 <= seeds <= min(TUNING_SEEDS):
     raise ValueError(
@@ -227,18 +222,15 @@ def fixed_compute(
   """Returns runs with equal totals of local epochs, so more mean fewer rounds.
 
   Args:
-    variants: The variants.
+    variants: The variants that are compared.
     total_local_epochs: The total of local epochs of a client in all rounds, a
       multiple of each of `local_epochs`.
     evaluations: The approximate number of evaluations of each run. It is equal
       for all runs, so that curves have equally many points and evaluation does
       not dominate where rounds are many and short.
-    local_epochs: The numbers of local epochs.
-    seeds: The seeds.
+    local_epochs: The numbers of local epochs per round.
+    seeds: The seeds that every setting runs with.
     fixed: The values of fields that are the same in all runs.
-
-  Raises:
-    ValueError: If `total_local_epochs` is not such a multiple.
   """
   changes = []
   for epochs in local_epochs:
@@ -267,10 +259,8 @@ def fixed_compute(
 def rates_around(rate: float) -> tuple[float, ...]:
   """Returns three neighbouring rates of the paper's series around one.
 
-  The series extends the paper's grid: ..., 0.05, 0.1, 0.5, 1, 5, ...
-
-  Args:
-    rate: The rate in the middle; the nearest one of the series is taken.
+  The series extends the paper's grid: ..., 0.05, 0.1, 0.5, 1, 5, ... The rate
+  in the middle is the nearest one of the series.
   """
   decade = math.floor(math.log10(rate))
   series = [
@@ -288,9 +278,6 @@ def tuned_rates(config: base.ConfigDict) -> tuple[str, ...]:
   """Returns the fields of the learning rates that a method's tuning varies.
 
   Plain steps of the server are of rate 1, and FedSGD's clients take none.
-
-  Args:
-    config: The config of a run.
   """
   method = registry.find_method(config.algorithm.name)
   if method.steps_at_server:
@@ -329,7 +316,7 @@ def ready_sweeps(
     variants: The variants of the sweep `variants`; None for VARIANTS. Of
       variants with the same config in this task, such as keyboard's fed_avg and
       fed_avg,server=nesterov, only the first runs.
-    local_epochs: The numbers of local epochs.
+    local_epochs: The numbers of local epochs per round.
     tunes_plain_servers: Whether tuning varies the rates of plain servers, too,
       which are 1 as published.
   """
@@ -402,7 +389,7 @@ def ready_sweeps(
 
 @dataclasses.dataclass(frozen=True)
 class Sweeps:
-  """The function `sweep` of a config file; see `choice`."""
+  """The function `sweep` of a config file, which `choice` makes."""
 
   get_config: GetConfig
   make_sweeps: MakeSweeps
@@ -412,14 +399,7 @@ class Sweeps:
     return tuple(self.make_sweeps(self.get_config))
 
   def __call__(self, name: str) -> tuple[Run, ...] | Experiment:
-    """Returns the runs of a sweep.
-
-    Args:
-      name: The name of the sweep, which axes may follow.
-
-    Raises:
-      ValueError: If the sweep is unknown.
-    """
+    """Returns the runs of a sweep, whose name axes may follow."""
     name, comma, axes = name.partition(',')
 
     def with_axes(run: Run) -> Run:

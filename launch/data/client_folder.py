@@ -64,16 +64,13 @@ def new_folder(
   """Yields a folder to write to, which becomes `folder` once it is complete.
 
   Until then it stands beside `folder` under an unguessable name. It is removed
-  if writing fails; the next call removes the remains of a killed process.
+  if writing fails; the next call removes the remains of a killed process. Two
+  processes cannot write it at a time.
 
   Args:
     folder: An empty folder, or a path that does not exist.
     work: The name of an entry that marks resumable work. A partial folder with
       this entry is never removed, and the next call continues with it.
-
-  Raises:
-    errors.InputError: If the folder is not free, cannot be written, or another
-      process is writing it.
   """
   folder = pathlib.Path(folder).resolve()
   check_is_free(folder)
@@ -105,7 +102,7 @@ def _open_partial(
 
   Args:
     folder: The folder that it will become.
-    work: See `new_folder`.
+    work: The name of an entry that marks resumable work; None for none.
     stack: The holder of the lock.
   """
   in_use = (
@@ -154,7 +151,7 @@ def write_client(folder: pathlib.Path, name: str, **arrays: np.ndarray) -> None:
 
   Args:
     folder: The folder that `new_folder` yields.
-    name: The client's id.
+    name: The client's id, of `client_id`.
     **arrays: The features x, [n, ...], and labels y, [n]; and x_test and y_test
       of the client's own test data, if there are any.
   """

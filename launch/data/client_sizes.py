@@ -25,7 +25,7 @@ def plot_client_sizes(
     sizes: The integers [number of clients] for each measure, such as
       'examples', and each split. Zeros have no place on the axis; the panel
       names their number.
-    title: The title.
+    title: The title of the figure.
   """
   figure, axes = panels.new_grid(list(sizes), (3.5, 3.2), sharey=True)
   for axis, (measure, by_split) in zip(axes, sizes.items()):

@@ -15,11 +15,7 @@ _FEATURE = 'text'
 def read_texts(folder: str) -> Iterator[str]:
   """Yields the texts of training clients, client by client in random order.
 
-  Args:
-    folder: A folder of grouped clients.
-
-  Raises:
-    errors.InputError: If the folder or a text cannot be read.
+  The folder is one of grouped clients.
   """
   clients = datasets.StreamedClients(
     folder, 'train', window=_WINDOW, seed=0, features=(_FEATURE,)

@@ -17,16 +17,12 @@ def decode(
 
   Args:
     column: The encoded images, as bytes or structs with the field bytes.
-    name: The column's name.
+    name: The column's name, for errors.
     size: The height and width to which images are resized; None if they have
       one size.
 
   Returns:
-    The pixels; see `image_pixels.ImageStack.to_array`.
-
-  Raises:
-    errors.InputError: If a value cannot be decoded (see `image_pixels.decode`),
-      or images differ in size or depth.
+    The pixels, of the dtype of `image_pixels.ImageStack.to_array`.
   """
   paths = None
   if pa.types.is_struct(column.type):

@@ -80,9 +80,7 @@ def decode(content: bytes) -> Image.Image:
 def resize(image: Image.Image, size: tuple[int, int]) -> Image.Image:
   """Returns an image of another size, averaged over its pixels where smaller.
 
-  Args:
-    image: An image of `decode`.
-    size: The height and width, to which the image is stretched.
+  The image of `decode` is stretched to the size, (height, width).
   """
   if image.mode == 'I;16B':
     # Pillow averages bytes of this mode in the wrong order.
@@ -107,14 +105,11 @@ class ImageStack:
     self._first_place = ''
 
   def add(self, image: Image.Image, place: str) -> None:
-    """Appends an image.
+    """Appends an image of `decode`, of the first one's size.
 
     Args:
-      image: An image of `decode`.
+      image: The image.
       place: Its place, for errors.
-
-    Raises:
-      errors.InputError: If it differs from the first one in size.
     """
     self.check(image, place)
     self._first_place = self._first_place or place
@@ -132,16 +127,13 @@ class ImageStack:
       )
 
   def to_array(self) -> np.ndarray:
-    """Returns the pixels, [n, height, width, channels].
+    """Returns the pixels, [n, height, width, channels], of images of one depth.
 
     Grey images among coloured ones become coloured, and get a channel of
     transparency if another one has it.
 
     Returns:
       uint8, or one channel of more bits in the images' own type.
-
-    Raises:
-      errors.InputError: If the images differ in depth.
     """
     modes = self._modes
     if len(modes) > 1 and not modes.keys() <= set(_BYTES):

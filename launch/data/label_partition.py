@@ -39,7 +39,7 @@ def plot_label_partition(
   Args:
     counts: The numbers of each client's examples of each class, int
       [num_clients, num_classes].
-    title: The title.
+    title: The title of the figure.
     label: The name of what is counted, at the axis.
     client_names: The clients' names; by default their numbers.
     class_names: The classes' names; by default their numbers.

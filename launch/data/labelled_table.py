@@ -42,6 +42,8 @@ def read(
 ) -> labelled_dataset.LabelledDataset:
   """Reads a table into memory.
 
+  No column may have missing, infinite or mixed values.
+
   Args:
     dataset: The path of a file, or of a folder of files of one kind.
     split: The split: the prefix of files, or the name of a subfolder; 'train'
@@ -56,13 +58,6 @@ def read(
       strings as written, so that 007 is not 7.
     image_size: The height and width to which images are resized; None if they
       have one size.
-
-  Returns:
-    The examples.
-
-  Raises:
-    errors.InputError: If a file cannot be read, or a column is missing, has
-      missing, infinite or mixed values, or has the wrong type.
   """
   label = label or 'label'
   texts = [name for name in others if name != label]

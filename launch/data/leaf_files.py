@@ -37,17 +37,15 @@ def is_leaf(dataset: str) -> bool:
 def read(dataset: str) -> labelled_dataset.LabelledDataset:
   """Reads all users into memory.
 
+  A user must stand in one file, with as many examples as that says, at least
+  one for training. x are numbers of one shape, and y one number or string each.
+
   Args:
     dataset: The path of a file, of a folder of files, or of a folder with the
       subfolders train and test, whose users are the same.
 
   Returns:
     The examples, with the users as feature `CLIENT`. Strings y are classes.
-
-  Raises:
-    errors.InputError: If a file cannot be read; if a user stands in two files,
-      has no training examples, or other numbers of examples than the file says;
-      or if x are not numbers of one shape, or y not one number or string each.
   """
   path = _expand(dataset)
   if _is_divided(path):

@@ -22,18 +22,14 @@ def hold_out(
 
   A client's examples are a function of the seed and of its name. It has at
   least one for testing and one for training; a client of one example trains on
-  it.
+  it, but some client must have two.
 
   Args:
-    names: The names of the clients.
+    names: The ids of the clients, for the draws.
     clients: The indices of the examples of each client.
     num_examples: The number of all examples, n.
-    fraction: The share of each client's examples.
-    seed: The seed.
-
-  Raises:
-    errors.InputError: If the share is not between 0 and 1, or no client has two
-      examples.
+    fraction: The share of each client's examples, between 0 and 1.
+    seed: The seed of the draws.
   """
   errors.check_range('--test_fraction_per_client', fraction, above=0, below=1)
   is_test = np.zeros(num_examples, bool)

@@ -37,7 +37,7 @@ def write(
   regression are counted by deciles of all examples.
 
   Args:
-    folder: The folder.
+    folder: An existing folder.
     data: The examples of all clients.
     names: The clients' ids.
     clients: The indices of each client's examples.
@@ -45,7 +45,7 @@ def write(
     scale: Whether x is divided by 255.
     coarse_label: The feature by which the plot groups the classes; None for
       none.
-    title: The title of the plot.
+    title: The title of the plot, above it.
     plot_format: The suffix of the plot's file.
   """
   for name, indices in zip(

@@ -40,8 +40,8 @@ class PictureFolder:
   """A listed folder of pictures.
 
   Attributes:
-    name: The name of the data set.
-    folder: The folder.
+    name: The name of the data set, for titles.
+    folder: The folder that was listed.
     pictures: The path of each picture below it, by its parts, sorted.
     others: The paths of other files and of links below it.
     empty: The names of its subfolders without pictures.
@@ -65,9 +65,6 @@ def find(dataset: str, split: str) -> PictureFolder | None:
   Args:
     dataset: The path of the folder.
     split: The name of the subfolder to read; 'train' for a folder without one.
-
-  Raises:
-    errors.InputError: If there is no such subfolder.
   """
   root = pathlib.Path(os.path.expanduser(dataset))
   is_split = os.sep not in split and (root / split).is_dir()
@@ -104,19 +101,18 @@ def read(
 ) -> labelled_dataset.LabelledDataset:
   """Reads pictures into memory, on all cores.
 
+  They stand in class/ or client/class/, of which none is empty, and no file is
+  a link. `image_pixels.decode` reads them.
+
   Args:
-    found: The pictures.
+    found: The pictures to read, of one size and depth.
     image_size: The height and width to which they are resized; None if they
       have one size.
 
   Returns:
     The examples, with clients, if the folder has them, as feature `CLIENT`.
-    Classes have the names of their folders: numbers in their order, then others.
-
-  Raises:
-    errors.InputError: If a picture stands elsewhere than in class/ or
-      client/class/, a subfolder has none, there is a link, a picture cannot be
-      decoded (see `image_pixels.decode`), or pictures differ in size or depth.
+    Classes have the names of their folders: numbers in their order, then
+    others.
   """
   _check(found)
   names = sorted({parts[-2] for parts in found.pictures}, key=_class_order)

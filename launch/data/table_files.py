@@ -73,9 +73,6 @@ def read(path: pathlib.Path, split: str, texts: Sequence[str]) -> pa.Table:
   Returns:
     The rows, with dictionaries, extensions and views replaced by their values,
     float16 by float32, and decimals by integers or floats.
-
-  Raises:
-    errors.InputError: If there is no such split, or a file cannot be read.
   """
   tables = []
   for file in tqdm.tqdm(

@@ -42,10 +42,6 @@ def load_builder(
       $TFDS_DATA_DIR or ~/tensorflow_datasets.
     download: Whether to download and prepare missing data. If not, the network
       is not used.
-
-  Raises:
-    errors.InputError: If there is no such data set, or it is not prepared and
-      cannot or must not be downloaded.
   """
   if not dataset.startswith(_HUGGING_FACE):
     found = _find_prepared(dataset, data_dir)
@@ -122,10 +118,6 @@ def read(
 
   Returns:
     The examples.
-
-  Raises:
-    errors.InputError: If there is no such split or feature, a feature has the
-      wrong type, examples have no label, or files are damaged.
   """
   name = builder.info.full_name
   keys = builder.info.supervised_keys or (None, None)

@@ -33,10 +33,10 @@ def options(
   """Returns the options of tasks on the features of a pretrained network.
 
   Args:
-    extractor: The default of `extractor`.
-    image_size: The default of `image_size`.
+    extractor: The default of the option of that name.
+    image_size: The default of the option of that name, in pixels.
     layers: Examples of layers that a model can begin with, for the help.
-    validation: The option `validation_fraction`.
+    validation: The declaration of `validation_fraction`.
   """
   return {
     'inputs': fields.Field(
@@ -97,10 +97,6 @@ def create_extractor(
 
   Returns:
     An extractor of RGB images [n, height, width, 3].
-
-  Raises:
-    errors.InputError: If an option is out of range, or the file is missing,
-      cannot be used or is not trusted.
   """
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
@@ -176,7 +172,7 @@ def divide(
   """Divides an extractor into a frozen part and the model's part.
 
   Args:
-    extractor: The whole extractor.
+    extractor: The whole extractor, with its layers.
     inputs: The model's inputs: features, images, or the name of the layer that
       the model begins with.
     unit_features: Whether the model's part returns features of length 1.
@@ -184,9 +180,6 @@ def divide(
   Returns:
     (frozen, trained): frozen is None for images. trained is None for features;
     `to_unit_length` scales those.
-
-  Raises:
-    errors.InputError: If `inputs` is none of these.
   """
   if inputs == 'features':
     return extractor, None

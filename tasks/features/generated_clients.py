@@ -46,7 +46,7 @@ class FeatureGenerator:
     """Returns a client's examples, a function of its id and the seed.
 
     Args:
-      client_id: The client's id.
+      client_id: The id of the client, any text.
       size: The number of its examples.
       concentration: The concentration of the Dirichlet distribution of its
         class proportions; None for the proportions of all data.
@@ -89,7 +89,8 @@ class GeneratedClients(datasets.ClientData):
       generator: The generator of their examples.
       prefix: The text before a client's number.
       sizes: The number of examples of each client.
-      concentration: See `FeatureGenerator.generate`.
+      concentration: The concentration of each client's class proportions, as in
+        `FeatureGenerator.generate`.
     """
     width = len(str(len(sizes) - 1))
     self._sizes = {

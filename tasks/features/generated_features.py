@@ -82,9 +82,6 @@ def create_task(
 
   Returns:
     The task: x float32 [num_features], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range.
   """
   # It imports TensorFlow.
   from tasks.features import generated_clients  # pylint: disable=g-import-not-at-top

@@ -67,9 +67,6 @@ def create_image_features_task(
   Returns:
     The task: x float32 [features], [height, width, 3] of 0 to 255 or [numbers
     of the layer's input], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   data = read_images(extractors.find_file(images, data_dir))
   partition = _divide(data, num_clients=num_clients, alpha=alpha, seed=seed)

@@ -36,7 +36,7 @@ class Records:
     """Stores the arguments; reads nothing yet.
 
     Args:
-      path: The file.
+      path: A TFRecord file of photographs.
       offsets: The offsets of the records in bytes; None for all records.
     """
     self._path = path

@@ -67,9 +67,6 @@ def _find_folder(
     data_dir: The folder that TFF's loader was given as cache_dir.
     folders: The names that the split's folder may have in it.
     made_by: The name of TFF's loader.
-
-  Raises:
-    errors.InputError: If there is no such folder, or it is incomplete.
   """
   if data_dir is None:
     raise errors.InputError(
@@ -118,9 +115,6 @@ def create_photographs_task(
   Returns:
     The task: x float32 [features], [image_size, image_size, 3] of 0 to 255 or
     [numbers of the layer's input], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   # It imports TensorFlow.
   from tasks.features import photograph_clients  # pylint: disable=g-import-not-at-top

@@ -77,9 +77,6 @@ def create_task(
   Returns:
     The task: x float32 [24, 24, 3], the centre of each image with mean 0 and
     deviation 1, y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 
@@ -164,11 +161,9 @@ def crop(images: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
   """Returns the centre of each image, as `tf.image.resize_with_crop_or_pad`.
 
   Args:
-    images: The images [n, height, width, channels].
+    images: The images [n, height, width, channels]; smaller ones than the
+      centre are refused, not padded.
     shape: The height and width of the centre.
-
-  Raises:
-    errors.InputError: If images are smaller; they are not padded.
   """
   if images.shape[1] < shape[0] or images.shape[2] < shape[1]:
     raise errors.InputError(

@@ -79,9 +79,6 @@ def create_task(
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   widths, _ = _WIDTHS[model]
   data = labelled_images.read_npz(

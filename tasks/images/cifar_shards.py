@@ -8,8 +8,8 @@ with the arrays images (uint8 [n, 32, 32, 3]), labels (integers [n]) and is_test
 dropout for CIFAR-100), 100 clients of 5 or 20 classes, and the channels' mean
 and deviation are those of Tziotis et al. (2022, arXiv:2206.02078) and their
 code, which also crops and mirrors images at random, as the option `augment`
-does. (The task cifar100 has the clients that TFF publishes.) See
-`class_shards`.
+does. `class_shards` divides the images. (The task cifar100 has the clients that
+TFF publishes.)
 """
 
 from __future__ import annotations
@@ -61,9 +61,6 @@ def create_cifar_task(
 
   Returns:
     The task: x float32 [32, 32, 3], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   create_model = functools.partial(
     networks.create_lenet5,

@@ -62,22 +62,19 @@ def create_class_shards_task(
   """Creates a task.
 
   Args:
-    name: The task's name.
-    images: The data.
+    name: The name in the registry.
+    images: The images to divide, enough for all clients.
     seed: The seed of the division.
     num_clients: The number of training clients.
     num_held_out: The number of held-out clients, half of them for validation.
-    classes_per_client: The number of classes of each client.
-    create_model: See `Task`.
-    tensor_names: See `Task`.
-    preprocess: See `Task`.
+    classes_per_client: The number of classes of each client, at most all.
+    create_model: A function that returns a new model.
+    tensor_names: The names of the model's trainable tensors.
+    preprocess: A function that is applied to a client's arrays (x, y).
 
   Returns:
     The task; `own_test` holds the test images of all clients, held-out ones
     included.
-
-  Raises:
-    errors.InputError: If the images cannot be divided in this way.
   """
   (train,), (test,) = np.nonzero(~images.is_test), np.nonzero(images.is_test)
   num_all = num_clients + num_held_out

@@ -27,15 +27,12 @@ def deal_anew(
     clients: The published clients, whose examples are dicts; all of them are
       read.
     label: The name of the labels, int [n].
-    alpha: The concentration per label of the clients' label proportions
-      (`datasets.partition_by_dirichlet`).
+    alpha: The concentration per label of the clients' label proportions,
+      positive (`datasets.partition_by_dirichlet`).
     seed: The seed of the partition.
 
   Returns:
     The clients, each with at least one example.
-
-  Raises:
-    errors.InputError: If alpha is not positive.
   """
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 

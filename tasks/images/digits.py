@@ -71,9 +71,6 @@ def create_task(
 
   Returns:
     The task: x float32 [64] in [0, 1], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range.
   """
   options.check_no_data_dir(NAME, data_dir)
   hidden_units = tuple(hidden_units)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Scikit-learn's handwritten digits, among clients of a few digits each.
 
-The data are the 1,797 images of 8x8 pixels in scikit-learn. See `class_shards`.
+The data are the 1,797 images of 8x8 pixels in scikit-learn, divided by
+`class_shards`.
 """
 
 from __future__ import annotations
@@ -47,9 +48,6 @@ def create_task(
 
   Returns:
     The task: x float32 [64] in [0, 1], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range.
   """
   options.check_no_data_dir(NAME, data_dir)
   hidden_units = tuple(hidden_units)

@@ -84,9 +84,6 @@ def create_task(
   Returns:
     The task: x float32 [28, 28, 1] in [0, 1] with a background of 1, y int32;
     metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 

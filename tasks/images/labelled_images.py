@@ -61,15 +61,9 @@ class LabelledImages:
 def read_npz(
   path: str | os.PathLike[str], *, num_classes: int
 ) -> LabelledImages:
-  """Reads a file of the arrays images, labels and is_test.
+  """Reads an .npz file of the arrays images, labels and is_test.
 
-  Args:
-    path: The path of an .npz file.
-    num_classes: The number of classes; labels are 0 to num_classes - 1.
-
-  Raises:
-    errors.InputError: If the file cannot be read, or an array is missing or
-      invalid.
+  Labels are 0 to num_classes - 1.
   """
   try:
     with datasets.open_archive(path) as archive:
@@ -149,8 +143,9 @@ def augment(
 
   Args:
     create_model: The function that creates the plain model.
-    mean: See `standardization`; the model takes images that it standardized.
-    deviation: See `standardization`.
+    mean: The channels' means, with which `standardization` made the images that
+      the model takes.
+    deviation: The channels' standard deviations, for the same.
   """
   black = tuple(-m / d for m, d in zip(mean, deviation, strict=True))
 
@@ -171,9 +166,6 @@ def read_cifar100(path: pathlib.Path, *, task: str) -> LabelledImages:
     path: The path of TFF's unpacked cifar100.sqlite, or of a file for
       `read_npz`.
     task: The name of the task, for error messages.
-
-  Raises:
-    errors.InputError: If the file cannot be read, or is invalid.
   """
   if path.suffix != '.sqlite':
     return read_npz(path, num_classes=NUM_CIFAR100_CLASSES)

@@ -1,6 +1,10 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Networks of the tasks, built of the parts in fedfish_tff.models."""
+"""Networks of the tasks, built of the parts in fedfish_tff.models.
+
+Sizes that are no positive integers or do not fit, and files of other weights,
+raise `errors.InputError`.
+"""
 
 from typing import TYPE_CHECKING
 

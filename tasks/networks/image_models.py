@@ -64,9 +64,6 @@ def create_compact_cnn(
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples. With the default filters, it has 46,110 weights for 62 classes
     of 28x28x1.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer or missing.
   """
   layers.check_image_shape(input_shape)
   layers.check_sizes(num_classes=[num_classes], filters=filters)
@@ -115,9 +112,6 @@ def create_fed_avg_cnn(
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples: 1,663,370 weights for 10 classes of 28x28x1, 1,690,046 for 62.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer or missing.
   """
   layers.check_image_shape(input_shape)
   layers.check_sizes(num_classes=[num_classes])
@@ -163,10 +157,6 @@ def create_dropout_cnn(
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples: 1,199,882 weights for 10 classes of 28x28x1, 1,206,590 for 62.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer or missing, or images
-      are too small.
   """
   layers.check_image_shape(input_shape, least=6)
   layers.check_sizes(num_classes=[num_classes])
@@ -228,10 +218,6 @@ def create_lenet5(
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples: 307,842 weights for 10 classes of 32x32x3.
-
-  Raises:
-    errors.InputError: If a size is missing or not a positive integer, dropout
-      is not a share, or images are too small.
   """
   layers.check_image_shape(input_shape, least=16)
   layers.check_sizes(
@@ -296,10 +282,6 @@ def create_vgg9(
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples: 3,491,530 weights for 10 classes of 32x32x3.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer or missing, or images
-      are too small.
   """
   layers.check_image_shape(input_shape, least=8)
   layers.check_sizes(

@@ -71,15 +71,13 @@ class KneserNeyModel:
     Args:
       x: The tokens, int [rows, length]. Rows are independent: nothing precedes
         a row's first token.
-      y: The tokens of x one place ahead; padding is not counted.
+      y: The tokens of x one place ahead, at least one of them a label; padding
+        is not counted.
       order: The length n of n-grams, the predicted token included.
       vocabulary_size: The number of token ids.
       special_tokens: The tokens that are no words. Padding and bos are never
         predicted, and no special token is suggested.
       num_suggestions: The number of suggested words.
-
-    Raises:
-      errors.InputError: If `order` is not positive, or there is no label.
     """
     errors.check_positive_integer('order', order)
     self._special_tokens = special_tokens
@@ -99,7 +97,7 @@ class KneserNeyModel:
     """Returns the likeliest words after each token of some rows.
 
     Args:
-      x: The rows, int [rows, length], see `__init__`.
+      x: The independent rows, int [rows, length].
 
     Returns:
       int32 [rows, length, num_suggestions], the likeliest first; of equally

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """MobileNetV2 as a feature extractor.
 
-See Sandler et al. (2018, arXiv:1801.04381).
+The network is that of Sandler et al. (2018, arXiv:1801.04381).
 """
 
 from collections.abc import Iterator
@@ -46,10 +46,6 @@ def load_mobilenet_v2(
   Returns:
     An extractor of 1,280 features (with a width of at most 1). It takes RGB
     images of any size, [n, height, width, 3], with values from 0 to 255.
-
-  Raises:
-    errors.InputError: If the file is missing or holds other weights, or the
-      size is too small.
   """
   layers.check_image_shape([image_size, image_size, 3], least=_LEAST_SIZE)
   if path is None:

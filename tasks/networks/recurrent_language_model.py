@@ -68,11 +68,8 @@ def create_stackoverflow_rnn(
     special_tokens: The ids of padding, eos and oov.
 
   Returns:
-    A model, see `language_model.create_language_model`: 4,050,748 weights for
+    A model of `language_model.create_language_model`: 4,050,748 weights for
     10,004 tokens.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer.
   """
   return _create_lstm(
     (vocabulary_size, embedding_size, lstm_size, embedding_size),
@@ -101,16 +98,13 @@ def create_character_lstm(
   Args:
     vocabulary_size: The number of token ids.
     seed: The seed, which alone decides the initial weights.
-    embedding_size: The width of the embedding.
+    embedding_size: The width of the embedding; 8 in the paper.
     lstm_size: The number of units of the LSTM.
     special_tokens: The ids of padding, eos and oov.
 
   Returns:
-    A model, see `language_model.create_language_model`: 292,560 weights for 80
+    A model of `language_model.create_language_model`: 292,560 weights for 80
     tokens.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer.
   """
   return _create_lstm(
     (vocabulary_size, embedding_size, lstm_size), seed, special_tokens
@@ -152,11 +146,8 @@ def create_cifg_lstm(
     special_tokens: The ids of padding, bos, eos and oov.
 
   Returns:
-    A model, see `language_model.create_language_model`, with top_1_recall and
+    A model of `language_model.create_language_model`, with top_1_recall and
     top_3_recall; its tensors are `CIFG_LSTM_TENSORS`.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer.
   """
   layers.check_sizes(
     vocabulary_size=[vocabulary_size],
@@ -220,7 +211,7 @@ def _create_lstm(
     sizes: The sizes of the vocabulary, the embedding, the LSTM, and the dense
       layers before the last one.
     seed: The seed of the initial weights.
-    special_tokens: The special tokens of the vocabulary.
+    special_tokens: The ids of padding, bos, eos and oov.
   """
   vocabulary_size, embedding_size, lstm_size, *_ = sizes
   layers.check_sizes(
@@ -326,10 +317,7 @@ def _run(
 def _orthogonal(rows: int, columns: int, seed: int) -> np.ndarray:
   """Returns orthonormal rows (or columns, if fewer) of uniform direction.
 
-  Args:
-    rows: The number of rows.
-    columns: The number of columns.
-    seed: The seed, which with the shape decides the matrix.
+  The seed and the shape decide the matrix.
   """
   stream = random_streams.random_generator('initial weights', seed, 'recurrent')
   shape = max(rows, columns), min(rows, columns)

@@ -71,9 +71,6 @@ def create_resnet18(
   Returns:
     A model with the metrics loss (mean cross-entropy), accuracy and
     num_examples: 11,227,812 weights for 100 classes of three channels.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer or missing.
   """
   layers.check_image_shape(input_shape)
   layers.check_sizes(num_classes=[num_classes])

@@ -82,10 +82,6 @@ def load_squeezenet(
     takes RGB images of any size, [n, height, width, 3], with values from 0 to
     255. It can be split before a fire module, fire2 to fire9, or within one,
     before fire2/expand to fire9/expand, where the inputs to store are smallest.
-
-  Raises:
-    errors.InputError: If the file cannot be read or lacks a weight, or the size
-      is too small.
   """
   if not os.path.isfile(path):
     raise errors.InputError(
@@ -134,11 +130,7 @@ def create_squeezenet(
     image_size: The height and width that images are resized to, at least 31.
 
   Returns:
-    An extractor, see `load_squeezenet`.
-
-  Raises:
-    errors.InputError: If a weight is missing or has another shape, or the size
-      is too small.
+    An extractor like that of `load_squeezenet`.
   """
   layers.check_image_shape([image_size, image_size, 3], least=_LEAST_SIZE)
   found = [tuple(np.shape(weight)) for weight in weights]

@@ -53,10 +53,6 @@ def create_bag_of_tokens_classifier(
     A model of x int32 [batch, length] and y int32 [batch] that outputs logits,
     with the metrics of `class_metrics`; its tensors are
     `BAG_OF_TOKENS_TENSORS`.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer, or the classes'
-      names are invalid.
   """
 
   def predict(
@@ -108,10 +104,6 @@ def create_text_cnn(
   Returns:
     A model of x int32 [batch, length] and y int32 [batch] that outputs logits,
     with the metrics of `class_metrics`; its tensors are `TEXT_CNN_TENSORS`.
-
-  Raises:
-    errors.InputError: If a size is not a positive integer, or the classes'
-      names are invalid.
   """
   errors.check_positive_integer('num_filters', num_filters)
   shapes = [(width, embedding_size, num_filters) for width in _WIDTHS]

@@ -68,13 +68,9 @@ def create_transformer(
     special_tokens: The ids of padding, eos and oov.
 
   Returns:
-    A model, see `language_model.create_language_model`, for sequences of any
+    A model of `language_model.create_language_model`, for sequences of any
     length: 123,653,376 weights for 12x768 and GPT-2's 50,257 tokens (GPT-2's
     own number without its positions).
-
-  Raises:
-    errors.InputError: If a size is not a positive integer, the sizes do not
-      fit, or the type of activations is unknown.
   """
   layers.check_sizes(
     vocabulary_size=[vocabulary_size],

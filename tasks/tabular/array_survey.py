@@ -81,10 +81,6 @@ def survey(
 
   Returns:
     The counts.
-
-  Raises:
-    errors.InputError: If a client cannot be read, or a label of a
-      classification is not a class.
   """
   found = Survey(
     sizes={split: [] for split in splits},
@@ -138,14 +134,11 @@ def survey(
 def moments(clients: datasets.ClientData) -> tuple[np.ndarray, np.ndarray]:
   """Returns the mean and standard deviation of each feature, float64.
 
-  The deviation of a constant feature is replaced by 1.
+  The deviation of a constant feature is replaced by 1. Features must be finite,
+  and their squares too.
 
   Args:
     clients: Clients with arrays x and y.
-
-  Raises:
-    errors.InputError: If a client cannot be read, or its features are not
-      finite or exceed what can be squared.
   """
   # Imported late: scikit-learn takes a second.
   from sklearn import preprocessing  # pylint: disable=g-import-not-at-top

@@ -112,14 +112,12 @@ def create_task(
   """Creates the task; `OPTIONS` describes the options.
 
   The seed is that of the held-out clients and of initial weights. data_dir is
-  the folder of `<client_id>.npz` files, see `datasets.NpzFolderClientData`.
+  the folder of `<client_id>.npz` files, as `datasets.NpzFolderClientData` reads
+  it.
 
   Returns:
     The task, with `own_test` if clients have test data of their own; its metric
     is accuracy (classification) or mse (regression).
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   if data_dir is None:
     raise errors.InputError(
@@ -248,11 +246,7 @@ def _takes_pictures(
   is_regression: bool,
   hidden_units: Sequence[int],
 ) -> bool:
-  """Returns whether the model is the convolutional network.
-
-  Raises:
-    errors.InputError: If it cannot be, or has no `hidden_units`.
-  """
+  """Returns whether the model is the convolutional network."""
   if model == 'perceptron':
     return False
   if model == 'cnn':

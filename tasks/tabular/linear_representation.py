@@ -125,9 +125,6 @@ def create_task(
     The task: x float32 [d] and y float32 [1]; metric mse. Without a head of
     each client's own, no model is better than the constant 0, with an mse of
     k + noise_stddev^2.
-
-  Raises:
-    errors.InputError: If an option is out of range.
   """
   options.check_no_data_dir(NAME, data_dir)
   create_model = functools.partial(

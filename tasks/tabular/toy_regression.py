@@ -83,9 +83,6 @@ def create_task(
   Returns:
     The task: x and y float32 [1]; two training clients, and one held-out client
     each for validation and test with new points of both ranges; metric mse.
-
-  Raises:
-    errors.InputError: If an option is out of range.
   """
   options.check_no_data_dir(NAME, data_dir)
   left, right = RANGES[overlap]

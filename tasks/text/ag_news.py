@@ -146,10 +146,6 @@ def create_task(
 
   Returns:
     The task: x int32 [sequence_length], y int32; metric accuracy.
-
-  Raises:
-    errors.InputError: If an option is out of range, the data cannot be used, or
-      there are neither files nor synthetic news.
   """
   if not isinstance(data_dir, (str, os.PathLike, type(None))):
     raise errors.InputError(

@@ -113,9 +113,6 @@ def sample_clients(
 
   Returns:
     The indices of clients client_0, client_1, ... and of held-out clients.
-
-  Raises:
-    errors.InputError: If validation or a client would have no examples.
   """
   width = len(str(num_clients - 1))
   names = [f'{number:0{width}d}' for number in range(num_clients)]
@@ -173,14 +170,7 @@ def draw_proportions(
 ) -> np.ndarray:
   """Draws a client's class proportions from Dir(beta, ..., beta).
 
-  Args:
-    client_number: The client's number, from 0.
-    num_classes: The number of classes.
-    beta: The concentration.
-    seed: The seed.
-
-  Returns:
-    float64 [num_classes], with the sum 1.
+  They are a function of the seed and the client's number, from 0.
   """
   stream = datasets.random_generator('class proportions', seed, client_number)
   return dirichlet_draws.draw_dirichlet(

@@ -58,10 +58,6 @@ def load_news(
 
   Returns:
     (training, test) news.
-
-  Raises:
-    errors.InputError: If there is no test.csv, or a file is not in the
-      published format.
   """
   folder = pathlib.Path(os.path.expanduser(data_dir))
   if not (folder / TEST_FILE).exists():
@@ -91,12 +87,9 @@ def split_news(
   """Divides news into (training, test) with the same share of every class.
 
   Args:
-    news: The news.
+    news: All news, of which each part gets some.
     test_fraction: The share for testing, the same of every class.
     seed: The seed of the division.
-
-  Raises:
-    errors.InputError: If one of the parts would be empty.
   """
   test = class_sampling.sample_evenly(
     news.labels,
@@ -114,15 +107,7 @@ def split_news(
 
 
 def read_news(path: str | os.PathLike[str]) -> News:
-  """Reads one of the files.
-
-  Args:
-    path: The file.
-
-  Raises:
-    errors.InputError: If it cannot be read or is not in the published format;
-      the message names the line.
-  """
+  """Reads one of the files; the error of a damaged one names the line."""
   path = os.fspath(path)
   # `str.splitlines` would also break lines inside texts, such as at U+2028.
   reader = csv.reader(io.StringIO(_read_text(path), newline=''), strict=True)

@@ -124,7 +124,7 @@ class _Language:
   """Words, their probabilities and their successors.
 
   Attributes:
-    words: The words.
+    words: The words, in the order of the arrays below.
     cumulative: The cumulative probabilities of words for each topic, [topics,
       words].
     successors: The words that often follow each word, [words, successors].

@@ -94,14 +94,11 @@ def create_task(
   """Creates the task; `OPTIONS` describes the options.
 
   The seed is that of initial weights and of synthetic texts. data_dir is the
-  folder of users' texts (see the module); None means synthetic texts.
+  folder of users' texts that the module describes; None means synthetic texts.
 
   Returns:
     The task: x and y int32 [tokens], y being x one token ahead; metric
     top_1_recall.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   train, validation, test = _load_clients(data_dir, num_generated_users, seed)
   if vocabulary is None:
@@ -160,12 +157,8 @@ def create_task(
 def split_sentences(text: str) -> list[str]:
   """Returns the sentences of a text: words in lower case between spaces.
 
-  Args:
-    text: Any text.
-
-  Returns:
-    The sentences, some possibly without words. The last one is the unfinished
-    sentence at the end of the text, which may be empty.
+  Some may have no words. The last one is the unfinished sentence at the end of
+  the text, which may be empty.
   """
   plain = text.lower().replace('\N{RIGHT SINGLE QUOTATION MARK}', "'")
   return [' '.join(_WORD.findall(part)) for part in _END.split(plain)]

@@ -149,9 +149,6 @@ def create_web_text_task(
   Returns:
     The task: x and y int32 [tokens], y being x one token ahead; metric
     accuracy, of the next token.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   train, validation, test = load_clients(
     name, data_dir, num_generated_domains=num_generated_domains, seed=seed
@@ -198,13 +195,11 @@ def load_clients(
   """Returns (training, validation, test) clients with an array `text`.
 
   Args:
-    name: The task's name.
-    data_dir: See `create_web_text_task`.
+    name: The task's name, for messages.
+    data_dir: A folder that launch.group_dataset wrote; None for synthetic
+      pages.
     num_generated_domains: The number of synthetic domains.
     seed: The seed of the synthetic pages.
-
-  Raises:
-    errors.InputError: If the folder cannot be used.
   """
   if data_dir is None:
     return _generate_pages(name, num_generated_domains, seed)
@@ -234,26 +229,21 @@ def create_language_task(
   """Creates a task of predicting the next token.
 
   Args:
-    name: The task's name.
+    name: The name in the registry.
     train: The training clients, with an array `feature` of texts.
     validation: The validation clients, with the same array.
     test: The test clients, with the same array.
-    vocabulary: The vocabulary of the tokens.
+    vocabulary: The vocabulary that turns texts into tokens.
     seed: The seed of initial weights.
-    model: See `model_options`.
-    size: See `model_options`.
-    activation_dtype: See `model_options`.
-    sequence_length: See `model_options`.
-    eval_sequence_length: See `model_options`.
-    cache_megabytes: See `model_options`.
+    model: 'transformer' or 'rnn'.
+    size: The size of a transformer, 'tiny', '6x384' or '12x768'.
+    activation_dtype: The dtype of a transformer's activations.
+    sequence_length: The number of tokens per example in training.
+    eval_sequence_length: The number of tokens per example in evaluation and
+      personalisation.
+    cache_megabytes: The budget for keeping clients in memory.
     feature: The name of the array of texts.
-    synthetic: See `Task`.
-
-  Returns:
-    The task.
-
-  Raises:
-    errors.InputError: If an option is out of range.
+    synthetic: A name for synthetic data; None for real data.
   """
 
   def chunked(data: datasets.ClientData, length: int) -> datasets.ClientData:
@@ -312,9 +302,6 @@ def load_vocabulary(
   Args:
     path: The file, which may begin with ~, or a vocabulary, which is returned.
     data_dir: The folder of the texts that it is for.
-
-  Raises:
-    errors.InputError: If it cannot be read.
   """
   if isinstance(path, datasets.Vocabulary):
     return path

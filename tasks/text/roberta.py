@@ -44,7 +44,7 @@ class Roberta:
   """A model and the tokens that it reads.
 
   Attributes:
-    tokens: The tokenizer.
+    tokens: The tokenizer of the model's texts.
     model: The model of x int32 [batch, sequence_length] and y int32 [batch].
     tensor_names: The names of its trainable tensors, in their order.
   """
@@ -94,10 +94,6 @@ def create_roberta(
   Returns:
     A model with the metrics of `models.create_class_metric_fns`. Random weights
     have the distribution of the transformers library, but another stream.
-
-  Raises:
-    errors.InputError: If an option is out of range, a text is not valid, or
-      the checkpoint is missing or cannot be used.
   """
   models.check_class_names(class_names)
   fields.integer(_LEAST_LENGTH)('sequence_length', sequence_length)
@@ -188,8 +184,9 @@ def create_config(
   """Creates a config of the transformers library, with RoBERTa's proportions.
 
   Args:
-    num_layers: The number of layers.
-    num_heads: The number of heads of each.
+    num_layers: The number of layers, each of attention and a feed-forward
+      network.
+    num_heads: The number of attention heads of each layer.
     hidden_size: The width of a layer.
     vocabulary_size: The number of token ids.
     sequence_length: The largest number of tokens of a text.

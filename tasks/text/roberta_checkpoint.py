@@ -68,15 +68,7 @@ def is_head(variable: tf.Variable) -> bool:
 
 
 def read_config(folder: pathlib.Path) -> dict[str, Any]:
-  """Reads the config of a checkpoint.
-
-  Args:
-    folder: The folder of the checkpoint.
-
-  Raises:
-    errors.InputError: If there is no such folder, it holds no RoBERTa, or one
-      of its sizes is not a positive integer.
-  """
+  """Reads the config of a checkpoint, which must be one of RoBERTa."""
   if not folder.is_dir():
     raise errors.InputError(
       f'There is no folder {folder}, which must be that of a RoBERTa '
@@ -101,16 +93,12 @@ def load_checkpoint(
 
   Args:
     folder: The folder with model.safetensors or tf_model.h5.
-    config: The config.
-    sequence_length: The number of tokens per text.
+    config: The config by `read_config`.
+    sequence_length: The number of tokens per text, at most that of the weights.
 
   Returns:
     A TFRobertaForSequenceClassification, and whether its head is from the
     folder, which must then have a whole one with the same number of classes.
-
-  Raises:
-    errors.InputError: If the weights are missing, cannot be read, lack a part
-      of the language model, or are for shorter texts.
   """
   longest = config.get('max_position_embeddings', 512) - _FIRST_POSITION
   if sequence_length > longest:

@@ -43,10 +43,6 @@ class RobertaTokens:
       sequence_length: The number of tokens per text, at least 3, including
         those that begin and end it.
       source: The origin of the tokenizer, for error messages.
-
-    Raises:
-      errors.InputError: If a special token is missing, or padding has another
-        id than in RoBERTa.
     """
     ids = {token: tokenizer.token_to_id(token) for token in (_BEGIN, _END)}
     padding = tokenizer.token_to_id(_PAD)
@@ -83,9 +79,6 @@ class RobertaTokens:
     Args:
       texts: The texts, strings or bytes of UTF-8. Long ones are truncated
         before the end token; short ones are padded.
-
-    Raises:
-      errors.InputError: If a text is invalid.
     """
     tokens = np.empty([len(texts), self._sequence_length], np.int32)
     # One by one, because batches start threads, and the library warns of these
@@ -101,14 +94,10 @@ def train_roberta_tokens(
   """Learns byte pairs; the order of the texts does not matter.
 
   Args:
-    texts: The texts.
-    vocabulary_size: The number of token ids, special ones included; fewer if
-      the texts do not hold as many.
-    sequence_length: See `RobertaTokens`.
-
-  Raises:
-    errors.InputError: If there is no text, a text is invalid, or the size is
-      too small for the special tokens and all bytes.
+    texts: The training texts, at least one.
+    vocabulary_size: The number of token ids, with room for the special ones and
+      all bytes; fewer if the texts do not hold as many.
+    sequence_length: The number of tokens per text, at least 3.
   """
   alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
   least = len(_SPECIAL_TOKENS) + len(alphabet)
@@ -145,10 +134,7 @@ def load_roberta_tokens(
 
   Args:
     folder: The folder with tokenizer.json, or vocab.json and merges.txt.
-    sequence_length: See `RobertaTokens`.
-
-  Raises:
-    errors.InputError: If the files are missing or cannot be read.
+    sequence_length: The number of tokens per text, at least 3.
   """
   whole = folder / 'tokenizer.json'
   parts = [folder / 'vocab.json', folder / 'merges.txt']

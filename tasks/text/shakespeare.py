@@ -96,9 +96,6 @@ def create_task(
   Returns:
     The task: x and y int32 [sequence_length], y being x one character ahead;
     metric accuracy, of the next character.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 

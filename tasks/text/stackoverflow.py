@@ -58,9 +58,6 @@ def create_task(
   Returns:
     The task: x and y int32 [tokens], y being x one token ahead; metric
     accuracy, of the next token.
-
-  Raises:
-    errors.InputError: If an option is out of range or the data cannot be used.
   """
   train, held_out, test = load_clients(data_dir, download=download)
   if vocabulary is None:
@@ -95,11 +92,8 @@ def load_clients(
   """Returns TFF's splits train, heldout and test: clients with `FEATURE`.
 
   Args:
-    data_dir: See `create_task`.
+    data_dir: The folder of stackoverflow.sqlite; None for TFF's cache, ~/.tff.
     download: Whether to download a missing file.
-
-  Raises:
-    errors.InputError: If the file cannot be used.
   """
   import tensorflow_federated as tff  # pylint: disable=g-import-not-at-top
 

@@ -13,13 +13,9 @@ def train_word_pieces(texts: Sequence[str], size: int) -> datasets.Vocabulary:
   """Trains a vocabulary of word pieces in lower case.
 
   Args:
-    texts: The texts; their order does not matter.
-    size: The number of token ids, special ones included; fewer if the texts do
-      not hold as many.
-
-  Raises:
-    errors.InputError: If there is no text, or `size` is too small for single
-      characters.
+    texts: The texts, at least one; their order does not matter.
+    size: The number of token ids, with room for special ones and single
+      characters; fewer if the texts do not hold as many.
   """
   return datasets.train_vocabulary(
     texts,
@@ -34,10 +30,7 @@ def tokenize(
 ) -> np.ndarray:
   """Returns the first tokens of each text, int32 [texts, sequence_length].
 
-  Args:
-    vocabulary: The vocabulary of the tokens.
-    texts: The texts; each is truncated after `sequence_length` tokens.
-    sequence_length: The number of tokens per text; shorter ones are padded.
+  Longer texts are truncated, and shorter ones padded.
   """
   tokens = np.full(
     (len(texts), sequence_length), vocabulary.special_tokens.pad, np.int32
