@@ -37,8 +37,8 @@ COMMANDS = {
 # The parent folder of launch in a wheel; a checkout has another one.
 _FOLDER = 'fedfish_tff_programs'
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-# Completes flags by the help of a command, which is asked for once in a shell.
-# Words that begin with no dash are files.
+# Completes flags by the help of a command, which bash asks for once in a shell
+# and zsh each time. Words that begin with no dash are files.
 _COMPLETION = """[ -n "$ZSH_VERSION" ] && autoload -U +X compinit bashcompinit && \\
   compinit && bashcompinit
 _fedfish() {
@@ -64,6 +64,12 @@ _fedfish() {
   esac
 }
 complete -o default -F _fedfish @COMMANDS@
+# Zsh looks for no file after the = of a word.
+_fedfish_zsh() {
+  _bash_complete -o default -F _fedfish && return
+  compset -P '*=' && _files
+}
+[ -z "$ZSH_VERSION" ] || compdef _fedfish_zsh @COMMANDS@
 """
 _BINARY = re.compile(r'(?:python -m )?(?<![\w./])launch\.([\w.]*\w)')
 
