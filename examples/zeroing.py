@@ -44,6 +44,6 @@ BLOCK = block.Block(
   ),
   label=lambda config, name: f'Zeroing {name}',
   built_from=block.of_own_fields,
-  build={block.AGGREGATOR: _build},
+  build={building.AGGREGATOR: _build},
   after=('aggregation', 'compression'),
 )

@@ -3,6 +3,7 @@
 """Imports point one way: research, launch, tasks, library, and inside them."""
 
 import ast
+import graphlib
 import re
 
 from tests import repository
@@ -339,6 +340,15 @@ class LayeringTest(absltest.TestCase):
       and (found := _find_private_apis(module.tree))
     }
     self.assertEqual(list(users), ['fedfish_tff.private_apis'], users)
+
+  def test_modules_form_no_cycle(self):
+    # Imports for annotations alone count, too.
+    graphlib.TopologicalSorter(
+      {
+        name: repository.imported_modules(module) - {name}
+        for name, module in self.modules.items()
+      }
+    ).prepare()
 
   def test_rules_form_no_cycle(self):
     done = set()

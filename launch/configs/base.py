@@ -43,7 +43,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
 from launch.methods import block as block_lib
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import method as method_lib
 from launch.methods import optimizers
 from launch.methods import participation
@@ -103,14 +103,14 @@ def create_config(
   own = axes or {}
   others, chosen = _find_others(chosen)
   _check_axes(variant, chosen, own, others)
-  declared = fields_lib.defaults(config_lib.FIELDS)
+  declared = fields_lib.defaults(config_fields.FIELDS)
   config = ConfigDict(
     {
       **{name: v for name, v in declared.items() if v is not None},
       'algorithm': method.defaults(method_variant),
       **{
         name: block.defaults()
-        for name, block in block_lib.own_blocks().items()
+        for name, block in registry.own_blocks().items()
         if block.in_all_configs
       },
     }
@@ -192,22 +192,25 @@ def _choose_rates(
     adaptive_rate: The server's learning rate with an adaptive optimizer.
     chosen: The axes of the variant with their values.
   """
-  for rate in (config_lib.CLIENT_RATE, config_lib.SERVER_RATE):
+  for rate in (config_fields.CLIENT_RATE, config_fields.SERVER_RATE):
     if rate in config and rate not in method.learning_rates:
       _replace(
         config, rate, None, f' for {method.name}, which has no such rate'
       )
-  if config_lib.SERVER_RATE not in method.learning_rates:
+  if config_fields.SERVER_RATE not in method.learning_rates:
     return
   usual = method.server_rate(
     config.algorithm.server_optimizer,
-    client_rate=config.get(config_lib.CLIENT_RATE),
+    client_rate=config.get(config_fields.CLIENT_RATE),
     adaptive_rate=adaptive_rate,
   )
-  is_usual = 'server' in chosen or config_lib.SERVER_RATE not in config
+  is_usual = 'server' in chosen or config_fields.SERVER_RATE not in config
   if is_usual and usual is not None:
     _replace(
-      config, config_lib.SERVER_RATE, usual, ', the rate of the chosen server'
+      config,
+      config_fields.SERVER_RATE,
+      usual,
+      ', the rate of the chosen server',
     )
 
 
@@ -218,7 +221,7 @@ def _find_others(
   others, named = {}, {}
   for axis, value in chosen.items():
     if ':' in axis:
-      block = block_lib.find_block(axis, field='The axis')
+      block = registry.find_block(axis, field='The axis')
       others[block.name] = block
       axis = block.name
     named[axis] = value
@@ -229,7 +232,7 @@ def _ordered_blocks(
   others: Mapping[str, block_lib.Block],
 ) -> list[block_lib.Block]:
   """Returns the blocks, with those that others' rules may change last."""
-  blocks = block_lib.known_blocks(others).values()
+  blocks = registry.known_blocks(others).values()
   return sorted(blocks, key=lambda block: block.in_all_configs)
 
 
@@ -257,7 +260,7 @@ def _add_block(
         f'{block.name}.{name}', known, method.why_not(support)
       )
       _overrule(config, rule, f' for {method.name}: {rule.reason}')
-  values = config_lib.Values.of(config[block.name].to_dict())
+  values = config_fields.Values.of(config[block.name].to_dict())
   for rule in (*block.goes_with, *block.sets):
     is_chosen = rule.field.partition('.')[0] in chosen
     if rule.values and rule.holds(values) and not is_chosen:

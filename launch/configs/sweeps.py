@@ -39,7 +39,7 @@ from typing import Any
 from fedfish_tff import errors
 from launch import json_config
 from launch.configs import base
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import optimizers
 from launch.methods import registry
 
@@ -206,8 +206,8 @@ def compare(
 def _stepping_rate(config: base.ConfigDict, field: str) -> str:
   """Returns a field, or the server's rate for a client rate without steps."""
   method = registry.find_method(config.algorithm.name)
-  is_idle = field == config_lib.CLIENT_RATE and method.steps_at_server
-  return config_lib.SERVER_RATE if is_idle else field
+  is_idle = field == config_fields.CLIENT_RATE and method.steps_at_server
+  return config_fields.SERVER_RATE if is_idle else field
 
 
 def fixed_compute(
@@ -281,11 +281,11 @@ def tuned_rates(config: base.ConfigDict) -> tuple[str, ...]:
   """
   method = registry.find_method(config.algorithm.name)
   if method.steps_at_server:
-    return (config_lib.SERVER_RATE,)
+    return (config_fields.SERVER_RATE,)
   server = config.algorithm.get('server_optimizer')
   if server and optimizers.OPTIMIZERS[server].is_adaptive:
-    return (config_lib.CLIENT_RATE, config_lib.SERVER_RATE)
-  return (config_lib.CLIENT_RATE,)
+    return (config_fields.CLIENT_RATE, config_fields.SERVER_RATE)
+  return (config_fields.CLIENT_RATE,)
 
 
 def ready_sweeps(
@@ -324,7 +324,7 @@ def ready_sweeps(
   def rates(config: base.ConfigDict) -> dict[str, tuple[float, ...]]:
     varied = tuned_rates(config)
     if tunes_plain_servers:
-      varied = (config_lib.CLIENT_RATE, config_lib.SERVER_RATE)
+      varied = (config_fields.CLIENT_RATE, config_fields.SERVER_RATE)
     return {rate: rates_around(config[rate]) for rate in varied}
 
   def grids() -> Iterator[Run]:

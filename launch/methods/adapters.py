@@ -96,6 +96,6 @@ BLOCK = block.Block(
   label=lambda config, name: f'LoRA {name}',
   # The frozen weights depend on the seed and are built in.
   built_from=lambda config: frozenset({'seed'}),
-  build={block.TASK: _adapt_task},
+  build={building.TASK: _adapt_task},
   merge=_merge,
 )

@@ -177,5 +177,5 @@ BLOCK = block.Block(
   needed_clients=_needed_clients,
   label=_label,
   built_from=block.of_own_fields,
-  build={block.AGGREGATOR: _build},
+  build={building.AGGREGATOR: _build},
 )

@@ -12,10 +12,10 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import block
+from launch.methods import building
 from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
-  from launch.methods import building
   from tasks.task import Task
 
 _NAME = 'batch_normalization'
@@ -111,5 +111,5 @@ BLOCK = block.Block(
   keeps_models=lambda own: own.statistics == KEPT,
   # Frozen statistics, and what clients keep first, are built in.
   built_from=lambda config: frozenset({'seed'}),
-  build={block.TASK: _freeze},
+  build={building.TASK: _freeze},
 )

@@ -16,55 +16,22 @@ from collections.abc import Container
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
-import functools
-import graphlib
-import importlib
 import operator
-import pkgutil
 import typing
 from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
-from fedfish_tff import plug_ins
 from fedfish_tff import simulation
-from fedfish_tff import trust as trust_lib
-from launch import methods
+from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import config_fields
+from launch.methods import method as method_lib
 
 if typing.TYPE_CHECKING:
   from fedfish_tff import evaluation
-  from launch.methods import building
-  from launch.methods import method as method_lib
   from tasks.task import Task
-
-# The field of another package's block that names its declaration.
-DECLARATION = 'declaration'
-
-TASK = 'task'
-MODEL = 'model'
-CLIENT_OPTIMIZER = 'client_optimizer'
-CLIENT_RATE_FACTOR = f'{config_lib.CLIENT_RATE}_factor'
-SERVER_RATE_FACTOR = f'{config_lib.SERVER_RATE}_factor'
-EXCHANGE = 'exchange'
-MEAN = 'mean'
-AGGREGATOR = 'aggregator'
-PROCESS = 'process'
-# The parts of a run that `build` may change, in the order of their making.
-PARTS: Mapping[str, str] = {
-  TASK: 'the task, with its clients and its model',
-  MODEL: "the model that gradients train; None for the task's",
-  CLIENT_OPTIMIZER: "the clients' optimizer",
-  CLIENT_RATE_FACTOR: 'the parameter that multiplies the rate of clients, which '
-  '`before_round` of a hook sets; None for none',
-  SERVER_RATE_FACTOR: 'that of the rate of the server',
-  EXCHANGE: 'the function from whether each tensor may be sent, empty for all, to '
-  'the arguments of builders that select what clients send',
-  MEAN: "the mean that aggregation takes; None for TFF's own",
-  AGGREGATOR: "the aggregation of updates; None for the method's own",
-  PROCESS: 'the learning process',
-}
 
 
 def of_own_fields(config: config_lib.Config) -> frozenset[str]:
@@ -73,36 +40,9 @@ def of_own_fields(config: config_lib.Config) -> frozenset[str]:
   return frozenset()
 
 
-BuildFn = Callable[['building.Ingredients', Any], Any]
+BuildFn = Callable[[building.Ingredients, Any], Any]
 # From a config, its task, a model and weights to another model and its weights.
 MergeFn = Callable[[config_lib.Config, 'Task', Any, Any], tuple[Any, Any]]
-
-
-@dataclasses.dataclass(frozen=True, kw_only=True)
-class Cohorts:
-  """The clients of each round.
-
-  Attributes:
-    title: The name of their choice in tables.
-    participation: The function that returns the cohort of a round.
-    accuracy_stages: The stages that training ends by accuracy, updated with
-      each row; None if it ends none.
-  """
-
-  title: str
-  participation: simulation.Participation
-  accuracy_stages: simulation.AccuracyStages | None = None
-
-  @property
-  def planned(self) -> simulation.Participation:
-    """The cohorts, or as many other clients where training chooses them."""
-    return getattr(self.participation, 'planned', self.participation)
-
-  @property
-  def hooks(self) -> list[simulation.Hook]:
-    """The hooks that decide on cohorts by the rows of rounds."""
-    found = (self.accuracy_stages, self.participation)
-    return [part for part in found if isinstance(part, simulation.Hook)]
 
 
 class Experiment(typing.Protocol):
@@ -124,7 +64,7 @@ class Experiment(typing.Protocol):
   evaluations: evaluation.SharedComputations
   judged_column: str
   first_round: int
-  cohorts: Cohorts
+  cohorts: config_lib.Cohorts
 
   def build_barrier(self) -> evaluation.CohortBarrier | None:
     """Builds the barrier, if the config has one."""
@@ -147,20 +87,6 @@ class Outcome:
   stopping: simulation.EarlyStopping | None = None
 
 
-class Origin(NamedTuple):
-  """The origin of the weights that a run begins with, kept in its workdir.
-
-  Attributes:
-    config: The config of a run that is trained first, in which each client comes
-      once, and whose rounds and costs count; None for weights that are read. Its
-      `rounds` are without meaning; see `Config.first_run`.
-    path: The workdir of a run, or a file of weights, that is read.
-  """
-
-  config: config_lib.Config | None = None
-  path: str = ''
-
-
 class Rule(NamedTuple):
   """A restriction that a block puts on a field elsewhere in the config.
 
@@ -181,14 +107,14 @@ class Rule(NamedTuple):
   reason: str
   when: Mapping[str, Container[Any]] = {}
 
-  def holds(self, own: config_lib.Values) -> bool:
+  def holds(self, own: config_fields.Values) -> bool:
     """Returns whether the rule applies to the values of the block."""
     return all(
       operator.attrgetter(name)(own) in values
       for name, values in self.when.items()
     )
 
-  def cause(self, block: str, own: config_lib.Values) -> str:
+  def cause(self, block: str, own: config_fields.Values) -> str:
     """Returns a clause on why the rule applies to a block, with its reason."""
     if not self.when:
       return f'the config has a block {block}, {self.reason}'
@@ -271,8 +197,8 @@ class Block:
       its builds depend on, beside `building.parameter_values`. Runs of a sweep
       that differ only in other fields share what is built; by default, None, no
       two runs with the block do. A block with `in_loop` need not say it.
-    build: For a part of a run, one of PARTS, a function from ingredients and the
-      part to its replacement.
+    build: For a part of a run, one of `building.PARTS`, a function from
+      ingredients and the part to its replacement.
     after: The names of the blocks whose changes of the same part, and of the
       label, come before those of this block.
     start: A function from a config to the origin of the weights that its run
@@ -313,13 +239,13 @@ class Block:
   check_task: Callable[[config_lib.Config, Task], None] = lambda config, task: (
     None
   )
-  choose: Callable[[config_lib.Config, Task], Cohorts] | None = None
+  choose: Callable[[config_lib.Config, Task], config_lib.Cohorts] | None = None
   needed_clients: Callable[[config_lib.Config], int] = lambda config: 0
   label: Callable[[config_lib.Config, str], str] = lambda config, name: name
   deviations: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   diverges_by: Sequence[str] = ()
   in_loop: bool = False
-  keeps_models: Callable[[config_lib.Values], bool] = lambda own: False
+  keeps_models: Callable[[config_fields.Values], bool] = lambda own: False
   measures_payload: bool = False
   length_field: Callable[[config_lib.Config], str] = lambda config: ''
   built_from: Callable[[config_lib.Config], frozenset[str] | None] = (
@@ -327,7 +253,9 @@ class Block:
   )
   build: Mapping[str, BuildFn] = dataclasses.field(default_factory=dict)
   after: Sequence[str] = ()
-  start: Callable[[config_lib.Config], Origin | None] = lambda config: None
+  start: Callable[[config_lib.Config], config_lib.Origin | None] = (
+    lambda config: None
+  )
   merge: MergeFn = lambda config, task, model, weights: (model, weights)
   fingerprint: Callable[[config_lib.Config], Mapping[str, str]] = lambda of: {}
   hooks: Callable[[Experiment], Sequence[simulation.Hook]] = lambda of: ()
@@ -339,10 +267,10 @@ class Block:
 
   def __post_init__(self) -> None:
     for part in self.build:
-      if part not in PARTS:
+      if part not in building.PARTS:
         raise ValueError(
           f'Block {self.name} must build parts of a run, which are '
-          f'{", ".join(PARTS)}, got {part!r}.'
+          f'{", ".join(building.PARTS)}, got {part!r}.'
         )
 
   def defaults(self, preset: str = '', **others: str) -> dict[str, Any]:
@@ -360,7 +288,7 @@ class Block:
       chosen |= self.axes()[axis][value]
     return fields_lib.defaults(self._fields_of(chosen)) | chosen
 
-  def read(self, values: Mapping[str, Any]) -> config_lib.Values:
+  def read(self, values: Mapping[str, Any]) -> config_fields.Values:
     """Returns the checked fields of the block of a config.
 
     Args:
@@ -376,7 +304,7 @@ class Block:
     # A field that is left out is checked as its default.
     found = {name: known[name].default for name in absent} | dict(values)
     fields_lib.check_block(f'{self.name}.', found, known, owner=owner)
-    return config_lib.Values.of({**absent, **values})
+    return config_fields.Values.of({**absent, **values})
 
   def _fields_of(
     self, values: Mapping[str, Any]
@@ -488,110 +416,3 @@ class Block:
         must = f'{rule.field} must be {values}, got {found!r}'
       raise errors.InputError(f'{must}: {rule.cause(self.name, own)}.')
     self.check(config)
-
-
-def find_declarations(name: str) -> list[Any]:
-  """Returns the objects that the modules of this package define by a name."""
-  modules = (
-    importlib.import_module(f'{methods.__name__}.{module.name}')
-    for module in pkgutil.iter_modules(methods.__path__)
-  )
-  return [getattr(module, name) for module in modules if hasattr(module, name)]
-
-
-@functools.cache
-def own_blocks() -> Mapping[str, Block]:
-  """Returns the blocks of this package by name, in the order of `Block.after`."""
-  found = {declared.name: declared for declared in find_declarations('BLOCK')}
-  for declared in find_declarations('BLOCKS'):
-    found |= {one.name: one for one in declared.values()}
-  return _in_order(found)
-
-
-def _in_order(blocks: Mapping[str, Block]) -> dict[str, Block]:
-  """Returns blocks after those that their `Block.after` names.
-
-  Raises:
-    errors.InputError: If blocks come after one another.
-  """
-  after = {name: block.after for name, block in blocks.items()}
-  try:
-    order = [*graphlib.TopologicalSorter(after).static_order()]
-  except graphlib.CycleError as error:
-    raise errors.InputError(
-      'Blocks must be in an order by what they say in `after`, got '
-      f'{" before ".join(error.args[1])}.'
-    ) from error
-  return {name: blocks[name] for name in order if name in blocks}
-
-
-def find_block(
-  name: Any, *, field: str, trust: trust_lib.Trust = trust_lib.PYTHON
-) -> Block:
-  """Returns the block of another package.
-
-  Args:
-    name: The name of the declaration, package.module:NAME.
-    field: The field that holds the name, for the error.
-    trust: The trust in the config with the field.
-
-  Raises:
-    errors.InputError: If there is no such block, or its module is not trusted.
-  """
-  fields_lib.text(field, name)
-  block = plug_ins.load(
-    name,
-    field=field,
-    trust=trust,
-    is_one=lambda found: isinstance(found, Block),
-    expected='a launch.methods.block.Block',
-  )
-  if block.name in own_blocks():
-    raise errors.InputError(
-      f'{field} must be a block with a name of its own, got {name!r}, whose '
-      f'name is {block.name!r}.'
-    )
-  declaration = fields_lib.Field(
-    name, fields_lib.one_of(name), 'The declaration of the block.'
-  )
-  return dataclasses.replace(
-    block, fields={DECLARATION: declaration, **block.fields}
-  )
-
-
-def find_other_blocks(
-  values: Mapping[str, Any], *, trust: trust_lib.Trust
-) -> dict[str, Block]:
-  """Returns the blocks of other packages that a config has, by name.
-
-  Args:
-    values: The config as nested mappings.
-    trust: The trust in the config.
-
-  Raises:
-    errors.InputError: If a block is not found, has another name, or is not
-      trusted.
-  """
-  found = {}
-  for name, value in values.items():
-    if (
-      name in own_blocks()
-      or name in ('algorithm', 'task')
-      or not isinstance(value, Mapping)
-      or DECLARATION not in value
-    ):
-      continue
-    field = f'{name}.{DECLARATION}'
-    block = find_block(value[DECLARATION], field=field, trust=trust)
-    if block.name != name:
-      raise errors.InputError(
-        f'{field} must declare a block {name}, got {value[DECLARATION]!r}, '
-        f'whose block is {block.name}.'
-      )
-    found[name] = block
-  return found
-
-
-def known_blocks(others: Mapping[str, Block]) -> Mapping[str, Block]:
-  """Returns the blocks of this package and others by name, in their order."""
-  return _in_order({**own_blocks(), **others}) if others else own_blocks()

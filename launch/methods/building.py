@@ -17,8 +17,8 @@ from typing import Any
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
-from launch.methods import block as block_lib
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import optimizers
 
 if typing.TYPE_CHECKING:
@@ -26,6 +26,30 @@ if typing.TYPE_CHECKING:
   from tasks.task import Task
 
   import tensorflow_federated as tff
+
+TASK = 'task'
+MODEL = 'model'
+CLIENT_OPTIMIZER = 'client_optimizer'
+CLIENT_RATE_FACTOR = f'{config_fields.CLIENT_RATE}_factor'
+SERVER_RATE_FACTOR = f'{config_fields.SERVER_RATE}_factor'
+EXCHANGE = 'exchange'
+MEAN = 'mean'
+AGGREGATOR = 'aggregator'
+PROCESS = 'process'
+# The parts of a run that `build` may change, in the order of their making.
+PARTS: Mapping[str, str] = {
+  TASK: 'the task, with its clients and its model',
+  MODEL: "the model that gradients train; None for the task's",
+  CLIENT_OPTIMIZER: "the clients' optimizer",
+  CLIENT_RATE_FACTOR: 'the parameter that multiplies the rate of clients, which '
+  '`before_round` of a hook sets; None for none',
+  SERVER_RATE_FACTOR: 'that of the rate of the server',
+  EXCHANGE: 'the function from whether each tensor may be sent, empty for all, to '
+  'the arguments of builders that select what clients send',
+  MEAN: "the mean that aggregation takes; None for TFF's own",
+  AGGREGATOR: "the aggregation of updates; None for the method's own",
+  PROCESS: 'the learning process',
+}
 
 # Fields that only concern the loop of rounds, like the blocks with `in_loop`;
 # no process is built from them.
@@ -43,8 +67,8 @@ FIELDS_OF_THE_LOOP = frozenset(
 
 # Fields that most methods are not built from; see `Method.shared_across`.
 SHARED = FIELDS_OF_THE_LOOP | {
-  config_lib.CLIENT_RATE,
-  config_lib.SERVER_RATE,
+  config_fields.CLIENT_RATE,
+  config_fields.SERVER_RATE,
   'local_epochs',
   'seed',
 }
@@ -103,7 +127,7 @@ class Ingredients:
   start_weights: tff.learning.models.ModelWeights | None = None
 
   @property
-  def algorithm(self) -> config_lib.Values:
+  def algorithm(self) -> config_fields.Values:
     """The fields of the method itself."""
     return self.config.algorithm
 
@@ -111,7 +135,7 @@ class Ingredients:
     """Returns a part of the run after the changes of the config's blocks.
 
     Args:
-      part: The name of a part, one of `block.PARTS`.
+      part: The name of a part, one of PARTS.
       value: The part before the changes.
     """
     for block in self.config.declared:
@@ -122,19 +146,19 @@ class Ingredients:
   @functools.cached_property
   def model(self) -> tff.learning.models.FunctionalModel:
     """The model that gradients train: the task's model or a part of it."""
-    model = self.change(block_lib.MODEL, None)
+    model = self.change(MODEL, None)
     return self.task.create_checked_model() if model is None else model
 
   @property
   def client_optimizer(self) -> tff.learning.optimizers.Optimizer:
     decay = self.config.client_weight_decay
     return self.change(
-      block_lib.CLIENT_OPTIMIZER,
+      CLIENT_OPTIMIZER,
       optimizers.build(
         getattr(self.algorithm, 'client_optimizer', 'sgd'),
         self.config.client_learning_rate,
-        parameter=config_lib.CLIENT_RATE,
-        factor=self.change(block_lib.CLIENT_RATE_FACTOR, None),
+        parameter=config_fields.CLIENT_RATE,
+        factor=self.change(CLIENT_RATE_FACTOR, None),
         **({} if decay is None else {'weight_decay': decay}),
       ),
     )
@@ -144,8 +168,8 @@ class Ingredients:
     return optimizers.build(
       self.algorithm.server_optimizer,
       self.config.server_learning_rate,
-      parameter=config_lib.SERVER_RATE,
-      factor=self.change(block_lib.SERVER_RATE_FACTOR, None),
+      parameter=config_fields.SERVER_RATE,
+      factor=self.change(SERVER_RATE_FACTOR, None),
       **optimizers.server_arguments(self.algorithm),
     )
 
@@ -160,8 +184,8 @@ class Ingredients:
     self,
   ) -> tff.aggregators.WeightedAggregationFactory | None:
     """The factory that aggregates updates; None for the method's own."""
-    mean = self.change(block_lib.MEAN, None)
-    aggregator = self.change(block_lib.AGGREGATOR, mean)
+    mean = self.change(MEAN, None)
+    aggregator = self.change(AGGREGATOR, mean)
     if aggregator is not None:
       self._check_statistics()
     return aggregator
@@ -175,7 +199,7 @@ class Ingredients:
       names = [
         block.name
         for block in self.config.declared
-        if {block_lib.MEAN, block_lib.AGGREGATOR} & set(block.build)
+        if {MEAN, AGGREGATOR} & set(block.build)
       ]
       raise errors.InputError(
         f'The config must have no block {", ".join(names)} for a model with '
@@ -216,7 +240,7 @@ class Ingredients:
     Returns:
       The arguments; empty if clients send all of these.
     """
-    return self.change(block_lib.EXCHANGE, lambda sent: {})(sent)
+    return self.change(EXCHANGE, lambda sent: {})(sent)
 
 
 def prepare(
@@ -236,7 +260,7 @@ def prepare(
     errors.InputError: If the task does not fit the blocks.
   """
   parts = Ingredients(config=config, task=task, start_weights=start_weights)
-  return dataclasses.replace(parts, task=parts.change(block_lib.TASK, task))
+  return dataclasses.replace(parts, task=parts.change(TASK, task))
 
 
 def build_method(
@@ -262,7 +286,7 @@ def build_method(
   parts = prepare(config, task, start_weights=start_weights)
   built = config.method.build(parts)
   return dataclasses.replace(
-    built, process=parts.change(block_lib.PROCESS, built.process)
+    built, process=parts.change(PROCESS, built.process)
   )
 
 
@@ -276,10 +300,12 @@ def parameter_values(config: config_lib.Config) -> dict[str, float]:
     config: The config.
   """
   optimizer_of = {
-    config_lib.CLIENT_RATE: getattr(
+    config_fields.CLIENT_RATE: getattr(
       config.algorithm, 'client_optimizer', 'sgd'
     ),
-    config_lib.SERVER_RATE: getattr(config.algorithm, 'server_optimizer', None),
+    config_fields.SERVER_RATE: getattr(
+      config.algorithm, 'server_optimizer', None
+    ),
   }
   values = {
     rate: optimizers.scaled_rate(optimizer, getattr(config, rate))

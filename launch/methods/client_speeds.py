@@ -18,7 +18,7 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 
 _COMMUNICATION: Mapping[str, fields.Field] = {
   'communication_seconds': fields.Field(
@@ -43,11 +43,11 @@ class SpeedKind(block.Choice):
       for none.
   """
 
-  build: Callable[[config_lib.Values, int, Sequence[str]], simulation.Speeds]
-  check: Callable[[config_lib.Values], None] = lambda own: None
+  build: Callable[[config_fields.Values, int, Sequence[str]], simulation.Speeds]
+  check: Callable[[config_fields.Values], None] = lambda own: None
   is_fixed: bool = False
   is_exponential: bool = False
-  path: Callable[[config_lib.Values], str] = lambda own: ''
+  path: Callable[[config_fields.Values], str] = lambda own: ''
 
 
 def _check_scales(name: str, value: Any) -> None:
@@ -64,7 +64,7 @@ def _check_path(name: str, value: Any) -> None:
     raise errors.unexpected(name, value, 'the path of a CSV file')
 
 
-def _check_classes(own: config_lib.Values) -> None:
+def _check_classes(own: config_fields.Values) -> None:
   if len(own.class_shares) != len(own.class_seconds):
     raise errors.InputError(
       'participation.speeds.class_shares and participation.speeds.class_seconds '
@@ -74,14 +74,14 @@ def _check_classes(own: config_lib.Values) -> None:
 
 
 def _build_classes(
-  own: config_lib.Values, seed: int, client_ids: Sequence[str]
+  own: config_fields.Values, seed: int, client_ids: Sequence[str]
 ) -> simulation.Speeds:
   del client_ids
   classes = map(simulation.DeviceClass, own.class_shares, own.class_seconds)
   return simulation.device_class_speeds(list(classes), seed=seed)
 
 
-def _trace_path(own: config_lib.Values) -> str:
+def _trace_path(own: config_fields.Values) -> str:
   return os.path.expanduser(own.path)
 
 

@@ -12,6 +12,7 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 
 import numpy as np
 
@@ -55,7 +56,7 @@ def prepare(
 
 
 def create_feature_map(
-  algorithm: config_lib.Values, task: Task, *, seed: int, wanted_by: str
+  algorithm: config_fields.Values, task: Task, *, seed: int, wanted_by: str
 ) -> models.FeatureMap:
   """Returns the task's feature map, or random features on top of it.
 

@@ -84,6 +84,6 @@ BLOCK = block.Block(
   label=lambda config, name: f'Quantised {name}',
   measures_payload=True,
   built_from=lambda config: frozenset({'seed'} if _is_seeded(config) else ()),
-  build={block.MEAN: _build_mean, block.AGGREGATOR: _measure},
+  build={building.MEAN: _build_mean, building.AGGREGATOR: _measure},
   after=('adapters', 'aggregation'),
 )

@@ -7,81 +7,78 @@ This is plain Python, without TensorFlow.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
 import json
-import types
 import typing
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff import errors
-from fedfish_tff import fields
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
+from launch.methods import config_fields
+from launch.methods import method as method_lib
 
 if typing.TYPE_CHECKING:
-  from launch.methods import block as block_lib
-  from launch.methods import method as method_lib
   from tasks.task import Task
 
-# The names of the fields of learning rates.
-CLIENT_RATE, SERVER_RATE = 'client_learning_rate', 'server_learning_rate'
-FINE_TUNING_RATES = 'evaluation.personalization_learning_rates'
-# The fields that every config has beside its blocks. Those without a default are
-# the config file's to set.
-FIELDS: Mapping[str, fields.Field] = {
-  'seed': fields.Field(0, fields.integer(0), 'The seed of everything random.'),
-  'rounds': fields.Field(None, fields.integer(1), 'The number of rounds.'),
-  'cohort_size': fields.Field(
-    None, fields.integer(1), 'The number of clients per round.'
-  ),
-  'local_epochs': fields.Field(
-    None, fields.integer(1), 'The number of epochs per client and round.'
-  ),
-  'batch_size': fields.Field(
-    None, fields.integer(1), 'The number of examples per batch.'
-  ),
-  'max_examples_per_client': fields.Field(
-    0,
-    fields.integer(0),
-    "The cap on a client's examples per round; 0 for none.",
-  ),
-  'evaluate_every': fields.Field(
-    5,
-    fields.integer(1),
-    'The number of rounds from one evaluation to the next.',
-  ),
-  'checkpoint_every': fields.Field(
-    10,
-    fields.integer(1),
-    'The number of rounds from one checkpoint to the next.',
-  ),
-  'stop_after_diverged_rounds': fields.Field(
-    5,
-    fields.integer(0),
-    'The number of consecutive rounds without a finite update after which a run '
-    'ends; 0 for never.',
-  ),
-}
+
+class Origin(NamedTuple):
+  """The origin of the weights that a run begins with, kept in its workdir.
+
+  Attributes:
+    config: The config of a run that is trained first, in which each client comes
+      once, and whose rounds and costs count; None for weights that are read. Its
+      `rounds` are without meaning; see `Config.first_run`.
+    path: The workdir of a run, or a file of weights, that is read.
+  """
+
+  config: Config | None = None
+  path: str = ''
 
 
-class Values(types.SimpleNamespace):
-  """The fields of a block as read-only attributes."""
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Cohorts:
+  """The clients of each round.
 
-  def __setattr__(self, name: str, value: Any) -> None:
-    raise dataclasses.FrozenInstanceError(f'cannot assign to field {name!r}')
+  Attributes:
+    title: The name of their choice in tables.
+    participation: The function that returns the cohort of a round.
+    accuracy_stages: The stages that training ends by accuracy, updated with
+      each row; None if it ends none.
+  """
 
-  @classmethod
-  def of(cls, block: Mapping[str, Any]) -> Values:
-    """Returns the fields of a block; nested blocks become `Values`, too."""
-    return cls(
-      **{
-        name: cls.of(value) if isinstance(value, Mapping) else value
-        for name, value in block.items()
-      }
-    )
+  title: str
+  participation: simulation.Participation
+  accuracy_stages: simulation.AccuracyStages | None = None
+
+  @property
+  def planned(self) -> simulation.Participation:
+    """The cohorts, or as many other clients where training chooses them."""
+    return getattr(self.participation, 'planned', self.participation)
+
+  @property
+  def hooks(self) -> list[simulation.Hook]:
+    """The hooks that decide on cohorts by the rows of rounds."""
+    found = (self.accuracy_stages, self.participation)
+    return [part for part in found if isinstance(part, simulation.Hook)]
+
+
+class Declared(typing.Protocol):
+  """A block's declaration, as its config sees it; `block.Block` has all of it."""
+
+  name: str
+  in_loop: bool
+  build: Mapping[str, Callable[..., Any]]
+  built_from: Callable[[Config], frozenset[str] | None]
+  choose: Callable[[Config, Task], Cohorts] | None
+  keeps_models: Callable[[config_fields.Values], bool]
+  length_field: Callable[[Config], str]
+  restores_best: Callable[[Config], bool] | None
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -129,15 +126,17 @@ class Config:
   evaluate_every: int
   checkpoint_every: int
   stop_after_diverged_rounds: int
-  algorithm: Values
+  algorithm: config_fields.Values
   task: Mapping[str, Any]
   client_learning_rate: float | None = None
   server_learning_rate: float | None = None
   client_weight_decay: float | None = None
-  blocks: Mapping[str, Values] = dataclasses.field(default_factory=dict)
-  declared: Sequence[block_lib.Block] = ()
+  blocks: Mapping[str, config_fields.Values] = dataclasses.field(
+    default_factory=dict
+  )
+  declared: Sequence[Declared] = ()
   trust: trust_lib.Trust = trust_lib.PYTHON
-  origin: block_lib.Origin | None = None
+  origin: Origin | None = None
   notes: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
   @property
@@ -173,7 +172,7 @@ class Config:
       first, rounds=rounds, values={**first.values, 'rounds': rounds}
     )
 
-  def create_cohorts(self, task: Task) -> block_lib.Cohorts:
+  def create_cohorts(self, task: Task) -> Cohorts:
     """Creates the choice of the clients of each round.
 
     Args:
@@ -224,7 +223,7 @@ class Config:
     return not (self.keeps_models or self.method.personalizes)
 
   @functools.cached_property
-  def deciding(self) -> block_lib.Block | None:
+  def deciding(self) -> Declared | None:
     """The block that decides on the last and the best round, if any."""
     found = (b for b in self.declared if b.restores_best is not None)
     return next(found, None)
@@ -270,11 +269,11 @@ class Config:
     )
 
   @property
-  def evaluation(self) -> Values:
+  def evaluation(self) -> config_fields.Values:
     """The fields of the block `evaluation`."""
     return self.blocks['evaluation']
 
   @property
-  def participation(self) -> Values:
+  def participation(self) -> config_fields.Values:
     """The fields of the block `participation`."""
     return self.blocks['participation']

@@ -16,6 +16,7 @@ from fedfish_tff import trust as trust_lib
 from launch import json_config
 from launch.methods import block as block_lib
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import method as method_lib
 from launch.methods import method_notes
 from launch.methods import registry
@@ -49,16 +50,14 @@ def read(
     )
   fields.block('algorithm', values['algorithm'])
   method = registry.find_method(values['algorithm'].get('name'), trust=trust)
-  known = block_lib.known_blocks(
-    block_lib.find_other_blocks(values, trust=trust)
-  )
+  known = registry.known_blocks(registry.find_other_blocks(values, trust=trust))
   optional = _optional_fields(values, method, known)
   needed = [n for n, block in known.items() if block.in_all_configs]
   blocks = dict.fromkeys(('algorithm', 'task', *needed), fields.block)
   fields.check_block(
     '',
     values,
-    {**config_lib.FIELDS, **fields.of_checks({**blocks, **optional})},
+    {**config_fields.FIELDS, **fields.of_checks({**blocks, **optional})},
     owner=method.name,
   )
   method.check('algorithm.', values['algorithm'])
@@ -66,8 +65,8 @@ def read(
   config = config_lib.Config(
     values=values,
     method=method,
-    **{name: values[name] for name in config_lib.FIELDS},
-    algorithm=config_lib.Values.of(values['algorithm']),
+    **{name: values[name] for name in config_fields.FIELDS},
+    algorithm=config_fields.Values.of(values['algorithm']),
     task=values['task'],
     **{
       name: values[name]

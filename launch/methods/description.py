@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from fedfish_tff import fields
 from launch import installed
-from launch.methods import block as block_lib
-from launch.methods import config as config_lib
+from launch.methods import building
+from launch.methods import config_fields
 from launch.methods import registry
 from tasks import registry as task_registry
 
@@ -23,7 +23,7 @@ def list_configs() -> str:
   width = max(map(len, names))
   axes = sorted(
     axis
-    for block in block_lib.own_blocks().values()
+    for block in registry.own_blocks().values()
     for axis in block.all_axes()
   )
   return '\n'.join(
@@ -54,12 +54,12 @@ def _lines() -> Iterator[str]:
     yield f'  supports: {", ".join(sorted(method.supports))}'
     yield from fields.describe(method.fields)
   yield '\nFields of every config, as --config.FIELD=VALUE'
-  yield from fields.describe(config_lib.FIELDS)
+  yield from fields.describe(config_fields.FIELDS)
   yield '\nBlocks, as axes of a variant; fields, as --config.BLOCK.FIELD=VALUE'
-  for name, block in block_lib.own_blocks().items():
+  for name, block in registry.own_blocks().items():
     of = f', of what supports {block.supports}' if block.supports else ''
     yield f'\n{name}{of}: {block.help}'
     yield from block.describe()
-  yield '\nParts of a run that a block may change (launch.methods.block)'
-  width = max(map(len, block_lib.PARTS))
-  yield from (f'  {n:{width}}  {told}' for n, told in block_lib.PARTS.items())
+  yield '\nParts of a run that a block may change (launch.methods.building)'
+  width = max(map(len, building.PARTS))
+  yield from (f'  {n:{width}}  {told}' for n, told in building.PARTS.items())

@@ -16,6 +16,7 @@ from fedfish_tff import simulation
 from fedfish_tff.evaluation import metric_names
 from launch.methods import block
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 
 # `eval/own*` is left out: it scores training clients on their test data.
 _TUNED_COLUMNS = ('eval/personalized/', 'eval/new_fine_tuned/')
@@ -112,7 +113,7 @@ def _hooks(experiment: block.Experiment) -> list[simulation.Hook]:
 
 
 def direction(
-  own: config_lib.Values, column: str, *, judged: str, higher_is_better: bool
+  own: config_fields.Values, column: str, *, judged: str, higher_is_better: bool
 ) -> bool:
   """Returns whether higher values of the deciding column are better.
 

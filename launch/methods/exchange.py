@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
-import typing
 from typing import Any
 
 from fedfish_tff import choices
@@ -15,10 +14,9 @@ from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import fields
 from launch.methods import block
+from launch.methods import building
 from launch.methods import config as config_lib
-
-if typing.TYPE_CHECKING:
-  from launch.methods import building
+from launch.methods import config_fields
 
 CLIENT_KEEPS, SERVER_KEEPS = 'client_keeps', 'server_keeps'
 
@@ -109,7 +107,7 @@ def clients_keep_unsent(config: config_lib.Config) -> bool:
 
 
 def _create_selector(
-  own: config_lib.Values, tensor_names: tuple[str, ...] | None
+  own: config_fields.Values, tensor_names: tuple[str, ...] | None
 ) -> client_work.Selector:
   direction = choices.Direction(own.direction)
   if own.selection == 'coordinates':
@@ -132,7 +130,7 @@ def _create_selector(
   return client_work.build_share_selector(own.share, **arguments)
 
 
-def _describe_sent(own: config_lib.Values) -> str:
+def _describe_sent(own: config_fields.Values) -> str:
   """Returns words for what is sent, without fields that a selection ignores."""
   sent = f'share {fields.exact(own.share)}'
   if own.selection == 'coordinates':
@@ -219,6 +217,8 @@ BLOCK = block.Block(
   measures_payload=True,
   built_from=block.of_own_fields,
   build={
-    block.EXCHANGE: lambda parts, select_all: functools.partial(_select, parts)
+    building.EXCHANGE: lambda parts, select_all: functools.partial(
+      _select, parts
+    )
   },
 )

@@ -5,7 +5,7 @@
 from fedfish_tff import algorithms
 from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import fed_buff
 from launch.methods import method
 from launch.methods import optimizers
@@ -41,7 +41,7 @@ METHOD = method.Method(
   },
   supports=fed_buff.METHOD.supports,
   reasons=fed_buff.METHOD.reasons,
-  shared_across=fed_buff.METHOD.shared_across - {config_lib.SERVER_RATE},
+  shared_across=fed_buff.METHOD.shared_across - {config_fields.SERVER_RATE},
   is_asynchronous=True,
   build=_build,
 )

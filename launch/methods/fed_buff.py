@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from fedfish_tff import algorithms
 from fedfish_tff import fields
 from launch.methods import building
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import method
 from launch.methods import optimizers
 from launch.methods import participation
@@ -45,7 +45,7 @@ STALENESS_FIELDS: Mapping[str, fields.Field] = {
 
 
 def build_staleness_weight(
-  algorithm: config_lib.Values,
+  algorithm: config_fields.Values,
 ) -> algorithms.StalenessWeight:
   """Builds the weight of an update, given the block `algorithm`."""
   if algorithm.staleness_weight == 'constant':

@@ -11,7 +11,6 @@ from fedfish_tff import choices
 from fedfish_tff import client_work
 from fedfish_tff import errors
 from fedfish_tff import fields
-from launch.methods import block
 from launch.methods import building
 from launch.methods import method
 from launch.methods import optimizers
@@ -61,7 +60,7 @@ def _last_layer_optimizer(
       factor * parts.config.client_learning_rate,
       # A name of its own, so that no run replaces this rate.
       parameter='last_layer_learning_rate',
-      factor=parts.change(block.CLIENT_RATE_FACTOR, None),
+      factor=parts.change(building.CLIENT_RATE_FACTOR, None),
     ),
     algorithm.last_layer_weight_decay,
   )

@@ -8,7 +8,6 @@ epoch per round. The client's learning rate is only used for personalisation.
 """
 
 from fedfish_tff import algorithms
-from launch.methods import block
 from launch.methods import building
 from launch.methods import method
 from launch.methods import optimizers
@@ -20,7 +19,7 @@ def _build(parts: building.Ingredients) -> building.BuiltMethod:
     process=algorithms.build_fed_sgd(
       parts.model,
       # Only the server takes steps on data, so blocks change its optimizer.
-      parts.change(block.CLIENT_OPTIMIZER, parts.server_optimizer),
+      parts.change(building.CLIENT_OPTIMIZER, parts.server_optimizer),
       client_optimizer_fn=parts.client_optimizer,
       client_weighting=parts.client_weighting,
       model_aggregator=parts.model_aggregator,

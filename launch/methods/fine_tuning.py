@@ -18,6 +18,7 @@ from launch.methods import building
 from launch.methods import closed_form
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import config_fields
 from launch.methods import evaluation
 from launch.methods import participation
 from launch.methods import registry
@@ -97,7 +98,7 @@ def has_start(config: config_lib.Config) -> bool:
   return own is not None and own.start.name != NO_START
 
 
-def _start(config: config_lib.Config) -> block.Origin | None:
+def _start(config: config_lib.Config) -> config_lib.Origin | None:
   """Returns the run of the closed form, in which each client comes once."""
   if not has_start(config):
     return None
@@ -118,7 +119,7 @@ def _start(config: config_lib.Config) -> block.Origin | None:
     },
     trust=config.trust,
   )
-  return block.Origin(config=first)
+  return config_lib.Origin(config=first)
 
 
 def _check(config: config_lib.Config) -> None:
@@ -231,7 +232,7 @@ BLOCK = block.Block(
   supports='fine_tuning',
   sets=(
     block.Rule(
-      config_lib.CLIENT_RATE,
+      config_fields.CLIENT_RATE,
       (_LEARNING_RATE,),
       'whose fine-tuning has this published rate',
       when={'start.name': _Starts()},
@@ -242,7 +243,7 @@ BLOCK = block.Block(
   # Each run with a start finds its frozen weights; without one, they depend on
   # the seed.
   built_from=lambda config: None if has_start(config) else frozenset({'seed'}),
-  build={block.MODEL: _create_model, block.CLIENT_OPTIMIZER: _add_decay},
+  build={building.MODEL: _create_model, building.CLIENT_OPTIMIZER: _add_decay},
   after=('aggregation', 'compression', 'exchange'),
   start=_start,
 )

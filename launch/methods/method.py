@@ -12,8 +12,7 @@ import dataclasses
 from typing import Any
 
 from fedfish_tff import fields as fields_lib
-from launch.methods import building
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import optimizers
 
 # For each thing that a method may support, the usual reason why it does not.
@@ -39,8 +38,8 @@ class Method:
   Attributes:
     name: The name in configs, `algorithm.name`, and of its variant.
     title: The name in plots and tables.
-    build: A function that builds the model and process of a run with
-      TensorFlow.
+    build: A function from `building.Ingredients` to `building.BuiltMethod`, the
+      model and process of a run, built with TensorFlow.
     fields: The fields of the config's block `algorithm`, beside the name.
     supports: The supported things, a subset of SUPPORTS.
     reasons: The reasons why it does not support something, where they differ
@@ -71,7 +70,7 @@ class Method:
 
   name: str
   title: str
-  build: Callable[[building.Ingredients], building.BuiltMethod]
+  build: Callable[[Any], Any]
   fields: Mapping[str, fields_lib.Field]
   supports: frozenset[str]
   reasons: Mapping[str, str] = dataclasses.field(default_factory=dict)
@@ -87,8 +86,8 @@ class Method:
   averages_models: bool = False
   is_asynchronous: bool = False
   shared_across: frozenset[str] = frozenset()
-  fine_tunes_by: str = config_lib.CLIENT_RATE
-  draws: Callable[[config_lib.Values], bool] = lambda algorithm: False
+  fine_tunes_by: str = config_fields.CLIENT_RATE
+  draws: Callable[[config_fields.Values], bool] = lambda algorithm: False
 
   def __post_init__(self) -> None:
     object.__setattr__(self, 'supports', frozenset(self.supports))
@@ -113,13 +112,13 @@ class Method:
       return ()
     # A method without a server step has no server optimizer.
     at_server = 'server_optimizer' in self.fields
-    return config_lib.CLIENT_RATE, *([config_lib.SERVER_RATE] * at_server)
+    return config_fields.CLIENT_RATE, *([config_fields.SERVER_RATE] * at_server)
 
   @property
   def steps_at_server(self) -> bool:
     """True of a method such as FedSGD, where only the server steps on data."""
     return 'local_epochs' not in self.supports and (
-      config_lib.SERVER_RATE in self.learning_rates
+      config_fields.SERVER_RATE in self.learning_rates
     )
 
   def server_rate(
@@ -149,7 +148,7 @@ class Method:
     return tuple(
       rate
       for rate in self.learning_rates
-      if rate != config_lib.CLIENT_RATE or 'local_epochs' in self.supports
+      if rate != config_fields.CLIENT_RATE or 'local_epochs' in self.supports
     )
 
   def why_not(self, what: str) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from fedfish_tff import fields
 from launch import json_config
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import optimizers
 from launch.methods import participation
 from launch.methods import registry
@@ -71,7 +72,7 @@ def _deviations(config: config_lib.Config) -> dict[str, str]:
     and not method.steps_at_server
     and not optimizers.OPTIMIZERS[server].is_adaptive
   ):
-    found[config_lib.SERVER_RATE] = f'server rate {fields.exact(rate)}'
+    found[config_fields.SERVER_RATE] = f'server rate {fields.exact(rate)}'
   for block in sorted(config.declared, key=lambda b: not b.in_all_configs):
     found |= block.deviations(config)
   if cap := config.max_examples_per_client:
@@ -97,7 +98,7 @@ def _settled(config: config_lib.Config, flat: Mapping[str, Any]) -> list[str]:
   """Returns the fields that lack of support, or a rule of a block, settles."""
   found = _needed_by_blocks(config) | {*registry.only_values(config.method)}
   if not config.method.chooses_fine_tuning_rate:
-    found.add(config_lib.FINE_TUNING_RATES)
+    found.add(config_fields.FINE_TUNING_RATES)
   # A closed form has as many rounds as it takes to visit all clients.
   if 'participation.name' in found:
     found.add('rounds')

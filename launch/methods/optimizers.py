@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from fedfish_tff import client_work
 from fedfish_tff import fields
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 
 if typing.TYPE_CHECKING:
   import tensorflow_federated as tff
@@ -179,7 +179,7 @@ def build(
   )
 
 
-def server_arguments(algorithm: config_lib.Values) -> dict[str, float]:
+def server_arguments(algorithm: config_fields.Values) -> dict[str, float]:
   """Returns the arguments of `build` for the server's optimizer.
 
   Args:

@@ -60,7 +60,7 @@ def _deviations(config: config_lib.Config) -> dict[str, str]:
   return {} if is_usual else {'participation.name': own.title}
 
 
-def create_cohorts(config: config_lib.Config, task: Task) -> block.Cohorts:
+def create_cohorts(config: config_lib.Config, task: Task) -> config_lib.Cohorts:
   """Returns the policy's choice of the clients of each round.
 
   Args:
@@ -74,7 +74,7 @@ def create_cohorts(config: config_lib.Config, task: Task) -> block.Cohorts:
   """
   named = policy_of(config)
   stages = named.create_stages(config, len(task.train.client_ids))
-  found = block.Cohorts(
+  found = config_lib.Cohorts(
     title=named.title,
     participation=named.build(
       policy.Ingredients(

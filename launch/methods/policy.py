@@ -19,6 +19,7 @@ from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -57,7 +58,7 @@ class Ingredients:
   accuracy_stages: simulation.AccuracyStages | None
 
   @property
-  def own(self) -> config_lib.Values:
+  def own(self) -> config_fields.Values:
     """The fields of the block `participation`."""
     return self.config.participation
 

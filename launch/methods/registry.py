@@ -15,23 +15,28 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import graphlib
+import importlib
+import pkgutil
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import plug_ins
 from fedfish_tff import trust as trust_lib
+from launch import methods
 from launch.methods import block as block_lib
 from launch.methods import method as method_lib
 
 ENTRY_POINTS = 'fedfish_tff.methods'
+# The field of another package's block that names its declaration.
+DECLARATION = 'declaration'
 
 
 @functools.cache
 def own_methods() -> Mapping[str, method_lib.Method]:
   """Returns the methods of this package by name."""
-  return {
-    method.name: method for method in block_lib.find_declarations('METHOD')
-  }
+  return {method.name: method for method in find_declarations('METHOD')}
 
 
 def only_values(
@@ -49,7 +54,7 @@ def only_values(
     and the values that do not need it, the usual one first.
   """
   only = {'local_epochs': ('local_epochs', (1,))}
-  for block in (blocks or block_lib.own_blocks()).values():
+  for block in (blocks or own_blocks()).values():
     only |= {f'{block.name}.{name}': o for name, o in block.only.items()}
   return {
     field: (support, values)
@@ -147,3 +152,114 @@ def variants(*supports: str) -> tuple[str, ...]:
     for name in names(*supports)
     for variant in (name, *own_methods()[name].variants)
   )
+
+
+def find_declarations(name: str) -> list[Any]:
+  """Returns the objects that the modules of this package define by a name."""
+  modules = (
+    importlib.import_module(f'{methods.__name__}.{module.name}')
+    for module in pkgutil.iter_modules(methods.__path__)
+  )
+  return [getattr(module, name) for module in modules if hasattr(module, name)]
+
+
+@functools.cache
+def own_blocks() -> Mapping[str, block_lib.Block]:
+  """Returns the blocks of this package by name, in the order of `Block.after`."""
+  found = {declared.name: declared for declared in find_declarations('BLOCK')}
+  for declared in find_declarations('BLOCKS'):
+    found |= {one.name: one for one in declared.values()}
+  return _in_order(found)
+
+
+def _in_order(
+  blocks: Mapping[str, block_lib.Block],
+) -> dict[str, block_lib.Block]:
+  """Returns blocks after those that their `Block.after` names.
+
+  Raises:
+    errors.InputError: If blocks come after one another.
+  """
+  after = {name: block.after for name, block in blocks.items()}
+  try:
+    order = [*graphlib.TopologicalSorter(after).static_order()]
+  except graphlib.CycleError as error:
+    raise errors.InputError(
+      'Blocks must be in an order by what they say in `after`, got '
+      f'{" before ".join(error.args[1])}.'
+    ) from error
+  return {name: blocks[name] for name in order if name in blocks}
+
+
+def find_block(
+  name: Any, *, field: str, trust: trust_lib.Trust = trust_lib.PYTHON
+) -> block_lib.Block:
+  """Returns the block of another package.
+
+  Args:
+    name: The name of the declaration, package.module:NAME.
+    field: The field that holds the name, for the error.
+    trust: The trust in the config with the field.
+
+  Raises:
+    errors.InputError: If there is no such block, or its module is not trusted.
+  """
+  fields.text(field, name)
+  block = plug_ins.load(
+    name,
+    field=field,
+    trust=trust,
+    is_one=lambda found: isinstance(found, block_lib.Block),
+    expected='a launch.methods.block.Block',
+  )
+  if block.name in own_blocks():
+    raise errors.InputError(
+      f'{field} must be a block with a name of its own, got {name!r}, whose '
+      f'name is {block.name!r}.'
+    )
+  declaration = fields.Field(
+    name, fields.one_of(name), 'The declaration of the block.'
+  )
+  return dataclasses.replace(
+    block, fields={DECLARATION: declaration, **block.fields}
+  )
+
+
+def find_other_blocks(
+  values: Mapping[str, Any], *, trust: trust_lib.Trust
+) -> dict[str, block_lib.Block]:
+  """Returns the blocks of other packages that a config has, by name.
+
+  Args:
+    values: The config as nested mappings.
+    trust: The trust in the config.
+
+  Raises:
+    errors.InputError: If a block is not found, has another name, or is not
+      trusted.
+  """
+  found = {}
+  for name, value in values.items():
+    if (
+      name in own_blocks()
+      or name in ('algorithm', 'task')
+      or not isinstance(value, Mapping)
+      or DECLARATION not in value
+    ):
+      continue
+    field = f'{name}.{DECLARATION}'
+    block = find_block(value[DECLARATION], field=field, trust=trust)
+    if block.name != name:
+      raise errors.InputError(
+        f'{field} must declare a block {name}, got {value[DECLARATION]!r}, '
+        f'whose block is {block.name}.'
+      )
+    found[name] = block
+  return found
+
+
+def known_blocks(
+  others: Mapping[str, block_lib.Block],
+) -> Mapping[str, block_lib.Block]:
+  """Returns the blocks of this package and others by name, in their order."""
+  return _in_order({**own_blocks(), **others}) if others else own_blocks()

@@ -18,7 +18,9 @@ from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import simulation
 from launch.methods import block
+from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 
 if typing.TYPE_CHECKING:
   from launch.methods import method as method_lib
@@ -76,7 +78,9 @@ def _check(config: config_lib.Config, *, name: str) -> None:
     )
 
 
-def factor(own: config_lib.Values, round_number: int, *, rounds: int) -> float:
+def factor(
+  own: config_fields.Values, round_number: int, *, rounds: int
+) -> float:
   """Returns the factor of a learning rate in one round.
 
   Args:
@@ -150,7 +154,7 @@ def _declare(rate: str, name: str, part: str) -> block.Block:
 BLOCKS: Mapping[str, block.Block] = {
   rate: _declare(rate, name, part)
   for rate, name, part in (
-    (config_lib.CLIENT_RATE, 'client_schedule', block.CLIENT_RATE_FACTOR),
-    (config_lib.SERVER_RATE, 'server_schedule', block.SERVER_RATE_FACTOR),
+    (config_fields.CLIENT_RATE, 'client_schedule', building.CLIENT_RATE_FACTOR),
+    (config_fields.SERVER_RATE, 'server_schedule', building.SERVER_RATE_FACTOR),
   )
 }

@@ -12,6 +12,7 @@ from fedfish_tff import fields
 from fedfish_tff import models
 from launch.methods import block
 from launch.methods import building
+from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
   from tasks.task import Task
@@ -49,7 +50,7 @@ BLOCK = block.Block(
     block.Rule('adapters', (), 'which freezes the weights of the task'),
     block.Rule('fine_tuning', (), 'which has a start of its own'),
   ),
-  build={block.TASK: _start_task},
+  build={building.TASK: _start_task},
   after=('batch_normalization',),
-  start=lambda config: block.Origin(path=config.blocks['warm_start'].path),
+  start=lambda config: config_lib.Origin(path=config.blocks['warm_start'].path),
 )

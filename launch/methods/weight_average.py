@@ -48,5 +48,5 @@ BLOCK = block.Block(
   ),
   label=lambda config, name: f'{name}, averaged weights',
   built_from=block.of_own_fields,
-  build={block.PROCESS: _build},
+  build={building.PROCESS: _build},
 )

@@ -8,6 +8,7 @@ import functools
 from fedfish_tff import simulation
 from launch import json_config
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.runs import experiment as experiment_lib
 
 
@@ -48,7 +49,7 @@ def advise(
     at_once: Whether no round before it had finite updates.
   """
   method = config.method
-  client, server = config_lib.CLIENT_RATE, config_lib.SERVER_RATE
+  client, server = config_fields.CLIENT_RATE, config_fields.SERVER_RATE
   by_clients = cause in (simulation.Cause.CLIENTS, simulation.Cause.LOSS)
   if at_once and by_clients and method.steps_at_server:
     return 'the inputs may be too large, since no step came before'

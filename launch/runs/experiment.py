@@ -16,9 +16,9 @@ from fedfish_tff import errors
 from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.runs import run_start
 from tasks import registry as task_registry
 from tasks.task import SPLITS
@@ -60,11 +60,11 @@ class Experiment:
     for block in self.config.declared:
       block.check_task(self.config, self.task)
     rates = self.tuning_rates
-    if rates and config_lib.CLIENT_RATE not in parameters.names_in(
+    if rates and config_fields.CLIENT_RATE not in parameters.names_in(
       self.process.local_training
     ):
       raise errors.InputError(
-        f'{config_lib.FINE_TUNING_RATES} must be empty, since clients of '
+        f'{config_fields.FINE_TUNING_RATES} must be empty, since clients of '
         f'{self.config.method.name} make models their own by steps with a rate '
         f'that is part of the method, got {rates}.'
       )
@@ -82,7 +82,7 @@ class Experiment:
     return self.built.process
 
   @functools.cached_property
-  def cohorts(self) -> block_lib.Cohorts:
+  def cohorts(self) -> config_lib.Cohorts:
     """The clients of each round."""
     return self.config.create_cohorts(self.task)
 

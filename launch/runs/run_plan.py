@@ -11,6 +11,7 @@ from fedfish_tff import datasets
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import optimizers
 from launch.results import text_table
 from launch.runs import experiment as experiment_lib
@@ -199,7 +200,8 @@ def _describe_steps(config: config_lib.Config) -> Iterator[tuple[str, str]]:
   algorithm, rates = config.algorithm, config.method.learning_rates
   told = []
   if (
-    config_lib.CLIENT_RATE in rates and 'local_epochs' in config.method.supports
+    config_fields.CLIENT_RATE in rates
+    and 'local_epochs' in config.method.supports
   ):
     told += [
       f'{_describe_optimizer(algorithm, "client")}, rate '
@@ -215,7 +217,7 @@ def _describe_steps(config: config_lib.Config) -> Iterator[tuple[str, str]]:
       {'uniform': 'all weighted alike'}.get(weighting, 'weighted by examples')
     )
   yield 'clients', ', '.join(told)
-  if config_lib.SERVER_RATE in rates:
+  if config_fields.SERVER_RATE in rates:
     yield (
       'server',
       f'{_describe_optimizer(algorithm, "server")}, rate '
@@ -223,7 +225,7 @@ def _describe_steps(config: config_lib.Config) -> Iterator[tuple[str, str]]:
     )
 
 
-def _describe_optimizer(algorithm: config_lib.Values, of: str) -> str:
+def _describe_optimizer(algorithm: config_fields.Values, of: str) -> str:
   name = getattr(algorithm, f'{of}_optimizer', 'sgd')
   return optimizers.OPTIMIZERS[name].title
 

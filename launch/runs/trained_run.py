@@ -12,9 +12,9 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff import trust as trust_lib
-from launch.methods import block as block_lib
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import registry
 from launch.results import checked_tables
 from launch.results import run_reader
 from launch.runs import experiment as experiment_lib
@@ -224,7 +224,7 @@ def load_best(
 
 def _name_deciding() -> str:
   """Returns the names of the blocks that decide on a best round."""
-  blocks = block_lib.own_blocks().values()
+  blocks = registry.own_blocks().values()
   return ' or '.join(b.name for b in blocks if b.restores_best is not None)
 
 

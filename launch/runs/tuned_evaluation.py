@@ -21,7 +21,7 @@ from fedfish_tff import evaluation
 from fedfish_tff import parameters
 from fedfish_tff.evaluation import metric_names
 from launch.methods import building
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.runs import experiment as experiment_lib
 
 # The group of columns of held-out clients that choose a rate.
@@ -46,7 +46,7 @@ def tuned_with(
   if math.isnan(rate):
     yield
     return
-  name = config_lib.CLIENT_RATE
+  name = config_fields.CLIENT_RATE
   config = dataclasses.replace(experiment.config, client_learning_rate=rate)
   value = building.parameter_values(config)[name]
   if not parameters.are_replaced_here():

@@ -17,7 +17,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import trust as trust_lib
 from launch.configs import sweeps
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.results import sweep_folder
 from launch.sweeps import execution
 from launch.sweeps import folder as folder_lib
@@ -151,7 +151,7 @@ class TunedSweep:
     """The fields whose values this sweep's own tuning chooses."""
     if not self.experiment.tuning:
       return []
-    fields = (*self.experiment.tuned, config_lib.FINE_TUNING_RATES)
+    fields = (*self.experiment.tuned, config_fields.FINE_TUNING_RATES)
     return [field for field in fields if field not in self.given]
 
   def _assume_chosen(self) -> Sequence[sweeps.Run]:

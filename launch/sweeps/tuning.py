@@ -13,6 +13,7 @@ from fedfish_tff.evaluation import metric_names
 from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.results import column_titles
 from launch.results import sweep_folder
 from launch.results import sweep_results
@@ -28,7 +29,7 @@ _UNMATCHED = (
   'evaluate_every',
   'checkpoint_every',
   'stop_after_diverged_rounds',
-  config_lib.FINE_TUNING_RATES,
+  config_fields.FINE_TUNING_RATES,
 )
 _DIAGNOSTICS = 'algorithm.diagnostics'
 
@@ -169,15 +170,18 @@ class Tuning:
       planned: The same runs with their configs.
       given: The fields that the command sets; see `tune`.
     """
-    is_open = config_lib.FINE_TUNING_RATES not in given
-    if not is_open or config_lib.CLIENT_RATE not in self._tuned:
+    is_open = config_fields.FINE_TUNING_RATES not in given
+    if not is_open or config_fields.CLIENT_RATE not in self._tuned:
       return tuple(runs)
-    rates = self._fields.get(config_lib.CLIENT_RATE, pd.Series()).dropna()
+    rates = self._fields.get(config_fields.CLIENT_RATE, pd.Series()).dropna()
     candidates = tuple(sorted(set(rates)))
     return tuple(
       dataclasses.replace(
         run,
-        overrides={**run.overrides, config_lib.FINE_TUNING_RATES: candidates},
+        overrides={
+          **run.overrides,
+          config_fields.FINE_TUNING_RATES: candidates,
+        },
       )
       if _chooses(one.config)
       else run

@@ -10,6 +10,7 @@ from fedfish_tff import trust
 from launch import json_config
 from launch.configs import base
 from launch.methods import block
+from launch.methods import config as config_lib
 from launch.methods import config_checks
 from launch.runs import trained_run
 from tests.launch import run_files
@@ -32,7 +33,7 @@ CHOOSING = block.Block(
     'far': block.Choice(help='a field', fields={'steps': _STEPS}),
   },
   in_loop=True,
-  start=lambda config: block.Origin(path='elsewhere'),
+  start=lambda config: config_lib.Origin(path='elsewhere'),
 )
 
 LACKED = block.Block(

@@ -9,14 +9,14 @@ import re
 from fedfish_tff import errors
 from launch import json_config
 from launch.methods import block as block_lib
-from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import config_fields
 from launch.methods import registry
 from tests.launch import small_configs
 
 from absl.testing import parameterized
 
-_BLOCKS = block_lib.own_blocks()
+_BLOCKS = registry.own_blocks()
 _METHODS = registry.own_methods()
 # Values that are not for all, by field.
 _OTHER_VALUES = {
@@ -189,7 +189,7 @@ class BlockTest(parameterized.TestCase):
     elif other in _BLOCKS:
       config[other] = _defaults(other)
     for owner in {name, other} & set(_BLOCKS):
-      own = config_lib.Values.of(config.get(owner, {}))
+      own = config_fields.Values.of(config.get(owner, {}))
       for kept in _BLOCKS[owner].goes_with:
         if kept.values and kept.holds(own):
           if kept.field in json_config.flatten(config):
@@ -215,7 +215,7 @@ class BlockTest(parameterized.TestCase):
         )
         for rule in rules
         if not rule.values and rule.field in (one, other)
-        if rule.holds(config_lib.Values.of(_defaults(name)))
+        if rule.holds(config_fields.Values.of(_defaults(name)))
       ]
       with self.subTest(variant):
         if refused_by:

@@ -6,8 +6,8 @@ import dataclasses
 import pickle
 
 from fedfish_tff import errors
-from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import config_fields
 from launch.methods import fed_avg
 from launch.methods import method as method_lib
 from tests.launch import small_configs
@@ -73,7 +73,7 @@ class ConfigTest(parameterized.TestCase):
     self.assertIsNone(plain.deciding)
 
   def test_blocks_inside_are_values_too(self):
-    values = config_lib.Values.of({'a': 1, 'b': {'c': (2,)}})
+    values = config_fields.Values.of({'a': 1, 'b': {'c': (2,)}})
     self.assertEqual((values.a, values.b.c), (1, (2,)))
     self.assertEqual(pickle.loads(pickle.dumps(values)), values)
 

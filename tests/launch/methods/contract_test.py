@@ -16,10 +16,10 @@ from fedfish_tff import fields as fields_lib
 from fedfish_tff import parameters
 from fedfish_tff import simulation
 from launch import json_config
-from launch.methods import block as block_lib
 from launch.methods import building
 from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import config_fields
 from launch.methods import participation
 from launch.methods import privacy
 from launch.methods import registry
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.thorough
 # statistics of batches, or from what only evaluations measure.
 _BLOCKS = {
   name: block
-  for name, block in block_lib.own_blocks().items()
+  for name, block in registry.own_blocks().items()
   if name
   not in ('batch_normalization', 'evaluation', 'participation', 'warm_start')
 }
@@ -301,7 +301,7 @@ class ContractTest(small_configs.TestCase):
     method = registry.find_method(name)
     if method.chooses_fine_tuning_rate:
       self.assertIn(
-        config_lib.CLIENT_RATE,
+        config_fields.CLIENT_RATE,
         parameters.names_in(built.process.local_training),
       )
 

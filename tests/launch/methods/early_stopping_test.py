@@ -7,8 +7,8 @@ import pathlib
 import shutil
 
 from fedfish_tff import errors
-from launch.methods import config as config_lib
 from launch.methods import config_checks
+from launch.methods import config_fields
 from launch.methods import early_stopping
 from launch.results import run_reader
 from launch.results import sweep_folder
@@ -46,7 +46,9 @@ class BlockTest(parameterized.TestCase):
   def test_direction(self):
     def direction(column, **changes):
       return early_stopping.direction(
-        config_lib.Values.of(early_stopping.BLOCK.defaults('stop') | changes),
+        config_fields.Values.of(
+          early_stopping.BLOCK.defaults('stop') | changes
+        ),
         column,
         judged='eval/global/brier',
         higher_is_better=False,

@@ -7,7 +7,7 @@ import pathlib
 from fedfish_tff import errors
 from fedfish_tff import parameters
 from fedfish_tff import simulation
-from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import registry
 from launch.methods import schedules
 from tests.launch import small_configs
@@ -50,7 +50,7 @@ class FactorTest(absltest.TestCase):
       ),
     }
     for name, reference in references.items():
-      own = config_lib.Values(
+      own = config_fields.Values(
         name=name,
         warmup_rounds=warmup,
         final_factor=final,

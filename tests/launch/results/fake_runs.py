@@ -11,8 +11,8 @@ from fedfish_tff import simulation
 from fedfish_tff.simulation import checked_json
 from launch.configs import base
 from launch.configs import digits
-from launch.methods import block
 from launch.methods import config as config_lib
+from launch.methods import config_fields
 from launch.methods import method as method_lib
 from launch.methods import method_notes
 from launch.methods import participation
@@ -26,7 +26,7 @@ import pandas as pd
 
 ROUNDS = (2, 4, 6)
 NUM_CLIENTS = {'train': 24, 'validation': 8, 'test': 8}
-_RATES = (config_lib.CLIENT_RATE, config_lib.SERVER_RATE)
+_RATES = (config_fields.CLIENT_RATE, config_fields.SERVER_RATE)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True, eq=False)
@@ -92,17 +92,19 @@ def as_config(values):
     values=values,
     method=method,
     **{name: values.get(name) for name in sizes},
-    algorithm=config_lib.Values.of(
+    algorithm=config_fields.Values.of(
       {**fields.defaults(method.fields), **algorithm}
     ),
     **{rate: values.get(rate) for rate in _RATES},
     task=values['task'],
     blocks={
-      name: config_lib.Values.of(shown[name])
-      for name in block.own_blocks()
+      name: config_fields.Values.of(shown[name])
+      for name in registry.own_blocks()
       if name in shown
     },
-    declared=[of for name, of in block.own_blocks().items() if name in shown],
+    declared=[
+      of for name, of in registry.own_blocks().items() if name in shown
+    ],
     origin=_find_origin(values),
   )
 
@@ -113,7 +115,7 @@ def _find_origin(values):
   if start is None or start['name'] == 'none':
     return None
   first = {n: v for n, v in values.items() if n != 'fine_tuning'}
-  return block.Origin(config=as_config(first | {'algorithm': start}))
+  return config_lib.Origin(config=as_config(first | {'algorithm': start}))
 
 
 def make_label(values, *, metric='accuracy', judged_by='global', higher=True):

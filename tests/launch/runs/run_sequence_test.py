@@ -171,7 +171,7 @@ class EveryBlockTest(_Test):
   @parameterized.parameters(
     *(
       f'{name}={next(iter(block.presets))}'
-      for name, block in block_lib.own_blocks().items()
+      for name, block in registry.own_blocks().items()
       if block.presets
       # A start shares nothing, noise is another one in every run, and digits
       # has no batch normalisation.
@@ -191,7 +191,7 @@ class EveryBlockTest(_Test):
     self.assert_shares_and_changes_nothing(config)
 
   def test_tells_what_it_is_built_from_or_shares_nothing(self):
-    for name, block in block_lib.own_blocks().items():
+    for name, block in registry.own_blocks().items():
       if not block.presets:
         continue
       config = config_checks.read(
