@@ -15,7 +15,6 @@ clients; for personal, of clients' fine-tuned models on training clients' own
 test data. In equal_terms_rounds.csv it is, for global, on validation clients.
 """
 
-from collections.abc import Collection
 from collections.abc import Iterable
 from collections.abc import Mapping
 from collections.abc import Sequence
@@ -108,7 +107,7 @@ def read_sweep(
         'variant': run.variant,
         'status': run.status,
         'settings': _tell(
-          planned[run.run]['fields'], tuned.get(run.variant, ())
+          planned[run.run]['fields'], tuned.get(run.variant, {})
         ),
         'score': run.get(last),
         'worst_tenth': run.get(f'{last}_worst_tenth'),
@@ -132,25 +131,40 @@ def read_sweep(
   )
 
 
-def _read_tuned(folder: sweep_folder.SweepFolder) -> dict[str, list[str]]:
-  """Returns the fields of which a sweep has tried several values, by variant."""
+def _read_tuned(
+  folder: sweep_folder.SweepFolder,
+) -> dict[str, dict[str, list[Any]]]:
+  """Returns the tried values of each tuned field, by variant."""
   tuning = sweep_folder.SweepFolder(folder.tuning_path)
-  tried: dict[str, dict[str, set[str]]] = {}
+  tried: dict[str, dict[str, list[Any]]] = {}
   for run in tuning.read_runs().values() if tuning.path.exists() else ():
     of = tried.setdefault(run['variant'], {})
     for field, value in run['fields'].items():
-      of.setdefault(field, set()).add(repr(value))
+      values = of.setdefault(field, [])
+      if value not in values:
+        values.append(value)
   return {
-    variant: [f for f, values in of.items() if len(values) > 1 and f != 'seed']
+    variant: {f: v for f, v in of.items() if len(v) > 1 and f != 'seed'}
     for variant, of in tried.items()
   }
 
 
-def _tell(fields: Mapping[str, Any], told: Collection[str]) -> str:
-  """Returns the values of some fields: 'client_learning_rate 0.1; ...'."""
+def _tell(fields: Mapping[str, Any], tried: Mapping[str, Sequence[Any]]) -> str:
+  """Returns the chosen values: 'client_learning_rate 0.1; ...'.
+
+  Args:
+    fields: The values of all fields.
+    tried: The tried values of each tuned field. An end of three or more
+      numbers is marked '(edge)'; of two, each is one.
+  """
   return '; '.join(
     f'{field.rpartition(".")[2]} {sweep_results.format_value(fields[field])}'
-    for field in told
+    + (
+      ' (edge)'
+      if len(values) > 2 and fields[field] in (min(values), max(values))
+      else ''
+    )
+    for field, values in tried.items()
   )
 
 

@@ -8,10 +8,12 @@ r"""Makes the tables and figures of the comparison from its raw tables.
 reads equal_terms_runs.csv and equal_terms_rounds.csv, which collect.py writes,
 and writes for each task and question
 
-  <question>_<task>.md   a row for each method: accuracy with its interval, the
-                         difference from FedAvg with its interval, mean rank and
-                         corrected p, the worst tenth of clients, costs in total
-                         and until a target
+  <question>_<task>.md   five tables with a row for each method: accuracy and
+                         difference from FedAvg with intervals, mean rank and
+                         corrected p, the worst tenth of clients; costs in total
+                         and until a target; ranks that the critical difference
+                         tells apart; differences from FedAvg by round; accuracy
+                         by seed
   ranks.png              mean ranks with critical differences
   costs.png              accuracy so far against bytes and simulated seconds,
                          with the front of methods that no other one beats
@@ -60,12 +62,12 @@ def main(argv: Sequence[str]) -> None:
   for (question, task), runs in raw['runs'].groupby(tables.SECTION, sort=False):
     rounds = raw['rounds']
     rounds = rounds[(rounds['question'] == question) & (rounds['task'] == task)]
-    table, test, target = tables.describe(runs, rounds)
+    table, test, _ = tables.describe(runs, rounds)
     title = f'{task}, {question}'
     sections[title], tests[title] = rounds, test
     if question == budget.QUESTIONS[1]:
       personal[title] = table
-    page = tables.format_section(table, test, target, title=title)
+    page = tables.format_section(runs, rounds, title=title)
     simulation.write_atomically(
       folder / f'{style.slug(f"{question}_{task}")}.md', page.encode()
     )

@@ -8,6 +8,7 @@ import math
 from fedfish_tff import errors
 from fedfish_tff import evaluation
 from launch.results import text_table
+from research.equal_terms import budget
 from research.equal_terms import ranks
 
 import pandas as pd
@@ -48,8 +49,8 @@ def describe(
     The rows by method, the best mean rank first: `mean`, `low`, `high`,
     `diverged`, the number of seeds; `difference` from FedAvg, paired by seed,
     `difference_low`, `difference_high`, `n`, the number of seeds in which both
-    have a score; `rank`, `z`, `p_holm`; the means of
-    other columns of `runs`; and `to_<cost>`, the cost until the target. Then
+    have a score, `wins` and `p` of its test; `rank`, `z`, `p_holm`; the means
+    of other columns of `runs`; and `to_<cost>`, the cost until the target. Then
     the test of ranks and the target.
 
   Raises:
@@ -81,6 +82,8 @@ def describe(
       'difference_low': gain.low,
       'difference_high': gain.high,
       'n': gain.n,
+      'wins': gain.wins,
+      'p': gain.p,
       'rank': test.ranks[method],
     }
   table = pd.DataFrame(found).T
@@ -145,67 +148,193 @@ def verdict(row: pd.Series) -> str:
   return 'better' if row['z'] > 0 else 'worse'
 
 
+def find_leads(
+  rounds: pd.DataFrame,
+) -> dict[str, dict[int, evaluation.PairedComparison]]:
+  """Returns differences from FedAvg by evaluated round, for each method.
+
+  Methods whose rounds are others than FedAvg's are left out, such as
+  asynchronous ones, whose rounds have fewer answers.
+
+  Args:
+    rounds: The rows of equal_terms_rounds.csv of one task and question.
+  """
+  trained = rounds[rounds['round'] > 0]
+  curves = {
+    method: of.pivot(index='round', columns='seed', values='score')
+    for method, of in trained.groupby('method', sort=False)
+  }
+  control = curves[CONTROL]
+  return {
+    method: {
+      number: evaluation.compare_paired(
+        curve.loc[number].to_dict(),
+        control.loc[number].to_dict(),
+        higher_is_better=True,
+      )
+      for number in control.index
+    }
+    for method, curve in curves.items()
+    if method != CONTROL and curve.index.equals(control.index)
+  }
+
+
 def format_section(
-  table: pd.DataFrame, test: ranks.RankTest, target: float, *, title: str
+  runs: pd.DataFrame, rounds: pd.DataFrame, *, title: str
 ) -> str:
   """Returns the page of a task and question in Markdown.
 
   Args:
-    table: The rows of `describe`.
-    test: The test of ranks.
-    target: The target of the costs.
+    runs: The rows of equal_terms_runs.csv of one task and question.
+    rounds: Those of equal_terms_rounds.csv.
     title: The title.
   """
-  scores = [
-    ('Method', 'Accuracy', f'Minus {CONTROL}', 'Rank', 'p', 'Verdict')
-    + ('Worst tenth', 'Deviation over clients')
-  ]
-  costs = [
-    ('Method', 'Tuned', 'MB', 'Steps', 'Seconds')
-    + tuple(f'{what} to {target:.3f}' for what in ('Rounds', 'MB', 'Seconds'))
+  table, test, target = describe(runs, rounds)
+  personal = runs['question'].iloc[0] == budget.QUESTIONS[1]
+  parts = {
+    title: _format_scores(table, test, personal=personal),
+    f'{title}: costs': _format_costs(table, target),
+    f'{title}: ranks': _format_ranks(test),
+    f'{title}: leads by round': _format_leads(
+      rounds, table.index, personal=personal
+    ),
+    f'{title}: seeds': _format_seeds(blocks(runs)[table.index]),
+  }
+  return '\n'.join(
+    text_table.to_markdown(name, part) for name, part in parts.items()
+  )
+
+
+def _format_scores(
+  table: pd.DataFrame, test: ranks.RankTest, *, personal: bool
+) -> text_table.Table:
+  """Returns the table of accuracies, differences and ranks."""
+  rows = [
+    ('Method', 'Accuracy', f'Minus {CONTROL}', 'Better in', 'p')
+    + ('Rank', 'p of rank', 'Verdict', 'Worst tenth', 'Deviation over clients')
+    + ('New clients',) * personal
   ]
   for method, row in table.iterrows():
     diverged = int(row['diverged'])
+    compared = (
+      _difference(row, test.num_blocks),
+      f'{row["wins"]:.0f} of {row["n"]:.0f}',
+      f'{row["p"]:.2g}',
+    )
     is_control = method == CONTROL
-    scores.append(
+    more = ['worst_tenth', 'client_std', *['new_clients'] * personal]
+    rows.append(
       (
         method,
         _interval(row[['mean', 'low', 'high']], '.3f')
         + (f', {diverged} diverged' if diverged else ''),
-        '' if is_control else _difference(row, test.num_blocks),
+        *(('', '', '') if is_control else compared),
         f'{row["rank"]:.2f}',
         '' if is_control else f'{row["p_holm"]:.2g}',
         verdict(row),
-        f'{row["worst_tenth"]:.3f}',
-        f'{row["client_std"]:.3f}',
+        *(f'{row[name]:.3f}' for name in more),
       )
     )
-    reached = [row[f'to_{name}'] for name in ('round', 'bytes', 'seconds')]
-    costs.append(
+  scored = (
+    "clients' models after fine-tuning, on own test data of training clients; "
+    'new clients are test clients, which have never trained'
+    if personal
+    else "the server's model, on test clients"
+  )
+  notes = (
+    f'Accuracy of {scored}. Means over '
+    f'{text_table.count(test.num_blocks, "seed")}; brackets are 95 % '
+    f'intervals. p is that of the mean difference from {CONTROL} over flips of '
+    'signs, not corrected for the number of methods; p of rank is that of the '
+    f"mean rank against {CONTROL}'s, after Holm, and gives the verdict. "
+    f'Friedman: F = {test.f:.3g}, p = {test.p:.2g}. The worst tenth is the '
+    'mean of the tenth of clients with the lowest accuracies.',
+  )
+  return text_table.Table(notes, rows, (), 1)
+
+
+def _format_costs(table: pd.DataFrame, target: float) -> text_table.Table:
+  """Returns the table of costs in total and until the target."""
+  rows = [
+    ('Method', 'Tuned', 'MB', 'Steps', 'Seconds')
+    + tuple(f'{what} to {target:.3f}' for what in ('Rounds', 'MB', 'Seconds'))
+  ]
+  for method, row in table.iterrows():
+    missing = 'never' if math.isnan(row['to_round']) else 'unknown'
+    rows.append(
       (
         method,
         row['settings'],
         *_numbers(row['bytes'] / 1e6, row['steps'], row['seconds']),
-        *_numbers(reached[0], reached[1] / 1e6, reached[2]),
+        *_numbers(
+          row['to_round'],
+          row['to_bytes'] / 1e6,
+          row['to_seconds'],
+          missing=missing,
+        ),
       )
     )
-  judged = (
-    f'{text_table.count(test.num_blocks, "seed")}. Friedman: F = {test.f:.3g}, '
-    f'p = {test.p:.2g}; critical difference of ranks '
-    f'{test.critical_difference:.2f}. Brackets are 95 % intervals; p is that of '
-    f"the rank against {CONTROL}'s, after Holm.",
-  )
-  paid = (
+  notes = (
     'Means over seeds. The target is the highest accuracy that all but one '
-    'method reach.',
+    'method reach, on the clients of the leads by round. (edge) marks a rate '
+    'at an end of its grid.',
   )
-  return '\n'.join(
-    text_table.to_markdown(name, text_table.Table(notes, rows, (), num_left))
-    for name, notes, rows, num_left in (
-      (title, judged, scores, 1),
-      (f'{title}: costs', paid, costs, 2),
+  return text_table.Table(notes, rows, (), 2)
+
+
+def _format_ranks(test: ranks.RankTest) -> text_table.Table:
+  """Returns the table of ranks that the critical difference tells apart."""
+  means = test.ranks
+  rows = [('Method', 'Mean rank', 'Better than')]
+  for method, mean in means.items():
+    worse = means.index[means > mean + test.critical_difference]
+    rows.append((method, f'{mean:.2f}', '; '.join(worse) or 'none'))
+  notes = (
+    f'The critical difference is {test.critical_difference:.2f}, at a level of '
+    f'{evaluation.ALPHA:g} for all pairs at once.',
+  )
+  return text_table.Table(notes, rows)
+
+
+def _format_leads(
+  rounds: pd.DataFrame, methods: pd.Index, *, personal: bool
+) -> text_table.Table:
+  """Returns the table of differences from FedAvg by round."""
+  leads = find_leads(rounds)
+  numbers = sorted({number for of in leads.values() for number in of})
+  rows = [('Method', *(f'Round {number}' for number in numbers))]
+  rows += [
+    (method, *(_format_lead(leads[method][number]) for number in numbers))
+    for method in methods
+    if method in leads
+  ]
+  others = [m for m in methods if m != CONTROL and m not in leads]
+  scored = 'training clients, fine-tuned,' if personal else 'validation clients'
+  notes = [
+    f'Mean difference from {CONTROL} on {scored} after a round, the seeds in '
+    'which the method is better, and p over flips of signs, not corrected.'
+  ]
+  if others:
+    notes.append(f'Without {"; ".join(others)}, whose rounds are others.')
+  return text_table.Table(notes, rows if leads else [], (), 1)
+
+
+def _format_lead(lead: evaluation.PairedComparison) -> str:
+  if not lead.n:
+    return 'diverged'
+  p = '' if math.isnan(lead.p) else f', p = {lead.p:.2g}'
+  return f'{lead.mean:+.3f}, {lead.wins} of {lead.n}{p}'
+
+
+def _format_seeds(scores: pd.DataFrame) -> text_table.Table:
+  """Returns the table of the accuracy of each seed, a row per method."""
+  seeds = scores.index.get_level_values('seed')
+  rows = [('Method', *(f'Seed {seed}' for seed in seeds))]
+  for method, of in scores.items():
+    rows.append(
+      (method, *('diverged' if math.isnan(v) else f'{v:.3f}' for v in of))
     )
-  )
+  return text_table.Table(('Accuracy of each seed.',), rows, (), 1)
 
 
 def _difference(row: pd.Series, num_seeds: int) -> str:
@@ -224,9 +353,9 @@ def _interval(values: pd.Series, form: str) -> str:
   return f'{mean:{form}}{"" if math.isnan(low) else ends}'
 
 
-def _numbers(*values: float) -> list[str]:
+def _numbers(*values: float, missing: str = 'unknown') -> list[str]:
   """Returns numbers with three digits or as integers."""
   return [
-    'never' if math.isnan(v) else f'{v:.3g}' if v < 1e3 else f'{v:.0f}'
+    missing if math.isnan(v) else f'{v:.3g}' if v < 1e3 else f'{v:.0f}'
     for v in values
   ]

@@ -78,8 +78,9 @@ class CollectTest(absltest.TestCase):
     first = runs.iloc[2]
     self.assertEqual(
       (first['question'], first['method'], first['seed'], first['settings']),
-      ('global', 'FedFish', 0, 'client_learning_rate 0.2'),
+      ('global', 'FedFish', 0, 'client_learning_rate 0.2 (edge)'),
     )
+    self.assertEqual(runs['settings'].iloc[0], 'client_learning_rate 0.1')
     # What judges is on test clients.
     self.assertEqual(
       (first['score'], first['worst_tenth'], first['steps'], first['bytes']),
@@ -88,6 +89,8 @@ class CollectTest(absltest.TestCase):
     own = runs[runs['question'] == 'personal']
     self.assertEqual(list(own['new_clients']), [0.875, 0.875])
     self.assertEqual(list(own['score']), [0.625, 0.625])
+    # Of two tried values, each is an end.
+    self.assertEqual(set(own['settings']), {'client_learning_rate 0.3'})
     # Only rounds with an evaluation have a row.
     self.assertEqual(set(rounds['round']), {2})
     self.assertEqual(

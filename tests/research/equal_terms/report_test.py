@@ -103,10 +103,51 @@ class DescribeTest(absltest.TestCase):
     runs.loc[(runs['method'] == 'FedFish') & (runs['seed'] == 0), 'score'] = (
       np.nan
     )
-    table, test, target = tables.describe(runs, rounds)
+    _, test, _ = tables.describe(runs, rounds)
     self.assertAlmostEqual(test.ranks['FedFish'], (7 * 1 + 3) / 8)
-    page = tables.format_section(table, test, target, title='t')
+    page = tables.format_section(runs, rounds, title='t')
     self.assertRegex(page, r'FedFish .*1 diverged')
+    self.assertRegex(page, r'FedFish +\| diverged \|')
+
+  def test_leads_by_round(self):
+    runs, rounds = _runs()
+    # After half of its rounds, FedFish is ahead in all seeds but one.
+    is_behind = rounds.eval('method == "FedFish" and seed == 3 and round == 2')
+    rounds.loc[is_behind, 'score'] -= 0.1
+    # An asynchronous method, whose rounds have fewer answers.
+    other = rounds[rounds['method'] == 'SCAFFOLD']
+    rounds = pd.concat(
+      [rounds, other.assign(method='FedBuff', round=other['round'] * 2)]
+    )
+    leads = tables.find_leads(rounds)
+    self.assertEqual(set(leads), {'FedFish', 'SCAFFOLD'})
+    self.assertEqual(list(leads['FedFish']), [1, 2, 4])
+    for number, mean, wins in ((1, 0.025, 8), (2, 0.0375, 7), (4, 0.1, 8)):
+      lead = leads['FedFish'][number]
+      self.assertAlmostEqual(lead.mean, mean)
+      self.assertEqual((lead.wins, lead.n), (wins, 8))
+    # All 2^8 flips of signs, and two of them as extreme.
+    self.assertAlmostEqual(leads['FedFish'][4].p, 2 / 2**8)
+    more = runs[runs['method'] == 'SCAFFOLD'].assign(method='FedBuff')
+    page = tables.format_section(pd.concat([runs, more]), rounds, title='t')
+    self.assertRegex(page, r'FedFish +\| +\+0\.025, 8 of 8, p = 0\.0078 \|')
+    self.assertIn('Without FedBuff, whose rounds are others', page)
+
+  def test_ranks_beyond_the_critical_difference(self):
+    runs, rounds = _runs()
+    page = tables.format_section(runs, rounds, title='t')
+    # 2.343 * sqrt(3 * 4 / (6 * 8)) with Demsar's table 5.
+    self.assertIn('critical difference is 1.17', page)
+    self.assertRegex(page, r'FedFish +\| 1\.00 +\| SCAFFOLD')
+    self.assertRegex(page, r'FedAvg +\| 2\.00 +\| none')
+
+  def test_a_cost_that_no_run_has_is_unknown(self):
+    runs, rounds = _runs()
+    for table in (runs, rounds):
+      table.loc[table['method'] == 'FedFish', 'seconds'] = np.nan
+    page = tables.format_section(runs, rounds, title='t')
+    self.assertRegex(page, r'FedFish .* unknown \| .* unknown \|')
+    self.assertRegex(page, r'SCAFFOLD .* never \| .* never \|')
 
   def test_a_method_without_a_seed_is_refused(self):
     runs, rounds = _runs()
