@@ -113,12 +113,12 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
     ).reset_index()
     for title, rounds in sections.items()
   }
-  best = {
-    (title, cost): curves[title]['method'][
-      front(curves[title][cost], curves[title]['score'])
-    ].unique()
-    for title, cost in cells
-  }
+  best = {}
+  for title, cost in cells:
+    # All methods share the point before training.
+    trained = curves[title][curves[title]['round'] > 0]
+    ends = front(trained[cost], trained['score'])
+    best[title, cost] = trained['method'][ends].unique()
   looks = style.method_looks(np.concatenate(list(best.values())))
   figure, axes = panels.new_grid(cells, (6.6, 4.0), columns=2)
   for axis, (title, cost) in zip(axes, cells):

@@ -36,6 +36,7 @@ from research.equal_terms import tables
 
 import pandas as pd
 
+_TITLES = dict(zip(budget.QUESTIONS, ('one model', 'personal models')))
 _INPUT_DIR = path_flags.define(
   'input_dir', 'docs/results', 'The folder with the raw tables.'
 )
@@ -63,7 +64,7 @@ def main(argv: Sequence[str]) -> None:
     rounds = raw['rounds']
     rounds = rounds[(rounds['question'] == question) & (rounds['task'] == task)]
     table, test, _ = tables.describe(runs, rounds)
-    title = f'{task}, {question}'
+    title = f'{task}: {_TITLES[question]}'
     sections[title], tests[title] = rounds, test
     if question == budget.QUESTIONS[1]:
       personal[title] = table
@@ -81,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
       titles = runs.groupby('variant')['method'].agg(
         lambda of: min(of, key=len)
       )
-      title = f'All tasks, {question}'
+      title = f'All tasks: {_TITLES[question]}'
       tests[title] = ranks.rank(scores.rename(columns=titles))
       lacking = sorted(titles.drop(scores.columns))
       if lacking:
