@@ -63,21 +63,22 @@ class Entry:
     return found
 
 
+# The baseline.
+FED_AVG = Entry('fed_avg')
 # What weights each parameter by clients' Fisher values.
 FISHERS = (
   Entry('fed_fish'),
   Entry('per_example'),
   Entry('damped', {'algorithm.damping': (1e-4, 1e-2)}),
 )
-# How a server combines what clients send.
-AVERAGES = (
+# How else a server combines what clients send.
+OTHER_AVERAGES = (
   Entry('fed_sgd', rate=_SERVER_RATE),
-  Entry('fed_avg'),
   Entry('fed_avg,server=adam', {_SERVER_RATE: (0.01, 0.03)}),
   Entry('fed_nova'),
-  *FISHERS,
   Entry('fed_avg,exchange=partial'),
 )
+AVERAGES = (FED_AVG, *FISHERS, *OTHER_AVERAGES)
 # What corrects the drift of clients, by the server's model or direction.
 CORRECTIONS = (
   Entry('fed_prox', {'algorithm.proximal_strength': (0.1, 1.0)}),
@@ -98,15 +99,16 @@ CLOCKS = (
   ),
   Entry('fed_avg,participation=flanp'),
 )
-# What leaves layers with clients, beside two models of all clients that each
-# client fine-tunes.
+# What leaves the last layers with clients, beside two models of all clients
+# that each client fine-tunes.
 PERSONAL_LAYERS = (
-  Entry('fed_avg'),
+  FED_AVG,
   Entry('fed_fish'),
   Entry('fed_per'),
   Entry('fed_rep', {'algorithm.body_epochs': (1, 2)}),
-  Entry('lg_fed_avg'),
 )
+# What leaves all but the last layers with clients.
+PERSONAL_BODIES = (Entry('lg_fed_avg'),)
 # What gives each client a whole model of its own.
 PERSONAL_MODELS = (
   Entry('ditto', {'algorithm.personal_strength': (0.1, 1.0)}),

@@ -23,8 +23,6 @@ RATES = {
   'server_learning_rate': (0.5, 1.0, 2.0, 4.0, 8.0, 15.0)
   + (30.0, 60.0, 120.0, 250.0, 500.0, 1000.0),
 }
-# The baseline, which is in the first piece.
-_FED_AVG = budget.Entry('fed_avg')
 
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
@@ -50,12 +48,10 @@ sweep = sweeps.choice(
   lambda get_config: budget.pieces(
     get_config,
     RATES,
-    closed_forms=(*budget.CLOSED_FORMS, _FED_AVG),
+    closed_forms=(*budget.CLOSED_FORMS, budget.FED_AVG),
     fisher=budget.FISHERS,
     corrections=budget.CORRECTIONS,
     control_variates=budget.CONTROL_VARIATES,
-    averages=tuple(
-      of for of in budget.AVERAGES if of not in (_FED_AVG, *budget.FISHERS)
-    ),
+    averages=budget.OTHER_AVERAGES,
   ),
 )

@@ -1,0 +1,55 @@
+# Copyright 2026 The FedFish-TFF Authors.
+# SPDX-License-Identifier: Apache-2.0
+r"""Methods that train one model, on handwritten characters by writer.
+
+  for piece in fisher corrections control_variates averages; do
+    python -m launch.sweep --sweep_dir=runs/equal_terms/emnist_$piece \
+      --config=research/equal_terms/emnist.py:$piece --data_dir=path/to/tff_cache
+  done
+
+path/to/tff_cache holds emnist_all.sqlite, see launch/configs/fedfish_images.py.
+README.md beside it has the design.
+"""
+
+from launch.configs import base
+from launch.configs import sweeps
+from research.equal_terms import budget
+
+# Methods with a field of their own try every second one.
+RATES = {
+  'client_learning_rate': (0.01, 0.02, 0.03, 0.05, 0.07, 0.1)
+  + (0.15, 0.2, 0.3, 0.5, 0.7, 1.0),
+  'server_learning_rate': (0.02, 0.05, 0.1, 0.2, 0.3, 0.5)
+  + (0.7, 1.0, 1.5, 2.0, 3.0, 5.0),
+}
+
+
+def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
+  """Returns the config of a variant of the method."""
+  return base.create_config(
+    budget.with_clock(variant),
+    task={'name': 'emnist', 'model': 'compact_cnn'},
+    rounds=32,
+    cohort_size=10,
+    local_epochs=1,
+    batch_size=10,
+    max_examples_per_client=100,
+    client_learning_rate=0.05,
+    evaluate_every=8,
+    checkpoint_every=32,
+    evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={'participation.speeds.communication_seconds': 1.0},
+  )
+
+
+sweep = sweeps.choice(
+  get_config,
+  lambda get_config: budget.pieces(
+    get_config,
+    RATES,
+    fisher=(budget.FED_AVG, *budget.FISHERS),
+    corrections=budget.CORRECTIONS,
+    control_variates=budget.CONTROL_VARIATES,
+    averages=budget.OTHER_AVERAGES,
+  ),
+)
