@@ -17,12 +17,12 @@ def expand(path: str, *, takes_urls: bool = False) -> str:
   """Returns a path with the home folder in place of ~.
 
   Args:
-    path: The path.
+    path: The path, as typed.
     takes_urls: Whether it may be a URL of another file system, such as
       gs://bucket/a.
 
   Raises:
-    ValueError: If it cannot be used.
+    ValueError: If it cannot be used, as the flag library expects.
   """
   expanded = os.path.expanduser(path)
   if expanded.startswith('~'):
@@ -67,31 +67,20 @@ class _PathsParser(flags.ListParser):
 def define(
   name: str, default: str | None, help_text: str, *, takes_urls: bool = False
 ) -> flags.FlagHolder[str | None]:
-  """Defines a flag for a path.
+  """Defines a flag for a path and returns its holder.
 
   Args:
     name: The flag's name.
-    default: The default path.
+    default: The path without the flag; None for none.
     help_text: The flag's help.
     takes_urls: Whether it may be a URL of another file system, such as
       gs://bucket/a.
-
-  Returns:
-    The flag's holder.
   """
   return flags.DEFINE(_PathParser(takes_urls), name, default, help_text)
 
 
 def define_list(name: str, help_text: str) -> flags.FlagHolder[list[str]]:
-  """Defines a flag for several paths, without a default.
-
-  Args:
-    name: The flag's name.
-    help_text: The flag's help.
-
-  Returns:
-    The flag's holder.
-  """
+  """Defines a flag for several paths, without a default; returns its holder."""
   return flags.DEFINE(
     _PathsParser(),
     name,

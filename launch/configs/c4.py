@@ -15,9 +15,9 @@ path/to/grouped is a folder of clients with a vocabulary, made once:
   python -m launch.train_tokenizer --input=path/to/grouped
 
 corpus=cc_news has the news of CC-News, --format=cc_news, a target of transfer in
-the paper, with C4's fields. Variants: see launch/configs/base.py. A local epoch
-of a round has up to 131,072 tokens, or 10^14 floating-point operations, so it
-needs GPUs.
+the paper, with C4's fields. launch/configs/base.py explains the variants. A
+local epoch of a round has up to 131,072 tokens, or 10^14 floating-point
+operations, so it needs GPUs.
 
 size=tiny is a model of two layers with sequences of 64 tokens, which runs
 anywhere in minutes. Without --data_dir, it runs on synthetic pages, which serve

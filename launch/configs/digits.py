@@ -7,7 +7,7 @@ r"""Handwritten digits, non-IID clients, many local epochs; a minute or less.
 
 and the same with :fed_avg for comparison (launch.plot draws both). Other
 variants are fed_prox, mime_lite, per_example, and with Adam at the server
-fed_avg,server=adam (FedAdam) and so on: see launch/configs/base.py.
+fed_avg,server=adam (FedAdam) and so on; launch/configs/base.py explains them.
 
 Expect, with seed 0, an accuracy of 0.939 on the 8 test clients for fed_fish and
 for fed_avg, and of 0.944 for FedAdam. In 50 rounds all converge, and one seed on

@@ -6,10 +6,10 @@ r"""Fed3R and compared methods on CIFAR-10 or -100 with SqueezeNet's features.
     --workdir=runs/cifar10_fed3r --data_dir=path/to/folder
 
 and with fed3r,images=cifar100 for CIFAR-100. --data_dir holds the images and
-SqueezeNet's published weights (see the task's module,
-tasks/features/image_features.py); --config.task.images and
---config.task.weights name other files. Features are kept on disk: the first run
-computes them for all others. launch/configs/base.py describes the variants.
+SqueezeNet's published weights, as tasks/features/image_features.py describes;
+--config.task.images and --config.task.weights name other files. Features are
+kept on disk: the first run computes them for all others. launch/configs/base.py
+describes the variants.
 research/fed3r/cifar.py has the sweeps of docs/results_fed3r.md.
 """
 

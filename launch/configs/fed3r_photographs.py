@@ -6,7 +6,7 @@ r"""Fed3R on photographs of iNaturalist's or Landmarks' users, by MobileNetV2.
     --workdir=runs/inaturalist_fed3r --data_dir=path/to/inaturalist
 
 and with fed3r,images=landmarks for Landmarks. --data_dir is the folder that
-TFF's loader fills as its cache_dir (see tasks/features/photographs.py). The
+TFF's loader fills as its cache_dir (tasks/features/photographs.py). The
 first run computes and keeps the features, which takes hours on a CPU. The
 published accuracies, after all clients have come once, are
 

@@ -8,18 +8,19 @@ r"""Federated EMNIST and CIFAR-100 as in the FedFish paper.
 has EMNIST: 62 classes, clients are writers. images=cifar100 has CIFAR-100: 500
 clients of few classes. The fields are those of table 2 of Dhawan et al. (2024,
 arXiv:2311.10291); the paper has 1, 8 and 16 local epochs
-(--config.local_epochs=16). The CNN and ResNet-18 with group normalisation are our
-choice, because the paper does not specify them. Its server rate, 1e-3, is that
-of server=adam; plain steps have rate 1, because with 1e-3 they would barely move
-the weights.
+(--config.local_epochs=16). The CNN and ResNet-18 with group normalisation are
+our choice, because the paper does not specify them. Its server rate, 1e-3, is
+that of server=adam; plain steps have rate 1, because with 1e-3 they would
+barely move the weights.
+
 path/to/tff_cache holds emnist_all.sqlite and cifar100.sqlite, as TFF unpacks
 them; --config.task.download=True downloads one if it is missing.
 
-Variants: see launch/configs/base.py. A round takes up to 6,400 examples. A core
-processes about 1,500 per second of EMNIST, so that 1,500 rounds of one local
-epoch take one core two hours, those of 16 local epochs more than a day; and 60
-per second of CIFAR-100, which needs a GPU. For a laptop, the axis size has the
-values:
+launch/configs/base.py explains the variants. A round takes up to 6,400
+examples. A core processes about 1,500 per second of EMNIST, so that 1,500
+rounds of one local epoch take one core two hours, those of 16 local epochs more
+than a day; and 60 per second of CIFAR-100, which needs a GPU. For a laptop, the
+axis size has the values:
 
   compact  a compact CNN and small cohorts, from the same batches and clients
 

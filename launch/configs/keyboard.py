@@ -13,7 +13,7 @@ tell the server's momentum, since FedAvg has none.
 path/to/users is a folder of launch.group_dataset, or that of
 stackoverflow.sqlite; without it, texts are synthetic: docs/keyboard.md.
 
-Variants: see launch/configs/base.py. Further axes are
+launch/configs/base.py explains the variants. Further axes are
 
   training  central: the texts of all clients in one place, with the largest
             number of sentences of a cohort per round, by plain SGD; the paper's

@@ -14,7 +14,7 @@ that of held-out clients that fit their own head: with seed 0, expect less than
 0.2 after 187 simulated seconds of FedRep and 4 of SRPFL; without a head it is
 2.3.
 research.srpfl.linear_representation_figure has the theory's algorithm instead,
-with new examples in every round. Variants: see launch/configs/base.py.
+with new examples in every round. launch/configs/base.py explains the variants.
 """
 
 from launch.configs import base

@@ -10,8 +10,8 @@ paper gives only the kind of its model; here it is TFF's recurrent baseline for
 this data. path/to/tff_cache holds stackoverflow.sqlite, as TFF unpacks it
 (--config.task.download=True downloads it if it is missing).
 
-Variants: see launch/configs/base.py. size=tiny is a transformer of two layers
-with few rounds.
+launch/configs/base.py explains the variants. size=tiny is a transformer of two
+layers with few rounds.
 """
 
 from launch.configs import base

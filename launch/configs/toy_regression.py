@@ -7,7 +7,7 @@ r"""The FedFish paper's toy: two clients see sin(3x) on different intervals.
 
 The run is one round of many local epochs from the same initial weights for all
 methods; the server then takes the aggregate as it is.
-Variants: see launch/configs/base.py.
+launch/configs/base.py explains the variants.
 
 Expect, with seed 0 and --config.task.overlap=partial, a barrier (csb/mse) of
 0.30 for fed_avg, 0.37 for fed_fish and 0.35 for per_example. Seeds differ more

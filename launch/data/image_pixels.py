@@ -107,9 +107,7 @@ class ImageStack:
   def add(self, image: Image.Image, place: str) -> None:
     """Appends an image of `decode`, of the first one's size.
 
-    Args:
-      image: The image.
-      place: Its place, for errors.
+    `place` names it in errors.
     """
     self.check(image, place)
     self._first_place = self._first_place or place

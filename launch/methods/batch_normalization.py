@@ -25,11 +25,7 @@ AVERAGED, KEPT, FROZEN = 'averaged', 'kept', 'frozen'
 def kept_tensors(parts: building.Ingredients) -> tuple[bool, ...]:
   """Returns whether clients keep each trainable tensor, as FedBN's do.
 
-  Args:
-    parts: The ingredients of the method.
-
-  Returns:
-    The answers; empty for a config whose clients keep none.
+  The result is empty for a config whose clients keep none.
   """
   own = parts.config.blocks.get(_NAME)
   if own is None or own.statistics != KEPT:

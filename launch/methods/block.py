@@ -49,8 +49,8 @@ class Experiment(typing.Protocol):
   """A built run, as blocks see it; `launch.runs.experiment` has all of it.
 
   Attributes:
-    config: The config.
-    task: The task.
+    config: The config of the run.
+    task: The task, as the blocks have changed it.
     built: The model and its process.
     evaluations: The computations of the evaluations.
     judged_column: The column of metrics.csv that judges the run.
@@ -75,7 +75,7 @@ class Outcome:
   """A run that has ended.
 
   Attributes:
-    experiment: The experiment.
+    experiment: The experiment that was run.
     result: The result of the last round.
     model: The result of the round of the run's model, such as the best one.
     stopping: The hook of `Block.restores_best` after all rows; None without.
@@ -289,14 +289,7 @@ class Block:
     return fields_lib.defaults(self._fields_of(chosen)) | chosen
 
   def read(self, values: Mapping[str, Any]) -> config_fields.Values:
-    """Returns the checked fields of the block of a config.
-
-    Args:
-      values: The block.
-
-    Raises:
-      errors.InputError: If a field is missing, unknown or refused.
-    """
+    """Returns the checked fields of the block of a config."""
     known, owner, absent = self._fields_of(values), '', {}
     if self.choices:
       owner = values[self.chosen_by]
@@ -309,11 +302,7 @@ class Block:
   def _fields_of(
     self, values: Mapping[str, Any]
   ) -> Mapping[str, fields_lib.Field]:
-    """Returns the fields of a block with some values.
-
-    Raises:
-      errors.InputError: If the values make none of the choices.
-    """
+    """Returns the fields of a block with some values, which make a choice."""
     if not self.choices:
       return self.fields
     deciding, chosen = self.fields[self.chosen_by], values.get(self.chosen_by)
@@ -393,11 +382,8 @@ class Block:
     """Checks the rules of the block for a config that has it.
 
     Args:
-      config: The config.
-      flat: Its values by dotted name.
-
-    Raises:
-      errors.InputError: If the config breaks a rule or fails `check`.
+      config: The config with the block.
+      flat: The values of all fields by dotted name.
     """
     own = config.blocks[self.name]
     for rule in self.goes_with:

@@ -116,8 +116,8 @@ class Ingredients:
   """The parts that methods are built from, each made on demand.
 
   Attributes:
-    config: The config.
-    task: The task.
+    config: The config of the run.
+    task: The task, as the blocks have changed it.
     start_weights: The weights that the start of a fine-tuning has found; None
       for a config without a start.
   """
@@ -251,13 +251,7 @@ def prepare(
 ) -> Ingredients:
   """Returns the ingredients of a config, its task changed by its blocks.
 
-  Args:
-    config: The config.
-    task: The task.
-    start_weights: See `Ingredients`.
-
-  Raises:
-    errors.InputError: If the task does not fit the blocks.
+  `start_weights` are those that the start of a fine-tuning has found.
   """
   parts = Ingredients(config=config, task=task, start_weights=start_weights)
   return dataclasses.replace(parts, task=parts.change(TASK, task))
@@ -271,17 +265,8 @@ def build_method(
 ) -> BuiltMethod:
   """Builds the model and the process of a config.
 
-  Args:
-    config: The config.
-    task: The task.
-    start_weights: The weights that the start of a fine-tuning has found; None
-      for a config without a start.
-
-  Returns:
-    The model to train and its process.
-
-  Raises:
-    errors.InputError: If the task does not fit the method.
+  `start_weights` are those that the start of a fine-tuning has found; None for
+  a config without a start.
   """
   parts = prepare(config, task, start_weights=start_weights)
   built = config.method.build(parts)
@@ -295,9 +280,6 @@ def parameter_values(config: config_lib.Config) -> dict[str, float]:
 
   With these values, the computations of any config with the same
   `Config.sharing_key` are those built for this config.
-
-  Args:
-    config: The config.
   """
   optimizer_of = {
     config_fields.CLIENT_RATE: getattr(

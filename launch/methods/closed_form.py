@@ -36,12 +36,7 @@ def prepare(
 ) -> tuple[models.FeatureMap, dict[str, Any]]:
   """Returns the features that are summed, and arguments for the builders.
 
-  Args:
-    config: The config of a method with FIELDS.
-    task: The task.
-
-  Raises:
-    errors.InputError: If the task's model has no features.
+  The config is that of a method with FIELDS, and the task's model has features.
   """
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
@@ -63,12 +58,9 @@ def create_feature_map(
   Args:
     algorithm: The fields of a method; num_random_features among them asks for
       random features.
-    task: The task.
+    task: A task whose model has features.
     seed: The seed of random features.
     wanted_by: The name of the caller, for the error.
-
-  Raises:
-    errors.InputError: If the task's model has no features.
   """
   if task.feature_map is None:
     raise errors.InputError(

@@ -20,12 +20,7 @@ import numpy as np
 def build(
   experiment: block_lib.Experiment, wall_clock: simulation.WallClock | None
 ) -> list[simulation.Hook]:
-  """Builds the hooks.
-
-  Args:
-    experiment: The experiment.
-    wall_clock: The clock of simulated time; None without speeds.
-  """
+  """Builds the hooks of cohorts, bytes and, with a clock, simulated time."""
   cohorts = experiment.cohorts
   chosen = cohorts.participation
   # They come before the clock, which asks for cohorts.

@@ -31,9 +31,9 @@ class Origin(NamedTuple):
   """The origin of the weights that a run begins with, kept in its workdir.
 
   Attributes:
-    config: The config of a run that is trained first, in which each client comes
-      once, and whose rounds and costs count; None for weights that are read. Its
-      `rounds` are without meaning; see `Config.first_run`.
+    config: The config of a run that is trained first, in which each client
+      comes once, and whose rounds and costs count; None for weights that are
+      read. Its `rounds` are without meaning: `Config.first_run` sets them.
     path: The workdir of a run, or a file of weights, that is read.
   """
 
@@ -88,7 +88,7 @@ class Config:
   Attributes:
     values: All fields as nested mappings, in the form of config.json.
     method: The declaration of the method.
-    seed: The seed of everything random.
+    seed: The seed of everything that is random.
     rounds: The number of the last round.
     cohort_size: The number of clients per round.
     local_epochs: The number of epochs per client and round.
@@ -147,14 +147,7 @@ class Config:
   def first_run(self, num_clients: int) -> Config | None:
     """Returns the config of the run that is trained before this one.
 
-    Args:
-      num_clients: The number of training clients.
-
-    Returns:
-      The config; None if no run is trained before.
-
-    Raises:
-      errors.InputError: If this run has no more rounds than that one.
+    It is None if no run is trained before. This run must have more rounds.
     """
     if self.origin is None or self.origin.config is None:
       return None
@@ -173,15 +166,7 @@ class Config:
     )
 
   def create_cohorts(self, task: Task) -> Cohorts:
-    """Creates the choice of the clients of each round.
-
-    Args:
-      task: The task.
-
-    Raises:
-      errors.InputError: If it does not suit the task, or a further block
-        chooses.
-    """
+    """Creates the choice of the clients of each round, by one of the blocks."""
     found = [block for block in self.declared if block.choose is not None]
     if len(found) != 1:
       raise errors.InputError(
@@ -195,9 +180,6 @@ class Config:
 
     `evaluation.judged_by` chooses the model, and the task the data: those of
     clients' own test data, if it has any.
-
-    Args:
-      task: The task.
     """
     chosen = self.evaluation.judged_by
     # A held-out client gets a model of its own by its first training.

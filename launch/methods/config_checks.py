@@ -32,15 +32,7 @@ def read(
 
   Args:
     values: Nested mappings, such as `ConfigDict.to_dict()` or a config.json.
-    trust: The trust in the programs that the config names.
-
-  Returns:
-    The config.
-
-  Raises:
-    errors.InputError: If a field is missing, unknown, of the wrong type or out
-      of range, does not apply to the method, or names a module that is not
-      trusted.
+    trust: The trust in the programs that the config names, which modules need.
   """
   values = json_config.with_tuples(values)
   if 'algorithm' not in values:

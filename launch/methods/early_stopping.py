@@ -119,7 +119,7 @@ def direction(
 
   Args:
     own: The block of a config.
-    column: The column that decides.
+    column: The column of metrics.csv that decides.
     judged: The column by which runs are judged.
     higher_is_better: Whether higher values of `judged` are better.
   """

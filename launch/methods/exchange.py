@@ -77,10 +77,8 @@ def _select(
   Args:
     parts: The ingredients of the method.
     sent: Whether clients may send each trainable tensor, for a model with
-      names of tensors; empty for all of them.
-
-  Raises:
-    errors.InputError: If the block selects layers of a model without names.
+      names of tensors, which a selection of layers needs; empty for all of
+      them.
   """
   config, task = parts.config, parts.task
   own = config.blocks['exchange']

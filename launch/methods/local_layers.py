@@ -34,13 +34,8 @@ REASONS: Mapping[str, str] = {
 def select(parts: building.Ingredients, field: str) -> tuple[bool, ...]:
   """Returns, for each tensor, whether a field of the method names it.
 
-  Args:
-    parts: The ingredients of the method.
-    field: The field, in the form of `LAYERS`.
-
-  Raises:
-    errors.InputError: If the field names unknown layers, all tensors or none,
-      or the task's model has no names of tensors.
+  The field, in the form of `LAYERS`, names some of the tensors of a model whose
+  tensors have names, not all.
   """
   names = parts.task.named_tensors(f'algorithm.{field}')
   text = getattr(parts.algorithm, field) or models.last_layer(names)
@@ -57,9 +52,7 @@ def arguments(
 ) -> dict[str, Any]:
   """Returns the arguments that the builders of these methods share.
 
-  Args:
-    parts: The ingredients of the method.
-    local_tensors: Whether each tensor stays with clients.
+  `local_tensors` says which tensors stay with clients.
   """
   return {
     'model_aggregator': parts.model_aggregator,

@@ -127,7 +127,7 @@ class Method:
     """Returns the usual learning rate of the server.
 
     Args:
-      optimizer: The server's optimizer.
+      optimizer: The server's optimizer, by its name in configs.
       client_rate: The clients' learning rate; None for a config without it.
       adaptive_rate: The task's rate of adaptive optimizers.
     """
@@ -161,9 +161,6 @@ class Method:
     Args:
       prefix: The names of the enclosing blocks, for errors.
       block: The block with the name and the fields.
-
-    Raises:
-      errors.InputError: If a field is missing, unknown or refused.
     """
     name = fields_lib.Field(self.name, fields_lib.text, 'The method.')
     fields_lib.check_block(

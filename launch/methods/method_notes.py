@@ -20,18 +20,14 @@ from launch.methods import registry
 def describe(config: config_lib.Config) -> dict[str, Any]:
   """Returns notes on a config's method for labels and comparisons.
 
-  Args:
-    config: The config.
-
-  Returns:
-    JSON values: its `title`, the published name with that of blocks, and the
-    differences from the published form after commas: 'Partial FedAvg, clients
-    weighted equally'; `deviations`, the words for these, by dotted name;
-    `baseline`, its rank among the usual baselines, not positive for none, and
-    lower if clients send a part; `one_model`, whether all clients end up with
-    one model; `first_cohort`, the size of the first cohort if cohorts grow; and
-    `settled`, the names of the fields whose values follow from the method and
-    the blocks.
+  They are JSON values: its `title`, the published name with that of blocks, and
+  the differences from the published form after commas: 'Partial FedAvg, clients
+  weighted equally'; `deviations`, the words for these, by dotted name;
+  `baseline`, its rank among the usual baselines, not positive for none, and
+  lower if clients send a part; `one_model`, whether all clients end up with one
+  model; `first_cohort`, the size of the first cohort if cohorts grow; and
+  `settled`, the names of the fields whose values follow from the method and the
+  blocks.
   """
   deviations = _deviations(config)
   return {

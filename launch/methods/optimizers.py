@@ -156,9 +156,9 @@ def build(
 
   Args:
     name: One of OPTIMIZERS.
-    learning_rate: Its learning rate.
-    parameter: The name of the parameter that holds the rate, of the value of
-      `scaled_rate`; see `fedfish_tff.parameters`.
+    learning_rate: The optimizer's learning rate.
+    parameter: The name of the parameter that holds the rate, with the value of
+      `scaled_rate`.
     factor: The name of the parameter by which a schedule multiplies the rate;
       None without a schedule.
     **arguments: The arguments of the optimizer's function beside the rate, in
@@ -182,8 +182,7 @@ def build(
 def server_arguments(algorithm: config_fields.Values) -> dict[str, float]:
   """Returns the arguments of `build` for the server's optimizer.
 
-  Args:
-    algorithm: The fields of the method, including those of `SERVER`.
+  They are among the fields of the method, those of `SERVER`.
   """
   name, epsilon = algorithm.server_optimizer, algorithm.server_epsilon
   found = {}

@@ -63,14 +63,8 @@ def _deviations(config: config_lib.Config) -> dict[str, str]:
 def create_cohorts(config: config_lib.Config, task: Task) -> config_lib.Cohorts:
   """Returns the policy's choice of the clients of each round.
 
-  Args:
-    config: The config.
-    task: The task.
-
-  Raises:
-    errors.InputError: If there are fewer clients than the config asks for, no
-      round has as many as its blocks need, cohorts are smaller than the last
-      stage, or the file of the clients' speeds cannot be used.
+  There must be as many clients as the config asks for, in some round as many as
+  its blocks need, and cohorts as large as the last stage.
   """
   named = policy_of(config)
   stages = named.create_stages(config, len(task.train.client_ids))
@@ -125,13 +119,7 @@ def create_wall_clock(
 ) -> simulation.WallClock | None:
   """Returns the clock of simulated time; None for a config without speeds.
 
-  Args:
-    config: The config.
-    task: The task.
-    participation: The participation of `create_cohorts`.
-
-  Raises:
-    errors.InputError: If the file of the speeds cannot be used.
+  The participation is that of `create_cohorts`.
   """
   speeds = _create_speeds(config, task)
   if speeds is None:
@@ -145,14 +133,7 @@ def create_wall_clock(
 
 
 def fingerprint_speeds(config: config_lib.Config) -> dict[str, str]:
-  """Returns the fingerprint of a file of speeds, if there is one.
-
-  Args:
-    config: The config.
-
-  Raises:
-    errors.InputError: If it cannot be read.
-  """
+  """Returns the fingerprint of a file of speeds, if there is one."""
   own = config.participation.speeds
   path = own and client_speeds.KINDS[own.kind].path(own)
   return {'speeds': regular_files.digest(path)} if path else {}

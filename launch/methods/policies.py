@@ -82,11 +82,7 @@ def _build_power_of_choice(
 def _name_own_models(config: config_lib.Config) -> str:
   """Returns the method whose clients train other models than the server's.
 
-  Args:
-    config: The config.
-
-  Returns:
-    The name; '' if clients begin a round with the server's model.
+  It is '' if clients begin a round with the server's model.
   """
   method, keeps = config.method, exchange.clients_keep_unsent(config)
   if not (method.personalizes or method.sized or keeps):

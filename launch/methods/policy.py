@@ -45,8 +45,8 @@ class Ingredients:
   """The parts that policies are built from.
 
   Attributes:
-    config: The config.
-    task: The task.
+    config: The config of the run.
+    task: The task, whose training clients take part.
     speeds: The clients' seconds; None for a config without speeds.
     accuracy_stages: The stages that training ends by accuracy; None if it does
       not.
@@ -81,11 +81,7 @@ class Ingredients:
     return simulation.drop_out(asked, dropout, seed=self.config.seed)
 
   def draw(self, size: int) -> simulation.Participation:
-    """Returns the clients that answer of some that are drawn anew each round.
-
-    Args:
-      size: The number of clients that are drawn.
-    """
+    """Returns those of `size` clients, drawn anew each round, that answer."""
     return self.drop_out(
       simulation.uniform_participation(
         self.task.train.client_ids, cohort_size=size, seed=self.config.seed
@@ -93,11 +89,7 @@ class Ingredients:
     )
 
   def draw_fastest(self, size: int) -> simulation.Participation:
-    """Returns the fastest cohort_size of the clients that `draw` returns.
-
-    Args:
-      size: The number of clients that are drawn.
-    """
+    """Returns the fastest cohort_size of the clients that `draw` returns."""
     answering = self.draw(size)
     if size == self.config.cohort_size:
       return answering
@@ -108,8 +100,7 @@ class Ingredients:
   def count_over_selected(self) -> int:
     """Returns the number of clients that are asked with over_selection.
 
-    Raises:
-      errors.InputError: If there are fewer.
+    There must be as many.
     """
     cohort_size = self.config.cohort_size
     # Rounded first: a tenth of 70 is 7, not the ceiling of 7.000000000000001.
@@ -119,11 +110,7 @@ class Ingredients:
   def count_sampled(self, field: str) -> int:
     """Returns the number of clients that are asked by a field; 0 is for all.
 
-    Args:
-      field: The name of the field.
-
-    Raises:
-      errors.InputError: If there are fewer, or the cohort is larger.
+    There must be as many, and at least a cohort of them.
     """
     asked = getattr(self.own, field) or len(self.task.train.client_ids)
     return self._check_asked(field, asked)

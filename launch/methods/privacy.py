@@ -75,8 +75,7 @@ def _build(
 ) -> aggregators.PrivateMeanFactory:
   """Builds the private mean, which replaces any other aggregation.
 
-  Raises:
-    errors.InputError: If the noise is too large for adaptive clipping.
+  Adaptive clipping bounds the noise.
   """
   del aggregator
   config, own = parts.config, parts.config.blocks['privacy']
@@ -108,15 +107,9 @@ def _build(
 
 
 def create_epsilon(config: config_lib.Config, task: Task) -> simulation.Epsilon:
-  """Returns epsilon as a function of rounds.
+  """Returns epsilon as a function of rounds, for a config with the block.
 
-  Args:
-    config: The config, with the block.
-    task: The task.
-
-  Raises:
-    errors.InputError: If delta is not below 1 / clients, or the noise is too
-      little for the accountant.
+  delta must be below 1 / clients, and the noise enough for the accountant.
   """
   own, num_clients = config.blocks['privacy'], len(task.train.client_ids)
   noise, delta = own.noise_multiplier, own.delta

@@ -46,7 +46,7 @@ def only_values(
   """Returns the fields that are restricted for lack of support.
 
   Args:
-    method: The method.
+    method: The method that may lack it.
     blocks: The blocks by name; None for those of this package.
 
   Returns:
@@ -66,12 +66,8 @@ def only_values(
 def rules(method: method_lib.Method) -> list[block_lib.Rule]:
   """Returns the values that a variant gives fields for the method's sake.
 
-  Args:
-    method: The method.
-
-  Returns:
-    Rules in the order of their application, with reasons that follow the
-    method's name.
+  They are rules in the order of their application, with reasons that follow
+  the method's name.
   """
   found = [
     block_lib.Rule(field, values, method.why_not(support))
@@ -98,13 +94,10 @@ def find_method(
   """Returns a method.
 
   Args:
-    name: Its name, or package.module:NAME.
+    name: One of this package's, or package.module:NAME.
     field: The field that holds the name, for the error.
     known: The field's other values, for the error.
-    trust: The trust in the config with the field.
-
-  Raises:
-    errors.InputError: If there is no such method, or its module is not trusted.
+    trust: The trust in the config with the field, which a module needs.
   """
   if isinstance(name, str) and name in own_methods():
     return own_methods()[name]
@@ -124,11 +117,7 @@ def find_method(
 def find_variant(name: str) -> tuple[method_lib.Method, str]:
   """Returns the method of a variant, and the name of the variant.
 
-  Args:
-    name: The name of a method or of one of its variants.
-
-  Raises:
-    errors.InputError: If there is no such variant.
+  The name is that of a method or of one of its variants.
   """
   for method in own_methods().values():
     if name in method.variants:
@@ -177,8 +166,7 @@ def _in_order(
 ) -> dict[str, block_lib.Block]:
   """Returns blocks after those that their `Block.after` names.
 
-  Raises:
-    errors.InputError: If blocks come after one another.
+  Blocks may not come after one another in a circle.
   """
   after = {name: block.after for name, block in blocks.items()}
   try:
@@ -199,10 +187,7 @@ def find_block(
   Args:
     name: The name of the declaration, package.module:NAME.
     field: The field that holds the name, for the error.
-    trust: The trust in the config with the field.
-
-  Raises:
-    errors.InputError: If there is no such block, or its module is not trusted.
+    trust: The trust in the config with the field, which the module needs.
   """
   fields.text(field, name)
   block = plug_ins.load(
@@ -232,11 +217,7 @@ def find_other_blocks(
 
   Args:
     values: The config as nested mappings.
-    trust: The trust in the config.
-
-  Raises:
-    errors.InputError: If a block is not found, has another name, or is not
-      trusted.
+    trust: The trust in the config, which their modules need.
   """
   found = {}
   for name, value in values.items():

@@ -84,8 +84,8 @@ def factor(
   """Returns the factor of a learning rate in one round.
 
   Args:
-    own: The block of a config.
-    round_number: The round, from 1.
+    own: The block `client_schedule` or `server_schedule` of a config.
+    round_number: The round, from 1 to `rounds`.
     rounds: The number of the last round.
   """
   warmup = own.warmup_rounds

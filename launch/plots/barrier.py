@@ -35,7 +35,7 @@ def read_points(settings: frames_lib.Frames, name: str) -> pd.DataFrame:
   """Returns a point of two barriers for each seed and round of two settings.
 
   Args:
-    settings: The settings.
+    settings: The settings, of which each may have a baseline.
     name: The metric of the barriers, for example `'accuracy'`.
 
   Returns:
@@ -75,11 +75,11 @@ def compare_methods(
   """Sets up an axis that compares the barriers of two methods.
 
   Args:
-    axis: The axis.
+    axis: The axis, otherwise empty.
     x: The barriers of the method, to which x is fitted.
     y: The barriers of the baseline, to which y is fitted.
-    method: The method.
-    baseline: The baseline.
+    method: The method's name, for the label of x.
+    baseline: The baseline's name, for the label of y.
     name: The metric of the barriers.
   """
   # The axes have the whole labels.
@@ -105,7 +105,7 @@ def draw_panels(
     points: The result of `read_points`.
     name: The metric of the barriers.
     size: The width and height of a panel in inches.
-    point_size: The size of a point.
+    point_size: The size of a point, in points squared.
     note: A note on the runs.
   """
   tasks, methods = points['task'].unique(), points['method'].unique()

@@ -55,15 +55,7 @@ Layout = Callable[[frames_lib.Frames, str], Drawings]
 def choose_metric(frames: frames_lib.Frames, metric: str | None) -> str:
   """Returns the column to draw: the requested one or the default.
 
-  Args:
-    frames: The runs.
-    metric: The requested column; None for the default.
-
-  Returns:
-    A column that at least one run has.
-
-  Raises:
-    errors.InputError: If no run has the requested column.
+  At least one run has it.
   """
   columns = list(frames.rounds)
   if metric is None:
@@ -106,10 +98,7 @@ def draw(
 ) -> dict[str, mpl_figure.Figure]:
   """Returns the figures of all plots that apply, by the names of their files.
 
-  Args:
-    frames: The labelled runs.
-    metric: A column of metrics.csv.
-    plots: The plots.
+  `metric` is a column of metrics.csv.
   """
   figures = {}
   for plot in plots:
@@ -126,11 +115,8 @@ def write_figures(
 
   Args:
     figures: The figures by the names of their files, without the suffix.
-    folder: The folder.
+    folder: The folder of the files.
     suffix: One of `style.FORMATS`.
-
-  Raises:
-    errors.InputError: If the folder or a file cannot be written.
   """
   folder = files.make_folder(folder)
   paths = []
@@ -143,11 +129,7 @@ def write_figures(
 def plot_workdir(workdir: str | os.PathLike[str]) -> list[pathlib.Path]:
   """Draws one run into its own folder `plots` and returns the paths.
 
-  Args:
-    workdir: The workdir, with at least one round in metrics.csv.
-
-  Raises:
-    errors.InputError: If the workdir cannot be read or written.
+  metrics.csv must have a round.
   """
   frames = frames_lib.read([workdir])
   figures = draw(frames, choose_metric(frames, None), OF_RUN)
@@ -155,17 +137,10 @@ def plot_workdir(workdir: str | os.PathLike[str]) -> list[pathlib.Path]:
 
 
 def load_layout(name: str) -> Layout:
-  """Imports the layout that a flag names.
+  """Imports the layout that a flag names: package.module:NAME.
 
-  Args:
-    name: The name package.module:NAME of a function of labelled runs and a
-      metric.
-
-  Returns:
-    The function, which raises errors.InputError if the runs do not suit.
-
-  Raises:
-    errors.InputError: If there is no such function.
+  It is a function of labelled runs and a metric, which raises errors.InputError
+  if the runs do not suit.
   """
   return plug_ins.load(
     name,

@@ -34,12 +34,7 @@ _MAX_NAMED = 4
 def find_workdirs(sweep_dir: str | os.PathLike[str]) -> list[pathlib.Path]:
   """Returns the workdirs of a sweep's finished runs; prints the other runs.
 
-  Args:
-    sweep_dir: The folder of launch.sweep.
-
-  Raises:
-    errors.InputError: If the folder is not that of a sweep, or no run is
-      finished.
+  At least one run must be finished.
   """
   runs = sweep_results.read_results(sweep_folder.SweepFolder(sweep_dir))
   is_finished = runs['is_finished'].astype(bool)
@@ -79,7 +74,7 @@ def compare_workdirs(
     folder: The folder for all output; made if it does not exist.
     metric: A column of metrics.csv; None for the usual one.
     file_format: The format of the plots, one of `style.FORMATS`.
-    columns: The columns of the table of methods; see
+    columns: The columns of the table of methods, as for
       `result_table.parse_columns`.
     names: The names that replace labels of methods; None for none.
     setting: The values of fields, for the titles, that distinguish the runs from
@@ -91,10 +86,6 @@ def compare_workdirs(
 
   Returns:
     The paths of the figures.
-
-  Raises:
-    errors.InputError: If a workdir or the metric cannot be used, or the runs do
-      not suit the layout.
   """
   frames = frames_lib.read(workdirs, names)
   frames = frames.of(frames.runs.assign(setting=setting))

@@ -95,13 +95,8 @@ def read_lines(
 ) -> dict[str, tuple[np.ndarray, np.ndarray]]:
   """Returns the points of groups of runs that have both columns.
 
-  Args:
-    groups: The runs by label.
-    x: The column of x.
-    y: The column of y.
-
-  Returns:
-    By label, see `frames.points`.
+  They are `frames.points` by the groups' labels; `x` and `y` are columns of
+  metrics.csv.
   """
   points = {label: frames_lib.points(of, x, y) for label, of in groups.items()}
   return {label: found for label, found in points.items() if found}

@@ -29,7 +29,7 @@ def draw_table(
   """Draws a table of shares, first row at the top and unknown cells grey.
 
   Args:
-    axis: The axis.
+    axis: The axis, otherwise empty.
     table: The shares from 0 to 1, NaN for unknown, `[num_rows, num_columns]`.
     **options: The options of `Axes.imshow` that replace those for shares.
   """
@@ -77,7 +77,7 @@ def name_ticks(
 
   Args:
     dimension: The x or the y axis.
-    names: The names.
+    names: A name for each row or column.
     step: The number of rows or columns per name; the first of them is named.
     most_letters: The length above which names lose their middle, or their start
       if several would become equal.

@@ -246,7 +246,7 @@ def draw_legend(
   """Draws a legend and a note below the panels, which keep their height.
 
   Args:
-    figure: The figure.
+    figure: The figure with its panels drawn.
     *groups: The groups of entries, such as those of methods and of local
       epochs. No column holds entries of two groups, unless there is room for
       only one column.
@@ -301,7 +301,7 @@ def draw_lines(
   through the gaps of those that would hide them.
 
   Args:
-    axis: The axis.
+    axis: The axis of a panel.
     lines: The lines by label: x `[num_points]` and y `[num_seeds, num_points]`,
       masked where a seed has no value.
     looks: The looks by the same labels.
@@ -398,7 +398,7 @@ def compare_axes(
   """Gives both axes one scale, fitted to values, and draws y = x.
 
   Args:
-    axis: The axis.
+    axis: The axis of a panel.
     x: The values that the range of x must hold; non-finite ones are left out.
     y: The same for the range of y.
     above: The meaning of points above the line, written there; '' for none.
@@ -440,7 +440,7 @@ def equal_axes(
   """Gives both axes the same limits and draws y = x from corner to corner.
 
   Args:
-    axis: The axis.
+    axis: The axis of a panel.
     values: The values that the limits must hold; non-finite ones are left out.
     bounds: The least and the largest possible value, which limits do not pass
       unless a value does.

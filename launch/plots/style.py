@@ -185,11 +185,9 @@ _METHODS = {
 def method_looks(labels: Iterable[str]) -> dict[str, Look]:
   """Returns a look for each label, distinct for the first sixteen.
 
-  Args:
-    labels: The labels: the name of a method and, after a comma, its
-      differences. The name alone, or else the first label with it, gets the
-      method's look; others get that of their text, or the next one that is
-      free.
+  A label is the name of a method and, after a comma, its differences. The name
+  alone, or else the first label with it, gets the method's look; others get
+  that of their text, or the next one that is free.
   """
   labels = list(dict.fromkeys(labels))
   names = {label: label.partition(',')[0].strip() for label in labels}
@@ -228,12 +226,7 @@ def save_figure(
 ) -> None:
   """Writes a figure atomically, in the format of the path's suffix.
 
-  Args:
-    figure: The figure.
-    path: The path, which ends in .png, .pdf or .svg, in an existing folder.
-
-  Raises:
-    errors.InputError: If the file cannot be written.
+  The path ends in .png, .pdf or .svg, and its folder exists.
   """
   suffix = os.fspath(path).rpartition('.')[2]
   # A figure may ask for a higher resolution, as for print.
@@ -277,7 +270,7 @@ def wrap_text(text: str, width: float, size: float = 10) -> str:
   """Breaks a text into lines.
 
   Args:
-    text: The text.
+    text: The text, in one line or several.
     width: The largest width of a line, in inches.
     size: The size of the letters, in points.
   """

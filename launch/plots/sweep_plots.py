@@ -28,19 +28,13 @@ import pandas as pd
 def draw(
   folder: sweep_folder.SweepFolder, runs: pd.DataFrame
 ) -> list[pathlib.Path]:
-  """Draws a sweep into its folder of plots and prints the paths.
+  """Draws a sweep into its folder of plots; prints and returns the paths.
 
   A sweep over both learning rates gets heat maps of the validation metric, one
   figure for each value of its other fields, with a panel per variant. Any other
   sweep gets comparisons of its methods for each value of the fields that they
-  share, such as local epochs.
-
-  Args:
-    folder: The folder of the sweep.
-    runs: The runs; see `sweep_results.read_results`.
-
-  Returns:
-    The paths of the figures.
+  share, such as local epochs. The runs are those of
+  `sweep_results.read_results`.
   """
   finished = runs[runs['is_finished'].astype(bool)]
   if finished.empty:
@@ -107,7 +101,7 @@ def plot_heat_map(
     columns: The column that the values are of, such as
       `'validation/global/accuracy'`, by the panel's title.
     higher_is_better: Whether higher values of the metric are better.
-    title: The title of the figure.
+    title: The title of the figure, above the panels.
     note: A note on the runs.
   """
   client, server = (sorted(values.index.unique(i)) for i in (1, 2))

@@ -29,7 +29,7 @@ def plot_workdir_transfer(
   """Returns figures of a run by name: a column per target, a row per round.
 
   Args:
-    scores: The scores of the run.
+    scores: The rows of transfer.csv of the run.
     task: The task that the model was trained on.
   """
   points = pd.DataFrame(scores, columns=run_reader.TransferScore._fields)

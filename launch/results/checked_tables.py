@@ -24,14 +24,7 @@ _RUN = 'run'
 
 
 def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
-  """Writes tables and their digests atomically.
-
-  Args:
-    tables: The contents by path, in folders of workdirs.
-
-  Raises:
-    errors.InputError: If they cannot be written.
-  """
+  """Writes tables, by their paths in workdirs, and their digests atomically."""
   for folder in {path.parent for path in tables}:
     digests = folder / FILE_NAME
     try:
@@ -53,15 +46,14 @@ def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
 def read_table(
   path: str | os.PathLike[str], columns: Sequence[str]
 ) -> list[tuple[int, dict[str, str]]]:
-  """Returns the rows of a table, if it is unchanged.
+  """Returns the rows of a table that is unchanged, as of `read_csv`.
 
   Args:
     path: The table; one without a digest is not checked.
-    columns: The columns that it must have; see `regular_files.read_csv`.
+    columns: The columns that it must have.
 
   Raises:
     regular_files.MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read or was changed.
   """
   path = pathlib.Path(path)
   content = regular_files.read_bytes(path)
@@ -81,17 +73,16 @@ def read_table(
 def read_frame(
   path: str | os.PathLike[str], columns: Mapping[str, type | None]
 ) -> pd.DataFrame:
-  """Returns a table; see `read_table`.
+  """Returns a table as `read_table` does, as a frame.
 
   Args:
-    path: The table.
+    path: The table; one without a digest is not checked.
     columns: The columns that it must have, with their types, None for numbers,
       as further columns are. An empty cell is NaN, a non-finite number, of a
       model that has diverged, infinite.
 
   Raises:
     regular_files.MissingFileError: If there is no such file.
-    errors.InputError: If it cannot be read, was changed or is damaged.
   """
   rows = []
   for number, row in read_table(path, list(columns)):

@@ -24,8 +24,8 @@ class Frames:
   """The data frames of runs; values of diverged runs are infinite.
 
   Attributes:
-    runs: A row for each run; see `run_reader.describe_run`. Labelled runs also
-      have `label`, the method with the differences from the others, and
+    runs: A row for each run, that of `run_reader.describe_run`. Labelled runs
+      also have `label`, the method with the differences from the others, and
       `group`, a number from 0 for each label. Runs of one label differ only in
       their seed and are sorted by it.
     rounds: The rows of metrics.csv, indexed by `run` and `round`. NaN where a
@@ -91,10 +91,8 @@ class Frames:
 def higher_is_better(runs: pd.DataFrame, metric: str) -> bool:
   """Returns whether a higher value of a column is better.
 
-  Args:
-    runs: The runs. If one is judged by the column's metric, what its task
-      declares counts, else the name.
-    metric: The column.
+  If one of the runs is judged by the column's metric, what its task declares
+  counts, else the name.
   """
   name = metric_names.without_suffix(metric).rpartition('/')[2]
   declared = runs['higher_is_better'][runs['metric'] == name]
@@ -107,15 +105,10 @@ def read(
   workdirs: Iterable[str | os.PathLike[str]],
   names: Mapping[str, str] | None = None,
 ) -> Frames:
-  """Reads workdirs and labels their methods.
+  """Reads workdirs of launch.train, each once, and labels their methods.
 
-  Args:
-    workdirs: The workdirs of launch.train.
-    names: The names that replace labels of methods; None for none.
-
-  Raises:
-    errors.InputError: If a workdir cannot be used or duplicates another, or a
-      name replaces no label or would unite two methods.
+  `names` replace labels of methods. Each must be one, and no two methods may
+  get the same.
   """
   frames = join(map(run_reader.read_run, workdirs))
   return label(dataclasses.replace(frames, names=names or {}))
@@ -149,12 +142,7 @@ def stack(parts: Mapping[int, pd.DataFrame], name: str) -> pd.DataFrame:
 def label(frames: Frames) -> Frames:
   """Adds the column `label` and sorts the runs of a label by seed.
 
-  Args:
-    frames: The runs.
-
-  Raises:
-    errors.InputError: If two runs have the same config and seed, or a name
-      replaces no label.
+  No two runs may have the same config and seed.
   """
   runs = frames.runs
   pooled = run_labels.POOLED
@@ -192,7 +180,7 @@ def name_methods(
 
   Args:
     frames: The frames with the names.
-    runs: The runs; see `run_labels.label_methods`.
+    runs: The runs, as `run_labels.label_methods` takes them.
     besides: The fields that are told elsewhere.
   """
   labels = run_labels.label_methods(runs, besides=besides)

@@ -104,8 +104,7 @@ def task_key(run: pd.Series) -> str:
 def find_baselines(runs: Mapping[str, pd.Series]) -> list[str]:
   """Returns the labels of the highest positive `baseline`; empty for none.
 
-  Args:
-    runs: A run of each method of one task, by label.
+  `runs` has a run of each method of one task, by label.
   """
   highest = max(run.baseline for run in runs.values())
   return [k for k, run in runs.items() if run.baseline == highest > 0]
@@ -116,10 +115,7 @@ def find_nearest(
 ) -> str:
   """Returns the first label whose run differs from another in fewest fields.
 
-  Args:
-    run: The other run.
-    labels: The candidates.
-    runs: A run of each label.
+  `runs` has a run of each label.
   """
   return min(labels, key=lambda k: len(differing_fields(run, runs[k])))
 
@@ -240,7 +236,7 @@ def stand_out(
 ) -> Standout:
   """Finds values that are better than all others by a test.
 
-  Each comparison flips the signs of differences within common seeds, see
+  Each comparison flips the signs of differences within common seeds by
   `paired_comparison.flip_signs`; Holm's method corrects p for their number.
 
   Args:
@@ -319,7 +315,7 @@ def compare_methods(groups: Groups, metric: str) -> pd.DataFrame:
   Returns:
     The comparisons by seed, at the last round and over all rounds, those of the
     numbers of test clients of finished runs, and those by client within a seed,
-    for the columns that runs have. See `compare_columns`.
+    for the columns that runs have, in the form of `compare_columns`.
   """
   name = metric.rpartition('/')[2]
   columns = dict.fromkeys([metric, f'csb/{name}', f'csb/{name}_by_examples'])
@@ -391,12 +387,7 @@ def compare_columns(
 
 
 def by_seed(runs: pd.DataFrame, column: str) -> pd.Series:
-  """Returns the existing values of runs of one label, by seed.
-
-  Args:
-    runs: The runs.
-    column: The column of numbers.
-  """
+  """Returns the existing values of runs of one label, by seed."""
   values = runs.set_index('seed').reindex(columns=[column])[column]
   return values.astype(float).dropna()
 

@@ -26,10 +26,6 @@ def read(*paths: str | os.PathLike[str]) -> frames_lib.Frames:
     and round, `clients` those of evaluation/clients.csv by run and client, and
     `own_clients` those of evaluation/own_clients.csv.
     The index `run` is that of `runs`.
-
-  Raises:
-    errors.InputError: If there is no run, a run is damaged, or two are of one
-      config and one seed.
   """
   workdirs = dict.fromkeys(
     workdir for path in map(os.fspath, paths) for workdir in _find(path)

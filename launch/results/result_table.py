@@ -70,9 +70,6 @@ def parse_columns(
       in the metric. A name may end with a colon and one of `ROUNDS`. None for
       `usual_columns`.
     metric: The column that decides; None for the usual one.
-
-  Raises:
-    errors.InputError: If there are no columns, or no run has one of them.
   """
   if names is None:
     return usual_columns(frames, metric)
@@ -96,11 +93,7 @@ def parse_columns(
 def check_columns(names: Sequence[str]) -> None:
   """Checks what --columns names as far as that is known before any run.
 
-  Args:
-    names: The columns; see `parse_columns`.
-
-  Raises:
-    errors.InputError: If there are no columns, or one of them cannot be there.
+  The names are those of `parse_columns`, at least one.
   """
   if not names:
     raise errors.InputError('--columns must name one column at least.')
@@ -429,11 +422,8 @@ def of_sweep(
   """Returns a sweep's table for people.
 
   Args:
-    runs: The runs; see `sweep_results.read_results`.
-    columns: The columns; see `parse_columns`.
-
-  Raises:
-    errors.InputError: If no run has one of the columns.
+    runs: The runs, of `sweep_results.read_results`.
+    columns: The columns, as for `parse_columns`.
   """
   told, notes = sweep_results.tell_groups(runs)
   if told.empty or not runs['is_finished'].any():
@@ -446,6 +436,6 @@ def of_sweep(
 
 
 def sweep_to_csv(runs: pd.DataFrame) -> bytes:
-  """Returns the results of a sweep as CSV; see `to_csv`."""
+  """Returns the results of a sweep as CSV, in the form of `to_csv`."""
   told = sweep_results.describe_groups(runs)
   return to_csv(sweep_results.to_frames(runs), told=told)

@@ -32,7 +32,7 @@ def label_methods(
   """Returns a label for each run: 'FedFish, per example, 8 local epochs'.
 
   Args:
-    runs: The runs; see `run_reader.describe_run`.
+    runs: The runs, rows of `run_reader.describe_run`.
     besides: The dotted names of fields that are told elsewhere, such as
       `'local_epochs'`; runs that differ only in these get the same label.
 
@@ -63,8 +63,7 @@ def label_methods(
 def label_tasks(runs: pd.DataFrame) -> list[str]:
   """Returns the task of each run, with the options in which runs differ.
 
-  Args:
-    runs: The runs; see `run_reader.describe_run`.
+  The runs are rows of `run_reader.describe_run`.
   """
   options = [
     {name: value for name, value in of.items() if name.startswith(_TASK)}

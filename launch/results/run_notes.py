@@ -103,9 +103,7 @@ def tell_clients(runs: pd.DataFrame) -> str:
 def count_clients(runs: pd.DataFrame, split: str) -> str:
   """Returns '24', or '24 to 30' if runs differ, or '' if unknown.
 
-  Args:
-    runs: The runs.
-    split: The split of the clients: train, validation or test.
+  The split of the clients is train, validation or test.
   """
   counts = {of[split] for of in runs['clients'] if of and split in of}
   return span(counts) if counts else ''
@@ -130,9 +128,7 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
 def tell_diverged(runs: pd.DataFrame, column: str) -> str:
   """Returns 'Diverged in round 3: FedAvg', or '' if no run has diverged.
 
-  Args:
-    runs: The runs.
-    column: The column with the labels.
+  `column` is the column with the labels.
   """
   told: dict[str, list[str]] = {}
   for label, of in runs.groupby(column, sort=False):
@@ -151,9 +147,7 @@ def tell_diverged(runs: pd.DataFrame, column: str) -> str:
 def tell_judged(runs: pd.DataFrame, metric: str) -> str:
   """Returns a warning if different columns judge the runs, else ''.
 
-  Args:
-    runs: The labelled runs.
-    metric: The column that is shown.
+  `metric` is the column that is shown.
   """
   labels: dict[str, list[str]] = {}
   for run in runs.drop_duplicates('label').to_dict('records'):
@@ -169,13 +163,8 @@ def tell_judged(runs: pd.DataFrame, metric: str) -> str:
 def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:
   """Returns a warning if runs with personalised scores fine-tune differently.
 
-  Args:
-    runs: The labelled runs.
-    columns: The columns that are shown; without one of fine-tuned models there
-      is no warning.
-
-  Returns:
-    'Fine-tuning differs: FedAvg with rate 0.05, FedFish with rate 0.1', or ''.
+  It is 'Fine-tuning differs: FedAvg with rate 0.05, FedFish with rate 0.1', or
+  '' if no shown column is one of fine-tuned models.
   """
   if not any(map(metric_names.is_fine_tuned, columns)):
     return ''

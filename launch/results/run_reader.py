@@ -96,7 +96,7 @@ class TransferScore(NamedTuple):
     round: The round of the model.
     split: The split of the clients: test or validation.
     percent: The share of a client's examples that was fine-tuned on.
-    metric: The metric.
+    metric: The metric of the statistics below.
     num_clients: The number of clients that were scored.
     num_too_small: The number of clients with too few examples to be scored.
     num_diverged: The number of scored clients without a finite value, which the
@@ -127,14 +127,13 @@ class Run:
   """The content of a run's workdir.
 
   Attributes:
-    about: The run itself; see `describe_run`.
+    about: The row of `describe_run`.
     rounds: The rows of metrics.csv, float64, indexed by round.
     clients: The rows of evaluation/clients.csv, float64, indexed by client;
       empty if the run's model has not been evaluated.
     own_clients: The rows of evaluation/own_clients.csv in the same form; empty
       for a task without test data of each client.
-    transfer: The rows of evaluation/transfer.csv for any round; see
-      `TransferScore`.
+    transfer: The rows of evaluation/transfer.csv for any round.
   """
 
   about: Mapping[str, Any]
@@ -145,17 +144,10 @@ class Run:
 
 
 def read_run(workdir: str | os.PathLike[str]) -> Run:
-  """Reads a run's workdir.
+  """Reads a run's workdir, up to its last whole row, of which it must have one.
 
-  Args:
-    workdir: The folder that a run has written.
-
-  Returns:
-    The run, up to its last whole row. An evaluation of another round than that
-    of the run's model, usually the last row, is left out with a warning.
-
-  Raises:
-    errors.InputError: If a file is missing or damaged, or has no round yet.
+  An evaluation of another round than that of the run's model, usually the last
+  row, is left out with a warning.
   """
   folder = simulation.Workdir(pathlib.Path(workdir))
   config = read_config(workdir)
@@ -192,9 +184,6 @@ def read_rounds(
     folder: The run's workdir.
     diverged_round: The first round of which all numbers count as infinite; None
       for a run that has not diverged.
-
-  Raises:
-    errors.InputError: If the file is missing or damaged.
   """
   rows = metrics_rows.read_rows(folder.metrics_path)
   return pd.DataFrame(
@@ -218,7 +207,7 @@ def describe_run(
 
   Args:
     folder: The run's workdir.
-    config: The config.
+    config: The config, as nested mappings.
     summary: The content of summary.json; empty unless the run is finished.
     method: The notes on the method of a run that has not begun; None if they
       are unknown, so that its title is its name.
@@ -233,9 +222,6 @@ def describe_run(
     `experiment.describe_run`; and the numbers of summary.json for the run's model:
     `validation/global/<metric>`, `test/global/<metric>`, `csb/<metric>`,
     `total/local_steps` and so on.
-
-  Raises:
-    errors.InputError: If data.json is damaged.
   """
   # An unfinished run has its label in data.json.
   data = folder.read_data({'label': (_LABEL, None)})
@@ -285,7 +271,7 @@ def _mark_diverged(
   """Returns a row with infinity for non-finite values (null in JSON).
 
   Args:
-    row: The row.
+    row: The numbers of a row by column.
     diverged: Whether the model has diverged. Then all values are infinite, since
       the scores of a model that training has left as it was are no result.
   """
@@ -322,7 +308,7 @@ def has_diverged_model(summary: Mapping[str, Any]) -> bool:
 
 
 def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
-  """Reads the part of a workdir's config.json in `CONFIG`; see `read_run`."""
+  """Reads the part of a workdir's config.json in `CONFIG`."""
   path = pathlib.Path(workdir) / 'config.json'
   if not path.parent.is_dir():
     raise errors.InputError(f'There is no workdir {workdir}.')
@@ -359,9 +345,6 @@ def read_clients(
   Returns:
     The round of the evaluated model, None for a table without clients; and the
     numbers, float64, indexed by client.
-
-  Raises:
-    errors.InputError: If the file is missing or damaged.
   """
   clients = checked_tables.read_frame(path, _CLIENTS_HEAD)
   rounds = clients['round'].tolist()

@@ -42,11 +42,9 @@ def to_csv(
 
 
 def describe(runs: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
-  """Returns the names, varied fields and status of runs.
+  """Returns the names, varied fields and status of a sweep's runs.
 
-  Args:
-    runs: The runs of a sweep.
-    failures: The reasons why runs have failed, by name.
+  `failures` has the reasons why runs have failed, by name.
   """
   status = np.where(runs['is_finished'].astype(bool), 'done', 'unfinished')
   diverged = 'diverged in round ' + runs['diverged_round'].astype(str)

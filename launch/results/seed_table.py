@@ -51,7 +51,7 @@ def make_table(
   """Returns a table of means and deviations, with the number of seeds in a note.
 
   A cell tells its seeds if they are not as many as those of most cells. The
-  best cell of a column is bold if it stands out from those of its task; see
+  best cell of a column is bold if it stands out from those of its task by
   `method_comparison.stand_out`.
 
   Args:
@@ -172,7 +172,7 @@ def format_number(
   """Returns a number with as many digits as its deviation allows.
 
   Args:
-    mean: The number.
+    mean: The number to write, such as a mean over seeds.
     deviation: Its standard deviation, with two significant digits; one below
       the rounding of the number is that of a constant, and left out.
     is_score: Whether a number without a deviation has four significant digits,

@@ -30,9 +30,6 @@ def read_settings(frames: frames_lib.Frames) -> frames_lib.Frames:
     differences from others except local epochs, rounds and their consequences;
     `local_epochs`, the number per client and round; `rounds`, the configured
     number; and `total_epochs`, the product of both.
-
-  Raises:
-    errors.InputError: If a name unites two methods.
   """
   firsts = frames.runs.drop_duplicates('label').set_index('label')
   fields = {name for of in firsts['fields'] for name in of}
@@ -76,8 +73,8 @@ def describe(settings: frames_lib.Frames) -> pd.DataFrame:
 def pair_with_baselines(settings: frames_lib.Frames) -> dict[str, str]:
   """Returns the label of the baseline of each setting that has one, by label.
 
-  Both settings of a pair have equal local epochs and rounds; see
-  `method_comparison.find_baselines` and `find_nearest`.
+  Both settings of a pair have equal local epochs and rounds.
+  `method_comparison` finds the baselines.
   """
   pairs = {}
   for _, of_task in settings.runs.groupby('task', sort=False):

@@ -69,9 +69,6 @@ class SweepFolder:
 
     Each entry has `variant`, `fields`, `config` and `method`, the notes of
     `method_notes.describe`.
-
-    Raises:
-      errors.InputError: If the folder is not that of a sweep.
     """
     runs = self._read_runs('runs')
     if not runs:
@@ -131,9 +128,7 @@ class SweepFolder:
   ) -> Mapping[str, Any] | None:
     """Returns the content of a run's summary.json; None unless it is finished.
 
-    Args:
-      name: The name of the run.
-      config: The config of the run; a run of another config does not count.
+    A run of another config does not count.
     """
     folder = simulation.Workdir(self.workdir(name))
     try:
@@ -161,11 +156,7 @@ class SweepFolder:
     return bool(rows) and rows[0][1]['round'] == expected
 
   def read_usage(self) -> dict[str, dict[str, float]]:
-    """Returns the seconds and peak memory of runs, by name.
-
-    Raises:
-      errors.InputError: If the file cannot be read.
-    """
+    """Returns the seconds and peak memory of runs, by name."""
     try:
       return regular_files.read_json(self.usage_path, _USAGE)
     except regular_files.MissingFileError:

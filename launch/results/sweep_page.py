@@ -70,7 +70,7 @@ def write_page(
 
   Args:
     folder: The folder of the sweep.
-    runs: The runs; see `sweep_results.read_results`.
+    runs: The runs, of `sweep_results.read_results`.
     table: The table of results.
     figures: The figures' files. Files that are not bitmaps are left out, as are
       links, which may lead anywhere.
@@ -78,9 +78,6 @@ def write_page(
 
   Returns:
     The path of the page.
-
-  Raises:
-    errors.InputError: If it cannot be written.
   """
   title = plain_text.html(f'Sweep {folder.read_source()}')
   told = run_table.describe(runs, failures)

@@ -32,18 +32,11 @@ _CANDIDATES = 'evaluation.personalization_learning_rates'
 def read_results(folder: sweep_folder.SweepFolder) -> pd.DataFrame:
   """Returns the runs of a sweep, with values for the finished ones.
 
-  Args:
-    folder: The folder of the sweep.
-
-  Returns:
-    A row for each run: that of `run_reader.describe_run`; its `variant`;
-    `varied`, the values of the fields in which runs differ, by dotted name;
-    `group`, a number from 0 that runs share if they differ only in their seed;
-    `tuned`, the fields whose best values are chosen; and `notes`, sentences for
-    the table.
-
-  Raises:
-    errors.InputError: If the folder is not that of a sweep.
+  There is a row for each run: that of `run_reader.describe_run`; its `variant`;
+  `varied`, the values of the fields in which runs differ, by dotted name;
+  `group`, a number from 0 that runs share if they differ only in their seed;
+  `tuned`, the fields whose best values are chosen; and `notes`, sentences for
+  the table.
   """
   planned = folder.read_runs()
   rows = []
@@ -85,14 +78,9 @@ def _follows_variant(rows: Sequence[Mapping[str, Any]], field: str) -> bool:
 def to_frames(
   runs: pd.DataFrame, *, with_rounds: bool = False
 ) -> frames_lib.Frames:
-  """Returns the runs of a sweep as labelled frames.
+  """Returns the runs of `read_results` as labelled frames.
 
-  Args:
-    runs: The runs; see `read_results`.
-    with_rounds: Whether to read the rounds of the finished runs.
-
-  Raises:
-    errors.InputError: If a metrics.csv is damaged.
+  `with_rounds` also reads the rounds of the finished runs.
   """
   names = tabulate(runs)['name']
   found = {}
@@ -194,8 +182,7 @@ def tabulate(runs: pd.DataFrame, metric: str | None = None) -> pd.DataFrame:
 def tell_edges(table: pd.DataFrame) -> list[str]:
   """Returns a warning if best values are at the edge of their grids.
 
-  Args:
-    table: The result of `tabulate`.
+  `table` is the result of `tabulate`.
   """
   found = []
   for name, of in table.groupby('name', sort=False):
@@ -288,12 +275,9 @@ def _tell_model(runs: pd.DataFrame) -> str:
 def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
   """Returns the columns at the left of the table for programs, by group.
 
-  The column `best` marks, among groups that differ only in tuned fields, the one
-  that is best on validation clients. If these do not vary, it marks the best of
-  all groups of a task, with ties.
-
-  Args:
-    runs: The runs of a sweep.
+  The column `best` marks, among groups that differ only in tuned fields, the
+  one that is best on validation clients. If these do not vary, it marks the
+  best of all groups of a task, with ties.
   """
   table = tabulate(runs)
   best = table.index[table['is_best']] if is_tuned(runs) else _best_rows(table)
@@ -315,8 +299,7 @@ def describe_groups(runs: pd.DataFrame) -> pd.DataFrame:
 def tell_without_best(table: pd.DataFrame) -> list[str]:
   """Returns lines that name settings and values without a part in the choice.
 
-  Args:
-    table: The result of `tabulate`.
+  `table` is the result of `tabulate`.
   """
   keys = table['setting'].map(repr)
   has_best = keys.isin(keys[table['is_best']])

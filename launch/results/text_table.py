@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables as text: as aligned lines, Markdown, LaTeX, HTML or CSV.
 
-Each form escapes untrusted text; see `plain_text`.
+Each form escapes untrusted text by `plain_text`.
 """
 
 from collections.abc import Callable
@@ -96,8 +96,8 @@ def to_pages(name: str, title: str, table: Table) -> dict[str, bytes]:
 
   Args:
     name: The name of the files without its ending.
-    title: The title.
-    table: The table.
+    title: The heading in the files.
+    table: The table for people.
   """
   return {
     f'{name}.md': to_markdown(title, table).encode(),
@@ -202,7 +202,7 @@ def to_csv(
 
   Args:
     header: The names of the columns.
-    rows: The cells.
+    rows: The cells, row by row.
     keep_nan: Whether to write NaN as nan, where it differs in meaning from an
       empty cell, such as for a diverged model.
   """
@@ -221,5 +221,5 @@ def to_csv(
 
 
 def frame_to_csv(table: pd.DataFrame, *, keep_nan: bool = False) -> bytes:
-  """Returns a frame as CSV, without its index; see `to_csv`."""
+  """Returns a frame as CSV, without its index, as `to_csv` does."""
   return to_csv(list(table), table.itertuples(index=False), keep_nan=keep_nan)

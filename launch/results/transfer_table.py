@@ -59,7 +59,7 @@ def transfer_rows(settings: frames_lib.Frames) -> pd.DataFrame:
   """Returns a row per target, metric, round, share, method and local epochs.
 
   A method is compared with its baseline at equal local epochs and rounds, by
-  the differences within common seeds; see `settings.pair_with_baselines`.
+  the differences within common seeds; `settings.pair_with_baselines` finds it.
 
   Returns:
     The columns `COLUMNS`; NaN where there is no value.

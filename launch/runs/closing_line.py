@@ -25,12 +25,7 @@ _OWN = {
 def format_line(
   experiment: experiment_lib.Experiment, summary: Mapping[str, Any]
 ) -> str:
-  """Returns the line, without the paths of files.
-
-  Args:
-    experiment: The experiment that was run.
-    summary: The content of summary.json.
-  """
+  """Returns the line, from the content of summary.json, without paths."""
   told = f'Done: {_rounds(experiment, summary)}.'
   if summary['status'] == run_summary.DIVERGED:
     told = run_summary.tell_divergence(summary)

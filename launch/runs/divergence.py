@@ -18,12 +18,8 @@ def build_hook(
 ) -> simulation.Divergence | None:
   """Builds the hook that ends a diverged run.
 
-  Args:
-    experiment: The experiment.
-    rows: The rows of metrics.csv on which it decides first.
-
-  Returns:
-    The hook; None for a closed form, which has no learning rate.
+  It decides first on the given rows of metrics.csv. A closed form, which has no
+  learning rate, has None.
   """
   config = experiment.config
   if not config.method.learning_rates:

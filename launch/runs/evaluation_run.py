@@ -51,9 +51,6 @@ def evaluate(
 
   Returns:
     The paths of the written files.
-
-  Raises:
-    errors.InputError: If something cannot be used, read or written.
   """
   with trained_run.open_run(workdir, data_dir=data_dir, trust=trust) as (
     experiment,

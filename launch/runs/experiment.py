@@ -32,19 +32,17 @@ import tensorflow_federated as tff
 class Experiment:
   """The task, model and process of a config, with all that a run needs.
 
+  The participation must suit the task. With rates for personalisation, the
+  method's clients must tune with a rate that can be replaced.
+
   Attributes:
-    config: The config.
+    config: The config of the run.
     task: The clients, model and metric.
     built: The model to train and its process.
     evaluations: The computations of the evaluations.
     initial_weights: The initial weights of the trained model; None for those of
       the process.
     first_round: The last round of a fine-tuning's start; 0 without a start.
-
-  Raises:
-    errors.InputError: If the participation does not suit the task, or the
-      config has rates for personalisation, but the method's clients tune with a
-      rate that cannot be replaced.
   """
 
   config: config_lib.Config
@@ -136,8 +134,7 @@ class Experiment:
   ) -> simulation.ClientStateStore | None:
     """Opens the store of the clients' states; None if they have none.
 
-    Args:
-      path: Its file, which is made where clients keep their states.
+    The file is made where clients keep their states.
     """
     if not simulation.has_client_states(self.process):
       return None
@@ -171,15 +168,9 @@ class Experiment:
     """Builds the config's evaluation on held-out clients.
 
     Args:
-      clients: The held-out clients.
+      clients: The held-out clients. For personalisation, one of them must have
+        two examples.
       spread: Whether to also measure how the task's metric spreads over them.
-
-    Returns:
-      The evaluation.
-
-    Raises:
-      errors.InputError: If a client's data cannot be used, or no client has the
-        two examples that personalisation needs.
     """
     return evaluation.HeldOutEvaluation(
       self.evaluations,
@@ -229,8 +220,7 @@ class Experiment:
   ) -> simulation.EarlyStopping | None:
     """Builds the hook that decides on the last and the best round, if any.
 
-    Args:
-      rows: The rows of metrics.csv on which it decides first.
+    It decides first on the given rows of metrics.csv.
     """
     if self.config.deciding is None:
       return None
@@ -243,13 +233,9 @@ class Experiment:
   ) -> tuple[
     tff.learning.models.FunctionalModel, tff.learning.models.ModelWeights
   ]:
-    """Returns an equivalent model without the blocks that can be merged.
+    """Returns an equivalent model, and weights, without the mergeable blocks.
 
-    Args:
-      weights: The weights of the trained model.
-
-    Returns:
-      The model and its weights.
+    The given weights are those of the trained model.
     """
     model = self.model
     for block in self.config.declared:
@@ -275,12 +261,7 @@ def round_parameters(
 ) -> dict[str, float]:
   """Returns one round's parameters by name; empty without schedules.
 
-  Args:
-    hooks: The hooks of a run.
-    round_number: The round.
-
-  Raises:
-    errors.InputError: If the execution context cannot replace parameters.
+  With schedules, the execution context must be able to replace parameters.
   """
   found = {}
   for hook in hooks:
@@ -298,16 +279,7 @@ def create_task(
 ) -> Task:
   """Creates the task of a config.
 
-  Args:
-    config: The config.
-    data_dir: The folder of the data, for tasks that read files.
-
-  Returns:
-    The task.
-
-  Raises:
-    errors.InputError: If a field or the data cannot be used, or a program that
-      the config names is not trusted.
+  `data_dir` is the folder of the data, for tasks that read files.
   """
   options = dict(config.task)
   name = options.pop('name')
@@ -355,14 +327,9 @@ def fingerprint_data(config: config_lib.Config, task: Task) -> dict[str, str]:
 def describe_run(config: config_lib.Config, task: Task) -> dict[str, Any]:
   """Returns the notes of `method_notes.describe`, and how the run is judged.
 
-  Args:
-    config: The config.
-    task: The task.
-
-  Returns:
-    JSON values, including `task`, the task's title; `clients`, the number of
-    clients by split; `metric`, `higher_is_better` and `judged_by`, the prefix
-    of the columns that judge the run.
+  They are JSON values, including `task`, the task's title; `clients`, the
+  number of clients by split; `metric`, `higher_is_better` and `judged_by`, the
+  prefix of the columns that judge the run.
   """
   return {
     **config.notes,
@@ -385,17 +352,11 @@ def open_workdir(
   data_dir: str | None,
   overwrite: bool = False,
 ) -> contextlib.AbstractContextManager[simulation.Workdir]:
-  """Opens the workdir of a run, with notes that are not part of its config.
+  """Opens the workdir of a run by `simulation.open_workdir`.
 
-  Args:
-    config: The config.
-    task: The task.
-    workdir: The folder.
-    data_dir: The folder of the task's files; None if it reads none.
-    overwrite: Whether to remove an earlier run in the folder first.
-
-  Returns:
-    The context of `simulation.open_workdir`.
+  The workdir gets notes that are not part of its config, such as `data_dir`,
+  the folder of the task's files. `overwrite` removes an earlier run in it
+  first.
   """
   if data_dir is not None:
     data_dir = os.path.abspath(os.path.expanduser(data_dir))
@@ -423,16 +384,10 @@ def build_experiment(
   """Builds the task and the process of a config.
 
   Args:
-    config: The config.
+    config: The config of the run.
     data_dir: The folder of the data, for tasks that read files.
     workdir: The workdir of the run, which holds a fine-tuning's start.
     check_task: A function that may refuse the task before anything is traced.
-
-  Returns:
-    The experiment.
-
-  Raises:
-    errors.InputError: If a field or the data cannot be used.
   """
   task = create_task(config, data_dir=data_dir)
   if check_task is not None:
@@ -456,13 +411,8 @@ def build_experiment_of(
 ) -> Experiment:
   """Builds the process of a config for an existing task.
 
-  Args:
-    config: The config.
-    task: The task.
-    start: The start of the run; None for a config without one.
-
-  Raises:
-    errors.InputError: If a field cannot be used, or the thread has no context.
+  `start` is that of the run; None for a config without one. The thread must
+  have an execution context.
   """
   simulation.check_context()
   simulation.report_step(f'Tracing {config.label}')

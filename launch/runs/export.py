@@ -30,9 +30,6 @@ def write_weights(
   Args:
     weights: The model weights, arrays in the model's order.
     path: The file, in an existing folder; it is written whole or not at all.
-
-  Raises:
-    errors.InputError: If it cannot be written.
   """
   flat = model_functions.flatten_weights(weights)
   arrays = {
@@ -54,15 +51,13 @@ def write_named_weights(
   """Writes weights by name as .safetensors, which `models.read_weights` reads.
 
   Args:
-    weights: The model weights.
+    weights: The model weights, arrays in the model's order.
     path: The file, in an existing folder; it is written whole or not at all.
-    tensor_names: The names of the trainable tensors; see `models.name_weights`.
+    tensor_names: The names of the trainable tensors, as for
+      `models.name_weights`.
 
   Returns:
     The SHA-256 digest of the file in hexadecimal.
-
-  Raises:
-    errors.InputError: If it cannot be written.
   """
   named = models.name_weights(weights, tensor_names)
   # Tensors that are views of others, such as transposes, are copied.
@@ -84,13 +79,10 @@ def write_saved_model(
   `output`, or their items by name if they are a mapping.
 
   Args:
-    model: The model.
-    weights: The model weights.
+    model: The model, whose predictions are exported.
+    weights: The weights, arrays in the model's order.
     folder: The SavedModel's folder. An earlier one is replaced once the new one
       is written.
-
-  Raises:
-    errors.InputError: If it cannot be written.
   """
   folder = pathlib.Path(folder)
   new, old = (new_files.temporary_path(folder) for _ in range(2))

@@ -77,9 +77,9 @@ def score_all_examples(
   """Scores weights on all examples of clients.
 
   Args:
-    experiment: The trained experiment.
-    weights: The weights.
-    clients: The clients.
+    experiment: The trained experiment, whose model has the weights.
+    weights: The weights to score.
+    clients: The clients that score them.
     prefix: The prefix of the columns.
     scorer: The scorer of the weights' model; None for the experiment's model.
 
@@ -103,9 +103,7 @@ def score_ensemble(
 ) -> Scores | None:
   """Scores the ensemble of the networks that the first cohort trains apart.
 
-  Args:
-    experiment: The experiment of a method with separate initial networks.
-    clients: The clients to score the ensemble on.
+  The experiment is of a method with separate initial networks.
 
   Returns:
     Rows with `num_examples` and `ensemble/<metric>`; None, with a warning, if
@@ -133,11 +131,6 @@ def score_shares(
   clients: datasets.ClientData,
 ) -> Scores:
   """Scores weights on each client's unseen half, by the share tuned on.
-
-  Args:
-    experiment: The trained experiment.
-    weights: The weights.
-    clients: The clients.
 
   Returns:
     Rows with `num_unseen` and `<column>/<metric>` for the columns of
@@ -321,9 +314,7 @@ def _format(value: float | None) -> str:
 def metric_directions(metrics: Iterable[str], task: Task) -> dict[str, bool]:
   """Returns whether higher is better, for each metric.
 
-  Args:
-    metrics: The names of the metrics.
-    task: The task, which decides for its own metric.
+  The task decides for its own metric, and names for the others.
   """
   return {
     name: task.higher_is_better

@@ -18,12 +18,7 @@ def prepare(
 ) -> None:
   """Makes the run of a workdir one of the experiment's rounds.
 
-  Args:
-    experiment: The experiment, with as many rounds as the workdir's or more.
-    folder: The workdir.
-
-  Raises:
-    errors.InputError: If the files cannot be read or written.
+  They are as many as the workdir's, or more.
   """
   rounds, before = experiment.config.rounds, folder.read_config()['rounds']
   if rounds == before:
@@ -47,10 +42,7 @@ def find_checkpoint(
 ) -> int:
   """Returns the newest round to go on from; -1 for the beginning.
 
-  Args:
-    experiment: The experiment.
-    folder: The workdir.
-    before: The number of rounds that the run had.
+  `before` is the number of rounds that the run had.
   """
   kept = folder.checkpoint_rounds()
   rows = simulation.read_rows(folder.metrics_path) if kept else []

@@ -39,9 +39,6 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       name: The name with which it was requested, for errors.
       create: The function that creates it.
       workdir: The run's folder.
-
-    Raises:
-      errors.InputError: If that fails, or the result is not a manager.
     """
     self._name = name
     try:
@@ -58,15 +55,7 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
       )
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:
-    """Releases a row to the manager.
-
-    Args:
-      value: The row's numbers by column name.
-      key: The round.
-
-    Raises:
-      errors.InputError: If the manager fails.
-    """
+    """Releases the row of a round to the manager."""
     try:
       # A copy, so that the manager cannot change the row for others.
       await self._manager.release(dict(value), key)
@@ -83,19 +72,13 @@ class NamedManager(tff.program.ReleaseManager[Mapping[str, Any], int]):
 
 
 def load(names: Sequence[str]) -> dict[str, ManagerFn]:
-  """Imports managers by name.
+  """Imports managers by name; returns the functions that create them.
 
   Args:
     names: The names, each wandb, package.module:NAME, or an entry point of the
       group fedfish_tff.metrics_managers. A name refers to a function or class
       that takes the run's `simulation.Workdir` and returns a
       `tff.program.ReleaseManager`.
-
-  Returns:
-    The functions by name.
-
-  Raises:
-    errors.InputError: If a name is unknown or does not refer to a callable.
   """
   return {
     name: _OURS.get(name)

@@ -18,9 +18,6 @@ def describe(model: tff.learning.models.FunctionalModel) -> str:
 
   It depends on constants such as frozen weights and seeds, but not on initial
   weights. Models with different digests may still compute the same.
-
-  Args:
-    model: The model.
   """
   with tf.Graph().as_default() as graph:
 

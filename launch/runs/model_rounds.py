@@ -14,14 +14,7 @@ ROUNDS = (HALF, LAST, BEST)
 
 
 def parse_rounds(values: Sequence[str]) -> tuple[str, ...]:
-  """Returns the named rounds in the order of `ROUNDS`.
-
-  Args:
-    values: The names, each one of `ROUNDS`.
-
-  Raises:
-    errors.InputError: If a name is unknown, or there is none.
-  """
+  """Returns the named rounds, at least one, in the order of `ROUNDS`."""
   unknown = [value for value in values if value not in ROUNDS]
   if unknown or not values:
     raise errors.InputError(
@@ -38,9 +31,8 @@ def of_the_model(config: config_lib.Config) -> str:
 def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
   """Returns the names of the models that other tasks score by default.
 
-  Args:
-    config: The config; if the run may stop early, the number of rounds and so
-      the half-way round are unknown.
+  If the run may stop early, the number of rounds and so the half-way round are
+  unknown.
   """
   keeps_half = config.evaluation.half_way_checkpoint
   half = (HALF,) if keeps_half and config.deciding is None else ()

@@ -27,16 +27,14 @@ def write(
 
   Args:
     experiment: The trained experiment.
-    folder: The workdir.
+    folder: The workdir that gets the table.
     result: The result of the round of the model.
     client_states: The clients' states after that round; None without any.
-    rate: The learning rate of fine-tuning; see `tuned_evaluation.tuned_with`.
+    rate: The learning rate of fine-tuning, as for
+      `tuned_evaluation.tuned_with`.
 
   Returns:
     The path of the table; no path for a task without such data.
-
-  Raises:
-    errors.InputError: If the table cannot be written.
   """
   own = experiment.build_own_data_evaluation(experiment.task.train)
   if own is None:

@@ -43,13 +43,10 @@ def describe(
   """Returns the plan of a run as lines, without training or writing.
 
   Args:
-    config: The config.
+    config: The config of the run.
     options: The options; the workdir is '' for none, and the context is the
       default one.
     overruled: A sentence for each value of the config that a rule has replaced.
-
-  Raises:
-    errors.InputError: If the run would be refused.
   """
   contexts.set_default_context()
   task = experiment_lib.create_task(config, data_dir=options.data_dir)

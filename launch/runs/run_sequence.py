@@ -54,13 +54,12 @@ class RunSequence:
     """Trains a config as `training_run.train` does, without a progress bar.
 
     Args:
-      config: The config.
+      config: The config of the run.
       workdir: The folder for all output.
-      starts: The runs that a fine-tuning may start from; see
+      starts: The workdirs that a fine-tuning may start from, as for
         `training_run.train_task`.
 
     Raises:
-      errors.InputError: If something cannot be used, read or written.
       KeyboardInterrupt: On Ctrl-C.
     """
     self._set_context()
@@ -131,13 +130,7 @@ class _Built:
   ) -> experiment_lib.Experiment | None:
     """Returns the experiment of another config with the key.
 
-    Args:
-      config: The config.
-      task: The task.
-
-    Returns:
-      The experiment; None if its model differs or its initial weights cannot be
-      set.
+    It is None if its model differs or its initial weights cannot be set.
     """
     weights = self.experiment.initial_weights
     if config.seed != self.experiment.config.seed:

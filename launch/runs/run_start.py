@@ -47,8 +47,9 @@ class Start(NamedTuple):
 
   Attributes:
     weights: The weights of the whole model, flat.
-    round_number: The number of rounds of the start.
-    totals: The costs of the start; see `simulation.TrainingResult`.
+    round_number: The number of rounds of the start; 0 for weights that are
+      read.
+    totals: The costs of the start, as in `simulation.TrainingResult`.
   """
 
   weights: tff.learning.models.ModelWeights
@@ -66,9 +67,6 @@ def read_start(task: Task, path: str, *, trusted: bool) -> Start:
 
   Returns:
     The start, without rounds and costs.
-
-  Raises:
-    errors.InputError: If the weights cannot be read or do not fit.
   """
   path = os.path.expanduser(path)
   if os.path.isdir(path):
@@ -122,14 +120,7 @@ def save_start(workdir: str | os.PathLike[str], start: Start) -> None:
 
 
 def load_start(workdir: str | os.PathLike[str]) -> Start | None:
-  """Reads start.npz; None if there is none.
-
-  Args:
-    workdir: The workdir of the run.
-
-  Raises:
-    errors.InputError: If the file is damaged or cannot be read.
-  """
+  """Reads start.npz of a run's workdir; None if there is none."""
   path = pathlib.Path(workdir, FILE_NAME)
   try:
     with datasets.open_archive(path) as archive:

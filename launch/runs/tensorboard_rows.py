@@ -30,11 +30,7 @@ class TensorBoardRows(tff.program.ReleaseManager[Mapping[str, Any], int]):
     self._manager: tff.program.TensorBoardReleaseManager | None = None
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:
-    """Writes a row.
-
-    Args:
-      value: The row's numbers by column name.
-      key: The round.
+    """Writes the row of a round, numbers by column name.
 
     Raises:
       tf.errors.OpError: If it cannot be written.

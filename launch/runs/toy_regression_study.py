@@ -321,7 +321,7 @@ def draw(
 
   Args:
     folder: The folder of the files; made if it does not exist.
-    seeds: The number of seeds.
+    seeds: The number of seeds, from 0.
     estimator: The Fisher estimator of the FedFish that the figure shows.
     local_epochs: The number of local epochs of SGD; by default the config's.
     file_format: One of `style.FORMATS`.

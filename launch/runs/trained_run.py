@@ -41,9 +41,6 @@ def read_run(
 
   Returns:
     The experiment, built in the current context, and the folder.
-
-  Raises:
-    errors.InputError: If something cannot be used or read.
   """
   experiment, folder, _ = _build(workdir, data_dir, trust)
   folder.check(
@@ -65,16 +62,14 @@ def open_run(
   """Opens a workdir to write to it, and builds its experiment.
 
   Args:
-    workdir: See `read_run`.
-    data_dir: See `read_run`; the folder is noted in the workdir.
-    trust: See `read_run`.
+    workdir: A workdir of launch.train.
+    data_dir: The folder of the data, which is noted in the workdir; None for
+      the folder of training.
+    trust: The trust in the programs that the workdir's config names.
     check_task: A function that may refuse the task before anything is traced.
 
   Yields:
     The experiment and the folder, which no other process writes meanwhile.
-
-  Raises:
-    errors.InputError: If something cannot be used, read or written.
   """
   experiment, _, data_dir = _build(workdir, data_dir, trust, check_task)
   with experiment_lib.open_workdir(
@@ -140,14 +135,12 @@ def load_result(
 ) -> simulation.TrainingResult:
   """Loads the result in a checkpoint.
 
+  A finished run must have its last checkpoint.
+
   Args:
     experiment: The trained experiment.
-    folder: The workdir.
+    folder: The workdir of the checkpoint.
     at: The model's name in `model_rounds.ROUNDS`; None for the run's model.
-
-  Raises:
-    errors.InputError: If the checkpoint is missing or damaged, or a finished
-      run lacks the last one.
   """
   at = at or model_rounds.of_the_model(experiment.config)
   if at == model_rounds.BEST:
@@ -192,13 +185,7 @@ def load_best(
 ) -> simulation.TrainingResult:
   """Loads the result in the checkpoint of the best evaluation.
 
-  Args:
-    experiment: The trained experiment.
-    folder: The workdir.
-    stopping: The decision on the best round; None for a config without it.
-
-  Raises:
-    errors.InputError: If there is no best round, or it has no checkpoint.
+  `stopping` decides on the best round; None for a config without it.
   """
   best = stopping and stopping.best_round
   if best is None:
@@ -254,10 +241,7 @@ def write_tables(
 ) -> list[pathlib.Path]:
   """Writes tables on a split's clients and returns their paths.
 
-  Args:
-    folder: The workdir.
-    split: The split.
-    tables: The contents by the path in the workdir that the split test has.
+  `tables` has the contents by the path in the workdir that the split test has.
   """
   contents = {
     path.with_name(file_name(path.name, split)): content

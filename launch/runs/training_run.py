@@ -46,7 +46,7 @@ class RunOptions:
     data_dir: The folder of the data, for tasks that read files.
     overwrite: Whether to remove an earlier run in the workdir first.
     progress_bar: Whether to show a bar; None to show it only on a terminal.
-    metrics_managers: The names of managers that also receive each row; see
+    metrics_managers: The names of managers that also receive each row, as for
       `metrics_managers.load`. The start of a fine-tuning has none.
   """
 
@@ -62,15 +62,10 @@ def train(config: config_lib.Config, options: RunOptions) -> Mapping[str, Any]:
 
   Computations run in the current execution context.
 
-  Args:
-    config: The config.
-    options: The options, such as the workdir.
-
   Returns:
     The content of summary.json.
 
   Raises:
-    errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; the message says how to resume.
   """
   # Wrong names are refused before the data are read.
@@ -90,11 +85,11 @@ def train_task(
 ) -> Mapping[str, Any]:
   """Trains as `train` does, on an existing task.
 
-  A notebook can train on its own task in this way; see docs/tutorial.md.
+  A notebook can train on its own task in this way, as in docs/tutorial.md.
 
   Args:
     config: The config; its block `task` is only noted.
-    task: The task.
+    task: The task to train on.
     options: The options, such as the workdir.
     starts: The workdirs of runs by `Config.key`, from which a fine-tuning
       starts if they are finished. Without one, it trains its start in a folder
@@ -106,7 +101,6 @@ def train_task(
     The content of summary.json.
 
   Raises:
-    errors.InputError: If something cannot be used, read or written.
     KeyboardInterrupt: On Ctrl-C; the message says how to resume.
   """
   managers = managers_lib.load(options.metrics_managers)
@@ -202,15 +196,7 @@ def _score(
 
 
 def check_task(config: config_lib.Config, task: Task) -> None:
-  """Checks a config against its task before anything is trained.
-
-  Args:
-    config: The config.
-    task: The task.
-
-  Raises:
-    errors.InputError: If the config cannot be used with the task.
-  """
+  """Checks a config against its task before anything is trained."""
   config.create_cohorts(task)
   for declared in config.declared:
     declared.check_task(config, task)

@@ -61,9 +61,6 @@ def evaluate_transfer(
 
   Returns:
     The paths of the written files.
-
-  Raises:
-    errors.InputError: If something cannot be used, read or written.
   """
   tasks = {}
 
@@ -130,10 +127,6 @@ def create_target_tasks(
       `own`, or for synthetic data of another task.
     seed: The seed of the run.
     data_dir: The folder of the data of `own`; None if it reads no files.
-
-  Raises:
-    errors.InputError: If the model cannot be applied to a target, or its data
-      cannot be used.
   """
   for name, folder in targets.items():
     # Synthetic pages are no target of a model of real text.
@@ -206,15 +199,12 @@ def select_clients(
 
   Args:
     target: The name of the target, for the draw and for errors.
-    clients: The clients.
+    clients: All clients of the target, some of them large enough.
     seed: The seed of the draw.
     max_clients: The most clients to look at, drawn at random; None for all.
 
   Returns:
     The other clients, and the number of those left out.
-
-  Raises:
-    errors.InputError: If all are too small, or a client cannot be read.
   """
   client_ids = clients.client_ids
   if max_clients is not None and len(client_ids) > max_clients:
@@ -288,7 +278,7 @@ def clients_to_csv(
 
   Args:
     scores: The scores by target and round.
-    metrics: The metrics.
+    metrics: The names of the columns of scores.
     split: The split of the clients, for example `'test'`.
   """
   lines = [

@@ -36,12 +36,8 @@ def tuned_with(
 ) -> Iterator[None]:
   """Lets clients tune with a rate in the evaluations of an experiment.
 
-  Args:
-    experiment: The experiment.
-    rate: The learning rate, as in a config; NaN for the rate of training.
-
-  Raises:
-    errors.InputError: If the execution context cannot replace parameters.
+  The rate is that of a config; NaN stands for the rate of training. For another
+  one, the execution context must be able to replace parameters.
   """
   if math.isnan(rate):
     yield
@@ -65,12 +61,7 @@ def rate_of(row: Mapping[str, float]) -> float:
 
 
 def choose_rate(experiment: experiment_lib.Experiment, state: Any) -> float:
-  """Returns the rate with which clients tune a state; prints a chosen one.
-
-  Args:
-    experiment: The experiment.
-    state: The process's state.
-  """
+  """Returns the rate with which clients tune a state; prints a chosen one."""
   if len(experiment.tuning_rates) < 2:
     return _rate_without_choice(experiment)
   tuned = TunedEvaluation(experiment)
@@ -90,14 +81,7 @@ class TunedEvaluation:
   """
 
   def __init__(self, experiment: experiment_lib.Experiment) -> None:
-    """Prepares the evaluation.
-
-    Args:
-      experiment: The experiment to evaluate.
-
-    Raises:
-      errors.InputError: If a validation client's data cannot be used.
-    """
+    """Prepares the evaluation."""
     task = experiment.task
     self._experiment = experiment
     self._held_out = experiment.build_held_out_evaluation(task.validation)
@@ -115,13 +99,13 @@ class TunedEvaluation:
   ) -> dict[str, float]:
     """Returns the columns `global/*` and `personalized/*`, and further groups.
 
-    For tasks with test data of each client these are `own_global/*`, `own/*` if
-    clients keep models or layers, `own_fine_tuned/*`, `new_global/*` and
-    `new_fine_tuned/*`; see `evaluation.OwnDataEvaluation`. A config with rates of
-    personalisation adds a column with the rate.
+    For tasks with test data of each client these are the groups of
+    `evaluation.OwnDataEvaluation`: `own_global/*`, `own/*` if clients keep
+    models or layers, `own_fine_tuned/*`, `new_global/*` and `new_fine_tuned/*`.
+    A config with rates of personalisation adds a column with the rate.
 
     Args:
-      state: The process's state.
+      state: The process's state after a round.
       load_client_state: A function that loads clients' states after the same
         round.
     """
@@ -142,11 +126,8 @@ class TunedEvaluation:
     """Returns the rate, and the scores of validation clients with it.
 
     The best rate is the one with the best mean of the task's metric, on a tie
-    the smallest. A rate with which a client diverges has no mean. If no rate has
-    one, the smallest stands for all, with scores that are not finite.
-
-    Args:
-      state: The process's state.
+    the smallest. A rate with which a client diverges has no mean. If no rate
+    has one, the smallest stands for all, with scores that are not finite.
 
     Returns:
       The rate in the form of `tuned_with`, and the columns `new_fine_tuned/*`

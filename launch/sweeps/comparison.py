@@ -28,9 +28,7 @@ _BOOLEANS = {'true': True, 'false': False}
 def split_methods(text: str) -> tuple[str, ...]:
   """Returns the variants of a list such as `fed_avg,server=adam,fed_fish`.
 
-  Args:
-    text: Variants separated by commas. A part with an equals sign is an axis of
-      the variant before it.
+  A part with an equals sign is an axis of the variant before it.
   """
   methods: list[str] = []
   for part in filter(None, text.split(',')):
@@ -61,11 +59,7 @@ class Comparison:
   tune: Sequence[str] = ()
 
   def load(self) -> tuple[Callable[[str], ConfigDict], sweeps.Experiment]:
-    """Returns the file's `get_config`, and the runs.
-
-    Raises:
-      errors.InputError: If the file cannot be read, or lacks a method or field.
-    """
+    """Returns the file's `get_config`, and the runs."""
     get_config = self._load_get_config()
     methods = self.variants()
     configs = {

@@ -49,7 +49,7 @@ class Sweep:
 
   Attributes:
     source: The source of the runs, `<config file>:<sweep>`.
-    runs: The runs.
+    runs: The runs that the folder gets.
     path: The folder of the sweep.
     data_dir: The folder of the data, for tasks that read files.
     evaluated: Whether launch.evaluate also scores the runs.
@@ -57,11 +57,10 @@ class Sweep:
       allow.
     on_ray: Whether runs are jobs of a Ray cluster, not processes started here.
     ray_address: The address of the cluster; None to start one on this machine.
-    columns: The columns of the table; see `result_table.parse_columns`.
+    columns: The columns of the table, as for `result_table.parse_columns`.
     tuned: The fields whose best values the runs are to find, before others
       run; none if the runs themselves are what counts.
-    chosen: The fields whose best values another sweep has found for the runs;
-      see `folder.fit_runs`.
+    chosen: The fields whose best values another sweep has found for the runs.
     notes: The sentences on tuning for the table.
   """
 
@@ -92,11 +91,7 @@ class Sweep:
     return self._fitted.runs
 
   def describe(self) -> None:
-    """Prints the numbers of runs, and what they differ in.
-
-    Raises:
-      errors.InputError: If the folder holds something else.
-    """
+    """Prints the numbers of runs, and what they differ in."""
     todo = self._find_todo()
     by_variant: dict[str, list[plan_lib.PlannedRun]] = {}
     for run in self._runs:
@@ -129,7 +124,6 @@ class Sweep:
       The reasons why runs have failed, by name.
 
     Raises:
-      errors.InputError: If the folder cannot be used.
       KeyboardInterrupt: On Ctrl-C; the message says how to continue.
     """
     folder = self._folder
@@ -376,9 +370,8 @@ class Sweep:
 def tell_time(sweeps: Sequence[Sweep]) -> str:
   """Returns a sentence on the time that sweeps will take one after another.
 
-  Args:
-    sweeps: The sweeps; the time of their finished runs gives that of the others,
-      in proportion to their work.
+  The time of their finished runs gives that of the others, in proportion to
+  their work.
   """
   done = [time for sweep in sweeps for time in sweep._find_times()]
   seconds, work = (sum(part) for part in zip(*done)) if done else (0.0, 0)

@@ -46,18 +46,14 @@ def open_folder(
   Args:
     path: The folder; it is made if needed.
     source: The source of the runs, `<config file>:<sweep>`, noted for people.
-    runs: All runs; see `fit_runs`.
+    runs: All runs, which `fit_runs` finds in the folder.
     tuned: The fields whose best values the runs are to find; none for the usual
       ones.
-    chosen: The fields whose values a tuning has chosen; see `fit_runs`.
+    chosen: The fields whose values a tuning has chosen, as for `fit_runs`.
     notes: The sentences on tuning for the sweep's table.
 
   Yields:
     The folder. The kernel releases its lock however the process ends.
-
-  Raises:
-    errors.InputError: If the folder holds another sweep or something else, is
-      in use by another process, or cannot be written.
   """
   folder = sweep_folder.SweepFolder(path)
   fitted = fit_runs(folder, runs, chosen=chosen)
@@ -132,10 +128,6 @@ def fit_runs(
     runs: All runs: those already in the folder, and possibly more.
     chosen: The fields whose values a tuning chooses. A run in the folder with
       another value is superseded.
-
-  Raises:
-    errors.InputError: If the folder has runs that are not asked for, holds
-      something else, or cannot be read.
   """
   if not _is_sweep(folder):
     return Fitted(tuple(runs), {})
@@ -173,7 +165,7 @@ def find_chosen(
   """Returns the values of tuned fields that each run has in a folder.
 
   Args:
-    folder: The folder.
+    folder: The folder of the sweep.
     runs: The runs before they are tuned.
     chosen: The fields whose values a tuning chooses.
 

@@ -57,16 +57,10 @@ class PlannedRun:
 def load_sweep(
   source: str,
 ) -> tuple[Callable[[str], ConfigDict], sweeps.Experiment]:
-  """Loads a sweep.
-
-  Args:
-    source: The source of the runs, `<config file>:<name of the sweep>`.
+  """Loads the sweep of a source, `<config file>:<name of the sweep>`.
 
   Returns:
     The file's `get_config`, and the runs.
-
-  Raises:
-    errors.InputError: If the file cannot be read or has no such sweep.
   """
   path, _, name = json_config.find(source).partition(':')
   module = json_config.load_module(path, 'sweep', 'get_config')
@@ -97,14 +91,7 @@ def _read_sweep(
 
 
 def load_first(source: str) -> ConfigDict:
-  """Returns the config of a sweep's first run, without the sweep's values.
-
-  Args:
-    source: The source of the runs; see `load_sweep`.
-
-  Raises:
-    errors.InputError: See `load_sweep` and `json_config.call_get_config`.
-  """
+  """Returns the config of a sweep's first run, without the sweep's values."""
   get_config, experiment = load_sweep(source)
   return json_config.call_get_config(get_config, experiment.runs[0].variant)
 
@@ -112,11 +99,7 @@ def load_first(source: str) -> ConfigDict:
 def list_sweeps(source: str) -> list[str]:
   """Returns a line for each sweep of a config file, with its number of runs.
 
-  Args:
-    source: The config file, with the name of a sweep or without.
-
-  Raises:
-    errors.InputError: If the file cannot be read or has no list of sweeps.
+  The source may have the name of a sweep.
   """
   path = json_config.find(source).partition(':')[0]
   sweep = json_config.load_module(path, 'sweep', 'get_config').sweep
@@ -147,21 +130,15 @@ def plan_runs(
   given: Mapping[str, Any] | None = None,
   trust: trust_lib.Trust = trust_lib.PYTHON,
 ) -> list[PlannedRun]:
-  """Creates and checks the config of every run.
+  """Creates and checks the config of every run, no two of which are the same.
 
   Args:
     source: The source of the runs, for error messages and commands.
     get_config: A function that returns the config of a variant.
-    runs: The runs.
-    given: The values of fields to set in all runs, by dotted name.
+    runs: The runs to plan, in order.
+    given: The values of fields to set in all runs, by dotted name, none of them
+      one that the runs vary.
     trust: The trust in the programs that the runs' configs name.
-
-  Returns:
-    The planned runs, in the same order.
-
-  Raises:
-    errors.InputError: If a variant or field is unknown, a value cannot be used,
-      `given` has fields that the runs vary, or two runs are the same.
   """
   given = given or {}
   for field, value in given.items():

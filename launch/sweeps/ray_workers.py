@@ -30,13 +30,13 @@ class RayWorkers(workers.Workers):
     """Connects to a cluster or starts one.
 
     Args:
-      address: The address of the cluster; see `ray_cluster.RayCluster`.
+      address: The address of the cluster, as for `ray_cluster.RayCluster`.
       count: A function from the number of processors to the most workers at a
         time.
       limits_memory: Whether a worker also waits for memory.
 
     Raises:
-      ray_cluster.RayError: See `ray_cluster.RayCluster`.
+      ray_cluster.RayError: If Ray is not installed, or no cluster answers.
     """
     self._cluster = ray_cluster.RayCluster(address)
     self._ray = self._cluster.ray
@@ -54,7 +54,7 @@ class RayWorkers(workers.Workers):
     self._most_memory = min((n.get('memory', 0) for n in nodes), default=0)
 
   def start(self, peaks: Sequence[int]) -> Any:
-    """See `Workers.start`; Ray starts the actor when there is room."""
+    """Returns a new worker; Ray starts its actor when there is room."""
     options = dict(num_cpus=self._num_cores)
     if self._limits_memory:
       need = max(peaks, default=resources.FIRST_GUESS_BYTES)
@@ -65,15 +65,15 @@ class RayWorkers(workers.Workers):
   def submit(
     self, worker: Any, job: worker_lib.Job
   ) -> futures.Future[worker_lib.Outcome]:
-    """See `Workers.submit`."""
+    """Gives an actor a job, and returns the future of its outcome."""
     return worker.run.remote(job).future()
 
   def close(self, worker: Any) -> None:
-    """See `Workers.close`."""
+    """Ends an actor that has no job."""
     worker.__ray_terminate__.remote()
 
   def stop(self) -> None:
-    """See `Workers.stop`."""
+    """Ends all actors and the connection to the cluster."""
     try:
       for worker in self.workers:
         self._ray.kill(worker)

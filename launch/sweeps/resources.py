@@ -56,7 +56,7 @@ def has_room(memory: float, num_runs: int, peaks: Sequence[float]) -> bool:
 
   Args:
     memory: The available memory before the first of them, in bytes.
-    num_runs: The number of runs.
+    num_runs: The number of runs at a time.
     peaks: The peak memory of each finished run, in bytes.
   """
   need = max(peaks, default=FIRST_GUESS_BYTES)
@@ -64,10 +64,7 @@ def has_room(memory: float, num_runs: int, peaks: Sequence[float]) -> bool:
 
 
 def take_cores(number: int) -> tuple[list[socket.socket], list[int]]:
-  """Takes cores that no other worker on this machine has.
-
-  Args:
-    number: The number of cores.
+  """Takes a number of cores that no other worker on this machine has.
 
   Returns:
     The locks that hold the cores until they are closed, sockets with names

@@ -42,7 +42,7 @@ class TunedSweep:
     tuned_metric: The metric on validation clients that chooses; None for the
       task's.
     evaluated: Whether launch.evaluate also scores the runs.
-    columns: The columns of the table; see `result_table.parse_columns`.
+    columns: The columns of the table, as for `result_table.parse_columns`.
     options: The further options of both `execution.Sweep`s.
   """
 
@@ -72,11 +72,7 @@ class TunedSweep:
       )
 
   def describe(self) -> None:
-    """Prints the numbers of runs and the time left.
-
-    Raises:
-      errors.InputError: If a config or the folder is refused.
-    """
+    """Prints the numbers of runs and the time left."""
     self._check_folder()
     before, runs, notes = self._tuning, self.experiment.runs, []
     if before is not None:
@@ -99,7 +95,6 @@ class TunedSweep:
       The reasons why runs have failed, by name.
 
     Raises:
-      errors.InputError: If a config or the folder is refused.
       KeyboardInterrupt: On Ctrl-C; the message says how to continue.
     """
     self._check_folder()

@@ -46,10 +46,6 @@ class Tuning:
       path: The folder of the other sweep, with only finished and failed runs;
         rates with a failed run are never the best.
       metric: The metric that decides; None for the task's.
-
-    Raises:
-      errors.InputError: If the folder cannot be read, a run is not finished, or
-        the runs have no such metric.
     """
     self._path = path
     folder = sweep_folder.SweepFolder(path)
@@ -95,14 +91,7 @@ class Tuning:
 
     Args:
       runs: The runs, none of which sets a tuned field, such as a learning rate.
-      given: The fields that the command sets in all runs.
-
-    Returns:
-      The runs, with the values.
-
-    Raises:
-      errors.InputError: If the other sweep has no rates for a run, or the runs
-        or the command set rates.
+      given: The fields that the command sets in all runs, no tuned one.
     """
     for rate in self._tuned:
       if rate in set(given).union(*(run.overrides for run in runs)):
@@ -168,7 +157,7 @@ class Tuning:
     Args:
       runs: The runs of `tune`.
       planned: The same runs with their configs.
-      given: The fields that the command sets; see `tune`.
+      given: The fields that the command sets in all runs.
     """
     is_open = config_fields.FINE_TUNING_RATES not in given
     if not is_open or config_fields.CLIENT_RATE not in self._tuned:
@@ -195,12 +184,11 @@ class Tuning:
   ) -> list[str]:
     """Returns sentences on the values of the runs and on their tuning.
 
+    The other sweep must be of the same task and algorithm.
+
     Args:
       planned: The runs with the tuned values.
-      given: The fields that the command sets; see `tune`.
-
-    Raises:
-      errors.InputError: If the other sweep was of another task or algorithm.
+      given: The fields that the command sets in all runs.
     """
     told = self._tell_values({run.variant for run in planned})
     titles = dict(zip(self._groups['variant'], self._groups['method']))

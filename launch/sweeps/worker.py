@@ -58,7 +58,7 @@ class Job:
   """A run of a sweep, which JSON can hold.
 
   Attributes:
-    name: The name in the sweep.
+    name: The run's name in the sweep.
     arguments: The keyword arguments of `train`.
     log_path: The file to which output is appended.
     heading: The first line of the log.
@@ -205,7 +205,7 @@ def train(
     trust: The fields of the `Trust` in the programs that the config names.
     is_trained: Whether the run is already trained to its end.
     evaluated: Whether to evaluate the run.
-    starts: The runs that a fine-tuning may start from; see
+    starts: The workdirs that a fine-tuning may start from, as for
       `training_run.train_task`.
   """
   from launch.methods import config_checks  # pylint: disable=g-import-not-at-top

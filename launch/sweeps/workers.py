@@ -39,7 +39,7 @@ class Worker:
   """A worker on this machine.
 
   Attributes:
-    process: The process.
+    process: The process that runs the jobs.
   """
 
   def __init__(self, module: str, num_cores: int) -> None:
@@ -179,12 +179,9 @@ class Workers:
     """Runs jobs to their ends, started in the given order as groups allow.
 
     Args:
-      jobs: The jobs.
+      jobs: All jobs, each after those that it waits for.
       on_end: A function that is called with each job that has ended.
       known_peaks: The peak memory of earlier jobs like these, in bytes.
-
-    Raises:
-      errors.InputError: If the system starts no process.
     """
     waiting = list(jobs)
     peaks = [peak for peak in known_peaks if peak]
@@ -247,12 +244,7 @@ def choose(
 ) -> worker_lib.Job | None:
   """Returns the job for a new worker, of a group not running if possible.
 
-  Args:
-    waiting: The waiting jobs.
-    running: The running jobs.
-
-  Returns:
-    The job; None if all wait for others.
+  It is None if all wait for others.
   """
   open_names = {job.name for job in (*waiting, *running)}
   ready = [job for job in waiting if open_names.isdisjoint(job.after)]

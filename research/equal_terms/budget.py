@@ -198,7 +198,7 @@ def pieces(
 
   Args:
     get_config: A function that returns the config of a variant.
-    rates: See `compare`.
+    rates: The values of each rate of the task, equally many.
     **entries: The methods of each piece. The names of pieces of the question
       personal begin with it.
   """

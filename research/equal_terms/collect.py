@@ -58,18 +58,13 @@ _OUTPUT_DIR = path_flags.define(
 def read_sweep(
   path: str | os.PathLike[str],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-  """Returns the runs and the evaluations of a sweep.
+  """Returns the runs and the evaluations of a finished sweep.
 
-  Args:
-    path: The folder of the sweep.
+  Each run must have the score that its question asks for.
 
   Returns:
     The rows of equal_terms_runs.csv and of equal_terms_rounds.csv. A score that
     has diverged is NaN.
-
-  Raises:
-    errors.InputError: If the folder cannot be read, or a run is not finished or
-      lacks the score that its question asks for.
   """
   folder = sweep_folder.SweepFolder(path)
   results, planned = sweep_results.read_results(folder), folder.read_runs()
@@ -171,14 +166,7 @@ def _tell(fields: Mapping[str, Any], tried: Mapping[str, Sequence[Any]]) -> str:
 def collect(
   paths: Iterable[str | os.PathLike[str]],
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-  """Returns the runs and the evaluations of several sweeps.
-
-  Args:
-    paths: The folders of the sweeps; see `read_sweep`.
-
-  Raises:
-    errors.InputError: See `read_sweep`; or if two sweeps have equal runs.
-  """
+  """Returns what `read_sweep` does of several sweeps, without equal runs."""
   runs, rounds = map(pd.concat, zip(*map(read_sweep, paths)))
   twice = runs[runs.duplicated(_KEYS)]
   if len(twice):

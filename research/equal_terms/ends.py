@@ -71,9 +71,9 @@ def score_central(
   """Returns the mean accuracy on clients' own test data of one network.
 
   Args:
-    task: The task.
+    task: The task, whose training clients train the network together.
     scored: The clients that are scored, and do not train.
-    rate: The learning rate.
+    rate: The learning rate of SGD.
     seed: The seed of initial weights and batches.
   """
   train = [task.train.load_client(c) for c in task.train.client_ids]
@@ -94,9 +94,9 @@ def score_local(
   """Returns the mean accuracy of clients' own networks on own test data.
 
   Args:
-    task: The task.
+    task: The task, which has the network.
     scored: The clients, which train alone.
-    rate: The learning rate.
+    rate: The learning rate of SGD.
     seed: The seed of initial weights and batches.
   """
   return float(

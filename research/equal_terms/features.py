@@ -7,7 +7,7 @@ r"""Methods that train a linear classifier of frozen features of CIFAR-10.
       --config=research/equal_terms/features.py:$piece --data_dir=path/to/folder
   done
 
-path/to/folder holds cifar10.npz and SqueezeNet's weights, see
+path/to/folder holds cifar10.npz and SqueezeNet's weights, as for
 launch/configs/fed3r_cifar.py. README.md beside it has the design.
 """
 

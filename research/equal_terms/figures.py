@@ -43,8 +43,7 @@ def front(costs: pd.Series, scores: pd.Series) -> list[Hashable]:
 def draw_ranks(tests: Mapping[str, ranks.RankTest]) -> mpl_figure.Figure:
   """Draws the mean ranks of methods, with bars that join undecided ones.
 
-  Args:
-    tests: The tests by title.
+  `tests` has the test of each section by title.
   """
   most = max(len(test.ranks) for test in tests.values())
   figure, axes = panels.new_grid(

@@ -43,12 +43,9 @@ def rank(scores: pd.DataFrame, *, higher_is_better: bool = True) -> RankTest:
   """Ranks methods within blocks and tests the mean ranks.
 
   Args:
-    scores: The scores, a row for each block and a column for each method. NaN
-      is a diverged run, which is worse than any other.
+    scores: The scores, a row for each block and a column for each method, two
+      or more of both. NaN is a diverged run, which is worse than any other.
     higher_is_better: Whether a higher score is better.
-
-  Raises:
-    errors.InputError: If there are fewer than two blocks or two methods.
   """
   num_blocks, k = scores.shape
   if num_blocks < 2 or k < 2:
@@ -84,15 +81,12 @@ def compare_with(test: RankTest, control: str) -> pd.DataFrame:
 
   Args:
     test: The result of `rank`.
-    control: The name of the control, such as FedAvg.
+    control: The name of one of the methods, such as FedAvg.
 
   Returns:
     For each other method, in the order of `test.ranks`: `z`, positive for a
     better rank than the control's, `p`, two-sided and normal, and `p_holm`,
     corrected by Holm's method for the number of methods.
-
-  Raises:
-    errors.InputError: If there is no such method.
   """
   errors.check_member('control', control, test.ranks.index)
   k = len(test.ranks)

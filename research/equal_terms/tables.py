@@ -42,7 +42,8 @@ def describe(
   """Returns a row for each method of a section, the rank test and the target.
 
   Args:
-    runs: The rows of equal_terms_runs.csv of one task and question.
+    runs: The rows of equal_terms_runs.csv of one task and question, with FedAvg
+      among the methods, and all seeds of each.
     rounds: Those of equal_terms_rounds.csv.
 
   Returns:
@@ -52,9 +53,6 @@ def describe(
     have a score, `wins` and `p` of its test; `rank`, `z`, `p_holm`; the means
     of other columns of `runs`; and `to_<cost>`, the cost until the target. Then
     the test of ranks and the target.
-
-  Raises:
-    errors.InputError: If a method lacks a seed, or FedAvg is not among them.
   """
   scores = blocks(runs)
   lacking = set(runs['method']) - set(scores)
@@ -126,7 +124,7 @@ def cost_until(target: float, rounds: pd.DataFrame) -> pd.Series:
   """Returns the costs until the mean score over seeds reaches a target.
 
   Args:
-    target: The target.
+    target: The mean score to be reached.
     rounds: The rows of one method.
 
   Returns:
@@ -185,9 +183,9 @@ def format_section(
   """Returns the page of a task and question in Markdown.
 
   Args:
-    runs: The rows of equal_terms_runs.csv of one task and question.
+    runs: The rows of equal_terms_runs.csv of that task and question.
     rounds: Those of equal_terms_rounds.csv.
-    title: The title.
+    title: The heading of the page.
   """
   table, test, target = describe(runs, rounds)
   personal = runs['question'].iloc[0] == budget.QUESTIONS[1]

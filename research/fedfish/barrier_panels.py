@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figure 6 of FedFish: barriers of each method against FedAvg's.
 
-See `launch.plots.barrier`; a marker tells the number of local epochs, a shade the
-round (arXiv 2311.10291, section 5).
+`launch.plots.barrier` draws the points; a marker tells the number of local
+epochs, a shade the round (arXiv 2311.10291, section 5).
 """
 
 from launch.plots import barrier

@@ -48,7 +48,9 @@ _NEEDS = {
 
 
 def draw(frames: frames_lib.Frames, metric: str) -> dict[str, panels.Drawing]:
-  """Draws the figures that the runs make, and prints what the others need.
+  """Draws the figures that the runs make, at least one.
+
+  What the others need is printed.
 
   Args:
     frames: The labelled runs.
@@ -56,9 +58,6 @@ def draw(frames: frames_lib.Frames, metric: str) -> dict[str, panels.Drawing]:
 
   Returns:
     The drawings by the names of their files.
-
-  Raises:
-    errors.InputError: If the runs make no figure.
   """
   settings = settings_lib.read_settings(frames)
   name = metric.rpartition('/')[2]

@@ -15,9 +15,9 @@ images.py beside it:
 writes gain_surface.png and gain_surface.csv, a row per cell, to --output_dir.
 Several --surface give a row of panels each, which have heterogeneity down and
 local epochs across: the gain in accuracy on test clients, and the effective
-number of clients per weight relative to the cohort (see
-`FisherWeightedMeanFactory`). The last panel of a row has one against the other,
-with Spearman's rank correlation over the cells.
+number of clients per weight relative to the cohort, which
+`FisherWeightedMeanFactory` measures. The last panel of a row has one against
+the other, with Spearman's rank correlation over the cells.
 
 A gain is the mean difference of runs with one seed. Its p-value is that of all
 flips of the differences' signs, times Holm's factor over the row's cells.
@@ -74,9 +74,6 @@ def measure(runs: pd.DataFrame, *, cohort_size: int) -> pd.DataFrame:
     By heterogeneity (text, in the order of alphas, last the published clients)
     and local epochs: `gain`, `seeds` with runs of both methods, `p` (after
     Holm) and `effective`, the share of the cohort that decides a weight.
-
-  Raises:
-    errors.InputError: If a column or a method is missing.
   """
   for name in (*_CELL, 'variant', 'seed', _METRIC, _EFFECTIVE):
     if name not in runs:

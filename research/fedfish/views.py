@@ -20,7 +20,8 @@ def fixed_compute(settings: frames_lib.Frames) -> frames_lib.Frames:
   """Returns each task's settings with equal totals of local epochs.
 
   Totals count as equal if they differ by less than the epochs of one round,
-  since rounds are whole. See `fixed_rounds`.
+  since rounds are whole. Of several totals, the choice is that of
+  `fixed_rounds`.
   """
   return _select(settings, 'total_epochs', tolerance=True)
 

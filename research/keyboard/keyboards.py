@@ -47,9 +47,6 @@ def build_suggester(
   Returns:
     A function from a text, of which only the last sentence counts, to the
     likeliest next words, the likeliest first.
-
-  Raises:
-    errors.InputError: If the workdir or its data cannot be used or read.
   """
   check_is_keyboard(workdir)
   experiment, folder = trained_run.read_run(
@@ -98,9 +95,6 @@ def compare(
     order: The n of the n-gram model.
     data_dir: The folder of the data; None for that of training.
     trust: The trust in the workdirs' configs.
-
-  Raises:
-    errors.InputError: If a workdir or its data cannot be used or read.
   """
   for workdir in workdirs:
     check_is_keyboard(workdir)

@@ -66,10 +66,8 @@ def draw(runs: pd.DataFrame) -> dict[str, mpl_figure.Figure]:
   are the ends of all lines of their variant that have no such run of their own.
 
   Args:
-    runs: The runs of the sweep; see `sweep_results.read_results`.
-
-  Raises:
-    errors.InputError: If finished runs do not differ in the share that is sent.
+    runs: The runs, of `sweep_results.read_results`. Finished ones must differ
+      in the share that is sent.
   """
   runs = runs[runs['is_finished'].astype(bool)]
   shares = {of[_SHARE] for of in runs['varied'] if _SHARE in of}

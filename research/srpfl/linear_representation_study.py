@@ -133,11 +133,11 @@ class LinearRuns:
     """Runs a number of rounds, with new examples in each.
 
     Args:
-      clients: All clients.
+      clients: The generator of all clients.
       start: The initial representation, [d, k].
       participation: The clients of a round.
-      speeds: The clients' speeds.
-      rounds: The number of rounds.
+      speeds: The clients' seconds.
+      rounds: The number of rounds, in each of which clients draw new examples.
     """
     wall_clock = simulation.build_wall_clock(speeds)
     state = self._process.initialize()

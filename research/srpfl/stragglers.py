@@ -291,14 +291,12 @@ def draw(frames: frames_lib.Frames, metric: str) -> dict[str, panels.Drawing]:
   change the time of rounds, so that runs need not differ in them.
 
   Args:
-    frames: The labelled runs; those without simulated time are left out.
+    frames: The labelled runs; those without simulated time are left out, but
+      some run must have it and the metric.
     metric: A column of metrics.csv.
 
   Returns:
     The drawings by the names of their files.
-
-  Raises:
-    errors.InputError: If no run has simulated time and the metric.
   """
   lines = read_lines(frames, metric)
   if lines.empty:
