@@ -32,30 +32,15 @@ def build_fed3r_rf(
 ) -> process.FederatedProcess:
   """Builds Fed3R-RF (Fani et al., 2024): `build_fed3r` on D random features.
 
-  With the extractor's features v, Omega drawn from N(0, 1 / sigma^2) and u
-  uniformly from 0 to 2 pi:
+  They are those of `models.create_random_features`, with the extractor's
+  features v, Omega from N(0, 1 / sigma^2) and u from U(0, 2 pi), drawn by
+  `seed`:
 
     phi = sqrt(2 / D) cos(Omega^T v + u)
 
-  The process is that of `build_fed3r`. Its weights are those of
-  `models.create_feature_classifier` of `models.create_random_features` with the
-  same arguments.
-
-  Args:
-    feature_map: The frozen feature extractor of v.
-    num_classes: C, the number of classes; labels are from 0 to C - 1.
-    num_random_features: D; 5,000 and 10,000 in the paper. A client and the
-      server need memory for a few [D, D] matrices.
-    bandwidth: sigma, the bandwidth of the Gaussian kernel. The paper gives no
-      value; `models.median_bandwidth` of held-out features is a usual choice.
-    seed: The seed of Omega and u.
-    regularization: lambda, the ridge regularization.
-    bias: A regularised constant feature, a centred fit, or none.
-    normalize_classes: Whether each class' weights are divided by their norm.
-    accumulator_dtype: The dtype of the sums, tf.float32 or tf.float64.
-    chunk_size: The number of examples with random features in memory at a time.
-    sum_factory: The aggregator of <gram's upper triangle, moments>, which must
-      return sums; `tff.aggregators.SumFactory` by default.
+  D, `num_random_features`, is 5,000 and 10,000 in the paper; a client and the
+  server need memory for a few [D, D] matrices. The paper gives no sigma,
+  `bandwidth`; `models.median_bandwidth` of held-out features is a usual choice.
   """
   return fed3r.build_fed3r(
     random_features.create_random_features(

@@ -126,19 +126,10 @@ def build_fed_async(
 
     w_(t + 1) = (1 - alpha s(d)) w_t + alpha s(d) w_i
 
-  Several clients take the mean of their w_(t + 1). Staleness d counts from 0,
-  the newest weights. The process is that of `build_fed_buff`.
-
-  Args:
-    model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The optimizer of local training; one with a proximal
-      term gives option II.
-    max_staleness: The largest d, 0 or more.
-    mixing_weight: alpha, above 0 and at most 1; 0.6 is the paper's.
-    staleness_weight: s; by default 1 / sqrt(d + 1), the paper's polynomial.
-    client_weighting: The clients' weights in the mean, uniform by default.
-    model_aggregator: The aggregator of alpha s(d) (w_t - w_i),
-      `tff.aggregators.MeanFactory` by default.
+  alpha, `mixing_weight`, is above 0 and at most 1; s is `staleness_weight`, by
+  default the paper's 1 / sqrt(d + 1), and d is 0 for the newest weights.
+  Several clients take the mean of their w_(t + 1). A client optimizer with a
+  proximal term gives option II. The rest is as in `build_fed_buff`.
   """
   errors.check_range('mixing_weight', mixing_weight, above=0, most=1)
   return _build(

@@ -28,18 +28,10 @@ def build_lg_fed_avg(
 ) -> client_state_process.ClientStateProcess:
   """Builds LG-FedAvg (Liang et al., 2020, Algorithm 1).
 
-  The equations and the process are those of `build_fed_per`, with the last
-  layers as w and a client's own first layers as v_i. The paper starts from
-  weights trained by FedAvg, and its code takes the unweighted mean
-  (`client_weighting`).
-
-  Args:
-    model_fn: A functional model, or a function that returns a variable model.
-    client_optimizer_fn: The client optimizer, used for all tensors.
-    server_optimizer_fn: The optimizer applied to the mean delta of w; SGD with
-      rate 1 by default.
-    global_tensors: For each trainable tensor, whether it is sent and averaged.
-    **arguments: Further arguments of `build_fed_per`.
+  It is `build_fed_per` with the first layers at the clients: `global_tensors`
+  says for each trainable tensor whether it is sent and averaged, and the other
+  arguments are the same. The paper starts from weights trained by FedAvg, and
+  its code takes the unweighted mean (`client_weighting`).
   """
   return fed_per.build_fed_per(
     model_fn,

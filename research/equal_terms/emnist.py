@@ -7,7 +7,7 @@ r"""Methods that train one model, on handwritten characters by writer.
       --config=research/equal_terms/emnist.py:$piece --data_dir=path/to/tff_cache
   done
 
-path/to/tff_cache holds emnist_all.sqlite, see launch/configs/fedfish_images.py.
+path/to/tff_cache holds emnist_all.sqlite (launch/configs/fedfish_images.py).
 README.md beside it has the design.
 """
 
