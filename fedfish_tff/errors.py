@@ -141,7 +141,7 @@ def suggest(name: str, known: Iterable[str]) -> str:
   """Returns ' Did you mean X?' for the known name closest to a wrong one.
 
   Args:
-    name: The wrong name.
+    name: The name that is not known.
     known: The names that there are.
 
   Returns:

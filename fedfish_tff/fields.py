@@ -216,7 +216,7 @@ def check_block(
   Args:
     prefix: The prefix of the fields' names, for errors.
     block: The values of a config, by the fields' names.
-    some: The fields by name.
+    some: The fields of the block, by name.
     owner: The owner of the fields, such as a method, for errors; '' for none.
   """
   for name in some:

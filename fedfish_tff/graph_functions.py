@@ -78,7 +78,7 @@ def extract(
   """Returns the part of a graph that some nodes need.
 
   Args:
-    graph_def: The graph.
+    graph_def: A graph with those nodes, which stays as it is.
     targets: The names of these nodes, or of their tensors.
 
   Returns:
@@ -131,8 +131,8 @@ class GraphFunction:
       graph_def: A graph in the form of `extract`.
       inputs: The names of the tensors that are the arguments, one per node.
       outputs: The names of the tensors that are the results.
-      attributes: The attributes with which the function is called, as of
-        `private_apis.function_call_options`.
+      attributes: The attributes of `private_apis.function_call_options` with
+        which the function is called.
     """
     given = {f'^{split_tensor_name(name)[0]}' for name in inputs}
     for node in graph_def.node:

@@ -402,9 +402,6 @@ def freeze_variables(function: Any) -> Any:
   """Returns a concrete function with its variables' values as constants.
 
   The public API, TensorFlow Lite's, lowers loops to cycles.
-
-  Args:
-    function: A concrete function.
   """
   return convert_to_constants.convert_variables_to_constants_v2(
     function, lower_control_flow=False

@@ -103,11 +103,9 @@ def make_stateless(graph_def: tf.compat.v1.GraphDef) -> None:
 def trace(
   function: Callable[[tf.Tensor], tf.Tensor], spec: tf.TensorSpec
 ) -> Callable[[np.ndarray], tf.Tensor]:
-  """Traces a function that threads may call concurrently.
+  """Traces a function of one tensor that threads may call concurrently.
 
-  Args:
-    function: A function from a tensor to a tensor.
-    spec: The spec of its argument.
+  `spec` is that of the tensor.
   """
   traced = tf.function(function, input_signature=[spec]).get_concrete_function()
   graph_def = traced.graph.as_graph_def()

@@ -39,7 +39,7 @@ def define_flag(
   """Defines --config and returns its holder.
 
   Args:
-    help_text: The help of the flag.
+    help_text: The text for --help.
     load: A function that returns the config of the flag's value, whose fields
       arguments may set; None for `<file>.py[:<variant>]` or `<file>.json`.
   """

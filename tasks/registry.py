@@ -196,10 +196,7 @@ def load_clients(
 ) -> datasets.ClientData:
   """Returns the clients of a split of a task; creates the task only once.
 
-  Args:
-    split: One of `SPLITS`.
-    options: The task's own options.
-    **arguments: The other arguments of `create_task`.
+  The split is one of `SPLITS`; the other arguments are those of `create_task`.
   """
   description = json.dumps([arguments, options], sort_keys=True)
   return getattr(_create_described(description), split)

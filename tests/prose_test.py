@@ -16,7 +16,7 @@ _OPENING = re.compile(
 )
 # An argument's line in a docstring, but for the errors of Raises.
 _ARGUMENT = re.compile(
-  r'^ +(?!\w*\.?\w*Error:)\*{0,2}\w+: (Of|What|Who|How|Which|By|From)\b',
+  r'^ +(?!\w*\.?\w*Error:)\*{0,2}\w+: (Of|What|Who|How|Which|By|From|See)\b',
   re.MULTILINE,
 )
 # At most so many of each; lower them with what you rewrite.

@@ -323,7 +323,7 @@ def plan_client(
   """Plans a client's batches, and reads the client unless it is read later.
 
   Args:
-    clients: The client data with that client.
+    clients: Any client data with that client.
     spec: The batch size, the epochs and the cap.
     client_id: The client's id, on which the draws depend.
     seed: The run's seed.

@@ -171,7 +171,7 @@ class ClientIndex:
     """Reads a client, but nothing else of its file.
 
     Args:
-      split: The split of the client.
+      split: The split that `rows` are of.
       rows: Rows of that split, by `read_split` or `read_rows`.
       place: The client's place in `rows`.
       features: The specs of the features to read.

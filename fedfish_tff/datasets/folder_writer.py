@@ -38,7 +38,7 @@ def write_index(
   """Writes the index of a folder, sorted by split and client id.
 
   Args:
-    path: The index to write.
+    path: A new file, clients.parquet.
     tables: For each split, the index of each of its files.
 
   Returns:

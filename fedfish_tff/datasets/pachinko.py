@@ -38,7 +38,7 @@ def partition_by_pachinko(
     labels: [n], one label per example, any integers or strings.
     coarse_labels: [n], the coarse label of each example; the same for all
       examples of a label.
-    num_clients: The number of clients.
+    num_clients: The number of clients, positive.
     examples_per_client: The number of examples per client. The n - num_clients
       * examples_per_client remaining examples are left out;
       `unassigned_examples` returns them. By default every example is used and

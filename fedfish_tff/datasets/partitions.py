@@ -42,7 +42,7 @@ def partition_by_dirichlet(
 
   Args:
     labels: The labels, int [n], one per example, any values.
-    num_clients: The number of clients.
+    num_clients: The number of clients, positive.
     alpha: The concentration per label. Towards 0 a client has one label only,
       towards infinity all clients have the same proportions.
     seed: The seed. The partition is a function of the seed and the labels.
@@ -94,7 +94,7 @@ def partition_labels_by_dirichlet(
 
   Args:
     labels: The labels, int [n], one per example, any values.
-    num_clients: The number of clients.
+    num_clients: The number of clients, positive.
     alpha: The concentration per client. Towards 0 each label belongs to one
       client, towards infinity all clients have the same proportions.
     seed: The seed. The partition is a function of the seed and the labels.

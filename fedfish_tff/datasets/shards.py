@@ -39,7 +39,7 @@ def partition_by_shards(
 
   Args:
     labels: [n], one label per example, any integers or strings.
-    num_clients: The number of clients.
+    num_clients: The number of clients, positive.
     shards_per_client: The number of shards per client, 2 in the paper.
     classes_per_client: The number of labels per client. Exactly one of these
       two must be given.

@@ -108,9 +108,7 @@ def check_tff_database(
 ) -> None:
   """Checks that a file is a database that TFF's loaders can read.
 
-  Args:
-    path: The file.
-    splits: Names of splits that must have clients.
+  Each of the named splits must have clients.
   """
   if not os.path.isfile(path):
     raise errors.InputError(

@@ -66,7 +66,7 @@ class FewShotEvaluation:
     """Scores weights after fine-tuning on a share of each client's examples.
 
     Args:
-      weights: The model's weights.
+      weights: The weights to fine-tune and score.
       clients: The clients. Those with fewer than two examples are left out;
         with fractions other than 0 and 0.5, also those with fewer than
         `datasets.MIN_FEW_SHOT_EXAMPLES`.

@@ -50,7 +50,7 @@ def gains(
   if that is larger.
 
   Args:
-    values: The values of a metric.
+    values: The values of a metric, of any shape.
     others: The values that they are compared with, one by one.
     higher_is_better: Whether a higher value is better.
     scale: The least scale. Give the metric's scale if `values` and `others` are

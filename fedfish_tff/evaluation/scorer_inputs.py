@@ -42,7 +42,7 @@ def load_chunks(
   """Loads groups of clients, one by one, for a scorer without tuning.
 
   Args:
-    clients: The clients.
+    clients: Any client data, which are read group by group.
     client_ids: The ids of clients to load, in order; all by default.
     eval_batch_size: The number of examples per batch.
 
@@ -64,11 +64,7 @@ def plan_whole_client(
 ) -> datasets.ClientBatches:
   """Returns a client in the batches of `datasets.sequential_batches`.
 
-  Args:
-    clients: The clients. If they have a source, they are read where they are
-      used.
-    client_id: The id of one of `clients`.
-    batch_size: The number of examples per batch.
+  If the clients have a source, they are read where they are used.
   """
   return datasets.plan_client(
     clients,
@@ -109,8 +105,8 @@ def split_client(
   """Returns a share of a client's examples, and its unseen half.
 
   Args:
-    client: All examples of the client, as of `plan_whole_client`: at least two,
-      and at least `datasets.MIN_FEW_SHOT_EXAMPLES` for a share below a half.
+    client: All examples of the client by `plan_whole_client`: at least two, and
+      at least `datasets.MIN_FEW_SHOT_EXAMPLES` for a share below a half.
     fraction: The share of the examples to fine-tune on, in (0, 0.5].
     fine_tune_spec: The batches and epochs of the fine-tuning; None for no
       `train`.

@@ -46,7 +46,7 @@ def token_label_sampler(*, padding: int = 0) -> model_functions.LabelSampler:
   would not count.
 
   Args:
-    padding: The id of padding.
+    padding: The id of padding among the tokens.
 
   Returns:
     A function of (logits float [batch, length, vocabulary], labels int [batch,

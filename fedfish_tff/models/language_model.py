@@ -35,7 +35,8 @@ def create_language_model(
   Args:
     predict: A function of (weights, x, training) that returns logits, float32
       [batch, length, vocabulary].
-    initial_weights: The weights to start from.
+    initial_weights: The weights to start from, in the order that `predict`
+      takes.
     special_tokens: The ids of padding, eos and oov.
     recall_at: The numbers k of words that a keyboard suggests at once.
 

@@ -22,7 +22,7 @@ class StoredTensor:
   """A tensor that is read on demand.
 
   Attributes:
-    shape: The shape.
+    shape: The sizes of the axes, known before the values are read.
     dtype: The name of the dtype.
     is_real: Whether the dtype is one of real numbers.
     read: A function that returns the values.

@@ -33,7 +33,7 @@ def create_supervised_model(
   Args:
     predict: A function of (weights, x, training) that returns the outputs
       [batch, ...].
-    initial_weights: The weights to start from.
+    initial_weights: The weights to start from, all trainable.
     example_loss: A function of (outputs, labels) that returns the loss per
       example, [batch].
     metrics: The function that makes each metric, by the metric's name;

@@ -39,7 +39,7 @@ class TracedGraph:
   """A graph in which variables are constants.
 
   Attributes:
-    graph_def: The graph.
+    graph_def: The graph without variables.
     inputs: The names of the input tensors, in the order of `tf.nest`.
     outputs: The specs of the outputs, with the names of the tensors.
     variables: The variables, by the names of the nodes that hold their values,

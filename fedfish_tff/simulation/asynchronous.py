@@ -72,7 +72,7 @@ class Asynchronous(hooks.Hook):
     """Simulates nothing yet.
 
     Args:
-      client_ids: The ids of all clients.
+      client_ids: The ids of all training clients.
       size: K, the number of answers of a server step.
       concurrency: The number of clients that work at the same time, from `size`
         to all.

@@ -26,7 +26,7 @@ def read(
 
   Args:
     path: A file with a checksum that matches.
-    form: The form of the object, as of `regular_files.read_json`.
+    form: The form of the object, which `regular_files.read_json` compares.
 
   Raises:
     regular_files.MissingFileError: If there is no such file.

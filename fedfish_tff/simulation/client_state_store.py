@@ -126,7 +126,7 @@ class ClientStateStore:
     """Returns whether a client has a state, without reading the state.
 
     Args:
-      client_id: The id of any client.
+      client_id: The id of a client, which need not have been in a round.
       round_number: The round; states of later rounds do not count.
     """
     return self._newest_round(client_id, round_number) is not None
@@ -140,7 +140,7 @@ class ClientStateStore:
     is an error, never a fresh one.
 
     Args:
-      client_id: The id of any client.
+      client_id: The id of a client, which need not have been in a round.
       structure: A state of the same structure; its values do not matter.
       round_number: The round; states of later rounds do not count.
 

@@ -49,7 +49,7 @@ class Deadline(hooks.Hook):
       size: The number of answers that a round needs, positive.
       seconds: The deadline, in seconds of the clients' work, positive; messages
         do not count.
-      speeds: The clients' seconds.
+      speeds: The clients' seconds of work in each round.
       communication_seconds: The seconds that messages add to each round.
     """
     errors.check_range('The deadline', seconds, above=0)

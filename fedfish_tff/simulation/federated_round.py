@@ -124,7 +124,7 @@ def report_problems(
     process: The process that has run the round.
     state: The process' state before the round.
     cohort: The round's clients.
-    round_number: The round, for the line.
+    round_number: The round, which the line names.
     result: The round's result, whose row may change.
   """
   row = result.row

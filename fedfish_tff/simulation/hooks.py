@@ -54,9 +54,10 @@ class Round:
   """A round, with the row that hooks add columns to.
 
   Attributes:
-    number: The round's number.
+    number: The round, from 1 on; 0 or the start's for the row of the initial
+      model.
     row: The row's columns so far.
-    process: The learning process.
+    process: The learning process that has run the round.
     state: The process' state after the round; `Hook.finish` may replace it.
     old_state: The state before it; None for the row of the initial model.
     cohort: The round's clients; empty for the row of the initial model.

@@ -59,8 +59,8 @@ def to_rows(
   """Returns the numbers of rows, without the empty cells.
 
   Args:
-    columns: The names of the columns.
-    cells_by_row: The cells of each row, as of `read_cells`.
+    columns: The names of the columns, `round` first.
+    cells_by_row: The cells of each row, such as those of `read_cells`.
   """
   return [
     collections.OrderedDict(
@@ -119,8 +119,8 @@ def chain_digests(
   Empty cells do not count, so columns of later rounds change no digest.
 
   Args:
-    columns: The names of the columns.
-    rows: The cells of each row, as of `read_cells`.
+    columns: The names of the columns, `round` first.
+    rows: The cells of each row, such as those of `read_cells`.
     digest: The digest of the rows before them.
     with_times: Whether the columns `time/*` count, which differ between runs.
 

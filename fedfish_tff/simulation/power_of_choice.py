@@ -123,7 +123,7 @@ class CandidateLosses(hooks.Hook):
     Args:
       choice: The participation, which has the candidates.
       losses_fn: The function from weights and client ids to losses.
-      weights_bytes: The bytes of all weights.
+      weights_bytes: The bytes of all weights, for the column of bytes.
     """
     self._choice = choice
     self._losses_fn = losses_fn

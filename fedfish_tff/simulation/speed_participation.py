@@ -66,7 +66,7 @@ def fastest_participation(
       answer.
     size: The number of clients to take, positive, or a function of the round to
       it.
-    speeds: The clients' seconds.
+    speeds: The clients' seconds in each round, by which answers are ordered.
   """
   if not callable(size):
     errors.check_positive_integer('size', size)
@@ -152,7 +152,7 @@ def srpfl_participation(
       used directly.
     stages: The number of answers to take in a round; in the last stage,
       `sampled`.
-    speeds: The clients' seconds.
+    speeds: The clients' seconds in each round, by which answers are ordered.
     seed: The run's seed.
     sampled: M, the number of clients to ask, drawn by `uniform_participation`.
     resample: Whether to draw them anew each `'round'` or each `'stage'`; the

@@ -46,7 +46,7 @@ class TrainingResult(NamedTuple):
 
   Attributes:
     state: The process' state after the last completed round.
-    round_number: The number of completed rounds.
+    round_number: The number of completed rounds, those of a start included.
     totals: The totals over all rounds, those before a resumption included:
       `wire_bytes`, `payload_bytes`, `local_steps`, `excluded_clients`,
       `round_seconds` and those of the hooks.
@@ -113,7 +113,7 @@ def run_training(
       that thread.
     batch_spec: The batches of a client in a round.
     seed: The seed that, with the round, decides each client's batches.
-    rounds: The last round.
+    rounds: The number of the last round; a start's rounds count.
     evaluation_fn: The function from (state, round) to numbers by column name.
       It is called on the initial state, every `evaluate_every` rounds and after
       the last. If the state has no model (Fed3R without lambda and with too few

@@ -122,8 +122,8 @@ class Workdir:
     """Returns the notes on the data, such as its folder; {} without notes.
 
     Args:
-      form: The form of what else is noted, as of `regular_files.read_json`;
-        None for any.
+      form: The form of what else is noted, which `regular_files.read_json`
+        compares; None for any.
     """
     try:
       return checked_json.read(self.data_path, {**_DATA, **(form or {})})
@@ -228,8 +228,8 @@ class Workdir:
     metrics.csv, is an error.
 
     Args:
-      form: The form that it must have, as of `regular_files.read_json`; None
-        for any form.
+      form: The form that it must have, which `regular_files.read_json`
+        compares; None for any form.
     """
     path = self.summary_path
     try:

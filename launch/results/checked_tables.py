@@ -46,7 +46,7 @@ def write_tables(tables: Mapping[pathlib.Path, bytes]) -> None:
 def read_table(
   path: str | os.PathLike[str], columns: Sequence[str]
 ) -> list[tuple[int, dict[str, str]]]:
-  """Returns the rows of a table that is unchanged, as of `read_csv`.
+  """Returns the rows of a table that is unchanged, in the form of `read_csv`.
 
   Args:
     path: The table; one without a digest is not checked.

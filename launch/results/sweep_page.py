@@ -69,7 +69,7 @@ def write_page(
   """Writes the page into a sweep's folder, whole or not at all.
 
   Args:
-    folder: The folder of the sweep.
+    folder: The folder of the sweep, which gets index.html.
     runs: The runs, of `sweep_results.read_results`.
     table: The table of results.
     figures: The figures' files. Files that are not bitmaps are left out, as are

@@ -138,7 +138,7 @@ def _score_client_models(
   Args:
     experiment: The experiment that was run.
     result: The result of the last round or of an earlier, checkpointed round.
-    client_states: The clients' states.
+    client_states: The store with the clients' states after that round.
 
   Returns:
     For each metric, `clients/<metric>`, the mean over the clients, each counted

@@ -106,7 +106,7 @@ class Fitted:
   """The runs of a sweep with the names that they have in its folder.
 
   Attributes:
-    runs: The runs.
+    runs: The runs, with their names in the folder.
     superseded: The entries in sweep.json of other runs by name: their values of
       tuned fields were the best before.
   """
@@ -165,7 +165,7 @@ def find_chosen(
   """Returns the values of tuned fields that each run has in a folder.
 
   Args:
-    folder: The folder of the sweep.
+    folder: The folder of the sweep, which need not exist.
     runs: The runs before they are tuned.
     chosen: The fields whose values a tuning chooses.
 

@@ -183,7 +183,7 @@ def _draw_methods(
   """Draws a point for each method, with its name at the right of the panel.
 
   Args:
-    axis: The axis.
+    axis: The axis of a panel.
     x: The value of x of each method; one without is left out.
     table: The rows of `describe`, whose means are y.
   """
@@ -209,9 +209,9 @@ def _write_names(
   """Writes the names of points at the right of a panel, joined with them.
 
   Args:
-    axis: The axis.
+    axis: The axis of a panel.
     x: The value of x of each name.
-    y: The value of y.
+    y: The value of y of each name, by which names are moved apart.
     colors: The colours of names that are not black.
   """
   low, high = axis.get_ylim()

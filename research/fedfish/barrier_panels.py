@@ -22,7 +22,7 @@ def plot_barrier_panels(
   Points are shaded by round and have a marker for each number of local epochs.
 
   Args:
-    settings: The settings.
+    settings: The settings of all tasks, with their baselines.
     name: The metric of the barriers, for example `'accuracy'`.
 
   Returns:

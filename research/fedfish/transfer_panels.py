@@ -28,7 +28,7 @@ def plot_transfer(
   Methods differ in colour and marker, local epochs in line style.
 
   Args:
-    settings: The settings.
+    settings: The settings whose runs launch.evaluate --targets has scored.
     metric: A metric of the model, for example `'accuracy'`.
 
   Returns:

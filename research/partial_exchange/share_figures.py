@@ -223,7 +223,7 @@ def plot_scores(
       several rows.
     title: The title of the figure.
     note: A note on the runs.
-    x_label: The label of x.
+    x_label: The label of x, below each panel.
     metric: The metric of y, on test clients.
     in_bytes: Whether x are bytes.
   """

@@ -49,7 +49,7 @@ def create_sweeps(
   decides on the first answers, so that asynchronous runs differ in its cost.
 
   Args:
-    get_config: The config of a variant.
+    get_config: A function that returns the config of a variant.
   """
 
   def asynchronous() -> tuple[sweeps.Run, ...]:

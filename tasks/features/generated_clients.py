@@ -23,8 +23,8 @@ class FeatureGenerator:
     """Draws the classes' means.
 
     Args:
-      num_classes: The number of classes.
-      num_features: The width of the features.
+      num_classes: The number of classes, each with a mean of its own.
+      num_features: The width of x.
       separation: The standard deviation of the means in each feature.
       seed: The seed of everything that is generated.
     """

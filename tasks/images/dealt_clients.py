@@ -29,7 +29,7 @@ def deal_anew(
     label: The name of the labels, int [n].
     alpha: The concentration per label of the clients' label proportions,
       positive (`datasets.partition_by_dirichlet`).
-    seed: The seed of the partition.
+    seed: The seed of the partition, of which the clients are a function.
 
   Returns:
     The clients, each with at least one example.

@@ -67,7 +67,7 @@ class Shard:
   """One file of clients.
 
   Attributes:
-    split: Its split.
+    split: The name of the split of its clients.
     number: Its number among the shards of the split.
     of: The number of shards of the split.
     buckets: Its buckets, in the order of its clients.

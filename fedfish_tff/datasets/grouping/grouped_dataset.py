@@ -100,7 +100,8 @@ def group(
   Args:
     source: The source of examples.
     folder: An empty folder, or the folder of an unfinished call.
-    options: The options of grouping.
+    options: The splits, sizes and limits; by default those of
+      `GroupingOptions`.
     key: The entry of dataset.json about the key of clients.
     num_processes: The number of processes on this machine. With 1, this process
       does all the work. With more, a script that calls this needs a main guard.

@@ -31,7 +31,7 @@ class SourceExample:
   """An example with its client.
 
   Attributes:
-    client_id: The id of its client.
+    client_id: The client's id, by which examples are grouped.
     values: A value for each feature: bytes, or numbers of its shape.
   """
 

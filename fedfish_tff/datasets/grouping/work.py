@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
   Attributes:
     bucket: The bucket of the client.
-    client_id: The id of the client.
+    client_id: The client's id, by which rows of a bucket are sorted.
     part: The number of the part of the source.
     position: The example's place in the part.
     words: The example's number of words.
@@ -98,7 +98,7 @@ class Work:
   """Everything that a worker needs.
 
   Attributes:
-    source: The source to group.
+    source: The source, which each worker reads.
     placement: The place of each client.
     options: The options of grouping.
     total_size: The size of the source, in its unit.

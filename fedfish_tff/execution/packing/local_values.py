@@ -34,9 +34,9 @@ def infer_cardinalities(
 ) -> _Cardinalities:
   """Returns the number of an argument's members at each placement with some.
 
-  Args:
-    value: The argument, as the user gave it; `None` for none.
-    type_spec: The type of the argument.
+  The argument, as the user gave it, is of that type; `None` for none. Parts
+  that differ in the number of clients, or values of the clients that are no
+  lists, raise TFF's errors.
   """
   if value is None:
     return {}
@@ -63,12 +63,10 @@ def infer_cardinalities(
 
 
 def to_local_value(value: Any, type_spec: tff.Type) -> Any:
-  """Converts an argument to a local value.
+  """Converts an argument of a TFF type to a local value.
 
-  Args:
-    value: The argument, as the user gave it: Python or NumPy values, tensors,
-      variables, datasets, `ClientBatches`, in any containers that TFF takes.
-    type_spec: Its type.
+  The argument is as the user gave it: Python or NumPy values, tensors,
+  variables, datasets, `ClientBatches`, in any containers that TFF takes.
 
   Raises:
     TypeError: If the argument is not of this type.
@@ -83,9 +81,7 @@ def to_local_value(value: Any, type_spec: tff.Type) -> Any:
 def from_local_value(value: Any, type_spec: tff.Type) -> Any:
   """Converts a local value to a computation's result.
 
-  Args:
-    value: A local value of that type.
-    type_spec: Its type, with the containers of the computation's result.
+  The type has the containers of the result.
 
   Returns:
     NumPy arrays and scalars (bytes for strings) and datasets, in Python

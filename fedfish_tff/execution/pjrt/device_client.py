@@ -57,7 +57,7 @@ class Program(NamedTuple):
   """A compiled program on a device.
 
   Attributes:
-    number: Its number on the device.
+    number: The number by which the device process knows it.
     arguments: The specs of its arguments.
     results: The specs of its results.
     num_bytes: The device memory of a run in bytes, with arguments and results.

@@ -254,9 +254,9 @@ def _loop(
   """Returns a reduction as a function, and the functions that it calls.
 
   Args:
-    name: The name of the function.
-    node: The reduction.
-    step: The function that it calls.
+    name: The new function's name.
+    node: The node of the reduction.
+    step: The function that the reduction calls.
     argument_shapes: The shapes of the arguments of `step`.
   """
   state_types = list(node.attr['Tstate'].list.type)

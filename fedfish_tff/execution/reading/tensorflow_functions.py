@@ -258,9 +258,7 @@ def _make_anonymous(
 ) -> None:
   """Gives each call of a graph, changed in place, its own state.
 
-  Args:
-    graph_def: The graph.
-    initialization: The names of the nodes that initialise the state.
+  `initialization` has the names of the nodes that initialise the state.
 
   Raises:
     GraphError: If the graph has state that TensorFlow finds only by its name.

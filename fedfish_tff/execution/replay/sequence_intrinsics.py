@@ -110,11 +110,11 @@ def reduce(
   """Creates the loop of a reduction.
 
   Args:
-    sequence: The sequence to reduce.
+    sequence: The sequence, over which the loop passes once.
     zero: The initial state, a local value.
     step: A function (state, element) -> next state, of local values.
-    element_type: The elements' type.
-    state_type: The state's type.
+    element_type: The TFF type of the elements, which orders their parts.
+    state_type: The TFF type of the state, which orders its parts.
     operations: The number of nodes of each operation in a step.
     use_xla: Whether the graph being built is compiled by XLA.
     failure: The failure of the client's work, which steps may add to.

@@ -31,7 +31,7 @@ class Instruction(NamedTuple):
   """An instruction, in the modules of two bounds on the number of rows.
 
   Attributes:
-    proto: The instruction.
+    proto: The instruction in the module with the smaller bound.
     larger: The instruction in the module with the larger bound.
     taken: The operands' values.
     shapes: The operands' shapes.
