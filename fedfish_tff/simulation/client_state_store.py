@@ -16,13 +16,13 @@ from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import contextlib
-import hashlib
 import itertools
 import json
 import os
 import pathlib
 import sqlite3
 from typing import Any
+import zlib
 
 from fedfish_tff import errors
 from fedfish_tff import locks
@@ -34,9 +34,11 @@ import tensorflow as tf
 # With the default journal instead of WAL, the store is a single file between
 # two rounds, and a large state is written once. With EXTRA, a round survives a
 # power failure. A state of 195 kB takes 0.7 of the time that it takes with pages
-# of 4 kB, a new store's default.
+# of 4 kB, a new store's default. With SQLite's own 2 MB of cache, a round of 16
+# such states takes 1.2 times as long, because it is written in parts.
 _SETTINGS = """
   PRAGMA page_size = 16384;
+  PRAGMA cache_size = -16384;
   PRAGMA synchronous = EXTRA;
   PRAGMA secure_delete = OFF;
   PRAGMA foreign_keys = ON;
@@ -145,7 +147,8 @@ class ClientStateStore:
       round_number: The round; states of later rounds do not count.
 
     Returns:
-      The state, with NumPy arrays and scalars as leaves.
+      The state, with NumPy arrays, which may be read-only, and scalars as
+      leaves.
     """
     whose = f'The state of client {client_id!r} in {self._name}'
     with self._input_errors(f'{whose} cannot be read'):
@@ -174,8 +177,9 @@ class ClientStateStore:
     leaves, offset = [], 0
     for template in templates:
       leaf = np.ndarray(template.shape, template.dtype, value, offset)
-      # The copy owns aligned memory; the index turns 0-d arrays into scalars.
-      leaves.append(leaf.copy()[()])
+      # Contexts take immutable, aligned memory as it is. The index turns 0-d
+      # arrays into scalars.
+      leaves.append(np.require(leaf, requirements='A')[()])
       offset += leaf.nbytes
     return tf.nest.pack_sequence_as(structure, leaves)
 
@@ -373,10 +377,9 @@ def _key(client_id: str) -> bytes:
 def _checksum(
   client_id: str, round_number: int, arrays: str, value: bytes
 ) -> int:
-  sha256 = hashlib.sha256(ascii((client_id, round_number, arrays)).encode())
-  sha256.update(value)
   # SQLite can add up the 32-bit checksums of two billion clients.
-  return int.from_bytes(sha256.digest()[:4], 'big')
+  first = zlib.crc32(ascii((client_id, round_number, arrays)).encode())
+  return zlib.crc32(value, first)
 
 
 def _encode(state: Any) -> tuple[str, bytes]:
@@ -387,7 +390,7 @@ def _encode(state: Any) -> tuple[str, bytes]:
       raise TypeError(
         f'A client state must hold numbers, got an array of {array.dtype}.'
       )
-  return _describe(arrays), b''.join(array.tobytes() for array in arrays)
+  return _describe(arrays), b''.join(map(np.ascontiguousarray, arrays))
 
 
 def _describe(arrays: Iterable[np.ndarray]) -> str:
