@@ -20,7 +20,7 @@ def hold(
   """Holds a lock that no other process can hold while the body runs.
 
   If another process holds it, the file is no lock, or locks do not work there,
-  it is an `errors.InputError`.
+  `errors.InputError` is raised.
 
   Args:
     path: The lock file, which is created with its folder and removed at the

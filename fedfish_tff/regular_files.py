@@ -4,7 +4,8 @@
 
 A user's file may be a pipe, which would block, an endless device, or hold
 anything. What cannot be read, is too large or has another form raises
-`errors.InputError`; a missing file `MissingFileError`, which is one.
+`errors.InputError`. A missing file raises `MissingFileError`, which is a kind
+of it.
 """
 
 from collections.abc import Iterator

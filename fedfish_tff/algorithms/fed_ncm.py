@@ -39,7 +39,7 @@ def build_fed_ncm(
   Args:
     feature_map: The feature extractor, frozen.
     num_classes: C, the number of classes; labels are from 0 to C - 1.
-    distance: COSINE, or EUCLIDEAN.
+    distance: The distance to class means: COSINE, as published, or EUCLIDEAN.
     accumulator_dtype: The dtype of the sums, tf.float32 or tf.float64.
     chunk_size: The number of examples with features in memory at a time.
     sum_factory: The aggregator of the sums of features by class, with the

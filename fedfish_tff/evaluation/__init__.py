@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Evaluation of any process: global, personalised, barrier, comparison.
 
-A bad argument, an unknown metric or data that cannot be scored raise
+Bad arguments, unknown metrics and data that cannot be scored raise
 `errors.InputError`.
 """
 

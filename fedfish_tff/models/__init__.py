@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Models, and one view of TFF's two kinds of model.
 
-A bad argument raises `errors.InputError`, which names it, and so does a model,
-a map or statistics that do not fit.
+Bad arguments, and models, maps and statistics that do not fit, raise
+`errors.InputError`.
 """
 
 from typing import TYPE_CHECKING

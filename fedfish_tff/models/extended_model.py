@@ -129,8 +129,8 @@ def run_pass(
   """Returns the pass of any functional model over a batch.
 
   Args:
-    model: A functional model; the pass of one that is no `ExtendedModel` has no
-      more than predictions.
+    model: Any functional model. Only the pass of an `ExtendedModel` gives more
+      than predictions.
     model_weights: The weights, in the structure of the model's initial ones.
     x: The batch's inputs.
     training: Whether it is a pass in training.

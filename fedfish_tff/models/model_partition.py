@@ -89,7 +89,7 @@ def partition_model(
   """Divides a model's trainable tensors into trained and frozen ones.
 
   Args:
-    model: The whole model, of any trainable tensors.
+    model: The whole model, whose trainable tensors are divided.
     trained: Whether each of its trainable tensors is trained; at least one is.
     start: The weights of the whole model to start from and to freeze, such as
       Fed3R's; its initial ones by default.

@@ -80,7 +80,7 @@ class Deadline(hooks.Hook):
   def check(self, rounds: int) -> None:
     """Checks that some client meets the deadline in the first 10,000 rounds.
 
-    The error has the least deadline that a client meets.
+    The error names the least deadline that a client meets.
 
     Args:
       rounds: The number of the last round.

@@ -53,7 +53,7 @@ def proportional_participation(
 
   Each draw takes one of the remaining clients with a probability in proportion
   to its size, as do the candidates of Cho et al. (arXiv:2010.01243, section 4).
-  `sizes` are the numbers of examples, positive.
+  `sizes` has each client's number of examples, which is positive.
   """
   client_ids = _sort(sizes)
   _check_size(cohort_size, client_ids)

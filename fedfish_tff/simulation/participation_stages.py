@@ -100,7 +100,10 @@ class AccuracyStages(hooks.Hook):
     return self._decided(round_number).size(round_number)
 
   def first_round(self, round_number: int) -> int:
-    """Returns the first round of a round's stage, once `size` is decided."""
+    """Returns the first round of the stage that a round is in.
+
+    The arguments and conditions are those of `size`.
+    """
     return self._decided(round_number).first_round(round_number)
 
   def _decided(self, round_number: int) -> Stages:

@@ -121,7 +121,7 @@ class ProgressReporter(hooks.Hook):
     self._started = True
 
   def report_clients(self, num_done: int, num_clients: int) -> None:
-    """Shows the number of a round's clients that are done in the bar."""
+    """Shows in the bar the number of the round's clients that are done."""
     if self._bar is not None:
       within = {'clients': f'{num_done}/{num_clients}'}
       self._bar.set_postfix(self._judged() | within)

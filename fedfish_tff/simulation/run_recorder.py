@@ -124,7 +124,7 @@ class RunRecorder:
 
     Args:
       structure: A state of the run's structure.
-      round_number: The round, of which a checkpoint may be kept.
+      round_number: The round, whose checkpoint need not exist.
     """
     try:
       return self._run(self._state_manager.load(round_number, structure))

@@ -324,9 +324,9 @@ def open_workdir(
     path: The folder; created if need be.
     config: The run's config, of JSON values; written before anything else. A
       run of fewer rounds keeps its config until `Workdir.lengthen`.
-    data_fingerprint: The fingerprint of each part of the run's data by name, as
-      of `datasets.fingerprint`; None to skip the check. Written if the workdir
-      has none yet.
+    data_fingerprint: The fingerprint of each part of the run's data by name,
+      made by `datasets.fingerprint`; None to skip the check. Written if the
+      workdir has none yet.
     data: The new notes on the data, such as its folder, which may have moved;
       None to keep the earlier notes.
     overwrite: Whether to remove an earlier run first.

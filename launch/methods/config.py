@@ -147,7 +147,8 @@ class Config:
   def first_run(self, num_clients: int) -> Config | None:
     """Returns the config of the run that is trained before this one.
 
-    It is None if no run is trained before. This run must have more rounds.
+    It is None if no run is trained before. This run must have more rounds than
+    that one.
     """
     if self.origin is None or self.origin.config is None:
       return None

@@ -100,7 +100,7 @@ class Ingredients:
   def count_over_selected(self) -> int:
     """Returns the number of clients that are asked with over_selection.
 
-    There must be as many.
+    There must be as many training clients.
     """
     cohort_size = self.config.cohort_size
     # Rounded first: a tenth of 70 is 7, not the ceiling of 7.000000000000001.
@@ -110,7 +110,7 @@ class Ingredients:
   def count_sampled(self, field: str) -> int:
     """Returns the number of clients that are asked by a field; 0 is for all.
 
-    There must be as many, and at least a cohort of them.
+    There must be as many training clients, and no more in a cohort.
     """
     asked = getattr(self.own, field) or len(self.task.train.client_ids)
     return self._check_asked(field, asked)

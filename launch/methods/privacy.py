@@ -75,7 +75,7 @@ def _build(
 ) -> aggregators.PrivateMeanFactory:
   """Builds the private mean, which replaces any other aggregation.
 
-  Adaptive clipping bounds the noise.
+  With adaptive clipping, the noise must be small enough for it.
   """
   del aggregator
   config, own = parts.config, parts.config.blocks['privacy']

@@ -18,8 +18,8 @@ def build_hook(
 ) -> simulation.Divergence | None:
   """Builds the hook that ends a diverged run.
 
-  It decides first on the given rows of metrics.csv. A closed form, which has no
-  learning rate, has None.
+  The hook decides first on the given rows of metrics.csv. The result is None
+  for a closed form, which has no learning rate.
   """
   config = experiment.config
   if not config.method.learning_rates:

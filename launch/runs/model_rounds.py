@@ -31,8 +31,8 @@ def of_the_model(config: config_lib.Config) -> str:
 def usual_of_transfer(config: config_lib.Config) -> tuple[str, ...]:
   """Returns the names of the models that other tasks score by default.
 
-  If the run may stop early, the number of rounds and so the half-way round are
-  unknown.
+  They leave out the half-way round if the run may stop early, since the number
+  of rounds is then unknown.
   """
   keeps_half = config.evaluation.half_way_checkpoint
   half = (HALF,) if keeps_half and config.deciding is None else ()

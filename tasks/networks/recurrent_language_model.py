@@ -98,7 +98,7 @@ def create_character_lstm(
   Args:
     vocabulary_size: The number of token ids.
     seed: The seed, which alone decides the initial weights.
-    embedding_size: The width of the embedding; 8 in the paper.
+    embedding_size: The width of the embedding, the input of the LSTM.
     lstm_size: The number of units of the LSTM.
     special_tokens: The ids of padding, eos and oov.
 

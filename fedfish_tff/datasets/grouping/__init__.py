@@ -3,8 +3,8 @@
 """Groups web-scale text by client, in the format of Dataset Grouper.
 
 It is not imported by fedfish_tff.datasets, since its packages are an extra.
-Sources and folders that cannot be used raise `errors.InputError`, and files
-that cannot be written `OSError`.
+Sources and folders that cannot be used raise `errors.InputError`. Files that
+cannot be written raise `OSError`.
 """
 
 from typing import TYPE_CHECKING
