@@ -193,7 +193,7 @@ def read_values(
   Args:
     frames: The labelled runs; values of diverged runs are infinite, and
       unfinished runs have none.
-    keys: The columns. The rounds `UNTIL` become 'until <value>'.
+    keys: The columns. The rounds `UNTIL` become 'until <metric> is <value>'.
     metric: The column that decides; None for the usual one.
   """
   frames = frames.finished()
@@ -261,8 +261,8 @@ def _until_common_value(
     metric: The column that decides; None for the usual one.
 
   Returns:
-    'until <value>', and the values of the column by run. The common value is
-    the worst of the best values of runs that have not diverged.
+    'until <metric> is <value>', and the values of the column by run. The common
+    value is the worst of the best values of runs that have not diverged.
   """
   if metric is None:
     metric = 'eval/{}/{}'.format(*_judges(frames.runs)[0])
@@ -278,7 +278,8 @@ def _until_common_value(
     for other in timed[metric]
   ]
   first = timed[column][np.invert(worse)].groupby('run').first()
-  return f'until {value:.4f}', _mark_diverged(frames, column, first)
+  which = f'{UNTIL} {metric} is {value:.4f}'
+  return which, _mark_diverged(frames, column, first)
 
 
 def _common_bytes(frames: frames_lib.Frames) -> float:

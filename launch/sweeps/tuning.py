@@ -69,10 +69,6 @@ class Tuning:
     if metric is not None:
       _check_metric(metric, results, path)
     self._groups = sweep_results.tabulate(results, metric)
-    judged_by = sweep_results.judged(results)
-    self._judges = column_titles.judges(
-      judged_by['judged_by'], metric or judged_by['metric']
-    )
     # Tuples are hashable, which a merge needs.
     configs = self._groups['config'].map(json_config.with_tuples)
     self._fields = pd.DataFrame(
@@ -229,9 +225,18 @@ class Tuning:
         found.append(f'{field}, of {grid}: {", ".join(chosen)}')
     seeds = ', '.join(map(str, self._seeds))
     noun = 'seed' if len(self._seeds) == 1 else 'seeds'
+    # Methods of clients' own models are judged by these.
+    judges = [
+      (column_titles.describe(column), list(of['name']))
+      for column, of in best.groupby('column', sort=False)
+    ]
+    told = ' and '.join(
+      by if len(judges) == 1 else f'{", ".join(names)} by {by}'
+      for by, names in judges
+    )
+    told = f'by {told}' if len(judges) == 1 else f'({told})'
     return [
-      f'Tuned for each method by {self._judges}, with {noun} {seeds}. '
-      f'{"; ".join(found)}.'
+      f'Tuned for each method {told}, with {noun} {seeds}. {"; ".join(found)}.'
     ] * bool(found)
 
   def _find_differences(

@@ -152,9 +152,9 @@ class MethodTableTest(parameterized.TestCase):
       },
       {
         ('slow', _LAST): (20, 2),
-        ('slow', f'until {slow[0][2]:.4f}'): (15, 2),
+        ('slow', f'until {metric} is {slow[0][2]:.4f}'): (15, 2),
         ('fast', _LAST): (2, 1),
-        ('fast', f'until {slow[0][2]:.4f}'): (1, 1),
+        ('fast', f'until {metric} is {slow[0][2]:.4f}'): (1, 1),
       },
     )
 
@@ -313,11 +313,13 @@ class MethodTableTest(parameterized.TestCase):
     # Bytes: 6 of A, after its last and B's third round. The target is 0.5.
     self.assertEqual(rows['A', _METRIC, result_table.EQUAL_BYTES]['mean'], 0.6)
     self.assertEqual(rows['B', _METRIC, result_table.EQUAL_BYTES]['mean'], 0.3)
-    self.assertEqual(rows['A', 'simulated/seconds', 'until 0.5000']['mean'], 50)
+    self.assertEqual(
+      rows['A', 'simulated/seconds', f'until {_METRIC} is 0.5000']['mean'], 50
+    )
     if short.is_finished:
       key = 'C', _METRIC, result_table.EQUAL_BYTES
       self.assertEqual((rows[key]['seeds'], rows[key]['diverged']), (0, 1))
-      key = 'C', 'simulated/seconds', 'until 0.5000'
+      key = 'C', 'simulated/seconds', f'until {_METRIC} is 0.5000'
       self.assertEqual((rows[key]['seeds'], rows[key]['diverged']), (0, 1))
     else:
       self.assertIn(('C', '', ''), rows)
@@ -362,7 +364,9 @@ class MethodTableTest(parameterized.TestCase):
     )
     # Both reach 2, the worse of the best errors.
     for label, seconds in (('A', 20), ('B', 3)):
-      row = rows[label, 'simulated/seconds', 'until 2.0000']
+      row = rows[
+        label, 'simulated/seconds', 'until eval/global/error is 2.0000'
+      ]
       self.assertEqual(row['mean'], seconds)
 
   def test_columns_of_clients_are_no_results(self):

@@ -115,6 +115,25 @@ class SweepTuningTest(absltest.TestCase):
       told,
     )
 
+  def test_the_score_that_tuned_each_method_is_told(self):
+    rates = {'client_learning_rate': (0.1, 0.2)}
+    runs = fake_sweeps.plan(sweeps.grid(['fed_avg', 'fed_per'], rates))
+    folder = fake_sweeps.write_sweep(self.path, runs)
+    for run in runs:
+      fake_sweeps.write_result(
+        folder,
+        run,
+        0.5,
+        judged_by='personalized' if run.variant == 'fed_per' else 'global',
+      )
+    judged = fake_sweeps.plan(sweeps.grid(['fed_avg', 'fed_per'], {}))
+    told, *_ = tuning.Tuning(self.path).describe(judged)
+    self.assertStartsWith(
+      told,
+      'Tuned for each method (FedAvg by Accuracy, global model on validation '
+      'clients and FedPer by Accuracy, after fine-tuning, on',
+    )
+
   def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
     variants = ['fed_avg', 'scaffold', 'hf_maml']
     tuned_runs = fake_sweeps.plan(
