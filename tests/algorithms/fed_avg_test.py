@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""FedAvg against TFF's own and NumPy; excluded clients are counted."""
+"""FedAvg, FedSGD and FedProx against NumPy and TFF's own."""
 
 from fedfish_tff import algorithms
 from tests import numpy_reference as ref
@@ -79,3 +79,77 @@ class FedAvgTest(rounds.TestCase):
   def test_what_is_no_model_is_refused(self):
     with self.assertRaisesRegex(TypeError, 'model must be'):
       algorithms.build_fed_avg(tf.constant(1), rounds.sgd(0.3))
+
+
+def _step(weights, batches):
+  gradient = ref.full_gradient(weights, batches)
+  return tuple(w - g for w, g in zip(weights, gradient))
+
+
+class FedSgdTest(rounds.TestCase):
+  @parameterized.parameters(False, True)
+  def test_follows_numpy(self, uniform):
+    """One step on the gradient of all clients' examples, or on their mean."""
+    weighting = tff.learning.ClientWeighting
+    run = rounds.Rounds(
+      algorithms.build_fed_sgd(
+        rounds.MODELS['functional'],
+        rounds.sgd(0.5),
+        client_weighting=(
+          weighting.UNIFORM if uniform else weighting.NUM_EXAMPLES
+        ),
+      )
+    )
+    method = rounds.averaging(_step, server_rate=0.5, uniform=uniform)
+    self.check_follows(run, rounds.reference(run.server(), **method))
+
+  @pytest.mark.thorough
+  def test_equals_tff(self):
+    ours, theirs = (
+      build(rounds.MODELS['functional'], rounds.sgd(0.5))
+      for build in (
+        algorithms.build_fed_sgd,
+        tff.learning.algorithms.build_fed_sgd,
+      )
+    )
+    self.check_equals(rounds.Rounds(ours), theirs)
+
+
+_RATES = dict(rate=0.3, server_rate=0.7, epochs=2)
+
+
+def _build(strength):
+  return algorithms.build_fed_prox(
+    rounds.MODELS['functional'],
+    rounds.sgd(0.3),
+    rounds.sgd(0.7),
+    proximal_strength=strength,
+  )
+
+
+class FedProxTest(rounds.TestCase):
+  def test_follows_numpy(self):
+    run = rounds.Rounds(_build(0.3), epochs=2)
+    method = rounds.fed_avg(**_RATES, proximal_strength=0.3)
+    self.check_follows(run, rounds.reference(run.server(), **method))
+
+  @pytest.mark.thorough
+  def test_without_strength_it_is_fed_avg_bit_for_bit(self):
+    self.check_same(
+      rounds.Rounds(_build(0), epochs=2),
+      algorithms.build_fed_avg(
+        rounds.MODELS['functional'], rounds.sgd(0.3), rounds.sgd(0.7)
+      ),
+    )
+
+  @pytest.mark.slow
+  def test_tff_still_has_the_opposite_sign(self):
+    """Why TFF's own is not used; where this fails, it can be again."""
+    run = rounds.Rounds(
+      tff.learning.algorithms.build_weighted_fed_prox(
+        rounds.MODELS['functional'], 0.3, rounds.sgd(0.3), rounds.sgd(0.7)
+      ),
+      epochs=2,
+    )
+    opposite = rounds.fed_avg(**_RATES, proximal_strength=-0.3)
+    self.check_follows(run, rounds.reference(run.server(), **opposite))

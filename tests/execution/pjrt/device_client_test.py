@@ -2,8 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests for device_client."""
 
+import json
+import multiprocessing
 import os
+import pathlib
 import signal
+import subprocess
 import threading
 import time
 
@@ -202,3 +206,25 @@ class EnvironmentTest(absltest.TestCase):
       errors.InputError, 'make accelerator PLATFORM=cuda13'
     ):
       device_client.DeviceProcess('cuda', python='/nowhere/bin/python')
+
+
+class DeviceProcessTest(accelerator.TestCase):
+  def test_ends_with_the_pipe(self):
+    own, other = multiprocessing.Pipe()
+    script = pathlib.Path(device_client.__file__).with_name('device_process.py')
+    with subprocess.Popen(
+      [
+        device_client.default_python(),
+        *('-I', script, str(other.fileno())),
+        *('', ''),
+      ],
+      env={'JAX_PLATFORMS': 'cpu'},
+      pass_fds=[other.fileno()],
+    ) as process:
+      other.close()
+      with processes.killed_if_hanging(process):
+        answer = json.loads(own.recv_bytes())
+        own.close()
+        self.assertEqual(process.wait(), -signal.SIGKILL)
+    self.assertEqual(answer['platform'], 'cpu')
+    self.assertLen(answer['devices'], 1)
