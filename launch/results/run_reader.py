@@ -312,7 +312,18 @@ def read_config(workdir: str | os.PathLike[str]) -> dict[str, Any]:
   path = pathlib.Path(workdir) / 'config.json'
   if not path.parent.is_dir():
     raise errors.InputError(f'There is no workdir {workdir}.')
-  return regular_files.read_json(path, CONFIG)
+  try:
+    return regular_files.read_json(path, CONFIG)
+  except regular_files.MissingFileError as error:
+    # The folder of a sweep, or one of several workdirs.
+    below = [*path.parent.glob('*/config.json')]
+    below += path.parent.glob('runs/*/config.json')
+    there = ''
+    if below:
+      there = f' Workdirs are below it, such as {min(below).parent}.'
+    raise errors.InputError(
+      f'{workdir} is not a workdir, since there is no {path}.{there}'
+    ) from error
 
 
 def _read_current_clients(path: pathlib.Path, of_round: int) -> pd.DataFrame:

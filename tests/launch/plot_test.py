@@ -98,6 +98,10 @@ class PlotTest(temporary_folders.TestCase):
     (dict(output_dir=None), '--workdirs or --sweep_dir, and --output_dir are'),
     (dict(sweep_dir='/no/such'), '/no/such is not the folder of a sweep'),
     (dict(workdirs='/no/such'), 'There is no workdir /no/such.'),
+    (
+      dict(workdirs='{0}'),
+      '/config.json. Workdirs are below it, such as ',
+    ),
     (dict(workdirs='{0}/fed_avg_0,{0}/fed_avg_0'), 'give one of them'),
     (dict(workdirs='{0}/damaged'), '/damaged/config.json'),
     (

@@ -150,7 +150,7 @@ class ReadRunTest(temporary_folders.TestCase):
     ('metrics.csv', 'loss\n1\n', "begin with 'round'"),
     ('metrics.csv', 'round,loss\n', 'no round yet'),
     ('metrics.csv', 'round,loss\n1,x\n2,1\n', 'Line 2'),
-    ('config.json', None, 'config.json: No such file'),
+    ('config.json', None, 'is not a workdir, since there is no '),
     ('config.json', '{', 'not valid JSON'),
     ('config.json', '{"seed": 1}', 'rounds must be an integer'),
     ('evaluation/clients.csv', 'name\n', 'columns client_id,round,split'),
