@@ -8,6 +8,7 @@ names. So all functions that a graph calls get unique names.
 
 from collections.abc import Iterable
 from collections.abc import Iterator
+from collections.abc import Mapping
 from collections.abc import Sequence
 import itertools
 import weakref
@@ -53,22 +54,34 @@ def split_tensor_name(name: str) -> tuple[str, int]:
 
 
 def nodes_needed(
-  graph_def: tf.compat.v1.GraphDef, targets: Iterable[str]
-) -> set[str]:
-  """Returns the names of some nodes and of all nodes that they need.
+  nodes: Mapping[str, node_def_pb2.NodeDef],
+  targets: Iterable[str],
+  known: Iterable[str] = (),
+) -> dict[str, node_def_pb2.NodeDef]:
+  """Returns some nodes and all nodes that they need, each after its inputs.
+
+  A cycle is a loop of TensorFlow 1, which has a `NextIteration`. One of its
+  nodes stands before an input of its own.
 
   Args:
-    graph_def: A graph with those nodes.
+    nodes: The nodes of a graph or of a function by name.
     targets: The names of these nodes, or of their tensors.
+    known: The names of nodes that are left out, with what only they need.
   """
-  inputs = {node.name: node.input for node in graph_def.node}
-  needed: set[str] = set()
-  pending = list(targets)
-  while pending:
-    name, _ = split_tensor_name(pending.pop())
-    if name not in needed:
-      needed.add(name)
-      pending.extend(inputs[name])
+  known = set(known)
+  needed: dict[str, node_def_pb2.NodeDef] = {}
+  begun: set[str] = set()
+  stack = [(name, False) for name in reversed(list(targets))]
+  while stack:
+    target, inputs_are_done = stack.pop()
+    if inputs_are_done:
+      needed[target] = nodes[target]
+      continue
+    name, _ = split_tensor_name(target)
+    if name not in begun and name not in known:
+      begun.add(name)
+      stack.append((name, True))
+      stack.extend((source, False) for source in reversed(nodes[name].input))
   return needed
 
 
@@ -85,7 +98,7 @@ def extract(
     A graph of the needed nodes and of the functions that they call, under
     unique names.
   """
-  needed = nodes_needed(graph_def, targets)
+  needed = nodes_needed({node.name: node for node in graph_def.node}, targets)
   part = tf.compat.v1.GraphDef(
     node=[node for node in graph_def.node if node.name in needed],
     versions=graph_def.versions,

@@ -48,6 +48,35 @@ class NamesTest(parameterized.TestCase):
     self.assertEqual(graph_functions.split_tensor_name(name), expected)
 
 
+class NodesNeededTest(absltest.TestCase):
+  def test_each_node_is_after_its_inputs(self):
+    def build(x):
+      tf.identity(x, name='unused')
+      with tf.control_dependencies([tf.identity(x, name='before')]):
+        tf.negative(x, name='y')
+
+    nodes = {node.name: node for node in _graph_def(build).node}
+    self.assertEqual(
+      list(graph_functions.nodes_needed(nodes, ['^y'])), ['x', 'before', 'y']
+    )
+    self.assertEqual(
+      list(graph_functions.nodes_needed(nodes, ['y:0'], known=['x'])),
+      ['before', 'y'],
+    )
+
+  def test_a_cycle_ends(self):
+    with tf.Graph().as_default() as graph:
+      tf.compat.v1.disable_control_flow_v2()
+      try:
+        result = tf.compat.v1.while_loop(lambda i: i < 3, lambda i: i + 1, [0])
+      finally:
+        tf.compat.v1.enable_control_flow_v2()
+    nodes = {node.name: node for node in graph.as_graph_def().node}
+    needed = graph_functions.nodes_needed(nodes, [result.name])
+    self.assertEqual(set(needed), set(nodes))
+    self.assertIn('NextIteration', {node.op for node in needed.values()})
+
+
 class ExtractTest(absltest.TestCase):
   def test_leaves_out_what_is_not_needed(self):
     @tf.function
@@ -64,9 +93,6 @@ class ExtractTest(absltest.TestCase):
     part = graph_functions.extract(graph_def, ['y:0'])
     self.assertCountEqual([n.name for n in part.node], ['x', 'before', 'y'])
     self.assertEmpty(part.library.function)
-    self.assertEqual(
-      graph_functions.nodes_needed(graph_def, ['^y']), {'x', 'before', 'y'}
-    )
 
   def test_functions_get_names_of_their_own(self):
     graph_def = _graph_def(lambda x: tf.identity(_branch(x), name='y'))

@@ -123,7 +123,9 @@ def take_part(
   graph_def: tf.compat.v1.GraphDef, *outputs: str
 ) -> tf.compat.v1.GraphDef:
   """Returns the graph of the nodes that tensors depend on."""
-  needed = graph_functions.nodes_needed(graph_def, outputs)
+  needed = graph_functions.nodes_needed(
+    {node.name: node for node in graph_def.node}, outputs
+  )
   return tf.compat.v1.GraphDef(
     node=[node for node in graph_def.node if node.name in needed],
     versions=graph_def.versions,

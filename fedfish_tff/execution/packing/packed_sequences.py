@@ -144,6 +144,9 @@ class PackedSequence:
   """
 
   leaves: tuple[np.ndarray, ...]
+  # One layout per leaf, since an element such as a sentence [None] and its
+  # scalar label, which datasets run ten times slower, takes a run of rows of
+  # one leaf and a single row of the other.
   layouts: tuple[Layout, ...]
   roots: Roots | None = None
 

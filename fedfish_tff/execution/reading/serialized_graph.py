@@ -53,6 +53,9 @@ _REPEATABLE = frozenset(
   )
 )
 
+# Every cycle of a graph has one of these.
+_BACK_EDGES = frozenset(('NextIteration', 'RefNextIteration'))
+
 _T = TypeVar('_T')
 
 
@@ -92,10 +95,7 @@ class Body:
   @functools.cached_property
   def order(self) -> tuple[tf.compat.v1.NodeDef, ...]:
     """The nodes that results and effects need, each after its own inputs."""
-    targets = [
-      graph_functions.split_tensor_name(name)[0] for name in self.results
-    ]
-    return self.order_for([*self.effects, *targets])
+    return self.order_for([*self.effects, *self.results])
 
   def order_for(
     self, targets: Iterable[str], known: Iterable[str] = ()
@@ -105,27 +105,10 @@ class Body:
     Raises:
       NotReplayableError: If nodes need each other.
     """
-    done, begun = set(known), set()
-    order = []
-    stack = [(name, False) for name in reversed(list(targets))]
-    while stack:
-      name, inputs_are_done = stack.pop()
-      if name in done:
-        continue
-      node = self.nodes[name]
-      if inputs_are_done:
-        done.add(name)
-        order.append(node)
-        continue
-      if name in begun:
-        raise NotReplayableError('a loop of TensorFlow 1')
-      begun.add(name)
-      stack.append((name, True))
-      for source in reversed(node.input):
-        source = source[1:] if source[0] == '^' else source.partition(':')[0]
-        if source not in done:
-          stack.append((source, False))
-    return tuple(order)
+    needed = graph_functions.nodes_needed(self.nodes, targets, known)
+    if any(node.op in _BACK_EDGES for node in needed.values()):
+      raise NotReplayableError('a loop of TensorFlow 1')
+    return tuple(needed.values())
 
 
 class SerializedGraph:

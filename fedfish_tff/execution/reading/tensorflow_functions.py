@@ -10,6 +10,7 @@ the call. So any number of threads may call a computation at a time. Queues have
 no anonymous form: they are ended after a call, and threads take turns.
 """
 
+from collections.abc import Collection
 from collections.abc import Mapping
 from collections.abc import Sequence
 import contextlib
@@ -204,14 +205,14 @@ def _extract(
   `initialize_op` initialises variables and tables; it is empty for none.
   """
   targets = [*feeds, *fetches]
-  needed = graph_functions.nodes_needed(graph_def, targets)
-  initialization: set[str] = set()
-  if initialize_op and any(
-    _holds_state(node.op) for node in graph_def.node if node.name in needed
-  ):
+  nodes = {node.name: node for node in graph_def.node}
+  needed = graph_functions.nodes_needed(nodes, targets)
+  initialization: Collection[str] = ()
+  if initialize_op and any(_holds_state(node.op) for node in needed.values()):
     targets.append(initialize_op)
-    initialization = graph_functions.nodes_needed(graph_def, [initialize_op])
+    initialization = graph_functions.nodes_needed(nodes, [initialize_op])
   graph = graph_functions.extract(graph_def, targets)
+  nodes = {node.name: node for node in graph.node}
   _make_anonymous(graph, initialization)
   assignments = {
     node.input[0]: node.name
@@ -230,7 +231,7 @@ def _extract(
       # first. TFF runs assignments in any order and fails by chance.
       assignment = assignments.get(node.input[0])
       if assignment and node.name not in graph_functions.nodes_needed(
-        graph, [assignment]
+        nodes, [assignment]
       ):
         node.input.append(f'^{assignment}')
   return graph
@@ -254,7 +255,7 @@ def _is_holder(argument: Any) -> bool:
 
 
 def _make_anonymous(
-  graph_def: tf.compat.v1.GraphDef, initialization: set[str]
+  graph_def: tf.compat.v1.GraphDef, initialization: Collection[str]
 ) -> None:
   """Gives each call of a graph, changed in place, its own state.
 
