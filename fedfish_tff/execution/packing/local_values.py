@@ -146,6 +146,8 @@ def _elements(value: Any) -> Sequence[Any]:
     return value
   if isinstance(value, dict):
     return tuple(value.values())
+  if hasattr(type(value), '_asdict'):
+    return tuple(value._asdict().values())
   return tff.structure.from_container(value)
 
 
@@ -239,10 +241,11 @@ def _to_container(
       return tuple(element for _, element in elements)
     if container is list:
       return [element for _, element in elements]
-  elif container in (None, collections.OrderedDict) and all(
-    name is not None for name, _ in elements
-  ):
-    return collections.OrderedDict(elements)
+  elif all(name is not None for name, _ in elements):
+    if container in (None, collections.OrderedDict):
+      return collections.OrderedDict(elements)
+    if hasattr(container, '_asdict'):
+      return container(**dict(elements))
   return tff.types.type_to_py_container(
     tff.structure.Struct(elements), type_spec
   )
