@@ -13,7 +13,6 @@ import math
 from typing import Any
 
 from fedfish_tff.datasets import vocabulary as vocabulary_lib
-from fedfish_tff.models import autograph
 from fedfish_tff.models import supervised
 
 import numpy as np
@@ -54,14 +53,6 @@ def create_language_model(
     never special tokens; of equal logits, the lower id comes first.
   """
 
-  @autograph.graph_function
-  def predict_on_batch(
-    model_weights: Any, x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    trainable, _ = model_weights
-    return autograph.convert(predict)(tuple(trainable), x, training)
-
-  @tf.autograph.experimental.do_not_convert
   def loss_fn(
     output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
   ) -> tf.Tensor:
@@ -76,9 +67,9 @@ def create_language_model(
       tf.reduce_sum(losses), _count(is_token, losses.dtype)
     )
 
-  return tff.learning.models.FunctionalModel(
-    initial_weights=(tuple(initial_weights), ()),
-    predict_on_batch_fn=predict_on_batch,
+  return supervised.create_trainable_model(
+    predict,
+    initial_weights,
     loss_fn=loss_fn,
     metrics_fns=_build_metrics_fns(special_tokens, tuple(recall_at)),
     input_spec=(

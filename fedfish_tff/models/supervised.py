@@ -20,6 +20,42 @@ Predict = Callable[[tuple[tf.Tensor, ...], Any, bool], tf.Tensor]
 Metrics = collections.OrderedDict[str, Callable[[], tf.keras.metrics.Metric]]
 
 
+def create_trainable_model(
+  predict: Predict,
+  initial_weights: Sequence[np.ndarray],
+  *,
+  loss_fn: Callable[..., tf.Tensor],
+  metrics_fns: class_metrics.MetricFns,
+  input_spec: tuple[Any, Any],
+) -> tff.learning.models.FunctionalModel:
+  """Creates a model whose weights are all trainable.
+
+  Args:
+    predict: A function of (weights, x, training) that returns the outputs
+      [batch, ...].
+    initial_weights: The weights to start from.
+    loss_fn: A function of (outputs, labels, sample_weight) that returns a
+      batch's loss, in graph operations.
+    metrics_fns: The functions that begin, update and finalise all metrics.
+    input_spec: The specs (x, y) of a batch.
+  """
+
+  @autograph.graph_function
+  def predict_on_batch(
+    model_weights: Any, x: tf.Tensor, training: bool
+  ) -> tf.Tensor:
+    trainable, _ = model_weights
+    return autograph.convert(predict)(tuple(trainable), x, training)
+
+  return tff.learning.models.FunctionalModel(
+    initial_weights=(tuple(initial_weights), ()),
+    predict_on_batch_fn=predict_on_batch,
+    loss_fn=tf.autograph.experimental.do_not_convert(loss_fn),
+    metrics_fns=metrics_fns,
+    input_spec=input_spec,
+  )
+
+
 def create_supervised_model(
   predict: Predict,
   initial_weights: Sequence[np.ndarray],
@@ -28,7 +64,7 @@ def create_supervised_model(
   metrics: Metrics | class_metrics.MetricFns,
   input_spec: tuple[tf.TensorSpec, tf.TensorSpec],
 ) -> tff.learning.models.FunctionalModel:
-  """Creates a model whose weights are all trainable.
+  """Creates a model with a loss per example, all weights trainable.
 
   Args:
     predict: A function of (weights, x, training) that returns the outputs
@@ -45,14 +81,6 @@ def create_supervised_model(
     A model with the given metrics.
   """
 
-  @autograph.graph_function
-  def predict_on_batch(
-    model_weights: Any, x: tf.Tensor, training: bool
-  ) -> tf.Tensor:
-    trainable, _ = model_weights
-    return autograph.convert(predict)(tuple(trainable), x, training)
-
-  @tf.autograph.experimental.do_not_convert
   def loss_fn(
     output: tf.Tensor, label: tf.Tensor, sample_weight: Any = None
   ) -> tf.Tensor:
@@ -66,9 +94,9 @@ def create_supervised_model(
     metrics = tff.learning.metrics.create_functional_metric_fns(
       collections.OrderedDict(**metrics, num_examples=ExampleCounter)
     )
-  return tff.learning.models.FunctionalModel(
-    initial_weights=(tuple(initial_weights), ()),
-    predict_on_batch_fn=predict_on_batch,
+  return create_trainable_model(
+    predict,
+    initial_weights,
     loss_fn=loss_fn,
     metrics_fns=metrics,
     input_spec=input_spec,
