@@ -70,9 +70,9 @@ class ClientStateProcess:
       its training epochs; fractions are possible.
     uses_weights: Whether clients start from the model's weights, as all but
       closed-form methods do.
-    sent_types: The types of what a client receives and sends. They are set only
-      where a round is several computations and `next` a Python function around
-      them, as in FedMA; `next_without_client_states` is then absent.
+    exchanged_types: The types of what a client receives and sends. They are set
+      only where a round is several computations and `next` a Python function
+      around them, as in FedMA; `next_without_client_states` is then absent.
     received_type: The type of what a client receives, if that is only a part of
       the broadcast, as one of several models; None for all of it.
   """

@@ -196,7 +196,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self._count_classes = _build_class_counts(model, num_classes)
     trained_type = self._train[0].type_signature.result.member
     self._finalize_metrics = _build_metrics(model, trained_type.metrics)
-    self.sent_types = self._sent_types(trained_type, num_classes)
+    self.exchanged_types = self._exchanged_types(trained_type, num_classes)
     self.local_training = local_training.build_local_training(
       model, optimizers[0]
     )
@@ -267,7 +267,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     self.client_model_weights = client_model_weights
     self._client_units = client_units
 
-  def _sent_types(
+  def _exchanged_types(
     self, trained_type: tff.Type, num_classes: int
   ) -> tuple[tff.Type, tff.Type]:
     """Returns the types of what a client receives and sends in a round."""

@@ -94,15 +94,15 @@ def measure_wire_bytes(
     process: A process with next of type (<S@SERVER, {D}@CLIENTS> -> ...), a
       process with client states, which are not sent, or a single computation. A
       process with several computations per round has the attribute
-      `sent_types`, the types that a client receives and sends; these are
+      `exchanged_types`, the types that a client receives and sends; these are
       measured. So is the `received_type` of a `ClientStateProcess`. Types must
       fix the sizes of tensors, and clients may not select values by keys.
 
   Returns:
     The bytes per client and round.
   """
-  if hasattr(process, 'sent_types'):
-    return WireBytes(*map(_count_bytes, process.sent_types))
+  if hasattr(process, 'exchanged_types'):
+    return WireBytes(*map(_count_bytes, process.exchanged_types))
   if isinstance(process, client_state_process.ClientStateProcess):
     round_fn = process.next_without_client_states
   else:
