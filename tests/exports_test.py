@@ -49,6 +49,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.datasets.partition_checks': 'a part of every partition',
   'fedfish_tff.datasets.record_files': 'a part of grouped folders',
   'fedfish_tff.errors': 'stands beside the packages, not in one',
+  'fedfish_tff.finite_checks': 'stands beside the packages, not in one',
   'fedfish_tff.lazy': 'stands beside the packages, not in one',
   'fedfish_tff.evaluation.metric_names': 'what columns say, without TensorFlow',
   'fedfish_tff.execution.interruption': 'a part of execution_context',

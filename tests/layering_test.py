@@ -69,6 +69,7 @@ ALLOWED = {
   'fedfish_tff': {'fedfish_tff.import_setup'},
   'fedfish_tff.choices': set(),
   'fedfish_tff.errors': set(),
+  'fedfish_tff.finite_checks': set(),
   'fedfish_tff.fields': {'fedfish_tff.errors'},
   # Finds what stands above the library, by the folder that a wheel has it in.
   'fedfish_tff.programs': set(),
@@ -113,13 +114,19 @@ ALLOWED = {
   'fedfish_tff.client_work': {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
+    'fedfish_tff.finite_checks',
     'fedfish_tff.models',
     'fedfish_tff.parameters',
   },
-  'fedfish_tff.aggregators': {'fedfish_tff.choices', 'fedfish_tff.errors'},
+  'fedfish_tff.aggregators': {
+    'fedfish_tff.choices',
+    'fedfish_tff.errors',
+    'fedfish_tff.finite_checks',
+  },
   'fedfish_tff.algorithms': {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
+    'fedfish_tff.finite_checks',
     'fedfish_tff.models',
     'fedfish_tff.client_work',
     'fedfish_tff.aggregators',
@@ -134,6 +141,7 @@ ALLOWED = {
   },
   'fedfish_tff.evaluation': {
     'fedfish_tff.errors',
+    'fedfish_tff.finite_checks',
     'fedfish_tff.datasets',
     'fedfish_tff.models',
     'fedfish_tff.algorithms.client_state_process',
@@ -245,6 +253,7 @@ ALLOWED = {
   'benchmarks': {'launch.cli', 'tasks.networks', *_LIBRARY},
   'tests': {
     'examples',
+    'fedfish_tff.finite_checks',
     'fedfish_tff.graph_functions',
     'fedfish_tff.private_apis',
     'fedfish_tff.stateless_kernels',

@@ -10,6 +10,7 @@ which begins at the last round's result.
 import collections
 
 from fedfish_tff import errors
+from fedfish_tff import finite_checks
 
 import tensorflow as tf
 import tensorflow_federated as tff
@@ -79,9 +80,7 @@ class CenteredClippingFactory(tff.aggregators.WeightedAggregationFactory):
     @tff.tensorflow.computation(value_type, value_type)
     def move(center, change):
       moved = tf.nest.map_structure(tf.add, center, change)
-      is_finite = tf.reduce_all(
-        [tf.reduce_all(tf.math.is_finite(t)) for t in tf.nest.flatten(moved)]
-      )
+      is_finite = finite_checks.all_finite(moved)
       kept = tf.nest.map_structure(
         lambda new, old: tf.where(is_finite, new, old), moved, center
       )

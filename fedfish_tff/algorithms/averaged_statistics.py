@@ -15,11 +15,11 @@ whole state do the same.
 import collections
 
 from fedfish_tff import errors
+from fedfish_tff import finite_checks
 from fedfish_tff.aggregators import fisher_weighted_mean
 from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import server_step as server_step_lib
 from fedfish_tff.client_work import client_update as client_update_lib
-from fedfish_tff.client_work import local_training
 from fedfish_tff.models import extended_model
 from fedfish_tff.models import model_functions
 
@@ -86,7 +86,7 @@ def add(
     taken, stepped = server_step(take_step, server, aggregate[_METHODS])
     change = aggregate[_STATISTICS]
     is_taken = tf.logical_and(
-      tf.logical_not(taken.rejected), local_training.all_finite(change)
+      tf.logical_not(taken.rejected), finite_checks.all_finite(change)
     )
     statistics = tuple(
       tf.where(is_taken, s - c, s)

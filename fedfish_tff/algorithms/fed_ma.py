@@ -30,6 +30,7 @@ import dataclasses
 from typing import Any
 
 from fedfish_tff import choices
+from fedfish_tff import finite_checks
 from fedfish_tff.aggregators import matched_average
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import padded_networks
@@ -496,7 +497,7 @@ def _build_phase(
       return collections.OrderedDict(
         tensors=result.weights.trainable,
         metrics=bound.unfinalized_metrics(result.metrics_state),
-        finite=local_training.all_finite(result.weights.trainable),
+        finite=finite_checks.all_finite(result.weights.trainable),
       )
 
     return run(tuple(tensors), dataset)

@@ -13,13 +13,13 @@ state: they solve for their heads in each round.
 import collections
 from typing import Any
 
+from fedfish_tff import finite_checks
 from fedfish_tff.aggregators import sum_factories
 from fedfish_tff.algorithms import composition
 from fedfish_tff.algorithms import process as process_lib
 from fedfish_tff.algorithms import server_step
 from fedfish_tff.client_work import client_update as client_update_lib
 from fedfish_tff.client_work import gradient_update
-from fedfish_tff.client_work import local_training as local_training_lib
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -123,7 +123,7 @@ def build_method_of_moments(
 
       zeros = tf.zeros([num_features, num_features])
       moments = data.reduce(zeros, add_batch)
-      finite = local_training_lib.all_finite(moments)
+      finite = finite_checks.all_finite(moments)
       return tf.where(finite, moments, tf.zeros_like(moments))
 
     return run(dataset)

@@ -13,6 +13,7 @@ import collections
 
 from fedfish_tff import choices
 from fedfish_tff import errors
+from fedfish_tff import finite_checks
 from fedfish_tff.aggregators import named_parts
 from fedfish_tff.algorithms import client_state_process
 from fedfish_tff.algorithms import composition
@@ -148,7 +149,7 @@ def build_scaffold(
     # Checked by itself: clients have already changed their control variates,
     # even if the weights stay, for example with the mean of no client's deltas.
     step.measurements['control_non_finite'] = tf.cast(
-      tf.logical_not(local_training.all_finite(change)), tf.int32
+      tf.logical_not(finite_checks.all_finite(change)), tf.int32
     )
     control = [
       c + t / num_clients for c, t in zip(server.state['control'], change)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 from typing import NamedTuple
 
+from fedfish_tff import finite_checks
 from fedfish_tff.client_work import client_update
 from fedfish_tff.client_work import local_training
 from fedfish_tff.models import autograph
@@ -115,7 +116,7 @@ def keep_unless_finite(judged: Any, new: Any, old: Any) -> Any:
     new: The state after the step.
     old: The old state, a nest of as many tensors. The result has its structure.
   """
-  is_finite = local_training.all_finite(judged)
+  is_finite = finite_checks.all_finite(judged)
   kept = [
     tf.where(is_finite, n, o)
     for n, o in zip(tf.nest.flatten(new), tf.nest.flatten(old), strict=True)

@@ -13,7 +13,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
-from fedfish_tff.client_work import local_training
+from fedfish_tff import finite_checks
 from fedfish_tff.models import autograph
 from fedfish_tff.models import model_functions
 
@@ -113,7 +113,7 @@ def leave_out_non_finite(
     for t in tf.nest.flatten(result.update)
     if t.dtype.is_floating and t.shape.num_elements()
   ]
-  finite = local_training.all_finite(
+  finite = finite_checks.all_finite(
     (result.update, products, result.also_finite)
   )
   kept = CheckedUpdate(

@@ -277,16 +277,6 @@ def check_whole_epochs(
     return tf.identity(num_examples)
 
 
-def all_finite(tensors: Any) -> tf.Tensor:
-  """Returns a bool scalar: whether all elements of all tensors are finite."""
-  checks = [
-    tf.reduce_all(tf.math.is_finite(t))
-    for t in tf.nest.flatten(tensors)
-    if t.dtype.is_floating
-  ]
-  return tf.reduce_all(tf.stack(checks)) if checks else tf.constant(True)
-
-
 def build_local_training(
   model: model_functions.ModelFn,
   optimizer: tff.learning.optimizers.Optimizer,

@@ -11,7 +11,7 @@ efficient matrix product, whatever the sizes of the batches.
 import collections
 
 from fedfish_tff import errors
-from fedfish_tff.client_work import local_training
+from fedfish_tff import finite_checks
 from fedfish_tff.models import autograph
 from fedfish_tff.models import feature_map as feature_map_lib
 from fedfish_tff.models import model_functions
@@ -71,7 +71,7 @@ def build_ridge_statistics(
     are_labels = (y >= 0) & (y < num_classes)
     # Features may hide it: a relu, fused with a product, can turn NaN into
     # zero.
-    finite &= local_training.all_finite([x]) & tf.reduce_all(are_labels)
+    finite &= finite_checks.all_finite([x]) & tf.reduce_all(are_labels)
     with tf.control_dependencies([_check_labels(y, are_labels, num_classes)]):
       labels = tf.one_hot(y, num_classes, dtype=accumulator_dtype)
     features = feature_map(feature_map.initial_weights, x)
@@ -135,4 +135,4 @@ def _is_finite(
   if 'gram' in sums:
     # A product of two features never exceeds the larger one's square.
     checked.append(tf.linalg.diag_part(sums['gram']))
-  return local_training.all_finite(checked)
+  return finite_checks.all_finite(checked)

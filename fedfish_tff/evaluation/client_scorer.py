@@ -20,6 +20,7 @@ from typing import Any
 from typing import NamedTuple
 
 from fedfish_tff import errors
+from fedfish_tff import finite_checks
 from fedfish_tff.models import model_functions
 
 import numpy as np
@@ -213,14 +214,16 @@ def _build_local_scores(
     unfinalized, num_examples = model_functions.build_evaluation_pass(model)(
       weights, dataset
     )
-    is_finite = _is_finite(model_functions.flatten_weights(weights))
+    is_finite = finite_checks.all_finite(
+      model_functions.flatten_weights(weights)
+    )
     total = collections.OrderedDict(
       unfinalized=unfinalized,
       num_examples=num_examples,
       num_diverged=tf.cast(~is_finite, tf.int32),
     )
     if without_diverged:
-      is_kept = is_finite & _is_finite(total)
+      is_kept = is_finite & finite_checks.all_finite(total)
       total = tf.nest.map_structure(
         lambda value: tf.where(is_kept, value, tf.zeros_like(value)), total
       )
@@ -271,13 +274,3 @@ def _finalize(
   # TFF's models from Keras have num_examples as a metric, too.
   result.update((k, v) for k, v in metrics.items() if k != 'num_examples')
   return result
-
-
-def _is_finite(values: Any) -> tf.Tensor:
-  return tf.reduce_all(
-    [
-      tf.reduce_all(tf.math.is_finite(value))
-      for value in map(tf.convert_to_tensor, tf.nest.flatten(values))
-      if value.dtype.is_floating
-    ]
-  )

@@ -3,6 +3,7 @@
 """One client's <delta, fisher> against NumPy; fed_fish_test has more."""
 
 from fedfish_tff import client_work
+from fedfish_tff import finite_checks
 from fedfish_tff import models
 from tests import client_updates
 from tests import numpy_reference as ref
@@ -61,11 +62,11 @@ class FisherDeltaTest(parameterized.TestCase):
       # which times |D_i| = 10 exceed it.
       batches = [(x * np.float32(scale), y) for x, y in ref.make_batches(10, 0)]
       result = run(ref.to_dataset(batches))
-      finite = bool(client_work.all_finite(result.update))
+      finite = bool(finite_checks.all_finite(result.update))
       products = 10 * np.float64(result.update['fisher'][0])
       overflows = products.max() > np.finfo(np.float32).max
       self.assertEqual(
-        bool(client_work.all_finite(result.also_finite)), not overflows
+        bool(finite_checks.all_finite(result.also_finite)), not overflows
       )
       seen += finite and overflows
     self.assertGreater(seen, 0)

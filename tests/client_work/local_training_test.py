@@ -113,12 +113,3 @@ class CheckWholeEpochsTest(absltest.TestCase):
     )
     with self.assertRaisesRegex(tf.errors.InvalidArgumentError, 'batch first'):
       count(examples.repeat(2).batch(10))
-
-
-class AllFiniteTest(absltest.TestCase):
-  def test_finds_a_single_bad_element(self):
-    good = [tf.zeros([3]), (tf.ones([2, 2]), tf.constant(1))]
-    self.assertTrue(client_work.all_finite(good))
-    for bad in (np.nan, np.inf, -np.inf):
-      self.assertFalse(client_work.all_finite([good, tf.constant([0.0, bad])]))
-    self.assertTrue(client_work.all_finite([tf.constant(1)]))
