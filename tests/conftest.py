@@ -54,7 +54,8 @@ def _rare_garbage_collection() -> None:
   gc.collect()
   # What is imported stays.
   gc.freeze()
-  gc.set_threshold(100_000, 50, 100)
+  # Graphs are cycles: without full collections, each built method leaves 10 MB.
+  gc.set_threshold(100_000, 5, 3)
 
 
 @pytest.fixture(scope='module', autouse=True)

@@ -23,6 +23,7 @@ from launch.runs import training_run
 from tests import temporary_folders
 
 from absl.testing import parameterized
+import cachetools
 import numpy as np
 import tensorflow_federated as tff
 
@@ -121,8 +122,10 @@ def run_rounds(config, folder, *, rounds, batch_size=None):
   return task, process, result.state
 
 
-# Of all tests of the process: what is traced once serves the next file, too.
-_built = {}
+# Of all tests of the process: what is traced once serves the next file, too. A
+# method's graphs take about 10 MB, and contracts build hundreds of methods.
+_built = cachetools.LRUCache(100)
+_contexts = {}
 
 
 def make_client_states_config(*, rounds, evaluate_every):
@@ -192,11 +195,11 @@ def _set_context_once(set_context):
   def call(name=contexts.DEFAULT_CONTEXT_NAME, **options):
     stack = tff.framework.get_context_stack()
     key = (set_context.__qualname__, name, repr(options))
-    if key in _built:
-      stack.set_default_context(_built[key])
+    if key in _contexts:
+      stack.set_default_context(_contexts[key])
     else:
       set_context(name, **options)
-      _built[key] = stack.current
+      _contexts[key] = stack.current
 
   return call
 

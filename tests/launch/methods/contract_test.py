@@ -10,6 +10,7 @@ import itertools
 import json
 import re
 from typing import Any
+import weakref
 
 from fedfish_tff import errors
 from fedfish_tff import fields as fields_lib
@@ -161,8 +162,8 @@ def _describe(computation: tff.Computation) -> collections.Counter:
 class _Effects:
   """All that a config leads to, each part made when it is compared."""
 
-  # Of all processes; with each, since the id of one that is gone may return.
-  _described = {}
+  # By process and by the name of a computation.
+  _described = weakref.WeakKeyDictionary()
 
   def __init__(self, config: config_lib.Config) -> None:
     task = experiment_lib.create_task(config)
@@ -221,10 +222,10 @@ class _Effects:
     process = self._experiment.process
     if name not in self._names():
       return None
-    key = (id(process), name)
-    if key not in self._described:
-      self._described[key] = _describe(getattr(process, name)), process
-    return self._described[key][0]
+    described = self._described.setdefault(process, {})
+    if name not in described:
+      described[name] = _describe(getattr(process, name))
+    return described[name]
 
   def _schedules(self) -> Any:
     """Returns factors of rates that a computation has."""
@@ -258,7 +259,8 @@ class _Effects:
     ]
 
 
-@functools.cache
+# One is compared with several; each keeps its graphs.
+@functools.lru_cache(maxsize=8)
 def _effects_of(text: str) -> _Effects | None:
   try:
     return _Effects(config_checks.read(json.loads(text)))
