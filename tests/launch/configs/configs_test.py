@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of configs: variants can be read, and sweeps can be planned."""
+"""The contract of configs: each says how to run it, and reads, and plans."""
 
 import importlib
 import pkgutil
@@ -57,6 +57,14 @@ class ConfigsTest(parameterized.TestCase):
           config_checks.read(config)
       else:
         config_checks.read(config)
+
+  @parameterized.parameters(*_CONFIGS)
+  def test_says_how_to_run_it(self, name):
+    self.assertRegex(
+      _CONFIGS[name].__doc__,
+      f'python -m launch.(train|sweep) --config=launch/configs/{name}.py[^\n]* '
+      r'\\\n    --(workdir|sweep_dir)=',
+    )
 
   @parameterized.parameters(
     *((name, sweep) for name, of in _SWEEPS.items() for sweep in of)

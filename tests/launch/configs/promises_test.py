@@ -8,15 +8,20 @@ import math
 import pathlib
 
 from fedfish_tff import simulation
+from launch.configs import c4
 from launch.configs import class_shards
+from launch.configs import digits
 from launch.configs import features
 from launch.configs import fed3r_cifar
 from launch.configs import fed3r_digits
+from launch.configs import fed3r_generated
+from launch.configs import fed3r_photographs
 from launch.configs import fed_ma_cifar10
 from launch.configs import fed_ma_digits
 from launch.configs import fed_ma_shakespeare
 from launch.configs import keyboard
 from launch.configs import srpfl_digits
+from launch.configs import stackoverflow
 from launch.configs import sweeps
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
@@ -27,6 +32,49 @@ from absl.testing import parameterized
 import numpy as np
 import pytest
 from sklearn import linear_model
+
+
+class EqualTermsTest(parameterized.TestCase):
+  def test_variants_differ_in_the_algorithm_only(self):
+    fed_avg = digits.get_config('fed_avg').to_dict()
+    for variant in ('fed_fish', 'per_example', 'sampled_label', 'damped'):
+      config = digits.get_config(variant).to_dict()
+      self.assertNotEqual(config.pop('algorithm'), fed_avg['algorithm'])
+      self.assertEqual(config | {'algorithm': fed_avg['algorithm']}, fed_avg)
+
+  @parameterized.parameters(c4, stackoverflow)
+  def test_a_size_changes_the_task_and_not_the_method(self, module):
+    tiny, full = map(module.get_config, ('damped,size=tiny', 'damped'))
+    self.assertEqual(tiny.algorithm, full.algorithm)
+    self.assertNotEqual(tiny.task, full.task)
+
+  @parameterized.parameters(
+    (fed3r_cifar, 100),
+    (fed3r_digits, 24),
+    (fed3r_generated, 9275),
+    (fed3r_photographs, 9275),
+    (fed3r_photographs, 1262, ',images=landmarks'),
+  )
+  def test_all_clients_come_once(self, module, num_clients, axes=''):
+    """In the published splits' numbers; a fine-tuning adds its own rounds."""
+
+    def get_config(variant):
+      return module.get_config(f'{variant}{axes}')
+
+    fed3r = get_config('fed3r')
+    self.assertEqual(fed3r.rounds, -(-num_clients // fed3r.cohort_size))
+    for variant in (features.FT, features.FT_LP, features.FT_FEAT):
+      config = get_config(variant)
+      self.assertEqual(
+        config.rounds, fed3r.rounds + get_config(features.LINEAR_PROBE).rounds
+      )
+      self.assertEqual(config.fine_tuning.start, fed3r.algorithm)
+
+  @parameterized.parameters('fed_avg', 'fed_fish')
+  def test_a_linear_probe_is_the_method_itself(self, method):
+    config = fed3r_digits.get_config(f'{method},fine_tuning=ft_lp').to_dict()
+    del config['fine_tuning']
+    self.assertEqual(config, fed3r_digits.get_config(method).to_dict())
 
 
 class ClassShardsTest(parameterized.TestCase):

@@ -3,10 +3,13 @@
 """Tests of the lists of runs for sweeps."""
 
 import collections
-import importlib
 import itertools
 import math
 
+from launch.configs import digits
+from launch.configs import features
+from launch.configs import fed3r_digits
+from launch.configs import fedfish_images
 from launch.configs import sweeps
 from launch.sweeps import plan as plan_lib
 
@@ -14,15 +17,9 @@ from absl.testing import parameterized
 import hypothesis
 from hypothesis import strategies as st
 
-# Of tasks of features, where a fine-tuning wants the rounds before it.
-_FEATURE_MODULES = (
-  'launch.configs.fed3r_generated',
-  'launch.configs.fed3r_photographs',
-)
-
 
 def _digits(name):
-  return importlib.import_module('launch.configs.digits').sweep(name)
+  return digits.sweep(name)
 
 
 class SweepsTest(parameterized.TestCase):
@@ -49,9 +46,8 @@ class SweepsTest(parameterized.TestCase):
   def test_tuning_varies_the_rates_that_a_method_leaves_open(
     self, variant, rates
   ):
-    module = importlib.import_module('launch.configs.digits')
-    ready = sweeps.ready_sweeps(module.get_config, methods=[variant])
-    config = module.get_config(variant)
+    ready = sweeps.ready_sweeps(digits.get_config, methods=[variant])
+    config = digits.get_config(variant)
     for name, values in (
       ('learning_rates', dict.fromkeys(rates, sweeps.LEARNING_RATES)),
       ('tuning', {r: sweeps.rates_around(config[r]) for r in rates}),
@@ -97,7 +93,7 @@ class SweepsTest(parameterized.TestCase):
 
   @parameterized.parameters(0, min(sweeps.TUNING_SEEDS) + 1)
   def test_a_comparison_has_other_seeds_than_its_tuning(self, seeds):
-    get_config = importlib.import_module('launch.configs.digits').get_config
+    get_config = digits.get_config
     for valid in (1, min(sweeps.TUNING_SEEDS)):
       found = sweeps.compare(get_config, ['fed_avg'], seeds=valid)
       self.assertLen(found.runs, valid)
@@ -113,57 +109,31 @@ class SweepsTest(parameterized.TestCase):
     # Half of the largest gap of the series, 5, and some rounding.
     self.assertLess(abs(math.log(middle / rate)), math.log(5) / 2 + 1e-9)
 
-  @parameterized.product(
-    name=_FEATURE_MODULES, sweep=('seeds', 'variants', 'learning_rates')
-  )
-  def test_sweeps_of_features_can_be_run(self, name, sweep):
-    module = importlib.import_module(name)
-    runs = module.sweep(sweep)
-    planned = plan_lib.plan_runs(f'{name}:{sweep}', module.get_config, runs)
-    visits = module.get_config('fed3r').rounds
-    for run in planned:
-      start = run.config.values.get('fine_tuning', {}).get(
-        'start', {'name': 'none'}
-      )
-      if start['name'] != 'none':
-        self.assertGreater(run.config.values['rounds'], visits, run.name)
-      elif 'client_learning_rate' not in run.config.values:
-        self.assertEqual(run.config.values['rounds'], visits, run.name)
-      if 'fine_tuning' in run.config.values:
-        self.assertEqual(
-          run.config.values['fine_tuning']['strategy'] == 'ft_lp',
-          run.config.values['task'].get('inputs', 'features') == 'features',
-          run.name,
-        )
+  @parameterized.parameters(True, False)
+  def test_sweeps_of_features_set_no_rounds(self, has_extractor):
+    """Else they may end before all clients were visited."""
+    ready = features.ready_sweeps(
+      fed3r_digits.get_config, has_extractor=has_extractor
+    )
+    runs = [run for make in ready.values() for run in make()]
+    self.assertFalse(any('rounds' in run.overrides for run in runs))
+    self.assertEqual(
+      any(features.trains_extractor(run.variant) for run in runs), has_extractor
+    )
 
-  @parameterized.parameters(*_FEATURE_MODULES)
-  def test_unknown_sweeps_of_features_are_listed(self, name):
-    with self.assertRaisesRegex(ValueError, "sweep .*'fixed_rounds'"):
-      importlib.import_module(name).sweep('fixed_rounds')
-
-  def test_ready_sweeps_are_what_they_say(self):
-    methods, seeds, epochs = 5, 3, 3
-    self.assertLen(_digits('seeds'), methods * seeds)
-    self.assertLen(_digits('learning_rates'), methods * 7)
-    self.assertLen(_digits('fixed_rounds'), methods * epochs * seeds)
-    self.assertLen(_digits('fixed_compute'), methods * epochs * seeds)
-    tuning = _digits('tuning')
-    self.assertLen(tuning, methods * epochs * 3)
-    config = importlib.import_module('launch.configs.digits').get_config()
-    for run in tuning:
-      self.assertEqual(run.overrides['rounds'], config.rounds // 4)
-      self.assertEqual(run.overrides['seed'], 0)
+  def test_fixed_compute_has_the_total_of_most_local_epochs(self):
+    rounds = digits.get_config().rounds
     for run in _digits('fixed_compute'):
       self.assertEqual(
-        run.overrides['rounds'] * run.overrides['local_epochs'],
-        config.rounds * 16,
+        run.overrides['rounds'] * run.overrides['local_epochs'], rounds * 16
       )
+    for run in _digits('tuning'):
+      self.assertEqual(run.overrides['rounds'], rounds // 4)
+      self.assertEqual(run.overrides['seed'], 0)
 
   def test_fixed_compute_is_tuned_on_a_quarter_of_its_rounds(self):
     tuning = _digits('fixed_compute_tuning')
-    rounds = (
-      importlib.import_module('launch.configs.digits').get_config().rounds
-    )
+    rounds = digits.get_config().rounds
     pairs = collections.Counter()
     for run in tuning:
       self.assertEqual(
@@ -178,11 +148,9 @@ class SweepsTest(parameterized.TestCase):
     self.assertLen({repr(run) for run in tuning}, len(tuning))
 
   @parameterized.parameters(
-    ('fedfish_images', 'fixed_rounds,size=compact'),
-    ('digits', 'seeds,size=tpu'),
+    (fedfish_images, 'fixed_rounds,size=compact'), (digits, 'seeds,size=tpu')
   )
-  def test_axes_are_those_of_all_runs(self, name, sweep):
-    module = importlib.import_module(f'launch.configs.{name}')
+  def test_axes_are_those_of_all_runs(self, module, sweep):
     runs = module.sweep(sweep)
     planned = plan_lib.plan_runs(sweep, module.get_config, runs)
     axis = sweep.partition(',')[2]
@@ -193,26 +161,17 @@ class SweepsTest(parameterized.TestCase):
     )
 
   def test_variants_of_one_config_run_once(self):
-    module = importlib.import_module('launch.configs.digits')
     variants = ('fed_avg', 'fed_avg,server=sgd', 'fed_avg,server=adam')
-    ready = sweeps.ready_sweeps(module.get_config, variants=variants)
+    ready = sweeps.ready_sweeps(digits.get_config, variants=variants)
     runs = ready['variants']()
     self.assertEqual(
       [*dict.fromkeys(run.variant for run in runs)], [variants[0], variants[2]]
     )
 
-  def test_the_sweep_of_variants_has_all_methods(self):
-    variants = {run.variant for run in _digits('variants')}
-    self.assertEqual(variants, set(sweeps.VARIANTS))
-    self.assertContainsSubset(
-      (*sweeps.METHODS, 'fed_avg,server=adam'), variants
-    )
-
   def test_a_comparison_tunes_each_method_by_other_seeds(self):
-    module = importlib.import_module('launch.configs.digits')
     rates = (0.1, 0.5)
     made = sweeps.choice(
-      module.get_config,
+      digits.get_config,
       lambda get_config: {
         'rates': lambda: sweeps.compare(
           get_config,
