@@ -3,16 +3,15 @@
 """docs/export.md does what it says: its Python, on an exported run."""
 
 import contextlib
-import pathlib
 
 from tests import fenced_code
 from tests import repository
+from tests import temporary_folders
 from tests import tolerance
 from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
-from absl.testing import absltest
 import numpy as np
 import pytest
 from sklearn import datasets
@@ -23,7 +22,7 @@ pytestmark = pytest.mark.thorough
 _DOC = repository.ROOT / 'docs' / 'export.md'
 
 
-class ExportDocTest(absltest.TestCase):
+class ExportDocTest(temporary_folders.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -31,9 +30,8 @@ class ExportDocTest(absltest.TestCase):
 
   def setUp(self):
     super().setUp()
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    trained_runs.fed_fish_on_digits().copy_to(folder / 'runs' / 'fed_fish')
-    self.enter_context(contextlib.chdir(folder))
+    trained_runs.fed_fish_on_digits().copy_to(self.folder / 'runs' / 'fed_fish')
+    self.enter_context(contextlib.chdir(self.folder))
     digits = datasets.load_digits()
     self.scope = {
       'x': np.float32(digits.data[:100] / 16),

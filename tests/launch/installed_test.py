@@ -11,11 +11,12 @@ import sys
 from unittest import mock
 
 from launch import installed
+from tests import temporary_folders
 
 from absl.testing import parameterized
 
 
-class InstalledTest(parameterized.TestCase):
+class InstalledTest(temporary_folders.TestCase):
   def test_a_command_becomes_its_binary(self):
     with (
       mock.patch('os.execv', autospec=True) as execv,
@@ -42,8 +43,7 @@ class InstalledTest(parameterized.TestCase):
     (['dig'], []),
   )
   def test_bash_completes_flags_and_configs(self, words, expected):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    command = folder / 'fedfish-train'
+    command = self.folder / 'fedfish-train'
     command.write_text(
       '#!/bin/sh\necho "  --config: a\n  --workdir: b\n  --[no]overwrite: c"'
     )
@@ -91,12 +91,11 @@ class InstalledTest(parameterized.TestCase):
     ('/nowhere/digits.py', '/nowhere/digits.py'),
   )
   def test_configs_are_found(self, source, expected):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    (folder / 'mine.py').touch()
+    (self.folder / 'mine.py').touch()
     configs = pathlib.Path(installed.__file__).resolve().parent / 'configs'
     before = os.getcwd()
     self.addCleanup(os.chdir, before)
-    os.chdir(folder)
+    os.chdir(self.folder)
     self.assertEqual(installed.find_config(source), expected.format(configs))
 
   def test_binaries_have_the_names_of_commands_in_a_wheel_only(self):

@@ -2,8 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of launch.toy_figure."""
 
-import pathlib
-
+from tests import temporary_folders
 from tests.launch import binary_runner
 
 from absl.testing import parameterized
@@ -12,10 +11,10 @@ import pytest
 _BINARY = 'launch.toy_figure'
 
 
-class ToyFigureTest(parameterized.TestCase):
+class ToyFigureTest(temporary_folders.TestCase):
   @pytest.mark.slow
   def test_writes_figure_and_barriers(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
+    folder = self.folder / 'plots'
     outcome = binary_runner.run_here(
       _BINARY,
       f'--output_dir={folder}',

@@ -5,7 +5,6 @@
 import csv
 import json
 import math
-import pathlib
 
 from fedfish_tff import simulation
 from launch.configs import c4
@@ -25,9 +24,9 @@ from launch.configs import stackoverflow
 from launch.configs import sweeps
 from launch.methods import config_checks
 from launch.runs import experiment as experiment_lib
+from tests import temporary_folders
 from tests.launch import small_configs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -125,7 +124,7 @@ class ImageFeaturesTest(parameterized.TestCase):
 _TOLERANCE = 1e-5
 
 
-class Fed3rDigitsTest(absltest.TestCase):
+class Fed3rDigitsTest(temporary_folders.TestCase):
   def test_runs_are_of_the_same_clients(self):
     tasks = [
       fed3r_digits.get_config(run.variant).task
@@ -145,7 +144,7 @@ class Fed3rDigitsTest(absltest.TestCase):
 
   def test_a_run_equals_ridge_regression_on_all_examples(self):
     config = fed3r_digits.get_config('fed3r').to_dict()
-    folder = simulation.Workdir(pathlib.Path(self.create_tempdir()))
+    folder = simulation.Workdir(self.folder)
     small_configs.train(config, folder.path)
     config = config_checks.read(config)
     experiment = experiment_lib.build_experiment(config)
@@ -181,7 +180,7 @@ class Fed3rDigitsTest(absltest.TestCase):
     )
 
 
-class FedMaTest(parameterized.TestCase):
+class FedMaTest(temporary_folders.TestCase):
   @parameterized.product(
     module=(fed_ma_cifar10, fed_ma_digits, fed_ma_shakespeare),
     axes=('', ',size=compact'),
@@ -213,14 +212,14 @@ class FedMaTest(parameterized.TestCase):
     for name in ('fed_ma', 'fed_avg'):
       config = fed_ma_digits.get_config(name).to_dict()
       config['rounds'] = 1
-      folder = pathlib.Path(self.create_tempdir().full_path)
+      folder = self.folder
       small_configs.train(config, folder)
       rows = simulation.read_rows(folder / 'metrics.csv')
       accuracies.append(rows[-1]['eval/global/accuracy'])
     self.assertGreater(accuracies[0], accuracies[1] + 0.2)
 
 
-class KeyboardConfigTest(absltest.TestCase):
+class KeyboardConfigTest(temporary_folders.TestCase):
   def test_all_rounds_have_the_paper_s_600_million_sentences(self):
     config = keyboard.get_config()
     self.assertEqual(
@@ -248,7 +247,7 @@ class KeyboardConfigTest(absltest.TestCase):
       config = keyboard.get_config(f'{variant},size=compact').to_dict()
       config['task'] |= {'vocabulary_size': 100, 'num_generated_users': 60}
       config |= {'rounds': 10, 'evaluate_every': 10}
-      folder = pathlib.Path(self.create_tempdir().full_path)
+      folder = self.folder
       small_configs.train(config, folder)
       first, last = (
         simulation.read_rows(folder / 'metrics.csv')[row]['eval/global/loss']
@@ -271,7 +270,7 @@ def _configs():
   }
 
 
-class SrpflDigitsTest(absltest.TestCase):
+class SrpflDigitsTest(temporary_folders.TestCase):
   def test_runs_differ_in_the_method_or_participation(self):
     runs = _configs()
     fed_rep, srpfl = runs['fed_rep'], runs['srpfl']
@@ -288,16 +287,15 @@ class SrpflDigitsTest(absltest.TestCase):
   def test_srpfl_waits_for_fewer(self):
     runs = _configs()
     runs['srpfl']['participation']['rounds_per_stage'] = 2
-    workdir = pathlib.Path(self.create_tempdir())
     rows = {}
     for name, config in runs.items():
       config.update(rounds=4, local_epochs=2, evaluate_every=2)
       config['evaluation']['personalization_epochs'] = 1
-      small_configs.train(config, workdir / name)
-      with open(workdir / name / 'metrics.csv', newline='') as file:
+      small_configs.train(config, self.folder / name)
+      with open(self.folder / name / 'metrics.csv', newline='') as file:
         rows[name] = [r for r in csv.DictReader(file) if r[_SCORE]]
       self.assertEqual([r['round'] for r in rows[name]], ['0', '2', '4'])
-      summary = json.loads((workdir / name / 'summary.json').read_text())
+      summary = json.loads((self.folder / name / 'summary.json').read_text())
       self.assertEqual(
         summary['best_validation']['metric'], 'eval/new_fine_tuned/accuracy'
       )

@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the sizes and texts of clients and of their own tests."""
 
-import pathlib
-
 from fedfish_tff import datasets
 from fedfish_tff import errors
 from launch.data import client_sizes
@@ -12,7 +10,6 @@ from launch.data import own_test
 from launch.plots import style
 from tests import temporary_folders
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import tensorflow as tf
@@ -23,7 +20,7 @@ def _steps(axis):
   return [patch.get_data()[:2] for patch in axis.patches]
 
 
-class ClientSizesTest(absltest.TestCase):
+class ClientSizesTest(temporary_folders.TestCase):
   def test_every_client_is_counted_once(self):
     rng = np.random.default_rng(0)
     sizes = {
@@ -61,7 +58,7 @@ class ClientSizesTest(absltest.TestCase):
     self.assertEqual(figure.get_suptitle(), 'Pages')
 
   def test_any_sizes_can_be_drawn(self):
-    path = pathlib.Path(self.create_tempdir().full_path) / 'a.png'
+    path = self.folder / 'a.png'
     for values in ([], [0], [1], [1, 1], [10**9], [1, 10**12]):
       figure = client_sizes.plot_client_sizes(
         {'words': {'train': np.array(values, np.int64)}}, title=''

@@ -2,12 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the plot of clients by classes."""
 
-import pathlib
-
 from launch.data import label_partition
 from launch.plots import style
+from tests import temporary_folders
 
-from absl.testing import parameterized
 import numpy as np
 
 
@@ -23,7 +21,7 @@ def _labels(ticks):
   return [tick.get_text() for tick in ticks]
 
 
-class LabelPartitionTest(parameterized.TestCase):
+class LabelPartitionTest(temporary_folders.TestCase):
   def test_fields_are_shares_of_clients(self):
     figure, upper, lower = _draw(
       [[3, 1], [0, 0], [0, 8]], class_names=['oak', 'elm'], title='Leaves'
@@ -62,7 +60,7 @@ class LabelPartitionTest(parameterized.TestCase):
     self.assertStartsWith(lower.get_xlabel(), '400 of 3,400 clients')
     self.assertEqual(lower.images[0].get_array().shape, (62, 400))
     self.assertLessEqual(len(lower.get_yticks()), 32)
-    path = pathlib.Path(self.create_tempdir().full_path) / 'a.png'
+    path = self.folder / 'a.png'
     style.save_figure(figure, path)
 
   def test_groups_stand_together(self):

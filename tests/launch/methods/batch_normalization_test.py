@@ -74,18 +74,6 @@ def _config(variant):
 
 
 class BatchNormalizationTest(parameterized.TestCase):
-  def test_names(self):
-    for variant, label in (
-      ('fed_avg,batch_normalization=averaged', 'FedAvg'),
-      ('fed_avg,batch_normalization=kept', 'FedBN'),
-      (
-        'fed_avg,batch_normalization=frozen',
-        'FedAvg, frozen batch normalization',
-      ),
-    ):
-      self.assertEqual(_config(variant).label, label)
-    self.assertTrue(_config('fed_avg,batch_normalization=kept').keeps_models)
-
   def test_what_is_sent(self):
     sent = {}
     for name in ('averaged', 'kept', 'frozen'):

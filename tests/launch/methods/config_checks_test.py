@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the checks of a config, field by field."""
 
+import contextlib
 import math
 
 from fedfish_tff import errors
@@ -176,27 +177,26 @@ class CheckConfigTest(parameterized.TestCase):
         _config('fed_avg,fine_tuning=ft,start=fed3r', fed3r_digits, **changes)
       )
 
-  @parameterized.parameters((1e-3, 0.0), (0.0, 4e-5))
-  def test_fine_tuning_takes_either_decay(self, client_decay, decay):
-    config_checks.read(
-      _config(
-        'fed_avg,fine_tuning=ft,start=fed3r',
-        fed3r_digits,
-        **{
-          'algorithm.client_optimizer': 'adamw',
-          'client_weight_decay': client_decay,
-          'fine_tuning.weight_decay': decay,
-        },
-      )
-    )
-
-  @parameterized.parameters('fed_nova', 'scaffold')
-  def test_weight_decay_is_for_methods_with_adamw(self, variant):
-    with self.assertRaisesRegex(
-      errors.InputError,
-      f'client_weight_decay does not exist for {variant}: .* adamw',
-    ):
-      config_checks.read(_config(variant) | {'client_weight_decay': 0.1})
+  @parameterized.parameters(
+    ('fed_avg', 'adamw', 0, None),
+    ('fed_avg', 'adamw', 1e-3, None),
+    ('fed_avg', 'adamw', -1, 'client_weight_decay must be .*got -1'),
+    ('fed_avg', 'sgd', 1e-3, "got 'sgd'"),
+    ('fed_nova', 'sgd', 0.1, 'does not exist for fed_nova: .* adamw'),
+    ('scaffold', None, 0.1, 'does not exist for scaffold: .* adamw'),
+    ('fed_avg,fine_tuning=ft,start=fed3r', 'adamw', 0, None),
+    ('fed_avg,fine_tuning=ft_lp', 'adamw', 1e-3, None),
+  )
+  def test_weight_decay_is_that_of_adamw(
+    self, variant, optimizer, decay, message
+  ):
+    config = _config(variant, fed3r_digits) | {'client_weight_decay': decay}
+    if optimizer:
+      config['algorithm']['client_optimizer'] = optimizer
+    with contextlib.ExitStack() as stack:
+      if message:
+        stack.enter_context(self.assertRaisesRegex(errors.InputError, message))
+      config_checks.read(config)
 
   @parameterized.parameters(
     'fed_per',

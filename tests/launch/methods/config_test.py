@@ -48,6 +48,7 @@ class ConfigTest(parameterized.TestCase):
     # A block of any method.
     ('fed_avg,exchange=partial,unsent=client_keeps', True, False),
     ('fed_avg,exchange=partial', False, True),
+    ('fed_avg,batch_normalization=kept', True, False),
     # A step makes the one model a client's own.
     ('hf_maml', False, False),
   )

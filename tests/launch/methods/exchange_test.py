@@ -44,22 +44,6 @@ def _drifting(*norms):
 
 
 class ExchangeChecksTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (0, 'adamw', None),
-    (1e-3, 'adamw', None),
-    (-1, 'adamw', 'client_weight_decay must be .*got -1'),
-    (1e-3, 'sgd', "got 'sgd'"),
-  )
-  def test_weight_decay_is_that_of_adamw(self, decay, optimizer, message):
-    config = _config(
-      client_weight_decay=decay, **{'algorithm.client_optimizer': optimizer}
-    )
-    if message is None:
-      config_checks.read(config)
-      return
-    with self.assertRaisesRegex(errors.InputError, message):
-      config_checks.read(config)
-
   def test_a_threshold_may_be_zero(self):
     config_checks.read(_small_config('fed_avg,exchange=threshold', threshold=0))
 

@@ -24,6 +24,12 @@ class LabelTest(parameterized.TestCase):
     # Without late answers it is FedAvg with uniform weights.
     ('fed_buff', 'FedBuff, uniform participation'),
     ('fed_async,participation=poisson', 'FedAsync, Poisson'),
+    ('fed_avg,batch_normalization=averaged', 'FedAvg'),
+    ('fed_avg,batch_normalization=kept', 'FedBN'),
+    (
+      'fed_avg,batch_normalization=frozen',
+      'FedAvg, frozen batch normalization',
+    ),
     ('fed_avg,privacy=tree', 'DP-FTRL'),
     ('fed_avg,server=adam,privacy=tree', 'DP-FTRL-FedAdam'),
     ('fed_avg,privacy=adaptive', 'DP-FedAvg, adaptive clipping'),

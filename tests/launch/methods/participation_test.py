@@ -6,6 +6,8 @@ import types
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from launch import json_config
+from launch.methods import client_speeds
 from launch.methods import config_checks
 from launch.methods import participation
 from launch.methods import policy
@@ -32,17 +34,21 @@ class ParticipationTest(small_configs.TaskTestCase):
     self.assertEqual(clock(5, some), seconds.max() + 2.0)
     self.assertIsNone(none)
 
-  @parameterized.parameters(*participation.POLICIES)
-  def test_every_field_refuses_nonsense(self, name):
-    config = _config(name)
-    block = config['participation']
-    for field, value in block.items():
-      block[field] = object()
+  @parameterized.parameters(
+    *((name, {}) for name in participation.POLICIES),
+    *(('uniform', {'speeds': kind}) for kind in client_speeds.KINDS),
+  )
+  def test_every_field_refuses_nonsense(self, policy, speeds):
+    # A trace has no default path.
+    path = {'path': 'seconds.csv'} if 'trace' in speeds.values() else {}
+    config = _config(policy, **speeds, **path)
+    for field in json_config.flatten(
+      {'participation': config['participation']}
+    ):
       with self.assertRaisesRegex(
-        errors.InputError, rf'^participation.{field} must be .*, got <object'
+        errors.InputError, rf'^{field} must be .*, got <object'
       ):
-        config_checks.read(config)
-      block[field] = value
+        config_checks.read(small_configs.with_fields(config, {field: object()}))
 
   @parameterized.parameters(
     ('uniform', {'over_selection': 0.5}),

@@ -3,7 +3,6 @@
 """Tests of the catalogue of plots."""
 
 import dataclasses
-import pathlib
 
 from fedfish_tff import errors
 from launch.plots import barrier
@@ -11,6 +10,7 @@ from launch.plots import catalogue
 from launch.plots import curves
 from launch.plots import panels
 from launch.plots import style
+from tests import temporary_folders
 from tests.launch import drawn_figures
 from tests.launch.results import fake_runs
 
@@ -82,10 +82,9 @@ class DrawTest(parameterized.TestCase):
         style.styled_for_paper(drawn_figures.check_fits)(self, figure)
 
 
-class PlotWorkdirTest(absltest.TestCase):
+class PlotWorkdirTest(temporary_folders.TestCase):
   def test_it_fills_the_folder_of_plots(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    workdir = fake_runs.write_workdir(folder / 'w', evaluated=True)
+    workdir = fake_runs.write_workdir(self.folder / 'w', evaluated=True)
     paths = catalogue.plot_workdir(workdir)
     self.assertContainsSubset(
       [

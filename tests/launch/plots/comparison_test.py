@@ -4,22 +4,19 @@
 
 import contextlib
 import io
-import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
 from launch.plots import catalogue
 from launch.plots import comparison
+from tests import temporary_folders
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
 
-
-class CompareWorkdirsTest(absltest.TestCase):
+class CompareWorkdirsTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    self._runs, self._output = folder / 'runs', folder / 'plots'
+    self._runs, self._output = self.folder / 'runs', self.folder / 'plots'
 
   def _compare(self, algorithms, **kwargs):
     """Returns what is printed."""

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the plots' style."""
 
-import pathlib
 import subprocess
 import sys
 import warnings
@@ -11,6 +10,7 @@ from xml.etree import ElementTree
 from launch.plots import heat_map
 from launch.plots import style
 from tests import processes
+from tests import temporary_folders
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -65,31 +65,29 @@ class SeriesLooksTest(absltest.TestCase):
     )
 
 
-class SaveFigureTest(parameterized.TestCase):
+class SaveFigureTest(temporary_folders.TestCase):
   @parameterized.parameters(
     ('png', b'\x89PNG'), ('pdf', b'%PDF'), ('svg', b'<?xml')
   )
   def test_names_are_text_and_bytes_repeat(self, suffix, magic):
-    folder = pathlib.Path(self.create_tempdir().full_path)
     for name in ('a', 'b'):
       figure = _figure()
       figure.axes[0].set_title('costs $\\frac{ a $x$\x1b[31m\n\x00')
       heat_map.name_ticks(figure.axes[0].xaxis, ['$\\bad$', '\x1b[0m'])
       with warnings.catch_warnings():
         warnings.simplefilter('error')  # Such as of missing glyphs.
-        style.save_figure(figure, folder / f'{name}.{suffix}')
-    path = folder / f'a.{suffix}'
+        style.save_figure(figure, self.folder / f'{name}.{suffix}')
+    path = self.folder / f'a.{suffix}'
     content = path.read_bytes()
     self.assertStartsWith(content, magic)
     self.assertEqual(content, path.with_stem('b').read_bytes())
-    self.assertLen(list(folder.iterdir()), 2)
+    self.assertLen(list(self.folder.iterdir()), 2)
     if suffix == 'svg':
       texts = ''.join(ElementTree.parse(path).getroot().itertext())
       self.assertIn(r'costs $\frac{ a $x$\x1b[31m', texts)
 
   def test_a_users_style_is_not_ours(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    style.save_figure(_figure(), folder / 'a.png')
+    style.save_figure(_figure(), self.folder / 'a.png')
     user = {
       'text.usetex': True,
       'font.family': 'serif',
@@ -98,9 +96,9 @@ class SaveFigureTest(parameterized.TestCase):
       'savefig.bbox': 'tight',
     }
     with matplotlib.rc_context(user):
-      style.save_figure(_figure(), folder / 'b.png')
+      style.save_figure(_figure(), self.folder / 'b.png')
     self.assertEqual(
-      (folder / 'a.png').read_bytes(), (folder / 'b.png').read_bytes()
+      (self.folder / 'a.png').read_bytes(), (self.folder / 'b.png').read_bytes()
     )
 
   def test_an_unreadable_matplotlibrc_is_not_read(self):

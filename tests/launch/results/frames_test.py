@@ -4,7 +4,6 @@
 
 import dataclasses
 import json
-import pathlib
 
 from fedfish_tff import errors
 from launch import results
@@ -132,10 +131,10 @@ _CONTENT = b'client_id,round\nann,3\n'
 _ROWS = [(2, {'client_id': 'ann', 'round': '3'})]
 
 
-class CheckedTablesTest(absltest.TestCase):
+class CheckedTablesTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.run = pathlib.Path(self.create_tempdir().full_path)
+    self.run = self.folder
     (self.run / 'config.json').write_text('{"seed": 0}')
     folder = self.run / 'evaluation'
     folder.mkdir()

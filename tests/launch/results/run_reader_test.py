@@ -5,7 +5,6 @@
 import dataclasses
 import json
 import os
-import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -15,7 +14,6 @@ from launch.results import run_reader
 from tests import temporary_folders
 from tests.launch.results import fake_runs
 
-from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pandas as pd
@@ -180,11 +178,11 @@ class ReadRunTest(temporary_folders.TestCase):
       run_reader.read_run(workdir)
 
 
-class TransferTest(absltest.TestCase):
+class TransferTest(temporary_folders.TestCase):
   def test_scores_and_those_without_an_interval(self):
     run = fake_runs.make_setting_run()
     scores = fake_runs.make_transfer_scores(run)
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'w'
+    folder = self.folder / 'w'
     fake_runs.write_run(dataclasses.replace(run, transfer=scores), folder)
     found = run_reader.read_run(folder).transfer
     self.assertEqual(tuple(found.itertuples(index=False, name=None)), scores)

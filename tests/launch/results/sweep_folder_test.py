@@ -3,19 +3,17 @@
 """Tests of what is read from a sweep's folder."""
 
 import json
-import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
 
-from absl.testing import absltest
 
-
-class SweepFolderTest(absltest.TestCase):
+class SweepFolderTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    self.path = self.folder / 'sweep'
     self.runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
 
   def test_finished_runs(self):

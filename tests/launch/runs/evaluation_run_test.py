@@ -3,7 +3,6 @@
 """Tests of the evaluation of a workdir."""
 
 import json
-import pathlib
 import shutil
 from unittest import mock
 
@@ -204,10 +203,9 @@ class EvaluationRunTest(small_configs.TestCase):
       evaluation_run.evaluate(self.workdir)
 
   def test_a_folder_that_is_no_workdir_is_left_alone(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
     with self.assertRaisesRegex(errors.InputError, 'config.json'):
-      evaluation_run.evaluate(folder)
-    self.assertEmpty(list(folder.iterdir()))
+      evaluation_run.evaluate(self.folder)
+    self.assertEmpty(list(self.folder.iterdir()))
 
   def test_a_place_that_is_taken(self):
     (self.workdir / 'evaluation').write_text('a file')

@@ -3,7 +3,6 @@
 """Tests of the summary of a run; training_run_test has whole ones."""
 
 import json
-import pathlib
 
 from fedfish_tff import simulation
 from launch.configs import base
@@ -46,7 +45,7 @@ def _accuracy(weights, x, y):
 @pytest.mark.thorough
 class ClientModelsTest(small_configs.TestCase):
   def test_each_client_that_came_is_scored_on_all_test_data(self):
-    workdir = pathlib.Path(self.create_tempdir().full_path) / 'run'
+    workdir = self.folder / 'run'
     summary = small_configs.train(_config(), workdir)
     self.assertGreater(summary['totals']['payload_bytes'], 0)
     # A finished run does not train again, and scores the same.

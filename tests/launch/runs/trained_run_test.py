@@ -5,25 +5,22 @@
 import dataclasses
 import json
 import os
-import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch.configs import arrays
 from launch.methods import config_checks
 from launch.runs import trained_run
+from tests import temporary_folders
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
-from absl.testing import absltest
 import numpy as np
 
 
-class TrainedRunTest(absltest.TestCase):
+class TrainedRunTest(temporary_folders.TestCase):
   def test_an_earlier_model_is_not_that_of_a_finished_run(self):
-    workdir = trained_runs.fed_fish_on_digits().copy_to(
-      pathlib.Path(self.create_tempdir().full_path) / 'run'
-    )
+    workdir = trained_runs.fed_fish_on_digits().copy_to(self.folder / 'run')
     (workdir / 'checkpoints' / 'program_state_2.npz').unlink()
     with (
       small_configs.built_once(),
@@ -39,9 +36,7 @@ class TrainedRunTest(absltest.TestCase):
       self.assertEqual(result.round_number, 1)
 
   def test_how_a_missing_best_checkpoint_is_made_again(self):
-    workdir = trained_runs.fed_fish_on_digits().copy_to(
-      pathlib.Path(self.create_tempdir().full_path) / 'run'
-    )
+    workdir = trained_runs.fed_fish_on_digits().copy_to(self.folder / 'run')
     (workdir / 'checkpoints' / 'program_state_1.npz').unlink()
     with (
       small_configs.built_once(),
@@ -62,9 +57,7 @@ class TrainedRunTest(absltest.TestCase):
           trained_run.load_best(experiment, folder, stopping)
 
   def test_the_checkpoint_of_another_run_is_none_of_its_rounds(self):
-    workdir = trained_runs.fed_fish_on_digits().copy_to(
-      pathlib.Path(self.create_tempdir().full_path) / 'run'
-    )
+    workdir = trained_runs.fed_fish_on_digits().copy_to(self.folder / 'run')
     for round_number in (1, 2):
       path = workdir / f'checkpoints/program_state_{round_number}.npz'
       with np.load(path) as arrays:
@@ -100,8 +93,11 @@ class TrainedRunTest(absltest.TestCase):
         trained_run.load_result(other, folder, 'half')
 
   def test_data_are_found_where_they_were_last(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    data, moved, workdir = folder / 'data', folder / 'moved', folder / 'run'
+    data, moved, workdir = (
+      self.folder / 'data',
+      self.folder / 'moved',
+      self.folder / 'run',
+    )
     data.mkdir()
     x = np.arange(12, dtype=np.float32).reshape(4, 3)
     for i in range(6):
@@ -124,11 +120,10 @@ class TrainedRunTest(absltest.TestCase):
       self.assertEqual(opened.read_data()['data_dir'], str(moved))
 
   def test_tables_of_another_split_have_its_name(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    (folder / 'evaluation').mkdir()
+    (self.folder / 'evaluation').mkdir()
     for split, name in (('test', 'a.csv'), ('validation', 'validation_a.csv')):
       (path,) = trained_run.write_tables(
-        folder, split, {'evaluation/a.csv': split.encode()}
+        self.folder, split, {'evaluation/a.csv': split.encode()}
       )
-      self.assertEqual(path, folder / 'evaluation' / name)
+      self.assertEqual(path, self.folder / 'evaluation' / name)
       self.assertEqual(path.read_text(), split)

@@ -3,20 +3,18 @@
 """Tests of opening a sweep's folder."""
 
 import os
-import pathlib
 
 from fedfish_tff import errors
 from launch.results import sweep_folder
 from launch.sweeps import folder as folder_lib
+from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
 
-from absl.testing import absltest
 
-
-class SweepFolderTest(absltest.TestCase):
+class SweepFolderTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.path = pathlib.Path(self.create_tempdir().full_path) / 'sweep'
+    self.path = self.folder / 'sweep'
     self.runs = fake_sweeps.grid(['fed_avg'], seed=(0, 1))
 
   def _open(self, runs):

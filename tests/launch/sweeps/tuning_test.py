@@ -3,7 +3,6 @@
 """Tests of taking learning rates from another sweep."""
 
 import dataclasses
-import pathlib
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
@@ -13,17 +12,16 @@ from launch.results import run_table
 from launch.results import sweep_results
 from launch.sweeps import folder as folder_lib
 from launch.sweeps import tuning
+from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
-
-from absl.testing import absltest
 
 _RATES = (0.01, 0.05)
 
 
-class SweepTuningTest(absltest.TestCase):
+class SweepTuningTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self.path = pathlib.Path(self.create_tempdir().full_path) / 'tuning'
+    self.path = self.folder / 'tuning'
 
   def _tuned(self, value_of, **fields):
     """Writes a finished sweep over rates; returns its runs."""

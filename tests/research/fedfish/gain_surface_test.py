@@ -3,8 +3,8 @@
 """The surface of FedFish's gain, on runs with known differences."""
 
 import itertools
-import pathlib
 
+from tests import temporary_folders
 from tests.launch import binary_runner
 
 from absl.testing import parameterized
@@ -42,7 +42,7 @@ def _runs():
   ).sample(frac=1, random_state=0)
 
 
-class GainSurfaceTest(parameterized.TestCase):
+class GainSurfaceTest(temporary_folders.TestCase):
   def test_equals_numpy(self):
     runs = _runs()
     gain_surface = binary_runner.load('research.fedfish.gain_surface')
@@ -82,21 +82,20 @@ class GainSurfaceTest(parameterized.TestCase):
       self.assertAlmostEqual(cells.loc[cell, 'p'], highest)
 
   def test_writes_figure_and_table(self):
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    _runs().to_csv(folder / 'runs.csv')
+    _runs().to_csv(self.folder / 'runs.csv')
     outcome = binary_runner.run_here(
       'research.fedfish.gain_surface',
-      f'--surface=One:5:{folder}/runs.csv',
-      f'--surface=Other:10:{folder}/runs.csv',
-      f'--output_dir={folder}/plots',
+      f'--surface=One:5:{self.folder}/runs.csv',
+      f'--surface=Other:10:{self.folder}/runs.csv',
+      f'--output_dir={self.folder}/plots',
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
-    table = pd.read_csv(folder / 'plots' / 'gain_surface.csv')
+    table = pd.read_csv(self.folder / 'plots' / 'gain_surface.csv')
     one, other = (part for _, part in table.groupby('data'))
     self.assertLen(one, 6)
     # Of twice the cohort, as many clients are half the share.
     np.testing.assert_allclose(one['effective'], 2 * other['effective'], 1e-4)
-    self.assertTrue((folder / 'plots' / 'gain_surface.png').exists())
+    self.assertTrue((self.folder / 'plots' / 'gain_surface.png').exists())
 
   @parameterized.parameters(
     ('A:5:{path}', 'must have the column task.alpha'),

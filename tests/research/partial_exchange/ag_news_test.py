@@ -7,9 +7,9 @@ import collections
 from launch.sweeps import plan as plan_lib
 from research.partial_exchange import ag_news
 from tests import grouped_clients
+from tests import temporary_folders
 from tests.launch import binary_runner
 
-from absl.testing import absltest
 from absl.testing import parameterized
 
 
@@ -45,28 +45,27 @@ class AgNewsSweepsTest(parameterized.TestCase):
     self.assertLen(whole, len({beta for beta, *_ in points}))
 
 
-class PretrainRobertaTest(absltest.TestCase):
+class PretrainRobertaTest(temporary_folders.TestCase):
   def _run(self, *arguments):
     return binary_runner.run_here(
       'research.partial_exchange.pretrain_roberta', *arguments
     )
 
   def test_flags_reach_the_checkpoint(self):
-    parent = self.create_tempdir().full_path
     lines = [f'line {i} of a text that says nothing at all' for i in range(64)]
     grouped_clients.write_folder(
-      f'{parent}/clients', {'train': {'a.org': ['\n'.join(lines)]}}
+      f'{self.folder}/clients', {'train': {'a.org': ['\n'.join(lines)]}}
     )
     outcome = self._run(
-      f'--input={parent}/clients',
-      f'--output_dir={parent}/checkpoint',
+      f'--input={self.folder}/clients',
+      f'--output_dir={self.folder}/checkpoint',
       '--vocabulary_size=280',
       '--sequence_length=16',
       '--epochs=2',
     )
     self.assertEqual((outcome.code, outcome.problems), (0, []))
     self.assertIn('64 lines, 280 tokens, 2 steps', outcome.stdout)
-    self.assertEndsWith(outcome.stdout, f'{parent}/checkpoint\n')
+    self.assertEndsWith(outcome.stdout, f'{self.folder}/checkpoint\n')
 
   def test_folders_are_needed(self):
     refused = self._run('--input=x')

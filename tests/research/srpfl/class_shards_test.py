@@ -2,10 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of SRPFL's shards of classes and its figure."""
 
-import pathlib
-
 from launch.methods import config_checks
 from research.srpfl import class_shards
+from tests import temporary_folders
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -63,10 +62,10 @@ class ClassShardsTest(absltest.TestCase):
 _BINARY = 'research.srpfl.linear_representation_figure'
 
 
-class LinearRepresentationFigureTest(parameterized.TestCase):
+class LinearRepresentationFigureTest(temporary_folders.TestCase):
   @pytest.mark.slow
   def test_writes_figure_and_rounds(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / 'plots'
+    folder = self.folder / 'plots'
     outcome = binary_runner.run_here(
       _BINARY,
       f'--output_dir={folder}',

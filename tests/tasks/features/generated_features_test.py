@@ -3,7 +3,6 @@
 """Tests of generated features and their clients."""
 
 from fedfish_tff import datasets
-from fedfish_tff import errors
 from tasks.features import generated_clients
 from tasks.features import generated_features
 from tests import usable_tasks
@@ -59,18 +58,6 @@ class GeneratedFeaturesTest(parameterized.TestCase):
     np.testing.assert_array_equal(load(0), load(0))
     np.testing.assert_array_equal(load(0), load(0, cache_megabytes=1))
     self.assertNotEqual(load(0).tobytes(), load(1).tobytes())
-
-  @parameterized.parameters(
-    (dict(data_dir='d'), "reads no files.*'d'"),
-    (dict(split='geo'), "split must be .*got 'geo'"),
-    (dict(num_features=0), 'num_features must be .*got 0'),
-    (dict(num_clients=-1), 'num_clients .*-1'),
-    (dict(concentration=0), 'concentration must be .*got 0'),
-    (dict(separation=np.nan), 'separation .*nan'),
-  )
-  def test_bad_options(self, options, regex):
-    with self.assertRaisesRegex(errors.InputError, regex):
-      _create(**options)
 
 
 class FeatureGeneratorTest(parameterized.TestCase):

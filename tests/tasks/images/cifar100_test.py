@@ -93,29 +93,18 @@ class Cifar100Test(temporary_folders.TestCase):
     with self.assertRaisesRegex(errors.InputError, f'at least 4x5, got {told}'):
       cifar100.crop(np.zeros([2, *shape, 3]), (4, 5))
 
-  @parameterized.parameters(
-    ({}, 11_227_812), (dict(model='compact_cnn'), 49_828)
-  )
-  def test_models(self, options, num_weights):
+  @parameterized.parameters({}, {'model': 'compact_cnn'})
+  def test_models(self, **options):
     tff_database.write_cifar100(self.folder)
-    task = self._create(**options)
-    weights = usable_tasks.check(task).initial_weights[0]
-    self.assertEqual(sum(w.size for w in weights), num_weights)
+    weights = usable_tasks.check(self._create(**options)).initial_weights[0]
     self.assertLen(weights[-1], 100)
 
-  @parameterized.parameters(
-    (dict(model='cnn'), "model must be .*got 'cnn'"),
-    (dict(label='both'), "label must be .*got 'both'"),
-    (dict(cache_megabytes=1.5), 'cache_megabytes .*1.5'),
-    (
-      dict(validation_fraction=0.99),
-      r"0.99 of TFF's 4 test client\(s\) .*testing",
-    ),
-  )
-  def test_bad_options(self, options, regex):
+  def test_no_clients_for_testing(self):
     tff_database.write_cifar100(self.folder)
-    with self.assertRaisesRegex(errors.InputError, regex):
-      self._create(**options)
+    with self.assertRaisesRegex(
+      errors.InputError, r"0.99 of TFF's 4 test client\(s\) .*testing"
+    ):
+      self._create(validation_fraction=0.99)
 
   def test_client_without_the_label_asked_for(self):
     image = {'image': np.zeros(3072, np.int64), 'label': [1]}

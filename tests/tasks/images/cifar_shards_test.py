@@ -10,6 +10,7 @@ from tasks.images import cifar_shards
 from tasks.images import labelled_images
 from tests import local_data
 from tests import named_tensors
+from tests import temporary_folders
 from tests import tff_database
 from tests import tolerance
 from tests import usable_tasks
@@ -86,12 +87,11 @@ class CifarShardsTest(absltest.TestCase):
     self.assertEqual(logits.shape, (len(x), 4))
 
 
-class Cifar10Test(absltest.TestCase):
+class Cifar10Test(temporary_folders.TestCase):
   def test_real_images(self):
     source = local_data.find_sample('cifar10') / 'cifar10_subset.npz'
-    folder = self.create_tempdir().full_path
-    shutil.copy(source, f'{folder}/cifar10.npz')
-    task = cifar_shards.TASKS['cifar10'](seed=0, data_dir=folder)
+    shutil.copy(source, f'{self.folder}/cifar10.npz')
+    task = cifar_shards.TASKS['cifar10'](seed=0, data_dir=str(self.folder))
     self.assertLen(task.train.client_ids, 100)
     x, y = task.train.load_client(task.train.client_ids[0])
     self.assertLen(np.unique(y), 5)
@@ -106,17 +106,14 @@ class Cifar10Test(absltest.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, 'cifar10.npz .*cannot be read'
     ):
-      cifar_shards.TASKS['cifar10'](
-        seed=0, data_dir=self.create_tempdir().full_path
-      )
+      cifar_shards.TASKS['cifar10'](seed=0, data_dir=str(self.folder))
 
 
-class Cifar100ShardsTest(absltest.TestCase):
+class Cifar100ShardsTest(temporary_folders.TestCase):
   def test_tff_s_images(self):
-    folder = self.create_tempdir().full_path
-    tff_database.write_cifar100(folder, num_train=6, num_examples=50)
+    tff_database.write_cifar100(str(self.folder), num_train=6, num_examples=50)
     task = cifar_shards.TASKS['cifar100_shards'](
-      seed=0, data_dir=folder, num_clients=8, num_held_out=2
+      seed=0, data_dir=str(self.folder), num_clients=8, num_held_out=2
     )
     splits = task.train, task.validation, task.test
     self.assertLen(usable_tasks.load_clients(*splits), 10)
@@ -128,6 +125,4 @@ class Cifar100ShardsTest(absltest.TestCase):
     with self.assertRaisesRegex(
       errors.InputError, "'cifar100_shards' found no file .*/cifar100.sqlite"
     ):
-      cifar_shards.TASKS['cifar100_shards'](
-        seed=0, data_dir=self.create_tempdir().full_path
-      )
+      cifar_shards.TASKS['cifar100_shards'](seed=0, data_dir=str(self.folder))

@@ -71,11 +71,8 @@ class DigitsTest(parameterized.TestCase):
     np.testing.assert_array_equal(task.feature_map((), tf.constant(x)), x)
 
   @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients .*0'),
     (dict(num_clients=225), '1797 examples cannot give 225 clients'),
-    (dict(alpha=-1), 'alpha .*-1'),
     (dict(num_clients=2), r'2 client\(s\) cannot give'),
-    (dict(test_fraction=1.0), 'test_fraction .*1.0'),
   )
   def test_bad_options(self, options, regex):
     with self.assertRaisesRegex(errors.InputError, regex):

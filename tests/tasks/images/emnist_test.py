@@ -83,28 +83,11 @@ class EmnistTest(temporary_folders.TestCase):
     self.assertEqual(*held_out)
 
   @parameterized.parameters(
-    ({}, 1_690_046),
-    (dict(model='dropout_cnn'), 1_206_590),
-    (dict(model='compact_cnn'), 46_110),
+    {}, {'model': 'dropout_cnn'}, {'model': 'compact_cnn'}
   )
-  def test_models(self, options, num_weights):
-    task = self._create(**options)
-    weights = usable_tasks.check(task).initial_weights[0]
-    self.assertEqual(sum(w.size for w in weights), num_weights)
+  def test_models(self, **options):
+    weights = usable_tasks.check(self._create(**options)).initial_weights[0]
     self.assertLen(weights[-1], 62)
-
-  @parameterized.parameters(
-    (
-      dict(model='resnet18'),
-      "model must be .*got 'resnet18'",
-    ),
-    (dict(train_part='test'), "train_part must be .*got 'test'"),
-    (dict(cache_megabytes=0), 'cache_megabytes .*0'),
-    (dict(test_fraction=1.0), 'test_fraction .*1.0'),
-  )
-  def test_bad_options(self, options, regex):
-    with self.assertRaisesRegex(errors.InputError, regex):
-      self._create(**options)
 
   def test_missing_file(self):
     with self.assertRaisesRegex(

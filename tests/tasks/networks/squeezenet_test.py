@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of SqueezeNet, against NumPy and figures of others."""
 
-import pathlib
-
 from fedfish_tff import errors
 from tasks.networks import squeezenet
 from tests import local_data
+from tests import temporary_folders
 from tests import tolerance
 from tests.tasks.networks import convolutional_reference
 from tests.tasks.networks import random_squeezenet
@@ -18,10 +17,10 @@ from scipy import ndimage
 from sklearn import linear_model
 
 
-class SqueezenetTest(parameterized.TestCase):
+class SqueezenetTest(temporary_folders.TestCase):
   def setUp(self):
     super().setUp()
-    self._path = pathlib.Path(self.create_tempdir().full_path) / 'weights.h5'
+    self._path = self.folder / 'weights.h5'
 
   @parameterized.parameters(31, 32, 39)
   def test_equals_numpy(self, size):

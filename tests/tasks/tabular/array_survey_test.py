@@ -99,7 +99,7 @@ class LinearClientsTest(absltest.TestCase):
       self.assertEmpty(np.intersect1d(draw(), other))
 
 
-class CreateTaskTest(parameterized.TestCase):
+class CreateTaskTest(absltest.TestCase):
   def test_held_out_clients_share_the_representation(self):
     task = linear_representation.create_task(
       seed=0, num_clients=3, num_examples=100, noise_stddev=0.01
@@ -114,12 +114,6 @@ class CreateTaskTest(parameterized.TestCase):
     # Of the third, only noise is left.
     self.assertLess(values[2], 0.01 * values[1])
 
-  @parameterized.parameters(
-    (dict(num_clients=0), 'num_clients .*0'),
-    (dict(num_examples=0), 'num_examples .*0'),
-    (dict(noise_stddev=-1.0), 'noise_stddev'),
-    (dict(num_components=30), 'num_components .*30'),
-  )
-  def test_bad_options(self, options, regex):
-    with self.assertRaisesRegex(errors.InputError, regex):
-      linear_representation.create_task(seed=0, **options)
+  def test_more_components_than_features(self):
+    with self.assertRaisesRegex(errors.InputError, 'num_components .*30'):
+      linear_representation.create_task(seed=0, num_components=30)

@@ -8,7 +8,6 @@ from tasks.text import stackoverflow
 from tests import temporary_folders
 from tests import tff_database
 
-from absl.testing import parameterized
 import numpy as np
 
 _POSTS = {
@@ -92,11 +91,3 @@ class StackOverflowTest(temporary_folders.TestCase):
     (self.folder / 'stackoverflow.sqlite').unlink()
     with self.assertRaisesRegex(errors.InputError, 'stackoverflow.sqlite.lzma'):
       self._create()
-
-  @parameterized.parameters(
-    dict(vocabulary_clients=-1), dict(vocabulary_size=2), dict(model='x')
-  )
-  def test_bad_options_are_named(self, **options):
-    name = list(options)[0].removeprefix('vocabulary_')
-    with self.assertRaisesRegex(errors.InputError, name):
-      self._create(**options)
