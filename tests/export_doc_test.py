@@ -3,15 +3,16 @@
 """docs/export.md does what it says: its Python, on an exported run."""
 
 import contextlib
+import pathlib
 
 from tests import fenced_code
 from tests import repository
-from tests import temporary_folders
 from tests import tolerance
 from tests.launch import binary_runner
 from tests.launch import small_configs
 from tests.launch import trained_runs
 
+from absl.testing import absltest
 import numpy as np
 import pytest
 from sklearn import datasets
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.thorough
 _DOC = repository.ROOT / 'docs' / 'export.md'
 
 
-class ExportDocTest(temporary_folders.TestCase):
+class ExportDocTest(absltest.TestCase):
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
@@ -30,8 +31,9 @@ class ExportDocTest(temporary_folders.TestCase):
 
   def setUp(self):
     super().setUp()
-    trained_runs.fed_fish_on_digits().copy_to(self.folder / 'runs' / 'fed_fish')
-    self.enter_context(contextlib.chdir(self.folder))
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    trained_runs.fed_fish_on_digits().copy_to(folder / 'runs' / 'fed_fish')
+    self.enter_context(contextlib.chdir(folder))
     digits = datasets.load_digits()
     self.scope = {
       'x': np.float32(digits.data[:100] / 16),

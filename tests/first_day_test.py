@@ -13,8 +13,8 @@ import sys
 
 from launch.results import seed_table
 from tests import repository
-from tests import temporary_folders
 
+from absl.testing import absltest
 import numpy as np
 import pytest
 
@@ -71,20 +71,21 @@ def _environment(folder: pathlib.Path) -> dict[str, str]:
 
 
 @pytest.mark.timeout(3600)
-class FirstDayTest(temporary_folders.TestCase):
+class FirstDayTest(absltest.TestCase):
   def test_it_goes_as_it_is_written(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
     # setuptools writes into the tree it builds: build a copy.
-    checkout = self.folder / 'checkout'
+    checkout = root / 'checkout'
     checkout.mkdir()
     for name in _SOURCES:
       shutil.copy(repository.ROOT / name, checkout)
     for name in ('examples', 'fedfish_tff', 'launch', 'tasks'):
       shutil.copytree(repository.ROOT / name, checkout / name)
-    day = self.folder / 'day'
+    day = root / 'day'
     day.mkdir()
     for name in ('build.lock', 'today.lock'):
       shutil.copy(repository.ROOT / 'requirements' / name, day)
-    environment = _environment(self.folder)
+    environment = _environment(root)
     subprocess.run(
       ['python3', '-m', 'pip', 'wheel', '--no-deps', f'--wheel-dir={day}']
       + ['.'],

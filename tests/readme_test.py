@@ -9,9 +9,9 @@ import re
 
 from tests import fenced_code
 from tests import repository
-from tests import temporary_folders
 from tests.launch import binary_runner
 
+from absl.testing import absltest
 import pytest
 
 _README = repository.ROOT / 'README.md'
@@ -31,7 +31,7 @@ def _has(words: list[str], parts: Sequence[str]) -> bool:
   return any(part in word for part in parts for word in words)
 
 
-class ReadmeTest(temporary_folders.TestCase):
+class ReadmeTest(absltest.TestCase):
   def test_it_is_short(self):
     self.assertLessEqual(_TEXT.count('\n'), _MAX_LINES)
 
@@ -46,7 +46,7 @@ class ReadmeTest(temporary_folders.TestCase):
     (code,) = fenced_code.read(repository.ROOT / page, 'python')
     expected = re.findall(r'\b0\.\d\d\b', ''.join(re.findall('#.*', code)))
     with (
-      contextlib.chdir(self.folder),
+      contextlib.chdir(self.create_tempdir().full_path),
       contextlib.redirect_stdout(io.StringIO()) as printed,
     ):
       exec(code, {})
@@ -75,9 +75,10 @@ class ReadmeTest(temporary_folders.TestCase):
         self.assertIn(anchor, anchors)
 
 
-class CommandsTest(temporary_folders.TestCase):
+class CommandsTest(absltest.TestCase):
   def _run(self, commands):
-    with contextlib.chdir(self.folder):
+    folder = self.create_tempdir().full_path
+    with contextlib.chdir(folder):
       for words in commands:
         outcome = binary_runner.run_here(*words)
         self.assertEqual(outcome.code, 0, f'{words}: {outcome.stderr}')

@@ -366,7 +366,7 @@ class CliTest(parameterized.TestCase):
       'launch.sweep.',
     )
 
-  # json_config_test has more names.
+  # path_flags_test has more names.
   @parameterized.parameters('{}.json:variant', '{}.PY')
   def test_files_of_other_names_are_neither_run_nor_read(self, name):
     path = self.create_tempfile(name.format('a').partition(':')[0]).full_path

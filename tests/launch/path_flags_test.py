@@ -1,18 +1,22 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of flags of paths and of the context."""
+"""Tests of flags of configs, of paths and of the context."""
 
 import functools
+import json
 import os
 import pathlib
 import subprocess
 import sys
 from unittest import mock
 
+from fedfish_tff import errors
 from fedfish_tff.execution import contexts
 from launch import context_flag
 from launch import installed
+from launch import json_config
 from launch import path_flags
+from launch.configs import digits
 from tests import processes
 from tests.launch import binary_runner
 
@@ -128,3 +132,44 @@ class ContextFlagTest(parameterized.TestCase):
     with mock.patch.object(contexts, 'set_default_context') as set_default:
       set_context()
     set_default.assert_called_once_with('pjrt', platform='cpu', ray_splits=2)
+
+
+class JsonConfigTest(parameterized.TestCase):
+  def test_it_is_the_config_that_was_written(self):
+    config = digits.get_config('fed_fish').to_dict()
+    path = self.create_tempfile('config.json', json.dumps(config)).full_path
+    self.assertEqual(json_config.get_config(path).to_dict(), config)
+
+  @parameterized.parameters(
+    'a.py', 'a.py:x', 'a.py:x.json', 'a.json', 'a.JSON', 'a:b/c.json'
+  )
+  def test_found_by_its_name(self, source):
+    self.assertEqual(json_config.find(source), source)
+
+  @parameterized.parameters(
+    '', 'a', ':a.py', 'a.json:x', 'a.JSON:x.py', 'a.json.bak', 'a.pyc', 'a.so'
+  )
+  def test_other_names_are_refused(self, source):
+    with self.assertRaisesRegex(
+      errors.InputError, f'^A config must be .*, got {source}[.]$'
+    ):
+      json_config.find(source)
+
+  @parameterized.parameters(
+    ('{', 'not valid JSON'), ('[1]', 'an object'), (None, 'Cannot read')
+  )
+  def test_bad_files(self, content, message):
+    path = self.create_tempdir().full_path + '/config.json'
+    if content is not None:
+      with open(path, 'w') as file:
+        file.write(content)
+    with self.assertRaisesRegex(errors.InputError, message):
+      json_config.get_config(path)
+
+  def test_flatten_names_fields_by_their_place(self):
+    self.assertEqual(
+      json_config.flatten(
+        {'a': 1, 'b': {'c': (2,), 'd': {'e': None}, 'f': {}}}
+      ),
+      {'a': 1, 'b.c': (2,), 'b.d.e': None, 'b.f': {}},
+    )

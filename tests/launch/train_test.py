@@ -29,6 +29,7 @@ import numpy as np
 import psutil
 import pytest
 
+_REPLACED = 'local_epochs is 1 instead of 16 for fed_sgd: it takes'
 _CONFIGS = pathlib.Path(__file__).resolve().parents[2] / 'launch' / 'configs'
 _ARRAYS = (
   f'--config={_CONFIGS / "arrays.py"}:fed_avg',
@@ -225,14 +226,8 @@ class TrainTest(temporary_folders.TestCase):
     self.assertEqual(run_files.read_columns(self.workdir), before[:2])
 
   @parameterized.parameters(
-    ('--config.nothing=1', 'no field nothing; there are algorithm,'),
     ('--config.algorithm.dampin=1', 'Did you mean damping?'),
-    ('--config.seed=one', 'config.seed'),
-    ('--config.rounds=0', 'rounds must be a positive integer, got 0'),
-    ('--config.cohort_size=9', 'cohort_size is 9, but there are only 8'),
     ('--data_dir=/tmp', 'reads no files'),
-    ('--nothing', "Unknown command line flag 'nothing'"),
-    ('argument', "Unexpected argument 'argument'"),
     ('--workdir=', '--config and --workdir are needed'),
     ('--workdir=/proc/nothing', 'Cannot write /proc/nothing'),
     (f'--workdir={__file__}/w', f'Cannot write {__file__}/w: Not a directory'),
@@ -497,21 +492,25 @@ class KillTest(temporary_folders.TestCase):
     self.assertEqual(printed[0]['cohort_size'], 3)
     self.assertIn('exchange', printed[0])
 
-  @parameterized.parameters('--print_config', '--dry_run')
-  def test_tells_what_rules_replace(self, flag):
+  def test_tells_what_rules_replace(self):
     outcome = binary_runner.run_here(
-      'launch.train', '--config=digits:fed_sgd', flag
+      'launch.train', '--config=digits:fed_sgd', '--print_config'
     )
-    told = outcome.stderr if flag == '--print_config' else outcome.stdout
-    self.assertIn('local_epochs is 1 instead of 16 for fed_sgd: it takes', told)
+    self.assertIn(_REPLACED, outcome.stderr)
 
   def test_a_dry_run_prints_a_plan_and_writes_nothing(self):
     workdir = self.folder / 'run'
     outcome = binary_runner.run_here(
-      'launch.train', *self._arguments(workdir), '--dry_run'
+      'launch.train',
+      '--config=digits:fed_sgd',
+      f'--workdir={workdir}',
+      '--config.rounds=300',
+      '--config.evaluate_every=4',
+      '--dry_run',
     )
     self.assertEqual(outcome.code, 0, outcome.stderr)
     self.assertRegex(outcome.stdout, r'(?m)^rounds +300; evaluated every 4 ')
+    self.assertIn(_REPLACED, outcome.stdout)
     self.assertFalse(workdir.exists())
 
   def test_tells_its_version(self):

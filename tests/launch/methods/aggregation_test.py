@@ -36,11 +36,6 @@ _ALL_SELECTED = {
 
 class CheckTest(parameterized.TestCase):
   @parameterized.parameters(
-    (
-      'trimmed_mean',
-      {'aggregation.trimmed_share': 0.5},
-      'trimmed_share must be .*got 0.5',
-    ),
     ('trimmed_mean', {'cohort_size': 4}, 'cohort of 4 .*0.2'),
     (
       'krum',

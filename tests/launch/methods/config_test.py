@@ -45,6 +45,8 @@ class ConfigTest(parameterized.TestCase):
     ('fed_avg', False, True),
     # Its clients keep their last layers.
     ('fed_per', True, False),
+    # Its clients keep corrections, and no models.
+    ('scaffold', False, True),
     # A block of any method.
     ('fed_avg,exchange=partial,unsent=client_keeps', True, False),
     ('fed_avg,exchange=partial', False, True),

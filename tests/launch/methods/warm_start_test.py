@@ -54,23 +54,35 @@ class WarmStartTest(absltest.TestCase):
 
 
 class RunTest(small_configs.TestCase):
+  """One run begins with another's weights; the tests compare others with it."""
+
   @classmethod
   def setUpClass(cls):
     super().setUpClass()
-    cls.other = pathlib.Path(
-      cls.enterClassContext(tempfile.TemporaryDirectory()), 'other'
-    )
+    folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+    cls.other, cls.begun = folder / 'other', folder / 'begun'
     small_configs.train(small_configs.make_config('fed_avg'), cls.other)
+    # As while it is trained.
+    with locks.hold(cls.other / files.LOCK_NAME, in_use='It is in use.'):
+      cls.before = cls._state_of_other()
+      small_configs.train(cls._config(cls.other), cls.begun)
+      cls.after = cls._state_of_other()
 
-  def _config(self, path, variant='fed_prox', **changes):
+  @classmethod
+  def _state_of_other(cls):
+    return {
+      p: (p.stat().st_mtime_ns, p.is_file() and p.read_bytes())
+      for p in (cls.other, *cls.other.rglob('*'))
+    }
+
+  @classmethod
+  def _config(cls, path, variant='fed_prox', **changes):
     return small_configs.make_config(
       f'{variant},warm_start=model', **{'warm_start.path': str(path), **changes}
     )
 
-  @parameterized.parameters('fed_prox', 'fed_rep')
-  def test_the_first_row_is_the_last_of_the_other_run(self, variant):
-    small_configs.train(self._config(self.other, variant), self.workdir)
-    first, *_, last = run_files.read_rows(self.workdir)
+  def _check_first_row(self, workdir):
+    first, *_, last = run_files.read_rows(workdir)
     self.assertEqual(
       _scores(first), _scores(run_files.read_rows(self.other)[-1])
     )
@@ -78,31 +90,40 @@ class RunTest(small_configs.TestCase):
     self.assertEqual(first['round'], 0)
     self.assertEqual(first['communication/wire_bytes_total'], 0)
 
+  def test_the_first_row_is_the_last_of_the_other_run(self):
+    self._check_first_row(self.begun)
+
+  @pytest.mark.thorough
+  def test_clients_that_keep_layers_begin_with_them(self):
+    small_configs.train(self._config(self.other, 'fed_rep'), self.workdir)
+    self._check_first_row(self.workdir)
+
+  def test_the_other_run_is_only_read(self):
+    self.assertEqual(self.after, self.before)
+
+  def _check_same_run(self, source):
+    small_configs.train(self._config(source), self.workdir)
+    self.assertEqual(
+      run_files.read_rows(self.workdir), run_files.read_rows(self.begun)
+    )
+
   def test_a_file_of_the_same_weights_is_the_same_run(self):
     with trained_run.open_run(self.other) as (experiment, folder):
       result = trained_run.load_result(experiment, folder)
       weights = experiment.process.get_model_weights(result.state).trainable
-    path = self.folder / 'w.npz'
     names = experiment.task.tensor_names
-    np.savez(path, **dict(zip(names, map(np.asarray, weights), strict=True)))
-    self.enter_context(mock.patch.dict(os.environ, HOME=str(self.folder)))
-    for source, named in ((self.other, self.other), (path, '~/w.npz')):
-      small_configs.train(self._config(named), self.workdir / source.name)
-    self.assertEqual(
-      run_files.read_rows(self.workdir / self.other.name),
-      run_files.read_rows(self.workdir / path.name),
+    np.savez(
+      self.folder / 'w.npz',
+      **dict(zip(names, map(np.asarray, weights), strict=True)),
     )
+    self.enter_context(mock.patch.dict(os.environ, HOME=str(self.folder)))
+    self._check_same_run('~/w.npz')
 
   def test_only_the_weights_of_the_other_run_are_read(self):
     others = self.folder / 'weights'
     shutil.copytree(self.other, others)
     shutil.rmtree(others / 'checkpoints')
-    for path in (self.other, others):
-      small_configs.train(self._config(path), self.workdir / path.name)
-    self.assertEqual(
-      run_files.read_rows(self.workdir / others.name),
-      run_files.read_rows(self.workdir / self.other.name),
-    )
+    self._check_same_run(others)
 
   @parameterized.parameters(
     ('summary.json', None, 'without summary.json; launch.train finishes'),
@@ -125,19 +146,6 @@ class RunTest(small_configs.TestCase):
       # The finished run is scored again, and writes it again.
       small_configs.train(small_configs.make_config('fed_avg'), others)
       self.assertEqual(file.read_bytes(), (self.other / name).read_bytes())
-
-  def test_the_other_run_is_only_read(self):
-    def state():
-      return {
-        p: (p.stat().st_mtime_ns, p.is_file() and p.read_bytes())
-        for p in (self.other, *self.other.rglob('*'))
-      }
-
-    # As while it is trained.
-    with locks.hold(self.other / files.LOCK_NAME, in_use='It is in use.'):
-      before = state()
-      small_configs.train(self._config(self.other), self.workdir)
-      self.assertEqual(state(), before)
 
   @pytest.mark.thorough
   def test_a_stop_and_more_rounds_without_the_other_run(self):

@@ -103,37 +103,15 @@ _PARTIAL = 'fed_avg,exchange=partial'
 _COORDINATES = 'fed_avg,exchange=coordinates'
 # By the case, the configs by their expected labels.
 _CASES = {
-  'participation_by_its_title': {
-    'FedAvg': _variant('fed_avg,participation=uniform'),
-    'FedAvg, SRPFL': _variant('fed_avg,participation=srpfl'),
-    'FedAvg, FLANP': _variant('fed_avg,participation=flanp'),
-  },
   'a_field_of_participation': {
     f'FedAvg, SRPFL, n0 {n}': _variant(
       'fed_avg,participation=srpfl', participation__n0=n
     )
     for n in (2, 4)
   },
-  'privacy_rules_and_bits_make_other_methods': {
-    'FedAvg': _variant('fed_avg'),
-    # These take no weights, as published.
-    'DP-FedAvg': _variant('fed_avg,privacy=gaussian'),
-    'Median FedAvg': _variant('fed_avg,aggregation=median'),
-    'Clipped FedAvg': _variant('fed_avg,aggregation=clipped'),
-    'Quantised Clipped FedAvg': _variant(
-      'fed_avg,aggregation=clipped,compression=quantized'
-    ),
-  },
   'tasks': {
     f'FedAvg, {of}': fake_runs.make_config(task=of)
     for of in ('digits', 'toy_regression')
-  },
-  'an_estimator_that_does_not_differ': {
-    'FedAvg': _variant('fed_avg'),
-    'FedFish, per example': _variant('per_example'),
-  },
-  'a_damping_alone': {
-    'FedFish, mean of Fisher values, damping 0.0001': _variant('damped')
   },
   'estimators': {
     'FedFish': _variant('fed_fish'),
@@ -157,10 +135,6 @@ _CASES = {
     'FedFish, Adam at the server': _variant('fed_fish,server=adam'),
     'FedAvg': _variant('fed_avg'),
     'FedFish': _variant('fed_fish'),
-  },
-  'one_server_optimizer': {
-    'FedAdam': _variant('fed_avg,server=adam'),
-    'FedFish, Adam at the server': _variant('fed_fish,server=adam'),
   },
   'a_server_optimizer_of_a_part': {
     'Partial FedAdam, share 0.5, largest': _variant(
@@ -214,12 +188,6 @@ _CASES = {
     'FedAvg, batch size 5': _variant('fed_avg', batch_size=5),
     'FedFish, batch size 10': _variant('fed_fish', batch_size=10),
   },
-  'rates_of_a_grid': {
-    f'FedAvg, client learning rate {rate}': _variant(
-      'fed_avg', client_learning_rate=rate
-    )
-    for rate in (0.1, 0.01)
-  },
   'a_difference_that_no_other_field_settles': {
     f'FedFish{told}': fake_runs.make_config(
       'fed_fish', damping=damping, fisher_normalization=normalization
@@ -236,21 +204,6 @@ _CASES = {
       'fed3r_rf', algorithm__num_random_features=size
     )
     for size in (1000, 5000)
-  },
-  'temperatures_of_a_grid': {
-    f'Fed3R+FT, temperature {of}': _fed3r(
-      'fed_avg,fine_tuning=ft,start=fed3r', fine_tuning__temperature=of
-    )
-    for of in (0.1, 1.0)
-  },
-  'rules_of_a_fine_tuning': {
-    f'Fed3R+FT by {rule} FedAvg': _fed3r(
-      f'fed_avg,fine_tuning=ft,start=fed3r,aggregation={preset}'
-    )
-    for rule, preset in (
-      ('Median', 'median'),
-      ('Trimmed-Mean', 'trimmed_mean'),
-    )
   },
   'an_exchange': {
     'FedAvg': _exchange('fed_avg'),
@@ -269,11 +222,6 @@ _CASES = {
     'Partial FedFish, share 0.5, largest': _exchange(
       'fed_fish,exchange=partial'
     ),
-  },
-  'an_exchange_alone': {
-    'Partial FedAvg, share 0.5, smallest, client keeps': _exchange(
-      f'{_PARTIAL}_smallest,unsent=client_keeps'
-    )
   },
   'not_what_a_selection_ignores': {
     'Partial FedAvg, share 0.5, normalized, largest': _exchange(

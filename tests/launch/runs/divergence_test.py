@@ -149,14 +149,6 @@ class DivergedRunTest(small_configs.TestCase):
     self.assertEqual(summary['diverged']['round'], 1)
     self.assertStartsWith(line, 'Diverged in round 1: ')
 
-  def test_a_usual_run_has_finished(self):
-    summary, line = self._train(
-      _make_config(client_learning_rate=0.1, rounds=2)
-    )
-    self.assertEqual(summary['status'], 'finished')
-    self.assertNotIn('diverged', summary)
-    self.assertStartsWith(line, 'Done: 2 rounds of FedAvg')
-
   @pytest.mark.thorough
   def test_the_binaries(self):
     outcome = trained_runs.run_train(

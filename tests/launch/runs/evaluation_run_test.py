@@ -205,7 +205,7 @@ class EvaluationRunTest(small_configs.TestCase):
   def test_a_folder_that_is_no_workdir_is_left_alone(self):
     with self.assertRaisesRegex(errors.InputError, 'config.json'):
       evaluation_run.evaluate(self.folder)
-    self.assertEmpty(list(self.folder.iterdir()))
+    self.assertEqual(list(self.folder.iterdir()), [self.workdir])
 
   def test_a_place_that_is_taken(self):
     (self.workdir / 'evaluation').write_text('a file')

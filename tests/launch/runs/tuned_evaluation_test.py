@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import io
 import math
+import pathlib
 from unittest import mock
 
 from fedfish_tff import datasets
@@ -18,12 +19,12 @@ from launch.methods import config_checks
 from launch.runs import evaluation_run
 from launch.runs import experiment as experiment_lib
 from launch.runs import tuned_evaluation
-from tests import temporary_folders
 from tests import tolerance
 from tests.evaluation import softmax_regression
 from tests.launch import small_configs
 from tests.launch.runs import softmax_task
 
+from absl.testing import absltest
 from absl.testing import parameterized
 import numpy as np
 import pytest
@@ -213,7 +214,7 @@ class TunedEvaluationTest(parameterized.TestCase):
 
 
 @pytest.mark.thorough
-class WholeRunTest(temporary_folders.TestCase):
+class WholeRunTest(absltest.TestCase):
   def test_test_clients_tune_with_the_rate_of_the_last_evaluation(self):
     """As where it is the only one."""
     self.enter_context(small_configs.built_once())
@@ -221,16 +222,17 @@ class WholeRunTest(temporary_folders.TestCase):
     config.update(rounds=1, cohort_size=4, local_epochs=1)
     config['task'].update(num_clients=6, num_held_out=4, hidden_units=(8,))
     config['evaluation']['personalization_epochs'] = 1
+    folder = pathlib.Path(self.create_tempdir().full_path)
 
     def run(name, rates):
       config['evaluation']['personalization_learning_rates'] = rates
-      summary = small_configs.train(config, self.folder / name)
-      evaluation_run.evaluate(self.folder / name)
-      table = self.folder / name / 'evaluation' / 'clients.csv'
+      summary = small_configs.train(config, folder / name)
+      evaluation_run.evaluate(folder / name)
+      table = folder / name / 'evaluation' / 'clients.csv'
       return summary['test'], table.read_bytes()
 
     of_several = run('several', (0.001, 0.5))
-    rows = simulation.read_rows(self.folder / 'several' / 'metrics.csv')
+    rows = simulation.read_rows(folder / 'several' / 'metrics.csv')
     rate = rows[-1][f'eval/{_RATE_COLUMN}']
     self.assertEqual(rate, 0.5)
     self.assertEqual(run('one', (rate,)), of_several)

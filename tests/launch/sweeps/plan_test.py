@@ -1,6 +1,6 @@
 # Copyright 2026 The FedFish-TFF Authors.
 # SPDX-License-Identifier: Apache-2.0
-"""Tests of planning a sweep's runs."""
+"""Tests of planning a sweep's runs, by a file or by flags."""
 
 import json
 import pathlib
@@ -8,6 +8,7 @@ import pathlib
 from fedfish_tff import errors
 from launch.configs import digits
 from launch.configs import sweeps
+from launch.sweeps import comparison
 from launch.sweeps import plan as plan_lib
 from tests import temporary_folders
 from tests.launch.sweeps import fake_sweeps
@@ -209,3 +210,60 @@ class LoadTest(temporary_folders.TestCase):
     for source in (digits.__file__, f'{digits.__file__}:sees'):
       with self.assertRaisesRegex(errors.InputError, 'sweep .*seeds, variants'):
         plan_lib.load_sweep(source)
+
+
+class ComparisonTest(parameterized.TestCase):
+  def test_axes_follow_their_method(self):
+    self.assertEqual(
+      comparison.split_methods('fed_avg,server=adam,size=tpu,fed_fish,fed_avg'),
+      ('fed_avg,server=adam,size=tpu', 'fed_fish', 'fed_avg'),
+    )
+
+  def test_values_have_the_types_of_their_fields(self):
+    compared = comparison.Comparison(
+      source='arrays',
+      methods='fed_avg,fed_fish',
+      grid=[
+        'task.hidden_units=(8,),(8, 4)',
+        'evaluation.barrier=true,false',
+        'algorithm.fisher_estimator:per_example,batch_gradient',
+        'local_epochs=1,2',
+      ],
+      tune=['client_learning_rate:1,0.5'],
+    )
+    _, found = compared.load()
+    values = {
+      field: tuple(
+        dict.fromkeys(
+          r.overrides[field] for r in found.tuning if field in r.overrides
+        )
+      )
+      for field in found.tuning[-1].overrides
+    }
+    self.assertEqual(
+      values,
+      {
+        'task.hidden_units': ((8,), (8, 4)),
+        'evaluation.barrier': (True, False),
+        'algorithm.fisher_estimator': ('per_example', 'batch_gradient'),
+        'local_epochs': (1, 2),
+        'client_learning_rate': (1.0, 0.5),
+        'seed': (100, 101),
+      },
+    )
+    # FedAvg has no estimator, and no seeds are asked for.
+    self.assertLen(found.runs, 2 * 2 * 2 * (1 + 2))
+
+  @parameterized.parameters(
+    ({'methods': None}, 'named by --methods, or a single one by'),
+    ({'source': 'digits:fed_avg'}, 'digits:fed_avg and --methods'),
+    ({'methods': 'fed_agv'}, 'Did you mean fed_avg'),
+    ({'seeds': 101}, 'seeds must be a number from 1 to 100, got 101'),
+    ({'grid': ['rounds']}, "--grid must be FIELD=VALUE,VALUE.* got 'rounds'"),
+    ({'grid': ['rounds=1,1']}, 'rounds=1,1 must differ from each other'),
+    ({'tune': ['rate:1,2']}, 'fed_avg must have the field rate, got none'),
+  )
+  def test_bad_input(self, changes, message):
+    arguments = {'source': 'digits', 'methods': 'fed_avg', **changes}
+    with self.assertRaisesRegex(errors.InputError, message):
+      comparison.Comparison(**arguments).load()
