@@ -144,9 +144,8 @@ class PackedSequence:
   """
 
   leaves: tuple[np.ndarray, ...]
-  # One layout per leaf, since an element such as a sentence [None] and its
-  # scalar label, which datasets run ten times slower, takes a run of rows of
-  # one leaf and a single row of the other.
+  # One layout per leaf, since a sentence [None] takes a run of rows and its
+  # scalar label a single one; read as datasets, they take ten times as long.
   layouts: tuple[Layout, ...]
   roots: Roots | None = None
 
