@@ -9,9 +9,10 @@ Configs, workdirs and files that cannot be used, read or written raise
 import signal
 import sys
 
-from launch import installed
-
 # Python imports this first for `python -m launch.train`, while '-m' stands for
 # the program's name. `cli.call` lets Ctrl-C raise KeyboardInterrupt later.
 if sys.argv[:1] == ['-m'] and signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+  # Imported here, since a wheel's commands find no package called launch.
+  from launch import installed  # pylint: disable=g-import-not-at-top
+
   signal.signal(signal.SIGINT, installed.leave)

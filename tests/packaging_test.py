@@ -250,7 +250,8 @@ class PackagingTest(absltest.TestCase):
     """Runs a command in the working directory; returns what it prints."""
     return subprocess.run(
       [folder / 'bin' / command, *arguments],
-      env=os.environ | {'PYTHONPATH': str(folder)},
+      # With TEST_SRCDIR, the virtual environment does not find the checkout.
+      env=os.environ | {'PYTHONPATH': str(folder), 'TEST_SRCDIR': ''},
       stdout=subprocess.PIPE,
       text=True,
       check=True,
