@@ -84,13 +84,13 @@ def _draw_rank_panel(
   )
   axis.set_yticks(range(k), names)
   axis.set_ylim(k - 0.4, -1.9)
-  axis.set_xticks(range(1, k + 1, 2))
+  axis.set_xticks(range(1, k + 1, 2 if k > 8 else 1))
   panels.set_labels(
     axis,
     'Mean rank',
     '',
     title,
-    f'{text_table.count(test.num_blocks, "block")}; Friedman: p = {test.p:.2g}',
+    f'{text_table.count(test.num_blocks, "block")}; {ranks.tell_friedman(test)}',
   )
 
 

@@ -99,6 +99,13 @@ def compare_with(test: RankTest, control: str) -> pd.DataFrame:
   )
 
 
+def tell_friedman(test: RankTest) -> str:
+  """Returns the words for Friedman's test: 'Friedman: F = 3.7, p = 0.02'."""
+  if math.isinf(test.f):
+    return 'Friedman: all blocks have the same order'
+  return f'Friedman: F = {test.f:.3g}, p = {test.p:.2g}'
+
+
 def find_cliques(test: RankTest) -> list[tuple[str, str]]:
   """Returns the first and last method of each group that cannot be told apart.
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tables of the comparison, from its raw tables."""
 
+from collections.abc import Mapping
 import functools
 import math
 
@@ -17,6 +18,11 @@ CONTROL = 'FedAvg'
 SECTION = ['question', 'task']
 _COSTS = ('round', 'bytes', 'steps', 'seconds')
 _NOISE = 1e-9
+# The clients of the scores by round, by whether the question is personal.
+_SCORED_ROUNDS = {
+  False: 'validation clients',
+  True: 'own test data of training clients, after fine-tuning',
+}
 
 
 def blocks(runs: pd.DataFrame, by: str = 'method') -> pd.DataFrame:
@@ -189,15 +195,17 @@ def format_section(
   """
   table, test, target = describe(runs, rounds)
   personal = runs['question'].iloc[0] == budget.QUESTIONS[1]
+  leads = find_leads(rounds)
   parts = {
     title: _format_scores(table, test, personal=personal),
-    f'{title}: costs': _format_costs(table, target),
+    f'{title}: costs': _format_costs(table, target, personal=personal),
     f'{title}: ranks': _format_ranks(test),
-    f'{title}: leads by round': _format_leads(
-      rounds, table.index, personal=personal
-    ),
-    f'{title}: seeds': _format_seeds(blocks(runs)[table.index]),
   }
+  if leads:
+    parts[f'{title}: leads by round'] = _format_leads(
+      leads, table.index, personal=personal
+    )
+  parts[f'{title}: seeds'] = _format_seeds(blocks(runs)[table.index])
   return '\n'.join(
     text_table.to_markdown(name, part) for name, part in parts.items()
   )
@@ -245,13 +253,15 @@ def _format_scores(
     f'intervals. p is that of the mean difference from {CONTROL} over flips of '
     'signs, not corrected for the number of methods; p of rank is that of the '
     f"mean rank against {CONTROL}'s, after Holm, and gives the verdict. "
-    f'Friedman: F = {test.f:.3g}, p = {test.p:.2g}. The worst tenth is the '
+    f'{ranks.tell_friedman(test)}. The worst tenth is the '
     'mean of the tenth of clients with the lowest accuracies.',
   )
   return text_table.Table(notes, rows, (), 1)
 
 
-def _format_costs(table: pd.DataFrame, target: float) -> text_table.Table:
+def _format_costs(
+  table: pd.DataFrame, target: float, *, personal: bool
+) -> text_table.Table:
   """Returns the table of costs in total and until the target."""
   rows = [
     ('Method', 'Tuned', 'MB', 'Steps', 'Seconds')
@@ -274,8 +284,8 @@ def _format_costs(table: pd.DataFrame, target: float) -> text_table.Table:
     )
   notes = (
     'Means over seeds. The target is the highest accuracy that all but one '
-    'method reach, on the clients of the leads by round. (edge) marks a rate '
-    'at an end of its grid.',
+    f'method reach on {_SCORED_ROUNDS[personal]}. (edge) marks a value at an '
+    'end of its grid.',
   )
   return text_table.Table(notes, rows, (), 2)
 
@@ -295,26 +305,28 @@ def _format_ranks(test: ranks.RankTest) -> text_table.Table:
 
 
 def _format_leads(
-  rounds: pd.DataFrame, methods: pd.Index, *, personal: bool
+  leads: Mapping[str, Mapping[int, evaluation.PairedComparison]],
+  methods: pd.Index,
+  *,
+  personal: bool,
 ) -> text_table.Table:
   """Returns the table of differences from FedAvg by round."""
-  leads = find_leads(rounds)
-  numbers = sorted({number for of in leads.values() for number in of})
+  numbers = list(next(iter(leads.values())))
   rows = [('Method', *(f'Round {number}' for number in numbers))]
   rows += [
-    (method, *(_format_lead(leads[method][number]) for number in numbers))
+    (method, *map(_format_lead, leads[method].values()))
     for method in methods
     if method in leads
   ]
-  others = [m for m in methods if m != CONTROL and m not in leads]
-  scored = 'training clients, fine-tuned,' if personal else 'validation clients'
   notes = [
-    f'Mean difference from {CONTROL} on {scored} after a round, the seeds in '
-    'which the method is better, and p over flips of signs, not corrected.'
+    f'Mean difference from {CONTROL} after a round on '
+    f'{_SCORED_ROUNDS[personal]}, the seeds in which the method is better, and '
+    'p over flips of signs, not corrected.'
   ]
+  others = [m for m in methods if m != CONTROL and m not in leads]
   if others:
     notes.append(f'Without {"; ".join(others)}, whose rounds are others.')
-  return text_table.Table(notes, rows if leads else [], (), 1)
+  return text_table.Table(notes, rows, (), 1)
 
 
 def _format_lead(lead: evaluation.PairedComparison) -> str:

@@ -89,6 +89,9 @@ class RanksTest(parameterized.TestCase):
   def test_equal_orders_everywhere_are_certain(self):
     test = ranks.rank(pd.DataFrame([[3, 2, 1]] * 40, columns=list('abc')))
     self.assertEqual(test.p, 0.0)
+    self.assertIn('the same order', ranks.tell_friedman(test))
+    example = ranks.rank(_TABLE_6)
+    self.assertRegex(ranks.tell_friedman(example), r'F = 3\.69, p = 0\.02')
     self.assertEqual(ranks.find_cliques(test), [])
 
   def test_cliques(self):
