@@ -105,8 +105,9 @@ PERSONAL_LAYERS = (
   FED_AVG,
   Entry('fed_fish'),
   Entry('fed_per'),
-  Entry('fed_rep', {'algorithm.body_epochs': (1, 2)}),
 )
+# What trains these layers, the head, before the others.
+PERSONAL_HEADS = (Entry('fed_rep', {'algorithm.body_epochs': (1, 2)}),)
 # What leaves all but the last layers with clients.
 PERSONAL_BODIES = (Entry('lg_fed_avg'),)
 # What gives each client a whole model of its own.

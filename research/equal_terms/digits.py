@@ -3,8 +3,8 @@
 r"""All methods on handwritten digits, with data that scikit-learn embeds.
 
   for piece in averages corrections control_variates clocks \
-      personal_layers personal_bodies personal_models personal_steps \
-      personal_clocks; do
+      personal_layers personal_heads personal_bodies personal_models \
+      personal_steps personal_clocks; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/digits_$piece \
       --config=research/equal_terms/digits.py:$piece
   done
@@ -62,6 +62,7 @@ sweep = sweeps.choice(
     control_variates=budget.CONTROL_VARIATES,
     clocks=budget.CLOCKS,
     personal_layers=budget.PERSONAL_LAYERS,
+    personal_heads=budget.PERSONAL_HEADS,
     personal_bodies=budget.PERSONAL_BODIES,
     personal_models=budget.PERSONAL_MODELS,
     personal_steps=budget.PERSONAL_STEPS,
