@@ -6,7 +6,6 @@ from fedfish_tff import algorithms
 from tests import numpy_reference as ref
 from tests import rounds
 
-from absl.testing import parameterized
 import pytest
 
 _RATE, _SERVER_RATE, _EPOCHS = 0.3, 0.7, 2
@@ -60,12 +59,9 @@ class PFedMeTest(rounds.TestCase):
   def test_follows_numpy_with_partial_participation(self):
     self._check_follows_numpy('functional', 3, 0.5)
 
-  @parameterized.product(
-    kind=('functional', 'variable'), steps=(1, 2), strength=(0.5, 2.0)
-  )
   @pytest.mark.thorough
-  def test_more_models_steps_and_strengths(self, kind, steps, strength):
-    self._check_follows_numpy(kind, steps, strength)
+  def test_a_variable_model_follows_numpy(self):
+    self._check_follows_numpy('variable', 2, 2.0)
 
   def _check_follows_numpy(self, kind, steps, strength):
     run = _rounds(kind, personal_steps=steps, personal_strength=strength)
