@@ -210,7 +210,10 @@ class ClientBatches:
     Returns:
       A `tf.data.Dataset` of nests of tensors [None, ...], in a fixed order.
     """
-    rows, plan = self.used_rows()
+    used, plan = self.used_rows()
+    rows = self.examples
+    if used is not None:
+      rows = examples_lib.take_examples(rows, used)
     starts, sizes = self.bounds().T[:, :, np.newaxis]
     rows = tf.nest.map_structure(tf.constant, rows)
     plan = tf.constant(plan, tf.int64)
@@ -225,18 +228,19 @@ class ClientBatches:
 
     return tf.data.Dataset.from_tensor_slices((starts, sizes)).map(gather)
 
-  def used_rows(self) -> tuple[Examples, np.ndarray]:
-    """Returns the used rows, and the plan in terms of their numbers.
+  def used_rows(self) -> tuple[np.ndarray | None, np.ndarray]:
+    """Returns the used rows, and the plan in terms of them.
 
     Returns:
-      (rows, plan): a nest of arrays, copied only if the cap leaves out some of
-      the client's examples, and int64 [epochs * num_examples], such that
-      rows[plan] are the examples of one epoch after the other.
+      (used, plan): the numbers of the examples that are used, int64 [rows], or
+      None if the cap leaves out none; and int64 [epochs * num_examples], such
+      that used[plan] are the `indices`.
     """
     if self.num_examples >= examples_lib.count_examples(self.examples):
-      return self.examples, self.indices
-    used, plan = np.unique(self.indices, return_inverse=True)
-    return examples_lib.take_examples(self.examples, used), plan
+      return None, self.indices
+    if self.epochs == 1:
+      return self.indices, np.arange(self.num_examples)
+    return np.unique(self.indices, return_inverse=True)
 
   def bounds(self) -> np.ndarray:
     """Returns each batch's start in the plan and its size, int64 [batches, 2]."""

@@ -165,10 +165,13 @@ class RowsTest(absltest.TestCase):
       batch_size=batch_size, epochs=epochs, max_examples=cap
     )
     plan = batches.plan_batches(_examples(n), spec, **_KEYS)
-    (x, y), places = plan.used_rows()
-    self.assertLen(x, plan.num_examples)
+    used, places = plan.used_rows()
+    x, y = plan.examples
     if plan.num_examples == n:
-      self.assertIs(x, plan.examples[0])
+      self.assertIsNone(used)
+    else:
+      self.assertLen(used, plan.num_examples)
+      x, y = x[used], y[used]
     self.assertEqual(plan.bounds().dtype, np.int64)
     rows = [places[start : start + size] for start, size in plan.bounds()]
     _assert_same_batches([(x[r], y[r]) for r in rows], _recompute(plan))
@@ -181,8 +184,8 @@ class RowsTest(absltest.TestCase):
       epochs=1,
       batch_size=3,
     )
-    rows, places = repeated.used_rows()
-    self.assertIs(rows, repeated.examples)
+    used, places = repeated.used_rows()
+    self.assertIsNone(used)
     self.assertIs(places, repeated.indices)
 
 

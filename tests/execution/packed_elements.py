@@ -41,7 +41,7 @@ def elements(
   for element in range(packed.num_elements):
     yield [
       cut(leaf, layout, element)
-      for leaf, layout in zip(packed.leaves, packed.layouts, strict=True)
+      for leaf, layout in zip(packed.copy_used(), packed.layouts, strict=True)
     ]
 
 

@@ -141,6 +141,8 @@ class PackedSequence:
     roots: The packed passes over the value, one after the other; empty for a
       single one, after which another could give other elements. None if all
       passes are equal, of which one is packed.
+    used: The rows of the leaves that are used, int64; the layouts number these.
+      They are copied when sequences are joined. None for all rows.
   """
 
   leaves: tuple[np.ndarray, ...]
@@ -148,6 +150,15 @@ class PackedSequence:
   # scalar label a single one; read as datasets, they take ten times as long.
   layouts: tuple[Layout, ...]
   roots: Roots | None = None
+  used: np.ndarray | None = None
+
+  def __reduce__(self) -> Any:
+    """Pickles the used rows only."""
+    return PackedSequence, (self.copy_used(), self.layouts, self.roots)
+
+  def copy_used(self) -> tuple[np.ndarray, ...]:
+    """Returns the used rows of each leaf; leaves of used rows are not copied."""
+    return tuple(join_rows([leaf], [self.used]) for leaf in self.leaves)
 
   @property
   def num_passes(self) -> int:
@@ -163,7 +174,9 @@ class PackedSequence:
   def nbytes(self) -> int:
     """The size of leaves and layouts in bytes, strings included."""
     arrays = [a for layout in set(self.layouts) for a in layout.arrays]
-    return sum(map(_count_bytes, (*self.leaves, *arrays)))
+    return sum(_count_bytes(leaf, self.used) for leaf in self.leaves) + sum(
+      array.nbytes for array in arrays
+    )
 
   def to_dataset(self, element_type: tff.Type) -> tf.data.Dataset:
     """Returns the elements as a dataset, in a fixed order.
@@ -173,7 +186,7 @@ class PackedSequence:
     with tf.device('/device:CPU:0'):
       variant = _dataset_function(element_type)(
         self.num_elements,
-        self.leaves,
+        self.copy_used(),
         tuple(layout.arrays for layout in self.layouts),
       )
       return tf.data.experimental.from_variant(
@@ -201,10 +214,16 @@ def concatenate_sequences(
   joined = {}
   for leaf, own in enumerate(layouts):
     if own not in joined:
-      num_rows = [len(s.leaves[leaf]) for s in sequences]
+      num_rows = [
+        len(s.leaves[leaf] if s.used is None else s.used) for s in sequences
+      ]
       joined[own] = _concatenate_layouts(own, num_rows)
-  leaves = zip(*(s.leaves for s in sequences), strict=True)
-  return list(map(join_rows, leaves)), [joined[own] for own in layouts]
+  used = [s.used for s in sequences]
+  leaves = [
+    join_rows(column, used)
+    for column in zip(*(s.leaves for s in sequences), strict=True)
+  ]
+  return leaves, [joined[own] for own in layouts]
 
 
 def _concatenate_layouts(
@@ -229,23 +248,43 @@ def offsets(counts: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
   return np.cumsum(counts) - counts, counts
 
 
-def join_rows(arrays: Sequence[np.ndarray]) -> np.ndarray:
+def join_rows(
+  arrays: Sequence[np.ndarray],
+  used: Sequence[np.ndarray | None] | None = None,
+) -> np.ndarray:
   """Returns the rows of all arrays in one array; a single one is not copied.
+
+  Args:
+    arrays: The arrays, at least one.
+    used: The numbers of each array's rows to take, in this order; None for all.
 
   Raises:
     PackingError: If rows differ in shape, such as sentences of several lengths.
   """
+  parts = list(zip(arrays, used or [None] * len(arrays), strict=True))
   # Arrays without rows may have another row shape.
-  filled = [array for array in arrays if len(array)] or arrays[:1]
-  if len(filled) == 1:
-    return filled[0]
-  shapes = {array.shape[1:] for array in filled}
+  parts = [part for part in parts if len(part[0])] or parts[:1]
+  first, rows = parts[0]
+  if len(parts) == 1:
+    return first if rows is None else np.take(first, rows, axis=0)
+  shapes = {array.shape[1:] for array, _ in parts}
   if len(shapes) > 1:
     raise PackingError(
       'batches hold examples of different shapes, '
       f'{" and ".join(map(str, sorted(shapes)[:2]))}'
     )
-  return np.concatenate(filled)
+  if all(rows is None for _, rows in parts):
+    return np.concatenate([array for array, _ in parts])
+  counts = [len(array if rows is None else rows) for array, rows in parts]
+  joined = np.empty((sum(counts), *first.shape[1:]), first.dtype)
+  for (array, rows), start, count in zip(parts, *offsets(counts)):
+    part = joined[start : start + count]
+    if rows is None:
+      part[...] = array
+    else:
+      # Without a mode, NumPy takes the rows into a copy first.
+      np.take(array, rows, axis=0, out=part, mode='clip')
+  return joined
 
 
 @functools.lru_cache(maxsize=1024)
@@ -298,10 +337,12 @@ def is_batched(tensor_type: tff.TensorType) -> bool:
   return bool(tensor_type.shape) and tensor_type.shape[0] is None
 
 
-def _count_bytes(array: np.ndarray) -> int:
-  if array.dtype != object:
-    return array.nbytes
-  return array.nbytes + sum(len(text) for text in array.flat)
+def _count_bytes(leaf: np.ndarray, used: np.ndarray | None) -> int:
+  """Returns the bytes of the used rows of a leaf."""
+  if leaf.dtype != object:
+    return leaf.nbytes if used is None else leaf[:1].nbytes * len(used)
+  rows = leaf if used is None else leaf[used]
+  return rows.nbytes + sum(len(text) for text in rows.flat)
 
 
 @functools.lru_cache(maxsize=256)

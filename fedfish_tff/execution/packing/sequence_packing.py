@@ -20,6 +20,7 @@ import functools
 from typing import Any
 
 from fedfish_tff.datasets import batches as batches_lib
+from fedfish_tff.datasets import examples as examples_lib
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import packed_sequences
@@ -118,9 +119,16 @@ def _pack_client_batches(
   element_type: tff.Type,
   types: Sequence[tff.TensorType],
 ) -> packed_sequences.PackedSequence:
+  is_stored = batches.stored is not None
   batches = batches.read()
   check_client_batches(batches, element_type)
-  rows, plan = batches.used_rows()
+  rows = batches.examples
+  used, plan = batches.used_rows()
+  has_texts = any(t.dtype.type is np.str_ for t in types)
+  # What was read for this sequence can then be freed, and unused texts need no
+  # conversion.
+  if used is not None and (is_stored or has_texts):
+    rows, used = examples_lib.take_examples(rows, used), None
   leaves = tuple(
     _bytes_array(leaf) if tensor_type.dtype.type is np.str_ else leaf
     for leaf, tensor_type in zip(
@@ -128,7 +136,9 @@ def _pack_client_batches(
     )
   )
   layout = packed_sequences.Layout(plan, batches.bounds())
-  return packed_sequences.PackedSequence(leaves, (layout,) * len(leaves))
+  return packed_sequences.PackedSequence(
+    leaves, (layout,) * len(leaves), used=used
+  )
 
 
 @functools.lru_cache(maxsize=256)

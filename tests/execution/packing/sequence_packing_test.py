@@ -5,6 +5,7 @@
 import asyncio
 import collections
 import concurrent.futures
+import copy
 import itertools
 import threading
 from typing import NamedTuple
@@ -90,10 +91,18 @@ class PackSequenceTest(parameterized.TestCase):
       packed_elements.read(packed.to_dataset(element_type)), batches
     )
     self.assertEqual(packed.num_elements, batches.num_batches)
+    self.assertIs(packed.leaves[0], x)
     if cap is None or cap >= n:
-      self.assertIs(packed.leaves[0], x)
+      self.assertIs(packed.copy_used()[0], x)
     else:
-      self.assertLen(packed.leaves[0], cap)
+      self.assertLen(packed.copy_used()[0], cap)
+    # A copy is made as a message is: of the used rows only.
+    sent = copy.copy(packed)
+    self.assertLen(sent.leaves[0], min(n, cap or n))
+    self.assertEqual(sent.nbytes, packed.nbytes)
+    packed_elements.assert_same_elements(
+      packed_elements.elements(sent), batches
+    )
 
   @parameterized.parameters(
     [[{'b': [1.0], 'a': 2}]],

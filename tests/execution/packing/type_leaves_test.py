@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of leaves of types, packed sequences and rows of datasets."""
 
+from fedfish_tff.datasets import batches as batches_lib
 from fedfish_tff.execution.packing import dataset_rows
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
@@ -83,6 +84,40 @@ class ConcatenateSequencesTest(parameterized.TestCase):
     _, layouts = packed_sequences.concatenate_sequences([alike, apart])
     self.assertIs(layouts[0], layouts[1])
     self.assertIsNot(layouts[1], layouts[2])
+
+  @hypothesis.settings(max_examples=40, deadline=None)
+  @hypothesis.given(
+    caps=st.lists(st.integers(0, 5), min_size=1, max_size=4),
+    epochs=st.integers(1, 3),
+  )
+  def test_takes_the_used_rows_of_each_client(self, caps, epochs):
+    rng = np.random.default_rng(0)
+    clients = [
+      batches_lib.plan_batches(
+        (np.float32(rng.normal(size=[4, 2])), np.arange(4) + 10 * i),
+        batches_lib.BatchSpec(
+          batch_size=2, epochs=epochs, max_examples=cap or None
+        ),
+        client_id=str(i),
+        seed=0,
+        round_number=1,
+      )
+      for i, cap in enumerate(caps)
+    ]
+    element_type = tff.types.tensorflow_to_type(
+      (tf.TensorSpec([None, 2], tf.float32), tf.TensorSpec([None], tf.int64))
+    )
+    leaves, layouts = packed_sequences.concatenate_sequences(
+      [sequence_packing.pack_sequence(c, element_type) for c in clients]
+    )
+    num_rows = sum(min(cap or 4, 4) for cap in caps)
+    self.assertEqual([len(leaf) for leaf in leaves], [num_rows, num_rows])
+    packed_elements.assert_same_elements(
+      packed_elements.elements(
+        packed_sequences.PackedSequence(tuple(leaves), tuple(layouts))
+      ),
+      [batch for client in clients for batch in client],
+    )
 
 
 _COUNTS = st.integers(-1, 9)
