@@ -75,6 +75,7 @@ BLOCK = block.Block(
   },
   presets={name: {'statistics': name} for name in (AVERAGED, KEPT, FROZEN)},
   only={'statistics': ('client_keeps', (AVERAGED, FROZEN))},
+  check=building.check_averaged_statistics,
   goes_with=(
     block.Rule(
       'exchange', (), 'whose clients choose what they keep', when=_KEPT

@@ -16,6 +16,7 @@ import typing
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff import models
 from fedfish_tff import simulation
 from launch.methods import config as config_lib
 from launch.methods import config_fields
@@ -147,7 +148,11 @@ class Ingredients:
   def model(self) -> tff.learning.models.FunctionalModel:
     """The model that gradients train: the task's model or a part of it."""
     model = self.change(MODEL, None)
-    return self.task.create_checked_model() if model is None else model
+    if model is None:
+      model = self.task.create_checked_model()
+    if models.has_statistics(model):
+      check_averaged_statistics(self.config)
+    return model
 
   @property
   def client_optimizer(self) -> tff.learning.optimizers.Optimizer:
@@ -184,29 +189,7 @@ class Ingredients:
     self,
   ) -> tff.aggregators.WeightedAggregationFactory | None:
     """The factory that aggregates updates; None for the method's own."""
-    mean = self.change(MEAN, None)
-    aggregator = self.change(AGGREGATOR, mean)
-    if aggregator is not None:
-      self._check_statistics()
-    return aggregator
-
-  def _check_statistics(self) -> None:
-    """Raises InputError if the server would average statistics by itself."""
-    from fedfish_tff import models  # pylint: disable=g-import-not-at-top
-
-    # Clients that keep models keep these, too.
-    if models.has_statistics(self.model) and not self.config.keeps_models:
-      names = [
-        block.name
-        for block in self.config.declared
-        if {MEAN, AGGREGATOR} & set(block.build)
-      ]
-      raise errors.InputError(
-        f'The config must have no block {", ".join(names)} for a model with '
-        'statistics of batches, such as those of batch normalisation, which '
-        'the server averages as they are, got one; '
-        'batch_normalization.statistics=frozen goes with it.'
-      )
+    return self.change(AGGREGATOR, self.change(MEAN, None))
 
   def build(
     self, build_process: Callable[..., Any], **arguments: Any
@@ -241,6 +224,45 @@ class Ingredients:
       The arguments; empty if clients send all of these.
     """
     return self.change(EXCHANGE, lambda sent: {})(sent)
+
+
+def check_averaged_statistics(config: config_lib.Config) -> None:
+  """Checks a config for a model with statistics of batches.
+
+  Args:
+    config: The config, whose block batch_normalization says what becomes of the
+      statistics; without it, the server averages them.
+
+  Raises:
+    errors.InputError: If the server averages the statistics, but the method or
+      a block has no place for them.
+  """
+  own = config.blocks.get('batch_normalization')
+  if own is not None and own.statistics != 'averaged':
+    return
+  method = config.method
+  goes, where = "'frozen'", f'for {method.name}'
+  reason = method.why_not('statistics')
+  if 'statistics' in method.supports:
+    # What is averaged beside them would escape their rule, noise or selection.
+    others = {
+      part: block.name
+      for block in config.declared
+      for part in block.build
+      if part in (EXCHANGE, MEAN, AGGREGATOR)
+    }
+    if not others:
+      return
+    if EXCHANGE not in others and 'client_keeps' in method.supports:
+      goes = "'frozen' or 'kept'"
+    where = f'beside a block {" or ".join(dict.fromkeys(others.values()))}'
+    reason = 'the server would average statistics as they are'
+  default = '' if own else ', the default'
+  raise errors.InputError(
+    f"batch_normalization.statistics must be {goes} {where}, got 'averaged'"
+    f'{default}: {reason}. GroupNormalization, which has no statistics, goes '
+    'with all methods.'
+  )
 
 
 def prepare(

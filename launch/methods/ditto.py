@@ -33,7 +33,8 @@ METHOD = method.Method(
       "paper's code has 1, or the best of 0.1, 1 and 2.",
     ),
   },
-  supports=fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'exchange'},
+  supports=fed_avg.METHOD.supports
+  - {'barrier', 'client_keeps', 'exchange', 'statistics'},
   reasons={'barrier': local_layers.REASONS['barrier']},
   # Costs depend on the epochs, and the seed's initial weights are built in.
   shared_across=building.SHARED - {'local_epochs', 'seed'},

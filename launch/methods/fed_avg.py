@@ -75,6 +75,7 @@ METHOD = method.Method(
     'model_aggregator',
     'privacy',
     'repeated_visits',
+    'statistics',
   },
   # Reddi et al. (2021), algorithm 2, and Hsu et al. (2019).
   server_titles={

@@ -37,6 +37,7 @@ METHOD = method.Method(
     'local_epochs',
     'model_aggregator',
     'repeated_visits',
+    'statistics',
   },
   reasons={
     'barrier': "its clients train with the server's direction, so that their "

@@ -33,7 +33,7 @@ METHOD = method.Method(
       'tunes it over 0.001, 0.01, 0.03 and 0.1.',
     ),
   },
-  supports={'learning_rates', 'local_epochs', 'repeated_visits'},
+  supports={'learning_rates', 'local_epochs', 'repeated_visits', 'statistics'},
   reasons={
     'barrier': 'its clients train with states, so that their own models cannot '
     'be trained again outside of the round',

@@ -57,7 +57,8 @@ METHOD = method.Method(
       label=lambda value: f'{value} batches',
     ),
   },
-  supports=fed_avg.METHOD.supports - {'barrier', 'client_keeps', 'exchange'},
+  supports=fed_avg.METHOD.supports
+  - {'barrier', 'client_keeps', 'exchange', 'statistics'},
   reasons={
     'barrier': "a client's own model is made by other steps than those of a round"
   },

@@ -32,6 +32,7 @@ METHOD = method.Method(
     'learning_rates',
     'local_epochs',
     'repeated_visits',
+    'statistics',
   },
   reasons={
     'barrier': "its clients train with the server's optimizer state, so that "

@@ -43,6 +43,7 @@ METHOD = method.Method(
     'learning_rates',
     'local_epochs',
     'repeated_visits',
+    'statistics',
   },
   reasons={
     'barrier': 'its clients train with control variates, so that their own '

@@ -15,20 +15,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-# Methods that average statistics with the weights.
-_AVERAGING = {
-  'fed_avg',
-  'fed_cm',
-  'fed_dyn',
-  'fed_fish',
-  'fed_nova',
-  'fed_per',
-  'fed_prox',
-  'fed_rep',
-  'lg_fed_avg',
-  'mime_lite',
-  'scaffold',
-}
 _layers = tf.keras.layers
 
 
@@ -92,34 +78,47 @@ class BatchNormalizationTest(parameterized.TestCase):
       errors.InputError, 'statistics must be .* for scaffold'
     ):
       _config('scaffold,batch_normalization=kept')
-    for variant, normalized, message in (
-      (
-        'fed_avg,batch_normalization=frozen',
-        False,
-        "no block batch_normalization for task 'normalized'",
-      ),
-      (
-        'fed_avg,privacy=gaussian',
-        True,
-        'no block privacy for a model with stat',
-      ),
+    with self.assertRaisesRegex(
+      errors.InputError, "no block batch_normalization for task 'normalized'"
     ):
-      with self.assertRaisesRegex(errors.InputError, message):
-        building.build_method(_config(variant), _task(normalized=normalized))
+      building.build_method(
+        _config('fed_avg,batch_normalization=frozen'), _task(normalized=False)
+      )
+
+  def test_what_takes_no_average_is_refused_by_name(self):
+    task = _task()
+    for variant, name in (
+      ('ditto', 'for ditto'),
+      ('fed_avg,exchange=partial', 'beside a block exchange'),
+      ('fed_avg,privacy=gaussian', "or 'kept' beside a block privacy"),
+      ('fed_per,aggregation=median', 'beside a block aggregation'),
+      ('fed_avg,compression=quantized', "or 'kept' beside a block compression"),
+    ):
+      with self.subTest(variant):
+        # A config that names the statistics is refused before any data are read.
+        with self.assertRaisesRegex(
+          errors.InputError, f"'frozen' {name}.*, got 'averaged': "
+        ):
+          _config(f'{variant},batch_normalization=averaged')
+        with self.assertRaisesRegex(
+          errors.InputError, f"'frozen' {name}.*, got 'averaged', the default"
+        ):
+          building.build_method(_config(variant), task)
+    for variant in (
+      'ditto,batch_normalization=frozen',
+      'fed_avg,batch_normalization=kept,privacy=gaussian',
+    ):
+      building.build_method(_config(variant), task)
 
   @pytest.mark.thorough
   def test_every_method_averages_statistics_or_refuses(self):
-    averaging = set()
     for name, method in registry.own_methods().items():
       with self.subTest(name):
         try:
           built = building.build_method(_config(name), _task())
         except errors.InputError as error:
-          self.assertRegex(
-            str(error), f'{method.title}|statistics|class|feature|hidden layers'
-          )
+          self.assertNotIn('statistics', method.supports)
+          self.assertRegex(str(error), f'for {name}, |class|feature|hidden lay')
           continue
-        sent = built.wire_bytes
-        self.assertGreater(sent.upload, 0)
-        averaging.add(name)
-    self.assertEqual(averaging, _AVERAGING)
+        self.assertIn('statistics', method.supports)
+        self.assertGreater(built.wire_bytes.upload, 0)

@@ -18,6 +18,8 @@ from absl.testing import parameterized
 
 _BLOCKS = registry.own_blocks()
 _METHODS = registry.own_methods()
+# What averaged statistics of batches would escape.
+_CHANGING_WHAT_IS_SENT = {'aggregation', 'compression', 'exchange', 'privacy'}
 # Values that are not for all, by field.
 _OTHER_VALUES = {
   'algorithm.client_weighting': 'num_examples',
@@ -220,6 +222,10 @@ class BlockTest(parameterized.TestCase):
       with self.subTest(variant):
         if refused_by:
           self._assert_refused(_config(variant), 'The config must ')
+        elif 'batch_normalization' in (one, other) and (
+          {one, other} & _CHANGING_WHAT_IS_SENT
+        ):
+          self._assert_refused(_config(variant), 'batch_normalization.statis')
         else:
           config_checks.read(_config(variant))
 
