@@ -137,6 +137,12 @@ def list_some(values: Sequence[object], most: int = 20) -> str:
   return f'{shown} and {more:,} more' if more > 0 else shown
 
 
+def span(numbers: Sequence[int]) -> str:
+  """Returns '2 to 5', the least and the largest number; '2' for equal ones."""
+  ends = (min(numbers), max(numbers))
+  return ' to '.join(dict.fromkeys(f'{number:,}' for number in ends))
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
   """Returns ' Did you mean X?' for the known name closest to a wrong one.
 

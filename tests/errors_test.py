@@ -145,6 +145,12 @@ class SuggestTest(parameterized.TestCase):
     self.assertEqual(errors.suggest(name, known), told)
 
 
+class SpanTest(absltest.TestCase):
+  def test_equal_numbers_are_one(self):
+    self.assertEqual(errors.span([5, 1200, 9]), '5 to 1,200')
+    self.assertEqual(errors.span([18, 18]), '18')
+
+
 class DescribeFailedCheckTest(absltest.TestCase):
   def _failure(self, number):
     @tf.function

@@ -8,6 +8,7 @@ import itertools
 import pathlib
 
 from fedfish_tff import datasets
+from fedfish_tff import errors
 from fedfish_tff import simulation
 from fedfish_tff.execution import contexts
 from launch.methods import config as config_lib
@@ -92,14 +93,14 @@ def _describe_data(
     total = round(share * sum(sizes))
     line = (
       f'{text_table.count(f"{number:,}", "client")}; '
-      f'{about}{text_table.count(f"{total:,}", "example")}, {min(sizes):,} to '
-      f'{max(sizes):,} each, median {np.median(sizes):,.0f}'
+      f'{about}{text_table.count(f"{total:,}", "example")}, '
+      f'{errors.span(sizes)} each, median {np.median(sizes):,.0f}'
     )
     labels = [tf.nest.flatten(e)[-1] for e in examples]
     if all(y.ndim == 1 and y.dtype.kind in 'iu' for y in labels):
       held = [len(np.unique(y)) for y in labels]
       classes = len(np.unique(np.concatenate(labels)))
-      line += f'; {classes} classes, {min(held)} to {max(held)} each'
+      line += f'; {classes} classes, {errors.span(held)} each'
     yield split.replace('_', ' '), line
     if split == 'train':
       nbytes = [datasets.count_bytes(e) for e in examples]

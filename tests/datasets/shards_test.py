@@ -186,7 +186,7 @@ class PartitionByShardsTest(parameterized.TestCase):
     (dict(classes_per_client=2), 'cannot hold all 5 classes'),
     (
       dict(num_clients=3, classes_per_client=5),
-      'with 2 to 2 examples cannot give 3 clients 5 classes each',
+      'with 2 examples cannot give 3 clients 5 classes each',
     ),
     (dict(num_clients=0, classes_per_client=1), 'num_clients .*0'),
     (dict(labels=[], classes_per_client=1), 'shape'),

@@ -60,7 +60,7 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
     )
     self.assertIn(
       'tiny_leaves/1.0.0, train: x is image, y is species; 240 examples among 6 '
-      'clients of 30 to 30; 60 left over.',
+      'clients of 30; 60 left over.',
       printed,
     )
     self.assertEqual(
@@ -325,7 +325,7 @@ class PartitionDatasetTest(tiny_tfds.TestCase):
       }
       (leaf / part / 'all_data_0.json').write_text(json.dumps(content))
     printed = self._run(f'--dataset={leaf}')
-    self.assertIn('of 7 to 7; 20 of them for testing at 10 clients;', printed)
+    self.assertIn('of 7; 20 of them for testing at 10 clients;', printed)
     x, y, x_test, y_test = self._read_own_test()['u3']
     np.testing.assert_array_equal(x, [[3 + i / 8, 1] for i in range(5)])
     np.testing.assert_array_equal(x_test, [[3, 1], [3.125, 1]])

@@ -50,10 +50,10 @@ class RunPlanTest(small_configs.TestCase):
       total += sum(sizes)
       self.assertEqual(
         plan[split],
-        f'{len(clients)} clients; {sum(sizes):,} examples, {min(sizes)} to '
-        f'{max(sizes)} each, median {np.median(sizes):.0f}; '
+        f'{len(clients)} clients; {sum(sizes):,} examples, {errors.span(sizes)} '
+        f'each, median {np.median(sizes):.0f}; '
         f'{np.unique(np.concatenate([y for _, y in clients])).size} classes, '
-        f'{min(held)} to {max(held)} each',
+        f'{errors.span(held)} each',
       )
     self.assertLen(sklearn_datasets.load_digits().target, total)
     self.assertEqual(

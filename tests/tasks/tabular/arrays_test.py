@@ -284,7 +284,7 @@ class ArraysTest(temporary_folders.TestCase):
     self.assertEqual(task.create_model().initial_weights[0][-1].shape, (3,))
     self.assertRegex(
       task.description,
-      r'clients of 5 to 5 examples \(50 in all\); own test data at 9 of 3 to 3 '
+      r'clients of 5 examples \(50 in all\); own test data at 9 of 3 '
       r'examples \(27 in all\);',
     )
     self.assertRegex(task.warnings[0], 'test data of clients, have .* of 2,')
