@@ -271,13 +271,12 @@ def _fail(message: str) -> NoReturn:
 
 def _say(message: str) -> None:
   """Writes a message to stderr as one line, shortened if it is very long."""
-  program = os.path.basename(sys.argv[0])
   line = installed.name_commands(' '.join(message.split()))
   if (left_out := len(line) - 2 * _END_LENGTH) > _END_LENGTH:
     line = (
       f'{line[:_END_LENGTH]} [{left_out:,} characters] {line[-_END_LENGTH:]}'
     )
-  print(f'{program}: {line}', file=sys.stderr, flush=True)
+  print(f'{installed.program_name()}: {line}', file=sys.stderr, flush=True)
 
 
 def describe_flag_error(error: flags.Error) -> str:

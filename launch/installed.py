@@ -103,7 +103,7 @@ def list_commands() -> None:
   }
   width = max(map(len, rows))
   for command, title in rows.items():
-    print(f'{command:{width}}  {title}')
+    print(f'{command:{width}}  {name_commands(title)}')
   print('\nEach has --help.')
 
 
@@ -115,9 +115,15 @@ def _read_title(path: str) -> str:
 
 def leave(*_: object) -> NoReturn:
   """Ends a binary that imports its modules, as a handler of Ctrl-C."""
-  program = os.path.basename(sys.argv[0])
-  os.write(2, f'{program}: Interrupted.\n'.encode())
+  os.write(2, f'{program_name()}: Interrupted.\n'.encode())
   os._exit(130)
+
+
+def program_name() -> str:
+  """Returns the name of the running program: fedfish-train, or train.py."""
+  name = os.path.basename(sys.argv[0])
+  command = name_commands(f'launch.{name.removesuffix(".py")}')
+  return command if command in COMMANDS else name
 
 
 def find_config(source: str) -> str:

@@ -98,6 +98,13 @@ class InstalledTest(temporary_folders.TestCase):
     os.chdir(self.folder)
     self.assertEqual(installed.find_config(source), expected.format(configs))
 
+  def test_messages_name_the_command_in_a_wheel_only(self):
+    with mock.patch.object(sys, 'argv', ['/a/launch/partition_dataset.py']):
+      self.assertEqual(installed.program_name(), 'partition_dataset.py')
+      wheel = pathlib.Path('/a/fedfish_tff_programs')
+      with mock.patch.object(installed, '_ROOT', wheel):
+        self.assertEqual(installed.program_name(), 'fedfish-partition')
+
   def test_binaries_have_the_names_of_commands_in_a_wheel_only(self):
     text = (
       'python -m launch.train --config=launch/configs/digits.py, as launch.plot. '
