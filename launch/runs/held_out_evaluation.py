@@ -287,7 +287,10 @@ def rows_to_csv(rows: Rows, *, round_number: int, split: str) -> bytes:
 
 def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
   """Returns rows of `summarize` as lines of text for a terminal."""
-  lines = [('', 'metric', 'clients', 'mean [95 % interval]', 'worst tenth')]
+  # Few clients have no interval.
+  has_intervals = any(_format(summary['low']) for summary in summaries)
+  title = 'mean [95 % interval]' if has_intervals else 'mean'
+  lines = [('', 'metric', 'clients', title, 'worst tenth')]
   for summary in summaries:
     mean = _format(summary['mean'])
     if _format(summary['low']):
@@ -308,7 +311,7 @@ def format_summaries(summaries: Sequence[Mapping[str, Any]]) -> str:
 
 
 def _format(value: float | None) -> str:
-  return '' if value is None or np.isnan(value) else f'{value:.4g}'
+  return '' if value is None or np.isnan(value) else f'{value + 0.0:.4g}'
 
 
 def metric_directions(metrics: Iterable[str], task: Task) -> dict[str, bool]:

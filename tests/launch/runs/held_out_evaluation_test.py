@@ -113,6 +113,8 @@ class SummarizeTest(absltest.TestCase):
     ) as flip:
       summary = _summarize('global', rows, 'x', higher_is_better=True)
     self.assertLess(summary['low'], summary['high'])
+    text = held_out_evaluation.format_summaries([summary])
+    self.assertIn('mean [95 % interval]', text)
     flip.assert_not_called()
 
   def test_differences_are_paired_by_client(self):
@@ -153,6 +155,10 @@ class SummarizeTest(absltest.TestCase):
       np.testing.assert_equal(summary[name], alone[name])
     text = held_out_evaluation.format_summaries([summary])
     self.assertIn('4 (diverged: 2)', text)
+    # Two clients have no interval.
+    self.assertNotIn('interval', text)
+    zero = held_out_evaluation.format_summaries([summary | {'mean': -0.0}])
+    self.assertNotIn('-0', zero)
 
   def test_rows_survive_being_written_and_read(self):
     path = self.create_tempfile('clients.csv').full_path
