@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the labels of runs."""
 
+import itertools
+
 from launch import json_config
 from launch.configs import base
 from launch.configs import fed3r_digits
@@ -183,6 +185,19 @@ _CASES = {
       'fed_fish', algorithm__diagnostics=True
     ),
     'FedFish, per example': _variant('per_example'),
+  },
+  'of_a_grid_epochs_come_first_and_rates_last': {
+    f'FedFish, {epochs} local epochs, diagnostics {diagnostics}, batch size '
+    f'{size}, client learning rate {rate}': _variant(
+      'fed_fish',
+      local_epochs=epochs,
+      algorithm__diagnostics=diagnostics,
+      batch_size=size,
+      client_learning_rate=rate,
+    )
+    for epochs, diagnostics, size, rate in itertools.product(
+      (2, 8), (False, True), (5, 10), (0.1, 0.01)
+    )
   },
   'a_batch_size_that_differs_between_methods': {
     'FedAvg, batch size 5': _variant('fed_avg', batch_size=5),
