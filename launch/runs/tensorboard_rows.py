@@ -17,7 +17,8 @@ class TensorBoardRows(tff.program.ReleaseManager[Mapping[str, Any], int]):
   """A manager with whose first row TensorBoard drops that round and later ones.
 
   A killed process has written rounds after its last checkpoint, which the next
-  process repeats.
+  process repeats. A row is one event: `tf.summary.scalar`, with an event for
+  each column, takes some milliseconds of each round.
   """
 
   def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -27,7 +28,7 @@ class TensorBoardRows(tff.program.ReleaseManager[Mapping[str, Any], int]):
       folder: The folder of the event files of all processes of the run.
     """
     self._folder = pathlib.Path(folder)
-    self._manager: tff.program.TensorBoardReleaseManager | None = None
+    self._writer: tf.io.TFRecordWriter | None = None
 
   async def release(self, value: Mapping[str, Any], key: int) -> None:
     """Writes the row of a round, numbers by column name.
@@ -35,23 +36,24 @@ class TensorBoardRows(tff.program.ReleaseManager[Mapping[str, Any], int]):
     Raises:
       tf.errors.OpError: If it cannot be written.
     """
-    if self._manager is None:
+    if self._writer is None:
       self._folder.mkdir(parents=True, exist_ok=True)
-      self._write_start(key)
-      # Its file follows that of the start, by the time in the name.
-      self._manager = tff.program.TensorBoardReleaseManager(self._folder)
-    await self._manager.release(value, key)
+      # TensorBoard reads files in the order of their names.
+      name = f'events.out.tfevents.{time.time():017.6f}.{socket.gethostname()}'
+      self._writer = tf.io.TFRecordWriter(str(self._folder / f'{name}.rows'))
+      self._write(file_version='brain.Event:2')
+      # The event by which TensorBoard drops a round and later ones.
+      start = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
+      self._write(step=key, session_log=start)
+    summary = tf.compat.v1.Summary(
+      value=[
+        tf.compat.v1.Summary.Value(tag=name, simple_value=float(number))
+        for name, number in value.items()
+      ]
+    )
+    self._write(step=key, summary=summary)
+    self._writer.flush()
 
-  def _write_start(self, round_number: int) -> None:
-    """Writes the event by which TensorBoard drops a round and later ones."""
-    start = tf.compat.v1.SessionLog(status=tf.compat.v1.SessionLog.START)
-    now = time.time()
-    # TensorBoard reads files in the order of their names, in which the id of a
-    # process follows the host; no id begins with 0.
-    name = f'events.out.tfevents.{int(now):010}.{socket.gethostname()}.0.start'
-    with tf.io.TFRecordWriter(str(self._folder / name)) as writer:
-      for event in (
-        tf.compat.v1.Event(wall_time=now, file_version='brain.Event:2'),
-        tf.compat.v1.Event(wall_time=now, step=round_number, session_log=start),
-      ):
-        writer.write(event.SerializeToString())
+  def _write(self, **fields: Any) -> None:
+    event = tf.compat.v1.Event(wall_time=time.time(), **fields)
+    self._writer.write(event.SerializeToString())
