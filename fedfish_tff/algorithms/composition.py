@@ -217,6 +217,10 @@ def compose(
   def get_model_weights(state):
     return state.global_model_weights
 
+  @tff.tensorflow.computation(state_type.member, weights_type)
+  def set_model_weights(state, weights):
+    return state._replace(global_model_weights=weights)
+
   def build_update_is_finite():
     @tff.tensorflow.computation(weights_type, data_type)
     def update_is_finite(weights, dataset):
@@ -239,7 +243,9 @@ def compose(
       )
 
     return process_lib.FederatedProcess(
-      _to_learning_process(initialize, next_fn, get_model_weights, finalizer),
+      _to_learning_process(
+        initialize, next_fn, get_model_weights, set_model_weights, finalizer
+      ),
       local_training=local_training,
       build_update_is_finite=build_update_is_finite,
       extra_passes=extra_passes,
@@ -288,6 +294,7 @@ def compose(
     next=next_with_client_states,
     next_without_client_states=next_without_client_states,
     get_model_weights=get_model_weights,
+    set_model_weights=set_model_weights,
     client_model_weights=client_model_weights,
     local_training=local_training,
     update_is_finite=build_update_is_finite(),
@@ -299,16 +306,11 @@ def _to_learning_process(
   initialize: tff.Computation,
   next_fn: tff.Computation,
   get_model_weights: tff.Computation,
+  set_model_weights: tff.Computation,
   finalizer: tff.learning.templates.FinalizerProcess,
 ) -> tff.learning.templates.LearningProcess:
-  """Returns the process with weights and hyper-parameters that can be set."""
+  """Returns the process with hyper-parameters that can be set."""
   state_type = initialize.type_signature.result.member
-
-  @tff.tensorflow.computation(
-    state_type, get_model_weights.type_signature.result
-  )
-  def set_model_weights(state, weights):
-    return state._replace(global_model_weights=weights)
 
   @tff.tensorflow.computation(state_type)
   def get_hparams(state):

@@ -192,21 +192,34 @@ def _build(
     )
     return step, server._replace(state=held)
 
+  def hold(weights):
+    return tuple(tf.stack([w] * (max_staleness + 1)) for w in weights.trainable)
+
   process = composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
-    initialize_server=lambda weights: tuple(
-      tf.stack([w] * (max_staleness + 1)) for w in weights.trainable
-    ),
+    initialize_server=hold,
     initialize_client=lambda server: tf.constant(0),
     server_step=server_step,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )
-  # Of the broadcast, a client needs the model that it starts from.
+  weights_type = process.get_model_weights.type_signature.result
+
+  @tff.tensorflow.computation(
+    process.get_model_weights.type_signature.parameter, weights_type
+  )
+  def set_model_weights(state, weights):
+    return state._replace(
+      global_model_weights=weights, client_work=hold(weights)
+    )
+
   return dataclasses.replace(
-    process, received_type=process.get_model_weights.type_signature.result
+    process,
+    set_model_weights=set_model_weights,
+    # Of the broadcast, a client needs the model that it starts from.
+    received_type=weights_type,
   )

@@ -36,8 +36,8 @@ METHOD = method.Method(
   supports=fed_avg.METHOD.supports
   - {'barrier', 'client_keeps', 'exchange', 'statistics'},
   reasons={'barrier': local_layers.REASONS['barrier']},
-  # Costs depend on the epochs, and the seed's initial weights are built in.
-  shared_across=building.SHARED - {'local_epochs', 'seed'},
+  # Costs depend on the epochs.
+  shared_across=building.SHARED - {'local_epochs'},
   keeps_models=True,
   build=_build,
 )

@@ -84,8 +84,7 @@ METHOD = method.Method(
     'fine_tuning': 'its server keeps whole models for clients at work',
     'fine_tuning_start': 'its server keeps whole models for clients at work',
   },
-  # The seed's initial weights are built in.
-  shared_across=building.SHARED - {'seed'},
+  shared_across=building.SHARED,
   is_asynchronous=True,
   build=_build,
 )

@@ -42,7 +42,6 @@ METHOD = method.Method(
     'the mean of a round is a part',
     'privacy': 'its server adds up the updates of all rounds',
   },
-  # The number of clients may depend on the seed.
-  shared_across=building.SHARED - {'seed'},
+  shared_across=building.SHARED,
   build=_build,
 )

@@ -48,8 +48,8 @@ METHOD = method.Method(
   supports=local_layers.SUPPORTS,
   reasons=local_layers.REASONS,
   personalizes=True,
-  # The epochs and the seed's initial weights are built in.
-  shared_across=building.SHARED - {'local_epochs', 'seed'},
+  # The epochs are built in.
+  shared_across=building.SHARED - {'local_epochs'},
   keeps_models=True,
   averages_models=True,
   build=_build,

@@ -35,8 +35,7 @@ METHOD = method.Method(
   supports=local_layers.SUPPORTS,
   reasons=local_layers.REASONS,
   personalizes=True,
-  # The seed's initial weights are built in.
-  shared_across=building.SHARED - {'seed'},
+  shared_across=building.SHARED,
   keeps_models=True,
   averages_models=True,
   build=_build,

@@ -62,8 +62,8 @@ class Method:
     is_asynchronous: Whether its clients may start from earlier models, so that
       it can take answers as they come.
     shared_across: The fields of a config that `build` does not depend on,
-      except through the model's initial weights and
-      `building.parameter_values`. Runs of a sweep that differ only in these
+      except through the model's initial weights, the number of training clients
+      and `building.parameter_values`. Runs of a sweep that differ only in these
       fields share what is built; by default no two runs do.
     fine_tunes_by: The dotted field with the rate of clients' fine-tuning.
     draws: A function from the method's fields to whether `build` depends on the

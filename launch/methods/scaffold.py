@@ -50,7 +50,6 @@ METHOD = method.Method(
     'models cannot be trained again outside of the round',
     'privacy': 'its control variates are a second sum',
   },
-  # The number of clients may depend on the seed.
-  shared_across=building.SHARED - {'seed'},
+  shared_across=building.SHARED,
   build=_build,
 )

@@ -130,16 +130,14 @@ class _Built:
   ) -> experiment_lib.Experiment | None:
     """Returns the experiment of another config with the key.
 
-    It is None if its model differs or its initial weights cannot be set.
+    It is None if its model or the number of its training clients differs.
     """
     weights = self.experiment.initial_weights
     if config.seed != self.experiment.config.seed:
       model = building.prepare(config, task).model
-      if (
-        not isinstance(
-          self.experiment.process, tff.learning.templates.LearningProcess
-        )
-        or model_graph.describe(model) != self._model_graph
+      counts = [len(of.train.client_ids) for of in (task, self.experiment.task)]
+      if counts[0] != counts[1] or (
+        model_graph.describe(model) != self._model_graph
       ):
         return None
       weights = tff.learning.models.ModelWeights(*model.initial_weights)

@@ -44,6 +44,7 @@ class ClientStateProcessTest(absltest.TestCase):
   def test_defaults(self):
     computations = (
       *('initialize', 'initialize_client', 'next', 'get_model_weights'),
+      'set_model_weights',
       *('next_without_client_states', 'client_model_weights'),
       *('local_training', 'update_is_finite'),
     )

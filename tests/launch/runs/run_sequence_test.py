@@ -53,7 +53,7 @@ def _vary(config):
   if 'local_epochs' not in method.supports:
     across -= {'local_epochs'}
   if config.get('exchange', {}).get('unsent') == 'client_keeps':
-    across -= {'seed', 'server_learning_rate'}
+    across -= {'server_learning_rate'}
   for block in read.declared:
     across -= block.built_from(read) or frozenset()
   return {**config, **{k: v for k, v in _OTHER.items() if k in across}}
