@@ -145,8 +145,8 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
     axis.set_ylabel('Accuracy')
   panels.draw_legend(
     figure,
-    note='Means over seeds; for one model, on validation clients. Methods in '
-    'colour have a point that no other method beats in both numbers.',
+    note='Means over seeds; for one model, on validation clients; for personal '
+    'models, on own test data of training clients. Methods in colour have a point that no other method beats in both numbers.',
   )
   return figure
 
@@ -165,7 +165,11 @@ def draw_personal(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
       axis, "Accuracy of the server's model, test clients", '', title
     )
     axis.set_ylabel("Accuracy of clients' fine-tuned models")
-  panels.draw_legend(figure, note='Bars are 95 % intervals over seeds.')
+  panels.draw_legend(
+    figure,
+    note='Bars are 95 % intervals over seeds. Where clients keep layers, the '
+    "server's model is not for use by itself.",
+  )
   return figure
 
 
