@@ -421,7 +421,8 @@ def _trace_pass(
     raise errors.InputError(f'Model {keras_model.name!r} {refused[0]}.')
   if num_outputs != 1:
     raise errors.InputError(
-      f'Model {keras_model.name!r} must have one output, got {num_outputs}.'
+      f'Model {keras_model.name!r} must have one output, such as several joined '
+      f'by Concatenate, got {num_outputs}.'
     )
   (output, *_) = traced.outputs
   if output.dtype != tf.float32:

@@ -180,6 +180,41 @@ class KerasModelTest(parameterized.TestCase):
   def test_rounds_of_other_models_are_those_of_keras(self, kind):
     self._check_rounds(kind)
 
+  @pytest.mark.thorough
+  def test_joined_outputs_train_as_several_of_keras(self):
+    tf.keras.utils.set_random_seed(0)
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=[8, 5]).astype('f')
+    kind, value = rng.integers(0, 3, 8), rng.normal(size=8)
+    y = np.stack([kind, value], axis=1).astype('f')
+    inputs = _layers.Input([5])
+    hidden = _layers.Dense(4, 'tanh')(inputs)
+    outputs = [_layers.Dense(3)(hidden), _layers.Dense(1)(hidden)]
+    of_class = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+    def loss(labels, predictions):
+      return of_class(labels[:, 0], predictions[:, :3]) + 0.5 * tf.reduce_mean(
+        (labels[:, 1:] - predictions[:, 3:]) ** 2
+      )
+
+    model = models.create_keras_model(
+      tf.keras.Model(inputs, _layers.Concatenate()(outputs)),
+      input_spec=_spec([(x, y)]),
+      loss=loss,
+    )
+    process = algorithms.build_fed_avg(
+      model, tff.learning.optimizers.build_sgdm(_RATE)
+    )
+    state, _ = process.next(process.initialize(), _datasets([(x, y)]))
+    several = tf.keras.Model(inputs, outputs)
+    several.compile(
+      tf.keras.optimizers.SGD(_RATE), [of_class, 'mse'], loss_weights=[1, 0.5]
+    )
+    several.fit(x, [kind, value], batch_size=_BATCH, shuffle=False, verbose=0)
+    found = process.get_model_weights(state).trainable
+    for tensor, expected in zip(found, several.get_weights(), strict=True):
+      np.testing.assert_allclose(tensor, expected, rtol=1e-5, atol=1e-6)
+
   def _check_rounds(self, kind):
     clients, keras_model, model = _convert(kind)
     process = algorithms.build_fed_avg(
@@ -310,7 +345,10 @@ class KerasModelTest(parameterized.TestCase):
       ("loss of Keras, .*got 'mes'", {'loss': 'mes'}),
       ("A metric must be .*got 'hits'", {'metrics': ['hits']}),
       ('different names, .*got mse, mse', {'metrics': ['mse', 'mse']}),
-      ('one output, got 2', {'keras_model': _two_outputs()}),
+      (
+        'one output, such as several joined by Concatenate, got 2',
+        {'keras_model': _two_outputs()},
+      ),
       ('must have an output without a mask', {'keras_model': _masked()}),
       ('add losses that are one number', {'keras_model': _adding_by_example()}),
       ("'own' must have all arguments, .* for bound", {'metrics': [_Own(0.9)]}),
