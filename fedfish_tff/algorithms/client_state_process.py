@@ -55,8 +55,9 @@ class ClientStateProcess:
       its state back as it was.
     get_model_weights: A computation (S -> ModelWeights), not placed: the
       server's model.
-    set_model_weights: A computation (<S, ModelWeights> -> S), not placed: the
-      state before the first round with other initial weights. FedMA has none.
+    set_model_weights: A computation (<S, ModelWeights> -> S), not placed: from
+      the state before the first round, that with other initial weights. FedMA
+      has none.
     client_model_weights: A computation (<S, C> -> ModelWeights), not placed:
       the client's own model, from which it would start its training.
     next_without_client_states: A computation (<S@SERVER, {<client_state=C,

@@ -85,7 +85,8 @@ def compose(
     local_training: A client's training outside of a round, from weights and
       batches to weights: the process' attribute.
     initialize_server: A function from the initial weights to S, which the
-      server keeps beside the weights; () by default.
+      server keeps beside the weights; () by default. `set_model_weights` of the
+      process begins S anew, by the weights that are set.
     initialize_client: A function from the server's values to C, the state of a
       client that takes part for the first time. By default clients keep none.
     client_weights: A function from the server's values and C to the weights of
@@ -219,7 +220,10 @@ def compose(
 
   @tff.tensorflow.computation(state_type.member, weights_type)
   def set_model_weights(state, weights):
-    return state._replace(global_model_weights=weights)
+    server = begin(weights)
+    return state._replace(
+      global_model_weights=server.weights, client_work=server.state
+    )
 
   def build_update_is_finite():
     @tff.tensorflow.computation(weights_type, data_type)

@@ -126,8 +126,10 @@ def build_fed_async(
 
     w_(t + 1) = (1 - alpha s(d)) w_t + alpha s(d) w_i
 
-  alpha, `mixing_weight`, is above 0 and at most 1; s is `staleness_weight`, by
-  default the paper's 1 / sqrt(d + 1), and d is 0 for the newest weights.
+  alpha, `mixing_weight`, is above 0 and at most 1, by default the paper's 0.6; s
+  is `staleness_weight`, by default the paper's 1 / sqrt(d + 1), and d is 0 for
+  the newest weights. A client sends alpha s(d) (w_t - w_i), which
+  `model_aggregator` combines.
   Several clients take the mean of their w_(t + 1). A client optimizer with a
   proximal term gives option II. The rest is as in `build_fed_buff`.
   """
@@ -192,34 +194,21 @@ def _build(
     )
     return step, server._replace(state=held)
 
-  def hold(weights):
-    return tuple(tf.stack([w] * (max_staleness + 1)) for w in weights.trainable)
-
   process = composition.compose(
     model_fn,
     client_update,
     model_aggregator,
     server_optimizer_fn,
-    initialize_server=hold,
+    initialize_server=lambda weights: tuple(
+      tf.stack([w] * (max_staleness + 1)) for w in weights.trainable
+    ),
     initialize_client=lambda server: tf.constant(0),
     server_step=server_step,
     local_training=local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )
-  weights_type = process.get_model_weights.type_signature.result
-
-  @tff.tensorflow.computation(
-    process.get_model_weights.type_signature.parameter, weights_type
-  )
-  def set_model_weights(state, weights):
-    return state._replace(
-      global_model_weights=weights, client_work=hold(weights)
-    )
-
+  # Of the broadcast, a client needs the model that it starts from.
   return dataclasses.replace(
-    process,
-    set_model_weights=set_model_weights,
-    # Of the broadcast, a client needs the model that it starts from.
-    received_type=weights_type,
+    process, received_type=process.get_model_weights.type_signature.result
   )

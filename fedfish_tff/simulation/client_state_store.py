@@ -253,7 +253,9 @@ class ClientStateStore:
     digest: int,
     visitors: Iterable[tuple[int, Iterable[str]]],
   ) -> None:
-    """Checks that the states after a round are there and undamaged.
+    """Checks that the visits up to a round are those of its checkpoint.
+
+    `load` checks each state.
 
     Args:
       round_number: The round of a checkpoint.

@@ -79,7 +79,8 @@ def poisson_participation(
 
   This is Poisson sampling, which benefits differential privacy most (McMahan et
   al., arXiv:1710.06963, Algorithm 1): in every round, each client takes part
-  with the probability `cohort_size` / clients. A cohort may be empty.
+  with the probability `cohort_size` / clients, so that `cohort_size` is the
+  expected number of clients. A cohort may be empty.
   """
   client_ids = _sort(client_ids)
   _check_size(cohort_size, client_ids)
@@ -116,7 +117,7 @@ def visit_once_participation(
   seed decides the order of the clients. The sizes of the
   `count_visiting_rounds(...)` cohorts, `cohort_size` or less, differ by one at
   most: a secure sum over a last cohort of one client would reveal that client's
-  values.
+  values. `cohort_size` may exceed the number of clients.
   """
   return _visit(_sort(client_ids), cohort_size, 'visits', seed)
 

@@ -260,8 +260,7 @@ def check_averaged_statistics(config: config_lib.Config) -> None:
   default = '' if own else ', the default'
   raise errors.InputError(
     f"batch_normalization.statistics must be {goes} {where}, got 'averaged'"
-    f'{default}: {reason}. GroupNormalization, which has no statistics, goes '
-    'with all methods.'
+    f'{default}: {reason}. GroupNormalization has no statistics to average.'
   )
 
 

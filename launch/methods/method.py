@@ -28,8 +28,8 @@ SUPPORTS: Mapping[str, str] = {
   'rule can take the place of these sums',
   'privacy': 'it sums more than updates that can be clipped and noised',
   'repeated_visits': 'it would count clients as often as they are drawn',
-  'statistics': 'it averages no statistics of batches, such as those of batch '
-  'normalisation',
+  'statistics': 'it does not declare that it averages statistics, such as those '
+  'of batch normalisation',
 }
 
 

@@ -130,14 +130,17 @@ class _Built:
   ) -> experiment_lib.Experiment | None:
     """Returns the experiment of another config with the key.
 
-    It is None if its model or the number of its training clients differs.
+    It is None if its model or the number of its training clients differs, or
+    if other initial weights cannot be set.
     """
     weights = self.experiment.initial_weights
     if config.seed != self.experiment.config.seed:
       model = building.prepare(config, task).model
       counts = [len(of.train.client_ids) for of in (task, self.experiment.task)]
-      if counts[0] != counts[1] or (
-        model_graph.describe(model) != self._model_graph
+      if (
+        counts[0] != counts[1]
+        or not hasattr(self.experiment.process, 'set_model_weights')
+        or model_graph.describe(model) != self._model_graph
       ):
         return None
       weights = tff.learning.models.ModelWeights(*model.initial_weights)

@@ -226,18 +226,17 @@ class Tuning:
     seeds = ', '.join(map(str, self._seeds))
     noun = 'seed' if len(self._seeds) == 1 else 'seeds'
     # Methods of clients' own models are judged by these.
-    judges = [
-      (column_titles.describe(column), list(of['name']))
+    judges = {
+      column_titles.describe(column): ', '.join(dict.fromkeys(of['method']))
       for column, of in best.groupby('column', sort=False)
-    ]
-    told = ' and '.join(
-      by if len(judges) == 1 else f'{", ".join(names)} by {by}'
-      for by, names in judges
+    }
+    told = '; '.join(
+      f'for {methods if len(judges) > 1 else "each method"} by {by}'
+      for by, methods in judges.items()
     )
-    told = f'by {told}' if len(judges) == 1 else f'({told})'
-    return [
-      f'Tuned for each method {told}, with {noun} {seeds}. {"; ".join(found)}.'
-    ] * bool(found)
+    return [f'Tuned {told}, with {noun} {seeds}. {"; ".join(found)}.'] * bool(
+      found
+    )
 
   def _find_differences(
     self,

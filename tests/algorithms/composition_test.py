@@ -105,6 +105,24 @@ class ComposeTest(absltest.TestCase):
     self.assertEqual(finite, [True, True, True, False])
     self.assertEqual(process.extra_passes, 3)
 
+  def test_weights_that_are_set_begin_the_server_anew(self):
+    weights = tff.learning.models.ModelWeights(ref.initial_weights(9), ())
+    for initialize_client in (
+      None,
+      lambda server: collections.OrderedDict(rounds=server.state['secret']),
+    ):
+      process = _compose(
+        initialize_client=initialize_client,
+        initialize_server=lambda weights: collections.OrderedDict(
+          factor=tf.reduce_sum(weights.trainable[0]), secret=tf.constant(0)
+        ),
+        client_weights=lambda server, own: server.weights,
+      )
+      state = process.set_model_weights(process.initialize(), weights)
+      self.assertAlmostEqual(
+        state.client_work['factor'], np.sum(weights.trainable[0]), places=5
+      )
+
   def test_rounds_with_client_states(self):
     process = _compose()
     self.assertIsInstance(process, algorithms.ClientStateProcess)

@@ -276,14 +276,20 @@ def join_rows(
   if all(rows is None for _, rows in parts):
     return np.concatenate([array for array, _ in parts])
   counts = [len(array if rows is None else rows) for array, rows in parts]
-  joined = np.empty((sum(counts), *first.shape[1:]), first.dtype)
+  dtype = np.result_type(*(array.dtype for array, _ in parts))
+  joined = np.empty((sum(counts), *first.shape[1:]), dtype)
   for (array, rows), start, count in zip(parts, *offsets(counts)):
     part = joined[start : start + count]
     if rows is None:
       part[...] = array
     else:
-      # Without a mode, NumPy takes the rows into a copy first.
-      np.take(array, rows, axis=0, out=part, mode='clip')
+      # NumPy checks rows only if it takes them into a copy first.
+      if count and not -len(array) <= rows.min() <= rows.max() < len(array):
+        raise IndexError(
+          f'rows must be below {len(array)}, got {rows.max()}, or '
+          f'{rows.min()} from the end.'
+        )
+      np.take(array, rows, axis=0, out=part, mode='wrap')
   return joined
 
 

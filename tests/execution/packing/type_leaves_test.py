@@ -50,6 +50,24 @@ class LeavesTest(absltest.TestCase):
       packed_sequences.join_rows([rows, rows[:1]]), [0, 1, 2, 0]
     )
 
+  def test_used_rows_are_those_of_numpy_however_many_arrays_are_joined(self):
+    arrays = [np.arange(3), np.array([0.5, 1.5])]
+    for used in ([[2, -1, -3], [1]], [[0], None], [None, [-2, 0]]):
+      used = [rows and np.array(rows) for rows in used]
+      taken = [a if r is None else a[r] for a, r in zip(arrays, used)]
+      np.testing.assert_array_equal(
+        packed_sequences.join_rows(arrays, used), np.concatenate(taken)
+      )
+      np.testing.assert_array_equal(
+        packed_sequences.join_rows(arrays[:1], used[:1]), taken[0]
+      )
+    for row in (3, -4):
+      for count in (1, 2):
+        with self.assertRaises(IndexError):
+          packed_sequences.join_rows(
+            arrays[:count], [np.array([0, row]), np.array([0])][:count]
+          )
+
 
 class PackedSequenceTest(absltest.TestCase):
   def test_nbytes_counts_texts(self):

@@ -103,6 +103,21 @@ class TensorBoardRowsTest(temporary_folders.TestCase):
       rest = path.name.split('.', 4)[4]
       path.rename(path.with_name(f'events.out.tfevents.{time:010}.{rest}'))
 
+  def test_all_columns_are_there_while_a_run_goes_on(self):
+    # The second has begun again with round 1.
+    managers = []
+    for numbers in ((0, 1), (1,)):
+      managers.append(tensorboard_rows.TensorBoardRows(self.folder))
+      for number in numbers:
+        row = {'loss': number + len(managers), 'accuracy': 0.25}
+        asyncio.run(managers[-1].release(row, number))
+    found = plugin_event_accumulator.EventAccumulator(str(self.folder)).Reload()
+    for name, values in (('loss', [1, 3]), ('accuracy', [0.25, 0.25])):
+      self.assertEqual(
+        [float(tf.make_ndarray(e.tensor_proto)) for e in found.Tensors(name)],
+        values,
+      )
+
   def test_the_rows_of_the_last_process_count(self):
     folder = self.folder / 'tensorboard'
     processes = [{0: 5.0, 1: 4.0, 2: 3.0, 3: 2.0}, {2: 3.5, 3: 2.5}, {4: 1.0}]

@@ -128,8 +128,8 @@ class SweepTuningTest(temporary_folders.TestCase):
     told, *_ = tuning.Tuning(self.path).describe(judged)
     self.assertStartsWith(
       told,
-      'Tuned for each method (FedAvg by Accuracy, global model on validation '
-      'clients and FedPer by Accuracy, after fine-tuning, on',
+      'Tuned for FedAvg by Accuracy, global model on validation clients; for '
+      'FedPer by Accuracy, after fine-tuning, on',
     )
 
   def test_runs_choose_the_rate_of_fine_tuning_from_all_client_rates(self):
