@@ -212,7 +212,7 @@ class FedMaTest(temporary_folders.TestCase):
     for name in ('fed_ma', 'fed_avg'):
       config = fed_ma_digits.get_config(name).to_dict()
       config['rounds'] = 1
-      folder = self.folder
+      folder = self.folder / name
       small_configs.train(config, folder)
       rows = simulation.read_rows(folder / 'metrics.csv')
       accuracies.append(rows[-1]['eval/global/accuracy'])
@@ -247,7 +247,7 @@ class KeyboardConfigTest(temporary_folders.TestCase):
       config = keyboard.get_config(f'{variant},size=compact').to_dict()
       config['task'] |= {'vocabulary_size': 100, 'num_generated_users': 60}
       config |= {'rounds': 10, 'evaluate_every': 10}
-      folder = self.folder
+      folder = self.folder / variant
       small_configs.train(config, folder)
       first, last = (
         simulation.read_rows(folder / 'metrics.csv')[row]['eval/global/loss']

@@ -78,6 +78,11 @@ class BatchNormalizationTest(parameterized.TestCase):
       errors.InputError, 'statistics must be .* for scaffold'
     ):
       _config('scaffold,batch_normalization=kept')
+    for method in ('fed_ma', 'fed3r'):
+      with self.assertRaisesRegex(
+        errors.InputError, f'batch_normalization does not exist for {method}: '
+      ):
+        _config(f'{method},batch_normalization=frozen')
     with self.assertRaisesRegex(
       errors.InputError, "no block batch_normalization for task 'normalized'"
     ):
