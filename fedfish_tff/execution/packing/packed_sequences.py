@@ -289,6 +289,7 @@ def join_rows(
           f'rows must be below {len(array)}, got {rows.max()}, or '
           f'{rows.min()} from the end.'
         )
+      array = array.astype(dtype, copy=False)
       np.take(array, rows, axis=0, out=part, mode='wrap')
   return joined
 
