@@ -137,10 +137,15 @@ def list_some(values: Sequence[object], most: int = 20) -> str:
   return f'{shown} and {more:,} more' if more > 0 else shown
 
 
-def span(numbers: Sequence[int]) -> str:
-  """Returns '2 to 5', the least and the largest number; '2' for equal ones."""
-  ends = (min(numbers), max(numbers))
-  return ' to '.join(dict.fromkeys(f'{number:,}' for number in ends))
+def span(numbers: Iterable[float], form: str = 'g') -> str:
+  """Returns '2 to 5', the least and the largest number; '2' for equal ones.
+
+  Args:
+    numbers: The numbers, at least one.
+    form: The format of each of them, as for `format`.
+  """
+  low, *_, high = sorted(numbers) * 2
+  return f'{low:{form}}' if low == high else f'{low:{form}} to {high:{form}}'
 
 
 def suggest(name: str, known: Iterable[str]) -> str:

@@ -291,7 +291,7 @@ def _tell(
     f'{unused and f", and not used are {unused}"}; '
     f'{len(data.labels):,} examples among '
     f'{text_table.count(f"{len(clients):,}", "client")} of '
-    f'{errors.span(sizes)}; {held_out if is_test.any() else ""}'
+    f'{errors.span(sizes, ",")}; {held_out if is_test.any() else ""}'
     f'{num_left_over:,} left over.'
   )
 

@@ -147,8 +147,9 @@ class SuggestTest(parameterized.TestCase):
 
 class SpanTest(absltest.TestCase):
   def test_equal_numbers_are_one(self):
-    self.assertEqual(errors.span([5, 1200, 9]), '5 to 1,200')
+    self.assertEqual(errors.span([5, 1200, 9], ','), '5 to 1,200')
     self.assertEqual(errors.span([18, 18]), '18')
+    self.assertEqual(errors.span([0.1, 0.05]), '0.05 to 0.1')
 
 
 class DescribeFailedCheckTest(absltest.TestCase):

@@ -114,7 +114,7 @@ def _apportion(
   most = np.minimum(counts, num_clients)
   if num_shards > most.sum():
     raise errors.InputError(
-      f'{len(counts)} classes with {errors.span(counts)} examples '
+      f'{len(counts)} classes with {errors.span(counts, ",")} examples '
       f'cannot give {num_clients} clients {classes_per_client} classes each; '
       'take fewer clients or classes.'
     )

@@ -4,6 +4,7 @@
 
 from collections.abc import Sequence
 
+from fedfish_tff import errors
 from fedfish_tff.evaluation import client_statistics
 from fedfish_tff.evaluation import metric_names
 from fedfish_tff.evaluation import ranking
@@ -118,7 +119,7 @@ def _tell_clients(frames: frames_lib.Frames, columns: Sequence[str]) -> str:
   counts = _keep_scored(frames, columns).groupby('run').size()
   evaluated = frames.of(frames.runs.loc[counts.index])
   every = run_notes.count_clients(evaluated.runs, 'test')
-  scored = run_notes.span(counts) + f' of {every}' * bool(every)
+  scored = errors.span(counts) + f' of {every}' * bool(every)
   note = run_notes.describe(evaluated, 'their clients are one set')
   return f'{scored} test clients per run. {note}'
 
@@ -178,7 +179,7 @@ def draw_own_spread(
     return {}
   counts = frames.own_clients.groupby('run').size()
   told = [
-    f'{run_notes.span(counts)} training clients per run',
+    f'{errors.span(counts)} training clients per run',
     *told,
     run_notes.tell_fine_tuning(
       frames.runs,

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.evaluation import metric_names
 from launch.results import column_titles
 from launch.results import frames as frames_lib
@@ -89,7 +90,7 @@ def tell_clients(runs: pd.DataFrame) -> str:
   }
   if not cohorts:
     return ''
-  told = span(cohorts)
+  told = errors.span(cohorts)
   if trained := count_clients(runs, 'train'):
     told += f' of {text_table.count(trained, "training client")} per round'
   else:
@@ -106,7 +107,7 @@ def count_clients(runs: pd.DataFrame, split: str) -> str:
   The split of the clients is train, validation or test.
   """
   counts = {of[split] for of in runs['clients'] if of and split in of}
-  return span(counts) if counts else ''
+  return errors.span(counts) if counts else ''
 
 
 def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
@@ -118,7 +119,7 @@ def tell_lengths(ends: Mapping[str, Sequence[int]]) -> str:
   """
   labels: dict[str, list[str]] = {}
   for label, rounds in ends.items():
-    labels.setdefault(f'round {span(rounds)}', []).append(label)
+    labels.setdefault(f'round {errors.span(rounds)}', []).append(label)
   if len({number for rounds in ends.values() for number in rounds}) < 2:
     return ''
   told = '; '.join(f'{", ".join(of)}: {end}' for end, of in labels.items())
@@ -136,7 +137,9 @@ def tell_diverged(runs: pd.DataFrame, column: str) -> str:
     if rounds.empty:
       continue
     share = f' ({len(rounds)} of {len(of)} runs)' * (len(of) > 1)
-    told.setdefault(f'round {span(rounds)}', []).append(f'{label}{share}')
+    told.setdefault(f'round {errors.span(rounds)}', []).append(
+      f'{label}{share}'
+    )
   if not told:
     return ''
   return 'Diverged in ' + '; in '.join(
@@ -173,7 +176,7 @@ def tell_fine_tuning(runs: pd.DataFrame, columns: Iterable[str]) -> str:
     found = [_fine_tuning(run) for run in of.to_dict('records')]
     found = [(number, rate) for number, rate in found if number and rate]
     if found:
-      epochs[label], rates[label] = (span(part) for part in zip(*found))
+      epochs[label], rates[label] = (errors.span(part) for part in zip(*found))
   told = [
     ' and '.join(
       [f'for {text_table.count(epochs[label], "epoch")}']
@@ -200,15 +203,9 @@ def _fine_tuning(run: Mapping[str, Any]) -> tuple[int | None, float | None]:
   return fields.get('evaluation.personalization_epochs'), chosen
 
 
-def span(numbers: Iterable[float]) -> str:
-  """Returns '3', or '2 to 3' if numbers differ."""
-  low, *_, high = sorted(numbers) * 2
-  return f'{low:g}' if low == high else f'{low:g} to {high:g}'
-
-
 def count_seeds(counts: Iterable[int]) -> str:
   """Returns '3 seeds', or '2 to 3 seeds' if settings differ in them."""
-  return text_table.count(span(counts), 'seed')
+  return text_table.count(errors.span(counts), 'seed')
 
 
 def tell_lines(counts: Iterable[int]) -> str:

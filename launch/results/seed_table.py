@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import math
 from typing import Any
 
+from fedfish_tff import errors
 from fedfish_tff.evaluation import paired_comparison
 from launch.results import method_comparison
-from launch.results import run_notes
 from launch.results import text_table
 
 import numpy as np
@@ -160,7 +160,7 @@ def _format(cell: Any, usual: int, runs: pd.DataFrame, is_score: bool) -> str:
     parts.append(text + seeds * (cell.seeds != usual))
   if cell.diverged:
     rounds = runs.reindex(columns=['diverged_round'])['diverged_round'].dropna()
-    when = f' in round {run_notes.span(rounds)}' if len(rounds) else ''
+    when = f' in round {errors.span(rounds)}' if len(rounds) else ''
     whole = cell.seeds + cell.diverged
     parts.append(f'diverged{when} ({cell.diverged} of {whole})')
   return ', '.join(parts)

@@ -94,13 +94,13 @@ def _describe_data(
     line = (
       f'{text_table.count(f"{number:,}", "client")}; '
       f'{about}{text_table.count(f"{total:,}", "example")}, '
-      f'{errors.span(sizes)} each, median {np.median(sizes):,.0f}'
+      f'{errors.span(sizes, ",")} each, median {np.median(sizes):,.0f}'
     )
     labels = [tf.nest.flatten(e)[-1] for e in examples]
     if all(y.ndim == 1 and y.dtype.kind in 'iu' for y in labels):
       held = [len(np.unique(y)) for y in labels]
       classes = len(np.unique(np.concatenate(labels)))
-      line += f'; {classes} classes, {errors.span(held)} each'
+      line += f'; {classes} classes, {errors.span(held, ",")} each'
     yield split.replace('_', ' '), line
     if split == 'train':
       nbytes = [datasets.count_bytes(e) for e in examples]

@@ -7,6 +7,7 @@ of each held-out client, for the half-way and the last model (arXiv 2311.10291,
 section 5).
 """
 
+from fedfish_tff import errors
 from launch.plots import panels
 from launch.plots import style
 from launch.plots import transfer
@@ -61,10 +62,10 @@ def _caption(points: pd.DataFrame, metric: str) -> str:
   )
   for (task, target), of in points.groupby(['task', 'target'], sort=False):
     numbers, too_small = (
-      run_notes.span(of[name]) for name in ('num_clients', 'num_too_small')
+      errors.span(of[name]) for name in ('num_clients', 'num_too_small')
     )
     left_out = f'{too_small} too small'
     if of['num_diverged'].any():
-      left_out += f', {run_notes.span(of["num_diverged"])} diverged'
+      left_out += f', {errors.span(of["num_diverged"])} diverged'
     caption += f' {task} to {target}: {numbers} clients ({left_out}).'
   return caption

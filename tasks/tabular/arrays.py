@@ -321,7 +321,7 @@ def _describe_clients(
 def _sizes(sizes: Sequence[int], num_clients: int) -> str:
   """Returns '2 to 5 examples (30 in all)'."""
   seen = 'all' if len(sizes) == num_clients else f'the {len(sizes):,} looked at'
-  return f'{errors.span(sizes)} examples ({sum(sizes):,} in {seen})'
+  return f'{errors.span(sizes, ",")} examples ({sum(sizes):,} in {seen})'
 
 
 def _divide(x: np.ndarray, *, shape: Sequence[int], scale: float) -> np.ndarray:
