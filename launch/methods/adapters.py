@@ -89,9 +89,7 @@ BLOCK = block.Block(
   fields=_FIELDS,
   presets={'lora': {}},
   supports='learning_rates',
-  refuse=lambda method: (
-    'it trains whole networks, of several widths' if method.sized else ''
-  ),
+  refuse=block.refuse_sized,
   goes_with=(block.Rule('fine_tuning', (), 'which says what is trained'),),
   label=lambda config, name: f'LoRA {name}',
   # The frozen weights depend on the seed and are built in.

@@ -16,7 +16,6 @@ from launch.methods import building
 from launch.methods import config as config_lib
 
 if typing.TYPE_CHECKING:
-  from launch.methods import method as method_lib
   from tasks.task import Task
 
 _NAME = 'batch_normalization'
@@ -44,15 +43,6 @@ def _freeze(parts: building.Ingredients, task: Task) -> Task:
   if parts.config.blocks[_NAME].statistics != FROZEN:
     return task
   return dataclasses.replace(task, freeze_statistics=True)
-
-
-def _refuse(method: method_lib.Method) -> str:
-  """Returns the reason why a method trains no batch normalisation."""
-  if method.sized:
-    return 'it matches layers of networks without normalisation'
-  if 'learning_rates' in method.supports:
-    return ''
-  return method.why_not('learning_rates')
 
 
 def _label(config: config_lib.Config, name: str) -> str:
@@ -84,7 +74,8 @@ BLOCK = block.Block(
     )
   },
   presets={name: {'statistics': name} for name in (AVERAGED, KEPT, FROZEN)},
-  refuse=_refuse,
+  supports='learning_rates',
+  refuse=block.refuse_sized,
   only={'statistics': ('client_keeps', (AVERAGED, FROZEN))},
   check=building.check_averaged_statistics,
   goes_with=(

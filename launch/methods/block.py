@@ -40,6 +40,11 @@ def of_own_fields(config: config_lib.Config) -> frozenset[str]:
   return frozenset()
 
 
+def refuse_sized(method: method_lib.Method) -> str:
+  """Returns the reason, as `Block.refuse`, of blocks that change one model."""
+  return 'it trains whole networks, of several widths' if method.sized else ''
+
+
 BuildFn = Callable[[building.Ingredients, Any], Any]
 # From a config, its task, a model and weights to another model and its weights.
 MergeFn = Callable[[config_lib.Config, 'Task', Any, Any], tuple[Any, Any]]

@@ -43,9 +43,7 @@ BLOCK = block.Block(
   },
   presets={'model': {}},
   supports='learning_rates',
-  refuse=lambda method: (
-    'it trains whole networks, of several widths' if method.sized else ''
-  ),
+  refuse=block.refuse_sized,
   goes_with=(
     block.Rule('adapters', (), 'which freezes the weights of the task'),
     block.Rule('fine_tuning', (), 'which has a start of its own'),

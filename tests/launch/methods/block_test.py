@@ -104,7 +104,7 @@ class BlockTest(parameterized.TestCase):
           continue
         variant = f'{name},exchange=partial'
       elif field == 'batch_normalization.statistics':
-        if _BLOCKS['batch_normalization'].refuse(method):
+        if method.sized or 'learning_rates' not in method.supports:
           continue
         variant = f'{name},batch_normalization=averaged'
       config = _config(variant)
