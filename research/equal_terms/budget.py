@@ -215,11 +215,30 @@ def pieces(
   }
 
 
-def with_clock(variant: str) -> str:
-  """Returns a variant whose clients have speeds, so that runs have a clock."""
-  axes = base.parse_variant(variant)[1]
-  return (
-    variant if 'participation' in axes else f'{variant},participation=uniform'
+def create_config(
+  variant: str, *, fields: Mapping[str, Any] | None = None, **values: Any
+) -> base.ConfigDict:
+  """Creates a config with what is the same for all tasks.
+
+  Clients have speeds, so that runs have a clock.
+
+  Args:
+    variant: The variant of the method.
+    fields: The values of further fields, as for `base.create_config`.
+    **values: The further arguments of `base.create_config`.
+  """
+  if 'participation' not in base.parse_variant(variant)[1]:
+    variant = f'{variant},participation=uniform'
+  return base.create_config(
+    variant,
+    cohort_size=10,
+    checkpoint_every=values['rounds'],
+    evaluation={'personalization_epochs': 0, 'barrier': False},
+    fields={
+      'participation.speeds.communication_seconds': 1.0,
+      **(fields or {}),
+    },
+    **values,
   )
 
 

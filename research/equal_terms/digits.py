@@ -26,8 +26,8 @@ _ANSWERS = {'fed_buff': 5, 'fed_async': 1}
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  config = base.create_config(
-    budget.with_clock(variant),
+  config = budget.create_config(
+    variant,
     task={
       'name': 'digits_shards',
       'num_clients': 40,
@@ -35,15 +35,11 @@ def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
       'classes_per_client': 2,
     },
     rounds=20,
-    cohort_size=10,
     local_epochs=5,
     batch_size=5,
     client_learning_rate=0.1,
     evaluate_every=4,
-    checkpoint_every=20,
-    evaluation={'personalization_epochs': 0, 'barrier': False},
     fields={
-      'participation.speeds.communication_seconds': 1.0,
       'participation.n0': 3,
       'participation.rounds_per_stage': 5,
     },

@@ -26,19 +26,15 @@ RATES = {
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return base.create_config(
-    budget.with_clock(variant),
+  return budget.create_config(
+    variant,
     task={'name': 'emnist', 'model': 'compact_cnn'},
     rounds=32,
-    cohort_size=10,
     local_epochs=1,
     batch_size=10,
     max_examples_per_client=100,
     client_learning_rate=0.05,
     evaluate_every=8,
-    checkpoint_every=32,
-    evaluation={'personalization_epochs': 0, 'barrier': False},
-    fields={'participation.speeds.communication_seconds': 1.0},
   )
 
 

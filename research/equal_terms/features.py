@@ -27,19 +27,15 @@ RATES = {
 
 def get_config(variant: str = 'fed_avg') -> base.ConfigDict:
   """Returns the config of a variant of the method."""
-  return base.create_config(
-    budget.with_clock(variant),
+  return budget.create_config(
+    variant,
     task={'name': 'cifar10_features', 'alpha': 0.1},
     visiting_rounds=fed3r_cifar.VISITING_ROUNDS,
     rounds=20,
-    cohort_size=10,
     local_epochs=5,
     batch_size=10,
     client_learning_rate=1.0,
     evaluate_every=4,
-    checkpoint_every=20,
-    evaluation={'personalization_epochs': 0, 'barrier': False},
-    fields={'participation.speeds.communication_seconds': 1.0},
   )
 
 

@@ -153,14 +153,14 @@ def draw_costs(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
 
 
 @style.styled
-def draw_personal(tables: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
+def draw_personal(sections: Mapping[str, pd.DataFrame]) -> mpl_figure.Figure:
   """Draws clients' fine-tuned models against the server's, by method.
 
   Args:
-    tables: The rows of `describe` of the question personal by title.
+    sections: The rows of `describe` of the question personal by title.
   """
-  figure, axes = panels.new_grid(list(tables), (6.6, 4.0), columns=2)
-  for axis, (title, table) in zip(axes, tables.items()):
+  figure, axes = panels.new_grid(list(sections), (6.6, 4.0), columns=2)
+  for axis, (title, table) in zip(axes, sections.items()):
     _draw_methods(axis, table['one_model'], table)
     panels.set_labels(
       axis, "Accuracy of the server's model, test clients", '', title
