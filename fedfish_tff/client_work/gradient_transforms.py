@@ -8,6 +8,8 @@ the step.
 
 from collections.abc import Callable
 from collections.abc import Iterator
+from collections.abc import Sequence
+import copy
 from typing import Any
 
 from fedfish_tff import errors
@@ -24,7 +26,7 @@ GradientTransform = Callable[
 ]
 
 
-class WrappedOptimizer(tff.learning.optimizers.Optimizer):
+class WrappedOptimizer(local_training.StartingOptimizer):
   """An optimizer that shares the state and hyper-parameters of an inner one."""
 
   def __init__(self, inner: tff.learning.optimizers.Optimizer) -> None:
@@ -41,6 +43,14 @@ class WrappedOptimizer(tff.learning.optimizers.Optimizer):
 
   def set_hparams(self, state: Any, hparams: Any) -> Any:
     return self._inner.set_hparams(state, hparams)
+
+  def started_at(
+    self, weights: Sequence[tf.Tensor]
+  ) -> tff.learning.optimizers.Optimizer:
+    started = copy.copy(self)
+    if isinstance(self._inner, local_training.StartingOptimizer):
+      started._inner = self._inner.started_at(weights)
+    return started
 
 
 class _TransformingOptimizer(WrappedOptimizer):

@@ -7,6 +7,7 @@ weights. The client-server barrier, personalisation and the diagnosis of a
 diverged client run it outside of a round.
 """
 
+import abc
 from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Sequence
@@ -54,6 +55,19 @@ StepFn = Callable[
 ]
 
 
+class StartingOptimizer(tff.learning.optimizers.Optimizer):
+  """An optimizer whose steps may depend on the weights that they start from."""
+
+  @abc.abstractmethod
+  def started_at(
+    self, weights: Sequence[tf.Tensor]
+  ) -> tff.learning.optimizers.Optimizer:
+    """Returns the optimizer for steps from given weights, in their graph.
+
+    `next` then needs neither to keep the weights nor to tell the first step.
+    """
+
+
 def check_optimizer(
   optimizer: tff.learning.optimizers.Optimizer, name: str
 ) -> None:
@@ -86,6 +100,8 @@ def train_locally(
   Returns:
     The trained weights with metrics and counts.
   """
+  if isinstance(optimizer, StartingOptimizer):
+    optimizer = optimizer.started_at(weights.trainable)
 
   def step(flat, optimizer_state, metrics_state, batch):
     result = bound.training_gradients(flat, metrics_state, batch)

@@ -61,6 +61,13 @@ class _ProximalOptimizer(gradient_transforms.WrappedOptimizer):
       weights,
     )
 
+  def started_at(
+    self, weights: Sequence[tf.Tensor]
+  ) -> tff.learning.optimizers.Optimizer:
+    # A branch in each step would keep the loop from running in a fixed order.
+    inner = super().started_at(weights)._inner
+    return pull_to(inner, self._strength, weights)
+
   def get_hparams(self, state: Any) -> Any:
     return super().get_hparams(state['inner'])
 

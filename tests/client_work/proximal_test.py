@@ -66,6 +66,21 @@ class ProximalOptimizerTest(parameterized.TestCase):
           result[name], weights[name], relative=tolerance.FLOAT32
         )
 
+  def test_steps_of_a_start_are_the_same_to_the_bit(self):
+    gradients = [_like(g) for g in (1.0, -0.5, 0.25)]
+    optimizer = tff.learning.optimizers.build_adam(0.1)
+    optimizer = gradient_transforms.build_weight_decay_optimizer(optimizer, 0.1)
+    optimizer = proximal.build_proximal_optimizer(optimizer, _STRENGTH)
+    optimizer = gradient_transforms.build_weight_decay_optimizer(optimizer, 0.2)
+    started = optimizer.started_at(
+      list(map(tf.constant, tf.nest.flatten(_WEIGHTS)))
+    )
+    tf.nest.map_structure(
+      np.testing.assert_array_equal,
+      _steps(started, _WEIGHTS, gradients),
+      _steps(optimizer, _WEIGHTS, gradients),
+    )
+
   def test_gradients_that_are_sparse_or_missing(self):
     optimizer = proximal.build_proximal_optimizer(
       tff.learning.optimizers.build_sgdm(0.1), _STRENGTH
