@@ -244,11 +244,12 @@ class ClientBatches:
 
   def bounds(self) -> np.ndarray:
     """Returns each batch's start in the plan and its size, int64 [batches, 2]."""
-    numbers = np.arange(self.num_batches)
-    epoch, in_epoch = np.divmod(numbers, max(1, self.batches_per_epoch))
-    offset = in_epoch * self.batch_size
-    sizes = np.minimum(self.batch_size, self.num_examples - offset)
-    return np.stack([epoch * self.num_examples + offset, sizes], axis=1)
+    starts = np.arange(0, self.num_examples, self.batch_size)
+    bounds = np.empty([self.epochs, len(starts), 2], np.int64)
+    epochs = np.arange(self.epochs)[:, np.newaxis]
+    bounds[..., 0] = epochs * self.num_examples + starts
+    bounds[..., 1] = np.minimum(self.batch_size, self.num_examples - starts)
+    return bounds.reshape([-1, 2])
 
 
 ClientInput = ClientBatches | tf.data.Dataset

@@ -175,11 +175,12 @@ def spec_key(
     spec: A nest of mappings, tuples and lists.
     leaf_key: A function that returns the key of a leaf.
   """
+  # First, since Python takes longer to tell an abstract class.
+  if isinstance(spec, (tuple, list)):
+    return (type(spec), tuple([spec_key(c, leaf_key) for c in spec]))
   if isinstance(spec, Mapping):
     items = ((name, spec_key(c, leaf_key)) for name, c in spec.items())
     return (type(spec), tuple(items))
-  if isinstance(spec, (tuple, list)):
-    return (type(spec), tuple(spec_key(c, leaf_key) for c in spec))
   return leaf_key(spec)
 
 
