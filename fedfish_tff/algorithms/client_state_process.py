@@ -8,10 +8,14 @@ program that runs the process keeps them between rounds, for example
 `fedfish_tff.simulation.run_training` in its `ClientStateStore`.
 """
 
+from collections.abc import Callable
 import dataclasses
+import functools
 from typing import Any
 from typing import NamedTuple
 
+import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -64,6 +68,8 @@ class ClientStateProcess:
       data=B*>}@CLIENTS> -> <state=S@SERVER, metrics=M@SERVER>): a round that
       does not return the clients' new states. Its communication is that of a
       round, since states stay at the clients.
+    get_training_weights: A function (S -> ModelWeights) to the same weights that
+      runs no computation; None where they are not a part of S.
     local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
       client's local training outside of a round, from weights of
       `client_model_weights`.
@@ -89,6 +95,19 @@ class ClientStateProcess:
   client_model_weights: tff.Computation
   local_training: tff.Computation
   update_is_finite: tff.Computation
+  get_training_weights: (
+    Callable[[Any], tff.learning.models.ModelWeights] | None
+  ) = None
   extra_passes: int = 0
   uses_weights: bool = True
   received_type: tff.Type | None = None
+
+  @functools.cached_property
+  def client_state_template(self) -> Any:
+    """A state of a client, with zeros for its values."""
+    return tf.nest.map_structure(
+      lambda spec: np.zeros(spec.shape, spec.dtype.as_numpy_dtype),
+      tff.types.type_to_tf_tensor_specs(
+        self.initialize_client.type_signature.result
+      ),
+    )

@@ -4,6 +4,7 @@
 
 import collections
 from collections.abc import Callable
+import operator
 import typing
 from typing import Any
 
@@ -19,6 +20,7 @@ import tensorflow as tf
 import tensorflow_federated as tff
 
 _State = tff.learning.templates.LearningAlgorithmState
+_weights_of_state = operator.attrgetter('global_model_weights')
 
 
 @typing.overload
@@ -253,6 +255,7 @@ def compose(
       local_training=local_training,
       build_update_is_finite=build_update_is_finite,
       extra_passes=extra_passes,
+      get_training_weights=_weights_of_state,
     )
 
   @tff.federated_computation(
@@ -302,6 +305,7 @@ def compose(
     client_model_weights=client_model_weights,
     local_training=local_training,
     update_is_finite=build_update_is_finite(),
+    get_training_weights=_weights_of_state,
     extra_passes=extra_passes,
   )
 

@@ -4,6 +4,7 @@
 
 from collections.abc import Callable
 import functools
+from typing import Any
 
 import tensorflow_federated as tff
 
@@ -38,9 +39,9 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       only some batches take more than one gradient.
     uses_weights: Whether clients start from the model's weights. In closed-form
       methods they do not: their updates depend on their data alone.
-    get_training_weights: A computation (S -> ModelWeights) that returns the
-      weights clients start from. It is `get_model_weights`, unless the model is
-      an average of these weights.
+    get_training_weights: A function (S -> ModelWeights) that returns the
+      weights clients start from. These are the model's, unless the model is an
+      average of them. Where they are a part of S, no computation runs.
   """
 
   def __init__(
@@ -51,7 +52,9 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     build_update_is_finite: Callable[[], tff.Computation],
     extra_passes: float = 0,
     uses_weights: bool = True,
-    get_training_weights: tff.Computation | None = None,
+    get_training_weights: (
+      Callable[[Any], tff.learning.models.ModelWeights] | None
+    ) = None,
   ):
     super().__init__(
       process.initialize,

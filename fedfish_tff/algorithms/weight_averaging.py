@@ -108,9 +108,8 @@ def compose_weight_averaging(
       state.average, weights.non_trainable
     )
 
-  @tff.tensorflow.computation(state_type)
   def get_training_weights(state: AveragedState):
-    return process.get_model_weights(state.process)
+    return process.get_training_weights(state.process)
 
   @tff.tensorflow.computation(
     state_type, get_model_weights.type_signature.result

@@ -88,14 +88,18 @@ def run_round(
         f'states, got client {twice[0]!r} more than once in round '
         f'{round_number}.'
       )
-    # The state of a first visit, and the structure of all client states.
-    new_client = process.initialize_client(state)
+    new_client = None
     old_states = []
     for client_id in client_ids:
       old = client_states.load(
-        client_id, new_client, round_number=round_number - 1
+        client_id, process.client_state_template, round_number=round_number - 1
       )
-      old_states.append(new_client if old is None else old)
+      if old is None:
+        # Most rounds of a long run are without a first visit.
+        if new_client is None:
+          new_client = process.initialize_client(state)
+        old = new_client
+      old_states.append(old)
     with round_problems.input_errors(cohort):
       output = process.next(state, old_states, inputs)
     if kept_rounds is not None:

@@ -54,8 +54,8 @@ def training_weights(
     process: The process; with TFF's own, they are the model's.
     state: The process' state after or before any round.
   """
-  get = getattr(process, 'get_training_weights', process.get_model_weights)
-  return get(state)
+  get = getattr(process, 'get_training_weights', None)
+  return (get or process.get_model_weights)(state)
 
 
 @contextlib.contextmanager

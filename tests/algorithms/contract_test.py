@@ -312,6 +312,14 @@ class ContractTest(rounds.TestCase):
           process.client_model_weights(run.state, new).trainable,
           weights.trainable,
         )
+        tf.nest.assert_same_structure(process.client_state_template, new)
+        tf.nest.map_structure(
+          lambda zeros, leaf: self.assertEqual(
+            (zeros.dtype, zeros.shape), (leaf.dtype, leaf.shape)
+          ),
+          process.client_state_template,
+          new,
+        )
 
     before = run.copy()
     train = run.run('ab')['client_work']['train']
