@@ -7,7 +7,9 @@ r"""Collects the raw tables of the comparison from the folders of its sweeps.
 
 writes equal_terms_runs.csv, a row for each run that judges, and
 equal_terms_rounds.csv, a row for each of their evaluations. report.py makes
-tables and figures of both. A sweep with an unfinished run is refused.
+tables and figures of both. A sweep with an unfinished run is refused. With
+--extend, rows of methods that no given sweep has are kept, so that a method or
+a task joins published tables whose sweeps are gone.
 
 A run is of the question personal if a fine-tuned model judges it, else of the
 question global. `score` is the accuracy that judges: for global, on test
@@ -30,6 +32,7 @@ from launch.results import sweep_results
 from launch.results import text_table
 from research.equal_terms import budget
 
+from absl import flags
 import numpy as np
 import pandas as pd
 
@@ -52,6 +55,9 @@ _SWEEP_DIRS = path_flags.define_list(
 )
 _OUTPUT_DIR = path_flags.define(
   'output_dir', None, 'The folder for the tables; made if it does not exist.'
+)
+_EXTEND = flags.DEFINE_bool(
+  'extend', False, 'Keep the rows of other methods in the tables of output_dir.'
 )
 
 
@@ -177,6 +183,17 @@ def collect(
   return runs.reset_index(drop=True), rounds.reset_index(drop=True)
 
 
+def extend(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
+  """Returns the new rows after the old ones of other methods.
+
+  A method is told by its name within a task and a question.
+  """
+  method = _KEYS[:-1]
+  measured = pd.MultiIndex.from_frame(new[method])
+  kept = old[~pd.MultiIndex.from_frame(old[method]).isin(measured)]
+  return pd.concat([kept, new], ignore_index=True)
+
+
 def main(argv: Sequence[str]) -> None:
   """Runs the binary."""
   cli.check_no_arguments(argv)
@@ -185,6 +202,8 @@ def main(argv: Sequence[str]) -> None:
   folder = simulation.make_folder(_OUTPUT_DIR.value)
   for name, table in zip(('runs', 'rounds'), tables):
     path = folder / f'equal_terms_{name}.csv'
+    if _EXTEND.value:
+      table = extend(pd.read_csv(path), table)
     simulation.write_atomically(path, text_table.frame_to_csv(table))
     print(f'{path}: {len(table)} rows')
 

@@ -107,6 +107,30 @@ class CollectTest(absltest.TestCase):
     written = pd.read_csv(paths[0] / 'tables' / 'equal_terms_runs.csv')
     pd.testing.assert_frame_equal(written, runs, check_dtype=False)
 
+  def test_a_method_joins_tables_whose_sweeps_are_gone(self):
+    folder = pathlib.Path(self.create_tempdir())
+
+    def run(path, *more):
+      arguments = [f'--sweep_dirs={path}', f'--output_dir={folder}', *more]
+      outcome = binary_runner.run_here(
+        'research.equal_terms.collect', *arguments
+      )
+      self.assertEqual(outcome.code, 0, outcome.stderr)
+      return pd.read_csv(folder / 'equal_terms_runs.csv')
+
+    both = {'fed_avg': 0.1, 'fed_fish': 0.2}
+    first = run(self._write(both, [0.5] * 4))
+    again = self._write({'fed_fish': 0.3}, [0.25, 0.25])
+    extended = run(again, '--extend')
+    pd.testing.assert_frame_equal(extended[:2], first[:2])
+    self.assertEqual(list(extended['method']), list(first['method']))
+    self.assertEqual(
+      set(extended['settings'][2:]), {'client_learning_rate 0.3'}
+    )
+    self.assertLen(run(again), 2)
+    rounds = pd.read_csv(folder / 'equal_terms_rounds.csv')
+    self.assertEqual(set(rounds['method']), {'FedFish'})
+
   def test_an_unfinished_sweep_is_refused(self):
     path = self._write({'fed_avg': 0.1}, [0.5])
     with self.assertRaisesRegex(errors.InputError, '1 of 2 runs'):
