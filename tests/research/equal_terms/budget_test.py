@@ -7,6 +7,7 @@ import collections
 from launch import json_config
 from launch.configs import sweeps
 from launch.methods import config_checks
+from research.equal_terms import ag_news
 from research.equal_terms import budget
 from research.equal_terms import digits
 from research.equal_terms import emnist
@@ -17,7 +18,7 @@ from absl.testing import parameterized
 
 _PIECES = tuple(
   (f'{task.__name__.rpartition(".")[2]}_{piece}', task, piece)
-  for task in (digits, emnist, features)
+  for task in (ag_news, digits, emnist, features)
   for piece in task.sweep.names()
 )
 
