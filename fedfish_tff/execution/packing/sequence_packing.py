@@ -103,13 +103,13 @@ def check_client_batches(
   The client is not read.
   """
   if batches.stored is None:
-    spec = spec_key(batches.examples, lambda a: (a.dtype.str, a.shape[1:]))
+    spec = spec_key(batches.examples, lambda a: (a.dtype, a.shape[1:]))
   elif batches.stored.element_spec is None:
     return
   else:
     spec = spec_key(
       batches.stored.element_spec,
-      lambda s: (np.dtype(s.dtype.as_numpy_dtype).str, tuple(s.shape)),
+      lambda s: (np.dtype(s.dtype.as_numpy_dtype), tuple(s.shape)),
     )
   _check_spec(element_type, spec)
 
@@ -147,8 +147,8 @@ def _check_spec(element_type: tff.Type, spec: Any) -> None:
 
   def batch_spec(part: Any) -> Any:
     kind, children = part
-    if isinstance(kind, str):
-      return tf.TensorSpec((None, *children), np.dtype(kind))
+    if isinstance(kind, np.dtype):
+      return tf.TensorSpec((None, *children), kind)
     if issubclass(kind, Mapping):
       return kind((key, batch_spec(child)) for key, child in children)
     children = map(batch_spec, children)
