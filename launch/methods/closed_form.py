@@ -11,7 +11,7 @@ from typing import Any
 from fedfish_tff import errors
 from fedfish_tff import fields
 from fedfish_tff import models
-from launch.methods import config as config_lib
+from launch.methods import building
 from launch.methods import config_fields
 
 import numpy as np
@@ -19,8 +19,13 @@ import numpy as np
 if typing.TYPE_CHECKING:
   from tasks.task import Task
 
+  import tensorflow_federated as tff
+
 # The number of held-out examples whose distances give the bandwidth.
 _MEDIAN_EXAMPLES = 1000
+
+# The features of most tasks do not depend on the seed.
+SHARED = building.FIELDS_OF_THE_LOOP | {'seed'}
 
 FIELDS: Mapping[str, fields.Field] = {
   'accumulator': fields.Field(
@@ -31,23 +36,41 @@ FIELDS: Mapping[str, fields.Field] = {
 }
 
 
-def prepare(
-  config: config_lib.Config, task: Task
-) -> tuple[models.FeatureMap, dict[str, Any]]:
-  """Returns the features that are summed, and arguments for the builders.
+def create_model(
+  parts: building.Ingredients,
+) -> tff.learning.models.FunctionalModel:
+  """Creates the model whose classifier is solved for.
 
   The config is that of a method with FIELDS, and the task's model has features.
   """
+  return prepare(parts)[1]
+
+
+def prepare(
+  parts: building.Ingredients,
+) -> tuple[
+  models.FeatureMap, tff.learning.models.FunctionalModel, dict[str, Any]
+]:
+  """Returns the features that are summed, `create_model`'s model and arguments.
+
+  The arguments are those that builders take beside the features.
+  """
   import tensorflow as tf  # pylint: disable=g-import-not-at-top
 
-  algorithm = config.algorithm
+  algorithm, task = parts.algorithm, parts.task
   feature_map = create_feature_map(
-    algorithm, task, seed=config.seed, wanted_by=algorithm.name
+    algorithm, task, seed=parts.config.seed, wanted_by=algorithm.name
   )
-  return feature_map, {
-    'num_classes': count_classes(task),
-    'accumulator_dtype': tf.as_dtype(algorithm.accumulator),
-  }
+  num_classes = count_classes(task)
+  model = models.create_feature_classifier(feature_map, num_classes=num_classes)
+  return (
+    feature_map,
+    model,
+    {
+      'num_classes': num_classes,
+      'accumulator_dtype': tf.as_dtype(algorithm.accumulator),
+    },
+  )
 
 
 def create_feature_map(

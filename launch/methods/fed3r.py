@@ -21,17 +21,14 @@ from absl import logging
 def build(parts: building.Ingredients) -> building.BuiltMethod:
   """Builds Fed3R on the task's features or on random features of them."""
   algorithm = parts.algorithm
-  feature_map, arguments = closed_form.prepare(parts.config, parts.task)
+  feature_map, model, arguments = closed_form.prepare(parts)
   solution = {
     'bias': choices.RidgeBias(algorithm.bias),
     'normalize_classes': algorithm.normalize_classes,
   }
-  num_classes = arguments['num_classes']
   path = list(algorithm.regularization_path)
   return building.BuiltMethod(
-    model=models.create_feature_classifier(
-      feature_map, num_classes=num_classes
-    ),
+    model=model,
     process=algorithms.build_fed3r(
       feature_map,
       regularization=algorithm.regularization,
@@ -40,7 +37,7 @@ def build(parts: building.Ingredients) -> building.BuiltMethod:
     ),
     costs_per_client={
       building.PUBLISHED_BYTES: simulation.closed_form_upload_bytes(
-        feature_map.num_features, num_classes
+        feature_map.num_features, arguments['num_classes']
       )
     },
     solve_path=(
@@ -96,5 +93,7 @@ METHOD = method.Method(
   title='Fed3R',
   fields=FIELDS,
   supports={'fine_tuning_start'},
+  create_model=closed_form.create_model,
+  shared_across=closed_form.SHARED,
   build=build,
 )

@@ -3,6 +3,7 @@
 """Fed3R-RF (Fanì et al., 2024): Fed3R on random Fourier features."""
 
 from fedfish_tff import fields
+from launch.methods import closed_form
 from launch.methods import fed3r
 from launch.methods import method
 
@@ -22,5 +23,9 @@ METHOD = method.Method(
     ),
   },
   supports={'fine_tuning_start'},
+  create_model=closed_form.create_model,
+  shared_across=closed_form.SHARED,
+  # Random features are constants.
+  draws=lambda algorithm: True,
   build=fed3r.build,
 )

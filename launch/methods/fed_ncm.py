@@ -5,18 +5,15 @@
 from fedfish_tff import algorithms
 from fedfish_tff import choices
 from fedfish_tff import fields
-from fedfish_tff import models
 from launch.methods import building
 from launch.methods import closed_form
 from launch.methods import method
 
 
 def _build(parts: building.Ingredients) -> building.BuiltMethod:
-  feature_map, arguments = closed_form.prepare(parts.config, parts.task)
+  feature_map, model, arguments = closed_form.prepare(parts)
   return building.BuiltMethod(
-    model=models.create_feature_classifier(
-      feature_map, num_classes=arguments['num_classes']
-    ),
+    model=model,
     process=algorithms.build_fed_ncm(
       feature_map,
       distance=choices.ClassDistance(parts.algorithm.distance),
@@ -37,5 +34,7 @@ METHOD = method.Method(
     **closed_form.FIELDS,
   },
   supports={'fine_tuning_start'},
+  create_model=closed_form.create_model,
+  shared_across=closed_form.SHARED,
   build=_build,
 )

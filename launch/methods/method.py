@@ -61,6 +61,8 @@ class Method:
       clients' models, so that a model diverges by their steps alone.
     is_asynchronous: Whether its clients may start from earlier models, so that
       it can take answers as they come.
+    create_model: A function from `building.Ingredients` to the model of `build`,
+      by which runs with other seeds find that they can share what is built.
     shared_across: The fields of a config that `build` does not depend on,
       except through the model's initial weights, the number of training clients
       and `building.parameter_values`. Runs of a sweep that differ only in these
@@ -87,6 +89,7 @@ class Method:
   sized: bool = False
   averages_models: bool = False
   is_asynchronous: bool = False
+  create_model: Callable[[Any], Any] = lambda parts: parts.model
   shared_across: frozenset[str] = frozenset()
   fine_tunes_by: str = config_fields.CLIENT_RATE
   draws: Callable[[config_fields.Values], bool] = lambda algorithm: False

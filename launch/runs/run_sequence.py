@@ -16,6 +16,7 @@ import dataclasses
 import functools
 import json
 import os
+from typing import Any
 
 from fedfish_tff import parameters
 from fedfish_tff.execution import contexts
@@ -27,6 +28,8 @@ from launch.runs import run_start
 from launch.runs import training_run
 from tasks.task import Task
 
+import numpy as np
+import tensorflow as tf
 import tensorflow_federated as tff
 
 
@@ -131,11 +134,12 @@ class _Built:
     """Returns the experiment of another config with the key.
 
     It is None if its model or the number of its training clients differs, or
-    if other initial weights cannot be set.
+    if other initial weights cannot be set, such as those of features that a
+    closed form sums.
     """
     weights = self.experiment.initial_weights
     if config.seed != self.experiment.config.seed:
-      model = building.prepare(config, task).model
+      model = config.method.create_model(building.prepare(config, task))
       counts = [len(of.train.client_ids) for of in (task, self.experiment.task)]
       if (
         counts[0] != counts[1]
@@ -144,7 +148,18 @@ class _Built:
       ):
         return None
       weights = tff.learning.models.ModelWeights(*model.initial_weights)
+      if not getattr(self.experiment.process, 'uses_weights', True) and not (
+        _are_equal(weights, self.experiment.model.initial_weights)
+      ):
+        return None
     self.experiment = dataclasses.replace(
       self.experiment, config=config, task=task, initial_weights=weights
     )
     return self.experiment
+
+
+def _are_equal(weights: Any, others: Any) -> bool:
+  """Returns whether two models' weights, of the same types, are the same."""
+  return all(
+    map(np.array_equal, tf.nest.flatten(weights), tf.nest.flatten(others))
+  )

@@ -28,8 +28,8 @@ class ClosedFormTest(small_configs.TaskTestCase):
     held_out, _ = solved.pool(self.task.validation)
     for variant in ('fed3r', 'fed3r_rf'):
       built, _, weights = solved.solve(variant, self.task)
-      feature_map, _ = closed_form.prepare(
-        small_configs.read_config(variant), self.task
+      feature_map, *_ = closed_form.prepare(
+        building.prepare(small_configs.read_config(variant), self.task)
       )
       features = feature_map(
         feature_map.initial_weights, tf.constant(held_out)
@@ -113,8 +113,8 @@ class Fed3rRfTest(small_configs.TaskTestCase):
     def random_features(seed=0, **changes):
       config = small_configs.make_config('fed3r_rf', seed=seed)
       config['algorithm'].update(changes)
-      feature_map, _ = closed_form.prepare(
-        config_checks.read(config), self.task
+      feature_map, *_ = closed_form.prepare(
+        building.prepare(config_checks.read(config), self.task)
       )
       return feature_map(feature_map.initial_weights, x).numpy()
 

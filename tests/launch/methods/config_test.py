@@ -171,7 +171,9 @@ class SharingKeyTest(parameterized.TestCase):
     ('hf_maml', {'local_epochs': 7}, False),
     ('hf_maml', {'client_learning_rate': 0.3}, True),
     ('ditto', {'local_epochs': 7}, False),
-    ('fed3r', {'rounds': 7}, False),
+    ('fed3r', {'rounds': 7, 'seed': 1}, True),
+    ('fed3r', {'algorithm.regularization': 0.3}, False),
+    ('fed3r_rf', {'seed': 1}, False),
     ('fed_dyn', {'client_learning_rate': 0.3}, True),
     ('fed_dyn', {'seed': 1}, True),
     # Frozen weights are built in.

@@ -114,6 +114,22 @@ class RunSequenceTest(_Test):
     sequence.train(config_checks.read(config), self.folder / 'fed3r')
     self.assert_same_alone(config, self.folder / 'fed3r')
 
+  @parameterized.parameters(
+    # Whether features depend on the seed, and hence what is built.
+    ('fed3r', (), 1),
+    ('fed_ncm', (), 1),
+    ('fed3r', (8,), 2),
+    ('fed3r_rf', (), 2),
+  )
+  def test_closed_forms_share_the_same_features(self, variant, units, built):
+    config = small_configs.make_config(variant, **{'task.hidden_units': units})
+    sequence = run_sequence.RunSequence()
+    sequence.train(config_checks.read(config), self.folder / 'first')
+    other = {**config, 'seed': 1}
+    sequence.train(config_checks.read(other), self.folder / 'other')
+    self.assertEqual(self.build.call_count, built)
+    self.assert_same_alone(other, self.folder / 'other')
+
   def test_a_run_among_others_is_as_by_itself(self):
     sequence = run_sequence.RunSequence()
     config = _make_config('fed_avg')
