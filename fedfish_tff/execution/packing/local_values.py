@@ -166,6 +166,9 @@ def _convert_tensor(value: Any, type_spec: tff.TensorType) -> tf.Tensor:
     and value.dtype.kind not in 'OSU'
     and _is_shape(value.shape, type_spec)
   ):
+    if isinstance(value, np.generic):
+      # `tf.constant` takes three times as long for a scalar.
+      return private_apis.share_memory(np.asarray(value))
     if value.ndim and _is_immutable(value):
       return private_apis.share_memory(value)
     return tf.constant(value)
