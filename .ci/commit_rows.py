@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rows of .ci/compare_commits.py: rounds, in the checkout on PYTHONPATH.
 
-It takes the number of cores, reads a row's name in each line, and answers with
-the seconds and the CPU seconds of one more round, as JSON. A row's first two
-rounds are not timed. It uses names only that do not change from commit to
+A row is a process, or a whole run with its client states and metrics. The
+program takes the number of cores, reads a row's name in each line, and answers
+with the seconds and the CPU seconds of one more round, as JSON. A row's first
+two rounds are not timed. It uses names only that do not change from commit to
 commit. With `--list` it prints the names of the rows.
 """
 
@@ -12,14 +13,19 @@ from collections.abc import Callable
 from collections.abc import Mapping
 import json
 import os
+import pathlib
 import sys
+import tempfile
+import threading
 import time
+import traceback
 
 from fedfish_tff import algorithms
 from fedfish_tff import datasets
 from fedfish_tff import evaluation
 from fedfish_tff import execution
 from fedfish_tff import models
+from fedfish_tff import simulation
 
 import numpy as np
 import tensorflow as tf
@@ -147,6 +153,71 @@ def _of(
   return start
 
 
+class _Turns(simulation.Hook):
+  """A hook by which another thread asks for a run's next round."""
+
+  def __init__(self) -> None:
+    self._asked = threading.Semaphore(0)
+    self._is_due = threading.Semaphore(0)
+
+  def before_round(self, round_number: int) -> Mapping[str, float]:
+    del round_number
+    self._is_due.release()
+    self._asked.acquire()
+    return {}
+
+  def wait(self) -> None:
+    """Waits until the next round is due."""
+    self._is_due.acquire()
+
+  def run(self) -> None:
+    """Computes a round, up to the next one."""
+    self._asked.release()
+    self.wait()
+
+
+def _run_of(build: Callable, **options) -> Callable[[], Callable[[], object]]:
+  """Returns a row of a whole run's rounds, with files and hooks."""
+
+  def start() -> Callable[[], object]:
+    context = tff.framework.get_context_stack().current
+    turns = _Turns()
+
+    def train(folder: pathlib.Path) -> None:
+      tff.framework.get_context_stack().set_default_context(context)
+      clients = {str(i): client for i, client in enumerate(_clients(16))}
+      data = datasets.InMemoryClientData(clients)
+      cohorts = simulation.uniform_participation(
+        data.client_ids, cohort_size=16, seed=0
+      )
+      simulation.run_training(
+        build(_model(_softmax), _SGD, _STEP, **options),
+        train_data=data,
+        participation=cohorts,
+        batch_spec=datasets.BatchSpec(batch_size=_BATCH_SIZE),
+        seed=0,
+        rounds=10**6,
+        metrics_managers=[simulation.CsvMetricsManager(folder / 'rows.csv')],
+        client_states=simulation.ClientStateStore(folder / 'states.sqlite'),
+        hooks=[turns, simulation.Divergence(5, participation=cohorts)],
+      )
+
+    def work() -> None:
+      try:
+        # In the checkout, which is removed even after a kill.
+        with tempfile.TemporaryDirectory(dir='.') as folder:
+          train(pathlib.Path(folder))
+      except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+
+    threading.Thread(target=work, daemon=True).start()
+    turns.wait()
+    return turns.run
+
+  return start
+
+
 def _on_new_datasets() -> Callable[[], object]:
   clients = _clients(16)
   process = algorithms.build_fed_avg(_model(_softmax), _SGD, _STEP)
@@ -214,6 +285,8 @@ ROWS: Mapping[str, Callable[[], Callable[[], object]]] = {
     lambda: _clients(16),
     personal_strength=0.1,
   ),
+  'run of FedAvg': _run_of(algorithms.build_fed_avg),
+  'run of SCAFFOLD': _run_of(algorithms.build_scaffold, num_clients=16),
   'scores of 200 clients': _scores,
 }
 
