@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 import functools
+import math
 from typing import Any
 from typing import NamedTuple
 from typing import TypeAlias
@@ -24,6 +25,9 @@ from fedfish_tff.execution.packing import type_leaves
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
+
+# Tensors of the processor begin at multiples of so many bytes.
+_ALIGNMENT = 64
 
 # The reason why a sequence of one pass does not suffice.
 ONE_PASS = 'further passes over a dataset that each pass draws or shuffles anew'
@@ -273,11 +277,11 @@ def join_rows(
       'batches hold examples of different shapes, '
       f'{" and ".join(map(str, sorted(shapes)[:2]))}'
     )
-  if all(rows is None for _, rows in parts):
-    return np.concatenate([array for array, _ in parts])
   counts = [len(array if rows is None else rows) for array, rows in parts]
   dtype = np.result_type(*(array.dtype for array, _ in parts))
-  joined = np.empty((sum(counts), *first.shape[1:]), dtype)
+  joined = empty_for_tensor((sum(counts), *first.shape[1:]), dtype)
+  if all(rows is None for _, rows in parts):
+    return np.concatenate([array for array, _ in parts], out=joined)
   for (array, rows), start, count in zip(parts, *offsets(counts)):
     part = joined[start : start + count]
     if rows is None:
@@ -292,6 +296,16 @@ def join_rows(
       array = array.astype(dtype, copy=False)
       np.take(array, rows, axis=0, out=part, mode='wrap')
   return joined
+
+
+def empty_for_tensor(shape: Sequence[int], dtype: np.dtype) -> np.ndarray:
+  """Returns an array, not filled, that a tensor can share without a copy."""
+  if dtype.hasobject:
+    return np.empty(shape, dtype)
+  size = math.prod(shape) * dtype.itemsize
+  memory = np.empty(size + _ALIGNMENT, np.uint8)
+  start = -memory.__array_interface__['data'][0] % _ALIGNMENT
+  return memory[start : start + size].view(dtype).reshape(shape)
 
 
 @functools.lru_cache(maxsize=1024)

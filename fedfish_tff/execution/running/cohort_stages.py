@@ -280,7 +280,11 @@ class GraphRun:
     self, out: _ValueId, leaves: Sequence[tf.Tensor], num_clients: int
   ) -> Iterator[Any]:
     """Yields each client's value of an output."""
-    columns = [tf.unstack(leaf[:num_clients], num_clients) for leaf in leaves]
+    columns = [
+      # Only XLA's results have more rows; a slice is a copy.
+      tf.unstack(leaf if len(leaf) == num_clients else leaf[:num_clients])
+      for leaf in leaves
+    ]
     for i in range(num_clients):
       yield type_leaves.unflatten(
         iter([column[i] for column in columns]), self._stage.types[out]
@@ -355,7 +359,7 @@ class GraphRun:
       )
       for column in zip(*sequences, strict=True)
     ]
-    columns = [np.stack(column) for column in zip(*tensors, strict=True)]
+    columns = list(map(_stack, zip(*tensors, strict=True)))
     if use_xla:
       columns = list(map(sequence_arrays.pad_rows, columns))
     return cohort_graph.ClientInputs(
@@ -384,6 +388,13 @@ class GraphRun:
     ):
       value = self._clients.values[value_id][number]
       yield from zip(types, type_leaves.flatten(value), strict=True)
+
+
+def _stack(column: Sequence[np.ndarray]) -> np.ndarray:
+  """Returns the clients' arrays of a tensor as one array."""
+  shape = (len(column), *column[0].shape)
+  stacked = packed_sequences.empty_for_tensor(shape, column[0].dtype)
+  return np.stack(column, out=stacked)
 
 
 def _group_clients(
