@@ -323,6 +323,12 @@ class ContractTest(rounds.TestCase):
 
     before = run.copy()
     train = run.run('ab')['client_work']['train']
+    with self.subTest('clients start from the weights of the model'):
+      tf.nest.map_structure(
+        np.testing.assert_array_equal,
+        simulation.training_weights(process, run.state),
+        process.get_model_weights(run.state),
+      )
     with self.subTest('training changes weights and reports metrics'):
       changes = [
         np.abs(a - b).max() for a, b in zip(run.server(), before.server())
