@@ -490,14 +490,18 @@ def call_in_graph(
   return getattr(function, 'call_flat', function)(*arguments)
 
 
-def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:
+def compile_to_hlo(
+  function: Any, specs: Sequence[tf.TensorSpec] | None = None
+) -> hlo_pb2.HloModuleProto:
   """Returns a concrete function as an unoptimised HLO module.
 
   The public API takes values, not only shapes, and may turn them into
   constants.
 
   Args:
-    function: A concrete function with known shapes.
+    function: A concrete function.
+    specs: The specs of all its inputs, captured ones too, with known shapes;
+      None if its own are known.
 
   Raises:
     ValueError: If the function has no HLO module.
@@ -510,8 +514,10 @@ def compile_to_hlo(function: Any) -> hlo_pb2.HloModuleProto:
     context.get_compiler_ir(
       device_name='/device:CPU:0',
       function_name=function.name,
-      flat_args=tf.nest.flatten(function.structured_input_signature),
-      captured_inputs=function.captured_inputs,
+      flat_args=tf.nest.flatten(function.structured_input_signature)
+      if specs is None
+      else list(specs),
+      captured_inputs=function.captured_inputs if specs is None else [],
       stage='hlo_serialized',
       # 2.14 lacks it, and 2.21 warns of the public function, where a device is
       # given.

@@ -64,6 +64,7 @@ INTERNAL_MODULES = {
   'fedfish_tff.private_apis': 'stands beside the packages, not in one',
   'fedfish_tff.fields': 'stands beside the packages, not in one',
   'fedfish_tff.graph_functions': 'stands beside the packages, not in one',
+  'fedfish_tff.loop_compilation': 'stands beside the packages, not in one',
   'fedfish_tff.parameters': 'stands beside the packages, not in one',
   'fedfish_tff.stateless_kernels': 'stands beside the packages, not in one',
   'fedfish_tff.plug_ins': 'stands beside the packages, not in one',

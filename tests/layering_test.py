@@ -78,6 +78,8 @@ ALLOWED = {
     'fedfish_tff.graph_functions',
     'fedfish_tff.private_apis',
   },
+  # What client work marks and execution compiles.
+  'fedfish_tff.loop_compilation': {'fedfish_tff.private_apis'},
   # What TensorFlow and TFF do not promise to keep.
   'fedfish_tff.private_apis': set(),
   # What execution and extractors of features may not run side by side.
@@ -115,6 +117,7 @@ ALLOWED = {
     'fedfish_tff.choices',
     'fedfish_tff.errors',
     'fedfish_tff.finite_checks',
+    'fedfish_tff.loop_compilation',
     'fedfish_tff.models',
     'fedfish_tff.parameters',
   },
@@ -177,6 +180,7 @@ ALLOWED = {
       'fedfish_tff.errors',
       'fedfish_tff.datasets',
       'fedfish_tff.graph_functions',
+      'fedfish_tff.loop_compilation',
       'fedfish_tff.parameters',
       'fedfish_tff.private_apis',
       'fedfish_tff.stateless_kernels',
@@ -255,6 +259,7 @@ ALLOWED = {
     'examples',
     'fedfish_tff.finite_checks',
     'fedfish_tff.graph_functions',
+    'fedfish_tff.loop_compilation',
     'fedfish_tff.private_apis',
     'fedfish_tff.stateless_kernels',
     'launch',

@@ -20,6 +20,7 @@ from fedfish_tff.choices import MetaGradient as MetaGradient
 
 if TYPE_CHECKING:
   from fedfish_tff.client_work.client_update import *
+  from fedfish_tff.client_work.compiled_loops import *
   from fedfish_tff.client_work.fisher import *
   from fedfish_tff.client_work.fisher_delta import *
   from fedfish_tff.client_work.gradient_transforms import *

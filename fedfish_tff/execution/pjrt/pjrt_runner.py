@@ -151,7 +151,11 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
     self.process.stop()
 
   def create_graph(
-    self, stage: federated_plan.ClientStage, use_xla: bool
+    self,
+    stage: federated_plan.ClientStage,
+    *,
+    use_xla: bool,
+    compiles_loops: bool,
   ) -> cohort_graph.StageGraph:
     if use_xla:
       return stage_programs.StagePrograms(
@@ -160,7 +164,9 @@ class PjrtStageRunner(cohort_stages.CohortStageRunner):
         for_cpu=self.devices[0].startswith('cpu:'),
         width=self._width,
       )
-    return super().create_graph(stage, use_xla)
+    return super().create_graph(
+      stage, use_xla=use_xla, compiles_loops=compiles_loops
+    )
 
   def run_graph(
     self,

@@ -133,6 +133,7 @@ class ProgramRun:
     self._specs: Sequence[device_client.Spec] = ()
     self.stage = programs.stage
     self.use_xla = True
+    self.compiles_loops = False
     self.parallelism = programs.parallelism
     self.width = programs.width
     self.rebatches = programs.rebatches

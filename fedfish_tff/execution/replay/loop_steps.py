@@ -26,6 +26,18 @@ from fedfish_tff import private_apis
 
 import tensorflow as tf
 
+# Operations that take so long that the start of a step does not matter.
+HEAVY = frozenset(
+  (
+    'Conv2D',
+    'Conv3D',
+    'DepthwiseConv2dNative',
+    'ReduceDataset',
+    'StatelessWhile',
+    'While',
+  )
+)
+
 # Operations with parts that do not run in a fixed order.
 _CONTROL_FLOW = frozenset(
   ('Case', 'If', 'StatelessCase', 'StatelessIf', 'StatelessWhile', 'While')

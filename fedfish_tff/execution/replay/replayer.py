@@ -25,6 +25,7 @@ import contextlib
 import dataclasses
 import functools
 from typing import Any
+from typing import NamedTuple
 
 from fedfish_tff import graph_functions
 from fedfish_tff import parameters
@@ -88,6 +89,18 @@ Value = Any
 Handler = Callable[['Replay', _NodeDef, list[Value]], list[Value]]
 
 
+class LoopCompilation(NamedTuple):
+  """The means to compile loops over batches by XLA, see `compiled_loops`.
+
+  Attributes:
+    handlers: The handlers for what XLA compiles, by operation.
+    check: The check of a loop's program.
+  """
+
+  handlers: Mapping[str, Handler]
+  check: Callable[[Any, Any], None]
+
+
 class Replay:
   """One replay of a graph, with its own variables."""
 
@@ -97,6 +110,7 @@ class Replay:
     handlers: Mapping[str, Handler] | None = None,
     *,
     use_xla: bool = False,
+    compilation: LoopCompilation | None = None,
   ):
     """Makes a replay in which no node has run yet.
 
@@ -104,8 +118,11 @@ class Replay:
       graph: The graph, which the caller must not change.
       handlers: The handlers of further operations, by operation.
       use_xla: Whether the graph being built is compiled by XLA.
+      compilation: The means to compile loops over batches of a graph that XLA
+        does not compile as a whole; None to compile none.
     """
     self.graph = graph
+    self.compilation = compilation
     self._handlers = {**_HANDLERS, **(handlers or {})}
     self.use_xla = use_xla
     # The checks to run after all nodes.
@@ -153,6 +170,22 @@ class Replay:
     for check in self.at_end:
       check()
     return [self._main[node][index] for node, index in names]
+
+  @contextlib.contextmanager
+  def within_xla(self) -> Iterator[None]:
+    """Inside, XLA compiles what is replayed, and failures are noted."""
+    handlers, before = self._handlers, dict(self._variables)
+    self._handlers = {**_HANDLERS, **self.compilation.handlers}
+    self._variables[FAILED.name] = tf.constant(False)
+    self.use_xla = True
+    try:
+      yield
+    except NotReplayableError:
+      self._variables = before
+      raise
+    finally:
+      self._handlers, self.use_xla = handlers, False
+      self._variables.pop(FAILED.name, None)
 
   def _initialize(self, name: str) -> None:
     """Notes how to make the variables' initial values when they are read.

@@ -6,15 +6,21 @@ from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
+import math
 from typing import Any
 
 from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.replay import compiled_loops
+from fedfish_tff.execution.replay import replayer
 from fedfish_tff.execution.replay import sequence_replay
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_federated as tff
+
+# The least bytes of an array over which XLA compiles loops.
+_LEAST_BYTES = 2**18
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,6 +39,8 @@ class SequenceForm:
     num_passes: The number of passes over each sequence that the arrays hold.
     unrolls: Whether a loop's step takes several elements, as in
       `sequence_replay.Sequence`; True if XLA compiles the graph.
+    loop_bounds: The most rows of an element in each layout, if XLA may compile
+      loops over it; else None.
   """
 
   leaf_layouts: tuple[int, ...]
@@ -42,6 +50,7 @@ class SequenceForm:
   spare_rows: int = 0
   num_passes: int = 1
   unrolls: bool = True
+  loop_bounds: tuple[int | None, ...] = ()
 
   @property
   def has_sizes(self) -> bool:
@@ -54,6 +63,7 @@ def to_graph_arrays(
   *,
   use_xla: bool = False,
   rebatches: bool = False,
+  compiles_loops: bool = False,
 ) -> tuple[SequenceForm, dict[str, Any]]:
   """Returns the sequences of a cohort as arrays for a graph.
 
@@ -62,6 +72,8 @@ def to_graph_arrays(
     use_xla: Whether XLA compiles the graph for the shapes of its arguments.
       Arrays are then padded to powers of two, so that few shapes occur.
     rebatches: Whether the graph rebatches the rows.
+    compiles_loops: Whether XLA compiles loops of the graph for the shapes of
+      the arrays, which are then padded, too.
 
   Returns:
     The form, and a nest of arrays, in which element e of client c in pass p is
@@ -123,6 +135,16 @@ def to_graph_arrays(
     )
   most_elements = np.max(num_elements, initial=0)
   unrolls = use_xla or bool(most_elements >= sequence_replay.MOST_UNROLLED)
+  loop_bounds = ()
+  if compiles_loops:
+    nest = tf.nest.map_structure(_pad_bytes, nest)
+    # The bounds on batches of which clients have several hold for all cohorts.
+    loop_bounds = tuple(
+      None
+      if layout.bounds is None or most_elements < 2
+      else max(2, int(np.max(layout.bounds[:, 1])))
+      for layout in distinct
+    )
   form = SequenceForm(
     leaf_layouts,
     bounds,
@@ -130,6 +152,7 @@ def to_graph_arrays(
     most_rows,
     num_passes=num_passes,
     unrolls=unrolls,
+    loop_bounds=loop_bounds,
   )
   return form, nest
 
@@ -144,6 +167,20 @@ def pad_rows(array: np.ndarray) -> np.ndarray:
   length = padded_length(len(array))
   padding = [(0, length - len(array))] + [(0, 0)] * (array.ndim - 1)
   return np.pad(array, padding)
+
+
+def _pad_bytes(array: np.ndarray) -> np.ndarray:
+  """Returns an array with rows of zeros up to one of few lengths.
+
+  Small cohorts have arrays of one length, so that they share a program.
+  """
+  row = max(1, array.itemsize * math.prod(array.shape[1:]))
+  length = padded_length(max(len(array), _LEAST_BYTES // row))
+  shape = (length, *array.shape[1:])
+  padded = packed_sequences.empty_for_tensor(shape, array.dtype)
+  padded[: len(array)] = array
+  padded[len(array) :] = 0
+  return padded
 
 
 def client_sequence(
@@ -190,10 +227,18 @@ def client_sequence(
     size: tf.Tensor,
     bound: int | None,
     is_ragged: bool,
+    loop_bound: int | None = None,
   ) -> tf.Tensor:
-    if bound is None:
+    spare = compiled_loops.spare_rows()
+    if spare is not None:
+      if loop_bound is None:
+        raise replayer.NotReplayableError(
+          'rows without a bound on their number'
+        )
+      bound, is_ragged = loop_bound + spare, True
+    elif bound is None:
       return tf.slice(plan, start, size)
-    if is_ragged:
+    elif is_ragged:
       bound += form.spare_rows
     # XLA takes the last row for places after it and masks them afterwards.
     places = start + tf.range(bound, dtype=start.dtype)
@@ -207,7 +252,8 @@ def client_sequence(
     start, size = tf.unstack(tf.gather(bounds[0], place))
     bound = form.bounds[number]
     is_ragged = bound is not None and peer is None and form.are_ragged[number]
-    return run(plan, start, size, bound, is_ragged)
+    loop_bound = form.loop_bounds[number] if form.loop_bounds else None
+    return run(plan, start, size, bound, is_ragged, loop_bound)
 
   def element(i: tf.Tensor) -> list[tf.Tensor]:
     place = first_element() + i

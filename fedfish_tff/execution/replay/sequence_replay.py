@@ -19,6 +19,7 @@ from typing import Any
 
 from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.replay import compiled_loops
 from fedfish_tff.execution.replay import loop_steps
 from fedfish_tff.execution.replay import replayer
 
@@ -31,18 +32,6 @@ _NodeDef = tf.compat.v1.NodeDef
 # take long to trace so many times and gain nothing.
 MOST_UNROLLED = 10
 _MOST_UNROLLED_NODES = 3000
-
-# Operations that take so long that the start of a step does not matter.
-_HEAVY = frozenset(
-  (
-    'Conv2D',
-    'Conv3D',
-    'DepthwiseConv2dNative',
-    'ReduceDataset',
-    'StatelessWhile',
-    'While',
-  )
-)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -454,6 +443,27 @@ def _reduce(replay, node, inputs):
   """Replays ReduceDataset as a loop over the sequence's elements."""
   scan = check_scan(node, inputs[0])
   sequence = scan.sequence.in_pass(may_stop=scan.stops)
+  if replay.compilation is not None and not replay.use_xla:
+    try:
+      return _reduce_compiled(replay, node, inputs, scan, sequence)
+    except replayer.NotReplayableError as error:
+      compiled_loops.log_refusal(str(error))
+  return _reduce_elements(replay, node, inputs, scan, sequence)
+
+
+def _reduce_compiled(replay, node, inputs, scan, sequence):
+  """Replays a reduction as a loop that XLA compiles; it fails as one that ran."""
+  with replay.within_xla():
+    results = _reduce_elements(replay, node, inputs, scan, sequence)
+    failed = replay.value_of(replayer.FAILED)
+  check = tf.debugging.Assert(
+    tf.logical_not(failed), ['An operation of client work has failed.']
+  )
+  with tf.control_dependencies([check]):
+    return list(map(tf.identity, results))
+
+
+def _reduce_elements(replay, node, inputs, scan, sequence):
   num_state = len(node.attr['Tstate'].list.type)
   state, others = inputs[1 : 1 + num_state], inputs[1 + num_state :]
   if not all(isinstance(value, tf.Tensor) for value in state):
@@ -518,6 +528,7 @@ def _reduce(replay, node, inputs):
     held_shapes=[variable.shape for variable in variables],
     operations=operations,
     use_xla=replay.use_xla,
+    check=replay.compilation and replay.compilation.check,
     stops=scan.stops,
   )
   for variable, value in zip(variables, held):
@@ -535,6 +546,7 @@ def fold(
   held_shapes: Iterable[tf.TensorShape],
   operations: Mapping[str, int],
   use_xla: bool,
+  check: compiled_loops.Check | None = None,
   stops: bool = False,
 ) -> tuple[list[tf.Tensor], list[tf.Tensor]]:
   """Creates a loop over a sequence's elements.
@@ -548,7 +560,9 @@ def fold(
     shapes: The state's shapes, in all steps.
     held_shapes: The variables' shapes.
     operations: The approximate number of nodes of each operation in a step.
-    use_xla: Whether the graph being built is compiled by XLA.
+    use_xla: Whether XLA compiles the loop.
+    check: The check of the loop's program if XLA compiles the loop alone; None
+      if it compiles the graph being built.
     stops: Whether the last part of the state tells whether to go on.
 
   Returns:
@@ -592,7 +606,7 @@ def fold(
     and not stops
     and sequence.unrolls
     and not loop_steps.is_trivial(operations)
-    and _HEAVY.isdisjoint(operations)
+    and loop_steps.HEAVY.isdisjoint(operations)
   ):
     number = min(MOST_UNROLLED, _MOST_UNROLLED_NODES // size)
     if number > 1:
@@ -605,6 +619,18 @@ def fold(
         inlined=True,
       )
       i, state, held = loop(number, i, state, held)
+  if use_xla and check is not None:
+    begin = (state, held)
+    compiled_loops.check_worth(operations, tf.nest.flatten(begin))
+
+    def run(*tensors):
+      first = tf.constant(0, tf.int64)
+      nest = tf.nest.pack_sequence_as(begin, tensors)
+      return tf.nest.flatten(loop(1, first, *nest)[1:])
+
+    return tf.nest.pack_sequence_as(
+      begin, compiled_loops.call(run, tf.nest.flatten(begin), check)
+    )
   _, state, held = loop(1, i, state, held)
   return state, held
 

@@ -24,6 +24,7 @@ from fedfish_tff.execution.reading import empty_factors
 from fedfish_tff.execution.reading import local_functions
 from fedfish_tff.execution.reading import serialized_graph
 from fedfish_tff.execution.reading import tensorflow_functions
+from fedfish_tff.execution.replay import compiled_loops
 from fedfish_tff.execution.replay import control_flow_replay
 from fedfish_tff.execution.replay import dataset_loops
 from fedfish_tff.execution.replay import exact_replay
@@ -80,13 +81,23 @@ class GraphTracer:
       compiles begins with a value.
   """
 
-  def __init__(self, *, use_xla: bool = False) -> None:
+  def __init__(
+    self,
+    *,
+    use_xla: bool = False,
+    check_loops: compiled_loops.Check | None = None,
+  ) -> None:
     """Makes a tracer.
 
     Args:
       use_xla: Whether the function being traced is compiled by XLA.
+      check_loops: The check of loops over batches that XLA compiles in a
+        function that it does not; None to compile none.
     """
     self._use_xla = use_xla
+    self._compilation = check_loops and replayer.LoopCompilation(
+      _XLA_HANDLERS, check_loops
+    )
     self.failure = failures.Failure()
     # The results of replayed calls, for `compute_unread`.
     self._results: list[tf.Tensor] = []
@@ -123,6 +134,7 @@ class GraphTracer:
       self._graph(proto),
       _XLA_HANDLERS if self._use_xla else _HANDLERS,
       use_xla=self._use_xla,
+      compilation=self._compilation,
     )
     results = replay.run(
       feeds,

@@ -23,6 +23,7 @@ from typing import TypeAlias
 import weakref
 
 from fedfish_tff import errors
+from fedfish_tff import loop_compilation
 from fedfish_tff import private_apis
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import type_leaves
@@ -108,6 +109,7 @@ class StageGraph:
     *,
     parallelism: int,
     use_xla: bool = False,
+    compiles_loops: bool = True,
     width: int = 1,
   ):
     """Checks that a stage can be a graph.
@@ -116,6 +118,8 @@ class StageGraph:
       stage: The clients' work, which the caller must keep while the graph runs.
       parallelism: The number of clients that compute at a time.
       use_xla: Whether XLA compiles the graph.
+      compiles_loops: Whether XLA compiles the loops over batches, in a graph
+        that it does not compile, of marked work (`loop_compilation`).
       width: The number of clients that compute side by side, each operation for
         all of them at once, if their data have the same shapes.
 
@@ -127,7 +131,17 @@ class StageGraph:
     self.parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
-    self._tracer = tracing.GraphTracer(use_xla=use_xla)
+    # Evaluations, which add up numbers, run too rarely for it.
+    self.compiles_loops = (
+      compiles_loops
+      and not use_xla
+      and _adds_up_matrices(stage)
+      and _is_marked(stage)
+    )
+    self._tracer = tracing.GraphTracer(
+      use_xla=use_xla,
+      check_loops=ragged_modules.check if self.compiles_loops else None,
+    )
     self._traced: dict[Any, Callable[..., Any]] = {}
     # The passes over each of the inputs' sequences; None if they are not fixed.
     self.roots: dict[int, packed_sequences.Roots | None] = {}
@@ -530,6 +544,25 @@ class StageGraph:
       )
     )
     return type_leaves.flatten(accumulate.trace(arguments, self._tracer))
+
+
+def _adds_up_matrices(stage: federated_plan.ClientStage) -> bool:
+  return any(
+    isinstance(leaf, tff.TensorType) and leaf.shape and len(leaf.shape) > 1
+    for aggregate in stage.aggregates
+    for leaf in type_leaves.leaf_types(
+      aggregate.accumulate.type_signature.parameter[0]
+    )
+  )
+
+
+def _is_marked(stage: federated_plan.ClientStage) -> bool:
+  """Returns whether a stage's work is marked by `loop_compilation`."""
+  return any(
+    loop_compilation.is_marked(leaf.proto.tensorflow.graph_def.value)
+    for step in stage.steps
+    for leaf in step.fn.leaves()
+  )
 
 
 def _has_strings(leaf: tff.Type) -> bool:

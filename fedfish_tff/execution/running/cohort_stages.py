@@ -126,7 +126,7 @@ class CohortStageRunner(plan_runner.PlanRunner):
       try:
         return self.run_graph(device, graph, server_values, clients)
       except tracing.NotReplayableError as error:
-        self._give_up_graph(stage, graph.use_xla, str(error))
+        self._give_up_graph(stage, graph, str(error))
         return self.run_clients(stage, server_values, clients, device=device)
       except packed_sequences.FewPassesError:
         # Of packed clients, which only the process that has packed them can
@@ -156,7 +156,7 @@ class CohortStageRunner(plan_runner.PlanRunner):
       if isinstance(failure, _TRANSIENT):
         self._note_general_path(stage, reason)
       else:
-        self._give_up_graph(stage, graph.use_xla, reason)
+        self._give_up_graph(stage, graph, reason)
     return partial
 
   def run_graph(
@@ -175,37 +175,62 @@ class CohortStageRunner(plan_runner.PlanRunner):
   ) -> cohort_graph.StageGraph | None:
     with self._lock:
       if stage not in self._graphs:
-        self._make_graph(stage, self._use_xla)
+        self._make_graph(stage, use_xla=self._use_xla)
       return self._graphs[stage]
 
   def _make_graph(
-    self, stage: federated_plan.ClientStage, use_xla: bool
+    self,
+    stage: federated_plan.ClientStage,
+    *,
+    use_xla: bool,
+    compiles_loops: bool = True,
   ) -> None:
     try:
-      self._graphs[stage] = self.create_graph(stage, use_xla)
+      self._graphs[stage] = self.create_graph(
+        stage, use_xla=use_xla, compiles_loops=compiles_loops
+      )
     except tracing.NotReplayableError as error:
-      self._give_up_graph(stage, use_xla, str(error))
+      if use_xla:
+        self._give_up_xla(stage, str(error))
+      else:
+        self._graphs[stage] = None
+        self._note_general_path(stage, str(error))
 
   def create_graph(
-    self, stage: federated_plan.ClientStage, use_xla: bool
+    self,
+    stage: federated_plan.ClientStage,
+    *,
+    use_xla: bool,
+    compiles_loops: bool,
   ) -> cohort_graph.StageGraph:
     """Returns a stage's graph; raises NotReplayableError if it has none."""
     return cohort_graph.StageGraph(
       stage,
       parallelism=max(1, self._parallelism // len(self.devices)),
       use_xla=use_xla,
+      # XLA's kernels for the processor are those that have been measured.
+      compiles_loops=compiles_loops
+      and not any(device.startswith('GPU') for device in self.devices),
     )
 
   def _give_up_graph(
-    self, stage: federated_plan.ClientStage, use_xla: bool, reason: str
+    self,
+    stage: federated_plan.ClientStage,
+    graph: cohort_graph.StageGraph,
+    reason: str,
   ) -> None:
     """Falls back to a graph without XLA, or to none."""
-    if use_xla:
-      logging.warning('XLA does not compile this client work: %s', reason)
-      self._make_graph(stage, use_xla=False)
+    if graph.use_xla or graph.compiles_loops:
+      self._give_up_xla(stage, reason)
     else:
       self._graphs[stage] = None
       self._note_general_path(stage, reason)
+
+  def _give_up_xla(
+    self, stage: federated_plan.ClientStage, reason: str
+  ) -> None:
+    logging.warning('XLA does not compile this client work: %s', reason)
+    self._make_graph(stage, use_xla=False, compiles_loops=False)
 
   def _note_general_path(
     self, stage: federated_plan.ClientStage, reason: str
@@ -356,6 +381,7 @@ class GraphRun:
         column,
         use_xla=use_xla,
         rebatches=self._graph.rebatches,
+        compiles_loops=self._graph.compiles_loops,
       )
       for column in zip(*sequences, strict=True)
     ]

@@ -4,8 +4,11 @@
 
 import dataclasses
 import pathlib
+from unittest import mock
 
 from fedfish_tff import errors
+from fedfish_tff import simulation
+from fedfish_tff.execution.replay import compiled_loops
 from launch.methods import adapters
 from launch.methods import building
 from launch.methods import config_checks
@@ -186,3 +189,52 @@ class WeightAverageRunTest(small_configs.TestCase):
       )
       self.assertIn('eval/global/loss', changed)
       self.assertIn('csb/loss', one)
+
+
+class LoopsRunTest(small_configs.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+
+  def _train(self, name, variant='fed_avg,loops=xla', killed_in=None):
+    config = small_configs.make_config(
+      variant,
+      rounds=4,
+      checkpoint_every=2,
+      **{'evaluation.personalization_epochs': 1},
+    )
+    count = simulation.CommunicationCosts.after_round
+
+    def die(hook, round_):
+      if round_.number == killed_in:
+        raise KeyError(killed_in)
+      count(hook, round_)
+
+    with mock.patch.object(simulation.CommunicationCosts, 'after_round', die):
+      small_configs.train(config, self.folder / name)
+    return run_files.read_rows(self.folder / name)
+
+  def test_methods_whose_clients_take_no_steps_are_refused(self):
+    for method, reason in (('fed_sgd', 'no steps'), ('fed3r', 'train no')):
+      with self.assertRaisesRegex(errors.InputError, reason):
+        small_configs.read_config(f'{method},loops=xla')
+
+  @pytest.mark.slow
+  def test_a_run_resumes_with_the_same_compiler_only(self):
+    call = compiled_loops.call
+    with mock.patch.object(compiled_loops, 'call', side_effect=call) as calls:
+      rows = self._train('whole')
+      with self.assertRaises(KeyError):
+        self._train('killed', killed_in=3)
+      with self.assertRaisesRegex(errors.InputError, 'loops'):
+        self._train('killed', 'fed_avg')
+      self.assertEqual(self._train('killed'), rows)
+    # Each process compiles one loop; evaluations, which train too, compile none.
+    self.assertBetween(calls.call_count, 1, 3)
+    plain = self._train('plain', 'fed_avg')
+    for row, other in zip(rows, plain, strict=True):
+      self.assertEqual(row.keys(), other.keys())
+      for name in row:
+        np.testing.assert_allclose(
+          row[name], other[name], 1e-5, 1e-6, err_msg=name
+        )
