@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train one model, on news among clients of few classes.
 
-  for piece in fisher corrections control_variates averages; do
+  for piece in fed_fish other_fishers corrections control_variates averages; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/ag_news_$piece \
       --config=research/equal_terms/ag_news.py:$piece --data_dir=path/to/folder
   done
@@ -52,7 +52,8 @@ sweep = sweeps.choice(
   lambda get_config: budget.pieces(
     get_config,
     RATES,
-    fisher=(budget.FED_AVG, *budget.FISHERS),
+    fed_fish=(budget.FED_AVG, budget.FISHERS[0]),
+    other_fishers=budget.FISHERS[1:],
     corrections=budget.CORRECTIONS,
     control_variates=budget.CONTROL_VARIATES,
     averages=budget.OTHER_AVERAGES,
