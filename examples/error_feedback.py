@@ -81,7 +81,7 @@ def build_error_feedback(
     initialize_client=lambda server: tuple(
       map(tf.zeros_like, server.weights.trainable)
     ),
-    local_training=client_work.build_local_training(
+    build_local_training=lambda: client_work.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )

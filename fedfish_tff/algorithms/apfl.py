@@ -155,7 +155,9 @@ def build_apfl(
     server_optimizer_fn,
     initialize_client=lambda server: begin(server.weights),
     client_weights=client_weights,
-    local_training=local_training_lib.build_training(model_fn, train_first),
+    build_local_training=lambda: local_training_lib.build_training(
+      model_fn, train_first
+    ),
     extra_passes=local_epochs,
   )
 

@@ -70,11 +70,12 @@ class ClientStateProcess:
       round, since states stay at the clients.
     get_training_weights: A function (S -> ModelWeights) to the same weights that
       runs no computation; None where they are not a part of S.
-    local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
-      client's local training outside of a round, from weights of
-      `client_model_weights`.
-    update_is_finite: A computation (<ModelWeights, B*> -> bool), from the same
-      weights: whether the client's update would be accepted.
+    build_local_training: A function that builds `local_training`, a computation
+      (<ModelWeights, B*> -> ModelWeights): one client's local training outside
+      of a round, from weights of `client_model_weights`.
+    build_update_is_finite: A function that builds `update_is_finite`, a
+      computation (<ModelWeights, B*> -> bool), from the same weights: whether
+      the client's update would be accepted.
     extra_passes: The number of passes over a client's data per round besides
       its training epochs; fractions are possible.
     uses_weights: Whether clients start from the model's weights, as all but
@@ -93,14 +94,24 @@ class ClientStateProcess:
   get_model_weights: tff.Computation
   set_model_weights: tff.Computation
   client_model_weights: tff.Computation
-  local_training: tff.Computation
-  update_is_finite: tff.Computation
+  build_local_training: Callable[[], tff.Computation]
+  build_update_is_finite: Callable[[], tff.Computation]
   get_training_weights: (
     Callable[[Any], tff.learning.models.ModelWeights] | None
   ) = None
   extra_passes: int = 0
   uses_weights: bool = True
   received_type: tff.Type | None = None
+
+  @functools.cached_property
+  def local_training(self) -> tff.Computation:
+    """The computation of `build_local_training`, built at its first use."""
+    return self.build_local_training()
+
+  @functools.cached_property
+  def update_is_finite(self) -> tff.Computation:
+    """The computation of `build_update_is_finite`, built at its first use."""
+    return self.build_update_is_finite()
 
   @functools.cached_property
   def client_state_template(self) -> Any:

@@ -185,18 +185,21 @@ def build_closed_form_process(
       state, statistics=_zeros(statistics_type), classifier=classifier
     )
 
-  @tff.tensorflow.computation(weights_type, data_type)
-  def local_training(weights, dataset):
-    *_, kernel, bias = tf.nest.flatten(weights.trainable)
-    return ridge_classifier.with_classifier(
-      feature_map,
-      *solve(
-        client_statistics(dataset)['statistics'],
-        initial_state()['hparams'],
-        kernel,
-        bias,
-      ),
-    )
+  def build_local_training():
+    @tff.tensorflow.computation(weights_type, data_type)
+    def local_training(weights, dataset):
+      *_, kernel, bias = tf.nest.flatten(weights.trainable)
+      return ridge_classifier.with_classifier(
+        feature_map,
+        *solve(
+          client_statistics(dataset)['statistics'],
+          initial_state()['hparams'],
+          kernel,
+          bias,
+        ),
+      )
+
+    return local_training
 
   def build_update_is_finite():
     @tff.tensorflow.computation(weights_type, data_type)
@@ -223,7 +226,7 @@ def build_closed_form_process(
       get_hparams_fn=get_hparams,
       set_hparams_fn=set_hparams,
     ),
-    local_training=local_training,
+    build_local_training=build_local_training,
     build_update_is_finite=build_update_is_finite,
     uses_weights=False,
   )

@@ -53,7 +53,7 @@ def compose(
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None,
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None,
   *,
-  local_training: tff.Computation,
+  build_local_training: Callable[[], tff.Computation],
   initialize_server: Callable[[model_functions.FlatWeights], Any] = (
     lambda weights: ()
   ),
@@ -84,8 +84,9 @@ def compose(
       `tff.aggregators.MeanFactory` by default.
     server_optimizer_fn: The server optimizer, which steps the trainable weights
       that are sent. The default, SGD with rate 1, takes an update as it is.
-    local_training: A client's training outside of a round, from weights and
-      batches to weights: the process' attribute.
+    build_local_training: A function that builds a client's training outside of
+      a round, from weights and batches to weights, at its first use: the
+      process' `local_training`.
     initialize_server: A function from the initial weights to S, which the
       server keeps beside the weights; () by default. `set_model_weights` of the
       process begins S anew, by the weights that are set.
@@ -252,7 +253,7 @@ def compose(
       _to_learning_process(
         initialize, next_fn, get_model_weights, set_model_weights, finalizer
       ),
-      local_training=local_training,
+      build_local_training=build_local_training,
       build_update_is_finite=build_update_is_finite,
       extra_passes=extra_passes,
       get_training_weights=_weights_of_state,
@@ -303,8 +304,8 @@ def compose(
     get_model_weights=get_model_weights,
     set_model_weights=set_model_weights,
     client_model_weights=client_model_weights,
-    local_training=local_training,
-    update_is_finite=build_update_is_finite(),
+    build_local_training=build_local_training,
+    build_update_is_finite=build_update_is_finite,
     get_training_weights=_weights_of_state,
     extra_passes=extra_passes,
   )

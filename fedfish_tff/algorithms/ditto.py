@@ -75,6 +75,10 @@ def build_ditto(
     client_optimizer_fn, client_weighting=client_weighting
   )
 
+  first_optimizer = proximal.build_proximal_optimizer(
+    client_optimizer_fn, personal_strength
+  )
+
   def client_update(bound, sent, own, dataset):
     weights = sent.weights
     update = delta_update(bound, sent, (), dataset)
@@ -101,9 +105,8 @@ def build_ditto(
     client_weights=lambda server, own: server.weights._replace(
       trainable=own['personal']
     ),
-    local_training=local_training.build_local_training(
-      model_fn,
-      proximal.build_proximal_optimizer(client_optimizer_fn, personal_strength),
+    build_local_training=lambda: local_training.build_local_training(
+      model_fn, first_optimizer
     ),
     extra_passes=local_epochs,
   )

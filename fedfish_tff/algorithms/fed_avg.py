@@ -55,9 +55,6 @@ def build_fed_avg(
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of all local epochs.
   """
-  local_training = local_training_lib.build_local_training(
-    model_fn, client_optimizer_fn
-  )
 
   def client_update(bound, sent, unused_own, dataset):
     trained = local_training_lib.train_locally(
@@ -76,5 +73,7 @@ def build_fed_avg(
     client_update,
     model_aggregator,
     server_optimizer_fn,
-    local_training=local_training,
+    build_local_training=lambda: local_training_lib.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
   )

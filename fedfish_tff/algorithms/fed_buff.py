@@ -204,7 +204,7 @@ def _build(
     ),
     initialize_client=lambda server: tf.constant(0),
     server_step=server_step,
-    local_training=local_training.build_local_training(
+    build_local_training=lambda: local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )

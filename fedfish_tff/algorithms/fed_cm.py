@@ -68,9 +68,6 @@ def build_fed_cm(
     `client_optimizer_fn`, as in fine-tuning.
   """
   errors.check_range('mixture', mixture, above=0, most=1)
-  local_training = local_training_lib.build_local_training(
-    model_fn, client_optimizer_fn
-  )
   plain_sgd.check_plain_sgd(client_optimizer_fn, 'FedCM')
 
   def client_update(bound, sent, unused_own, dataset):
@@ -121,5 +118,7 @@ def build_fed_cm(
       map(tf.zeros_like, weights.trainable)
     ),
     server_step=server_step,
-    local_training=local_training,
+    build_local_training=lambda: local_training_lib.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
   )

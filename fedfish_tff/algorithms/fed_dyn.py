@@ -69,6 +69,7 @@ def build_fed_dyn(
     the model's loss, as in fine-tuning, and `update_is_finite` takes the state
     of a first round. `client_model_weights` are the server's weights.
   """
+  local_training_lib.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   errors.check_positive_integer('num_clients', num_clients)
   errors.check_range('regularization', regularization, above=0)
 
@@ -129,7 +130,7 @@ def build_fed_dyn(
     select_sent=lambda server: server._replace(state=()),
     initialize_client=lambda server: zeros(server.weights),
     server_step=server_step,
-    local_training=local_training_lib.build_local_training(
+    build_local_training=lambda: local_training_lib.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )

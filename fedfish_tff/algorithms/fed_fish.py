@@ -150,7 +150,7 @@ def build_fed_fish(
     server_optimizer_fn,
   )
   arguments = {
-    'local_training': local_training.build_local_training(
+    'build_local_training': lambda: local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
     'extra_passes': 1,

@@ -198,7 +198,7 @@ class _FedMaProcess(client_state_process.ClientStateProcess):
     trained_type = self._train[0].type_signature.result.member
     self._finalize_metrics = _build_metrics(model, trained_type.metrics)
     self.exchanged_types = self._exchanged_types(trained_type, num_classes)
-    self.local_training = local_training.build_local_training(
+    self.build_local_training = lambda: local_training.build_local_training(
       model, optimizers[0]
     )
     self._build_states()

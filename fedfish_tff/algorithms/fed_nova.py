@@ -58,7 +58,6 @@ def build_fed_nova(
     A process with next of type (<S@SERVER, {B*}@CLIENTS> -> <state=S@SERVER,
     metrics=M@SERVER>), where B* are batches of all local epochs.
   """
-  training = local_training.build_local_training(model_fn, client_optimizer_fn)
   plain_sgd.check_sgd(client_optimizer_fn, 'FedNova')
 
   def client_update(bound, sent, unused_own, dataset):
@@ -97,6 +96,8 @@ def build_fed_nova(
       }
     ),
     server_optimizer_fn,
-    local_training=training,
+    build_local_training=lambda: local_training.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
     server_step=server_step,
   )

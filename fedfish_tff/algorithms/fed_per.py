@@ -76,7 +76,7 @@ def build_fed_per(
     server_optimizer_fn,
     local_tensors=local_tensors,
     local_statistics=local_statistics,
-    local_training=local_training.build_local_training(
+    build_local_training=lambda: local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
     model_aggregator=model_aggregator,

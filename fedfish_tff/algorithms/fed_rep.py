@@ -123,7 +123,9 @@ def build_fed_rep(
     ),
     server_optimizer_fn,
     local_tensors=head,
-    local_training=local_training.build_training(model_fn, train_head),
+    build_local_training=lambda: local_training.build_training(
+      model_fn, train_head
+    ),
     model_aggregator=model_aggregator,
     selector=selector,
     tensor_names=tensor_names,

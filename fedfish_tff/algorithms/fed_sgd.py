@@ -49,13 +49,15 @@ def build_fed_sgd(
     metrics=M@SERVER>), where B* are the batches of one epoch.
   """
   default_optimizer = tff.learning.optimizers.build_sgdm(0.1)
+  client_optimizer_fn = client_optimizer_fn or default_optimizer
+  local_training.check_optimizer(client_optimizer_fn, 'client_optimizer_fn')
   averaged_statistics.refuse(model_fn, 'FedSGD')
   return composition.compose(
     model_fn,
     gradient_update.build_gradient_update(client_weighting=client_weighting),
     model_aggregator,
     server_optimizer_fn or default_optimizer,
-    local_training=local_training.build_local_training(
-      model_fn, client_optimizer_fn or default_optimizer
+    build_local_training=lambda: local_training.build_local_training(
+      model_fn, client_optimizer_fn
     ),
   )

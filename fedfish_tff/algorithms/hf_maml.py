@@ -93,7 +93,7 @@ def build_hf_maml(
     client_update_fn,
     model_aggregator,
     server_optimizer_fn,
-    local_training=local_training.build_local_training(
+    build_local_training=lambda: local_training.build_local_training(
       model_fn, tff.learning.optimizers.build_sgdm(personal_learning_rate)
     ),
     extra_passes=local_epochs * (_passes(meta_gradient, meta_batches) - 1),

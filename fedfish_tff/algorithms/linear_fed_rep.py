@@ -70,21 +70,24 @@ def build_linear_fed_rep(
       also_finite=solved.trainable,
     )
 
-  @tff.tensorflow.computation(
-    model_functions.weights_type(model), model_functions.data_type(model)
-  )
-  def local_training(weights, dataset):
-    run = autograph.graph_function(_solve_head)
-    return model_functions.weights_like(
-      weights, run(model_functions.flatten_weights(weights), dataset)
+  def build_local_training():
+    @tff.tensorflow.computation(
+      model_functions.weights_type(model), model_functions.data_type(model)
     )
+    def local_training(weights, dataset):
+      run = autograph.graph_function(_solve_head)
+      return model_functions.weights_like(
+        weights, run(model_functions.flatten_weights(weights), dataset)
+      )
+
+    return local_training
 
   return composition.compose(
     model,
     client_update,
     model_aggregator,
     tff.learning.optimizers.build_sgdm(learning_rate),
-    local_training=local_training,
+    build_local_training=build_local_training,
     server_step=_orthonormalize,
   )
 

@@ -150,7 +150,7 @@ def build_mime_lite(
       }
     ),
     server_optimizer_fn,
-    local_training=local_training.build_local_training(
+    build_local_training=lambda: local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
     initialize_server=initialize_server,

@@ -154,6 +154,8 @@ def build_p_fed_me(
     client_weights=lambda server, own: server.weights._replace(
       trainable=own['personal']
     ),
-    local_training=local_training_lib.build_training(model_fn, train_personal),
+    build_local_training=lambda: local_training_lib.build_training(
+      model_fn, train_personal
+    ),
     extra_passes=local_epochs * (personal_steps - 1),
   )

@@ -101,7 +101,7 @@ def build_partial_exchange(
     server_optimizer_fn,
     selector=selector,
     tensor_names=tensor_names,
-    local_training=local_training.build_local_training(
+    build_local_training=lambda: local_training.build_local_training(
       model_fn, client_optimizer_fn
     ),
   )

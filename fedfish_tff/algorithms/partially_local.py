@@ -8,6 +8,7 @@ process.
 """
 
 import collections
+from collections.abc import Callable
 from collections.abc import Sequence
 
 from fedfish_tff import errors
@@ -33,7 +34,7 @@ def build_partially_local(
   server_optimizer_fn: tff.learning.optimizers.Optimizer | None = None,
   *,
   local_tensors: Sequence[bool],
-  local_training: tff.Computation,
+  build_local_training: Callable[[], tff.Computation],
   local_statistics: bool = False,
   model_aggregator: tff.aggregators.WeightedAggregationFactory | None = None,
   selector: tensor_selection.Selector | None = None,
@@ -61,8 +62,9 @@ def build_partially_local(
       shared tensors. The default, SGD with rate 1, takes it as it is.
     local_tensors: For each trainable tensor, whether it stays at the client, as
       `models.select_tensors` selects them. All or none may.
-    local_training: A client's training outside of a round, from weights and
-      batches to weights. It trains the whole model.
+    build_local_training: A function that builds a client's training outside of
+      a round, from weights and batches to weights, at its first use. It trains
+      the whole model.
     local_statistics: Whether weights that are not trainable, but change in
       training, stay at the client, too: the statistics of batch normalisation
       in a variable model.
@@ -175,6 +177,6 @@ def build_partially_local(
     client_weights=client_weights,
     server_step=server_step,
     should_reject_update=should_reject_update,
-    local_training=local_training,
+    build_local_training=build_local_training,
     extra_passes=extra_passes,
   )

@@ -30,10 +30,10 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
 
   Attributes:
     local_training: A computation (<ModelWeights, B*> -> ModelWeights), one
-      client's local training outside of a round.
+      client's local training outside of a round. It is built at its first use.
     update_is_finite: A computation (<ModelWeights, B*> -> bool): whether the
       client's update would be accepted. Sums hide which client was left out, so
-      a simulation asks client by client. It is built on first use.
+      a simulation asks client by client. It is built at its first use.
     extra_passes: The number of passes over a client's data per round besides
       its training epochs, such as FedFish's Fisher pass. It is a fraction where
       only some batches take more than one gradient.
@@ -48,7 +48,7 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
     self,
     process: tff.learning.templates.LearningProcess,
     *,
-    local_training: tff.Computation,
+    build_local_training: Callable[[], tff.Computation],
     build_update_is_finite: Callable[[], tff.Computation],
     extra_passes: float = 0,
     uses_weights: bool = True,
@@ -64,7 +64,7 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       get_hparams_fn=process.get_hparams,
       set_hparams_fn=process.set_hparams,
     )
-    self.local_training = local_training
+    self._build_local_training = build_local_training
     self._build_update_is_finite = build_update_is_finite
     self.extra_passes = extra_passes
     self.uses_weights = uses_weights
@@ -72,8 +72,11 @@ class FederatedProcess(tff.learning.templates.LearningProcess):
       get_training_weights or process.get_model_weights
     )
 
+  # Many runs use neither, and tracing takes as long as a round.
+  @functools.cached_property
+  def local_training(self) -> tff.Computation:
+    return self._build_local_training()
+
   @functools.cached_property
   def update_is_finite(self) -> tff.Computation:
-    # Built on demand: most runs never use it, and tracing takes as long as a
-    # round.
     return self._build_update_is_finite()

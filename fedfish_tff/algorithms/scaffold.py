@@ -94,9 +94,6 @@ def build_scaffold(
   errors.check_positive_integer('num_clients', num_clients)
   errors.check_choice('control_update', control_update, choices.ControlUpdate)
   errors.check_positive_integer('local_epochs', local_epochs)
-  plain_training = local_training.build_local_training(
-    model_fn, client_optimizer_fn
-  )
   plain_sgd.check_plain_sgd(client_optimizer_fn, 'SCAFFOLD')
 
   def client_update(bound, sent, own, dataset):
@@ -176,6 +173,8 @@ def build_scaffold(
     initialize_server=zeros,
     initialize_client=lambda server: zeros(server.weights),
     server_step=server_step,
-    local_training=plain_training,
+    build_local_training=lambda: local_training.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
     extra_passes=1 if control_update is choices.ControlUpdate.GRADIENT else 0,
   )

@@ -80,9 +80,6 @@ def build_stateful_partial_exchange(
   """
   averaged_statistics.refuse(model_fn, 'A selection of what clients send')
   tensor_selection.check_selector(selector)
-  local_training = local_training_lib.build_local_training(
-    model_fn, client_optimizer_fn
-  )
   shapes = partial_exchange.trainable_shapes(model_fn)
   part_shapes = [s if selector.per_coordinate else () for s in shapes]
 
@@ -155,7 +152,9 @@ def build_stateful_partial_exchange(
     initialize_client=initialize_client,
     client_weights=_start_of,
     server_step=server_step,
-    local_training=local_training,
+    build_local_training=lambda: local_training_lib.build_local_training(
+      model_fn, client_optimizer_fn
+    ),
   )
 
 

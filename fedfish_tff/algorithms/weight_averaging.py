@@ -140,7 +140,7 @@ def compose_weight_averaging(
       get_hparams_fn=get_hparams,
       set_hparams_fn=set_hparams,
     ),
-    local_training=process.local_training,
+    build_local_training=lambda: process.local_training,
     build_update_is_finite=lambda: process.update_is_finite,
     extra_passes=process.extra_passes,
     uses_weights=process.uses_weights,

@@ -100,6 +100,7 @@ def train_locally(
   Returns:
     The trained weights with metrics and counts.
   """
+  check_optimizer(optimizer, 'client_optimizer_fn')
   if isinstance(optimizer, StartingOptimizer):
     optimizer = optimizer.started_at(weights.trainable)
 

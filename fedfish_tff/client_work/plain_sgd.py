@@ -9,6 +9,7 @@ rates that schedules and shared traces replace, and with weight decay.
 from typing import Any
 
 from fedfish_tff import errors
+from fedfish_tff.client_work import local_training
 from fedfish_tff.client_work import proximal
 from fedfish_tff.models import autograph
 
@@ -25,6 +26,7 @@ def check_sgd(
 
   The error names the method.
   """
+  local_training.check_optimizer(optimizer, 'client_optimizer_fn')
   names = _hparam_names(optimizer)
   if not names <= {'learning_rate', 'momentum'}:
     raise errors.InputError(

@@ -6,6 +6,7 @@ It scores the global weights, and the weights after clients' fine-tuning by the
 process's local training.
 """
 
+from collections.abc import Callable
 from collections.abc import Mapping
 from collections.abc import Sequence
 import functools
@@ -33,21 +34,25 @@ class SharedComputations:
   def __init__(
     self,
     model: tff.learning.models.FunctionalModel,
-    local_training: tff.Computation,
+    build_local_training: Callable[[], tff.Computation],
     client_model_weights: tff.Computation | None = None,
   ) -> None:
     """Keeps the parts of the computations.
 
     Args:
       model: The model whose metrics are scored.
-      local_training: The process's local training, (<ModelWeights, B*> ->
-        ModelWeights).
+      build_local_training: A function that returns the process's local
+        training, (<ModelWeights, B*> -> ModelWeights).
       client_model_weights: The process's computation of that name, if its
         clients have states.
     """
     self._model = model
-    self._local_training = local_training
+    self._build_local_training = build_local_training
     self._client_model_weights = client_model_weights
+
+  @functools.cached_property
+  def _local_training(self) -> tff.Computation:
+    return self._build_local_training()
 
   @functools.cached_property
   def global_model(self) -> client_scorer.ClientScorer:

@@ -425,7 +425,7 @@ def build_experiment_of(
     built=built,
     evaluations=evaluation.SharedComputations(
       built.model,
-      built.process.local_training,
+      lambda: built.process.local_training,
       getattr(built.process, 'client_model_weights', None),
     ),
     first_round=start.round_number if start else 0,

@@ -128,7 +128,7 @@ class ToyStudy:
       )
     self._local_training = fed_avg.local_training
     self._barrier = evaluation.CohortBarrier(
-      evaluation.SharedComputations(self._model, self._local_training),
+      evaluation.SharedComputations(self._model, lambda: self._local_training),
       eval_batch_size=task.eval_batch_size,
       higher_is_better={_METRIC: False},
     )

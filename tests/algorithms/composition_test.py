@@ -77,7 +77,9 @@ def _compose(**others):
         )
       ),
       'server_step': _server_step,
-      'local_training': client_work.build_local_training(_MODEL, sgd(0.1)),
+      'build_local_training': lambda: client_work.build_local_training(
+        _MODEL, sgd(0.1)
+      ),
       'extra_passes': 3,
       **others,
     },
@@ -219,6 +221,8 @@ class ComposeTest(absltest.TestCase):
         client_work.build_fisher_delta_update(sgd),
         tff.aggregators.MeanFactory(),
         sgd,
-        local_training=client_work.build_local_training(_MODEL, sgd),
+        build_local_training=lambda: client_work.build_local_training(
+          _MODEL, sgd
+        ),
         initialize_server=algorithms.first_round,
       )

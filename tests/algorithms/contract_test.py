@@ -79,7 +79,9 @@ _BUILDERS: Mapping[
       client_work.build_model_delta_update(client),
       server,
       local_tensors=rounds.HEAD,
-      local_training=client_work.build_local_training(model, client),
+      build_local_training=lambda: client_work.build_local_training(
+        model, client
+      ),
     )
   ),
   'build_scaffold': functools.partial(algorithms.build_scaffold, num_clients=4),

@@ -22,7 +22,9 @@ def _rounds(client_update_fn, **kwargs):
       model,
       client_update_fn,
       local_tensors=rounds.HEAD,
-      local_training=client_work.build_local_training(model, _SGD),
+      build_local_training=lambda: client_work.build_local_training(
+        model, _SGD
+      ),
       **kwargs,
     )
   )

@@ -46,7 +46,7 @@ class ClientStateProcessTest(absltest.TestCase):
       *('initialize', 'initialize_client', 'next', 'get_model_weights'),
       'set_model_weights',
       *('next_without_client_states', 'client_model_weights'),
-      *('local_training', 'update_is_finite'),
+      *('build_local_training', 'build_update_is_finite'),
     )
     process = algorithms.ClientStateProcess(**dict.fromkeys(computations))
     self.assertEqual(process.extra_passes, 0)

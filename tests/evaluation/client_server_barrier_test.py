@@ -27,7 +27,7 @@ def _barrier(name):
 def _build_barrier(name, local_training):
   return client_server_barrier.CohortBarrier(
     round_evaluation.SharedComputations(
-      softmax_regression.MODELS[name], local_training
+      softmax_regression.MODELS[name], lambda: local_training
     ),
     eval_batch_size=3,
     higher_is_better={'loss': False, 'accuracy': True},

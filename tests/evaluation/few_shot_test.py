@@ -41,7 +41,7 @@ def _evaluate(model, rate, weights, clients):
     model, tff.learning.optimizers.build_sgdm(rate)
   )
   evaluate = few_shot.FewShotEvaluation(
-    round_evaluation.SharedComputations(model, training),
+    round_evaluation.SharedComputations(model, lambda: training),
     fine_tune_spec=_SPEC,
     eval_batch_size=2,
     seed=_SEED,

@@ -47,7 +47,7 @@ def _computations(has_states):
   process = _process(has_states)
   return round_evaluation.SharedComputations(
     _MODEL,
-    process.local_training,
+    lambda: process.local_training,
     getattr(process, 'client_model_weights', None),
   )
 

@@ -54,7 +54,7 @@ class RoundEvaluationTest(absltest.TestCase):
     )
     cls.computations = round_evaluation.SharedComputations(
       cls.model,
-      local_training.build_local_training(
+      lambda: local_training.build_local_training(
         cls.model, tff.learning.optimizers.build_sgdm(_RATE)
       ),
     )
