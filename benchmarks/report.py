@@ -93,7 +93,7 @@ def table_lines(all_results: Sequence[WorkloadResults]) -> list[list[str]]:
     workload = results.workload
     title = f'{workload.title}, {workload.num_clients:,} clients'
     lines.append([title] + [''] * (len(header) - 1))
-    for row in (*workloads.ROWS, *results.peer_versions):
+    for row in (*workload.rows, *results.peer_versions):
       line = [workloads.ROWS.get(row) or peer_rounds.PEERS[row]]
       for measured in results.by_cores.values():
         line += _cells(row, measured)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from benchmarks import workloads
 from fedfish_tff import algorithms
+from fedfish_tff import client_work
 from fedfish_tff import datasets
 from fedfish_tff import execution
 from fedfish_tff import models
@@ -93,6 +94,17 @@ NETWORKS: Mapping[str, Network] = {
     ),
     lambda: [tf.keras.layers.Dense(_NUM_CLASSES)],
   ),
+  # 4,126 parameters.
+  'perceptron': Network(
+    (64,),
+    lambda: models.create_mlp_classifier(
+      num_features=64, num_classes=_NUM_CLASSES, hidden_units=(32,), seed=0
+    ),
+    lambda: [
+      tf.keras.layers.Dense(32, activation='relu'),
+      tf.keras.layers.Dense(_NUM_CLASSES),
+    ],
+  ),
   # 1.7 M parameters.
   'cnn': Network(
     (28, 28, 1),
@@ -105,13 +117,19 @@ NETWORKS: Mapping[str, Network] = {
 
 
 def build_process(
-  model: model_functions.ModelFn, *, fed_fish: bool = False
+  model: model_functions.ModelFn,
+  *,
+  fed_fish: bool = False,
+  compiles_loops: bool = False,
 ) -> algorithms.FederatedProcess:
   """Returns FedAvg or FedFish with plain server steps of rate 1."""
+  optimizer = tff.learning.optimizers.build_sgdm(_CLIENT_LEARNING_RATE)
+  if compiles_loops:
+    optimizer = client_work.compile_loops(optimizer)
   build = algorithms.build_fed_fish if fed_fish else algorithms.build_fed_avg
   return build(
     model,
-    tff.learning.optimizers.build_sgdm(_CLIENT_LEARNING_RATE),
+    optimizer,
     tff.learning.optimizers.build_sgdm(1.0),
   )
 
@@ -249,7 +267,11 @@ class Rounds:
       cohorts = itertools.repeat(
         self._datasets() if name == 'stock' else self._client_batches()
       )
-    process = build_process(model, fed_fish=self._fed_fish)
+    process = build_process(
+      model,
+      fed_fish=self._fed_fish,
+      compiles_loops=name == 'cohort_compiled',
+    )
     weights = tff.learning.models.ModelWeights(*weights)
     stack = tff.framework.get_context_stack()
 

@@ -105,7 +105,7 @@ def _measure(
         file=sys.stderr,
         flush=True,
       )
-      rows = list(workloads.ROWS)
+      rows = workload.rows
       if number:
         rows.remove(workloads.MEASURED_ONCE_ROW)
       with tempfile.TemporaryDirectory() as folder:

@@ -15,10 +15,13 @@ BATCH_SIZE = 10
 ROWS: Mapping[str, str] = {
   'bare': 'bare tf.function loop',
   'cohort': 'cohort context',
+  'cohort_compiled': 'cohort context, loops=xla',
   'cohort_keras': 'cohort context, Keras model',
   'cohort_datasets': 'cohort context, new datasets',
   'stock': "TFF's own runtime",
 }
+# The row of small models only; XLA compiles no loop of others.
+_COMPILED_ROW = 'cohort_compiled'
 YARDSTICK = 'bare'
 # The row of which the first round is timed, in a new process.
 FIRST_ROUND_ROW = 'cohort'
@@ -38,6 +41,7 @@ class Workload:
     has_peers: Whether other packages can compute it, see `peer_rounds`.
     repeats: The number of measured rounds of a row in a process.
     processes: The number of processes for each number of cores.
+    is_small: Whether XLA compiles clients' loops, in a row of its own.
   """
 
   title: str
@@ -47,6 +51,12 @@ class Workload:
   has_peers: bool = False
   repeats: int = 3
   processes: int = 3
+  is_small: bool = False
+
+  @property
+  def rows(self) -> list[str]:
+    """The names of its rows."""
+    return [name for name in ROWS if self.is_small or name != _COMPILED_ROW]
 
 
 WORKLOADS: Mapping[str, Workload] = {
@@ -55,6 +65,13 @@ WORKLOADS: Mapping[str, Workload] = {
     network='softmax',
     has_peers=True,
     repeats=15,
+  ),
+  # So small that TensorFlow's cost per operation is all.
+  'perceptron': Workload(
+    title='FedAvg, perceptron 64-32-62',
+    network='perceptron',
+    repeats=15,
+    is_small=True,
   ),
   'cnn': Workload(
     title='FedAvg, CNN with 1.7 M parameters', network='cnn', has_peers=True

@@ -57,7 +57,9 @@ class BareLoopTest(parameterized.TestCase):
 
 class NetworksTest(parameterized.TestCase):
   @parameterized.named_parameters(
-    ('softmax_regression', 'softmax', 48_670), ('cnn', 'cnn', 1_690_046)
+    ('softmax_regression', 'softmax', 48_670),
+    ('perceptron', 'perceptron', 4_126),
+    ('cnn', 'cnn', 1_690_046),
   )
   def test_functional_and_keras_models_agree(self, name, num_parameters):
     network = rounds_lib.NETWORKS[name]
