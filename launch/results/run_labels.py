@@ -43,8 +43,7 @@ def label_methods(
     Fields that earlier ones settle are left out.
   """
   titles = [
-    _title_without(*of, besides)
-    for of in zip(runs['title'], runs['deviations'])
+    title_without(*of, besides) for of in zip(runs['title'], runs['deviations'])
   ]
   in_titles = {field for of in runs['deviations'] for field in of}
   parts = _tell_apart(
@@ -101,7 +100,7 @@ def shorten_fields(names: Collection[str]) -> list[str]:
   ]
 
 
-def _title_without(
+def title_without(
   title: str, deviations: Mapping[str, str], besides: Collection[str]
 ) -> str:
   """Returns a method's title without deviations that are told elsewhere."""

@@ -27,6 +27,7 @@ from fedfish_tff import errors
 from fedfish_tff import simulation
 from launch import cli
 from launch import path_flags
+from launch.results import run_labels
 from launch.results import sweep_folder
 from launch.results import sweep_results
 from launch.results import text_table
@@ -49,6 +50,8 @@ _SO_FAR = {
 }
 _SCORES = ('score', 'worst_tenth', 'client_std', 'new_clients', 'one_model')
 _OWN = 'own_fine_tuned'
+# Of the task, not of a method.
+_SAME_FOR_ALL = ('max_examples_per_client',)
 
 _SWEEP_DIRS = path_flags.define_list(
   'sweep_dirs', 'The folders of finished sweeps, separated by commas.'
@@ -99,7 +102,9 @@ def read_sweep(
     key = {
       'task': run.task,
       'question': budget.QUESTIONS[personal],
-      'method': run.title,
+      'method': run_labels.title_without(
+        run.title, run.deviations, _SAME_FOR_ALL
+      ),
       'seed': run.seed,
     }
     runs.append(
