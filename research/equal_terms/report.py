@@ -14,6 +14,8 @@ and writes for each task and question
                          and until a target; ranks that the critical difference
                          tells apart; differences from FedAvg by round; accuracy
                          by seed
+  <question>_all.md      mean ranks over tasks, of methods that all tasks have;
+                         tasks of two methods are left out
   ranks.png              mean ranks with critical differences
   costs.png              accuracy so far against bytes and simulated seconds,
                          with the front of methods that no other one beats
@@ -74,19 +76,15 @@ def main(argv: Sequence[str]) -> None:
     )
     print(page)
   for question, runs in raw['runs'].groupby('question', sort=False):
-    if runs['task'].nunique() < 2:
-      continue
-    scores = tables.blocks(runs, by='variant')
-    if scores.shape[1] > 2:
-      # The shortest title of a method has no tuned value.
-      titles = runs.groupby('variant')['method'].agg(
-        lambda of: min(of, key=len)
-      )
+    joined = tables.join_tasks(runs)
+    if joined.shape[1]:
       title = f'All tasks: {_TITLES[question]}'
-      tests[title] = ranks.rank(scores.rename(columns=titles))
-      lacking = sorted(titles.drop(scores.columns))
-      if lacking:
-        print(f'{title}: without {", ".join(lacking)}, which lack a task.')
+      tests[title] = ranks.rank(joined)
+      page = tables.format_joined(runs, tests[title], title=title)
+      simulation.write_atomically(
+        folder / f'{style.slug(f"{question}_all")}.md', page.encode()
+      )
+      print(page)
   style.save_figure(figures.draw_ranks(tests), folder / 'ranks.png')
   style.save_figure(figures.draw_costs(sections), folder / 'costs.png')
   if personal:

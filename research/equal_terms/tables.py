@@ -3,8 +3,10 @@
 """Tables of the comparison, from its raw tables."""
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 import functools
 import math
+import os
 
 from fedfish_tff import errors
 from fedfish_tff import evaluation
@@ -40,6 +42,32 @@ def blocks(runs: pd.DataFrame, by: str = 'method') -> pd.DataFrame:
   scores = runs.pivot(index=keys, columns=by, values='score')
   has_run = runs.assign(there=1).pivot(index=keys, columns=by, values='there')
   return scores[has_run.columns[has_run.notna().all()]]
+
+
+def join_tasks(runs: pd.DataFrame) -> pd.DataFrame:
+  """Returns `blocks` of several tasks together, of the methods that all have.
+
+  A method is named by the words that its titles in all tasks begin with, since
+  these also have tuned values.
+
+  Args:
+    runs: The rows of equal_terms_runs.csv of one question. Tasks of two methods
+      or fewer are left out.
+
+  Returns:
+    The scores; a frame without columns if there is no second such task.
+  """
+  runs = runs[runs.groupby('task')['variant'].transform('nunique') > 2]
+  if runs['task'].nunique() < 2:
+    return pd.DataFrame()
+  titles = runs.groupby('variant')['method'].unique()
+  return blocks(runs, by='variant').rename(columns=titles.map(_name))
+
+
+def _name(titles: Sequence[str]) -> str:
+  """Returns the words that all titles begin with."""
+  words = os.path.commonprefix([title.split() for title in titles])
+  return ' '.join(words).removesuffix(',')
 
 
 def describe(
@@ -302,6 +330,41 @@ def _format_ranks(test: ranks.RankTest) -> text_table.Table:
     f'{evaluation.ALPHA:g} for all pairs at once.',
   )
   return text_table.Table(notes, rows)
+
+
+def format_joined(
+  runs: pd.DataFrame, test: ranks.RankTest, *, title: str
+) -> str:
+  """Returns the page of the ranks over all tasks in Markdown.
+
+  Args:
+    runs: The rows of equal_terms_runs.csv of one question.
+    test: The test of `join_tasks`.
+    title: The heading of the page.
+  """
+  table = ranks.compare_with(test, CONTROL).reindex(test.ranks.index)
+  rows = [('Method', 'Mean rank', 'p of rank', 'Verdict')]
+  for method, row in table.iterrows():
+    p = '' if method == CONTROL else f'{row["p_holm"]:.2g}'
+    rows.append((method, f'{test.ranks[method]:.2f}', p, verdict(row)))
+  has_run = runs.groupby('task')['variant'].nunique()
+  joined = has_run.index[has_run > 2]
+  of_tasks = runs[runs['task'].isin(joined)].groupby('variant')
+  lacking = of_tasks['task'].nunique() < len(joined)
+  left_out = sorted(of_tasks['method'].first()[lacking])
+  notes = [
+    f'Ranks within each of {test.num_blocks} seeds of {", ".join(joined)}; p is '
+    f"that of the mean rank against {CONTROL}'s, after Holm. "
+    f'{ranks.tell_friedman(test)}. The critical difference is '
+    f'{test.critical_difference:.2f}, at a level of {evaluation.ALPHA:g} for '
+    'all pairs at once.'
+  ]
+  if left_out:
+    notes.append(f'Not measured on each of these: {"; ".join(left_out)}.')
+  if len(joined) < len(has_run):
+    few = ', '.join(has_run.index[has_run <= 2])
+    notes.append(f'Left out, with two methods only: {few}.')
+  return text_table.to_markdown(title, text_table.Table(notes, rows, (), 1))
 
 
 def _format_leads(

@@ -2,11 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of the tables and figures of the comparison, on synthetic runs."""
 
+import itertools
 import pathlib
 
 from fedfish_tff import errors
 from research.equal_terms import figures
+from research.equal_terms import ranks
 from research.equal_terms import tables
+from tests import repository
 from tests.launch import binary_runner
 
 from absl.testing import absltest
@@ -158,6 +161,74 @@ class DescribeTest(absltest.TestCase):
     runs, rounds = _runs()
     with self.assertRaisesRegex(errors.InputError, 'FedFish'):
       tables.describe(runs[1:], rounds)
+
+
+def _tables_in(text):
+  """Returns the rows of each table of a text in Markdown, as stripped cells."""
+  groups = itertools.groupby(text.splitlines(), lambda s: s.startswith('|'))
+  return [
+    [
+      [cell.strip() for cell in line.strip('|').split('|')]
+      for line in lines
+      if not set(line) <= set('|-: ')
+    ]
+    for is_table, lines in groups
+    if is_table
+  ]
+
+
+class PageTest(absltest.TestCase):
+  def test_the_page_has_the_scores_and_costs_of_all_that_was_measured(self):
+    raw = [
+      pd.read_csv(repository.ROOT / f'docs/results/equal_terms_{name}.csv')
+      for name in ('runs', 'rounds')
+    ]
+    runs, rounds = (frame.groupby(tables.SECTION, sort=False) for frame in raw)
+    expected = []
+    for key, of in runs:
+      section = tables.format_section(of, rounds.get_group(key), title='t')
+      expected += _tables_in(section)[:2]
+    of_one_model = raw[0][raw[0]['question'] == 'global']
+    test = ranks.rank(tables.join_tasks(of_one_model))
+    expected += _tables_in(tables.format_joined(of_one_model, test, title='t'))
+    page = (repository.ROOT / 'docs/equal_terms.md').read_text()
+    self.assertCountEqual(_tables_in(page), expected)
+
+
+class JoinTasksTest(absltest.TestCase):
+  def _join(self, *titles):
+    runs, _ = _runs()
+    tasks = [
+      runs.assign(task=f't{i}').replace({'method': {'SCAFFOLD': title}})
+      for i, title in enumerate(titles)
+    ]
+    two = runs[runs['method'] != 'SCAFFOLD'].assign(task='two')
+    return pd.concat([*tasks, two])
+
+  def test_a_method_of_other_values_in_each_task_is_named_without_them(self):
+    runs = self._join('Damped, of 0.1, last', 'Damped, of 0.1, first')
+    scores = tables.join_tasks(runs)
+    self.assertCountEqual(scores, ['FedAvg', 'FedFish', 'Damped, of 0.1'])
+    self.assertLen(scores, 2 * len(_SEEDS))
+    test = ranks.rank(scores)
+    page = tables.format_joined(runs, test, title='t')
+    self.assertIn('16 seeds of t0, t1;', page)
+    self.assertIn('Left out, with two methods only: two.', page)
+    # With equal orders: one rank, and an error of sqrt(3 * 4 / (6 * 16)).
+    p = f'{2 * 2 * stats.norm.sf(8**0.5):.2g}'
+    self.assertIn(['FedFish', '1.00', p, 'better'], _tables_in(page)[0])
+
+  def test_a_method_that_lacks_a_task_is_named(self):
+    runs = self._join('SCAFFOLD', 'SCAFFOLD')
+    more = runs[(runs['task'] == 't0') & (runs['method'] == 'FedFish')]
+    runs = pd.concat([runs, more.assign(method='FedCM', variant='fed_cm')])
+    scores = tables.join_tasks(runs)
+    self.assertNotIn('FedCM', scores)
+    page = tables.format_joined(runs, ranks.rank(scores), title='t')
+    self.assertIn('Not measured on each of these: FedCM.', page)
+
+  def test_one_task_is_not_joined(self):
+    self.assertEmpty(tables.join_tasks(self._join('SCAFFOLD')).columns)
 
 
 class FrontTest(absltest.TestCase):
