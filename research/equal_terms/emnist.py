@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 r"""Methods that train one model, on handwritten characters by writer.
 
-  for piece in fisher corrections control_variates averages; do
+  for piece in fed_fish other_fishers corrections control_variates averages; do
     python -m launch.sweep --sweep_dir=runs/equal_terms/emnist_$piece \
       --config=research/equal_terms/emnist.py:$piece --data_dir=path/to/tff_cache
   done
@@ -43,7 +43,8 @@ sweep = sweeps.choice(
   lambda get_config: budget.pieces(
     get_config,
     RATES,
-    fisher=(budget.FED_AVG, *budget.FISHERS),
+    fed_fish=(budget.FED_AVG, budget.FISHERS[0]),
+    other_fishers=budget.FISHERS[1:],
     corrections=budget.CORRECTIONS,
     control_variates=budget.CONTROL_VARIATES,
     averages=budget.OTHER_AVERAGES,
