@@ -50,7 +50,7 @@ _SO_FAR = {
 }
 _SCORES = ('score', 'worst_tenth', 'client_std', 'new_clients', 'one_model')
 _OWN = 'own_fine_tuned'
-# Of the task, not of a method.
+# The task decides it for all methods.
 _SAME_FOR_ALL = ('max_examples_per_client',)
 
 _SWEEP_DIRS = path_flags.define_list(
@@ -188,15 +188,27 @@ def collect(
   return runs.reset_index(drop=True), rounds.reset_index(drop=True)
 
 
-def extend(old: pd.DataFrame, new: pd.DataFrame) -> pd.DataFrame:
-  """Returns the new rows after the old ones of other methods.
+def extend(
+  old: tuple[pd.DataFrame, pd.DataFrame], new: tuple[pd.DataFrame, pd.DataFrame]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+  """Returns the new rows of both tables after the old ones of other methods.
 
-  A method is told by its name within a task and a question.
+  A method is told by its variant within a task and a question, since its name
+  has tuned values.
   """
-  method = _KEYS[:-1]
-  measured = pd.MultiIndex.from_frame(new[method])
-  kept = old[~pd.MultiIndex.from_frame(old[method]).isin(measured)]
-  return pd.concat([kept, new], ignore_index=True)
+  variant, method = [*_KEYS[:2], 'variant'], _KEYS[:3]
+  replaced = pd.MultiIndex.from_frame(old[0][variant]).isin(
+    pd.MultiIndex.from_frame(new[0][variant])
+  )
+  names = pd.MultiIndex.from_frame(old[0][replaced][method])
+  runs, rounds = (
+    pd.concat(
+      [before[~pd.MultiIndex.from_frame(before[method]).isin(names)], after],
+      ignore_index=True,
+    )
+    for before, after in zip(old, new)
+  )
+  return runs, rounds
 
 
 def main(argv: Sequence[str]) -> None:
@@ -205,10 +217,10 @@ def main(argv: Sequence[str]) -> None:
   cli.check_given(_SWEEP_DIRS, _OUTPUT_DIR)
   tables = collect(_SWEEP_DIRS.value)
   folder = simulation.make_folder(_OUTPUT_DIR.value)
-  for name, table in zip(('runs', 'rounds'), tables):
-    path = folder / f'equal_terms_{name}.csv'
-    if _EXTEND.value:
-      table = extend(pd.read_csv(path), table)
+  paths = [folder / f'equal_terms_{name}.csv' for name in ('runs', 'rounds')]
+  if _EXTEND.value:
+    tables = extend(tuple(map(pd.read_csv, paths)), tables)
+  for path, table in zip(paths, tables):
     simulation.write_atomically(path, text_table.frame_to_csv(table))
     print(f'{path}: {len(table)} rows')
 

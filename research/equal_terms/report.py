@@ -14,8 +14,9 @@ and writes for each task and question
                          and until a target; ranks that the critical difference
                          tells apart; differences from FedAvg by round; accuracy
                          by seed
-  <question>_all.md      mean ranks over tasks, of methods that all tasks have;
-                         tasks of two methods are left out
+  <question>_<tasks>.md  mean ranks over several tasks, of methods that all of
+                         them have: over tasks of three methods or more, and
+                         over all tasks
   ranks.png              mean ranks with critical differences
   costs.png              accuracy so far against bytes and simulated seconds,
                          with the front of methods that no other one beats
@@ -76,14 +77,13 @@ def main(argv: Sequence[str]) -> None:
     )
     print(page)
   for question, runs in raw['runs'].groupby('question', sort=False):
-    joined = tables.join_tasks(runs)
-    if joined.shape[1]:
-      title = f'All tasks: {_TITLES[question]}'
-      tests[title] = ranks.rank(joined)
-      page = tables.format_joined(runs, tests[title], title=title)
-      simulation.write_atomically(
-        folder / f'{style.slug(f"{question}_all")}.md', page.encode()
-      )
+    for joined in tables.tasks_to_join(runs):
+      of = runs[runs['task'].isin(joined)]
+      title = f'{" and ".join(joined)}: {_TITLES[question]}'
+      tests[title] = ranks.rank(tables.join_tasks(of))
+      page = tables.format_joined(of, tests[title], title=title)
+      name = style.slug('_'.join([question, *joined]))
+      simulation.write_atomically(folder / f'{name}.md', page.encode())
       print(page)
   style.save_figure(figures.draw_ranks(tests), folder / 'ranks.png')
   style.save_figure(figures.draw_costs(sections), folder / 'costs.png')

@@ -44,30 +44,31 @@ def blocks(runs: pd.DataFrame, by: str = 'method') -> pd.DataFrame:
   return scores[has_run.columns[has_run.notna().all()]]
 
 
+def tasks_to_join(runs: pd.DataFrame) -> list[list[str]]:
+  """Returns the tasks of a question with three methods or more, and all tasks.
+
+  A list of one task is left out.
+  """
+  num_methods = runs.groupby('task')['variant'].nunique()
+  found = [list(num_methods.index[num_methods > 2]), list(num_methods.index)]
+  return [of for of in found[: 1 + (found[0] != found[1])] if len(of) > 1]
+
+
 def join_tasks(runs: pd.DataFrame) -> pd.DataFrame:
   """Returns `blocks` of several tasks together, of the methods that all have.
 
-  A method is named by the words that its titles in all tasks begin with, since
-  these also have tuned values.
+  The name of a method leaves out tuned values that differ between the tasks.
 
   Args:
-    runs: The rows of equal_terms_runs.csv of one question. Tasks of two methods
-      or fewer are left out.
-
-  Returns:
-    The scores; a frame without columns if there is no second such task.
+    runs: The rows of equal_terms_runs.csv of these tasks and one question.
   """
-  runs = runs[runs.groupby('task')['variant'].transform('nunique') > 2]
-  if runs['task'].nunique() < 2:
-    return pd.DataFrame()
   titles = runs.groupby('variant')['method'].unique()
   return blocks(runs, by='variant').rename(columns=titles.map(_name))
 
 
 def _name(titles: Sequence[str]) -> str:
-  """Returns the words that all titles begin with."""
-  words = os.path.commonprefix([title.split() for title in titles])
-  return ' '.join(words).removesuffix(',')
+  """Returns the parts that all titles begin with: 'FedCM, mixture of 0.3'."""
+  return ', '.join(os.path.commonprefix([t.split(', ') for t in titles]))
 
 
 def describe(
@@ -338,7 +339,7 @@ def format_joined(
   """Returns the page of the ranks over all tasks in Markdown.
 
   Args:
-    runs: The rows of equal_terms_runs.csv of one question.
+    runs: The rows of equal_terms_runs.csv of several tasks and one question.
     test: The test of `join_tasks`.
     title: The heading of the page.
   """
@@ -347,23 +348,19 @@ def format_joined(
   for method, row in table.iterrows():
     p = '' if method == CONTROL else f'{row["p_holm"]:.2g}'
     rows.append((method, f'{test.ranks[method]:.2f}', p, verdict(row)))
-  has_run = runs.groupby('task')['variant'].nunique()
-  joined = has_run.index[has_run > 2]
-  of_tasks = runs[runs['task'].isin(joined)].groupby('variant')
-  lacking = of_tasks['task'].nunique() < len(joined)
-  left_out = sorted(of_tasks['method'].first()[lacking])
+  joined = sorted(set(runs['task']))
+  of_methods = runs.groupby('variant')
+  lacking = of_methods['task'].nunique() < len(joined)
+  left_out = sorted(of_methods['method'].first()[lacking])
   notes = [
     f'Ranks within each of {test.num_blocks} seeds of {", ".join(joined)}; p is '
     f"that of the mean rank against {CONTROL}'s, after Holm. "
     f'{ranks.tell_friedman(test)}. The critical difference is '
     f'{test.critical_difference:.2f}, at a level of {evaluation.ALPHA:g} for '
-    'all pairs at once.'
+    'all pairs at once. Names leave out values that differ between the tasks.'
   ]
   if left_out:
     notes.append(f'Not measured on each of these: {"; ".join(left_out)}.')
-  if len(joined) < len(has_run):
-    few = ', '.join(has_run.index[has_run <= 2])
-    notes.append(f'Left out, with two methods only: {few}.')
   return text_table.to_markdown(title, text_table.Table(notes, rows, (), 1))
 
 

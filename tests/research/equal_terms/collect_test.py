@@ -120,10 +120,15 @@ class CollectTest(absltest.TestCase):
 
     both = {'fed_avg': 0.1, 'fed_fish': 0.2}
     first = run(self._write(both, [0.5] * 4))
+    # A name with a tuned value.
+    for path in folder.iterdir():
+      path.write_text(path.read_text().replace('FedFish', 'FedFish 0.1'))
     again = self._write({'fed_fish': 0.3}, [0.25, 0.25])
     extended = run(again, '--extend')
     pd.testing.assert_frame_equal(extended[:2], first[:2])
     self.assertEqual(list(extended['method']), list(first['method']))
+    rounds = pd.read_csv(folder / 'equal_terms_rounds.csv')
+    self.assertEqual(set(rounds['method']), {'FedAvg', 'FedFish'})
     self.assertEqual(
       set(extended['settings'][2:]), {'client_learning_rate 0.3'}
     )

@@ -189,8 +189,10 @@ class PageTest(absltest.TestCase):
       section = tables.format_section(of, rounds.get_group(key), title='t')
       expected += _tables_in(section)[:2]
     of_one_model = raw[0][raw[0]['question'] == 'global']
-    test = ranks.rank(tables.join_tasks(of_one_model))
-    expected += _tables_in(tables.format_joined(of_one_model, test, title='t'))
+    for tasks in tables.tasks_to_join(of_one_model):
+      of = of_one_model[of_one_model['task'].isin(tasks)]
+      test = ranks.rank(tables.join_tasks(of))
+      expected += _tables_in(tables.format_joined(of, test, title='t'))
     page = (repository.ROOT / 'docs/equal_terms.md').read_text()
     self.assertCountEqual(_tables_in(page), expected)
 
@@ -206,20 +208,26 @@ class JoinTasksTest(absltest.TestCase):
     return pd.concat([*tasks, two])
 
   def test_a_method_of_other_values_in_each_task_is_named_without_them(self):
-    runs = self._join('Damped, of 0.1, last', 'Damped, of 0.1, first')
+    runs = self._join('Damped, fast, by 0.1', 'Damped, fast, by 0.01')
+    most, every = tables.tasks_to_join(runs)
+    self.assertEqual((most, every), (['t0', 't1'], ['t0', 't1', 'two']))
+    of_all = tables.join_tasks(runs)
+    self.assertCountEqual(of_all, ['FedAvg', 'FedFish'])
+    self.assertLen(of_all, 3 * len(_SEEDS))
+    runs = runs[runs['task'].isin(most)]
     scores = tables.join_tasks(runs)
-    self.assertCountEqual(scores, ['FedAvg', 'FedFish', 'Damped, of 0.1'])
+    self.assertCountEqual(scores, ['FedAvg', 'FedFish', 'Damped, fast'])
     self.assertLen(scores, 2 * len(_SEEDS))
     test = ranks.rank(scores)
     page = tables.format_joined(runs, test, title='t')
     self.assertIn('16 seeds of t0, t1;', page)
-    self.assertIn('Left out, with two methods only: two.', page)
     # With equal orders: one rank, and an error of sqrt(3 * 4 / (6 * 16)).
     p = f'{2 * 2 * stats.norm.sf(8**0.5):.2g}'
     self.assertIn(['FedFish', '1.00', p, 'better'], _tables_in(page)[0])
 
   def test_a_method_that_lacks_a_task_is_named(self):
     runs = self._join('SCAFFOLD', 'SCAFFOLD')
+    runs = runs[runs['task'] != 'two']
     more = runs[(runs['task'] == 't0') & (runs['method'] == 'FedFish')]
     runs = pd.concat([runs, more.assign(method='FedCM', variant='fed_cm')])
     scores = tables.join_tasks(runs)
@@ -227,8 +235,10 @@ class JoinTasksTest(absltest.TestCase):
     page = tables.format_joined(runs, ranks.rank(scores), title='t')
     self.assertIn('Not measured on each of these: FedCM.', page)
 
-  def test_one_task_is_not_joined(self):
-    self.assertEmpty(tables.join_tasks(self._join('SCAFFOLD')).columns)
+  def test_one_task_of_three_methods_is_not_joined_alone(self):
+    runs = self._join('SCAFFOLD')
+    self.assertEqual(tables.tasks_to_join(runs), [['t0', 'two']])
+    self.assertEmpty(tables.tasks_to_join(runs[runs['task'] == 't0']))
 
 
 class FrontTest(absltest.TestCase):
