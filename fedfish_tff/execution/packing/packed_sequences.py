@@ -147,6 +147,8 @@ class PackedSequence:
       passes are equal, of which one is packed.
     used: The rows of the leaves that are used, int64; the layouts number these.
       They are copied when sequences are joined. None for all rows.
+    batch_size: The most rows that a batch may have in any client's data, which
+      this one's may not reach; None if it is unknown.
   """
 
   leaves: tuple[np.ndarray, ...]
@@ -155,10 +157,17 @@ class PackedSequence:
   layouts: tuple[Layout, ...]
   roots: Roots | None = None
   used: np.ndarray | None = None
+  batch_size: int | None = None
 
   def __reduce__(self) -> Any:
     """Pickles the used rows only."""
-    return PackedSequence, (self.copy_used(), self.layouts, self.roots)
+    return PackedSequence, (
+      self.copy_used(),
+      self.layouts,
+      self.roots,
+      None,
+      self.batch_size,
+    )
 
   def copy_used(self) -> tuple[np.ndarray, ...]:
     """Returns the used rows of each leaf; leaves of used rows are not copied."""

@@ -73,6 +73,23 @@ def pack_sequence(
   )
 
 
+def common_batch_size(values: Iterable[Any]) -> int | None:
+  """Returns the batch size that clients' sequences share; None without one.
+
+  It is that of their plans, whatever the sizes of their batches. The sequences
+  are not read.
+  """
+  sizes = {
+    value.batch_size
+    if isinstance(
+      value, (batches_lib.ClientBatches, packed_sequences.PackedSequence)
+    )
+    else None
+    for value in values
+  }
+  return sizes.pop() if len(sizes) == 1 else None
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class MappedSequence:
   """The result of `tff.sequence_map` on a sequence.
@@ -137,7 +154,7 @@ def _pack_client_batches(
   )
   layout = packed_sequences.Layout(plan, batches.bounds())
   return packed_sequences.PackedSequence(
-    leaves, (layout,) * len(leaves), used=used
+    leaves, (layout,) * len(leaves), used=used, batch_size=batches.batch_size
   )
 
 

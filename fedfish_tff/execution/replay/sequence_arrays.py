@@ -21,6 +21,9 @@ import tensorflow_federated as tff
 
 # The least bytes of an array over which XLA compiles loops.
 _LEAST_BYTES = 2**18
+# The largest batch size with which XLA compiles loops. Larger ones are mostly
+# those of clients with one batch each, far from full.
+_MOST_LOOP_ROWS = 512
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +42,9 @@ class SequenceForm:
     num_passes: The number of passes over each sequence that the arrays hold.
     unrolls: Whether a loop's step takes several elements, as in
       `sequence_replay.Sequence`; True if XLA compiles the graph.
-    loop_bounds: The most rows of an element in each layout, if XLA may compile
-      loops over it; else None.
+    loop_bounds: The rows for which a loop that XLA compiles computes each
+      layout's elements; None for a layout over which it compiles none. Empty
+      if it compiles no loops.
   """
 
   leaf_layouts: tuple[int, ...]
@@ -64,6 +68,7 @@ def to_graph_arrays(
   use_xla: bool = False,
   rebatches: bool = False,
   compiles_loops: bool = False,
+  batch_size: int | None = None,
 ) -> tuple[SequenceForm, dict[str, Any]]:
   """Returns the sequences of a cohort as arrays for a graph.
 
@@ -74,6 +79,8 @@ def to_graph_arrays(
     rebatches: Whether the graph rebatches the rows.
     compiles_loops: Whether XLA compiles loops of the graph for the shapes of
       the arrays, which are then padded, too.
+    batch_size: The batch size of the whole cohort's sequences, of which these
+      may be a part; None without a common one.
 
   Returns:
     The form, and a nest of arrays, in which element e of client c in pass p is
@@ -138,12 +145,14 @@ def to_graph_arrays(
   loop_bounds = ()
   if compiles_loops:
     nest = tf.nest.map_structure(_pad_bytes, nest)
-    # The bounds on batches of which clients have several hold for all cohorts.
+    # The last digits of sums over rows depend on the bound, so it must not
+    # depend on the batches of these clients, which differ with the number of
+    # cores. An axis of one value would be broadcast.
+    bound = None
+    if batch_size is not None and batch_size <= _MOST_LOOP_ROWS:
+      bound = max(2, batch_size)
     loop_bounds = tuple(
-      None
-      if layout.bounds is None or most_elements < 2
-      else max(2, int(np.max(layout.bounds[:, 1])))
-      for layout in distinct
+      None if layout.bounds is None else bound for layout in distinct
     )
   form = SequenceForm(
     leaf_layouts,
@@ -233,7 +242,9 @@ def client_sequence(
     if spare is not None:
       if loop_bound is None:
         raise replayer.NotReplayableError(
-          'rows without a bound on their number'
+          'data without a batch size of '
+          f'{_MOST_LOOP_ROWS} at most that all clients share, as the '
+          'ClientBatches of a round have it'
         )
       bound, is_ragged = loop_bound + spare, True
     elif bound is None:
@@ -269,6 +280,8 @@ def client_sequence(
     def cut_rows(
       start: tf.Tensor, size: tf.Tensor, most: int
     ) -> list[tf.Tensor]:
+      if compiled_loops.spare_rows() is not None:
+        raise replayer.NotReplayableError('data in batches of another size')
       bound = None if form.most_rows is None else most
       own = run(
         arrays['rows'],

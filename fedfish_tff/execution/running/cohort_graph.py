@@ -30,6 +30,7 @@ from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import expressions
 from fedfish_tff.execution.reading import federated_plan
 from fedfish_tff.execution.reading import local_functions
+from fedfish_tff.execution.replay import compiled_loops
 from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import sequence_replay
 from fedfish_tff.execution.replay import tracing
@@ -131,13 +132,18 @@ class StageGraph:
     self.parallelism = parallelism
     self.use_xla = use_xla
     self.width = width
-    # Evaluations, which add up numbers, run too rarely for it.
+    types = stage.types
+    self.client_leaf_types = [
+      type_leaves.leaf_types(types[i]) for i in stage.client_inputs
+    ]
     self.compiles_loops = (
-      compiles_loops
-      and not use_xla
-      and _adds_up_matrices(stage)
-      and _is_marked(stage)
+      compiles_loops and not use_xla and has_marked_loops(stage)
     )
+    if self.compiles_loops and any(
+      _has_strings(leaf) for leaves in self.client_leaf_types for leaf in leaves
+    ):
+      compiled_loops.log_refusal('data with strings')
+      self.compiles_loops = False
     self._tracer = tracing.GraphTracer(
       use_xla=use_xla,
       check_loops=ragged_modules.check if self.compiles_loops else None,
@@ -150,12 +156,8 @@ class StageGraph:
     self.rebatches = self._tracer.rebatches(
       leaf for step in stage.steps for leaf in step.fn.leaves()
     )
-    types = stage.types
     self._server_specs = [
       tracing.tensor_specs(types[i]) for i in stage.server_inputs
-    ]
-    self.client_leaf_types = [
-      type_leaves.leaf_types(types[i]) for i in stage.client_inputs
     ]
     self._accumulator_types = [
       a.accumulate.type_signature.parameter[0] for a in stage.aggregates
@@ -544,6 +546,12 @@ class StageGraph:
       )
     )
     return type_leaves.flatten(accumulate.trace(arguments, self._tracer))
+
+
+def has_marked_loops(stage: federated_plan.ClientStage) -> bool:
+  """Returns whether XLA is to compile the loops over batches of a stage."""
+  # Evaluations, which add up numbers, run too rarely for it.
+  return _adds_up_matrices(stage) and _is_marked(stage)
 
 
 def _adds_up_matrices(stage: federated_plan.ClientStage) -> bool:

@@ -24,8 +24,10 @@ from fedfish_tff import errors
 from fedfish_tff.execution import interruption
 from fedfish_tff.execution.packing import packed_cache
 from fedfish_tff.execution.packing import packed_sequences
+from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.packing import type_leaves
 from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import compiled_loops
 from fedfish_tff.execution.replay import sequence_arrays
 from fedfish_tff.execution.replay import tracing
 from fedfish_tff.execution.running import client_stages
@@ -204,13 +206,16 @@ class CohortStageRunner(plan_runner.PlanRunner):
     compiles_loops: bool,
   ) -> cohort_graph.StageGraph:
     """Returns a stage's graph; raises NotReplayableError if it has none."""
+    if any(device.startswith('GPU') for device in self.devices):
+      # XLA's kernels for the processor are those that have been measured.
+      compiles_loops = False
+      if cohort_graph.has_marked_loops(stage):
+        compiled_loops.log_refusal('client work on GPUs')
     return cohort_graph.StageGraph(
       stage,
       parallelism=max(1, self._parallelism // len(self.devices)),
       use_xla=use_xla,
-      # XLA's kernels for the processor are those that have been measured.
-      compiles_loops=compiles_loops
-      and not any(device.startswith('GPU') for device in self.devices),
+      compiles_loops=compiles_loops,
     )
 
   def _give_up_graph(
@@ -264,6 +269,15 @@ class GraphRun:
     self._cache = cache
     self._server_values = server_values
     self._clients = clients
+    # Of all clients, since the clients of a chunk depend on the machine.
+    self._batch_sizes = (
+      [
+        sequence_packing.common_batch_size(column)
+        for column in zip(*map(self._sequences_of, range(len(clients))))
+      ]
+      if graph.compiles_loops
+      else []
+    )
 
   def run(self) -> stage_runs.Partial:
     """Runs the stage; returns the clients' partial results."""
@@ -382,8 +396,9 @@ class GraphRun:
         use_xla=use_xla,
         rebatches=self._graph.rebatches,
         compiles_loops=self._graph.compiles_loops,
+        batch_size=self._batch_sizes[i] if self._batch_sizes else None,
       )
-      for column in zip(*sequences, strict=True)
+      for i, column in enumerate(zip(*sequences, strict=True))
     ]
     columns = list(map(_stack, zip(*tensors, strict=True)))
     if use_xla:
@@ -406,6 +421,14 @@ class GraphRun:
       if self._graph.width > 1
       else None,
     )
+
+  def _sequences_of(self, number: int) -> list[Any]:
+    """Returns the sequences of a client's inputs."""
+    return [
+      leaf
+      for leaf_type, leaf in self._leaves_of(number)
+      if isinstance(leaf_type, tff.SequenceType)
+    ]
 
   def _leaves_of(self, number: int) -> Iterator[tuple[Any, Any]]:
     """Yields the types and the leaves of a client's inputs."""

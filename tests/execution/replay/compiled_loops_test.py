@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of loops over batches that XLA compiles: right, or refused."""
 
+import collections
 import contextlib
 import functools
 import re
@@ -14,6 +15,8 @@ from fedfish_tff import loop_compilation
 from fedfish_tff import models
 from fedfish_tff.execution import contexts
 from fedfish_tff.execution.replay import compiled_loops
+from fedfish_tff.execution.replay import sequence_arrays
+from fedfish_tff.execution.running import cohort_stages
 from tests import tolerance
 from tests.execution import client_computations
 from tests.execution.fuzzing import ragged
@@ -44,6 +47,16 @@ def _client(rng, size, *, features, classes, batch_size, epochs=1):
     client_id=str(size),
     batch_size=batch_size,
   )
+
+
+def _batches_of_rows(draw):
+  """Returns three clients' batches of up to 4 drawn rows."""
+  return [
+    datasets.sequential_batches(
+      draw([n, ragged.WIDTH]).astype(np.float32), client_id=str(n), batch_size=4
+    )
+    for n in (9, 3, 6)
+  ]
 
 
 class LoopTestCase(parameterized.TestCase):
@@ -111,7 +124,6 @@ class TrainingTest(LoopTestCase):
     self, sizes, batch_size, hidden, features, epochs, optimizer, seed
   ):
     rng = np.random.default_rng(seed)
-    # One client has several batches, so that there is a bound on their rows.
     clients = [
       _client(
         rng,
@@ -121,7 +133,7 @@ class TrainingTest(LoopTestCase):
         batch_size=batch_size,
         epochs=epochs,
       )
-      for n in [*sizes, 2 * batch_size + 1]
+      for n in sizes
     ]
     model = models.create_mlp_classifier(
       num_features=features, num_classes=3, hidden_units=hidden, seed=seed
@@ -209,8 +221,42 @@ class TrainingTest(LoopTestCase):
     ):
       np.testing.assert_array_equal(one, other)
 
+  def test_bits_do_not_depend_on_the_clients_computed_together(self):
+    # No client of a whole batch, and such clients alone.
+    for sizes in ((1, 3, 2), (3, 9, 21, 0, 40, 1, 64)):
+      rng = np.random.default_rng(0)
+      clients = [
+        _client(rng, n, features=64, classes=10, batch_size=20) for n in sizes
+      ]
+      model = models.create_mlp_classifier(
+        num_features=64, num_classes=10, hidden_units=(32,), seed=0
+      )
+      optimizer = client_work.compile_loops(_OPTIMIZERS['adam']())
+      with self.assertNoLogs(level='WARNING'):
+        whole = self.round_of(model, optimizer, clients)
+      for most in (1, 2, 3):
+        before = self.compiled.call_count
+        with (
+          mock.patch.object(cohort_stages, '_CHUNK_CLIENTS', most),
+          mock.patch.object(sequence_arrays, '_LEAST_BYTES', 1),
+          tff.framework.get_context_stack().install(contexts.create_context()),
+          self.assertNoLogs(level='WARNING'),
+        ):
+          parts = self.round_of(model, optimizer, clients)
+        self.assertGreater(self.compiled.call_count, before)
+        for one, other in zip(
+          tf.nest.flatten(whole.state),
+          tf.nest.flatten(parts.state),
+          strict=True,
+        ):
+          np.testing.assert_array_equal(one, other)
+
 
 class RefusalTest(LoopTestCase):
+  def _rows(self):
+    rng = np.random.default_rng(0)
+    return _batches_of_rows(lambda shape: rng.normal(size=shape))
+
   def _sum(self, step, rows, *, is_marked=True, weights=4):
     """Returns the sum of clients' matrices, each a loop over batches of rows."""
 
@@ -223,13 +269,6 @@ class RefusalTest(LoopTestCase):
 
     comp = client_computations.sum_of_clients(work, _ROWS)
     return comp(rows)
-
-  def _rows(self):
-    rng = np.random.default_rng(0)
-    return [
-      [rng.normal(size=(n, ragged.WIDTH)).astype(np.float32) for n in sizes]
-      for sizes in ([4, 4, 1], [3], [4, 2])
-    ]
 
   @parameterized.named_parameters(
     ('last_row', lambda x, w: tf.matmul(x[-1:, :4], w), 'StridedSlice|Slice'),
@@ -257,6 +296,77 @@ class RefusalTest(LoopTestCase):
     np.testing.assert_array_equal(actual, expected)
     self.assertEmpty(self.context.runner.general_path_reasons)
 
+  @parameterized.named_parameters(
+    ('lists', lambda clients: list(map(list, clients))),
+    (
+      'several_sizes',
+      lambda clients: [
+        *clients[1:],
+        datasets.sequential_batches(
+          clients[0].examples, client_id='', batch_size=2
+        ),
+      ],
+    ),
+    (
+      'large_size',
+      lambda clients: [
+        datasets.sequential_batches(
+          client.examples, client_id='', batch_size=10**9
+        )
+        for client in clients
+      ],
+    ),
+  )
+  def test_data_without_a_common_batch_size_are_refused(self, change):
+    clients = change(self._rows())
+
+    def step(x, w):
+      del w
+      return tf.matmul(x[:, :4], x[:, :4], transpose_a=True)
+
+    with self.assertLogs(level='WARNING') as logs:
+      actual = self._sum(step, clients)
+    self.assertIn('data without a batch size', '\n'.join(logs.output))
+    np.testing.assert_array_equal(
+      actual, self._sum(step, clients, is_marked=False)
+    )
+    self.assertEmpty(self.context.runner.general_path_reasons)
+
+  def test_strings_are_refused(self):
+    def work(is_marked, batches):
+      def run(total, x):
+        with loop_compilation.mark() if is_marked else contextlib.nullcontext():
+          words = tf.strings.length(x['words'])[:, tf.newaxis]
+          rows = tf.cast(words, tf.float32) * x['rows']
+          return total + tf.matmul(rows, rows, transpose_a=True)
+
+      return batches.reduce(tf.zeros([2, 2]), run)
+
+    element = collections.OrderedDict(
+      rows=tff.TensorType(np.float32, [None, 2]),
+      words=tff.TensorType(np.str_, [None]),
+    )
+    clients = [
+      datasets.sequential_batches(
+        collections.OrderedDict(
+          rows=np.ones([n, 2], np.float32), words=np.array(['a', 'bc', 'd'][:n])
+        ),
+        client_id=str(n),
+        batch_size=2,
+      )
+      for n in (1, 3)
+    ]
+    with self.assertLogs(level='WARNING') as logs:
+      actual, expected = (
+        client_computations.sum_of_clients(
+          functools.partial(work, is_marked), tff.SequenceType(element)
+        )(clients)
+        for is_marked in (True, False)
+      )
+    self.assertIn('strings', '\n'.join(logs.output))
+    np.testing.assert_array_equal(actual, expected)
+    self.assertEmpty(self.context.runner.general_path_reasons)
+
   def test_many_weights_are_refused(self):
     with self.assertLogs(level='WARNING') as logs:
       self._sum(lambda x, w: tf.matmul(w, w), self._rows(), weights=250)
@@ -281,10 +391,7 @@ class FuzzTest(LoopTestCase):
   def test_program(self, seed):
     text = ragged.generate(seed)
     rng = np.random.default_rng(0)
-    data = [
-      [rng.uniform(-1, 2, [n, ragged.WIDTH]).astype(np.float32) for n in sizes]
-      for sizes in ([4, 4, 1], [3], [4, 2])
-    ]
+    data = _batches_of_rows(lambda shape: rng.uniform(-1, 2, shape))
 
     def work(is_marked, batches):
       def run(total, x):
