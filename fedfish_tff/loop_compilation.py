@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The mark of computations with loops over batches that XLA is to compile.
 
-In the cohort contexts, XLA then compiles the loops of `execution.replay.
-compiled_loops`. Other contexts pass over the mark.
+In runners with `compiles_loops`, XLA then compiles the loops of
+`execution.replay.compiled_loops`. Other contexts ignore the mark.
 """
 
 import contextlib

@@ -24,9 +24,10 @@ def compile_loops(
   """Returns an optimizer whose steps XLA compiles, with the loop around them.
 
   Results agree up to rounding. Small models of dense layers train in less time
-  in the cohort context, once XLA has compiled them. Other loops than those by
-  `tf.data.Dataset.reduce`, larger models, evaluations and other contexts stay
-  as they are.
+  once XLA has compiled them, in the cohort context on processors and on Ray's
+  actors without devices; other contexts ignore the mark. Loops other than those
+  by `tf.data.Dataset.reduce`, larger models, evaluations, and data other than
+  `datasets.ClientBatches` of one batch size are not compiled.
 
   Args:
     optimizer: The clients' optimizer. Its state and hyper-parameters are the

@@ -16,10 +16,13 @@ class Runner(abc.ABC):
       `fedfish_tff.datasets.ClientBatches`.
     takes_client_references: Whether it reads clients that have a
       `datasets.ClientSource` elsewhere.
+    compiles_loops: Whether it compiles marked loops by XLA
+      (`fedfish_tff.loop_compilation`).
   """
 
   takes_client_batches = True
   takes_client_references = False
+  compiles_loops = False
 
   @abc.abstractmethod
   def run(self, comp: tff.Computation, arg: Any) -> Any:

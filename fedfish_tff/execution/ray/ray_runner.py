@@ -145,6 +145,7 @@ class RayStageRunner(cohort_stages.CohortStageRunner):
       // (options.ray_actor_cpus if self._resource == 'CPU' else 1),
     )
     self._num_splits = options.ray_splits or num_actors
+    self.compiles_loops = options.platform is None
     actor = self._ray.remote(stage_actor.StageActor).options(
       num_cpus=options.ray_actor_cpus,
       num_gpus=int(self._resource == 'GPU'),

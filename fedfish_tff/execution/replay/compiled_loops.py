@@ -7,7 +7,7 @@ longer than to compute it. XLA compiles a loop to few kernels, in a time in whic
 TensorFlow runs some ten thousand steps; so only the loops of `check_worth` and
 of `StageGraph` are compiled.
 
-XLA computes all batches as the largest one, and masks the rows that others lack.
+XLA computes all batches as full ones, and masks the rows that others lack.
 A loop is traced for two numbers of rows, and compiled only if `ragged_modules`
 shows that all its operations are exact for any fewer rows.
 """
@@ -29,7 +29,7 @@ import tensorflow as tf
 # Perceptrons of 17,000 weights took 0.4 of the processor time of TensorFlow's
 # loops, those of 34,000 took 0.6 and those of 240,000 took 0.9.
 _MOST_NUMBERS = 40_000
-# A length that stands for any in a program that is only checked.
+# The length of axes of unknown length in programs that are checked and never run.
 _ANY_LENGTH = 2**15
 _RANDOM = frozenset(('rng', 'rng-bit-generator'))
 
@@ -40,8 +40,8 @@ _spare_rows: contextvars.ContextVar[int | None] = contextvars.ContextVar(
 )
 spare_rows = _spare_rows.get
 
-# Raises NotReplayableError unless the HLO module is exact for fewer rows than its
-# bounds; takes that of larger bounds, too.
+# A function of the HLO modules of a loop for its bounds and for larger bounds. It
+# raises NotReplayableError unless they are exact for fewer rows than the bounds.
 Check = Callable[[Any, Any], None]
 
 

@@ -452,7 +452,10 @@ def _reduce(replay, node, inputs):
 
 
 def _reduce_compiled(replay, node, inputs, scan, sequence):
-  """Replays a reduction as a loop that XLA compiles; it fails as one that ran."""
+  """Replays a reduction as a loop that XLA compiles.
+
+  If an operation in the loop fails, the results raise an error.
+  """
   with replay.within_xla():
     results = _reduce_elements(replay, node, inputs, scan, sequence)
     failed = replay.value_of(replayer.FAILED)

@@ -82,6 +82,7 @@ class CohortStageRunner(plan_runner.PlanRunner):
     self._parallelism = parallelism
     self.devices = tuple(devices)
     self._use_xla = use_xla
+    self.compiles_loops = not use_xla
     self._cache = packed_cache.PackedSequenceCache()
     self._graphs: weakref.WeakKeyDictionary[
       federated_plan.ClientStage, cohort_graph.StageGraph | None

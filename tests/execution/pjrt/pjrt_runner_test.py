@@ -224,6 +224,9 @@ class PjrtContextTest(accelerator.TestCase, parameterized.TestCase):
       [np.ones([n, 2], np.float32) for n in sizes] for sizes in sizes_of_clients
     ]
 
+  def test_no_loops_are_compiled_alone(self):
+    self.assertFalse(self.context.runner.compiles_loops)
+
   def test_parameters_are_replaced_on_devices(self):
     with tff.framework.get_context_stack().install(self.context):
       self.assertEqual(learning_rounds.scaled_total([1.0, 2.0]), 3.0)

@@ -4,13 +4,18 @@
 
 import dataclasses
 import pickle
+from unittest import mock
 
+from fedfish_tff import datasets
+from fedfish_tff import loop_compilation
 from fedfish_tff.execution.packing import packed_sequences
 from fedfish_tff.execution.packing import sequence_packing
 from fedfish_tff.execution.ray import stage_actor
 from fedfish_tff.execution.ray import stage_values
 from fedfish_tff.execution.reading import federated_plan
+from fedfish_tff.execution.replay import compiled_loops
 from tests.execution import client_computations
+from tests.execution.pjrt import accelerator
 
 from absl.testing import absltest
 import numpy as np
@@ -82,6 +87,54 @@ class StageActorTest(absltest.TestCase):
   def test_stages_that_differ_are_refused(self):
     with self.assertRaisesRegex(RuntimeError, 'different stages'):
       self._run(2.0, signature='another')
+
+
+class LoopsTest(absltest.TestCase):
+  def test_marked_loops_are_compiled_for_the_cohort_s_batch_size(self):
+    if not accelerator.COMPARES_BOUNDS:
+      self.skipTest('this TensorFlow compiles no loop')
+
+    def work(batches):
+      def add(total, x):
+        with loop_compilation.mark():
+          return total + tf.matmul(x, x, transpose_a=True)
+
+      return batches.reduce(tf.zeros([2, 2]), add)
+
+    rows = tff.SequenceType(tff.TensorType(np.float32, [None, 2]))
+    comp = client_computations.sum_of_clients(work, rows)
+    (stage,) = stage_actor.stages_of(federated_plan.compile_plan(comp))
+    (client_input,), (aggregate,) = stage.client_inputs, stage.aggregates
+    clients = [
+      stage_values.to_arrays(
+        datasets.sequential_batches(
+          np.ones([n, 2], np.float32), client_id=str(n), batch_size=4
+        ),
+        rows,
+        sequence_packing.pack_sequence,
+      )
+      for n in (1, 9)
+    ]
+    sent = stage_actor.StageWork(
+      number=0,
+      signature=stage_actor.signature_of(stage),
+      clients={client_input: clients},
+      positions=[0, 1],
+      cohort_size=2,
+      parameters={},
+    )
+    proto = tff.framework.serialize_computation(comp)
+    with mock.patch.object(
+      compiled_loops, 'call', side_effect=compiled_loops.call
+    ) as compiled:
+      found = stage_actor.StageActor().run(
+        proto.SerializeToString(deterministic=True),
+        {aggregate.zero: [np.zeros([2, 2], np.float32)]},
+        pickle.loads(pickle.dumps(sent)),
+      )
+    compiled.assert_called_once()
+    ((total,),) = found.accumulators
+    np.testing.assert_array_equal(total, np.full([2, 2], 10.0))
 
 
 class PassesTest(absltest.TestCase):

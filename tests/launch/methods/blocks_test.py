@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests of small blocks."""
 
+import contextlib
 import dataclasses
 import pathlib
 from unittest import mock
 
 from fedfish_tff import errors
 from fedfish_tff import simulation
+from fedfish_tff.execution import contexts
 from fedfish_tff.execution.replay import compiled_loops
 from launch.methods import adapters
 from launch.methods import building
+from launch.methods import compiled_loops as compiled_loops_block
 from launch.methods import config_checks
 from launch.methods import local_layers
 from launch.results import run_reader
+from launch.runs import experiment as experiment_lib
 from tests import tolerance
 from tests.launch import run_files
 from tests.launch import small_configs
@@ -218,6 +222,18 @@ class LoopsRunTest(small_configs.TestCase):
     for method, reason in (('fed_sgd', 'no steps'), ('fed3r', 'train no')):
       with self.assertRaisesRegex(errors.InputError, reason):
         small_configs.read_config(f'{method},loops=xla')
+
+  def test_contexts_that_compile_no_loops_are_refused(self):
+    (hook,) = compiled_loops_block.BLOCK.hooks(None)
+    for name, is_refused in (('cohort', False), ('local_worker', True)):
+      with (
+        contexts.create_context(name) as context,
+        tff.framework.get_context_stack().install(context),
+        self.assertRaisesRegex(errors.InputError, '--context must be cohort')
+        if is_refused
+        else contextlib.nullcontext(),
+      ):
+        self.assertEmpty(experiment_lib.round_parameters([hook], 1))
 
   @pytest.mark.slow
   def test_a_run_resumes_with_the_same_compiler_only(self):
